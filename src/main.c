@@ -23,12 +23,14 @@ int main(int argc, char **argv)
 {
 	static const struct engine_ops *const engines[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
 	struct device_context devices = { .sysroot = "/" };
+	char boot_id[BOOT_ID_BYTES];
 	const struct env env = {
 		.engines = engines,
 		.clk = clock_monotonic(),
 		.devices = &device_system,
 		.devices_ctx = &devices,
 		.sysroot = "/",
+		.boot_id = clock_boot_id(boot_id),
 		.modules = PLATTER_MODULES,
 		.drops_privileges = true,
 		.out = stdout,

@@ -87,3 +87,16 @@ char *clock_wall_text(char *buf, size_t len)
 	(void)snprintf(buf + n, len - n, ".%06ldZ", ts.tv_nsec / 1000);
 	return buf;
 }
+
+const char *clock_boot_id(char buf[BOOT_ID_BYTES])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	buf[0] = '\0';
+	if (f) {
+		if (fscanf(f, "%39[0-9a-f-]", buf) != 1)
+			buf[0] = '\0';
+		(void)fclose(f); /* was only read */
+	}
+	return buf;
+}

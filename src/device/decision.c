@@ -126,6 +126,14 @@ static bool is_given(const struct strs *given, const struct consent_names *names
 	return false;
 }
 
+bool consent_destroys(const struct consent *consent, const struct device *dev)
+{
+	struct consent_names names;
+
+	consent_names(dev, &names);
+	return is_given(&consent->destroy, &names);
+}
+
 static void find_name(const struct device *dev, enum write_kind kind, const struct consent *consent, struct decision *d)
 {
 	const char *option = kind == WRITE_SAME ? "rewrite-data" : "destroy-data";

@@ -114,6 +114,17 @@ struct device_io {
 	uint64_t reads, read_bytes, read_ns, writes, written_bytes, write_ns, in_flight, busy_ns, queue_ns;
 };
 
+/* What anybody has written to it and, as far as nobody else uses that, to what it lies on, since they came up. */
+#define DEVICE_WRITTEN_MAX  16
+#define DEVICE_WRITTEN_NAME 96
+struct device_written {
+	struct {
+		char on[DEVICE_WRITTEN_NAME];
+		uint64_t bytes; /* discarded ones as well */
+	} v[DEVICE_WRITTEN_MAX];
+	size_t n;
+};
+
 /* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
 struct device_health {
 	char untold[160]; /* a half sentence why nothing is told; "": it is */
@@ -243,6 +254,8 @@ struct device_ops {
 	bool (*is_there)(void *ctx, const struct device *dev, int fd);
 	/* Counters of the whole disk; -ENOENT when there are none. */
 	int (*io)(void *ctx, const struct device *dev, struct device_io *ret);
+	/* -ENOENT: nothing counts it. NULL: nothing counts anything. */
+	int (*written)(void *ctx, const struct device *dev, struct device_written *ret);
 	/* Of the whole disk now, in thousandths of a degree Celsius; 0: not said. NULL: nothing is. */
 	uint32_t (*temperature)(void *ctx, const struct device *dev);
 	/*
@@ -283,6 +296,9 @@ struct device_context {      /* ctx of device_system */
 	const char *sysroot; /* "/" but in tests */
 };
 extern const struct device_ops device_system;
+
+/* What a folder lies in that a power failure empties, "memory"; NULL: nothing of that kind. */
+const char *device_memory_of(const char *path);
 
 /* ---- permission to write ---- */
 
@@ -336,6 +352,8 @@ struct consent_names {
 	bool is_kernel_name;
 };
 void consent_names(const struct device *dev, struct consent_names *ret);
+/* Does --destroy-data name it? */
+bool consent_destroys(const struct consent *consent, const struct device *dev);
 
 /* ---- files that platter makes itself (datafile.c) ---- */
 

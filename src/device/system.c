@@ -19,6 +19,7 @@
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
+#include "device/written.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
@@ -253,6 +254,13 @@ static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 		.queue_ns = queue * 1000000,
 	};
 	return 0;
+}
+
+static int system_written(void *ctx, const struct device *dev, struct device_written *ret)
+{
+	char root[PATH_MAX];
+
+	return device_written_read(sysroot_of(ctx, root, sizeof(root)), dev, ret);
 }
 
 static uint32_t system_temperature(void *ctx, const struct device *dev)
@@ -508,6 +516,7 @@ const struct device_ops device_system = {
 	.close = system_close,
 	.is_there = system_is_there,
 	.io = system_io,
+	.written = system_written,
 	.temperature = system_temperature,
 	.health = system_health,
 	.drive_look = system_drive_look,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 extern const struct measure measure_info;
+extern const struct measure measure_recover;
 extern const struct measure measure_zones;
 extern const struct measure measure_seek;
 extern const struct measure measure_geometry;
@@ -21,6 +22,7 @@ extern const struct measure measure_smr;
 extern const struct measure measure_buffer;
 const struct measure *const measures[] = {
 	&measure_info,
+	&measure_recover,
 	&measure_zones,
 	&measure_seek,
 	&measure_geometry,

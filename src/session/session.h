@@ -28,6 +28,7 @@ struct env {
 	const struct device_ops *devices;
 	void *devices_ctx;
 	const char *sysroot;   /* "/" */
+	const char *boot_id;   /* of this start of the machine; "": not known */
 	const char *modules;   /* folder of the modules that --hosts loads */
 	bool drops_privileges; /* a program of its own, not a test */
 	FILE *out, *err;
@@ -150,6 +151,7 @@ struct measure {
 	unsigned min_targets, max_targets;
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
 	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left there */
+	bool puts_back;   /* also what was switched before the machine started again (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */

@@ -37,6 +37,7 @@ struct sim *sim_new(void)
 		.devices = &device_sim,
 		.devices_ctx = sim,
 		.sysroot = "/nowhere/sim", /* the host's /proc and /sys are not a simulated machine's */
+		.boot_id = "this-start",
 		.out = stdout,
 		.err = stderr,
 	};

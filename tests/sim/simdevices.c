@@ -129,6 +129,17 @@ static int dev_io(void *ctx, const struct device *dev, struct device_io *ret)
 	return 0;
 }
 
+static int dev_written(void *ctx, const struct device *dev, struct device_written *ret)
+{
+	struct device_io io;
+	int r = dev->kind == DEVICE_FILE ? -ENOENT : dev_io(ctx, dev, &io);
+
+	*ret = (struct device_written){ .n = r == 0 };
+	(void)snprintf(ret->v[0].on, sizeof(ret->v[0].on), "%s", dev->disk);
+	ret->v[0].bytes = r == 0 ? io.written_bytes : 0;
+	return r;
+}
+
 static uint32_t dev_temperature(void *ctx, const struct device *dev)
 {
 	const struct sim_disk *sd = same(ctx, dev);
@@ -299,6 +310,7 @@ const struct device_ops device_sim = {
 	.close = dev_close,
 	.is_there = dev_is_there,
 	.io = dev_io,
+	.written = dev_written,
 	.temperature = dev_temperature,
 	.drive_look = dev_drive_look,
 	.drive_set = dev_drive_set,

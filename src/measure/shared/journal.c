@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: a header of 4096 bytes (magic, version, identity, state, hashes), the list of places, then their bytes. One place is written together with
+ * The file: a header of 4096 bytes (magic, version, identity, state, hashes), two blocks that say by turns what is in flight, the list of places, then
+ * their bytes. One place is written together with
  * header and list, and synced once: if its hash does not fit it was not noted, and then not written to the device either. Of many the bytes
  * are synced before header and list are.
  */
 #include "measure/shared/journal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,9 +22,11 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define MAGIC        "PLTRRWJ3" /* the last one counts changes of the header */
-#define HEADER_BYTES 4096
-#define PLACES_MAX   (1u << 26)
+#define MAGIC      "PLTRRWJ4" /* the last one counts changes of the header */
+#define MAGIC_OLD  "PLTRRWJ3"
+#define SLOTS      2 /* of what is in flight, behind the header */
+#define PLACES_MAX (1u << 26)
+#define AHEAD      256 /* places that are noted to be in flight at once: one fdatasync() for so many writes */
 
 enum journal_state { JOURNAL_CLEAR = 0, JOURNAL_PENDING = 1 };
 
@@ -32,6 +36,16 @@ static uint64_t header_hash(const struct journal_header *h)
 }
 
 /* ---- the file ---- */
+
+static void sync_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *parent = strndup(path, slash && slash > path ? (size_t)(slash - path) : 1);
+	cleanup_close int fd = parent ? open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0 && fsync(fd) < 0)
+		(void)syncfs(fd); /* nothing better is to be had */
+}
 
 /* mkdir -p, the last part for root only. */
 static int make_dir(const char *dir, struct err *err)
@@ -47,7 +61,9 @@ static int make_dir(const char *dir, struct err *err)
 		if (at && at != '/')
 			continue;
 		*c = '\0';
-		if (mkdir(path, at ? 0755 : 0700) < 0 && errno != EEXIST && (errno != EROFS || access(path, F_OK) < 0))
+		if (mkdir(path, at ? 0755 : 0700) == 0)
+			sync_parent(path);
+		else if (errno != EEXIST && (errno != EROFS || access(path, F_OK) < 0))
 			return err_set(
 				err, -errno,
 				"Cannot make the directory %s for the journal of --rewrite: %s; choose another one with --journal.",
@@ -58,94 +74,50 @@ static int make_dir(const char *dir, struct err *err)
 	}
 }
 
-static void make_name(struct rewrite_journal *j, const char *dir, const struct device *dev)
+/* Headers of the version before: read, and never written. */
+struct header_old {
+	char magic[8];
+	uint32_t state, header_bytes;
+	uint64_t nplaces, data_bytes, list_hash;
+	char when[32];
+	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
+	uint64_t size_bytes, partition_offset_bytes;
+	uint64_t header_hash;
+};
+
+static bool from_old(const struct header_old *o, struct journal_header *h)
 {
-	char id[96];
-
-	/* What stays after a restart: a kernel name may be another volume's then. */
-	if (dev->serial[0] && !dev->serial_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%.95s", dev->serial);
-	else if (dev->wwn[0] && !dev->wwn_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%.95s", dev->wwn);
-	else if (dev->uuid[0])
-		(void)snprintf(id, sizeof(id), "%.95s", dev->uuid);
-	else
-		(void)snprintf(id, sizeof(id), "%s-%" PRIx64 "-%" PRIx64, dev->name,
-		               (uint64_t)(dev->kind == DEVICE_FILE ? dev->rdev : dev->disk_rdev), dev->inode);
-	for (char *c = id; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *c))
-			*c = '_';
-	(void)snprintf(j->name, sizeof(j->name), "rewrite-%s-%" PRIu64 ".journal", id, dev->partition_offset_bytes);
-	(void)snprintf(j->path, sizeof(j->path), "%.340s/%s", dir, j->name);
-}
-
-static void set_identity(struct journal_header *h, const struct device *dev)
-{
-	memset(h, 0, sizeof(*h));
-	memcpy(h->magic, MAGIC, sizeof(h->magic));
-	h->header_bytes = HEADER_BYTES;
-	(void)snprintf(h->serial, sizeof(h->serial), "%.63s", dev->serial);
-	(void)snprintf(h->model, sizeof(h->model), "%s", dev->model);
-	(void)snprintf(h->wwn, sizeof(h->wwn), "%.63s", dev->wwn);
-	(void)snprintf(h->uuid, sizeof(h->uuid), "%s", dev->uuid);
-	(void)snprintf(h->part_uuid, sizeof(h->part_uuid), "%s", dev->part_uuid);
-	(void)snprintf(h->name, sizeof(h->name), "%s", dev->name);
-	(void)snprintf(h->path, sizeof(h->path), "%s", dev->path);
-	h->size_bytes = dev->size_bytes;
-	h->partition_offset_bytes = dev->partition_offset_bytes;
-}
-
-/* What says that the chunk is of another device, or of one that cannot be compared with it any more; NULL: nothing does. */
-static const char *find_difference(const struct rewrite_journal *j, const struct journal_header *h,
-                                   const struct device *dev)
-{
-	const struct {
-		const char *what, *then, *now;
-	} names[] = {
-		{ "serial number", h->serial, dev->serial },
-		{ "model", h->model, dev->model },
-		{ "world-wide name", h->wwn, dev->wwn },
-		{ "UUID", h->uuid, dev->uuid },
-		{ "UUID of the partition", h->part_uuid, dev->part_uuid },
-	};
-
-	if (h->size_bytes != dev->size_bytes)
-		return "size";
-	if (h->partition_offset_bytes != dev->partition_offset_bytes)
-		return "place of the partition";
-	for (uint64_t i = 0; i < h->nplaces; i++)
-		if (j->list[i].place.len_bytes > dev->size_bytes ||
-		    j->list[i].place.offset_bytes > dev->size_bytes - j->list[i].place.len_bytes)
-			return "place of the block";
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i].then, names[i].now) != 0)
-			return names[i].what;
-	return NULL;
-}
-
-static int check_identity(struct rewrite_journal *j, struct journal_header *h, const struct device *dev,
-                          struct err *err)
-{
-	const char *what = find_difference(j, h, dev);
-
-	if (what)
-		return err_set(
-			err, -EUCLEAN,
-			"%s holds an unfinished block of %.200s (serial %s, %" PRIu64
-			" bytes), but the %s of %s is another one now. Nothing was touched; recover the device that it is "
-			"of, or move the file away.",
-			j->path, h->path, h->serial[0] ? h->serial : "unknown", h->size_bytes, what, dev->path);
-	j->is_uncertain =
-		!(dev->serial[0] && !dev->serial_is_shared) && !(dev->wwn[0] && !dev->wwn_is_shared) && !dev->uuid[0];
-	return 0;
+	if (o->header_hash != payload_hash(o, offsetof(struct header_old, header_hash)))
+		return false;
+	*h = (struct journal_header){ .state = o->state,
+		                      .nplaces = o->nplaces,
+		                      .data_bytes = o->data_bytes,
+		                      .list_hash = o->list_hash,
+		                      .of.size_bytes = o->size_bytes,
+		                      .of.partition_offset_bytes = o->partition_offset_bytes,
+		                      .written_bytes = UINT64_MAX };
+	(void)snprintf(h->when, sizeof(h->when), "%.*s", (int)sizeof(o->when) - 1, o->when);
+	(void)snprintf(h->of.serial, sizeof(h->of.serial), "%.63s", o->serial);
+	(void)snprintf(h->of.model, sizeof(h->of.model), "%.63s", o->model);
+	(void)snprintf(h->of.wwn, sizeof(h->of.wwn), "%.63s", o->wwn);
+	(void)snprintf(h->of.uuid, sizeof(h->of.uuid), "%.159s", o->uuid);
+	(void)snprintf(h->of.part_uuid, sizeof(h->of.part_uuid), "%.63s", o->part_uuid);
+	(void)snprintf(h->of.path, sizeof(h->of.path), "%.255s", o->path);
+	return true;
 }
 
 /* ---- the list and the bytes ---- */
 
-/* Bytes of header and list. */
-static uint64_t head_bytes(uint64_t nplaces)
+static uint64_t list_at(bool is_old)
 {
-	return HEADER_BYTES + (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
+	return is_old ? HEADER_BYTES : (1 + SLOTS) * HEADER_BYTES;
+}
+
+/* Bytes before the first place's. */
+static uint64_t head_bytes(uint64_t nplaces, bool is_old)
+{
+	return list_at(is_old) +
+	       (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
 }
 
 static int make_list(struct rewrite_journal *j, uint64_t n, struct err *err)
@@ -163,7 +135,7 @@ static int make_list(struct rewrite_journal *j, uint64_t n, struct err *err)
 
 int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n, struct err *err)
 {
-	uint64_t at = head_bytes(n);
+	uint64_t at = head_bytes(n, false);
 	int r = make_list(j, n, err);
 
 	if (r < 0)
@@ -175,7 +147,7 @@ int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, 
 		at += places[i].len_bytes;
 		j->most_bytes = places[i].len_bytes > j->most_bytes ? places[i].len_bytes : j->most_bytes;
 	}
-	j->h.data_bytes = at - head_bytes(n);
+	j->h.data_bytes = at - head_bytes(n, false);
 	return 0;
 }
 
@@ -195,12 +167,12 @@ int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct er
 
 static bool is_list_whole(const struct rewrite_journal *j, const struct journal_header *h)
 {
-	uint64_t at = head_bytes(h->nplaces);
+	uint64_t begin = head_bytes(h->nplaces, j->is_old), at = begin;
 
 	for (uint64_t i = 0; i < h->nplaces; at += j->list[i].place.len_bytes, i++)
 		if (j->list[i].at != at || j->list[i].place.len_bytes > h->data_bytes)
 			return false;
-	return at == head_bytes(h->nplaces) + h->data_bytes;
+	return at == begin + h->data_bytes;
 }
 
 /* *ret_is_there: the list that the header speaks of, and of a single place the bytes as well. */
@@ -212,7 +184,7 @@ static int load_list(struct rewrite_journal *j, const struct journal_header *h, 
 
 	if (r < 0)
 		return r;
-	if (pread(j->fd, j->list, bytes, HEADER_BYTES) != (ssize_t)bytes ||
+	if (pread(j->fd, j->list, bytes, (off_t)list_at(j->is_old)) != (ssize_t)bytes ||
 	    payload_hash(j->list, bytes) != h->list_hash || !is_list_whole(j, h))
 		return 0;
 	for (uint64_t i = 0; i < h->nplaces; i++)
@@ -227,36 +199,64 @@ static int load_list(struct rewrite_journal *j, const struct journal_header *h, 
 	return 0;
 }
 
-/* Is there something unfinished in the file? What is torn was never written to the device. */
-static int look_for_places(struct rewrite_journal *j, const struct device *dev, struct err *err)
+static uint64_t flight_hash(const struct journal_flight *f)
 {
+	return payload_hash(f, offsetof(struct journal_flight, hash));
+}
+
+/* Without a whole slot everything is in flight where one place is, and nothing where there are many. */
+static void load_flight(struct rewrite_journal *j)
+{
+	j->flight = (struct journal_flight){ .end = j->h.nplaces == 1 };
+	for (int i = 0; i < SLOTS && !j->is_old; i++) {
+		struct journal_flight f;
+
+		if (pread(j->fd, &f, sizeof(f), (1 + i) * HEADER_BYTES) == (ssize_t)sizeof(f) &&
+		    f.hash == flight_hash(&f) && f.of == j->h.header_hash && f.sequence > j->flight.sequence)
+			j->flight = f;
+	}
+}
+
+static bool read_header(struct rewrite_journal *j, const uint8_t block[HEADER_BYTES], struct journal_header *h)
+{
+	struct header_old old;
+
+	j->is_old = memcmp(block, MAGIC_OLD, sizeof(h->magic)) == 0;
+	memcpy(h, block, sizeof(*h));
+	memcpy(&old, block, sizeof(old));
+	if (j->is_old ? !from_old(&old, h)
+	              : memcmp(h->magic, MAGIC, sizeof(h->magic)) || h->header_hash != header_hash(h))
+		return false;
+	/* Texts of a file: ended, whatever stands there. */
+	h->when[sizeof(h->when) - 1] = h->boot_id[sizeof(h->boot_id) - 1] = '\0';
+	h->of.serial[sizeof(h->of.serial) - 1] = h->of.model[sizeof(h->of.model) - 1] = '\0';
+	h->of.wwn[sizeof(h->of.wwn) - 1] = h->of.uuid[sizeof(h->of.uuid) - 1] = '\0';
+	h->of.part_uuid[sizeof(h->of.part_uuid) - 1] = h->of.path[sizeof(h->of.path) - 1] = '\0';
+	return h->state == JOURNAL_PENDING && h->nplaces && h->nplaces <= PLACES_MAX && h->nbeside <= BESIDE_MAX;
+}
+
+/* Is there something unfinished in the file? What is torn was never written to the device. */
+static int look_for_places(struct rewrite_journal *j, struct err *err)
+{
+	uint8_t block[HEADER_BYTES] = { 0 };
 	struct journal_header h;
-	ssize_t got = pread(j->fd, &h, sizeof(h), 0);
 	bool is_there = false;
 	int r;
 
-	if (got < 0)
+	if (pread(j->fd, block, sizeof(block), 0) < 0)
 		return err_set(err, -errno, "Cannot read the journal %s: %s.", j->path, strerror(errno));
-	if (got >= (ssize_t)sizeof(h.magic) && memcmp(h.magic, MAGIC, sizeof(h.magic) - 1) == 0 &&
-	    h.magic[sizeof(h.magic) - 1] != MAGIC[sizeof(h.magic) - 1])
-		return err_set(
-			err, -EUCLEAN,
-			"The journal %s is of another version of platter; recover with that one, or move the file away.",
-			j->path);
-	if (got != (ssize_t)sizeof(h) || memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 ||
-	    h.header_hash != header_hash(&h) || h.state != JOURNAL_PENDING || h.nplaces == 0 || h.nplaces > PLACES_MAX)
+	if (memcmp(block, MAGIC, sizeof(h.magic) - 1) == 0 && memcmp(block, MAGIC, sizeof(h.magic)) != 0 &&
+	    memcmp(block, MAGIC_OLD, sizeof(h.magic)) != 0)
+		return err_set(err, -EUCLEAN, "The journal %s is of another version of platter; recover with that one.",
+		               j->path);
+	if (!read_header(j, block, &h))
 		return 0;
-	/* Texts of a file: ended, whatever stands there. */
-	h.serial[sizeof(h.serial) - 1] = h.model[sizeof(h.model) - 1] = h.wwn[sizeof(h.wwn) - 1] = '\0';
-	h.uuid[sizeof(h.uuid) - 1] = h.part_uuid[sizeof(h.part_uuid) - 1] = h.path[sizeof(h.path) - 1] = '\0';
-	h.when[sizeof(h.when) - 1] = '\0';
 	r = load_list(j, &h, &is_there, err);
-	if (r == 0 && is_there)
-		r = check_identity(j, &h, dev, err);
 	if (r < 0 || !is_there)
 		return r;
 	j->h = h;
 	j->is_pending = true;
+	load_flight(j);
 	return 0;
 }
 
@@ -269,20 +269,22 @@ static bool is_safe_dir(int fd)
 	       ((st.st_mode & 022) == 0 || (st.st_mode & S_ISVTX) != 0);
 }
 
-/* A name that leads to a device, a pipe or a file of somebody else is nothing to write to. */
-static int open_file(struct rewrite_journal *j, const char *dir, struct err *err)
+static bool is_journal_file(int fd, int dir_fd, struct stat *st)
 {
-	struct stat st;
+	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid() &&
+	       (st->st_mode & 077) == 0 && is_safe_dir(dir_fd);
+}
 
-	j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (j->dir_fd >= 0)
-		j->fd = openat(j->dir_fd, j->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		               0600);
+/* A name that leads to a device, a pipe or a file of somebody else is nothing to write to. */
+static int open_file(struct rewrite_journal *j, int flags, struct err *err)
+{
+	struct stat st = { 0 };
+
+	j->fd = openat(j->dir_fd, j->name, O_RDWR | flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 	if (j->fd < 0)
 		return err_set(err, -errno, "Cannot open the journal %s: %s; choose another directory with --journal.",
 		               j->path, strerror(errno));
-	if (fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
-	    (st.st_mode & 077) == 0 && is_safe_dir(j->dir_fd))
+	if (is_journal_file(j->fd, j->dir_fd, &st))
 		return 0;
 	(void)close(j->fd); /* not ours to remove */
 	j->fd = -1;
@@ -290,47 +292,99 @@ static int open_file(struct rewrite_journal *j, const char *dir, struct err *err
 		return err_set(
 			err, -EPERM,
 			"The journal %s, or its directory, can be read or changed by others (the file has to be its "
-			"owner's alone, 0600, in a directory that others cannot write to): look what it is, then remove "
-			"it, or choose another directory with --journal.",
+			"owner's alone, 0600, in a directory that others cannot write to): look what it is, and choose "
+			"another directory with --journal.",
 			j->path);
 	return err_set(err, -EEXIST,
 	               "The journal %s is no regular file of its own; choose another directory with --journal.",
 	               j->path);
 }
 
-int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err)
+/* The name outlasts a power failure. Where a folder cannot be synced alone, its file system can. */
+static int sync_name(const struct rewrite_journal *j)
+{
+	if (fsync(j->fd) < 0)
+		return -errno;
+	return fsync(j->dir_fd) < 0 && syncfs(j->fd) < 0 ? -errno : 0;
+}
+
+static int open_named(struct rewrite_journal **ret, const char *dir, const char *name, int flags, struct err *err)
 {
 	struct rewrite_journal *j = calloc(1, sizeof(*j));
 	int r;
 
 	if (!j)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	j->fd = j->dir_fd = -1;
-	make_name(j, dir, dev);
-	set_identity(&j->h, dev);
-	r = make_dir(dir, err);
-	if (r == 0)
-		r = open_file(j, dir, err);
-	if (r < 0)
-		goto out;
-	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0) {
+	j->fd = -1;
+	(void)snprintf(j->name, sizeof(j->name), "%s", name);
+	(void)snprintf(j->path, sizeof(j->path), "%.390s/%s", dir, name);
+	j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = j->dir_fd >= 0
+	            ? open_file(j, flags, err)
+	            : err_set(err, -errno, "Cannot open the directory %s of the journal: %s.", dir, strerror(errno));
+	if (r == 0 && flock(j->fd, LOCK_EX | LOCK_NB) < 0) {
 		r = err_set(err, -EBUSY, "Another run has the journal %s.", j->path);
 		(void)close(j->fd); /* not ours to remove */
 		j->fd = -1;
-		goto out;
 	}
-	(void)fsync(
-		j->dir_fd); /* the name has to survive, too; where a directory cannot be synced nothing better is to be had */
-	r = look_for_places(j, dev, err);
-	if (r < 0) {
-		j->is_pending = true; /* stays where it is */
-		goto out;
+	if (r == 0) {
+		r = look_for_places(j, err);
+		j->is_pending = j->is_pending || r < 0; /* stays where it is */
 	}
-	*ret = j;
-	return 0;
-out:
-	rewrite_close(j);
+	if (r == 0)
+		*ret = j;
+	else
+		rewrite_close(j);
 	return r;
+}
+
+int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err)
+{
+	char name[sizeof((*ret)->name)];
+	int r = make_dir(dir, err);
+
+	journal_name(dev, name, sizeof(name));
+	if (r == 0)
+		r = open_named(ret, dir, name, O_CREAT, err);
+	if (r < 0)
+		return r;
+	r = sync_name(*ret);
+	if (r < 0) {
+		err_set(err, r, "Cannot keep the name of the journal %s: %s; choose another directory with --journal.",
+		        (*ret)->path, strerror(-r));
+		rewrite_close(*ret);
+		*ret = NULL;
+	}
+	return r;
+}
+
+bool rewrite_find(struct rewrite_journal **ret, const char *dir, const struct device *dev,
+                  const struct rewrite_journal *own)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+	bool is_found = false;
+
+	while (d && !is_found && (e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+		struct rewrite_journal *j = NULL;
+		const char *what;
+
+		if (strncmp(e->d_name, "rewrite-", 8) != 0 || len < 16 ||
+		    strcmp(e->d_name + len - 8, ".journal") != 0 || strcmp(e->d_name, own->name) == 0 ||
+		    open_named(&j, dir, e->d_name, 0, NULL) < 0)
+			continue;
+		if (j->is_pending && journal_owner(&j->h, dev, &what) == JOURNAL_OF_THIS && journal_meets(j, dev)) {
+			*ret = j;
+			is_found = true;
+		} else {
+			j->is_pending = true; /* not ours to remove */
+			rewrite_close(j);
+		}
+	}
+	if (d)
+		(void)closedir(d); /* was only read */
+	return is_found;
 }
 
 void rewrite_close(struct rewrite_journal *j)
@@ -338,8 +392,10 @@ void rewrite_close(struct rewrite_journal *j)
 	if (!j)
 		return;
 	if (j->fd >= 0) {
-		if (!j->is_pending)
+		if (!j->is_pending) {
 			(void)unlinkat(j->dir_fd, j->name, 0); /* a clear journal that stays does no harm */
+			(void)fsync(j->dir_fd);
+		}
 		(void)close(j->fd);
 	}
 	if (j->dir_fd >= 0)
@@ -355,18 +411,7 @@ const char *rewrite_path(const struct rewrite_journal *j)
 	return j->path;
 }
 
-bool rewrite_pending(const struct rewrite_journal *j, struct rewrite_chunk *ret)
-{
-	if (!j->is_pending)
-		return false;
-	ret->offset_bytes = j->list[0].place.offset_bytes;
-	ret->len_bytes = j->h.data_bytes;
-	ret->places = j->h.nplaces;
-	(void)snprintf(ret->when, sizeof(ret->when), "%s", j->h.when);
-	return true;
-}
-
-static int write_all(int fd, const void *data, size_t len, off_t at)
+int journal_write(int fd, const void *data, size_t len, off_t at)
 {
 	const uint8_t *p = data;
 
@@ -397,7 +442,7 @@ int journal_reserve(struct rewrite_journal *j, struct err *err)
 	int r;
 
 	do
-		r = posix_fallocate(j->fd, 0, (off_t)(head_bytes(j->h.nplaces) + j->h.data_bytes));
+		r = posix_fallocate(j->fd, 0, (off_t)(head_bytes(j->h.nplaces, false) + j->h.data_bytes));
 	while (r == EINTR);
 	return r ? no_journal(j, -r, err) : 0;
 }
@@ -405,7 +450,7 @@ int journal_reserve(struct rewrite_journal *j, struct err *err)
 int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct err *err)
 {
 	struct journal_entry *e = &j->list[i];
-	int r = write_all(j->fd, data, e->place.len_bytes, (off_t)e->at);
+	int r = journal_write(j->fd, data, e->place.len_bytes, (off_t)e->at);
 
 	e->hash = payload_hash(data, e->place.len_bytes);
 	return r < 0 ? no_journal(j, r, err) : 0;
@@ -413,21 +458,29 @@ int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct er
 
 int journal_note(struct rewrite_journal *j, struct err *err)
 {
+	const struct device *dev = &j->ses->devs[j->target];
 	size_t bytes = j->h.nplaces * sizeof(*j->list);
 	uint8_t block[HEADER_BYTES] = { 0 };
 	int r = 0;
 
 	if (j->h.nplaces > 1 && fdatasync(j->fd) < 0)
 		r = -errno;
+	memcpy(j->h.magic, MAGIC, sizeof(j->h.magic));
+	j->h.header_bytes = HEADER_BYTES;
 	j->h.state = JOURNAL_PENDING;
 	j->h.list_hash = payload_hash(j->list, bytes);
+	j->h.written_bytes = j->began.n ? j->began.v[0].bytes + j->own_bytes : UINT64_MAX;
+	journal_set_identity(&j->h, dev);
+	(void)snprintf(j->h.boot_id, sizeof(j->h.boot_id), "%s", j->ses->env->boot_id ? j->ses->env->boot_id : "");
 	(void)clock_wall_text(j->h.when, sizeof(j->h.when));
 	j->h.header_hash = header_hash(&j->h);
+	j->is_old = false;
+	j->flight = (struct journal_flight){ .of = j->h.header_hash, .end = j->h.nplaces == 1 };
 	memcpy(block, &j->h, sizeof(j->h));
 	if (r == 0)
-		r = write_all(j->fd, j->list, bytes, HEADER_BYTES);
+		r = journal_write(j->fd, j->list, bytes, (off_t)list_at(false));
 	if (r == 0)
-		r = write_all(j->fd, block, sizeof(block), 0);
+		r = journal_write(j->fd, block, sizeof(block), 0);
 	if (r == 0 && fdatasync(j->fd) < 0)
 		r = -errno;
 	if (r < 0)
@@ -436,14 +489,49 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 	return 0;
 }
 
-int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err)
+int journal_fly(struct rewrite_journal *j, size_t i, struct err *err)
 {
-	const struct rewrite_place place = { offset_bytes, len };
-	int r = journal_list(j, &place, 1, err);
+	uint8_t block[HEADER_BYTES] = { 0 };
+	struct journal_flight *f = &j->flight;
+	int r;
 
-	if (r == 0)
-		r = journal_put(j, 0, data, err);
-	return r < 0 ? r : journal_note(j, err);
+	if (i < f->end)
+		return 0;
+	f->end = i + AHEAD < j->h.nplaces ? i + AHEAD : j->h.nplaces;
+	f->sequence++;
+	f->hash = flight_hash(f);
+	memcpy(block, f, sizeof(*f));
+	r = journal_write(j->fd, block, sizeof(block), (off_t)(1 + f->sequence % SLOTS) * HEADER_BYTES);
+	if (r == 0 && fdatasync(j->fd) < 0)
+		r = -errno;
+	return r < 0 ? err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r)) : 0;
+}
+
+int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path, size_t len, struct err *err)
+{
+	static const char *const sides[] = { "then", "now" };
+	int n = 0;
+
+	for (int i = 0; i < 2; i++) {
+		char name[sizeof(j->name) + 16];
+
+		do {
+			n += i == 0;
+			(void)snprintf(name, sizeof(name), "%s.%d.%s", j->name, n, sides[i]);
+			ret_fds[i] =
+				openat(j->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		} while (ret_fds[i] < 0 && errno == EEXIST && i == 0);
+		if (ret_fds[i] < 0) {
+			int r = -errno;
+
+			if (i)
+				(void)close(ret_fds[0]);
+			return err_set(err, r, "Cannot make %s beside the journal %s: %s. Nothing was put back.", name,
+			               j->path, strerror(-r));
+		}
+	}
+	(void)snprintf(ret_path, len, "%s.%d", j->path, n);
+	return 0;
 }
 
 int rewrite_end(struct rewrite_journal *j, struct err *err)
@@ -454,8 +542,9 @@ int rewrite_end(struct rewrite_journal *j, struct err *err)
 	j->h.state = JOURNAL_CLEAR;
 	j->h.header_hash = header_hash(&j->h);
 	memcpy(block, &j->h, sizeof(j->h));
-	/* Not synced: should it come back after a crash, it compares equal and is forgotten then. */
-	r = write_all(j->fd, block, sizeof(block), 0);
+	r = journal_write(j->fd, block, sizeof(block), 0);
+	if (r == 0 && fdatasync(j->fd) < 0)
+		r = -errno;
 	if (r < 0)
 		return err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r));
 	j->is_pending = false;
@@ -464,7 +553,7 @@ int rewrite_end(struct rewrite_journal *j, struct err *err)
 
 uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n)
 {
-	uint64_t bytes = head_bytes(n);
+	uint64_t bytes = head_bytes(n, false);
 
 	for (size_t i = 0; i < n; i++)
 		bytes += places[i].len_bytes;
@@ -483,6 +572,10 @@ int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, s
 		j->last_index = SIZE_MAX;
 		r = journal_get(j, i, j->last, err);
 	}
+	if (r == 0)
+		r = journal_fly(j, i, err);
+	if (r == 0)
+		r = guard_allow(j, len, err);
 	if (r < 0)
 		return r;
 	j->last_index = i;

@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between journal.c, the file, and rewrite.c, which moves bytes. Not a door. */
+/* Between the files of --rewrite: journal.c (the bytes), whose.c (of which device), guard.c (who else writes), mover.c, rewrite.c. Not a door. */
 #ifndef PLATTER_MEASURE_JOURNAL_H
 #define PLATTER_MEASURE_JOURNAL_H
 
 #include "measure/shared/rewrite.h"
 
+#define HEADER_BYTES 4096
+#define BESIDE_MAX   48
+#define BESIDE_BYTES 4096
+
+struct journal_beside { /* a block that the rewrite does not touch */
+	uint64_t offset_bytes, hash;
+};
+
+struct journal_identity {
+	char serial[256], wwn[288], model[64], vendor[32], uuid[160], part_uuid[64], disk[64], path[256];
+	uint64_t size_bytes, partition_offset_bytes, disk_size_bytes;
+	uint32_t kind, serial_is_bridges;
+};
+
 struct journal_header { /* little-endian machines write, little-endian machines read: the magic tells */
 	char magic[8];
 	uint32_t state, header_bytes;
 	uint64_t nplaces, data_bytes, list_hash;
-	char when[32];
-	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
-	uint64_t size_bytes, partition_offset_bytes;
+	char when[32], boot_id[BOOT_ID_BYTES];
+	struct journal_identity of;
+	uint64_t
+		written_bytes; /* by anybody since the device came up, by the kernel's counter; UINT64_MAX: not known */
+	uint64_t nbeside;
+	struct journal_beside beside[BESIDE_MAX];
 	uint64_t header_hash; /* of all before it */
 };
 
@@ -20,18 +37,50 @@ struct journal_entry { /* of the list in the file */
 	uint64_t at, hash; /* where its bytes are in the file, and theirs */
 };
 
+struct journal_flight {     /* two slots, written by turns: one of them is whole at any time */
+	uint64_t of;        /* header_hash of its header */
+	uint64_t sequence;  /* the greater one counts */
+	uint64_t end;       /* places before it, of the list, may be being written */
+	uint64_t is_killed; /* the process ended, the power did not */
+	uint64_t hash;
+};
+
 struct rewrite_journal {
 	int fd, dir_fd;
 	bool is_pending;   /* of an earlier run, or the one in work */
 	bool is_uncertain; /* nothing tells that the pending places are of this very device */
-	char name[160];
-	char path[512];
+	bool is_old;       /* of a version that notes neither start, neighbours nor what was in flight */
+	char name[320];
+	char path[720];
 	struct journal_header h;
+	struct journal_flight flight;
 	struct journal_entry *list; /* h.nplaces of them */
 	bool *is_used;              /* of many places: it was given out by rewrite_fetch() */
 	uint8_t *last;              /* and the last one that was */
 	size_t last_index, most_bytes;
+	/* The run that has it. */
+	struct session *ses;
+	struct engine *eng;
+	size_t target;
+	struct device_written began; /* n 0: nothing counts there */
+	uint64_t own_bytes;          /* given to the device since */
+	size_t nanchors;             /* of h.beside: read once */
 };
+
+/* ---- whose.c ---- */
+
+void journal_set_identity(struct journal_header *h, const struct device *dev);
+/* The name of its file, without the folder: what stays after a restart, as a kernel name may be another volume's then. */
+void journal_name(const struct device *dev, char *buf, size_t len);
+enum journal_owner { JOURNAL_OF_OTHER, JOURNAL_OF_THIS, JOURNAL_UNCERTAIN };
+/* Is what is noted of dev, or of its disk or a partition of it? *ret_what: what says that it is not. */
+enum journal_owner journal_owner(const struct journal_header *h, const struct device *dev, const char **ret_what);
+/* Offsets as dev counts them; false: some of it does not lie on dev. */
+bool journal_translate(struct rewrite_journal *j, const struct device *dev);
+/* Does a journal of the same disk note anything that lies on dev? */
+bool journal_meets(const struct rewrite_journal *j, const struct device *dev);
+
+/* ---- journal.c ---- */
 
 /* A new list of places, without their bytes. */
 int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n, struct err *err);
@@ -40,7 +89,22 @@ int journal_reserve(struct rewrite_journal *j, struct err *err);
 int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct err *err);
 /* All bytes are there: from here on they may be written to the device. */
 int journal_note(struct rewrite_journal *j, struct err *err);
+/* Place i is written next. */
+int journal_fly(struct rewrite_journal *j, size_t i, struct err *err);
+/* Two files beside it, made new: what was there and what is there now, byte N of the device in byte N. */
+int journal_save(const struct rewrite_journal *j, int ret_fds[2], char *ret_path, size_t len, struct err *err);
 /* The bytes of a place, as they were noted: or an error. */
 int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct err *err);
+int journal_write(int fd, const void *data, size_t len, off_t at);
+
+/* ---- guard.c ---- */
+
+void guard_begin(struct rewrite_journal *j);
+/* -EBUSY and a sentence: somebody else has written since. */
+int guard_look(const struct rewrite_journal *j, struct err *err);
+/* The same, and so many bytes more are ours. Before each write. */
+int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
+/* Has nobody written since the device came up? Before our own first write; false also where nothing counts. */
+bool guard_is_untouched(const struct rewrite_journal *j);
 
 #endif

@@ -3,80 +3,138 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "base/units.h"
-#include "measure/shared/rewrite.h"
+#include "measure/shared/journal.h"
 
-#define TMPFS_MAGIC_NUMBER 0x01021994
-
-static void say_recovery(struct session *ses, const struct device *dev, const struct rewrite_chunk *chunk,
-                         const struct rewrite_recovery *r)
+/* "wrote 4 MiB at 20 GiB" */
+static const char *work_of(const struct rewrite_journal *j, char *buf, size_t len)
 {
-	char len[64], at[32];
-	size_t n;
+	char bytes[32], at[32];
 
-	(void)units_bytes(len, sizeof(len), chunk->len_bytes);
-	n = strlen(len);
-	if (chunk->places > 1)
-		(void)snprintf(len + n, sizeof(len) - n, " in %" PRIu64 " places from", chunk->places);
+	(void)units_bytes(bytes, sizeof(bytes), j->h.data_bytes);
+	(void)units_bytes(at, sizeof(at), j->list[0].place.offset_bytes);
+	if (j->h.nplaces > 1)
+		(void)snprintf(buf, len, "wrote %s in %" PRIu64 " places from %s", bytes, j->h.nplaces, at);
 	else
-		(void)snprintf(len + n, sizeof(len) - n, " at");
-	(void)units_bytes(at, sizeof(at), chunk->offset_bytes);
-	if (r->same == r->sectors)
-		result_notice(
-			ses->res, "recovered",
-			"%s: an earlier --rewrite was interrupted (%s) while it wrote %s %s; all of it is as it was before.",
-			dev->path, chunk->when, len, at);
-	else
-		result_notice(ses->res, "recovered",
-		              "%s: an earlier --rewrite was interrupted (%s) while it wrote %s %s; %" PRIu64
-		              " of %" PRIu64 " sectors were damaged, %" PRIu64 " were put back.",
-		              dev->path, chunk->when, len, at, r->unreadable + r->differing, r->sectors, r->restored);
+		(void)snprintf(buf, len, "wrote %s at %s", bytes, at);
+	return buf;
 }
 
-static int recover(struct session *ses, size_t target, struct engine *eng, struct rewrite_journal *j, bool is_asked,
-                   struct err *err)
+/* What was not put back, and what to do. */
+static int tell_rest(const struct session *ses, const struct device *dev, const struct rewrite_journal *j,
+                     const struct rewrite_recovery *f, struct err *err)
+{
+	const char *boot = ses->env->boot_id ? ses->env->boot_id : "";
+	struct consent_names names;
+	char work[128], saved[1000] = "", why[96];
+
+	consent_names(dev, &names);
+	(void)snprintf(why, sizeof(why), "%s",
+	               j->is_old       ? "That version of the journal does not tell whose they are"
+	               : f->is_foreign ? "Most of what lies there and beside it differs"
+	               : !strcmp(j->h.boot_id, boot) || j->flight.is_killed
+	                       ? "A process that ends tears no sector, so these are newer"
+	                       : "They may be newer");
+	if (f->saved[0])
+		(void)snprintf(saved, sizeof(saved),
+		               ", between %" PRIu64 " and %" PRIu64 "; both sides are saved in %s.then and .now",
+		               f->first_bytes, f->end_bytes, f->saved);
+	return err_set(
+		err, -EUCLEAN,
+		"%s: an earlier --rewrite was interrupted (%s) while it %s. %" PRIu64 " of %" PRIu64
+		" sectors differ%s; %" PRIu64 " could not be read, %" PRIu64
+		" were put back. %s. If what the journal holds is to replace what is there, add --destroy-data=%s.",
+		dev->path, j->h.when, work_of(j, work, sizeof(work)), f->differing, f->sectors, saved, f->unreadable,
+		f->restored, why, names.v[0]);
+}
+
+static void say_recovery(struct session *ses, const struct device *dev, const struct rewrite_journal *j,
+                         const struct rewrite_recovery *f)
+{
+	char work[128];
+
+	(void)work_of(j, work, sizeof(work));
+	if (f->same == f->sectors)
+		result_notice(
+			ses->res, "recovered",
+			"%s: an earlier --rewrite was interrupted (%s) while it %s; all of it is as it was before.",
+			dev->path, j->h.when, work);
+	else
+		result_notice(ses->res, "recovered",
+		              "%s: an earlier --rewrite was interrupted (%s) while it %s; %" PRIu64 " of %" PRIu64
+		              " sectors could not be read or differed, %" PRIu64 " were put back%s%s%s.",
+		              dev->path, j->h.when, work, f->unreadable + f->differing, f->sectors, f->restored,
+		              f->saved[0] ? "; both sides are saved in " : "", f->saved,
+		              f->saved[0] ? ".then and .now" : "");
+}
+
+static int recover(struct session *ses, size_t target, struct rewrite_journal *j, bool is_asked, struct err *err)
 {
 	const struct device *dev = &ses->devs[target];
+	enum rewrite_wish wish = !is_asked                                      ? REWRITE_LOOK
+	                         : consent_destroys(&ses->common->consent, dev) ? REWRITE_CONSENT
+	                                                                        : REWRITE_ASKED;
 	struct rewrite_recovery found;
-	struct rewrite_chunk chunk;
+	const char *what;
 	int r;
 
-	if (!rewrite_pending(j, &chunk)) {
-		if (is_asked)
-			result_notice(ses->res, "nothing-to-recover",
-			              "%s: no --rewrite was interrupted (no block in %s).", dev->path, rewrite_path(j));
-		return 0;
+	switch (journal_owner(&j->h, dev, &what)) {
+	case JOURNAL_OF_OTHER:
+		return err_set(err, -EUCLEAN,
+		               "%s holds an unfinished block of %s (serial %s, %" PRIu64 " bytes), but the %s of %s is "
+		               "another one now. Nothing was touched; recover the device that it is of.",
+		               j->path, j->h.of.path, j->h.of.serial[0] ? j->h.of.serial : "unknown",
+		               j->h.of.size_bytes, what, dev->path);
+	case JOURNAL_UNCERTAIN:
+		if (strs_have(&ses->common->consent.despite, "identity"))
+			break;
+		return err_set(err, -EUCLEAN,
+		               "%s holds a block of %s, which shows nothing that would tell whether this is the same "
+		               "device. Nothing was touched; if you know that it is, add --despite=identity.",
+		               j->path, j->h.of.path);
+	case JOURNAL_OF_THIS:
+		break;
 	}
-	if (strs_have(&ses->common->consent.despite, "identity"))
-		rewrite_insist(j);
-	r = rewrite_recover(j, eng, &ses->targets[target], dev->logical_block_bytes, is_asked, &found, err);
-	session_moved(ses, target, found.read_bytes, found.written_bytes);
-	if (r < 0)
-		return r;
-	if (found.same < found.sectors && !is_asked)
+	if (!journal_translate(j, dev))
 		return err_set(
 			err, -EUCLEAN,
-			"%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64 "; %" PRIu64
-			" sectors there differ from what it was to put back, %" PRIu64
-			" cannot be read. If nobody wrote to the disk since then, `platter zones --recover` puts "
-			"them back; otherwise remove %s.",
-			dev->path, chunk.when, chunk.offset_bytes, found.differing, found.unreadable, rewrite_path(j));
-	say_recovery(ses, dev, &chunk, &found);
+			"%s holds blocks of %s of which some do not lie on %s; recover that one, or the whole disk.",
+			j->path, j->h.of.path, dev->path);
+	r = rewrite_recover(j, wish, &found, err);
+	if (r < 0)
+		return r;
+	if (j->is_pending && wish == REWRITE_LOOK)
+		return err_set(err, -EUCLEAN,
+		               "%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64 "; %" PRIu64
+		               " sectors there differ from what it was to put back, %" PRIu64 " cannot be read. "
+		               "`platter recover %s` puts back what it can, and shows the rest. The bytes are in %s.",
+		               dev->path, j->h.when, j->list[0].place.offset_bytes, found.differing, found.unreadable,
+		               dev->path, rewrite_path(j));
+	if (j->is_pending)
+		return tell_rest(ses, dev, j, &found, err);
+	say_recovery(ses, dev, j, &found);
 	return 0;
 }
 
 static void warn_of_memory(struct session *ses, const char *dir)
 {
-	struct statfs fs;
+	const char *memory = device_memory_of(dir);
 
-	if (statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC_NUMBER &&
-	    !result_has_notice(ses->res, "journal-in-memory"))
+	if (memory && !result_has_notice(ses->res, "journal-in-memory"))
 		result_notice(
 			ses->res, "journal-in-memory",
-			"The journal directory %s is in memory: it will not outlive a power failure. Choose one on a disk with --journal.",
-			dir);
+			"The journal directory %s lies in %s: it will not outlive a power failure. Choose one on a "
+			"disk with --journal.",
+			dir, memory);
+}
+
+static void belongs_to(struct rewrite_journal *j, struct session *ses, size_t target, struct engine *eng)
+{
+	j->ses = ses;
+	j->eng = eng;
+	j->target = target;
+	guard_begin(j);
 }
 
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
@@ -84,6 +142,8 @@ int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t targ
 {
 	const struct env *env = ses->env;
 	const struct device *dev = &ses->devs[target];
+	struct rewrite_journal *other;
+	bool is_any;
 	int r;
 
 	if (dev->kind != DEVICE_FILE && env->devices->holds && env->devices->holds(env->devices_ctx, dev, dir))
@@ -91,9 +151,22 @@ int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t targ
 		               "The journal directory %s lies on %s itself; choose one on another disk with --journal.",
 		               dir, dev->path);
 	r = rewrite_open(ret, dir, dev, err);
-	if (r == 0)
-		r = recover(ses, target, eng, *ret, is_asked, err);
+	if (r < 0)
+		return r;
+	is_any = (*ret)->is_pending;
+	belongs_to(*ret, ses, target, eng);
+	r = is_any ? recover(ses, target, *ret, is_asked, err) : 0;
+	while (r == 0 && rewrite_find(&other, dir, dev, *ret)) {
+		belongs_to(other, ses, target, eng);
+		r = recover(ses, target, other, is_asked, err);
+		is_any = true;
+		rewrite_close(other);
+	}
+	if (r == 0 && is_asked && !is_any)
+		result_notice(ses->res, "nothing-to-recover", "%s: no --rewrite was interrupted (no block in %s).",
+		              dev->path, rewrite_path(*ret));
 	if (r == 0)
 		warn_of_memory(ses, dir);
+	guard_begin(*ret);
 	return r;
 }

@@ -1,183 +1,153 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes between the device and the journal. Deaf to signals: a recovery that was begun is finished. */
+/* What is noted is written, compared, and put back where that only puts back. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "measure/shared/journal.h"
+#include "measure/shared/mover.h"
 
-#define TORN_MAX (256u << 10) /* bytes: more than a drive has in work when the power goes was written by somebody */
+#define NEIGHBOURS 2 /* blocks before and behind, which cost a part of a revolution each */
 
-struct mover {
-	struct feeder feeder;
-	struct sink sink;
-	enum io_op op;
-	uint64_t at, end, first;
-	uint32_t step_bytes, sector_bytes;
-	const uint8_t *data; /* as it was, byte `first` first */
-	uint8_t *fill;       /* NULL, or data: what is read is put there */
-	uint8_t *marks;      /* per sector: enum mark */
-	uint8_t only;        /* write or read sectors with this mark only; MARK_ANY */
-	bool is_given;       /* the flush */
-	int error;
-	uint64_t read_bytes, written_bytes; /* given to the device, in all */
-};
-
-/* MARK_ALIEN: lies between places, and is nothing to us. */
-enum mark { MARK_SAME, MARK_DIFFERS, MARK_UNREADABLE, MARK_PUT_BACK, MARK_ALIEN, MARK_ANY = 255 };
-
-static enum feed mover_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static struct mover make_mover(const struct rewrite_journal *j)
 {
-	struct mover *m = (struct mover *)((char *)f - offsetof(struct mover, feeder));
-	uint64_t left;
-
-	(void)now_ns;
-	(void)ret_until_ns; /* never waits */
-	req->op = m->op;
-	req->target = 0;
-	if (m->op == IO_FLUSH) {
-		bool was = m->is_given;
-
-		m->is_given = true;
-		return was ? FEED_END : FEED_IO;
-	}
-	while (m->only != MARK_ANY && m->at < m->end && m->marks[(m->at - m->first) / m->sector_bytes] != m->only)
-		m->at += m->sector_bytes;
-	if (m->at >= m->end)
-		return FEED_END;
-	left = m->end - m->at;
-	req->offset_bytes = m->at;
-	req->len_bytes = left < m->step_bytes ? (uint32_t)left : m->step_bytes;
-	if (m->op == IO_WRITE)
-		memcpy(req->buf, m->data + (m->at - m->first), req->len_bytes);
-	m->at += req->len_bytes;
-	return FEED_IO;
+	return (struct mover){ .sector_bytes = j->ses->devs[j->target].logical_block_bytes };
 }
 
-static void mover_take(struct sink *s, const struct io_req *req, bool is_fault)
+static void count_moved(const struct rewrite_journal *j, const struct mover *m)
 {
-	struct mover *m = (struct mover *)((char *)s - offsetof(struct mover, sink));
-	const uint8_t *got = req->buf;
-
-	m->read_bytes += m->op == IO_READ ? req->len_bytes : 0;
-	m->written_bytes += m->op == IO_WRITE ? req->len_bytes : 0;
-	if (is_fault && m->op != IO_READ)
-		m->error = req->res < 0 ? req->res : -EIO;
-	if (m->op != IO_READ)
-		return;
-	if (m->fill && !is_fault)
-		memcpy(m->fill + (req->offset_bytes - m->first), got, req->len_bytes);
-	for (uint32_t i = 0; i < req->len_bytes; i += m->sector_bytes) {
-		size_t sector = (req->offset_bytes + i - m->first) / m->sector_bytes;
-		bool is_equal = !is_fault && memcmp(got + i, m->data + sector * m->sector_bytes, m->sector_bytes) == 0;
-
-		if (m->marks[sector] == MARK_ALIEN)
-			continue;
-		m->marks[sector] = is_fault ? MARK_UNREADABLE : is_equal ? MARK_SAME : MARK_DIFFERS;
-	}
+	session_moved(j->ses, j->target, m->read_bytes, m->written_bytes);
 }
 
-static int move(struct mover *m, struct engine *eng, const struct target *target, enum io_op op, uint32_t step_bytes,
-                uint8_t only, struct err *err)
-{
-	struct load load = { .targets = target,
-		             .ntargets = 1,
-		             .feeder = &m->feeder,
-		             .sink = &m->sink,
-		             .depth = 1,
-		             .max_faults = UINT64_MAX };
-	struct load_stats stats;
-	int r;
-
-	m->feeder.next = mover_next;
-	m->sink.take = mover_take;
-	m->op = op;
-	m->at = m->first;
-	m->step_bytes = step_bytes;
-	m->only = only;
-	m->is_given = false;
-	m->error = 0;
-	r = load_run(&load, eng, &stats, err);
-	if (r < 0)
-		return r;
-	if (stats.end == LOAD_GONE)
-		return err_set(err, -ENODEV, "%s disappeared while a block was being put back; the journal keeps it.",
-		               target->name);
-	if (m->error)
-		return err_set(err, m->error, "Putting a block back on %s failed with %s; the journal keeps it.",
-		               target->name, err_name(m->error));
-	return 0;
-}
-
-int rewrite_flush(struct engine *eng, const struct target *target, struct err *err)
+int rewrite_flush(struct rewrite_journal *j, struct err *err)
 {
 	struct mover m = { .sector_bytes = 1 };
 
-	return move(&m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
+	return mover_move(&m, j, IO_FLUSH, 0, MARK_ANY, err);
 }
 
-static uint64_t count_marks(const struct mover *m, enum mark mark)
-{
-	uint64_t n = 0;
+/* ---- what lies beside ---- */
 
-	for (uint64_t i = 0; i < (m->end - m->first) / m->sector_bytes; i++)
-		n += m->marks[i] == mark;
-	return n;
+static bool is_beside(const struct rewrite_journal *j, uint64_t first)
+{
+	for (uint64_t i = 0; i < j->h.nplaces; i++)
+		if (first < j->list[i].place.offset_bytes + j->list[i].place.len_bytes &&
+		    j->list[i].place.offset_bytes < first + BESIDE_BYTES)
+			return false;
+	return true;
 }
 
-/* Reads all of it: in large pieces, then what failed sector by sector. */
-static int compare(struct mover *m, struct engine *eng, const struct target *target, struct err *err)
+/* *ret_hash 0: it cannot be read. */
+static int read_beside(struct rewrite_journal *j, uint64_t first, uint64_t *ret_hash, struct err *err)
 {
-	uint32_t large = eng->cfg.buf_bytes - eng->cfg.buf_bytes % m->sector_bytes;
-	int r = move(m, eng, target, IO_READ, large, MARK_ANY, err);
+	uint8_t data[BESIDE_BYTES], marks[BESIDE_BYTES / 512];
+	struct mover m = make_mover(j);
+	int r;
 
-	if (r == 0)
-		r = move(m, eng, target, IO_READ, m->sector_bytes, MARK_UNREADABLE, err);
+	m.first = first;
+	m.end = first + BESIDE_BYTES;
+	m.data = m.fill = data;
+	m.marks = marks;
+	memset(marks, MARK_SAME, sizeof(marks));
+	r = mover_compare(&m, j, err);
+	count_moved(j, &m);
+	*ret_hash = r == 0 && !mover_count(&m, MARK_UNREADABLE) ? payload_hash(data, sizeof(data)) | 1 : 0;
 	return r;
 }
 
-/* Writes what is damaged, flushes, and reads everything again. */
-static int put_back(struct mover *m, struct engine *eng, const struct target *target, struct rewrite_recovery *ret,
-                    struct err *err)
+static int note_beside(struct rewrite_journal *j, uint64_t first, struct err *err)
 {
-	uint64_t wanted, left;
+	const struct device *dev = &j->ses->devs[j->target];
+	struct journal_beside *b = &j->h.beside[j->h.nbeside];
 	int r;
 
-	for (uint64_t i = 0; i < (m->end - m->first) / m->sector_bytes; i++)
-		if (m->marks[i] == MARK_UNREADABLE || m->marks[i] == MARK_DIFFERS)
-			m->marks[i] = MARK_PUT_BACK;
-	wanted = count_marks(m, MARK_PUT_BACK);
-	if (!wanted)
+	if (j->h.nbeside == BESIDE_MAX || dev->logical_block_bytes > BESIDE_BYTES || dev->size_bytes < BESIDE_BYTES ||
+	    first > dev->size_bytes - BESIDE_BYTES || !is_beside(j, first))
 		return 0;
-	r = move(m, eng, target, IO_WRITE, m->sector_bytes, MARK_PUT_BACK, err);
+	b->offset_bytes = first;
+	r = read_beside(j, first, &b->hash, err);
+	j->h.nbeside += r == 0 && b->hash;
+	return r;
+}
+
+/* Where file systems and tables write whenever they are used: the beginning and the end, and the beginnings of the partitions. Once a run. */
+static int note_anchors(struct rewrite_journal *j, struct err *err)
+{
+	const struct env *env = j->ses->env;
+	const struct device *dev = &j->ses->devs[j->target];
+	cleanup_free struct device *parts = NULL;
+	size_t n = 0;
+	int r = note_beside(j, 0, err);
+
 	if (r == 0)
-		r = move(m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
+		r = note_beside(j, 64u << 10, err); /* btrfs has its superblock there */
 	if (r == 0)
-		r = compare(m, eng, target, err);
-	if (r < 0)
-		return r;
-	left = count_marks(m, MARK_UNREADABLE) + count_marks(m, MARK_DIFFERS);
-	ret->restored += wanted - (left < wanted ? left : wanted);
-	if (left)
-		return err_set(err, -EIO,
-		               "%" PRIu64 " of %" PRIu64
-		               " sectors of %s did not take what was written back; the journal keeps them.",
-		               left, wanted, target->name);
-	return 0;
+		r = note_beside(j, (dev->size_bytes - 1) / BESIDE_BYTES * BESIDE_BYTES, err);
+	if (dev->kind != DEVICE_DISK || !env->devices->partitions ||
+	    env->devices->partitions(env->devices_ctx, dev, &parts, &n, NULL) < 0)
+		n = 0;
+	for (size_t i = 0; i < n && r == 0 && j->h.nbeside < BESIDE_MAX - 4 * NEIGHBOURS; i++)
+		r = note_beside(j, parts[i].partition_offset_bytes, err);
+	j->nanchors = j->h.nbeside;
+	return r;
+}
+
+static int note_neighbours(struct rewrite_journal *j, struct err *err)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+	int r = 0;
+
+	for (uint64_t i = 0; i < j->h.nplaces; i++) {
+		const struct rewrite_place *p = &j->list[i].place;
+
+		first = p->offset_bytes < first ? p->offset_bytes : first;
+		end = p->offset_bytes + p->len_bytes > end ? p->offset_bytes + p->len_bytes : end;
+	}
+	first = first / BESIDE_BYTES * BESIDE_BYTES;
+	end = (end + BESIDE_BYTES - 1) / BESIDE_BYTES * BESIDE_BYTES;
+	j->h.nbeside = 0;
+	for (uint64_t i = 0; i < j->nanchors; i++) { /* of another place they may be in the way */
+		struct journal_beside b = j->h.beside[i];
+
+		if (is_beside(j, b.offset_bytes))
+			j->h.beside[j->h.nbeside++] = b;
+	}
+	if (!j->nanchors)
+		r = note_anchors(j, err);
+	j->nanchors = j->h.nbeside;
+	for (uint64_t k = 1; k <= NEIGHBOURS && r == 0; k++) {
+		if (first >= k * BESIDE_BYTES)
+			r = note_beside(j, first - k * BESIDE_BYTES, err);
+		if (r == 0)
+			r = note_beside(j, end + (k - 1) * BESIDE_BYTES, err);
+	}
+	return r;
+}
+
+static int compare_beside(struct rewrite_journal *j, struct rewrite_recovery *ret, struct err *err)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; i < j->h.nbeside && r == 0; i++) {
+		uint64_t hash;
+
+		r = read_beside(j, j->h.beside[i].offset_bytes, &hash, err);
+		ret->beside_same += r == 0 && hash == j->h.beside[i].hash;
+		ret->beside_differing += r == 0 && hash && hash != j->h.beside[i].hash;
+	}
+	return r;
 }
 
 /* ---- all places of a journal, in windows of those that lie close together ---- */
 
 struct sweep {
 	struct rewrite_journal *j;
-	struct engine *eng;
-	const struct target *target;
 	size_t *order, n;   /* of the list, as they lie on the device */
 	size_t first, next; /* of the order: the window's, and the one behind it */
 	bool *is_damaged;   /* windows, by their first */
-	uint8_t *data;
+	uint8_t *data, *now;
 	struct mover m;
 };
 
@@ -193,21 +163,22 @@ static void sweep_done(struct sweep *s)
 	free(s->order);
 	free(s->is_damaged);
 	free(s->data);
+	free(s->now);
 	free(s->m.marks);
 }
 
-static int sweep_init(struct sweep *s, struct rewrite_journal *j, struct engine *eng, const struct target *target,
-                      uint32_t sector_bytes, bool is_of_used, struct err *err)
+static int sweep_init(struct sweep *s, struct rewrite_journal *j, bool is_of_used, struct err *err)
 {
-	uint64_t most = j->most_bytes > eng->cfg.buf_bytes ? j->most_bytes : eng->cfg.buf_bytes;
+	uint64_t most = j->most_bytes > j->eng->cfg.buf_bytes ? j->most_bytes : j->eng->cfg.buf_bytes;
 
-	*s = (struct sweep){ .j = j, .eng = eng, .target = target, .m.sector_bytes = sector_bytes };
+	*s = (struct sweep){ .j = j, .m = make_mover(j) };
 	s->order = calloc(j->h.nplaces + 1, sizeof(*s->order));
 	s->is_damaged = calloc(j->h.nplaces + 1, sizeof(*s->is_damaged));
 	s->data = malloc(most);
+	s->now = malloc(most);
 	s->m.data = s->data;
-	s->m.marks = malloc(most / sector_bytes + 1);
-	if (!s->order || !s->is_damaged || !s->data || !s->m.marks) {
+	s->m.marks = malloc(most / s->m.sector_bytes + 1);
+	if (!s->order || !s->is_damaged || !s->data || !s->now || !s->m.marks) {
 		sweep_done(s);
 		return err_set(err, -ENOMEM, "Out of memory.");
 	}
@@ -241,7 +212,7 @@ static bool sweep_next(struct sweep *s, const struct rewrite_watch *watch)
 
 		m->end = p->offset_bytes + p->len_bytes;
 	} while (s->next < s->n && place_of(s, s->next)->offset_bytes + place_of(s, s->next)->len_bytes - m->first <=
-	                                   s->eng->cfg.buf_bytes);
+	                                   s->j->eng->cfg.buf_bytes);
 	memset(m->marks, MARK_ALIEN, (m->end - m->first) / m->sector_bytes);
 	for (size_t k = s->first; k < s->next; k++)
 		memset(m->marks + (place_of(s, k)->offset_bytes - m->first) / m->sector_bytes, MARK_SAME,
@@ -256,7 +227,30 @@ static int compare_window(struct sweep *s, struct err *err)
 
 	for (size_t k = s->first; r == 0 && k < s->next; k++)
 		r = journal_get(s->j, s->order[k], data_of(s, k), err);
-	return r < 0 ? r : compare(&s->m, s->eng, s->target, err);
+	s->m.fill = s->now;
+	return r < 0 ? r : mover_compare(&s->m, s->j, err);
+}
+
+/* In how many places something differs, and where; one that was not in flight counts as many. */
+static void tell_places(const struct sweep *s, struct rewrite_recovery *ret)
+{
+	const struct mover *m = &s->m;
+
+	for (size_t k = s->first; k < s->next; k++) {
+		const struct rewrite_place *p = place_of(s, k);
+		uint64_t first = (p->offset_bytes - m->first) / m->sector_bytes, n = 0;
+
+		for (uint64_t i = first; i < first + p->len_bytes / m->sector_bytes; i++) {
+			if (m->marks[i] != MARK_DIFFERS)
+				continue;
+			if (!ret->differing && !n)
+				ret->first_bytes = m->first + i * m->sector_bytes;
+			ret->end_bytes = m->first + (i + 1) * m->sector_bytes;
+			n++;
+		}
+		ret->differing += n;
+		ret->differing_places += n ? s->order[k] < s->j->flight.end ? 1 : 2 : 0;
+	}
 }
 
 static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struct rewrite_recovery *ret,
@@ -265,102 +259,259 @@ static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struc
 	struct mover *m = &s->m;
 
 	while (sweep_next(s, watch)) {
-		uint64_t same, unreadable, differing;
+		uint64_t same, unreadable, differing = ret->differing;
 		int r = compare_window(s, err);
 
 		if (r < 0)
 			return r;
-		same = count_marks(m, MARK_SAME);
-		unreadable = count_marks(m, MARK_UNREADABLE);
-		differing = count_marks(m, MARK_DIFFERS);
-		s->is_damaged[s->first] = unreadable || differing;
-		ret->sectors += same + unreadable + differing;
+		tell_places(s, ret);
+		same = mover_count(m, MARK_SAME);
+		unreadable = mover_count(m, MARK_UNREADABLE);
+		s->is_damaged[s->first] = unreadable || ret->differing > differing;
+		ret->sectors += same + unreadable + ret->differing - differing;
 		ret->same += same;
 		ret->unreadable += unreadable;
-		ret->differing += differing;
 	}
 	ret->is_all = s->first == s->n;
 	return 0;
 }
 
-static void tell_moved(struct sweep *s, struct rewrite_recovery *ret)
+static void tell_moved(struct sweep *s)
 {
-	ret->read_bytes = s->m.read_bytes;
-	ret->written_bytes = s->m.written_bytes;
+	count_moved(s->j, &s->m);
 	sweep_done(s);
 }
 
-/* May what is there be replaced? Only on the device that it is of, and only as much as an interruption damages. */
-static int check_damage(const struct rewrite_journal *j, const struct rewrite_recovery *found, uint32_t sector_bytes,
-                        struct err *err)
+/* ---- putting back ---- */
+
+/*
+ * The bytes that were written are those that were there, so what differs is torn, or newer. Torn is what was in flight when the power went: one block, with
+ * all beside it as it was, and nobody who has written since. A process that was killed tears nothing.
+ */
+static bool is_torn(const struct rewrite_journal *j, const struct rewrite_recovery *found)
 {
-	if (found->differing * sector_bytes > TORN_MAX || (found->differing > found->same && found->differing > 8))
-		return err_set(
-			err, -EUCLEAN,
-			"%s holds a block that was at %" PRIu64 " of %s (serial %s), but %" PRIu64 " of %" PRIu64
-			" sectors there differ: this is another disk, or it was written since. Nothing was touched. "
-			"If the block is of no use any more, remove the file.",
-			j->path, j->list[0].place.offset_bytes, j->h.path, j->h.serial[0] ? j->h.serial : "unknown",
-			found->differing, found->sectors);
-	if (j->is_uncertain)
-		return err_set(
-			err, -EUCLEAN,
-			"%s holds a block of %s, which shows nothing that would tell whether this is the same device. Nothing "
-			"was touched; if you know that it is, add --despite=identity.",
-			j->path, j->h.path);
-	return 0;
+	const char *now = j->ses->env->boot_id;
+
+	return j->h.boot_id[0] && now && now[0] && strcmp(j->h.boot_id, now) != 0 && !j->flight.is_killed &&
+	       found->differing_places == 1 && !found->beside_differing && found->beside_same && guard_is_untouched(j);
 }
 
-void rewrite_insist(struct rewrite_journal *j)
+/* Another disk of the same names has other contents. */
+static bool looks_the_same(const struct rewrite_journal *j, const struct rewrite_recovery *found)
 {
-	j->is_uncertain = false;
+	uint64_t block = BESIDE_BYTES / j->ses->devs[j->target].logical_block_bytes;
+
+	return !j->is_old &&
+	       found->same + found->beside_same * block > found->differing + found->beside_differing * block;
 }
 
-static int recover(struct sweep *s, bool is_asked, struct rewrite_recovery *ret, struct err *err)
+static int save_sectors(const struct sweep *s, const int fds[2], struct err *err)
 {
-	int r = compare_all(s, NULL, ret, err);
+	const struct mover *m = &s->m;
+	int r = 0;
+
+	for (uint64_t at = 0; at < m->end - m->first && r == 0; at += m->sector_bytes)
+		if (m->marks[at / m->sector_bytes] == MARK_DIFFERS) {
+			r = journal_write(fds[0], s->data + at, m->sector_bytes, (off_t)(m->first + at));
+			if (r == 0)
+				r = journal_write(fds[1], s->now + at, m->sector_bytes, (off_t)(m->first + at));
+		}
+	return r < 0 ? err_set(err, r, "What differs cannot be saved beside the journal %s: %s. Nothing was put back.",
+	                       s->j->path, strerror(-r))
+	             : 0;
+}
+
+/* Both sides of what differs, durably, before one of them is lost. */
+static int save_both(struct sweep *s, struct rewrite_recovery *ret, struct err *err)
+{
+	int fds[2], r = journal_save(s->j, fds, ret->saved, sizeof(ret->saved), err);
 
 	if (r < 0)
-		return r;
-	if (ret->same == ret->sectors)
-		return rewrite_end(s->j, err);
-	r = check_damage(s->j, ret, s->m.sector_bytes, err);
-	if (r < 0 || !is_asked)
 		return r;
 	for (s->next = 0; r == 0 && sweep_next(s, NULL);) {
 		if (!s->is_damaged[s->first])
 			continue;
 		r = compare_window(s, err);
 		if (r == 0)
-			r = put_back(&s->m, s->eng, s->target, ret, err);
+			r = save_sectors(s, fds, err);
 	}
-	return r < 0 ? r : rewrite_end(s->j, err);
+	for (int i = 0; i < 2; i++) {
+		if (r == 0 && fsync(fds[i]) < 0)
+			r = err_set(err, -errno, "What differs cannot be saved beside the journal %s: %s.", s->j->path,
+			            strerror(errno));
+		(void)close(fds[i]);
+	}
+	if (r == 0 && fsync(s->j->dir_fd) < 0)
+		(void)syncfs(s->j->fd);
+	return r;
 }
 
-int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                    bool is_asked, struct rewrite_recovery *ret, struct err *err)
+/* Writes what is damaged, flushes, and reads everything again. */
+static int put_back(struct sweep *s, bool all, struct rewrite_recovery *ret, struct err *err)
+{
+	struct mover *m = &s->m;
+	uint64_t wanted, left, stays = all ? 0 : mover_count(m, MARK_DIFFERS);
+	int r;
+
+	for (uint64_t i = 0; i < (m->end - m->first) / m->sector_bytes; i++)
+		if (m->marks[i] == MARK_UNREADABLE || (all && m->marks[i] == MARK_DIFFERS))
+			m->marks[i] = MARK_PUT_BACK;
+	wanted = mover_count(m, MARK_PUT_BACK);
+	if (!wanted)
+		return 0;
+	r = mover_move(m, s->j, IO_WRITE, m->sector_bytes, MARK_PUT_BACK, err);
+	if (r == 0)
+		r = rewrite_flush(s->j, err);
+	if (r == 0)
+		r = mover_compare(m, s->j, err);
+	if (r < 0)
+		return r;
+	left = mover_count(m, MARK_UNREADABLE) + mover_count(m, MARK_DIFFERS) - stays;
+	ret->restored += wanted - (left < wanted ? left : wanted);
+	if (left)
+		return err_set(err, -EIO,
+		               "%" PRIu64 " of %" PRIu64
+		               " sectors of %s did not take what was written back; the journal keeps them.",
+		               left, wanted, s->j->ses->devs[s->j->target].path);
+	return 0;
+}
+
+static int put_all_back(struct sweep *s, bool all, struct rewrite_recovery *ret, struct err *err)
+{
+	int r = 0;
+
+	for (s->next = 0; r == 0 && sweep_next(s, NULL);) {
+		if (!s->is_damaged[s->first])
+			continue;
+		r = compare_window(s, err);
+		if (r == 0)
+			r = put_back(s, all, ret, err);
+	}
+	return r;
+}
+
+static int recover(struct sweep *s, enum rewrite_wish wish, struct rewrite_recovery *ret, struct err *err)
+{
+	struct rewrite_journal *j = s->j;
+	bool all;
+	int r = compare_all(s, NULL, ret, err);
+
+	if (r < 0)
+		return r;
+	if (ret->same == ret->sectors)
+		return rewrite_end(j, err);
+	if (wish == REWRITE_LOOK)
+		return 0;
+	r = compare_beside(j, ret, err);
+	if (r < 0)
+		return r;
+	all = wish == REWRITE_CONSENT || (looks_the_same(j, ret) && is_torn(j, ret));
+	ret->is_foreign = wish != REWRITE_CONSENT && !looks_the_same(j, ret);
+	if (ret->differing)
+		r = save_both(s, ret, err);
+	if (r == 0 && !ret->is_foreign)
+		r = put_all_back(s, all, ret, err);
+	if (r < 0 || ret->is_foreign || (ret->differing && !all))
+		return r;
+	return rewrite_end(j, err);
+}
+
+int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct rewrite_recovery *ret, struct err *err)
 {
 	struct sweep s = { 0 };
 	int r;
 
 	*ret = (struct rewrite_recovery){ 0 };
-	r = sweep_init(&s, j, eng, target, sector_bytes, false, err);
+	r = sweep_init(&s, j, false, err);
 	if (r < 0)
 		return r;
-	r = recover(&s, is_asked, ret, err);
-	tell_moved(&s, ret);
+	r = recover(&s, wish, ret, err);
+	tell_moved(&s);
 	return r;
 }
 
-static int tell_lost(const struct rewrite_journal *j, const struct rewrite_recovery *found, const char *device,
-                     struct err *err)
+/* ---- what reads differently ---- */
+
+int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery *found, struct err *err)
 {
+	const struct device *dev = &j->ses->devs[j->target];
+	int r = guard_look(j, err);
+
+	if (r < 0)
+		return r;
+	if (found->differing && (!j->began.n || dev->reach != REACH_LOCAL))
+		return err_set(
+			err, -EIO,
+			"%" PRIu64
+			" sectors of %s were written back but read differently now. Whether the disk loses data "
+			"or somebody else wrote there cannot be told. The bytes as they were are in %s; `platter recover "
+			"%s` compares them.",
+			found->sectors - found->same, dev->path, j->path, dev->path);
 	return err_set(
 		err, -EIO,
 		"%" PRIu64 " of %" PRIu64
-		" sectors of %s were written back but read differently now, or not at all. This disk loses data: stop "
-		"using it. The original bytes are in %s; `platter zones --recover` puts them back.",
-		found->sectors - found->same, found->sectors, device, j->path);
+		" sectors of %s were written back but read differently now, or not at all, and nobody else wrote to it. "
+		"This disk loses data: stop using it. The original bytes are in %s; `platter recover %s` puts them back.",
+		found->sectors - found->same, found->sectors, dev->path, j->path, dev->path);
+}
+
+/* ---- one place ---- */
+
+int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err)
+{
+	const struct rewrite_place place = { offset_bytes, len };
+	int r = journal_list(j, &place, 1, err);
+
+	if (r == 0)
+		r = note_neighbours(j, err);
+	if (r == 0)
+		r = guard_look(j, err);
+	if (r == 0)
+		r = journal_put(j, 0, data, err);
+	return r < 0 ? r : journal_note(j, err);
+}
+
+int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err)
+{
+	return guard_allow(j, bytes, err);
+}
+
+int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_bytes, struct rewrite_recovery *ret,
+                 struct err *err)
+{
+	struct mover m = make_mover(j);
+	uint64_t sectors = len_bytes / m.sector_bytes;
+	cleanup_free uint8_t *data = malloc(len_bytes), *marks = calloc(sectors + 1, 1);
+	uint32_t large = j->eng->cfg.buf_bytes - j->eng->cfg.buf_bytes % m.sector_bytes;
+	int r;
+
+	m.first = first_bytes;
+	m.end = first_bytes + len_bytes;
+	m.data = m.fill = data;
+	m.marks = marks;
+	*ret = (struct rewrite_recovery){ .sectors = sectors };
+	if (!data || !marks)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = mover_compare(&m, j, err); /* with itself: what cannot be read is marked */
+	m.fill = NULL;
+	ret->unreadable = mover_count(&m, MARK_UNREADABLE);
+	if (r == 0 && !ret->unreadable) {
+		r = rewrite_begin(j, first_bytes, data, len_bytes, err);
+		if (r == 0)
+			r = mover_move(&m, j, IO_WRITE, large, MARK_ANY, err);
+		if (r == 0)
+			r = rewrite_flush(j, err);
+		if (r == 0)
+			r = mover_compare(&m, j, err);
+		ret->same = ret->restored = mover_count(&m, MARK_SAME);
+		ret->differing = mover_count(&m, MARK_DIFFERS);
+		if (r == 0 && ret->same < sectors)
+			r = rewrite_lost(j, ret, err);
+		if (r == 0)
+			r = rewrite_end(j, err);
+	}
+	count_moved(j, &m);
+	return r;
 }
 
 /* ---- many places ---- */
@@ -371,13 +522,13 @@ static int save(struct sweep *s, const struct rewrite_watch *watch, struct err *
 		int r;
 
 		s->m.fill = s->data;
-		r = compare(&s->m, s->eng, s->target, err); /* with itself: what cannot be read is marked */
+		r = mover_compare(&s->m, s->j, err); /* with itself: what cannot be read is marked */
 		s->m.fill = NULL;
-		if (r == 0 && count_marks(&s->m, MARK_UNREADABLE))
+		if (r == 0 && mover_count(&s->m, MARK_UNREADABLE))
 			r = err_set(err, -EIO,
 			            "%s cannot be read everywhere between %" PRIu64 " and %" PRIu64
 			            ", and what cannot be read is not written. Nothing was; choose another --start.",
-			            s->target->name, s->m.first, s->m.end);
+			            s->j->ses->devs[s->j->target].path, s->m.first, s->m.end);
 		for (size_t k = s->first; r == 0 && k < s->next; k++)
 			r = journal_put(s->j, s->order[k], data_of(s, k), err);
 		if (r < 0)
@@ -386,80 +537,46 @@ static int save(struct sweep *s, const struct rewrite_watch *watch, struct err *
 	return 0;
 }
 
-int rewrite_save(struct rewrite_journal *j, struct engine *eng, const struct target *target,
-                 const struct rewrite_place *places, size_t n, uint32_t sector_bytes, const struct rewrite_watch *watch,
-                 struct rewrite_recovery *ret, bool *ret_is_noted, struct err *err)
+int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, size_t n,
+                 const struct rewrite_watch *watch, bool *ret_is_noted, struct err *err)
 {
 	struct sweep s = { 0 };
 	int r = journal_list(j, places, n, err);
 
-	*ret = (struct rewrite_recovery){ 0 };
 	*ret_is_noted = false;
 	if (r == 0)
 		r = journal_reserve(j, err);
 	if (r == 0)
-		r = sweep_init(&s, j, eng, target, sector_bytes, false, err);
+		r = sweep_init(&s, j, false, err);
 	if (r < 0)
 		return r;
 	r = save(&s, watch, err);
 	*ret_is_noted = r == 0 && s.first == s.n;
-	tell_moved(&s, ret);
-	return *ret_is_noted ? journal_note(j, err) : r;
+	tell_moved(&s);
+	if (*ret_is_noted)
+		r = note_neighbours(j, err);
+	if (*ret_is_noted && r == 0)
+		r = guard_look(j, err);
+	if (*ret_is_noted && r == 0)
+		r = journal_note(j, err);
+	*ret_is_noted = *ret_is_noted && r == 0;
+	return r;
 }
 
-int rewrite_verify(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                   const struct rewrite_watch *watch, struct rewrite_recovery *ret, struct err *err)
+int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch, struct rewrite_recovery *ret,
+                   struct err *err)
 {
 	struct sweep s = { 0 };
-	int r = rewrite_flush(eng, target, err);
+	int r = rewrite_flush(j, err);
 
 	*ret = (struct rewrite_recovery){ 0 };
 	if (r == 0)
-		r = sweep_init(&s, j, eng, target, sector_bytes, true, err);
+		r = sweep_init(&s, j, true, err);
 	if (r < 0)
 		return r;
 	r = compare_all(&s, watch, ret, err);
-	tell_moved(&s, ret);
+	tell_moved(&s);
 	if (r == 0 && ret->same < ret->sectors)
-		r = tell_lost(j, ret, target->name, err);
+		r = rewrite_lost(j, ret, err);
 	return r < 0 ? r : rewrite_end(j, err);
-}
-
-int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
-                 uint32_t len_bytes, uint32_t sector_bytes, struct rewrite_recovery *ret, struct err *err)
-{
-	uint64_t sectors = len_bytes / sector_bytes;
-	cleanup_free uint8_t *data = malloc(len_bytes), *marks = calloc(sectors + 1, 1);
-	struct mover m = { .first = first_bytes,
-		           .end = first_bytes + len_bytes,
-		           .sector_bytes = sector_bytes,
-		           .data = data,
-		           .fill = data,
-		           .marks = marks };
-	uint32_t large = eng->cfg.buf_bytes - eng->cfg.buf_bytes % sector_bytes;
-	int r;
-
-	*ret = (struct rewrite_recovery){ .sectors = sectors };
-	if (!data || !marks)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	r = compare(&m, eng, target, err); /* with itself: what cannot be read is marked */
-	m.fill = NULL;
-	ret->unreadable = count_marks(&m, MARK_UNREADABLE);
-	if (r == 0 && !ret->unreadable) {
-		r = rewrite_begin(j, first_bytes, data, len_bytes, err);
-		if (r == 0)
-			r = move(&m, eng, target, IO_WRITE, large, MARK_ANY, err);
-		if (r == 0)
-			r = move(&m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
-		if (r == 0)
-			r = compare(&m, eng, target, err);
-		ret->same = ret->restored = count_marks(&m, MARK_SAME);
-		if (r == 0 && ret->same < sectors)
-			r = tell_lost(j, ret, target->name, err);
-		if (r == 0)
-			r = rewrite_end(j, err);
-	}
-	ret->read_bytes = m.read_bytes;
-	ret->written_bytes = m.written_bytes;
-	return r;
 }

@@ -7,10 +7,13 @@
  * One file per disk or file measured, "rewrite-ID.journal" in the directory of --journal, which is its owner's alone; ID is the serial number, the
  * world-wide name or a UUID (else the kernel name and number), and the place of the partition. It is removed when the run is over.
  *
- * The next start reads these places again and compares. When all is as it was, they are forgotten. Sectors that cannot be read or differ
- * are put back only when asked for (--recover), and only when the device shows that it is the same one: serial number, model, world-wide name,
- * UUID of the mapping or the array, of the partition, size and place as they were, and at least one of these that no other device has. If more
- * differs than an interruption damages, it was written since, and nothing is touched.
+ * The bytes that are written are those that were there. So a sector that differs afterwards is torn, by a power failure, in the block that was in flight,
+ * or it is newer and somebody else's. The journal therefore notes the start of the machine (boot_id), the names of the device, blocks beside that
+ * are not written, and what is in flight; the next start compares. Only what is asked for (--recover) is put back: what cannot be read, and after a power
+ * failure what differs in one block that was in flight, while all beside it is as it was and nobody has written since. Anything else is saved, both
+ * sides, and put back with consent (--destroy-data). Never to a device that shows another name.
+ *
+ * While it runs, whatever anybody else writes to the device stops it (guard.c).
  */
 #ifndef PLATTER_MEASURE_REWRITE_H
 #define PLATTER_MEASURE_REWRITE_H
@@ -27,16 +30,21 @@ struct rewrite_journal;
 
 /*
  * Opens (makes) the journal of a device in dir, which is made if it is not there; locks it against other runs. 0 or negative errno and a sentence
- * (-EBUSY: another run has it). What is unfinished in it stays: see rewrite_pending().
+ * (-EBUSY: another run has it). What is unfinished in it stays.
  */
 int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err);
+/* Another one in dir that has something unfinished which lies on dev: of its disk, or of a partition of it. */
+bool rewrite_find(struct rewrite_journal **ret, const char *dir, const struct device *dev,
+                  const struct rewrite_journal *own);
 /* Removes the file unless something in it is unfinished; NULL is fine. */
 void rewrite_close(struct rewrite_journal *j);
 const char *rewrite_path(const struct rewrite_journal *j);
 
-/* Notes a place, durably. After 0 it may be written to the device. */
+/* Notes a place, durably, and reads what lies beside it. After 0 it may be written to the device. */
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err);
-/* All is safe on the device: forgets it. */
+/* Before each write of so many bytes: -EBUSY and a sentence when somebody else has written to the device since the run began. */
+int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
+/* All is safe on the device: forgets it, durably. */
 int rewrite_end(struct rewrite_journal *j, struct err *err);
 
 struct rewrite_place {
@@ -45,35 +53,31 @@ struct rewrite_place {
 /* How large the file will be. */
 uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n);
 
-struct rewrite_chunk {
-	uint64_t offset_bytes, len_bytes, places; /* of the first; of all; how many */
-	char when[32];                            /* wall clock */
-};
-/* Is there something unfinished of an earlier run? */
-bool rewrite_pending(const struct rewrite_journal *j, struct rewrite_chunk *ret);
-
-/* It is the device that the places are of, although nothing tells. Where something differs this has no effect. */
-void rewrite_insist(struct rewrite_journal *j);
-
 struct rewrite_recovery {
 	uint64_t sectors, same, unreadable, differing; /* found */
+	uint64_t differing_places;                     /* one that was not in flight counts twice */
+	uint64_t first_bytes, end_bytes;               /* of what differs */
+	uint64_t beside_same, beside_differing;        /* blocks */
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	bool is_all;                                   /* all that was to be compared was */
-	uint64_t read_bytes, written_bytes;            /* from and to the device meanwhile, also when it failed */
+	bool is_foreign; /* most of it differs: another disk, or one that was filled anew. Nothing was written */
+	char saved[800]; /* both sides of what differs, with ".then" and ".now" behind; "": nothing does */
 };
+enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };
 /*
- * Compares and, with is_asked, puts back, with requests of at most the engine's buffers. 0: *ret tells, and all is
- * forgotten unless damaged sectors were left; negative errno and a sentence: nothing more than *ret says was done, the journal stays.
+ * Compares and, as wished, puts back, with requests of at most the engine's buffers. 0: *ret tells, and all is forgotten unless damaged or differing
+ * sectors were left; negative errno and a sentence: nothing more than *ret says was done, the journal stays.
  */
-int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                    bool is_asked, struct rewrite_recovery *ret, struct err *err);
+int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct rewrite_recovery *ret, struct err *err);
+/* A sentence of what reads differently from what was written, by whomever that is. Negative errno. */
+int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery *found, struct err *err);
 
 /*
  * Reads these bytes, notes them, writes the same back, flushes, reads again and compares; a signal does not stop it. 0: ret->restored of ret->sectors were
  * written and are as before; or none, as ret->unreadable could not be read before. Negative errno and a sentence: the journal keeps them.
  */
-int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
-                 uint32_t len_bytes, uint32_t sector_bytes, struct rewrite_recovery *ret, struct err *err);
+int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_bytes, struct rewrite_recovery *ret,
+                 struct err *err);
 
 /*
  * Many places at once, none of which share a byte, in the order in which they will be written. Reads and notes them all, durably; nothing may be written before. Each
@@ -83,20 +87,19 @@ struct rewrite_watch {
 	bool (*go_on)(void *arg, double done); /* asked now and then */
 	void *arg;
 };
-int rewrite_save(struct rewrite_journal *j, struct engine *eng, const struct target *target,
-                 const struct rewrite_place *places, size_t n, uint32_t sector_bytes, const struct rewrite_watch *watch,
-                 struct rewrite_recovery *ret, bool *ret_is_noted, struct err *err);
-/* Bytes of place i, from skip on, to be written there: checked against what was noted. */
+int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, size_t n,
+                 const struct rewrite_watch *watch, bool *ret_is_noted, struct err *err);
+/* Bytes of place i, from skip on, to be written there next: checked against what was noted, and against other writers. */
 int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, size_t len, struct err *err);
 /*
  * A flush; then what was fetched is read again and compared, as far as go_on() lets it, and forgotten. 0: ret->same of ret->sectors were read and are
  * as before. Negative errno and a sentence: the journal keeps all of it.
  */
-int rewrite_verify(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                   const struct rewrite_watch *watch, struct rewrite_recovery *ret, struct err *err);
+int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch, struct rewrite_recovery *ret,
+                   struct err *err);
 
 /* A flush that a signal does not stop. */
-int rewrite_flush(struct engine *eng, const struct target *target, struct err *err);
+int rewrite_flush(struct rewrite_journal *j, struct err *err);
 
 /* ---- recover.c ---- */
 

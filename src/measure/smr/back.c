@@ -35,9 +35,7 @@ static bool go_on(void *arg, double done)
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 {
 	struct watched w = { .io = io, .phase = "reading what will be written" };
-	uint32_t sector = io->ses->devs[0].logical_block_bytes;
 	cleanup_free struct rewrite_place *v = NULL;
-	struct rewrite_recovery found;
 	size_t n;
 	int r = rewrite_start(&io->journal, io->ses, 0, io->eng, dir, false, err);
 
@@ -46,10 +44,7 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 	n = smr_places(io->layout, io->ses->seed, &v);
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	r = rewrite_save(io->journal, io->eng, io->target, v, n, sector, &(struct rewrite_watch){ go_on, &w }, &found,
-	                 &io->is_noted, err);
-	session_moved(io->ses, 0, found.read_bytes, 0);
-	return r;
+	return rewrite_save(io->journal, v, n, &(struct rewrite_watch){ go_on, &w }, &io->is_noted, err);
 }
 
 int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err)
@@ -89,9 +84,7 @@ static int verify(struct smr_io *io, struct err *err)
 	struct rewrite_recovery found;
 	int r;
 
-	r = rewrite_verify(io->journal, io->eng, io->target, io->ses->devs[0].logical_block_bytes,
-	                   &(struct rewrite_watch){ go_on, &w }, &found, err);
-	session_moved(io->ses, 0, found.read_bytes, 0);
+	r = rewrite_verify(io->journal, &(struct rewrite_watch){ go_on, &w }, &found, err);
 	if (r == 0)
 		result_figure_u64(io->ses->res, "compared_bytes", "written, read back and the same", UNIT_BYTES,
 		                  found.same * io->ses->devs[0].logical_block_bytes);

@@ -102,9 +102,7 @@ static int write_all(struct surface_run *run, struct rewrite_journal *j, struct 
 		if (v[i].outcome == REFRESH_EDGE)
 			continue;
 		session_progress(run->ses, "rewriting", (double)i / (double)n, NULL);
-		r = rewrite_same(j, run->eng, &run->ses->targets[0], v[i].s.first_bytes, len,
-		                 run->ses->devs[0].logical_block_bytes, &done, err);
-		session_moved(run->ses, 0, done.read_bytes, done.written_bytes);
+		r = rewrite_same(j, v[i].s.first_bytes, len, &done, err);
 		v[i].outcome = done.unreadable ? REFRESH_UNREADABLE : REFRESH_SAME;
 	}
 	return r;

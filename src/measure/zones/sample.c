@@ -49,7 +49,9 @@ struct sampler {
 	/* rewriting */
 	uint8_t *chunk;             /* byte `first` of the window is its first; NULL: buffers of the engine */
 	bool is_filling, is_verify; /* reading: into the chunk; into the engine's buffers, to compare with the chunk */
-	uint64_t mismatch;          /* UINT64_MAX: none */
+	uint64_t mismatched;        /* sectors that read differently from what was written */
+	struct rewrite_journal *journal;
+	struct err why; /* somebody else writes */
 	uint64_t sequence;
 };
 
@@ -91,6 +93,8 @@ static enum feed feed_block(struct sampler *s, struct io_req *req)
 	req->offset_bytes = s->at;
 	req->len_bytes = left < len ? (uint32_t)left : len;
 	req->due_ns = 0;
+	if (s->chunk && s->op == IO_WRITE && rewrite_allow(s->journal, req->len_bytes, &s->why) < 0)
+		return FEED_END;
 	if (s->chunk && (s->op == IO_WRITE || s->is_filling)) {
 		req->buf = s->chunk + (s->at - s->first);
 		req->slot = SLOT_NONE;
@@ -165,6 +169,15 @@ static void keep_done(struct sampler *s, const struct io_req *req)
 	run->done[run->ndone++] = (struct zone_done){ (double)(req->done_ns - s->start_ns), before + (double)req->res };
 }
 
+static void compare(struct sampler *s, const struct io_req *req)
+{
+	uint32_t sector = s->run->ses->devs[s->target].logical_block_bytes;
+	const uint8_t *got = req->buf, *want = s->chunk + (req->offset_bytes - s->first);
+
+	for (uint32_t i = 0; i < req->len_bytes; i += sector)
+		s->mismatched += memcmp(got + i, want + i, sector) != 0;
+}
+
 static void take_read(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct sampler *s = of_sink(sink);
@@ -177,9 +190,8 @@ static void take_read(struct sink *sink, const struct io_req *req, bool is_fault
 			s->is_out_of_memory = true;
 		return;
 	}
-	if (s->is_verify && memcmp(req->buf, s->chunk + (req->offset_bytes - s->first), req->len_bytes) != 0 &&
-	    s->mismatch == UINT64_MAX)
-		s->mismatch = req->offset_bytes;
+	if (s->is_verify)
+		compare(s, req);
 	keep_done(s, req);
 }
 
@@ -239,7 +251,7 @@ static int run_sampler(struct zones_run *run, struct sampler *s, struct err *err
 	r = session_load(run->ses, &load, run->eng, &stats, err);
 	if (r == 0 && s->is_out_of_memory)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	return r;
+	return r == 0 && s->why.code ? err_set(err, s->why.code, "%s", s->why.text) : r;
 }
 
 static struct sampler make_sampler(struct zones_run *run, const struct zone_target *t, const struct zone_sample *how,
@@ -262,7 +274,7 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		                                : fmax(SAMPLE_LONG_NS, SAMPLE_TOO_LONG * expect_ns)),
 		.flush_ns = NAN,
 		.chunk = run->p->rewrite ? run->chunk : NULL,
-		.mismatch = UINT64_MAX,
+		.journal = t->journal,
 		.sequence = t->samples.n << 32,
 		.is_check = how->kind == SAMPLE_CHECK,
 		.align_bytes = t->layout.align_bytes,
@@ -462,7 +474,7 @@ static int write_back(struct zones_run *run, struct zone_target *t, struct zone_
 	if (*ret_done)
 		return 0;
 	/* Stopped: what was written is what was there before; it only has to be out of the drive's cache. */
-	*ret_done = rewrite_flush(run->eng, &run->ses->targets[t->index], &why) == 0;
+	*ret_done = rewrite_flush(t->journal, &why) == 0;
 	return 0;
 }
 
@@ -470,7 +482,6 @@ static int write_back(struct zones_run *run, struct zone_target *t, struct zone_
 static int verify(struct zones_run *run, struct zone_target *t, struct zone_sample *z, bool *ret_same, struct err *err)
 {
 	struct sampler s = make_sampler(run, t, z, IO_READ);
-	char where[32];
 	int r;
 
 	s.is_verify = true;
@@ -478,12 +489,13 @@ static int verify(struct zones_run *run, struct zone_target *t, struct zone_samp
 	r = run_sampler(run, &s, err);
 	if (r < 0)
 		return r;
-	if (s.mismatch != UINT64_MAX)
-		return err_set(
-			err, -EILSEQ,
-			"%s: the block at %s was written back but reads differently now. This disk loses data: stop using it. "
-			"The original bytes are in %s.",
-			t->dev->path, units_bytes(where, sizeof(where), s.mismatch), rewrite_path(t->journal));
+	if (s.mismatched)
+		return rewrite_lost(t->journal,
+		                    &(struct rewrite_recovery){
+					    .sectors = (s.end - s.first) / t->dev->logical_block_bytes,
+					    .same = (s.end - s.first) / t->dev->logical_block_bytes - s.mismatched,
+					    .differing = s.mismatched },
+		                    err);
 	*ret_same = !s.has_fault;
 	return 0;
 }
@@ -515,7 +527,7 @@ static int take_rewriting(struct zones_run *run, struct zone_target *t, struct z
 		return rewrite_end(t->journal, err);
 	return err_set(
 		err, -EIO,
-		"%s: the bytes from %s on could not be written back. The original bytes are in %s: run `platter zones --recover "
+		"%s: the bytes from %s on could not be written back. The original bytes are in %s: run `platter recover "
 		"%s` when the disk takes writes again.",
 		t->dev->path, units_bytes(where, sizeof(where), z->first_bytes), rewrite_path(t->journal),
 		t->dev->path);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What anybody has written to a device, by the kernel's counters (Documentation/block/stat.rst): of itself, and of what it lies on as far as that serves
+ * nobody else. What goes through another one above it would count as a stranger's there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "device/sysfs.h"
+#include "device/written.h"
+
+#define DEEPEST      8  /* of a stack */
+#define STABLE_TRIES 16 /* of reading a disk's counters between which nothing was written */
+#define LVM_PLAIN \
+	68 /* "LVM-" and two identifiers of 32: longer ones are parts of a pool or a mirror, which write more than they are given */
+
+/* Written and discarded, in bytes: both replace what was there. */
+static bool read_stat(const char *root, const char *dir, uint64_t *ret)
+{
+	uint64_t written, discarded = 0;
+	char text[512];
+
+	if (sys_text(root, text, sizeof(text), "%s/stat", dir) < 0 ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u %*u %" SCNu64, &written, &discarded) <
+	            1)
+		return false;
+	*ret = (written + discarded) * 512;
+	return true;
+}
+
+static void add(struct device_written *w, const char *on, uint64_t bytes)
+{
+	if (w->n == DEVICE_WRITTEN_MAX)
+		return;
+	text_copy(w->v[w->n].on, sizeof(w->v[w->n].on), on);
+	w->v[w->n++].bytes = bytes;
+}
+
+static uint64_t sum_partitions(const char *root, const struct sys_block *disk)
+{
+	struct sys_list names;
+	uint64_t sum = 0, bytes;
+
+	sys_list(root, &names, "%s", disk->disk_dir);
+	for (size_t i = 0; i < names.n; i++) {
+		char dir[PATH_MAX];
+
+		if (snprintf(dir, sizeof(dir), "%s/%s", disk->disk_dir, names.v[i]) < (int)sizeof(dir) &&
+		    sys_exists(root, "%s/partition", dir) && read_stat(root, dir, &bytes))
+			sum += bytes;
+	}
+	sys_list_done(&names);
+	return sum;
+}
+
+/* What reaches a partition by the disk's own node is in the disk's counters, and in none of a partition's. */
+static void add_around(const char *root, struct device_written *w, const struct sys_block *part)
+{
+	char name[DEVICE_WRITTEN_NAME];
+	uint64_t before, after, parts;
+
+	for (int i = 0; i < STABLE_TRIES && read_stat(root, part->disk_dir, &before); i++) {
+		parts = sum_partitions(root, part);
+		if (!read_stat(root, part->disk_dir, &after) || before != after || parts > after)
+			continue;
+		(void)snprintf(name, sizeof(name), "%.60s outside of its partitions", part->disk);
+		add(w, name, after - parts);
+		return;
+	}
+}
+
+static size_t count(const char *root, const char *dir, const char *what)
+{
+	struct sys_list names;
+	size_t n;
+
+	sys_list(root, &names, "%s/%s", dir, what);
+	n = names.n;
+	sys_list_done(&names);
+	return n;
+}
+
+/* Does it hand down what it is given, and no more? */
+static bool passes_on(const char *root, const struct sys_block *b)
+{
+	char uuid[256];
+
+	if (sys_text(root, uuid, sizeof(uuid), "%s/dm/uuid", b->disk_dir) < 0)
+		return false;
+	return strncmp(uuid, "mpath-", 6) == 0 || strncmp(uuid, "part", 4) == 0 ||
+	       (strncmp(uuid, "CRYPT-", 6) == 0 && strncmp(uuid, "CRYPT-SUBDEV", 12) != 0) ||
+	       (strncmp(uuid, "LVM-", 4) == 0 && strlen(uuid) == LVM_PLAIN);
+}
+
+static void add_block(const char *root, struct device_written *w, const struct sys_block *b, int depth)
+{
+	struct sys_list names;
+	struct sys_block below;
+	char file[PATH_MAX];
+	uint64_t bytes;
+	struct stat st;
+
+	if (depth == DEEPEST || !read_stat(root, b->dir, &bytes))
+		return;
+	add(w, b->name, bytes);
+	if (b->is_partition)
+		add_around(root, w, b);
+	if (sys_text(root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0 && sysroot_is_real(root) &&
+	    stat(file, &st) == 0 && S_ISBLK(st.st_mode) && sys_block_by_rdev(root, st.st_rdev, &below) == 0)
+		add_block(root, w, &below, depth + 1);
+	if (!passes_on(root, b))
+		return;
+	sys_list(root, &names, "%s/slaves", b->disk_dir);
+	for (size_t i = 0; i < names.n; i++)
+		if (sys_block_by_name(root, names.v[i], &below) == 0 && count(root, below.dir, "holders") == 1)
+			add_block(root, w, &below, depth + 1);
+	sys_list_done(&names);
+}
+
+int device_written_read(const char *root, const struct device *dev, struct device_written *ret)
+{
+	struct sys_block b;
+
+	*ret = (struct device_written){ 0 };
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY || sys_block_by_rdev(root, dev->rdev, &b) < 0)
+		return -ENOENT;
+	add_block(root, ret, &b, 0);
+	return ret->n ? 0 : -ENOENT;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside device/ only. */
+#ifndef PLATTER_DEVICE_WRITTEN_H
+#define PLATTER_DEVICE_WRITTEN_H
+
+#include "device/device.h"
+
+/* 0, or -ENOENT: nothing counts what is written there. */
+int device_written_read(const char *root, const struct device *dev, struct device_written *ret);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an interrupted --rewrite of any command left in its journal, and the switches that a run left turned, are put back. Measures nothing. */
+#include <errno.h>
+
+#include "measure/shared/rewrite.h"
+
+#define BUFFER_BYTES (1u << 20)
+
+struct recover_params {
+	const char *journal;
+};
+
+static const struct opt recover_opts[] = {
+	OPT_STR(struct recover_params, journal, "journal", 0, "DIR", "/var/lib/platter",
+	        "where --rewrite kept the blocks in work"),
+	OPT_END,
+};
+
+static int recover_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
+{
+	(void)params;
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (ses->devs[i].kind == DEVICE_DIRECTORY)
+			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
+			               ses->devs[i].path);
+	ret_plan->writes = WRITE_SAME;
+	plan_phase(ret_plan, "recovery", NS_PER_S);
+	return 0;
+}
+
+static int recover_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct recover_params *p = params;
+	const struct engine_config cfg = { .depth = 1, .buf_bytes = BUFFER_BYTES };
+	struct engine *eng = NULL;
+	int all = session_engine(ses, &cfg, &eng, err);
+
+	for (size_t i = 0; eng && i < ses->ndevs; i++) { /* one that fails keeps none from the others */
+		struct rewrite_journal *j = NULL;
+		struct err why = { 0 };
+		int r = rewrite_start(&j, ses, i, eng, p->journal, true, &why);
+
+		rewrite_close(j);
+		if (r < 0 && all == 0)
+			all = err_set(err, r, "%s", why.text);
+		else if (r < 0)
+			result_notice(ses->res, "not-recovered", "%s", why.text);
+	}
+	engine_close(eng);
+	return all;
+}
+
+const struct measure measure_recover = {
+	.name = "recover",
+	.help = "put back what an interrupted --rewrite, or a run that switched the drive, left",
+	.group = GROUP_DEVICE,
+	.targets = "TARGET...",
+	.min_targets = 1,
+	.max_targets = 64,
+	.puts_back = true,
+	.opts = recover_opts,
+	.params_size = sizeof(struct recover_params),
+	.plan = recover_plan,
+	.run = recover_run,
+};
