@@ -285,6 +285,8 @@ struct device_ops {
 	int (*drop_cache)(void *ctx, int fd);
 	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never. */
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
+	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
+	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
 	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative errno. NULL: nobody knows. */

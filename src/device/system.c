@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "device/contents.h"
 #include "device/drive.h"
+#include "device/memory.h"
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
@@ -261,6 +262,13 @@ static int system_written(void *ctx, const struct device *dev, struct device_wri
 	char root[PATH_MAX];
 
 	return device_written_read(sysroot_of(ctx, root, sizeof(root)), dev, ret);
+}
+
+static bool system_shares_disk(void *ctx, const struct device *dev, const char *path)
+{
+	char root[PATH_MAX];
+
+	return device_shares_disk(sysroot_of(ctx, root, sizeof(root)), dev, path);
 }
 
 static uint32_t system_temperature(void *ctx, const struct device *dev)
@@ -528,6 +536,7 @@ const struct device_ops device_system = {
 	.claim_others = system_claim_others,
 	.drop_cache = system_drop_cache,
 	.holds = system_holds,
+	.shares_disk = system_shares_disk,
 	.partitions = system_partitions,
 	.contents = system_contents,
 };

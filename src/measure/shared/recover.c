@@ -146,13 +146,15 @@ int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t targ
 	bool is_any;
 	int r;
 
-	if (dev->kind != DEVICE_FILE && env->devices->holds && env->devices->holds(env->devices_ctx, dev, dir))
-		return err_set(err, -EINVAL,
-		               "The journal directory %s lies on %s itself; choose one on another disk with --journal.",
-		               dir, dev->path);
-	r = rewrite_open(ret, dir, dev, err);
+	r = rewrite_open(ret, dir, dev, err); /* makes the folder */
 	if (r < 0)
 		return r;
+	if (!is_asked && dev->kind != DEVICE_FILE && env->devices->shares_disk &&
+	    env->devices->shares_disk(env->devices_ctx, dev, dir))
+		return err_set(
+			err, -EINVAL,
+			"The journal directory %s lies on a disk that %s lies on as well; choose one on another disk with --journal.",
+			dir, dev->path);
 	is_any = (*ret)->is_pending;
 	belongs_to(*ret, ses, target, eng);
 	r = is_any ? recover(ses, target, *ret, is_asked, err) : 0;

@@ -77,12 +77,12 @@ enum journal_owner journal_owner(const struct journal_header *h, const struct de
 
 	device_names(dev, &now);
 	answer = same_disk(&then, &now, &by);
-	*ret_what = answer == DISK_OTHER                                                   ? disk_name_text(by)
-	            : is_part                                                              ? NULL
-	            : of->size_bytes != dev->size_bytes                                    ? "size"
-	            : of->partition_offset_bytes != dev->partition_offset_bytes            ? "place of the partition"
-	            : of->part_uuid[0] && strcmp(of->part_uuid, dev->part_uuid) != 0       ? "UUID of the partition"
-	                                                                                   : NULL;
+	*ret_what = answer == DISK_OTHER                                             ? disk_name_text(by)
+	            : is_part                                                        ? NULL
+	            : of->size_bytes != dev->size_bytes                              ? "size"
+	            : of->partition_offset_bytes != dev->partition_offset_bytes      ? "place of the partition"
+	            : of->part_uuid[0] && strcmp(of->part_uuid, dev->part_uuid) != 0 ? "UUID of the partition"
+	                                                                             : NULL;
 	if (*ret_what)
 		return JOURNAL_OF_OTHER;
 	/* In a bridge or a place another disk may be next time. */
