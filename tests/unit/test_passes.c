@@ -442,6 +442,33 @@ static void the_rate_of_all_files_is_that_of_the_time_when_all_were_read(void **
 	assert_true(isnan(passes_common_rate(v, 4, 2))); /* one of them was never read */
 }
 
+static void files_that_are_written_one_after_the_other_are_no_faster_together(void **state)
+{
+	enum { FILES = 3 };
+	struct passes_step v[2 * FILES];
+	struct passes_found found;
+
+	(void)state;
+	for (size_t i = 0; i < FILES;
+	     i++) { /* each 100 bytes in a second, and a second to sync while the next is written */
+		v[2 * i] = (struct passes_step){ .file = i,
+			                         .kind = STEP_WRITE,
+			                         .start_s = (double)i,
+			                         .elapsed_ns = NS_PER_S,
+			                         .rate_bytes_per_s = 100.0,
+			                         .moved_bytes = 100.0 };
+		v[2 * i + 1] = (struct passes_step){
+			.file = i, .kind = STEP_FSYNC, .start_s = (double)i + 1.0, .elapsed_ns = NS_PER_S
+		};
+	}
+	assert_int_equal(passes_analyse(v, 2 * FILES, FILES, &found), 0);
+	assert_near(found.write_bytes_per_s, 300.0 / 3.0, 1e-9);
+	assert_near(found.synced_bytes_per_s, 300.0 / 4.0, 1e-9);
+	assert_int_equal(passes_analyse(v, 2 * FILES - 1, FILES, &found), 0); /* the last was not synced */
+	assert_true(isnan(found.synced_bytes_per_s));
+	assert_near(found.write_bytes_per_s, 100.0, 1e-9);
+}
+
 /* The figure of the document is that of its steps. */
 static void of_several_files_the_figure_is_bytes_over_the_common_time(void **state)
 {
@@ -507,6 +534,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_part_done_is_one_of_time_though_reading_is_faster_than_writing),
+		cmocka_unit_test(files_that_are_written_one_after_the_other_are_no_faster_together),
 		ON_FILES(the_file_holds_other_words_in_each_block),
 		ON_FILES(a_flipped_word_is_found_with_its_place_wherever_it_is),
 		ON_FILES(every_wrong_word_of_a_block_counts),

@@ -66,29 +66,26 @@ static int by_start(const void *a, const void *b)
 	                                : (x->file > y->file) - (x->file < y->file);
 }
 
-/* Written and synced, of all files together; NaN, if one of them was not. */
-static void find_written(const struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
+/*
+ * Writing, with its fsync or without, of all files: their bytes by the time in which any of them was at it; NaN, if a file lacks a step. v: in the order of
+ * their begin.
+ */
+static double whole_rate(const struct passes_step *v, size_t n, size_t nfiles, bool is_synced)
 {
-	size_t written = 0, synced = 0;
+	double until = -INFINITY, busy = 0.0, bytes = 0.0;
+	size_t steps = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].kind != STEP_WRITE)
+		double end = step_end_s(&v[i]);
+
+		if (v[i].kind == STEP_READ || (v[i].kind == STEP_FSYNC && !is_synced))
 			continue;
-		written++;
-		ret->write_bytes_per_s += v[i].rate_bytes_per_s;
-		for (size_t k = 0; k < n; k++) {
-			if (v[k].kind != STEP_FSYNC || v[k].file != v[i].file)
-				continue;
-			synced++;
-			ret->synced_bytes_per_s +=
-				v[i].moved_bytes / ((double)(v[i].elapsed_ns + v[k].elapsed_ns) * 1e-9);
-			ret->fsync_ns = fmax(ret->fsync_ns, (double)v[k].elapsed_ns);
-		}
+		steps++;
+		bytes += v[i].kind == STEP_WRITE ? v[i].moved_bytes : 0.0;
+		busy += fmax(0.0, end - fmax(v[i].start_s, until));
+		until = fmax(until, end);
 	}
-	if (written < nfiles)
-		ret->write_bytes_per_s = NAN;
-	if (synced < nfiles)
-		ret->synced_bytes_per_s = NAN;
+	return steps == nfiles * (is_synced ? 2 : 1) ? bytes / busy : (double)NAN;
 }
 
 int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
@@ -102,8 +99,11 @@ int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes
 		return -ENOMEM;
 	*ret = (struct passes_found){ .nfiles = nfiles, .fsync_ns = NAN, .read_bytes_per_s = NAN };
 	qsort(v, n, sizeof(*v), by_start); /* sums do not depend on which thread was first */
-	find_written(v, n, nfiles, ret);
+	ret->write_bytes_per_s = whole_rate(v, n, nfiles, false);
+	ret->synced_bytes_per_s = whole_rate(v, n, nfiles, true);
 	for (size_t i = 0; i < n; i++) {
+		if (v[i].kind == STEP_FSYNC)
+			ret->fsync_ns = fmax(ret->fsync_ns, (double)v[i].elapsed_ns);
 		if (v[i].kind != STEP_READ)
 			continue;
 		rates[ret->reads] = v[i].rate_bytes_per_s;

@@ -152,7 +152,9 @@ static const struct screen_decl passes_screen = {
 			{ "Writing {write_synced_bytes_per_s} with fsync" },
 			{ "reading {read_bytes_per_s}" },
 			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
-			{ "every block that was read is as it was written", .if_none = "verify_errors" },
+			{ "all {checked_bytes} that were compared are as written", .if_any = "checked_bytes",
+	                  .if_none = "verify_errors" },
+			{ "nothing was read back", .if_none = "checked_bytes" },
 			{ NULL },
 		},
 };

@@ -88,7 +88,7 @@ struct passes_work {
 	struct passes_step *steps; /* done in full */
 	size_t nsteps, nreads;
 	uint64_t npasses; /* begun */
-	uint64_t verify_errors, wrong_words;
+	uint64_t checked_bytes, verify_errors, wrong_words;
 	int r;
 	struct err err;
 };

@@ -211,6 +211,7 @@ static void check_words(struct passes_work *w, uint64_t at, size_t len)
 {
 	if (at == 0 && !w->df && w->nreads == 0)
 		w->is_ours = w->is_ours && has_words(w, len);
+	w->checked_bytes += w->is_ours ? len : 0;
 	if (w->is_ours && memcmp(w->buf, words_at(w, at), len) != 0)
 		note_difference(w, at, len);
 }

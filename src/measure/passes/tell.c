@@ -74,15 +74,18 @@ void passes_tell_figures(struct result *res, const struct passes_found *f, bool 
 
 void passes_tell_words(struct result *res, const struct passes_work *works, size_t n)
 {
-	uint64_t wrong = 0, words = 0;
+	uint64_t checked = 0, wrong = 0, words = 0;
 	bool is_known = false;
 
 	for (size_t i = 0; i < n; i++) {
+		checked += works[i].checked_bytes;
 		wrong += works[i].verify_errors;
 		words += works[i].wrong_words;
 		is_known |= works[i].is_ours;
 	}
-	if (is_known) {
+	if (is_known)
+		result_figure_u64(res, "checked_bytes", "compared with what was written", UNIT_BYTES, checked);
+	if (checked) {
 		result_figure_u64(res, "verify_errors", "blocks that were not as written", UNIT_COUNT, wrong);
 		result_figure_u64(res, "wrong_words", "words that were not as written", UNIT_COUNT, words);
 	} else {
