@@ -69,6 +69,35 @@ static double cell(const struct wild_case *c, const json_t *row, const char *key
 	return wild_cell(c->doc, "slow", row, key);
 }
 
+/*
+ * What a row of the table of bad places says: of every sector where it names sectors, of one at least where it names a place. Pending and unchecked
+ * ones are left open and say nothing; any other kind of row is false.
+ */
+static const struct claim {
+	const char *kind, *name;
+	bool is_any; /* true where one sector is so */
+	bool is_read_error;
+} claims[] = {
+	{ "unreadable", "unreadable sector", false, true },
+	{ "healed", "sector that failed once", true, true },
+	{ "always", "weak sector", false, false },
+	{ "sometimes", "place slow sometimes", true, false },
+};
+
+static void false_place(const struct wild_case *c, const struct claim *claim, uint64_t first, uint64_t end,
+                        json_t *lies)
+{
+	for (uint64_t lba = first; lba < end; lba += c->g->ratio)
+		if ((claim->is_read_error ? is_bad(c->p, lba) : is_weak(c, lba)) == claim->is_any) {
+			if (!claim->is_any)
+				wild_say(lies, claim->name, "LBA %" PRIu64 " of %" PRIu64 " to %" PRIu64 " is not", lba,
+				         first, end - 1);
+			return;
+		}
+	if (claim->is_any)
+		wild_say(lies, claim->name, "LBA %" PRIu64 " to %" PRIu64 " is healthy", first, end - 1);
+}
+
 static void false_places(const struct wild_case *c, json_t *lies)
 {
 	const json_t *rows = wild_rows(c->doc, "slow"), *row;
@@ -77,18 +106,18 @@ static void false_places(const struct wild_case *c, json_t *lies)
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
 		const char *kind = wild_text(c->doc, "slow", row, "kind");
-		uint64_t first = (uint64_t)cell(c, row, "lba"), step = c->g->ratio;
+		uint64_t first = (uint64_t)cell(c, row, "lba");
 		uint64_t end = first + (uint64_t)cell(c, row, "length_bytes") / c->p->logical_sector_bytes;
-		bool is_unreadable = kind && strcmp(kind, "unreadable") == 0;
 
-		if (!kind || (!is_unreadable && strcmp(kind, "always") != 0))
-			continue;
-		for (uint64_t lba = first; lba < end; lba += step)
-			if (is_unreadable ? !is_bad(c->p, lba) : !is_weak(c, lba)) {
-				wild_say(lies, is_unreadable ? "unreadable sector" : "weak sector",
-				         "LBA %" PRIu64 " of %" PRIu64 " to %" PRIu64 " is not", lba, first, end - 1);
-				break;
+		bool is_claim = false;
+
+		for (size_t k = 0; kind && k < sizeof(claims) / sizeof(claims[0]); k++)
+			if (strcmp(kind, claims[k].kind) == 0) {
+				false_place(c, &claims[k], first, end, lies);
+				is_claim = true;
 			}
+		if (kind && !is_claim && strcmp(kind, "pending") != 0 && strcmp(kind, "unchecked") != 0)
+			wild_say(lies, "row of bad places", "LBA %" PRIu64 " is %s", first, kind);
 	}
 }
 

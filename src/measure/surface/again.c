@@ -327,6 +327,12 @@ static void ask_anew(struct surface_suspect *s, enum surface_stage stage)
 	s->step = s->hits = 0;
 }
 
+/* Of a disk that turns only what was shown is called slow: not what was so in some readings, which a bridge or another program makes so. */
+static enum surface_kind without_proof(enum surface_kind kind)
+{
+	return kind == SURFACE_SOMETIMES ? SURFACE_UNCHECKED : kind;
+}
+
 /*
  * Time does not tell where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was found is well by itself: that and
  * what lies near is asked alone, all of it, and if that is slow halves of it, down to a sector.
@@ -337,7 +343,7 @@ static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum
 
 	if (!run->rot.is_rotating || !surface_can_doubt(run) ||
 	    run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
-		narrow(run, s, kind);
+		narrow(run, s, run->rot.is_rotating ? without_proof(kind) : kind);
 		return;
 	}
 	run->halved[kind]++;
@@ -357,11 +363,13 @@ static void halve_request(struct surface_run *run, struct surface_suspect *s)
 	halve_alone(run, s, SURFACE_SOMETIMES);
 }
 
-static void end_otherwise(struct surface_run *run, struct surface_suspect *s)
+static void end_otherwise(struct surface_run *run, struct surface_suspect *s, bool is_well)
 {
+	enum surface_kind kind = without_proof(s->otherwise.kind);
+
 	s->good_end = s->otherwise.first_bytes;
 	s->bad_end = s->otherwise.end_bytes;
-	narrow(run, s, s->otherwise.kind);
+	narrow(run, s, is_well && kind == SURFACE_UNCHECKED ? SURFACE_ONCE : kind);
 }
 
 static void after_again(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
@@ -463,7 +471,7 @@ static void after_halving(struct surface_run *run, struct surface_suspect *s)
 		return;
 	if (!is_slow && (!s->is_halved || against > -HALF_SURE)) {
 		s->is_halved = true;
-		end_otherwise(run, s);
+		end_otherwise(run, s, against <= -HALF_SURE);
 		return;
 	}
 	s->is_halved = true;
@@ -487,7 +495,7 @@ static void after_alone(struct surface_run *run, struct surface_suspect *s)
 		run->halved_weak[s->otherwise.kind] += s->is_halved;
 		narrow(run, s, SURFACE_ALWAYS);
 	} else if (s->is_halved) {
-		end_otherwise(run, s);
+		end_otherwise(run, s, odds <= ALONE_WELL);
 	} else if (s->rests && s->good_end == s->first_bytes && odds < 0) { /* only where two requests met */
 		put_away(run, s, SURFACE_ONCE);
 	} else {
@@ -548,7 +556,7 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 
 	if (s->hits > HITS_MOST) {
 		if (s->stage == STAGE_HALVE || s->is_halved)
-			end_otherwise(run, s);
+			end_otherwise(run, s, false);
 		else
 			put_away(run, s, SURFACE_UNCHECKED);
 		return 0;

@@ -131,7 +131,7 @@ static void say_what_is_left_out(const struct surface_run *run)
 
 	if (unchecked)
 		result_notice(res, "unchecked",
-		              "%" PRIu64 " suspects were not rechecked (limit of rechecks reached). Scan their part "
+		              "%" PRIu64 " suspects were left open (limit of rechecks reached). Scan their part "
 		              "alone with --from and --to.",
 		              unchecked);
 	for (size_t k = 0; k < SURFACE_KINDS; k++)

@@ -183,7 +183,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
+		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "nothing was scanned", .because = "nothing-scanned" },
@@ -199,7 +199,7 @@ static const struct screen_decl surface_screen = {
 			{ "{always_places:place} always slow", .if_any = "always_places" },
 			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
 			{ "{suspects:slow suspect} still to be rechecked", .if_any = "suspects" },
-			{ "{unchecked_places:suspect} not rechecked (limit of rechecks reached)",
+			{ "{unchecked_places:suspect} left open (limit of rechecks reached)",
 	                  .if_any = "unchecked_places" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
 			{ "head {bad_head} loses revolutions wherever it reads", .because = "one-head" },

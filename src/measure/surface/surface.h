@@ -66,13 +66,13 @@ struct surface_limit surface_judge(struct surface_base *base, const double *ns_p
 
 enum surface_kind { /* what became of it */
 	            SURFACE_PENDING,
-	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
-	            SURFACE_SOMETIMES,  /* slow in some of the readings */
-	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips */
-	            SURFACE_ONCE,       /* never again */
+	            SURFACE_ALWAYS,    /* slow whenever it is read, also alone */
+	            SURFACE_SOMETIMES, /* slow in some of the readings; of a disk without rotation only */
+	            SURFACE_PASSING, /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no bad place */
+	            SURFACE_ONCE,       /* never again, or not by itself */
 	            SURFACE_UNREADABLE, /* failed again */
 	            SURFACE_HEALED,     /* failed once, and was read since */
-	            SURFACE_UNCHECKED,  /* was not read again: no time for so many */
+	            SURFACE_UNCHECKED,  /* left open: the limit of rechecks was reached */
 	            SURFACE_KINDS,
 };
 extern const char *const surface_kind_names[SURFACE_KINDS];
@@ -334,6 +334,7 @@ enum surface_table {
 	SURFACE_TABLE_CONTENTS,
 	SURFACE_TABLE_REFRESH,
 	SURFACE_TABLE_ROTATION,
+	SURFACE_TABLE_PASSED,
 };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);

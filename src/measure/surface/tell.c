@@ -106,11 +106,13 @@ static const struct field rotation_fields[] = {
 
 const struct measure_table surface_tables[] = {
 	{ "classes", "Requests by the time that each took", class_fields },
-	{ "slow", "Slow and unreadable places", slow_fields },
+	{ "slow", "Bad places and suspects", slow_fields },
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
 	{ "rotation", "What a run that goes on need not find out again", rotation_fields },
+	{ "passed", "Places that are passed slowly and well by themselves: the drive's or the bridge's own way",
+	  slow_fields },
 	{ "by_head", "By head", surface_head_fields },
 	{ "by_head_place", "By head and place", surface_head_place_fields },
 	{ NULL, NULL, NULL },
@@ -216,9 +218,9 @@ static const char *kind_figure(char *buf, size_t len, size_t kind)
 }
 
 static const char *const kind_labels[SURFACE_KINDS] = {
-	"places to be read again",     "places that are always slow", "places that are slow sometimes",
-	"places slow only in passing", "slow once, and never again",  "places that cannot be read",
-	"failed once, and read since", "places not read again",
+	"places to be read again",           "places that are always slow", "places that are slow sometimes",
+	"passed slowly, well by themselves", "slow once, and well since",   "places that cannot be read",
+	"failed once, and read since",       "places not read again",
 };
 
 /* What is in no list is counted, and reported: nobody may take the list for all there is. */
@@ -237,7 +239,7 @@ static void tell_kinds(struct surface_run *run, const struct surface_suspect *v,
 
 		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), kind_labels[k], UNIT_COUNT,
 		                  count[k]);
-		run->unlisted[k] = count[k] - listed[k];
+		run->unlisted[k] = k == SURFACE_ONCE ? 0 : count[k] - listed[k];
 	}
 }
 
@@ -326,7 +328,12 @@ void surface_tell(struct surface_run *run)
 	tell_map(run, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
 	for (size_t i = 0; i < n; i++)
-		tell_place(t, run, &places[i]);
+		if (places[i].kind != SURFACE_PASSING)
+			tell_place(t, run, &places[i]);
+	t = run->nlisted[SURFACE_PASSING] ? empty_table(res, SURFACE_TABLE_PASSED) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (places[i].kind == SURFACE_PASSING)
+			tell_place(t, run, &places[i]);
 	result_figure_text(res, "device_id", "disk", surface_device_id(run));
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
@@ -469,20 +476,11 @@ int surface_anew(const struct result *saved, struct result *ret, struct err *err
 	return surface_heads_again(saved, ret, err);
 }
 
-bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes)
+static bool are_rows_of(const struct surface_run *run, const struct table *slow, uint64_t to_bytes)
 {
-	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
-	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
-	uint64_t left = to_bytes - run->range.first_bytes, failed_to = 0;
+	uint64_t failed_to = 0;
 
-	for (size_t i = 0; map && i < map->nrows; i++) {
-		struct surface_cell c = cell_of(map, i);
-
-		if (c.bytes > left || c.failed_bytes > c.bytes || i >= SURFACE_CELLS)
-			return false;
-		left -= c.bytes;
-	}
 	for (size_t i = 0; slow && i < slow->nrows; i++) {
 		bool is_failed;
 		struct slow_row row;
@@ -496,21 +494,41 @@ bool surface_are_tables_of(const struct surface_run *run, const struct result *s
 			return false;
 		failed_to = is_failed ? row.offset_bytes + row.length_bytes : failed_to;
 	}
-	return !left;
+	return true;
+}
+
+bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes)
+{
+	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
+	uint64_t left = to_bytes - run->range.first_bytes;
+
+	for (size_t i = 0; map && i < map->nrows; i++) {
+		struct surface_cell c = cell_of(map, i);
+
+		if (c.bytes > left || c.failed_bytes > c.bytes || i >= SURFACE_CELLS)
+			return false;
+		left -= c.bytes;
+	}
+	return !left && are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name), to_bytes) &&
+	       are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_PASSED].name), to_bytes);
 }
 
 void surface_take_tables(struct surface_run *run, const struct result *state)
 {
 	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
-	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
+	static const enum surface_table lists[] = { SURFACE_TABLE_SLOW, SURFACE_TABLE_PASSED };
 
 	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++)
 		run->cells[i] = cell_of(map, i);
-	for (size_t i = 0; slow && i < slow->nrows; i++) {
-		struct slow_row row;
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		const struct table *t = result_find_table(state, surface_tables[lists[k]].name);
 
-		table_row(slow, i, slow_fields, &row);
-		take_place(run, &row);
+		for (size_t i = 0; t && i < t->nrows; i++) {
+			struct slow_row row;
+
+			table_row(t, i, slow_fields, &row);
+			take_place(run, &row);
+		}
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
