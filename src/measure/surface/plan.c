@@ -175,11 +175,3 @@ bool surface_is_over(const struct surface_run *run)
 {
 	return session_is_over(run->ses) || surface_is_out_of_time(run);
 }
-
-/* The disk by what stays with it. */
-const char *surface_device_id(const struct surface_run *run)
-{
-	const struct device *dev = &run->ses->devs[0];
-
-	return dev->wwn[0] ? dev->wwn : dev->serial[0] ? dev->serial : dev->uuid[0] ? dev->uuid : dev->name;
-}

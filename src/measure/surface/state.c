@@ -41,23 +41,56 @@ static uint64_t nanoseconds(const struct result *res, const char *name)
 	return s > 0.0 && s < (double)UINT64_MAX / 1e10 ? (uint64_t)(s * 1e9) : 0;
 }
 
+static bool is_equal(const struct target_info *a, const struct target_info *b, const char *key)
+{
+	const char *x = target_text(a, key), *y = target_text(b, key);
+
+	return x && y ? strcmp(x, y) == 0 : target_number(a, key) == target_number(b, key);
+}
+
+static int check_disk(const struct surface_run *run, const struct result *state, struct err *err)
+{
+	const struct target_info *now = &run->ses->res->targets[0], *then = &state->targets[0];
+	const char *path = run->p->state, *dev = run->ses->devs[0].path;
+	bool is_file = run->ses->devs[0].kind == DEVICE_FILE;
+	struct disk_names x, y;
+	enum disk_name by = NAME_NONE;
+	enum same_disk answer;
+
+	result_names(run->ses->res, 0, &x);
+	result_names(state, 0, &y);
+	answer = same_disk(&x, &y, &by);
+	if (answer == DISK_OTHER || (is_file && !is_equal(now, then, "path")))
+		return err_set(err, -EINVAL,
+		               "--state=%s is of another disk than %s: its %s differs; name another file.", path, dev,
+		               answer == DISK_OTHER ? disk_name_text(by) : "path");
+	if (answer == DISK_UNKNOWN)
+		return err_set(
+			err, -EINVAL,
+			"--state=%s: nothing shows that it is of %s, which has no lasting name; name another file.",
+			path, dev);
+	if (!is_equal(now, then, "size_bytes") || !is_equal(now, then, "kind"))
+		return err_set(err, -EINVAL, "--state=%s is of %.0f bytes, and %s has %" PRIu64 "; name another file.",
+		               path, target_number(then, "size_bytes"), dev, run->ses->devs[0].size_bytes);
+	if (!is_file && (by == NAME_BRIDGE || by == NAME_PLACE))
+		result_notice(
+			run->ses->res, "disk-unsure",
+			"Only the %s shows that %s is the disk of --state=%s. If it was changed, remove the file.",
+			disk_name_text(by), dev, path);
+	return 0;
+}
+
 /* Is it of this scan of this disk? */
 static int check_whose(const struct surface_run *run, const struct result *state, struct err *err)
 {
-	const struct figure *id = result_find_figure(state, "device_id");
-	double size = state->ntargets ? target_number(&state->targets[0], "size_bytes") : (double)NAN;
 	const char *path = run->p->state;
+	int r;
 
-	if (!state->head.measurement || strcmp(state->head.measurement, "surface") != 0 || !id || id->value.is_null ||
-	    id->type != FIELD_TYPE_STR)
+	if (!state->head.measurement || strcmp(state->head.measurement, "surface") != 0 || state->ntargets != 1)
 		return err_set(err, -EINVAL, "--state=%s is no state of `platter surface`; name another file.", path);
-	if (strcmp(id->value.str, surface_device_id(run)) != 0)
-		return err_set(err, -EINVAL, "--state=%s is of another disk (%s, not %s); name another file.", path,
-		               id->value.str, surface_device_id(run));
-	if (size != (double)run->ses->devs[0].size_bytes)
-		return err_set(err, -EINVAL,
-		               "--state=%s is of a disk of %.0f bytes, and %s has %" PRIu64 "; name another file.",
-		               path, size, run->ses->devs[0].path, run->ses->devs[0].size_bytes);
+	r = check_disk(run, state, err);
+	if (r < 0)
+		return r;
 	if (whole(state, "first_bytes") != run->range.first_bytes || whole(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
 		               "--state=%s is of the bytes from %" PRIu64 " to %" PRIu64

@@ -201,8 +201,7 @@ struct surface_run {
 	struct err why;
 };
 
-/* plan.c, of the run: --time and --portion; the disk by what stays with it. */
-const char *surface_device_id(const struct surface_run *run);
+/* plan.c, of the run: --time and --portion. */
 bool surface_is_out_of_time(const struct surface_run *run);
 bool surface_is_over(const struct surface_run *run); /* for that, or by a signal, errors or a lost disk */
 

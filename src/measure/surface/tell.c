@@ -334,7 +334,6 @@ void surface_tell(struct surface_run *run)
 	for (size_t i = 0; i < n; i++)
 		if (places[i].kind == SURFACE_PASSING)
 			tell_place(t, run, &places[i]);
-	result_figure_text(res, "device_id", "disk", surface_device_id(run));
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
 	if (run->p->idle)
