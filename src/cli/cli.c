@@ -143,8 +143,13 @@ int cli_main(const struct env *env, int argc, char **argv)
 	struct err err = { 0 };
 	int status = dispatch(env, argc, argv, &name, &err);
 
-	if (status < 0) {
+	/* What has no sentence of its own could not be printed: the stream knows why. */
+	if (status < 0 && !err.text[0] && output_flush(env->out, &err) == 0)
+		(void)err_set(&err, status, "It could not be finished (%s); free memory and try again.",
+		              err_name(status));
+	if (status < 0 || err.text[0]) /* the answer is there, and something to say of it */
 		cli_complain(env, name, &err);
+	if (status < 0) {
 		if (status == -EINVAL)
 			status = EXIT_USAGE;
 		else

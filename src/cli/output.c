@@ -185,10 +185,14 @@ int output_flush(FILE *out, struct err *err)
 	int fd = fileno(out), copy;
 
 	errno = 0;
-	if (fflush(out) != 0 || ferror(out))
+	if (fflush(out) != 0)
 		return err_set(err, errno ? -errno : -EIO,
 		               "Writing to standard output failed (%s); what is missing there is lost.",
 		               err_name(errno ? errno : EIO));
+	if (ferror(out)) /* earlier: the reason is forgotten */
+		return err_set(
+			err, -EIO,
+			"Writing to standard output failed; what is missing there is lost: see whether there is room.");
 	/* Some file systems tell of a failed write only at close. */
 	copy = fd >= 0 ? dup(fd) : -1;
 	if (copy >= 0 && close(copy) < 0)
@@ -204,7 +208,11 @@ int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), v
 	if (strcmp(path, "-") != 0)
 		return result_save_file(path, write, arg, err);
 	r = write(out, arg);
-	return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
+	if (r == -EIO && output_flush(out, err) < 0) /* it may know better */
+		return err->code;
+	return r < 0 ? err_set(err, r, "Writing to standard output failed (%s); what is missing there is lost.",
+	                       err_name(r))
+	             : 0;
 }
 
 /* ---- the log ---- */

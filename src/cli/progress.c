@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 
 #define REDRAW_NS   (100 * NS_PER_MS)
@@ -178,7 +177,7 @@ static void draw_map(struct progress *p, size_t width)
 /* "zones: curve  42 % [#######.........] 183.2 MB/s, 1 m 02 s left": what does not fit goes, the bar first. */
 static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 {
-	char line[LINE_BYTES], tail[200] = "", left[40] = "", now[160] = "";
+	char line[LINE_BYTES], shown[LINE_BYTES], tail[200] = "", left[40] = "", now[160] = "";
 	size_t width = output_width(p->out) - 1; /* the last column would wrap on some terminals */
 	double left_s = time_left_s(p, now_ns);
 	size_t used, room;
@@ -201,11 +200,11 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 		add_bar(line, sizeof(line), width - used, p->done);
 	used = strlen(line);
 	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
-	utf8_tame(line, '?');
-	cut(line, width);
-	used = columns(line);
+	(void)report_printable(shown, sizeof(shown), line, 0, true); /* names of targets are in it */
+	cut(shown, width);
+	used = columns(shown);
 	/* Spaces wipe the rest of the old line on any terminal, also one without escapes. */
-	fprintf(p->out, "\r%s%*s\r", line, (int)(p->drawn > used ? p->drawn - used : 0), "");
+	fprintf(p->out, "\r%s%*s\r", shown, (int)(p->drawn > used ? p->drawn - used : 0), "");
 	(void)fflush(p->out); /* progress is not worth an error */
 	p->drawn = used;
 }
@@ -214,7 +213,7 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 static void print_plain(struct progress *p, uint64_t now_ns, const char *figure)
 {
 	double left_s = time_left_s(p, now_ns);
-	char line[LINE_BYTES], done[24] = "", left[40] = "";
+	char line[LINE_BYTES], shown[LINE_BYTES], done[24] = "", left[40] = "";
 
 	if (p->is_known)
 		(void)snprintf(done, sizeof(done), " %.0f %%", floor(100.0 * p->done));
@@ -222,10 +221,8 @@ static void print_plain(struct progress *p, uint64_t now_ns, const char *figure)
 		left_text(left, sizeof(left), left_s);
 	(void)snprintf(line, sizeof(line), "platter %s: %s%s%s%s%s%s", p->name, p->phase, done,
 	               figure && *figure ? ", " : "", figure ? figure : "", *left ? ", " : "", left);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	fprintf(p->out, "%s\n", line);
+	(void)report_printable(shown, sizeof(shown), line, 0, true);
+	fprintf(p->out, "%s\n", shown);
 	(void)fflush(p->out); /* progress is not worth an error */
 }
 
@@ -240,10 +237,11 @@ static bool is_due(const struct progress *p, bool is_news, uint64_t now_ns)
 static void print_json(struct progress *p, uint64_t now_ns, const char *figure)
 {
 	double left_s = time_left_s(p, now_ns);
-	json_t *o = json_pack("{s:s, s:s, s:f, s:f, s:o, s:s?}", "measurement", p->name, "phase", p->phase, "done",
+	cleanup_free char *now = result_strdup(figure), *phase = result_strdup(p->phase); /* in UTF-8 */
+	json_t *o = json_pack("{s:s, s:s, s:f, s:f, s:o, s:s?}", "measurement", p->name, "phase", phase, "done",
 	                      p->done, "elapsed_s", (double)(now_ns - p->start_ns) * 1e-9, "left_s",
-	                      isnan(left_s) ? json_null() : json_real(left_s), "figure", figure);
-	cleanup_free char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+	                      isnan(left_s) ? json_null() : json_real(left_s), "figure", now);
+	cleanup_free char *text = o ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6)) : NULL;
 
 	json_decref(o);
 	if (!text)

@@ -1,28 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `platter report` and `platter compare`: documents in, documents or pages out; no device is opened. */
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 /* Documents read from files and folders. */
 struct shelf {
 	struct result **v;
 	size_t n, room;
+	bool is_named;  /* on the command line; else it was found in a folder */
+	bool is_many;   /* what is being read is one of many: what is no document is passed over, and counted */
+	size_t files;   /* read in folders */
+	size_t foreign; /* whole JSON of other programs */
+	size_t bad;
+	char **why; /* the first BAD_SHOWN of them */
 };
+
+#define BAD_SHOWN  10
+#define DEPTH_MOST 16 /* folders in folders: more is a mistake, or a loop of mounts */
 
 static void shelf_done(struct shelf *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		result_free(s->v[i]);
 	free(s->v);
+	for (size_t i = 0; i < s->bad && i < BAD_SHOWN; i++)
+		free(s->why[i]);
+	free(s->why);
 }
 
 /* Takes the document, or frees it. */
-static int shelf_put(void *arg, struct result *res)
+static int shelf_put(void *arg, struct result *res, struct err *err)
 {
 	struct shelf *s = arg;
 
@@ -31,7 +45,7 @@ static int shelf_put(void *arg, struct result *res)
 
 		if (!v) {
 			result_free(res);
-			return -ENOMEM;
+			return err_set(err, -ENOMEM, "Out of memory.");
 		}
 		s->v = v;
 		s->room = s->room ? 2 * s->room : 16;
@@ -40,46 +54,100 @@ static int shelf_put(void *arg, struct result *res)
 	return 0;
 }
 
-static int shelf_add(struct shelf *s, const char *path, struct err *err)
+/* A file that was named is an error; in a folder, or as a line of many, it is passed over, but not in silence. */
+static int shelf_bad(void *arg, const struct err *why, bool is_foreign, struct err *err)
 {
-	int r = result_load_each(path, shelf_put, s, err);
+	struct shelf *s = arg;
 
-	return r == -ENOMEM && !err->code ? err_set(err, r, "Out of memory.") : r;
+	if (!s->is_many || why->code == -ENOMEM)
+		return err_set(err, why->code, "%s", why->text);
+	s->foreign += is_foreign && !s->is_named;
+	if (is_foreign && !s->is_named)
+		return 0;
+	if (!s->why)
+		s->why = calloc(BAD_SHOWN, sizeof(*s->why));
+	if (!s->why || (s->bad < BAD_SHOWN && !(s->why[s->bad] = strdup(why->text))))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (s->bad < BAD_SHOWN)
+		utf8_tame(s->why[s->bad], '?'); /* each is a line of its own, whatever a file is called */
+	s->bad++;
+	return 0;
 }
 
-static int is_json(const struct dirent *e)
+static bool has_ending(const char *path, const char *ending)
 {
-	size_t len = strlen(e->d_name);
+	size_t n = strlen(path), len = strlen(ending);
 
-	return (len > 5 && strcmp(e->d_name + len - 5, ".json") == 0) ||
-	       (len > 6 && strcmp(e->d_name + len - 6, ".jsonl") == 0);
+	return n > len && strcmp(path + n - len, ending) == 0;
 }
 
-/* All *.json and *.jsonl of a folder, by name; files that are no platter documents are passed over, but not if nothing is left. */
+static int shelf_add(struct shelf *s, const char *path, bool is_named, struct err *err)
+{
+	const struct result_taker to = { shelf_put, shelf_bad, s };
+	size_t before = s->n, bad = s->bad;
+	int r;
+
+	s->is_named = is_named;
+	s->is_many = !is_named || has_ending(path, ".jsonl");
+	r = result_load_each(path, &to, err);
+	if (r == 0 && is_named && s->n == before && s->bad > bad) /* not one of its lines */
+		return err_set(err, -EIO, "%s", s->why[bad < BAD_SHOWN ? bad : 0]);
+	return r;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* One thing that lies in a folder. */
+static int shelf_add_found(struct shelf *s, const FTSENT *e, struct err *err)
+{
+	bool is_named = has_ending(e->fts_path, ".json") || has_ending(e->fts_path, ".jsonl");
+	struct err why = { 0 };
+
+	switch (e->fts_info) {
+	case FTS_DNR:
+	case FTS_ERR:
+		(void)err_set(&why, -e->fts_errno, "%s: it cannot be read (%s)", e->fts_path, strerror(e->fts_errno));
+		s->is_named = false;
+		s->is_many = e->fts_level > 0;
+		return shelf_bad(s, &why, false, err);
+	case FTS_F:
+	case FTS_SL:
+	case FTS_SLNONE:
+	case FTS_NS:
+	case FTS_DEFAULT: /* a pipe or device of that name is a bad document */
+		s->files += is_named;
+		return is_named ? shelf_add(s, e->fts_path, false, err) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* All *.json and *.jsonl of a folder and of those in it, by name. Hidden folders are somebody else's. */
 static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 {
-	struct dirent **names = NULL;
-	struct err why = { 0 };
-	size_t before = s->n;
-	int n = scandir(path, &names, is_json, alphasort);
+	cleanup_free char *own = strdup(path);
+	char *tops[] = { own, NULL };
+	FTS *tree = own ? fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
+	size_t before = s->n, bad = s->bad, files = s->files;
+	int r = tree ? 0 : err_set(err, -ENOMEM, "%s: the folder cannot be read (%s).", path, err_name(errno));
 
-	if (n < 0)
-		return err_set(err, -errno, "%s: the folder cannot be read (%s).", path, err_name(errno));
-	for (int i = 0; i < n; i++) {
-		char full[4096];
-		struct stat st;
-
-		/* A pipe would be waited for, without end. */
-		if (snprintf(full, sizeof(full), "%s/%s", path, names[i]->d_name) < (int)sizeof(full) &&
-		    stat(full, &st) == 0 && S_ISREG(st.st_mode))
-			(void)shelf_add(s, full, &why); /* somebody else's JSON */
-		free(names[i]);
+	for (FTSENT *e; r == 0 && (e = fts_read(tree));) {
+		if (e->fts_info == FTS_D && e->fts_level > 0 && (e->fts_name[0] == '.' || e->fts_level > DEPTH_MOST))
+			(void)fts_set(tree, e, FTS_SKIP);
+		r = shelf_add_found(s, e, err);
 	}
-	free(names);
-	if (s->n > before)
-		return 0;
-	return err_set(err, why.code ? why.code : -ENOENT, "%s: no document of platter in this folder%s%s", path,
-	               why.code ? "; the last one tried: " : "; save results there with --json.", why.text);
+	if (tree)
+		(void)fts_close(tree);
+	if (r < 0 || s->n > before)
+		return r;
+	if (s->bad > bad)
+		return err_set(err, -EIO, "%s: none of the %zu files in this folder is a document; the first: %s", path,
+		               s->files - files, s->why[bad < BAD_SHOWN ? bad : 0]);
+	return err_set(err, -ENOENT, "%s: no document of platter in this folder; save results there with --json.",
+	               path);
 }
 
 static bool is_folder(const char *path)
@@ -93,7 +161,46 @@ static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
 {
 	if (is_folder(path))
 		return shelf_add_folder(s, path, err);
-	return shelf_add(s, path, err);
+	return shelf_add(s, path, true, err);
+}
+
+/* Into a document that was made of all: it says what it is without. */
+static void tell_passed_over(struct result *res, const struct shelf *s)
+{
+	cleanup_free char *answer = NULL;
+
+	if (s->foreign)
+		result_notice(res, "foreign", "%zu JSON file%s of other programs %s not read.", s->foreign,
+		              s->foreign == 1 ? "" : "s", s->foreign == 1 ? "was" : "were");
+	if (s->bad == 0)
+		return;
+	result_figure_u64(res, "passed_over", "documents that cannot be read", UNIT_COUNT, s->bad);
+	for (size_t i = 0; i < s->bad && i < BAD_SHOWN; i++)
+		result_notice(res, "passed-over", "%s", s->why[i]);
+	if (asprintf(&answer, "%s %zu document%s cannot be read and %s left out.", res->answer ? res->answer : "",
+	             s->bad, s->bad == 1 ? "" : "s", s->bad == 1 ? "is" : "are") < 0)
+		answer = NULL;
+	else
+		result_set(&res->answer, answer);
+}
+
+/* What was passed over, at the end of it all, makes the exit status EXIT_FAILED, unless the answer is no whatever is missing. */
+static int shelf_end(const struct shelf *s, int status, struct err *err)
+{
+	struct err why = { 0 };
+	size_t used, shown = 0;
+
+	if (s->bad == 0 || status < 0)
+		return status;
+	(void)err_set(&why, -EIO, "%zu document%s cannot be read and %s left out; mend or remove %s:", s->bad,
+	              s->bad == 1 ? "" : "s", s->bad == 1 ? "is" : "are", s->bad == 1 ? "it" : "them");
+	used = strlen(why.text);
+	while (shown < s->bad && shown < BAD_SHOWN && used + strlen(s->why[shown]) + 20 < sizeof(why.text))
+		used += (size_t)snprintf(why.text + used, sizeof(why.text) - used, "\n  %s", s->why[shown++]);
+	if (shown < s->bad)
+		(void)snprintf(why.text + used, sizeof(why.text) - used, "\n  and %zu more", s->bad - shown);
+	*err = why;
+	return status == EXIT_VERDICT_NO ? status : why.code;
 }
 
 static int status_of_failure(int r)
@@ -144,11 +251,8 @@ static int write_page(FILE *f, void *arg)
 static int write_all_csv(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < job->shelf->n; i++)
-		r = report_csv(f, job->shelf->v[i]);
-	return r;
+	return report_csv(f, (const struct result *const *)job->shelf->v, job->shelf->n);
 }
 
 static int write_all_metrics(FILE *f, void *arg)
@@ -201,10 +305,17 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 	return r;
 }
 
+static struct result *fleet_document(const struct page_job *job)
+{
+	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+
+	tell_passed_over(res, job->shelf);
+	return res;
+}
+
 static int write_fleet(FILE *f, void *arg)
 {
-	const struct page_job *job = arg;
-	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+	struct result *res = fleet_document(arg);
 	cleanup_free char *text = result_to_json(res);
 
 	result_free(res);
@@ -213,7 +324,7 @@ static int write_fleet(FILE *f, void *arg)
 
 static int show_fleet(FILE *out, const struct page_job *job, const struct text_style *style)
 {
-	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+	struct result *res = fleet_document(job);
 	int r = report_text(out, res, style);
 
 	result_free(res);
@@ -256,8 +367,9 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = has_folder && report_fleet_disks((const struct result *const *)shelf.v, shelf.n) > 1
 		            ? show_fleet(env->out, &job, &style)
 		            : show_texts(env->out, &shelf, &style);
+	r = shelf_end(&shelf, r < 0 ? r : EXIT_DONE, err);
 	shelf_done(&shelf);
-	return r < 0 ? r : EXIT_DONE;
+	return r;
 }
 
 /* ---- compare ---- */
@@ -323,25 +435,30 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 	struct fleet *disks = NULL;
 	const struct compare_options opt = { p->threshold, &disks };
 	bool is_trend = p->trend || n != 2;
-	struct shelf a = { 0 }, b = { 0 };
+	struct shelf all = { 0 };
 	struct result *res = NULL;
+	size_t na = 0;
 	int r = check_output((struct cli_params){ .html = p->output, .json = p->json }, operands, n, err);
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = status_of_failure(shelf_add_any(i == 0 || is_trend ? &a : &b, operands[i], err));
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = status_of_failure(shelf_add_any(&all, operands[i], err));
+		na = i == 0 ? all.n : na; /* of two, behind this are those of B */
+	}
 	if (r == 0 && is_trend)
-		r = report_trend((const struct result *const *)a.v, a.n, &opt, &res, err);
+		r = report_trend((const struct result *const *)all.v, all.n, &opt, &res, err);
 	else if (r == 0)
-		r = report_compare((const struct result *const *)a.v, a.n, (const struct result *const *)b.v, b.n, &opt,
-		                   &res, err);
-	if (r == 0)
+		r = report_compare((const struct result *const *)all.v, na, (const struct result *const *)all.v + na,
+		                   all.n - na, &opt, &res, err);
+	if (r == 0) {
+		tell_passed_over(res, &all);
 		r = show(env, view, p, &(struct changes_job){ res, disks, err });
+	}
 	if (r == 0)
 		r = exit_of_verdict(res);
+	r = shelf_end(&all, r, err);
 	fleet_free(disks);
 	result_free(res);
-	shelf_done(&a);
-	shelf_done(&b);
+	shelf_done(&all);
 	return r;
 }
 

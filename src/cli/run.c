@@ -75,35 +75,36 @@ static bool says_what_to_do(const char *text)
 	return strpbrk(text, ";?`\n") != NULL;
 }
 
-/* A name of a file or an option may hold what a terminal obeys: not here. Lines stay, findings have several. */
-static void make_printable(struct err *err)
+/* A name of a file, an option or a disk may hold what a terminal obeys: not here. Lines stay, findings have several. */
+static void say(const struct env *env, const char *name, const char *what, const char *text, const char *step)
 {
-	struct err raw = *err;
-	char *rest = raw.text, *line, *at = err->text;
+	cleanup_free char *copy = strdup(text);
+	size_t room = strlen(text) + 8;
+	cleanup_free char *shown = malloc(room);
+	char *rest = copy, *line;
 
+	if (!copy || !shown)
+		return;
+	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
+	fprintf(env->err, "platter%s%s: %s", name ? " " : "", name ? name : "", what);
 	while ((line = strsep(&rest, "\n"))) {
-		(void)report_printable(at, (size_t)(err->text + sizeof(err->text) - at), line, 0, true);
-		at += strlen(at);
-		if (rest && at + 1 < err->text + sizeof(err->text))
-			*at++ = '\n';
+		(void)report_printable(shown, room, line, 0, true);
+		fprintf(env->err, "%s%s", shown, rest ? "\n" : "");
 	}
-	*at = '\0';
+	fprintf(env->err, "%s\n", step);
 }
 
-void cli_complain(const struct env *env, const char *name, const struct err *as_told)
+void cli_complain(const struct env *env, const char *name, const struct err *err)
 {
-	bool is_whole = says_what_to_do(as_told->text) || !as_told->text[0];
-	struct err err = *as_told;
-	size_t len;
+	size_t len = strlen(err->text);
+	char text[sizeof(err->text)], step[120] = "";
 
-	make_printable(&err);
-	len = strlen(err.text);
-	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
-	if (is_whole)
-		fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err.text);
-	else
-		fprintf(env->err, "platter%s%s: %.*s; %s.\n", name ? " " : "", name ? name : "",
-		        (int)(err.text[len - 1] == '.' ? len - 1 : len), err.text, next_step(err.code));
+	memcpy(text, err->text, len + 1);
+	if (len && !says_what_to_do(text)) {
+		text[len - (text[len - 1] == '.')] = '\0';
+		(void)snprintf(step, sizeof(step), "; %s.", next_step(err->code));
+	}
+	say(env, name, "", text, step);
 }
 
 static bool is_stdout(const char *path)
@@ -175,7 +176,7 @@ static void on_warn(void *arg, struct session *ses, const char *text)
 	if (run->p.quiet)
 		return;
 	progress_clear(run->progress);
-	fprintf(run->env->err, "platter %s: warning: %s\n", run->m->name, text);
+	say(run->env, run->m->name, "warning: ", text, "");
 	(void)fflush(run->env->err); /* before the first byte is written */
 }
 
@@ -307,7 +308,9 @@ static int write_json(FILE *f, void *arg)
 
 static int write_csv(FILE *f, void *arg)
 {
-	return report_csv(f, arg);
+	const struct result *res = arg;
+
+	return report_csv(f, &res, 1);
 }
 
 struct html_job {

@@ -8,16 +8,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "report/report.h"
+
+/* Lines and tabs stay: programs read them back. */
+static void put_chars(FILE *out, const char *text)
+{
+	while (*text) {
+		bool is_space = *text == '\n' || *text == '\t';
+		const char *shown = is_space ? text++ : NULL;
+		size_t bytes = shown ? 1 : report_char(&text, &shown);
+
+		if (*shown == '"')
+			(void)fputc('"', out);
+		(void)fwrite(shown, 1, bytes, out);
+	}
+}
 
 static void put_quoted(FILE *out, const char *text, bool is_defused)
 {
 	(void)fputs(is_defused ? "\"'" : "\"", out);
-	for (; *text; text++) {
-		if (*text == '"')
-			(void)fputc('"', out);
-		(void)fputc(*text, out);
-	}
+	put_chars(out, text);
 	(void)fputc('"', out);
 }
 
@@ -31,7 +42,7 @@ static void put_text(FILE *out, const char *text)
 	if (is_quoted)
 		put_quoted(out, text, is_formula);
 	else
-		(void)fputs(text, out);
+		put_chars(out, text);
 }
 
 static void put_cell(FILE *out, enum field_type type, const struct cell *cell)
@@ -52,18 +63,46 @@ static void put_f64(FILE *out, double value)
 static void put_table_line(FILE *out, const char *name)
 {
 	(void)fputs("# table ", out);
-	for (; *name; name++) /* one line, whatever it holds */
-		(void)fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+	while (*name) { /* one line, whatever it holds */
+		const char *shown;
+		size_t bytes = report_char(&name, &shown);
+
+		(void)fwrite(shown, 1, bytes, out);
+	}
 	(void)fputc('\n', out);
 }
 
-static void put_figures(FILE *out, const struct result *res)
+/* Of several documents: whose each row is. */
+static const char *const whose_keys[] = { "measurement", "disk", "serial", "host", "started" };
+
+static void put_whose_keys(FILE *out, bool is_one)
+{
+	for (size_t i = 0; !is_one && i < ARRAY_LEN(whose_keys); i++)
+		(void)fprintf(out, "%s,", whose_keys[i]);
+}
+
+static void put_whose(FILE *out, const struct result *res, bool is_one)
+{
+	const struct target_info *t = res->ntargets == 1 ? res->targets : NULL; /* of several, their tables say which */
+	const char *const whose[ARRAY_LEN(whose_keys)] = { res->head.measurement, target_text(t, "path"),
+		                                           target_text(t, "serial"), res->head.host.name,
+		                                           res->head.started };
+
+	for (size_t i = 0; !is_one && i < ARRAY_LEN(whose); i++) {
+		put_text(out, whose[i] ? whose[i] : "");
+		(void)fputc(',', out);
+	}
+}
+
+static void put_figures(FILE *out, const struct result *res, bool is_one)
 {
 	put_table_line(out, "figures");
+	put_whose_keys(out, is_one);
 	(void)fputs("name,value,low,high,samples\n", out);
 	for (size_t i = 0; i < res->nfigures; i++) {
 		const struct figure *f = &res->figures[i];
 
+		put_whose(out, res, is_one);
 		put_text(out, f->name);
 		(void)fputc(',', out);
 		put_cell(out, f->type, &f->value);
@@ -78,14 +117,16 @@ static void put_figures(FILE *out, const struct result *res)
 	}
 }
 
-static void put_table(FILE *out, const struct table *t)
+static void put_table(FILE *out, const struct result *res, const struct table *t, bool is_one)
 {
 	put_table_line(out, t->name);
+	put_whose_keys(out, is_one);
 	for (size_t i = 0; i < t->ncolumns; i++) {
 		put_text(out, t->columns[i].key);
 		(void)fputc(i + 1 < t->ncolumns ? ',' : '\n', out);
 	}
 	for (size_t row = 0; row < t->nrows; row++) {
+		put_whose(out, res, is_one);
 		for (size_t i = 0; i < t->ncolumns; i++) {
 			put_cell(out, t->columns[i].type, &t->cells[row * t->ncolumns + i]);
 			(void)fputc(i + 1 < t->ncolumns ? ',' : '\n', out);
@@ -93,11 +134,13 @@ static void put_table(FILE *out, const struct table *t)
 	}
 }
 
-int report_csv(FILE *out, const struct result *res)
+int report_csv(FILE *out, const struct result *const *res, size_t n)
 {
-	put_figures(out, res);
-	for (size_t i = 0; i < res->ntables; i++)
-		put_table(out, res->tables[i]);
+	for (size_t i = 0; i < n; i++) {
+		put_figures(out, res[i], n == 1);
+		for (size_t k = 0; k < res[i]->ntables; k++)
+			put_table(out, res[i], res[i]->tables[k], n == 1);
+	}
 	if (fflush(out) || ferror(out))
 		return errno ? -errno : -EIO;
 	return 0;

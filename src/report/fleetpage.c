@@ -383,7 +383,7 @@ int report_page(FILE *out, const struct result *const *res, size_t n, const stru
 	fleet_free(f);
 	if (n <= DOCUMENTS_MAX)
 		html_sections(out, res, n);
-	return html_end(out, err);
+	return html_end(out);
 }
 
 int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err)
@@ -398,5 +398,5 @@ int report_changes_page(FILE *out, const struct result *told, const struct fleet
 		if (result_find_table(told, tables[i]))
 			html_table(out, result_find_table(told, tables[i]));
 	html_notices(out, told);
-	return html_end(out, err);
+	return html_end(out);
 }

@@ -439,10 +439,11 @@ void html_sections(FILE *out, const struct result *const *res, size_t n)
 	}
 }
 
-int html_end(FILE *out, struct err *err)
+int html_end(FILE *out)
 {
 	(void)fputs("</body></html>\n", out);
-	return ferror(out) || fflush(out) != 0 ? err_set(err, -EIO, "The page could not be written in full.") : 0;
+	errno = 0;
+	return fflush(out) != 0 ? -(errno ? errno : EIO) : ferror(out) ? -EIO : 0;
 }
 
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)
@@ -452,5 +453,5 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
 		               DOCUMENTS_MAX, n);
 	html_begin(out, res[0]->head.measurement, res[0]->head.started);
 	html_sections(out, res, n);
-	return html_end(out, err);
+	return html_end(out);
 }

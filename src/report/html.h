@@ -14,7 +14,7 @@ void html_sections(FILE *out, const struct result *const *res, size_t n);
 void html_table(FILE *out, const struct table *t);
 /* What the document notes, and the errors of the disk. */
 void html_notices(FILE *out, const struct result *res);
-/* 0, or negative errno and a sentence when any of it could not be written. */
-int html_end(FILE *out, struct err *err);
+/* 0, or negative errno: whoever opened the file says what is wrong with it. */
+int html_end(FILE *out);
 
 #endif

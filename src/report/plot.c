@@ -17,6 +17,7 @@
 #define ROWS_LEAST   6
 #define NUMBERS_MOST 16 /* side by side, of a map: more do not fit into a line */
 #define ROWS_POLAR   24
+#define BAR_NAME     22 /* columns */
 #define GUTTER       10 /* columns left of the drawing: tick labels */
 
 struct canvas {
@@ -304,7 +305,7 @@ static void draw_series(struct canvas *c, const struct plot_data *d, size_t i)
 /* Bars lie down: names are long. */
 static void print_bars(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width)
 {
-	char text[64];
+	char text[4 * BAR_NAME + 8];
 
 	(void)fprintf(out, "%s\n", d->y.label);
 	for (size_t i = 0; i < d->nseries; i++)
@@ -313,8 +314,10 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 			size_t len = (size_t)lround(axis_place(&d->y, p->y) * (double)(width > 44 ? width - 40 : 4));
 			struct cell cell = { .f64 = p->y };
 
-			(void)fprintf(out, "%22.22s ",
-			              p->x >= 0.0 && (size_t)p->x < d->nnames ? d->names[(size_t)p->x] : "");
+			const char *name = p->x >= 0.0 && (size_t)p->x < d->nnames ? d->names[(size_t)p->x] : "";
+			unsigned used = report_printable(text, sizeof(text), name, BAR_NAME, style->unicode);
+
+			(void)fprintf(out, "%*s%s ", (int)(BAR_NAME - used), "", text);
 			for (size_t b = 0; b < len; b++)
 				ink(out, style, i + 1, style->unicode ? "\xe2\x96\x88" : "#");
 			(void)fprintf(out, " %s\n", report_value(text, sizeof(text), FIELD_TYPE_F64, d->y.unit, &cell));
@@ -442,10 +445,50 @@ static char *see_text(const struct plot *plot, const struct text_style *style, u
 	return text;
 }
 
+static void tame(const struct text_style *style, char **text)
+{
+	struct printer p = { .style = style };
+	char *shown = text_printable(&p, *text);
+
+	if (!shown)
+		abort(); /* as in plotdata.c */
+	free(*text);
+	*text = shown;
+}
+
+static void tame_label(const struct text_style *style, struct axis *a)
+{
+	char label[sizeof(a->label)];
+
+	(void)report_printable(label, sizeof(label), a->label, 0, style->unicode);
+	(void)memcpy(a->label, label, sizeof(label));
+}
+
+/* All of its texts come from the document: behind this a terminal shows them and does not obey. */
+static struct plot_data *printable_data(const struct result *const *res, size_t n, const struct plot *plot,
+                                        const struct text_style *style)
+{
+	struct plot_data *d = plot_data_new(res, n, plot);
+
+	if (!d)
+		return NULL;
+	tame(style, &d->title);
+	for (size_t i = 0; i < d->nseries; i++)
+		tame(style, &d->series[i].name);
+	for (size_t i = 0; i < d->nmarks; i++)
+		tame(style, &d->marks[i].name);
+	for (size_t i = 0; i < d->nnames; i++)
+		tame(style, &d->names[i]);
+	tame_label(style, &d->x);
+	tame_label(style, &d->y);
+	tame_label(style, &d->z);
+	return d;
+}
+
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style)
 {
-	struct plot_data *d = plot_data_new(res, n, plot);
+	struct plot_data *d = printable_data(res, n, plot, style);
 	cleanup_free char *see = NULL;
 	size_t width = style->width ? style->width : 80, rows;
 	int r = 0;

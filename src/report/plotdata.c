@@ -9,11 +9,6 @@
 
 #define DOTTED_MOST 4 /* documents over each other: dots of more are a fog */
 
-static const char *const kind_names[] = {
-	[PLOT_LINE] = "line",       [PLOT_SCATTER] = "scatter", [PLOT_STEP] = "step",           [PLOT_BARS] = "bars",
-	[PLOT_HEATMAP] = "heatmap", [PLOT_POLAR] = "polar",     [PLOT_HISTOGRAM] = "histogram", [PLOT_BANDS] = "bands",
-};
-
 static void *must(void *p)
 {
 	if (!p)
@@ -415,9 +410,8 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	struct plot_data *d = must(calloc(1, sizeof(*d)));
 	bool x_log, y_log;
 
-	for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
-		if (plot->kind && strcmp(plot->kind, kind_names[i]) == 0)
-			d->kind = (enum plot_kind)i;
+	if (result_plot_kind(plot->kind) > 0) /* else a line */
+		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
 	d->title = must(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);

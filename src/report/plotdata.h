@@ -12,8 +12,6 @@
 
 #include "result/result.h"
 
-enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PLOT_POLAR, PLOT_HISTOGRAM, PLOT_BANDS };
-
 /* x always grows to the right; x_end is used by bands and histograms, z by heat maps. NaN: absent. */
 struct point {
 	double x, y, low, high, x_end, z;

@@ -59,15 +59,13 @@ static const struct metric_unit *unit_of_metric(enum unit unit)
 
 static void put_escaped(FILE *f, const char *text, bool is_label)
 {
-	for (; *text; text++) {
-		if (*text == '\\')
-			(void)fputs("\\\\", f);
-		else if (*text == '\n')
-			(void)fputs("\\n", f);
-		else if (*text == '"' && is_label)
-			(void)fputs("\\\"", f);
-		else
-			(void)fputc(*text, f);
+	while (*text) {
+		const char *shown;
+		size_t bytes = report_char(&text, &shown);
+
+		if (*shown == '\\' || (*shown == '"' && is_label))
+			(void)fputc('\\', f);
+		(void)fwrite(shown, 1, bytes, f);
 	}
 }
 

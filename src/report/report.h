@@ -30,8 +30,8 @@ void fleet_free(struct fleet *f);
 
 /* page.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
-/* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). */
-int report_csv(FILE *out, const struct result *res);
+/* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). Of several documents each row begins with whose it is. */
+int report_csv(FILE *out, const struct result *const *res, size_t n);
 
 /* prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of one disk the latest. */
 int report_prometheus(FILE *out, const struct result *const *res, size_t n);
@@ -96,6 +96,11 @@ struct value_scale report_scale(enum unit unit, const double *x, size_t n);
 struct value_scale report_scale_of(enum unit unit, double value, double half_width);
 /* The number alone, in the scale's unit ("183.2"), or with its own when mixed; "-" when not finite. Returns buf. */
 char *report_number(char *buf, size_t len, const struct value_scale *scale, double value);
+/*
+ * All text of documents goes through this wherever it goes: *text goes on behind its first character (or byte, where that is not UTF-8), and *ret_shown is
+ * what stands for it: itself, or a question mark for what a terminal would obey. Returns the bytes of that.
+ */
+size_t report_char(const char **text, const char **ret_shown);
 /* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width. */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);
 

@@ -25,47 +25,26 @@
 #define POINTS_MAX 1600 /* of one line: two per unit of width, and thinning keeps extremes */
 #define DOTS_MAX   4000 /* behind lines */
 
-/* Bytes at p, up to 3, that a browser would obey: C1, marks of direction, what has no width; 0: none. */
-static size_t obeyed_bytes(const unsigned char *p)
-{
-	if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-		return 2;
-	if (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xa8 && p[2] <= 0xae)))
-		return 3;
-	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
-		return 3;
-	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
-}
-
 void markup_text(FILE *out, const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
-		size_t obeyed = obeyed_bytes(p);
+	static const struct {
+		char plain;
+		const char *escaped;
+	} escapes[] = { { '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&#39;" } };
 
-		if (obeyed) {
-			(void)fputc('?', out);
-			p += obeyed - 1;
-			continue;
-		}
-		switch (*p) {
-		case '&':
-			(void)fputs("&amp;", out);
-			break;
-		case '<':
-			(void)fputs("&lt;", out);
-			break;
-		case '>':
-			(void)fputs("&gt;", out);
-			break;
-		case '"':
-			(void)fputs("&quot;", out);
-			break;
-		case '\'':
-			(void)fputs("&#39;", out);
-			break;
-		default:
-			(void)fputc(*p < ' ' && *p != '\n' && *p != '\t' ? ' ' : *p, out);
-		}
+	for (text = text ? text : ""; *text;) {
+		bool is_space = *text == '\n' || *text == '\t';
+		const char *shown = is_space ? text : NULL;
+		size_t bytes = is_space ? 1 : report_char(&text, &shown);
+		const char *escaped = NULL;
+
+		text += is_space;
+		for (size_t i = 0; i < ARRAY_LEN(escapes); i++)
+			escaped = *shown == escapes[i].plain ? escapes[i].escaped : escaped;
+		if (escaped)
+			(void)fputs(escaped, out);
+		else
+			(void)fwrite(shown, 1, bytes, out);
 	}
 }
 

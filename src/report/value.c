@@ -253,19 +253,14 @@ static bool is_obeyed(uint32_t c)
 	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
-/* What stands for the character at text: itself, or a question mark. */
-static size_t shown_as(const char *text, bool unicode, const char **ret, unsigned *ret_columns)
+size_t report_char(const char **text, const char **ret_shown)
 {
-	size_t bytes = utf8_len(text);
-	uint32_t code = bytes ? utf8_code(text, bytes) : 0;
+	size_t bytes = utf8_len(*text);
+	bool is_shown = bytes && !is_obeyed(utf8_code(*text, bytes));
 
-	*ret = "?";
-	*ret_columns = 1;
-	if (!bytes || is_obeyed(code) || (bytes > 1 && !unicode))
-		return 1;
-	*ret = text;
-	*ret_columns = utf8_columns(code);
-	return bytes;
+	*ret_shown = is_shown ? *text : "?";
+	*text += bytes ? bytes : 1;
+	return is_shown ? bytes : 1;
 }
 
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode)
@@ -275,9 +270,13 @@ unsigned report_printable(char *buf, size_t len, const char *text, unsigned widt
 	size_t n = 0, cut = 0; /* cut: where the ellipsis would go */
 
 	while (*text) {
-		const char *shown;
-		unsigned more;
-		size_t bytes = shown_as(text, unicode, &shown, &more);
+		const char *rest = text, *shown;
+		size_t bytes = report_char(&rest, &shown);
+		bool is_foreign = bytes > 1 && !unicode; /* to this terminal */
+		unsigned more = bytes > 1 && unicode ? utf8_columns(utf8_code(shown, bytes)) : 1;
+
+		bytes = is_foreign ? 1 : bytes;
+		shown = is_foreign ? "?" : shown;
 
 		if ((width && columns + more > width) || n + bytes + strlen(dots) + 1 > len) {
 			(void)stpcpy(buf + cut, dots);
@@ -286,7 +285,7 @@ unsigned report_printable(char *buf, size_t len, const char *text, unsigned widt
 		memcpy(buf + n, shown, bytes);
 		n += bytes;
 		columns += more;
-		text += utf8_len(text) ? utf8_len(text) : 1;
+		text = rest;
 		if (columns + dots_width <= width || !width) {
 			cut = n;
 			columns_cut = columns;

@@ -12,4 +12,9 @@ void *build_grow(void *v, size_t n, size_t size);
 /* Sets or replaces a figure; takes over the text of f.value, copies name and label. */
 void build_figure(struct result *res, const char *name, const char *label, struct figure f);
 
+/* Frees what the plot holds. */
+void build_plot_done(struct plot *p);
+/* The same, and reports that it is left out. */
+void build_drop_plot(struct result *res, struct plot *plot);
+
 #endif

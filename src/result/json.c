@@ -363,6 +363,8 @@ static void write_plots(struct out *o, const struct result *res)
 	for (size_t i = 0; i < res->nplots; i++) {
 		const struct plot *p = &res->plots[i];
 
+		if (!result_plot_is_whole(res, p)) /* an interrupted run has not made its table */
+			continue;
 		begin_line(o, "{");
 		member_if(o, "name", p->name);
 		member_text(o, "kind", p->kind);

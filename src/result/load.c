@@ -6,7 +6,6 @@
  * strings, duplicate keys, numbers that do not fit, and anything that is not UTF-8.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -14,10 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/input.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "result/build.h"
@@ -568,6 +566,19 @@ static int load_notices(struct reader *rd, const json_t *root, struct result *re
 	return r;
 }
 
+static int prove_plot(const struct reader *rd, const struct plot *p)
+{
+	const struct {
+		const char *name, *text;
+	} needed[] = { { "kind", p->kind }, { "table", p->table }, { "x", p->x }, { "y", p->y } };
+
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+		if (!needed[i].text &&
+		    (i == 0 || result_plot_kind(p->kind) >= 0)) /* of a later version it may have others */
+			return refuse(rd, "%s has no %s", rd->where, needed[i].name);
+	return 0;
+}
+
 static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 {
 	json_t *plots = NULL, *obj;
@@ -591,10 +602,27 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 		       (r = read_text(rd, obj, "dots", &p->dots)) || (r = read_text(rd, obj, "marks", &p->marks)));
 		if (r)
 			return r;
-		if (!p->kind)
-			return refuse(rd, "%s has no kind", rd->where);
+		r = prove_plot(rd, p);
+		if (r)
+			return r;
 	}
 	return r;
+}
+
+/* Behind this, every plot has its table and columns. What it refers to and is not there costs the picture, which is reported; the figures stand. */
+static int prove_plots(struct reader *rd, const json_t *root, struct result *res)
+{
+	size_t kept = 0, n = res->nplots;
+
+	(void)rd;
+	(void)root;
+	for (size_t i = 0; i < n; i++)
+		if (result_plot_is_whole(res, &res->plots[i]))
+			res->plots[kept++] = res->plots[i];
+		else
+			build_drop_plot(res, &res->plots[i]);
+	res->nplots = kept;
+	return 0;
 }
 
 /* Is it ours, and of a version that we know? */
@@ -644,7 +672,7 @@ static int load_root(struct reader *rd, const json_t *root, struct result *res)
 {
 	static int (*const parts[])(struct reader *, const json_t *, struct result *) = {
 		load_status,  load_head,   load_screen,  load_targets, load_tables,
-		load_figures, load_faults, load_notices, load_plots,
+		load_figures, load_faults, load_notices, load_plots,   prove_plots,
 	};
 	int r = check_schema(rd, root);
 
@@ -678,69 +706,12 @@ int result_from_json(struct result **ret_res, const char *text, size_t len, stru
 
 /* ---- files ---- */
 
-static int read_all(int fd, char **ret_text, size_t *ret_len, struct err *err)
-{
-	cleanup_free char *text = NULL;
-	size_t n = 0, room = 0;
-
-	for (;;) {
-		ssize_t got;
-
-		if (n == room) {
-			char *more = realloc(text, room = room ? room * 2 : 65536);
-
-			if (!more)
-				return err_set(err, -ENOMEM, "there is not enough memory to read this result.");
-			text = more;
-		}
-		got = read(fd, text + n, room - n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return err_set(err, -errno, "reading it failed (%s).", strerror(errno));
-		if (got == 0)
-			break;
-		n += (size_t)got;
-		if (n > DOCUMENT_BYTES_MAX)
-			return err_set(err, -EFBIG, "this is larger than any platter result (%u MiB).",
-			               DOCUMENT_BYTES_MAX >> 20);
-	}
-	*ret_text = text;
-	*ret_len = n;
-	text = NULL;
-	return 0;
-}
-
-/* Documents only: a disk given by mistake is not read. */
-static int open_document(const char *path, struct err *err)
-{
-	struct stat st;
-	int fd;
-
-	if (!strcmp(path, "-")) {
-		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-		return fd >= 0 ? fd : err_set(err, -errno, "there is no standard input.");
-	}
-	if (stat(path, &st) < 0)
-		return err_set(err, -errno, "there is no such file, or it cannot be looked at (%s).", strerror(errno));
-	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
-		return err_set(err, -EINVAL, "this is a %s, not a result; give the file that --json wrote.",
-		               S_ISDIR(st.st_mode) ? "directory" : "device or socket");
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return err_set(err, -errno, "it cannot be opened (%s).", strerror(errno));
-	return fd;
-}
-
 int result_load(struct result **ret_res, const char *path, struct err *err)
 {
-	cleanup_close int fd = -1;
 	cleanup_free char *text = NULL;
 	size_t len = 0;
-	int r;
+	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, err);
 
-	fd = open_document(path, err);
-	r = fd < 0 ? fd : read_all(fd, &text, &len, err);
 	if (r == 0)
 		r = result_from_json(ret_res, text, len, err);
 	if (r)
@@ -755,13 +726,28 @@ static bool is_lines(const char *path)
 	return len > 6 && !strcmp(path + len - 6, ".jsonl");
 }
 
-int result_load_each(const char *path, int (*add)(void *arg, struct result *res), void *arg, struct err *err)
+/* Whole JSON, of another program: nothing of ours is lost with it. */
+static bool is_foreign(const char *text, size_t len)
 {
-	cleanup_close int fd = open_document(path, err);
+	json_t *root = json_loadb(text, len, 0, NULL);
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	bool is_ours = schema && strcmp(schema, RESULT_SCHEMA) == 0, is_whole = root != NULL;
+
+	json_decref(root);
+	return is_whole && !is_ours;
+}
+
+int result_load_each(const char *path, const struct result_taker *to, struct err *err)
+{
 	cleanup_free char *text = NULL;
 	size_t len = 0, number = 0;
-	int r = fd < 0 ? fd : read_all(fd, &text, &len, err);
+	struct err why = { 0 };
+	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, &why);
 
+	if (r) {
+		(void)err_prefix(&why, "%s", path);
+		return to->bad(to->arg, &why, false, err);
+	}
 	for (size_t at = 0, end; r == 0 && (at < len || !number); at = end + 1) {
 		const char *newline = is_lines(path) && at < len ? memchr(text + at, '\n', len - at) : NULL;
 		struct result *res = NULL;
@@ -770,13 +756,16 @@ int result_load_each(const char *path, int (*add)(void *arg, struct result *res)
 		end = newline ? (size_t)(newline - text) : len;
 		if (end == at && len)
 			continue;
-		r = result_from_json(&res, text + at, end - at, err);
-		if (r == 0)
-			r = add(arg, res);
-		else if (is_lines(path))
-			(void)err_prefix(err, "line %zu", number);
+		r = result_from_json(&res, text + at, end - at, &why);
+		if (r == 0) {
+			r = to->take(to->arg, res, err);
+			continue;
+		}
+		if (is_lines(path))
+			(void)err_prefix(&why, "%s, line %zu", path, number);
+		else
+			(void)err_prefix(&why, "%s", path);
+		r = to->bad(to->arg, &why, is_foreign(text + at, end - at), err);
 	}
-	if (r)
-		(void)err_prefix(err, "%s", path);
 	return r;
 }

@@ -292,7 +292,7 @@ static void faults_done(struct result *res)
 	free(res->fault_totals);
 }
 
-static void plot_done(struct plot *p)
+void build_plot_done(struct plot *p)
 {
 	free(p->name);
 	free(p->see);
@@ -330,7 +330,7 @@ void result_free(struct result *res)
 	}
 	free(res->notices);
 	for (size_t i = 0; i < res->nplots; i++)
-		plot_done(&res->plots[i]);
+		build_plot_done(&res->plots[i]);
 	free(res->plots);
 	free(res->answer);
 	free(res->shows);
@@ -698,25 +698,6 @@ bool result_has_notice(const struct result *res, const char *code)
 		if (!strcmp(res->notices[i].code, code))
 			return true;
 	return false;
-}
-
-void result_plot(struct result *res, const struct plot_decl *plot)
-{
-	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
-	res->plots[res->nplots++] = (struct plot){
-		.name = result_strdup(plot->name),
-		.see = result_strdup(plot->see),
-		.kind = result_strdup(plot->kind),
-		.title = result_strdup(plot->title),
-		.table = result_strdup(plot->table),
-		.x = result_strdup(plot->x),
-		.y = result_strdup(plot->y),
-		.series = result_strdup(plot->series),
-		.low = result_strdup(plot->low),
-		.high = result_strdup(plot->high),
-		.dots = result_strdup(plot->dots),
-		.marks = result_strdup(plot->marks),
-	};
 }
 
 void result_option(struct result *res, const char *name, const char *text)

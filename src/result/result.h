@@ -80,7 +80,8 @@ struct notice {
 	char *code, *text; /* code for scripts ("other-io"), text: a whole sentence that says what to do */
 };
 
-/* kind: "line", "scatter", "step", "bars", "heatmap", "polar", "histogram", "bands"; y may list several keys, comma-separated; series: a key that splits rows into lines */
+enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PLOT_POLAR, PLOT_HISTOGRAM, PLOT_BANDS };
+/* kind: "line" and so on, see result_plot_kind(); y may list several keys, comma-separated; series: a key that splits rows into lines */
 struct plot {
 	char *name; /* unlike those of the document's other plots, or NULL: told by an older program, as see is */
 	char *see;  /* a sentence: what to see in it */
@@ -203,6 +204,10 @@ uint64_t result_fault_count(const struct result *res);
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
 void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */
+/* -1: none of ours. */
+int result_plot_kind(const char *name);
+/* Are its table and the columns of x and y there? Others are neither saved nor loaded. */
+bool result_plot_is_whole(const struct result *res, const struct plot *plot);
 /* Appends to res->text. */
 void result_text(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_option(struct result *res, const char *name, const char *text);
@@ -250,8 +255,16 @@ bool result_is_device_folder(const char *dir);
 int result_new_file(const char *path);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
-/* The same of each line that is not empty, where the name ends in ".jsonl"; add takes the document, and ends it with a negative errno. */
-int result_load_each(const char *path, int (*add)(void *arg, struct result *res), void *arg, struct err *err);
+/*
+ * The same of each line that is not empty, where the name ends in ".jsonl". take owns the document that it is given; bad hears of a file or line that is
+ * none (is_foreign: it is whole, of another program). A negative errno of either, with its sentence in err, is the end, and is returned.
+ */
+struct result_taker {
+	int (*take)(void *arg, struct result *res, struct err *err);
+	int (*bad)(void *arg, const struct err *why, bool is_foreign, struct err *err);
+	void *arg;
+};
+int result_load_each(const char *path, const struct result_taker *to, struct err *err);
 int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);
 
 #endif

@@ -129,11 +129,38 @@ one_sentence
 cat "$dir/shelf/a.json" "$dir/shelf/b.json" "$dir/c.json" | cmp -s - "$dir/before" || fail "a document was changed"
 [ ! -e /dev/sd-no-such ] || fail "a file was made in /dev"
 
-# A pipe that is named as a document is not waited for; one output does not take the place of another, by whatever name.
-mkdir "$dir/pipes"
+# What cannot be read is passed over, in folders below, too, and never in silence: named, counted, and in the exit status. Nothing is waited for.
+mkdir -p "$dir/pipes/below/.hidden"
 cp "$dir/c.json" "$dir/pipes/a.json"
+cp "$dir/c.json" "$dir/pipes/below/b.json"
+echo '{' >"$dir/pipes/below/.hidden/d.json"
+echo '{"name": "of another program"}' >"$dir/pipes/package.json"
+timeout 10 "$PLATTER" report "$dir/pipes" --csv="$dir/two.csv" 2>"$dir/err" || fail "two documents in folders: status $?: $(cat "$dir/err")"
+[ "$(grep -c '^# table figures' "$dir/two.csv")" = 2 ] || fail "a folder below is not read"
+head -c 300 "$dir/c.json" >"$dir/pipes/below/cut.json"
+sed 's/"version": 1/"version": 9/' "$dir/c.json" >"$dir/pipes/newer.json"
 mkfifo "$dir/pipes/x.json"
-timeout 10 "$PLATTER" report "$dir/pipes" >"$dir/piped" 2>&1 || fail "a pipe in a folder: status $?: $(tail -n 1 "$dir/piped")"
+for outputs in "" "--csv=$dir/two.csv" "-o $dir/two.html" "--json=$dir/two.json"; do
+	# shellcheck disable=SC2086 # none or several words
+	timeout 10 "$PLATTER" report "$dir/pipes" $outputs >"$dir/piped" 2>"$dir/err"
+	[ $? = 1 ] || fail "report of a folder with bad documents $outputs: status $?"
+	grep -q "3 documents cannot be read" "$dir/err" || fail "bad documents are not counted $outputs"
+	for name in below/cut newer x; do
+		grep -q "$name.json" "$dir/err" || fail "$name.json is passed over in silence $outputs"
+	done
+done
+jq -e '.figures.passed_over == 3 and (.answer | test("3 documents cannot be read"))' "$dir/two.json" >/dev/null || fail "the answer does not count what is left out"
+[ "$(grep -c '^# table figures' "$dir/two.csv")" = 2 ] || fail "bad documents cost others"
+timeout 10 "$PLATTER" report "$dir/pipes/x.json" >"$dir/piped" 2>&1 && fail "a pipe is a document"
+"$PLATTER" report - <"$dir/c.json" >/dev/null || fail "standard input is no document"
+for words in "" "-o -" "--csv=-" "--json=-" "--prometheus=-" "-v --plot"; do
+	# shellcheck disable=SC2086
+	"$PLATTER" report "$dir/c.json" $words >/dev/full 2>"$dir/err"
+	[ $? = 1 ] || fail "report $words >/dev/full: status $?"
+	grep -q "standard output failed" "$dir/err" || fail "report $words >/dev/full: $(cat "$dir/err")"
+	grep -q dmesg "$dir/err" && fail "report $words >/dev/full: the kernel's log knows nothing of it"
+done
+# One output does not take the place of another, by whatever name.
 run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/same"
 run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/pipes/../same"
 : >"$dir/same"

@@ -237,7 +237,7 @@ static char *rendered(const struct result *res, const struct text_style *style)
 	FILE *out = open_memstream(&text, &len);
 
 	assert_non_null(out);
-	assert_int_equal(style ? report_text(out, res, style) : report_csv(out, res), 0);
+	assert_int_equal(style ? report_text(out, res, style) : report_csv(out, &res, 1), 0);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
@@ -504,7 +504,7 @@ static void a_failed_write_is_an_error(void **state)
 	(void)fclose(full);
 	full = fopen("/dev/full", "w");
 	assert_non_null(full);
-	assert_int_equal(report_csv(full, res), -ENOSPC);
+	assert_int_equal(report_csv(full, (const struct result *const *)&res, 1), -ENOSPC);
 	(void)fclose(full);
 	result_free(res);
 }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pictures of a document: which table and columns each shows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "result/build.h"
+
+void result_plot(struct result *res, const struct plot_decl *plot)
+{
+	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
+	res->plots[res->nplots++] = (struct plot){
+		.name = result_strdup(plot->name),
+		.see = result_strdup(plot->see),
+		.kind = result_strdup(plot->kind),
+		.title = result_strdup(plot->title),
+		.table = result_strdup(plot->table),
+		.x = result_strdup(plot->x),
+		.y = result_strdup(plot->y),
+		.series = result_strdup(plot->series),
+		.low = result_strdup(plot->low),
+		.high = result_strdup(plot->high),
+		.dots = result_strdup(plot->dots),
+		.marks = result_strdup(plot->marks),
+	};
+}
+
+int result_plot_kind(const char *name)
+{
+	static const char *const names[] = {
+		[PLOT_LINE] = "line",           [PLOT_SCATTER] = "scatter", [PLOT_STEP] = "step",
+		[PLOT_BARS] = "bars",           [PLOT_HEATMAP] = "heatmap", [PLOT_POLAR] = "polar",
+		[PLOT_HISTOGRAM] = "histogram", [PLOT_BANDS] = "bands",
+	};
+
+	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
+		if (!strcmp(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
+/* The first of a list of keys. */
+static bool has_first_column(const struct table *t, const char *list)
+{
+	size_t len = list ? strcspn(list, ",") : 0;
+
+	for (size_t i = 0; i < t->ncolumns; i++)
+		if (len && strlen(t->columns[i].key) == len && !memcmp(t->columns[i].key, list, len))
+			return true;
+	return false;
+}
+
+bool result_plot_is_whole(const struct result *res, const struct plot *plot)
+{
+	const struct table *t = plot->kind && plot->table ? result_find_table(res, plot->table) : NULL;
+
+	return t && has_first_column(t, plot->x) && has_first_column(t, plot->y);
+}
+
+void build_drop_plot(struct result *res, struct plot *plot)
+{
+	result_notice(res, "plot", "The picture %.80s needs table %.80s with columns %.80s and %.80s: it is not shown.",
+	              plot->name ?: plot->title ?: "", plot->table ?: "?", plot->x ?: "?", plot->y ?: "?");
+	build_plot_done(plot);
+}
