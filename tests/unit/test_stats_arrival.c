@@ -134,6 +134,27 @@ static void what_cannot_be_told_is_refused(void **state)
 	assert_false(fit_arrival(s, 4, PERIOD, NULL, &a));
 }
 
+/* A device that stood still, or a file that says so: the work is as large as before, and the answer as good. */
+static void an_access_of_an_hour_costs_no_more_than_others(void **state)
+{
+	static const double odd[] = { 30e9, 1e12, 3.6e15, 1e300 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct arrival_sample s[SAMPLES];
+		struct arrival a, whole;
+		struct rng rng;
+
+		rng_init(&rng, 7, 97);
+		make(&kinds[1], 10e6, &rng, s);
+		assert_true(fit_arrival(s, SAMPLES, PERIOD, NULL, &whole));
+		s[3].access = odd[i];
+		s[SAMPLES / 2].access = odd[i] / 3.0;
+		assert_true(fit_arrival(s, SAMPLES, PERIOD, NULL, &a)); /* in steps of the period it would be years */
+		assert_true(fabs(a.median - whole.median) < 0.02e6);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +162,7 @@ int main(void)
 		cmocka_unit_test(the_scatter_is_told_within_a_half),
 		cmocka_unit_test(missed_revolutions_are_counted_where_chance_does_not_decide),
 		cmocka_unit_test(what_cannot_be_told_is_refused),
+		cmocka_unit_test(an_access_of_an_hour_costs_no_more_than_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
