@@ -45,7 +45,7 @@ enum tag {
 /* May it go on? Of each host, and as the answer for all. */
 struct verdict {
 	int r;
-	bool is_refused;
+	uint8_t is_refused; /* no bool: it comes from elsewhere */
 	char text[sizeof(((struct err *)0)->text)];
 	char name[HOST_NAME_BYTES]; /* whose it is */
 	uint64_t words;             /* what it was told to do */
@@ -245,6 +245,18 @@ char *hosts_own_file(const char *path, unsigned rank)
 
 /* ---- may all go on ---- */
 
+/* What comes from another host may be anything: texts end here. false: it is no verdict. */
+static bool take_verdict(struct verdict *ret, const void *data, size_t n)
+{
+	if (n < sizeof(*ret))
+		return false;
+	memcpy(ret, data, sizeof(*ret));
+	ret->text[sizeof(ret->text) - 1] = ret->name[sizeof(ret->name) - 1] = '\0';
+	ret->is_refused = ret->is_refused == 1;
+	ret->r = ret->r > 0 ? -EPROTO : ret->r;
+	return true;
+}
+
 static uint64_t words_hash(const char *words)
 {
 	uint64_t hash = 0;
@@ -289,8 +301,8 @@ static void decide(struct hosts *h, enum tag up, enum tag down, struct verdict *
 		void *data = NULL;
 		size_t n;
 
-		if (await(h, i, up, &data, &n) == 0 && n == sizeof(theirs))
-			memcpy(&theirs, data, sizeof(theirs));
+		if (await(h, i, up, &data, &n) == 0)
+			(void)take_verdict(&theirs, data, n);
 		free(data);
 		judge(h, i, &theirs, &all);
 	}
@@ -313,7 +325,7 @@ static void ask(struct hosts *h, enum tag up, enum tag down, struct verdict *own
 	size_t n = 0;
 
 	say(h, 0, up, own, sizeof(*own));
-	if (await(h, 0, down, (void **)&data, &n) < 0 || n < sizeof(*own)) {
+	if (await(h, 0, down, (void **)&data, &n) < 0 || !take_verdict(own, data, n)) {
 		own->r = -ESHUTDOWN;
 		(void)snprintf(own->text, sizeof(own->text),
 		               "Host %s (rank 0) does not answer; see whether it is up, and what mpirun says.",
@@ -321,10 +333,9 @@ static void ask(struct hosts *h, enum tag up, enum tag down, struct verdict *own
 		free(data);
 		return;
 	}
-	memcpy(own, data, sizeof(*own));
 	memcpy(h->peers[0].name, own->name, sizeof(own->name));
 	if (n > sizeof(*own) && ret_text)
-		*ret_text = strdup(data + sizeof(*own));
+		*ret_text = strndup(data + sizeof(*own), n - sizeof(*own));
 	free(data);
 }
 
@@ -499,6 +510,8 @@ void hosts_start(struct hosts *h)
 		if (serve(h, TAG_START, &data, &n) && n == sizeof(start_ns))
 			memcpy(&start_ns, data, sizeof(start_ns));
 		free(data);
+		if (start_ns > clock_now_ns(h->cfg.clk) + h->cfg.wait_ns) /* no start that is meant */
+			start_ns = 0;
 	}
 	while (clock_now_ns(h->cfg.clk) < start_ns && !(h->cfg.cancel && *h->cfg.cancel))
 		h->cfg.clk->sleep_until_ns(h->cfg.clk, start_ns);
@@ -616,7 +629,7 @@ void hosts_free(struct hosts *h)
 		void *data = NULL;
 		size_t n;
 
-		is_whole = await(h, 0, TAG_BYE, &data, &n) == 0 && n == sizeof(bool) && *(bool *)data;
+		is_whole = await(h, 0, TAG_BYE, &data, &n) == 0 && n == sizeof(bool) && *(uint8_t *)data == 1;
 		free(data);
 	}
 	(void)pthread_mutex_lock(&h->lock);

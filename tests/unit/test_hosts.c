@@ -642,6 +642,73 @@ static void a_histogram_in_pieces_is_the_same_again(void **state)
 	free(again);
 }
 
+/* ---- a peer that says anything ---- */
+
+static uint8_t babble_byte; /* of all that it says */
+
+static int babble_send(struct transport *t, unsigned to, int tag, const void *data, size_t n)
+{
+	(void)t;
+	(void)to;
+	(void)tag;
+	(void)data;
+	(void)n;
+	return 0;
+}
+
+/* Without an end: no byte of it is 0, nor is the one behind it. */
+static int babble_receive(struct transport *t, unsigned from, int tag, void **ret_data, size_t *ret_n)
+{
+	char *data = malloc(8192);
+
+	(void)t;
+	(void)from;
+	if (tag == 11) { /* a beat: there is always one more */
+		free(data);
+		return -EAGAIN;
+	}
+	assert_non_null(data);
+	memset(data, babble_byte, 4096);
+	memset(data + 4096, 'B', 4096);
+	*ret_data = data;
+	*ret_n = 4096;
+	return 0;
+}
+
+static void babble_close(struct transport *t, bool is_whole)
+{
+	(void)is_whole;
+	free(t);
+}
+
+static void what_a_peer_says_ends_where_it_has_to(void **state)
+{
+	static const uint8_t bytes[] = { 0xff, 0x01, 'A', 0x80 };
+
+	(void)state;
+	for (unsigned rank = 0; rank < 2; rank++)
+		for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
+			struct transport *t = calloc(1, sizeof(*t));
+			struct hosts_config cfg = {
+				.transport = t, .clk = clock_monotonic(), .wait_ns = NS_PER_S, .name = "me"
+			};
+			cleanup_free char *text = NULL;
+			struct hosts *h = NULL;
+			struct err err = { 0 };
+			int r;
+
+			babble_byte = bytes[i];
+			*t = (struct transport){ rank, 2, babble_send, babble_receive, babble_close };
+			assert_int_equal(hosts_new(&h, &cfg, &err), 0);
+			r = hosts_meet(h, "words", rank ? NULL : "x", &text, 0, &err);
+			assert_true(r < 0); /* above 0 is no answer, either */
+			assert_true(strlen(err.text) < sizeof(err.text));
+			if (rank)
+				assert_true(text && strlen(text) < 4096 && !strchr(text, 'B'));
+			hosts_free(h);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -658,6 +725,7 @@ int main(void)
 		cmocka_unit_test(a_verdict_of_all_wants_all),
 		cmocka_unit_test(each_for_itself_is_a_row_each),
 		cmocka_unit_test(a_histogram_in_pieces_is_the_same_again),
+		cmocka_unit_test(what_a_peer_says_ends_where_it_has_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
