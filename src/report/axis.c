@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "report/plotdata.h"
 
+#define TICK_TEXT 12 /* bytes; numbers beyond all that is measured do not get 300 digits */
+
 struct step {
 	double from; /* largest value shown, in base units */
 	double scale;
@@ -150,7 +152,8 @@ char *axis_tick_text(const struct axis *a, size_t i, char *buf, size_t len)
 			s++;
 		(void)snprintf(buf, len, s->suffix[0] ? "%.6g %s" : "%.6g", v / s->scale, s->suffix);
 	} else {
-		(void)snprintf(buf, len, "%.*f", a->decimals, v == 0.0 ? 0.0 : v); /* no "-0" */
+		if (snprintf(buf, len, "%.*f", a->decimals, v == 0.0 ? 0.0 : v) > TICK_TEXT) /* no "-0" */
+			(void)snprintf(buf, len, "%.4g", v);
 	}
 	return buf;
 }
