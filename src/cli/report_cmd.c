@@ -336,7 +336,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 {
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
-	struct page_job job = { &shelf, { p->threshold, NULL }, p->picture, err };
+	struct page_job job = { &shelf, { .threshold = p->threshold }, p->picture, err };
 	const char *page = p->picture && !p->output ? "-" : p->output;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
@@ -375,7 +375,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 /* ---- compare ---- */
 
 struct compare_params {
-	double threshold;
+	double threshold, tolerance;
 	bool trend;
 	const char *output, *json;
 };
@@ -383,6 +383,8 @@ struct compare_params {
 static const struct opt compare_opts[] = {
 	OPT_RATIO(struct compare_params, threshold, "threshold", 't', "RATIO", "0",
 	          "differences below this do not count", .min = 0, .max = 10),
+	OPT_RATIO(struct compare_params, tolerance, "tolerance", 0, "RATIO", "5%",
+	          "two are the same when their difference is surely smaller", .min = 1e-9, .max = 10),
 	OPT_FLAG(struct compare_params, trend, "trend", 0,
 	         "is it getting worse: all documents over time (the default with one operand)"),
 	OPT_STR(struct compare_params, output, "output", 'o', "FILE", NULL,
@@ -433,7 +435,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 {
 	const struct compare_params *p = params;
 	struct fleet *disks = NULL;
-	const struct compare_options opt = { p->threshold, &disks };
+	const struct compare_options opt = { p->threshold, &disks, p->tolerance, operands };
 	bool is_trend = p->trend || n != 2;
 	struct shelf all = { 0 };
 	struct result *res = NULL;

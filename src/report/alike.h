@@ -72,6 +72,18 @@ double two_sided_t(double p, double df);
 /* The level of each of n looks that together raise a false alarm with this chance (Sidak 1967). */
 double sidak_level(double alarms, size_t n);
 
+/* ---- answer.c ---- */
+
+struct comparison {
+	const struct result *const *pair; /* two that were compared, or NULL: folders */
+	const char *const *files;         /* of the two, or NULL */
+	size_t differ;                    /* how many figures and places */
+	bool is_open;
+	double noise_percent, tolerance;
+	const char *findings;
+};
+void answer_comparison(struct result *res, const struct table *differences, const struct comparison *c);
+
 /* ---- trend.c ---- */
 
 struct trend_row {
@@ -80,6 +92,8 @@ struct trend_row {
 	const char *measurement, *disk, *figure, *unit, *verdict; /* verdict: "steady", or what figure_judge() says */
 	uint64_t documents;
 	double first, last, per_year_percent, low, high, p;
+	double step_percent; /* NaN, and since NULL: a line is what is seen, or nothing */
+	const char *since;
 };
 
 struct trend {
@@ -87,10 +101,13 @@ struct trend {
 	double threshold, level;
 	void (*found)(void *arg, const struct trend_row *row);
 	void *arg;
-	size_t slopes; /* filled in */
+	size_t slopes; /* looks: of lines and steps; filled in */
 };
 /* All slopes that there are: level 0 counts them, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
+
+/* "mean: -9.4 % a year (-12.1 to -6.7)", or since when there is a step. */
+void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row);
 
 /* ---- rack.c: documents of many hosts ---- */
 

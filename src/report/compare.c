@@ -3,7 +3,8 @@
  * Is B different from A? Two figures with 95 % intervals differ when they are further apart than chance puts them: what lies between them is held against
  * the sides of the intervals that look at each other (Zou and Donner 2008), each brought back to a standard error by the Student's t that it was made with,
  * with the degrees of freedom of Welch (1947). The level of each look is such that 5 % is the chance that ANY of the n looks of a comparison calls
- * different what is not (Sidak 1967); so the exit status can be trusted by scripts. What may be compared at all: alike.c.
+ * different what is not (Sidak 1967); so the exit status can be trusted by scripts. Two are the same only when the 95 % interval of their difference lies
+ * within a tolerance (two one-sided tests, Schuirmann 1987); what is neither cannot be told. What may be compared at all: alike.c.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +24,8 @@
 struct difference {
 	const char *measurement, *disk, *figure, *unit, *verdict;
 	double a, b, change_percent, needed_percent, sure_percent;
-	double p; /* that chance alone puts them so far apart; NaN: nothing was estimated */
+	double low_percent, high_percent; /* of the change: its 95 % interval */
+	double p;                         /* that chance alone puts them so far apart; NaN: nothing was estimated */
 };
 
 static const struct field difference_fields[] = {
@@ -37,6 +39,8 @@ static const struct field difference_fields[] = {
 	FIELD_F64(struct difference, needed_percent, UNIT_PERCENT, "sure from"),
 	FIELD_STR(struct difference, verdict, "verdict"),
 	FIELD_F64(struct difference, sure_percent, UNIT_PERCENT, "sure", .detail = true),
+	FIELD_F64(struct difference, low_percent, UNIT_PERCENT, "change from", .detail = true),
+	FIELD_F64(struct difference, high_percent, UNIT_PERCENT, "change to", .detail = true),
 	FIELD_END,
 };
 
@@ -45,9 +49,15 @@ struct judge {
 	struct result *res;
 	struct table *t;
 	struct fleet *disks; /* its looks and level are those of all */
-	double threshold;
+	double threshold, tolerance;
 	size_t differ;
+	double noise_percent; /* the largest that a difference of headline figures that are the same may be */
 	bool is_counting;
+	/* of the pair: headline figures that are the same, and of which that cannot be told */
+	size_t same, open;
+	bool is_open;       /* of some pair no headline figure could be told */
+	bool other_sizes;   /* of the pair's disks: what grows with the disk is not better or worse */
+	char findings[400]; /* the first of them, worst first */
 };
 
 /* A value with its interval; df: how many degrees of freedom the interval had, as far as is known. */
@@ -108,11 +118,19 @@ static double chance_of_counts(double a, double b)
 	return 2.0 * stats_binomial_cdf((uint64_t)fmin(a, b), (uint64_t)(a + b), 0.5);
 }
 
-/* The verdict when there is none to be had, else NULL. */
+/* Larger is not worse, nor better, of what grows with the disk where one disk is larger. */
+static const char *judge_of(const struct judge *j, const struct figure *f, double change)
+{
+	bool grows = f->unit == UNIT_BYTES || f->unit == UNIT_S || f->unit == UNIT_COUNT;
+
+	return j->other_sizes && grows ? "different" : figure_judge(f, change);
+}
+
+/* The verdict of two figures. */
 static const char *same_or_not(struct judge *j, const struct figure *a, const struct figure *b, struct difference *row)
 {
 	struct estimate x = of_figure(a), y = of_figure(b);
-	double base = fabs(x.value) > 0.0 ? fabs(x.value) : 1.0, apart = fabs(y.value - x.value), least, allowed;
+	double base = fabs(x.value) > 0.0 ? fabs(x.value) : 1.0, apart = fabs(y.value - x.value), least, half, allowed;
 
 	switch (figure_role(a)) {
 	case FIGURE_OF_RUN:
@@ -120,7 +138,7 @@ static const char *same_or_not(struct judge *j, const struct figure *a, const st
 	case FIGURE_EXACT:
 		if (a->type == FIELD_TYPE_STR)
 			return strcmp(a->value.str, b->value.str) == 0 ? "same" : "different";
-		return apart > 0.0 ? figure_judge(a, y.value - x.value) : "same";
+		return apart > 0.0 ? judge_of(j, a, y.value - x.value) : "same";
 	case FIGURE_TROUBLE:
 		if (apart == 0.0)
 			return "same";
@@ -134,14 +152,18 @@ static const char *same_or_not(struct judge *j, const struct figure *a, const st
 	}
 	allowed = between_runs(row->measurement, a->unit) * base;
 	least = needed(&x, &y, j->disks->level) + allowed;
+	half = needed(&x, &y, FALSE_ALARMS) + allowed;
 	if (!isfinite(least))
 		return "no interval";
 	j->disks->looks += j->is_counting;
 	row->p = chance(&x, &y, fmax(0.0, apart - allowed));
 	row->needed_percent = 100.0 * fmax(least / base, j->threshold);
+	row->low_percent = 100.0 * (y.value - x.value - half) / base;
+	row->high_percent = 100.0 * (y.value - x.value + half) / base;
 	/* Numbers that should be equal have been added up in another order. */
-	return apart <= fmax(fmax(least, j->threshold * base), 1e-9 * base) ? "same"
-	                                                                    : figure_judge(a, y.value - x.value);
+	if (apart > fmax(fmax(least, j->threshold * base), 1e-9 * base))
+		return judge_of(j, a, y.value - x.value);
+	return apart + half <= fmax(j->tolerance, j->threshold) * base + 1e-9 * base ? "same" : "cannot tell";
 }
 
 static bool is_difference(const char *verdict)
@@ -188,6 +210,48 @@ static void find_figure(struct judge *j, const struct figure *fa, const struct r
 	     report_value(was, sizeof(was), fa->type, fa->unit, &fa->value));
 }
 
+/* A figure that people come for: of the first screen, or any where the document does not say which are. */
+static bool is_headline(const struct result *res, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = res->shows; at && (at = strstr(at, name)); at++)
+		if ((at == res->shows || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return !res->shows;
+}
+
+/* "12 % slower" */
+static const char *way(enum unit unit, bool is_more)
+{
+	switch (unit) {
+	case UNIT_BYTES_PER_S:
+	case UNIT_MIB_PER_S:
+		return is_more ? "faster" : "slower";
+	case UNIT_NS:
+	case UNIT_S:
+		return is_more ? "longer" : "shorter";
+	default:
+		return is_more ? "more" : "less";
+	}
+}
+
+/* "Rate at the end: 12 % slower (99.6 MB/s -> 87.4 MB/s)" joins what the answer says. */
+static void say_figure(struct judge *j, const struct figure *fa, const struct figure *fb, const struct difference *row)
+{
+	char was[CELL_TEXT + 32], is[CELL_TEXT + 32], by[64] = "";
+	size_t used = strlen(j->findings);
+
+	(void)report_value(was, sizeof(was), fa->type, fa->unit, &fa->value);
+	(void)report_value(is, sizeof(is), fb->type, fb->unit, &fb->value);
+	if (isfinite(row->change_percent) && fa->type != FIELD_TYPE_STR)
+		(void)snprintf(by, sizeof(by), " %.3g %% %s", fabs(row->change_percent),
+		               way(fa->unit, row->change_percent > 0.0));
+	if (used + 160 < sizeof(j->findings))
+		(void)snprintf(j->findings + used, sizeof(j->findings) - used, "%s%.60s:%s (%.30s -> %.30s)",
+		               used ? "; " : "", label_or_name(fb->label, fb->name), by, was, is);
+}
+
 static void add_row(struct judge *j, struct difference *row)
 {
 	bool differs = is_difference(row->verdict);
@@ -208,6 +272,8 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 			                  .figure = fa->name,
 			                  .unit = unit_name(fa->unit),
 			                  .needed_percent = NAN,
+			                  .low_percent = NAN,
+			                  .high_percent = NAN,
 			                  .p = NAN };
 
 		if (!is_comparable(fa, fb))
@@ -221,8 +287,16 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 		if (j->is_counting)
 			continue;
 		add_row(j, &row);
-		if (is_difference(row.verdict))
+		if (is_difference(row.verdict)) {
 			find_figure(j, fa, b, fb, &row);
+			say_figure(j, fa, fb, &row);
+		}
+		if (!is_headline(a, fa->name) || !isfinite(row.low_percent))
+			continue;
+		j->open += strcmp(row.verdict, "cannot tell") == 0;
+		j->same += strcmp(row.verdict, "same") == 0;
+		if (strcmp(row.verdict, "same") == 0)
+			j->noise_percent = fmax(j->noise_percent, (row.high_percent - row.low_percent) / 2.0);
 	}
 }
 
@@ -246,6 +320,8 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 	                                 .b = NAN,
 	                                 .change_percent = NAN,
 	                                 .needed_percent = NAN,
+	                                 .low_percent = NAN,
+	                                 .high_percent = NAN,
 	                                 .p = NAN,
 	                                 .verdict = is > was ? "worse" : "better" });
 	find(j, b, "status", is > was ? "worse" : "better", NAN, "%s was %s, is %s", a->head.measurement,
@@ -465,8 +541,12 @@ static void compare_hosts(struct judge *j, const struct result *a, const struct 
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
 {
 	const struct result *both[] = { a, b };
+	double size_a = target_number(a->targets, "size_bytes"), size_b = target_number(b->targets, "size_bytes");
 
+	j->same = j->open = 0;
+	j->other_sizes = isfinite(size_a) && isfinite(size_b) && size_a != size_b;
 	compare_figures(j, a, b);
+	j->is_open |= j->open > 0 && j->same == 0;
 	if (!j->is_counting)
 		compare_status(j, a, b);
 	if (rack_hosts(a) > 1 && rack_hosts(b) > 1)
@@ -571,7 +651,7 @@ static void all_pairs(const struct pairs *p, struct judge *j)
 
 static int rank(const char *verdict)
 {
-	return !strcmp(verdict, "worse") ? 0 : is_difference(verdict) ? 1 : 2;
+	return !strcmp(verdict, "worse") ? 0 : is_difference(verdict) ? 1 : !strcmp(verdict, "cannot tell") ? 2 : 3;
 }
 
 /* What is worse stands first, then other differences: the first screen may have the first rows only. */
@@ -582,41 +662,13 @@ static void put_worst_first(struct table *t)
 
 	if (!sorted)
 		return;
-	for (int k = 0; k <= 2; k++)
+	for (int k = 0; k <= 3; k++)
 		for (size_t i = 0; i < t->nrows; i++)
 			if (rank(table_string(t, i, column)) == k)
 				memcpy(&sorted[n++ * t->ncolumns], &t->cells[i * t->ncolumns], bytes);
 	if (n)
 		memcpy(t->cells, sorted, n * bytes);
 	free(sorted);
-}
-
-/* "worse: a, b; better: c" */
-static void tell_answer(struct result *res, const struct table *t, size_t differ, bool is_rack)
-{
-	static const char *const verdicts[] = { "worse", "better", "different" };
-	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure"),
-	       disk = (size_t)table_column(t, "disk");
-	char text[400] = "B is not different from A, beyond what chance explains";
-	size_t used = strlen(text);
-
-	if (differ)
-		used = (size_t)snprintf(text, sizeof(text), "B differs from A");
-	for (size_t k = 0; k < ARRAY_LEN(verdicts); k++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < t->nrows && used + 150 < sizeof(text); i++)
-			if (!strcmp(table_string(t, i, verdict), verdicts[k]) && ++n <= 3)
-				used += (size_t)snprintf(text + used, sizeof(text) - used,
-				                         n == 1 ? "; %s: %.60s%s%.40s" : ", %.0s%.60s%s%.40s",
-				                         verdicts[k], table_string(t, i, name), is_rack ? " of " : "",
-				                         is_rack ? table_string(t, i, disk) : "");
-		if (n > 3)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " and %zu more", n - 3);
-	}
-	(void)snprintf(text + used, sizeof(text) - used, ".");
-	result_set(&res->answer, text);
-	result_set(&res->shows, "pairs,different,#places,#differences");
 }
 
 /* First the looks are counted, then they are judged with the level that so many allow. */
@@ -641,7 +693,8 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	struct result *res = result_new("compare");
 	struct judge j = { .res = res,
 		           .t = result_table(res, "differences", "Figures", difference_fields),
-		           .threshold = opt->threshold };
+		           .threshold = opt->threshold,
+		           .tolerance = opt->tolerance > 0.0 ? opt->tolerance : COMPARE_TOLERANCE };
 	struct pairs p = { 0 };
 	struct fleet *disks;
 
@@ -659,11 +712,14 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, p.n);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
 	put_worst_first(j.t);
-	tell_answer(res, j.t, j.differ, p.is_forced && rack_hosts(a[0]) > 1 && rack_hosts(b[0]) > 1);
+	answer_comparison(res, j.t,
+	                  &(struct comparison){ p.is_forced ? p.v : NULL, opt->files, j.differ, j.is_open,
+	                                        j.noise_percent, fmax(j.tolerance, j.threshold), j.findings });
 	if (!p.is_forced)
 		fleet_tell_changed(res, disks, "pairs,different,#disks");
 	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = j.differ > 0;
+	res->verdict_is_open = !j.differ && j.is_open;
 	free(p.v);
 	*ret = res;
 	if (opt->ret_disks)

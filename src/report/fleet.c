@@ -152,8 +152,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 	if (strcmp(row->verdict, "worse") != 0)
 		return;
 	one.figure = f->name; /* the row's own is gone when this is shown */
-	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% a year (%+.1f to %+.1f)",
-	               label_or_name(f->label, f->name), row->per_year_percent, row->low, row->high);
+	trend_text(one.text, sizeof(one.text), label_or_name(f->label, f->name), row);
 	fleet_add(own->disk, &one);
 }
 

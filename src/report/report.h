@@ -20,7 +20,11 @@ struct text_style {
 struct compare_options {
 	double threshold;         /* relative; smaller differences do not count even when they are sure */
 	struct fleet **ret_disks; /* NULL, or gets what report_changes_page() needs: fleet_free() it */
+	double tolerance; /* relative; two are the same when their difference is surely smaller; 0: COMPARE_TOLERANCE */
+	const char *const *files; /* of A and B, or NULL */
 };
+/* A choice: what a person would not act on; two disks of one model differ by as much in the rates of their outer tracks. */
+#define COMPARE_TOLERANCE 0.05
 struct fleet;
 void fleet_free(struct fleet *f);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is a disk getting worse: a straight line through each figure over the dates of the documents of one test. The scatter of the figures themselves says how
- * sure the slope is, but never surer than their own intervals; the level of each is such that 5 % is the chance that any of all the slopes is called one although there is none (Sidak 1967).
+ * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one test. The scatter of the figures
+ * themselves says how sure slope and step are, but never surer than their own intervals. Each place where a step may be is a look of its own, with two runs
+ * behind it at least; the level of each look is such that 5 % is the chance that any of all of them finds what is not there (Sidak 1967). So forty disks
+ * that are asked each month raise less than one false alarm in a year.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,6 +15,7 @@
 #include "report/fleet.h"
 
 #define DATES_MIN    3
+#define STEP_BEHIND  2    /* runs: one alone may be an odd one */
 #define FALSE_ALARMS 0.05 /* of all slopes together */
 
 static const struct field trend_fields[] = {
@@ -27,6 +30,8 @@ static const struct field trend_fields[] = {
 	FIELD_F64(struct trend_row, low, UNIT_PERCENT, "low"),
 	FIELD_F64(struct trend_row, high, UNIT_PERCENT, "high"),
 	FIELD_STR(struct trend_row, verdict, "verdict"),
+	FIELD_F64(struct trend_row, step_percent, UNIT_PERCENT, "step"),
+	FIELD_STR(struct trend_row, since, "since"),
 	FIELD_END,
 };
 
@@ -59,6 +64,77 @@ static double least_slope_error(const struct test *test, size_t n)
 	return wide > 0.0 ? sqrt(sum) / wide : 0.0;
 }
 
+struct step {
+	size_t at; /* the first value behind it */
+	double change, t, squares;
+};
+
+/* Before and behind place k: how many standard errors they are apart. is_exact: values without scatter are known. */
+static struct step step_at(const struct test *test, size_t n, size_t k, bool is_exact)
+{
+	double mean[2] = { 0.0, 0.0 }, own = 0.0, wide, many[2] = { (double)k, (double)(n - k) };
+	struct step s = { .at = k };
+
+	for (size_t i = 0; i < n; i++) {
+		mean[i >= k] += test->value[i] / many[i >= k];
+		own += pow(test->error[i] / many[i >= k], 2.0);
+	}
+	for (size_t i = 0; i < n; i++)
+		s.squares += pow(test->value[i] - mean[i >= k], 2.0);
+	wide = fmax(s.squares / ((double)n - 2.0) * (1.0 / many[0] + 1.0 / many[1]), own);
+	s.change = mean[1] - mean[0];
+	s.t = wide > 0.0 ? fabs(s.change) / sqrt(wide) : is_exact && s.change != 0.0 ? 1e9 : 0.0;
+	return s;
+}
+
+/* The clearest of all steps; looks: how many there may be. */
+static struct step fit_step(const struct test *test, size_t n, bool is_exact, size_t *ret_looks)
+{
+	struct step best = { 0 };
+
+	*ret_looks = 0;
+	for (size_t k = DATES_MIN; k + STEP_BEHIND <= n; k++, ++*ret_looks) {
+		struct step s = step_at(test, n, k, is_exact);
+
+		best = s.t > best.t ? s : best;
+	}
+	return best;
+}
+
+/* The date of value `at` of those that have the figure. */
+static const char *date_of(const struct test *test, const char *figure, size_t at)
+{
+	for (size_t i = 0; i < test->n; i++)
+		if (isfinite(figure_number(result_find_figure(test->v[i], figure))) && at-- == 0)
+			return test->v[i]->head.started;
+	return NULL;
+}
+
+/* What is left of the squares around the line. */
+static double squares_of(const struct line *line, const struct test *test, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += pow(test->value[i] - line->a - line->b * test->year[i], 2.0);
+	return sum;
+}
+
+/* Where a step explains the figures better than the line does, it is what is reported. */
+static void judge_step(const struct trend *tr, const struct figure *f, const struct test *test, const struct step *s,
+                       double line_squares, struct trend_row *row)
+{
+	double df = (double)row->documents - 2.0, p = 2.0 * (1.0 - stats_t_cdf(s->t, df));
+
+	if (!(s->t > two_sided_t(tr->level, df)) || fabs(s->change) <= tr->threshold * fabs(test->value[0]) ||
+	    (strcmp(row->verdict, "steady") != 0 && s->squares > line_squares))
+		return;
+	row->verdict = figure_judge(f, s->change);
+	row->p = p;
+	row->step_percent = test->value[0] != 0.0 ? 100.0 * s->change / fabs(test->value[0]) : (double)NAN;
+	row->since = date_of(test, f->name, s->at);
+}
+
 static void trend_figure(struct trend *tr, const struct figure *f, const struct test *test)
 {
 	const struct result *like = test->v[0];
@@ -69,8 +145,9 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 		                 .figure = f->name,
 		                 .unit = unit_name(f->unit) };
 	struct line line;
+	struct step step;
 	double scale, half;
-	size_t n = 0;
+	size_t n = 0, looks;
 
 	for (size_t i = 0; i < test->n; i++) {
 		const struct figure *g = result_find_figure(test->v[i], f->name);
@@ -85,13 +162,15 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	if (n < DATES_MIN || figure_role(f) == FIGURE_OF_RUN || f->type == FIELD_TYPE_STR ||
 	    !fit_line(test->year, test->value, NULL, n, &line))
 		return;
-	tr->slopes++;
+	step = fit_step(test, n, figure_role(f) == FIGURE_TROUBLE, &looks);
+	tr->slopes += 1 + looks;
 	if (!(tr->level > 0.0) || !tr->found)
 		return;
 	scale = test->value[0] != 0.0 ? 100.0 / fabs(test->value[0]) : (double)NAN; /* of nothing there is no part */
 	line.b_se = fmax(line.b_se, least_slope_error(test, n));
 	half = two_sided_t(tr->level, (double)(n - 2)) * line.b_se;
 	row.documents = n;
+	row.step_percent = NAN;
 	row.first = test->value[0];
 	row.last = test->value[n - 1];
 	row.per_year_percent = line.b * scale;
@@ -102,6 +181,7 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	if (fabs(line.b) > half &&
 	    fabs(line.b * (test->year[n - 1] - test->year[0])) > tr->threshold * fabs(test->value[0]))
 		row.verdict = figure_judge(f, line.b);
+	judge_step(tr, f, test, &step, squares_of(&line, test, n), &row);
 	tr->found(tr->arg, &row);
 }
 
@@ -123,6 +203,7 @@ static void trend_status(struct trend *tr, const struct test *test)
 	                                        .first = NAN,
 	                                        .last = NAN,
 	                                        .per_year_percent = NAN,
+	                                        .step_percent = NAN,
 	                                        .low = NAN,
 	                                        .high = NAN,
 	                                        .p = NAN });
@@ -150,6 +231,10 @@ static void leave_out_disturbed(struct trend *tr, struct test *test)
 	for (size_t i = 0; quiet >= DATES_MIN && i < test->n; i++)
 		if (!alike_disturbed(test->v[i]))
 			test->v[kept++] = test->v[i];
+		else if (tr->out)
+			result_notice(tr->out, "left-out", "%s of %s: the run of %.10s is left out: %s.",
+			              like->head.measurement, alike_disk(like), test->v[i]->head.started,
+			              alike_disturbed(test->v[i]));
 	test->n = quiet >= DATES_MIN ? kept : test->n;
 }
 
@@ -195,6 +280,16 @@ size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 	return tr->slopes;
 }
 
+void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row)
+{
+	if (row->since)
+		(void)snprintf(buf, len, "%.60s: a step of %+.1f %%, first seen in the run of %.10s", label,
+		               row->step_percent, row->since);
+	else
+		(void)snprintf(buf, len, "%.60s: %+.1f %% a year (%+.1f to %+.1f)", label, row->per_year_percent,
+		               row->low, row->high);
+}
+
 static void add_row(void *arg, const struct trend_row *row)
 {
 	struct trend_table *to = arg;
@@ -209,9 +304,8 @@ static void add_row(void *arg, const struct trend_row *row)
 	result_row(to->t, row);
 	if (!disk || strcmp(row->verdict, "steady") == 0)
 		return;
-	if (isfinite(row->per_year_percent))
-		(void)snprintf(one.text, sizeof(one.text), "%.60s: %+.1f %% a year (%+.1f to %+.1f)", row->label,
-		               row->per_year_percent, row->low, row->high);
+	if (row->since || isfinite(row->per_year_percent))
+		trend_text(one.text, sizeof(one.text), row->label, row);
 	else if (isfinite(row->first))
 		(void)snprintf(one.text, sizeof(one.text), "%.60s: %g in the first run, %g in the last", row->label,
 		               row->first, row->last);

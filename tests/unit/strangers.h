@@ -76,7 +76,7 @@ static inline void strangers_texts(const struct result *res, strangers_fn *fn, v
 
 static inline void strangers_files_of(const struct result *const *res, size_t n, strangers_fn *fn, void *arg)
 {
-	const struct compare_options opt = { 0.02, NULL };
+	const struct compare_options opt = { .threshold = 0.02 };
 	struct strangers_sink s;
 	struct err err = { 0 };
 
@@ -109,7 +109,7 @@ static inline void strangers_made(struct result *res, strangers_fn *fn, void *ar
 /* Everything that there is, of one document and of it beside others. */
 static inline void strangers_render(struct result *res, strangers_fn *fn, void *arg)
 {
-	const struct compare_options opt = { 0.02, NULL };
+	const struct compare_options opt = { .threshold = 0.02 };
 	const struct result *four[] = { res, res, res, res };
 	struct result *made = NULL;
 	struct err err = { 0 };
