@@ -390,7 +390,8 @@ static bool wants_disk(const struct stack *s, const struct stack_node *n)
 
 /*
  * A claim of a disk is one of all its partitions, and one of a partition keeps others from the disk (bd_may_claim() in the kernel's block/bdev.c). So the
- * disk is left where only partitions of it are concerned, whose neighbours may be in use; and partitions are where the disk is claimed.
+ * disk is left where only partitions of it are concerned, whose neighbours may be in use; and partitions are where the disk is claimed. Where a
+ * part of a disk between its partitions is concerned the disk is claimed, and a partition in use refuses that: the kernel does not tell which it is.
  */
 bool stack_wants_claim(const struct stack *s, const struct stack_node *n)
 {
