@@ -80,19 +80,15 @@ static bool names_root(const struct finding *f)
 	return f->kind == FINDING_MOUNT && strcmp(f->where, "/") == 0;
 }
 
-static bool is_empty(const struct device *dev)
-{
-	return (dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION) && dev->size_bytes == 0;
-}
-
 static void find_barriers(const struct device *dev, const struct survey *s, struct reasons *r)
 {
+	struct err empty = { 0 };
 	char sentence[512];
 
 	if (dev->kind == DEVICE_DIRECTORY)
 		add_reason(r, -EPERM, "It is a directory: only files that platter makes in it are written.");
-	if (is_empty(dev))
-		add_reason(r, -EPERM, "It has no size: there is no medium in it, or it is not set up.");
+	if (device_check_capacity(dev, &empty) < 0)
+		add_reason(r, -EPERM, empty.text);
 	for (size_t i = 0; i < s->n; i++) {
 		if (names_root(&s->v[i])) { /* other mounts of that disk are no news then */
 			add_reason(r, -EBUSY, finding_text(&s->v[i], sentence, sizeof(sentence)));

@@ -106,6 +106,8 @@ void device_row(const struct device *dev, struct device_row *ret);
 const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "file", "directory" */
 /* What it is known again by; its texts are dev's. The disk below a file or partition, but a file's own uuid. */
 void device_names(const struct device *dev, struct disk_names *ret);
+/* 0, or -ENOMEDIUM and the sentence of all commands: a block device has a capacity of 0, and why that may be. */
+int device_check_capacity(const struct device *dev, struct err *err);
 bool device_has_members(const struct device *dev);   /* a mapping or an array over several */
 bool device_is_zoned(const struct device *dev);      /* by its own word, or the kernel's: shingled, most often */
 
@@ -243,6 +245,11 @@ enum device_open_flags {
 	DEVICE_OPEN_DIRECT = 1, /* O_DIRECT, else through the page cache */
 };
 
+struct device_share {
+	enum { SHARE_NOTHING, SHARE_DISK, SHARE_BYTES } kind;
+	size_t a, b; /* which */
+};
+
 struct device_ops {
 	/* Fills *ret_dev. 0 or negative errno and a sentence. */
 	int (*probe)(void *ctx, const char *path, struct device *ret_dev, struct err *err);
@@ -281,6 +288,8 @@ struct device_ops {
 	 */
 	int (*claim_others)(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
 	                    struct err *err);
+	/* Have targets bytes in common, or a disk? Of several such pairs one, bytes before disks. NULL: by shares_simple(). 0, or negative errno. */
+	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
 	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never. */
@@ -293,6 +302,9 @@ struct device_ops {
 	int (*contents)(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
 	                struct err *err);
 };
+
+/* What targets have in common, by device numbers and offsets alone; device_ops.share knows more. */
+void shares_simple(const struct device *devs, size_t n, struct device_share *ret);
 
 struct device_context {      /* ctx of device_system */
 	const char *sysroot; /* "/" but in tests */

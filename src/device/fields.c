@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A device as typed columns. The keys of the first ones are a contract: platter-json(5). */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -84,6 +85,31 @@ void device_health_clear(struct device_health *ret, const char *untold)
 	(void)snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
 	ret->power_on_hours = ret->reallocated = ret->pending = UINT64_MAX;
 	ret->uncorrectable = ret->crc_errors = ret->media_errors = UINT64_MAX;
+}
+
+int device_check_capacity(const struct device *dev, struct err *err)
+{
+	static const struct {
+		const char *transport, *cause;
+	} causes[] = {
+		{ "loop", "no file is set up behind it; see losetup(8)" },
+		{ "nvme",
+		  "its namespace has metadata or blocks that the kernel cannot use; see nvme id-ns, and format it "
+		  "without metadata" },
+		{ "",
+		  "it is not ready, or has blocks of a size that the kernel cannot use (520 or 528 bytes); see dmesg, "
+		  "and sg_format(8) for other blocks" },
+	};
+	size_t i = 0;
+
+	if ((dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION) || dev->size_bytes)
+		return 0;
+	if (dev->is_removable || dev->is_cdrom)
+		return err_set(err, -ENOMEDIUM, "%s has a capacity of 0: there is no medium in it; put one in.",
+		               dev->path);
+	while (causes[i].transport[0] && strcmp(causes[i].transport, dev->transport) != 0)
+		i++;
+	return err_set(err, -ENOMEDIUM, "%s has a capacity of 0: %s.", dev->path, causes[i].cause);
 }
 
 bool device_has_members(const struct device *dev)

@@ -413,14 +413,18 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 
 	(void)sysroot_of(ctx, root, sizeof(root));
 	sys_list(root, &names, "/sys/class/block");
+	if (names.n == 0 && !sys_exists(root, "/sys/class/block"))
+		return err_set(err, -ENOENT,
+		               "Which disks there are cannot be found out: /sys/class/block is not there; mount sysfs "
+		               "(mount -t sysfs sysfs /sys), or name the devices.");
 	v = calloc(names.n + 1, sizeof(*v));
 	for (size_t i = 0; v && i < names.n; i++) {
 		struct sys_block b;
 
-		/* Loop devices and the like without a size are names only. */
+		/* Loop devices and the like without a size are names only; hardware without one is a disk with a fault. */
 		if (sys_block_by_name(root, names.v[i], &b) == 0 && !b.is_partition &&
-		    probe_block(root, &b, NULL, &v[n], NULL) == 0 && v[n].size_bytes &&
-		    strcmp(v[n].transport, "ram") != 0)
+		    probe_block(root, &b, NULL, &v[n], NULL) == 0 &&
+		    (v[n].size_bytes || sys_exists(root, "%s/device", b.dir)) && strcmp(v[n].transport, "ram") != 0)
 			n++;
 	}
 	sys_list_done(&names);
@@ -444,6 +448,13 @@ static bool system_holds(void *ctx, const struct device *dev, const char *path)
 	char root[PATH_MAX];
 
 	return survey_holds(sysroot_of(ctx, root, sizeof(root)), dev, path);
+}
+
+static int system_share(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
+{
+	char root[PATH_MAX];
+
+	return shares_find(sysroot_of(ctx, root, sizeof(root)), devs, n, ret, err);
 }
 
 /* BLKFLSBUF takes root; where that is refused, clean pages of the whole device go by advice. */
@@ -530,6 +541,7 @@ const struct device_ops device_system = {
 	.drive_look = system_drive_look,
 	.drive_set = system_drive_set,
 	.list = system_list,
+	.share = system_share,
 	.survey = system_survey,
 	.lock = system_lock,
 	.claim = system_claim,

@@ -545,9 +545,12 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 	struct survey found = { 0 };
 	struct device_health h;
 	bool is_asked = ask_state(ses, dev, &h);
+	struct err empty = { 0 };
 	char text[512];
 	int r;
 
+	if (device_check_capacity(dev, &empty) < 0)
+		result_notice(ses->res, "no-capacity", "%s", empty.text);
 	if (h.is_standby && !quick)
 		result_notice(
 			ses->res, "standby",
@@ -590,6 +593,7 @@ static void list_disk(struct session *ses, const struct device *dev, bool quick)
 	struct survey found = { 0 };
 	struct device_health h;
 	struct device_row target;
+	struct err empty = { 0 };
 	char kind[64], verdict[1024];
 
 	if (ask_state(ses, dev, &h))
@@ -601,7 +605,10 @@ static void list_disk(struct session *ses, const struct device *dev, bool quick)
 	               : dev->rotational == 0 && !dev->below[0] && dev->model[0] ? ", solid state"
 	                                                                         : "");
 	row.kind = kind;
-	if (!quick && !h.is_standby && ses->env->devices->survey(ses->env->devices_ctx, dev, &found, NULL) == 0)
+	if (device_check_capacity(dev, &empty) < 0) {
+		row.may_write = "no";
+		result_notice(ses->res, "no-capacity", "%s", empty.text);
+	} else if (!quick && !h.is_standby && ses->env->devices->survey(ses->env->devices_ctx, dev, &found, NULL) == 0)
 		row.may_write = permit_verdict(dev, &found, verdict, sizeof(verdict)) ? "with consent" : "no";
 	survey_done(&found);
 	result_row(table(ses, DISKS), &row);

@@ -228,11 +228,25 @@ enum alike alike(const struct result *a, const struct result *b, char *why)
 	return is_same_way(a, b, why) ? ALIKE : OTHER_OPTIONS;
 }
 
+bool alike_is_one_disk(const struct result *res)
+{
+	const char *disk = alike_text(res, "disk");
+
+	for (size_t i = 1; i < res->ntargets; i++)
+		if (!disk || strcmp(target_text(&res->targets[i], "disk") ?: "", disk) != 0 ||
+		    target_text(&res->targets[i], "host"))
+			return false;
+	return res->ntargets > 0;
+}
+
 bool alike_same_disk(const struct result *a, const struct result *b)
 {
 	char why[WHY_TEXT];
+	bool is_same = a->ntargets == b->ntargets && alike_is_one_disk(a) && alike_is_one_disk(b);
 
-	return a->ntargets == 1 && b->ntargets == 1 && is_same_target(a, b, 0, why);
+	for (size_t i = 0; i < a->ntargets && is_same; i++)
+		is_same = is_same_target(a, b, i, why);
+	return is_same;
 }
 
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk)
@@ -247,8 +261,8 @@ size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_dis
 
 		while (d < ndisks && !alike_same_disk(latest[d], sorted[i]))
 			d++;
-		ret_disk[i] = sorted[i]->ntargets == 1 ? d : SIZE_MAX;
-		if (sorted[i]->ntargets != 1)
+		ret_disk[i] = alike_is_one_disk(sorted[i]) ? d : SIZE_MAX;
+		if (ret_disk[i] == SIZE_MAX)
 			continue;
 		latest[d] = sorted[i];
 		ndisks += d == ndisks;

@@ -13,6 +13,8 @@ enum alike { ALIKE, OTHER_MEASUREMENT, OTHER_DISK, OTHER_OPTIONS };
 
 /* Are two documents of the same test: the same measurement, of the same place, by the same way? why (WHY_TEXT bytes) says what is not. */
 enum alike alike(const struct result *a, const struct result *b, char *why);
+/* Has it targets of one disk alone: that, or partitions of it? */
+bool alike_is_one_disk(const struct result *res);
 /* The same disk, or partition or file of it; whatever was measured, and how. */
 bool alike_same_disk(const struct result *a, const struct result *b);
 /*

@@ -47,7 +47,7 @@ static bool has_row(const struct result *res)
 {
 	const char *kind = alike_text(res, "kind");
 
-	return res->ntargets == 1 && !(kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0));
+	return alike_is_one_disk(res) && !(kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0));
 }
 
 struct fleet *fleet_divide(const struct result *const *res, size_t n)

@@ -119,23 +119,29 @@ static bool target_is_there(void *arg)
 	return env->devices->is_there(env->devices_ctx, &t->ses->devs[t->index], t->ses->targets[t->index].fd);
 }
 
-/* Two targets that share bytes: the second could not be claimed beside the first, and the kernel's reason would puzzle. */
-static int check_overlaps(const struct session *ses, struct err *err)
+/* Bytes that two targets have in common would count twice; and the second could not be claimed beside the first. */
+static int check_shares(struct session *ses, struct err *err)
 {
-	for (size_t i = 0; i < ses->ndevs; i++) {
-		for (size_t k = 0; k < i; k++) {
-			const struct device *a = &ses->devs[k], *b = &ses->devs[i];
-			bool is_same_file = a->inode != 0 && a->inode == b->inode && strcmp(a->node, b->node) == 0;
-			bool is_block =
-				a->inode == 0 && b->inode == 0 && a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev;
+	const struct env *env = ses->env;
+	struct device_share share;
+	int r = 0;
 
-			if (is_same_file ||
-			    (is_block && a->partition_offset_bytes < b->partition_offset_bytes + b->size_bytes &&
-			     b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes))
-				return err_set(err, -EINVAL, "%s and %s are the same place; name each place once.",
-				               a->path, b->path);
-		}
-	}
+	if (ses->ndevs < 2 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
+		return 0;
+	if (env->devices->share)
+		r = env->devices->share(env->devices_ctx, ses->devs, ses->ndevs, &share, err);
+	else
+		shares_simple(ses->devs, ses->ndevs, &share);
+	if (r < 0 || share.kind == SHARE_NOTHING)
+		return r;
+	if (share.kind == SHARE_BYTES)
+		return err_set(err, -EINVAL,
+		               "%s and %s are the same place, or have bytes in common; name each place once.",
+		               ses->devs[share.a].path, ses->devs[share.b].path);
+	if (!ses->plan->in_turn)
+		result_notice(ses->res, "one-disk",
+		              "%s and %s lie on one disk: their rates are parts of what that disk gives.",
+		              ses->devs[share.a].path, ses->devs[share.b].path);
 	return 0;
 }
 
@@ -158,8 +164,6 @@ static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
 
 	if (plan->writes == WRITE_NONE || plan->opens_itself)
 		return 0;
-	if (check_overlaps(ses, err) < 0)
-		return -EINVAL;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct survey found = { 0 };
 		int r = permit_acquire(&ses->permits[i], ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
@@ -452,8 +456,13 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 	int r;
 
 	ses->plan = plan;
+	for (size_t i = 0; i < ses->ndevs && cfg->measure->min_targets; i++) /* info shows it as it is */
+		if (device_check_capacity(&ses->devs[i], err) < 0)
+			return -ENOMEDIUM;
 	sweep_folders(ses);
 	r = cfg->measure->plan(ses, cfg->params, plan, err);
+	if (r == 0)
+		r = check_shares(ses, err);
 	if (r < 0)
 		return r;
 	if (ses->common->dry_run) {

@@ -70,6 +70,7 @@ struct plan {
 	bool is_direct;        /* targets are opened O_DIRECT */
 	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */
 	bool keeps_privileges; /* what the run does only root may do (info) */
+	bool in_turn;          /* one target after the other: they do not slow each other */
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);

@@ -400,6 +400,56 @@ static void the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_o
 	dump_close(&d);
 }
 
+static void a_capacity_of_0_has_one_sentence_with_its_cause(void **state)
+{
+	static const char *const cases[][3] = {
+		{ "capacity-zero", "/dev/nvme0n1", "metadata" },
+		{ "capacity-zero", "/dev/sdd", "520 or 528" },
+		{ "odd", "/dev/sdd", "no medium" },
+	};
+	struct device dev, *all;
+	struct device_context ctx;
+	struct survey none = { 0 };
+	struct dump d;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err err = { 0 }, gate = { 0 };
+
+		probe(cases[i][0], cases[i][1], &dev);
+		assert_int_equal(device_check_capacity(&dev, &err), -ENOMEDIUM);
+		assert_non_null(strstr(err.text, "has a capacity of 0: "));
+		assert_non_null(strstr(err.text, cases[i][2]));
+		assert_int_equal(permit_would(&dev, &none, WRITE_DESTROY, NULL, &gate), -EPERM);
+		assert_non_null(strstr(gate.text, err.text));
+	}
+	probe("sata-512e", "/dev/sda", &dev);
+	assert_int_equal(device_check_capacity(&dev, NULL), 0);
+	dump_open(&d, "capacity-zero");
+	ctx.sysroot = d.root;
+	assert_int_equal(device_system.list(&ctx, &all, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	free(all);
+	dump_close(&d);
+}
+
+static void without_sysfs_no_disk_is_not_none(void **state)
+{
+	struct device_context ctx;
+	struct device *all;
+	struct err err = { 0 };
+	struct dump d;
+	size_t n;
+
+	(void)state;
+	dump_open(&d, NULL);
+	ctx.sysroot = d.root;
+	assert_int_equal(device_system.list(&ctx, &all, &n, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/sys/class/block"));
+	dump_close(&d);
+}
+
 static void partitions_come_in_the_order_of_their_places(void **state)
 {
 	struct device_context ctx;
@@ -789,6 +839,8 @@ int main(void)
 		cmocka_unit_test(names_of_mappings_are_compared_to_their_last_character),
 		cmocka_unit_test(a_name_is_kept_whole_or_not_at_all),
 		cmocka_unit_test(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one),
+		cmocka_unit_test(a_capacity_of_0_has_one_sentence_with_its_cause),
+		cmocka_unit_test(without_sysfs_no_disk_is_not_none),
 		cmocka_unit_test(the_same_serial_twice_is_noticed),
 		cmocka_unit_test(partitions_come_in_the_order_of_their_places),
 		cmocka_unit_test(counters_are_bytes_and_nanoseconds),

@@ -235,6 +235,57 @@ static void each_sign_that_two_disks_are_one_is_enough(void **state)
 	dump_close(&d);
 }
 
+static int common(const struct dump *d, const char *a, const char *b)
+{
+	struct device_context ctx = { .sysroot = d->root };
+	struct device_share share;
+	struct device devs[2];
+	struct err err = { 0 };
+
+	if (device_system.probe(&ctx, a, &devs[0], &err) != 0 || device_system.probe(&ctx, b, &devs[1], &err) != 0 ||
+	    device_system.share(&ctx, devs, 2, &share, &err) != 0)
+		fail_msg("%s", err.text);
+	if (share.kind != SHARE_NOTHING)
+		assert_true(share.a == 0 && share.b == 1);
+	return (int)share.kind;
+}
+
+static void targets_with_bytes_or_a_disk_in_common_are_found(void **state)
+{
+	static const struct {
+		const char *dump, *a, *b;
+		int kind;
+	} pairs[] = {
+		{ "stack", "/dev/sda", "/dev/sda", SHARE_BYTES },
+		{ "stack", "/dev/sda", "/dev/sda2", SHARE_BYTES },  /* a partition */
+		{ "stack", "/dev/sdf", "/dev/sdg", SHARE_BYTES },   /* two paths */
+		{ "stack", "/dev/dm-0", "/dev/sda2", SHARE_BYTES }, /* a mapping and what it lies on */
+		{ "stack", "/dev/dm-0", "/dev/sda", SHARE_BYTES },
+		{ "stack", "/dev/md0", "/dev/sdb", SHARE_BYTES }, /* an array and a member */
+		{ "stack", "/dev/sda", "/dev/sdb", SHARE_NOTHING },
+		{ "stack", "/dev/sdb", "/dev/sdc", SHARE_NOTHING }, /* members of one array are two disks */
+		{ "stack", "/dev/sdd", "/dev/sde", SHARE_NOTHING },
+		{ "sata-512e", "/dev/sda1", "/dev/sda2", SHARE_DISK },
+		{ "sata-512e", "/dev/sda2", "/dev/sda10", SHARE_DISK },
+		{ "dock", "/dev/sda", "/dev/sdb", SHARE_NOTHING }, /* one world-wide name, two disks */
+		{ "nvme-eui", "/dev/nvme0n1", "/dev/nvme1n1", SHARE_NOTHING },
+		{ "dm-long", "/dev/dm-0", "/dev/dm-1", SHARE_DISK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		struct dump d;
+		int one, two;
+
+		dump_open(&d, pairs[i].dump);
+		one = common(&d, pairs[i].a, pairs[i].b);
+		two = common(&d, pairs[i].b, pairs[i].a);
+		if (one != pairs[i].kind || two != one)
+			fail_msg("%s and %s: %d, and the other way %d", pairs[i].a, pairs[i].b, one, two);
+		dump_close(&d);
+	}
+}
+
 static void a_shared_world_wide_name_bars_nobody(void **state)
 {
 	(void)state;
@@ -597,6 +648,7 @@ int main(void)
 		cmocka_unit_test(a_partition_seen_through_another_path_counts),
 		cmocka_unit_test(each_sign_that_two_disks_are_one_is_enough),
 		cmocka_unit_test(a_shared_world_wide_name_bars_nobody),
+		cmocka_unit_test(targets_with_bytes_or_a_disk_in_common_are_found),
 		cmocka_unit_test(what_lies_over_one_path_meets_who_uses_the_other),
 		cmocka_unit_test(disks_that_are_lent_to_other_hosts_are_found_in_configfs),
 		cmocka_unit_test(storage_that_other_hosts_reach_is_told_by_its_connection),

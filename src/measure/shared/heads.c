@@ -24,20 +24,16 @@ static int by_place(const void *a, const void *b)
 	return x->first_byte < y->first_byte ? -1 : x->first_byte > y->first_byte;
 }
 
-/* Both know it, and it is another one. */
-static bool is_other(const struct target_info *t, const char *key, const char *ours)
-{
-	const char *theirs = target_text(t, key);
-
-	return theirs && ours[0] && strcmp(theirs, ours) != 0;
-}
-
+/* Not of another disk; which that is cannot be known where neither shows a name. */
 static bool is_of(const struct result *doc, const struct device *dev)
 {
-	const struct target_info *t = doc->ntargets == 1 ? &doc->targets[0] : NULL;
+	struct disk_names then, now;
 
-	return t && target_number(t, "size_bytes") == (double)dev->size_bytes && !is_other(t, "wwn", dev->wwn) &&
-	       !is_other(t, "serial", dev->serial) && !is_other(t, "model", dev->model);
+	if (doc->ntargets != 1 || target_number(&doc->targets[0], "size_bytes") != (double)dev->size_bytes)
+		return false;
+	result_names(doc, 0, &then);
+	device_names(dev, &now);
+	return same_disk(&then, &now, NULL) != DISK_OTHER;
 }
 
 /* A row that a file may have and no disk has is left out. */

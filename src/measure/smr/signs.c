@@ -80,15 +80,19 @@ static int read_document(const char *path, const struct device *dev, struct sign
 {
 	struct result *doc = NULL;
 	int r = result_load(&doc, path, err);
-	const char *serial;
+	struct disk_names then, now;
+	enum disk_name by;
 
 	if (r < 0)
 		return r;
-	serial = doc->ntargets == 1 ? target_text(&doc->targets[0], "serial") : NULL;
+	device_names(dev, &now);
+	if (doc->ntargets == 1)
+		result_names(doc, 0, &then);
 	if (strcmp(doc->head.measurement ? doc->head.measurement : "", "zones") != 0 || doc->ntargets != 1)
 		r = err_set(err, -EINVAL, "--zones=%s is no result of `platter zones` of one disk.", path);
-	else if (serial && dev->serial[0] && strcmp(serial, dev->serial) != 0)
-		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s.", path, serial, dev->path);
+	else if (same_disk(&then, &now, NULL) == DISK_OTHER)
+		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s; give one of this disk.", path,
+		            disk_lasting_name(&then, &by) ?: then.place, dev->path);
 	else
 		look(ret, result_has_notice(doc, "not-stored"), IN_DOCUMENT);
 	result_free(doc);

@@ -71,6 +71,13 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
+		if (dev->disk_rdev != ses->devs[0].disk_rdev || strcmp(dev->disk, ses->devs[0].disk) != 0)
+			return err_set(
+				err, -EINVAL,
+				"%s and %s lie on different disks, and each is a result of its own; run platter zones "
+				"once for each, at the same time if they share no cable.",
+				ses->devs[0].path, dev->path);
+
 		if (dev->kind == DEVICE_DIRECTORY)
 			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
 			               dev->path);
@@ -124,6 +131,7 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 	}
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
 	ret_plan->read_bytes = 0;
+	ret_plan->in_turn = true;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct zone_layout l;
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which targets of one run have bytes, or a disk, in common: a rate of both together would count them twice. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "device/stack.h"
+#include "device/survey.h"
+
+static bool is_block(const struct device *dev)
+{
+	return dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION;
+}
+
+static bool has_bytes_of(const struct stack *s, const struct device *dev)
+{
+	struct file_id file = file_id_of(s->root, &s->mounts, dev->node, dev->file_dev, dev->inode);
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_block(dev) ? s->v[i].b.rdev == dev->rdev
+		                  : dev->inode && node_is_file(&s->v[i]) && file_id_is_same(&s->v[i].file, &file))
+			return true;
+	return false;
+}
+
+/* A disk that holds bytes of both. */
+static bool has_disk_of(const struct stack *a, const struct stack *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < b->n; k++)
+			if (a->v[i].is_bottom && b->v[k].is_bottom && a->v[i].rel != REL_ABOVE &&
+			    b->v[k].rel != REL_ABOVE && a->v[i].b.disk_rdev &&
+			    a->v[i].b.disk_rdev == b->v[k].b.disk_rdev)
+				return true;
+	return false;
+}
+
+void shares_simple(const struct device *devs, size_t n, struct device_share *ret)
+{
+	*ret = (struct device_share){ .kind = SHARE_NOTHING };
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct device *a = &devs[k], *b = &devs[i];
+			bool is_disk = a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev, is_same;
+
+			is_same =
+				is_block(a) && is_block(b)
+					? is_disk &&
+						  a->partition_offset_bytes <
+							  b->partition_offset_bytes + b->size_bytes &&
+						  b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes
+					: a->kind == b->kind && strcmp(a->node, b->node) == 0;
+			if (is_same || (is_disk && ret->kind == SHARE_NOTHING))
+				*ret = (struct device_share){ is_same ? SHARE_BYTES : SHARE_DISK, k, i };
+			if (is_same)
+				return;
+		}
+}
+
+int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
+{
+	cleanup_free struct stack *s = calloc(n + 1, sizeof(*s));
+	size_t built = 0;
+	int r = s ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	shares_simple(devs, n, ret);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = stack_build(root, &devs[i], &s[i], NULL, err);
+		built += r == 0;
+	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		for (size_t k = 0; k < i && ret->kind != SHARE_BYTES; k++) {
+			if (has_bytes_of(&s[i], &devs[k]) || has_bytes_of(&s[k], &devs[i]))
+				*ret = (struct device_share){ SHARE_BYTES, k, i };
+			else if (ret->kind == SHARE_NOTHING && has_disk_of(&s[k], &s[i]))
+				*ret = (struct device_share){ SHARE_DISK, k, i };
+		}
+	for (size_t i = 0; i < built; i++)
+		stack_done(&s[i]);
+	return r;
+}

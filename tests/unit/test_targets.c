@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Several targets of one run: which of them count twice, which are of one disk, and which are several results. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/alike.h"
+#include "report/report.h"
+#include "simrun.h"
+
+extern const struct measure measure_passes, measure_stream, measure_zones;
+
+/* Two disks, of which the first has three partitions: sda3 overlaps sda2. */
+static struct sim *machine(void)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
+
+	(void)sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
+	(void)sim_add_partition(sim, a, "sda1", 0, 1ull << 30);
+	(void)sim_add_partition(sim, a, "sda2", 1ull << 30, 1ull << 30);
+	(void)sim_add_partition(sim, a, "sda3", 3ull << 29, 1ull << 30);
+	sim_set_contents(sim, false);
+	return sim;
+}
+
+static void what_has_bytes_in_common_is_refused_for_reading_too(void **state)
+{
+	static const struct {
+		const struct measure *m;
+		const char *words, *names;
+	} cases[] = {
+		{ &measure_stream, "--read --rate=10MB --time=5s sda sda", "sda and sda " },
+		{ &measure_stream, "--read --rate=10MB --time=5s sda sdb sda", "sda and sda " },
+		{ &measure_stream, "--read --rate=10MB --time=5s sda2 sda", "sda2 and sda " },
+		{ &measure_stream, "--read --rate=10MB --time=5s sda1 sda2 sda3", "sda2 and sda3 " },
+		{ &measure_zones, "--zones=start sda1 sda1", "sda1 and sda1 " },
+		{ &measure_zones, "--zones=start sda sda2", "sda and sda2 " },
+		{ &measure_passes, "sda1 sda1", "sda1 and sda1 " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sim_run run = { .sim = machine(), .m = cases[i].m, .words = cases[i].words };
+
+		assert_int_equal(sim_run(&run), -EINVAL);
+		if (!strstr(run.err.text, cases[i].names) || !strstr(run.err.text, "name each place once"))
+			fail_msg("%s: %s", cases[i].words, run.err.text);
+		sim_run_end(&run);
+	}
+}
+
+static void partitions_of_one_disk_stream_and_it_is_said(void **state)
+{
+	static const struct {
+		const char *words;
+		bool is_said;
+	} cases[] = {
+		{ "--read --rate=10MB --time=5s sda1 sda2", true },
+		{ "--read --rate=10MB --time=5s sda1 sdb", false },
+		{ "--read --rate=10MB --time=5s sda sdb", false },
+		{ "--read --rate=10MB --time=5s sda1", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sim_run run = { .sim = machine(), .m = &measure_stream, .words = cases[i].words };
+
+		if (sim_run(&run) != 0)
+			fail_msg("%s: %s", cases[i].words, run.err.text);
+		if (result_has_notice(run.res, "one-disk") != cases[i].is_said)
+			fail_msg("%s", cases[i].words);
+		sim_run_end(&run);
+	}
+}
+
+/* One result of one disk, which a fleet takes; of two disks it would be of neither. */
+static void zones_takes_partitions_of_one_disk_and_of_two_says_how(void **state)
+{
+	struct sim_run run = { .sim = machine(), .m = &measure_zones, .words = "--zones=start,end sda1 sda2" };
+	const struct result *doc;
+
+	(void)state;
+	if (sim_run(&run) != 0)
+		fail_msg("%s", run.err.text);
+	assert_false(result_has_notice(run.res, "one-disk")); /* one after the other */
+	assert_true(sim_figure(&run, "start_bytes_per_s") > 0.0 && sim_figure(&run, "end_bytes_per_s") > 0.0);
+	doc = run.res;
+	assert_true(alike_is_one_disk(doc) && alike_same_disk(doc, doc));
+	assert_int_equal(report_fleet_disks(&doc, 1), 1);
+	sim_run_end(&run);
+	run = (struct sim_run){ .sim = machine(), .m = &measure_zones, .words = "--zones=start,end sda sdb" };
+	assert_int_equal(sim_run(&run), -EINVAL);
+	assert_non_null(strstr(run.err.text, "different disks"));
+	assert_non_null(strstr(run.err.text, "once for each"));
+	sim_run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_bytes_in_common_is_refused_for_reading_too),
+		cmocka_unit_test(partitions_of_one_disk_stream_and_it_is_said),
+		cmocka_unit_test(zones_takes_partitions_of_one_disk_and_of_two_says_how),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
