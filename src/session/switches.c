@@ -13,10 +13,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/samedisk.h"
 #include "session/internal.h"
 
 #define STATE_DIR   "/var/lib/platter"
 #define STATE_BYTES 4096
+#define SCHEMA_OLD  "platter-drive-state-1" /* without the start of the machine */
+#define SCHEMA      "platter-drive-state-2"
 #define WAIT_STEPS  100 /* of 50 ms, for the keeper of a run that was killed */
 #define TRIES       3
 
@@ -27,7 +30,7 @@ struct switched {
 	bool is_noted;     /* so it is to be put back */
 	int reads_ahead;   /* during the run, by its answers: 1, 0, -1: not told; where the look-ahead was turned */
 	int fd;            /* of the state file; -1: none, in virtual time, where nobody is killed */
-	char path[512];
+	char path[640];
 };
 
 /* "write cache on, look-ahead on" */
@@ -88,13 +91,15 @@ static int make_dir(const char *dir)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int write_state(const struct switched *s)
+static int write_state(const struct switched *s, const char *boot_id)
 {
 	char when[32];
-	json_t *o = json_pack("{ss ss ss ss sI si si ss}", "schema", "platter-drive-state-1", "serial", s->disk.serial,
-	                      "wwn", s->disk.wwn, "model", s->disk.model, "size_bytes", (json_int_t)s->disk.size_bytes,
-	                      "mask", (int)s->mask, "on", (int)(s->was.on & s->mask), "when",
-	                      clock_wall_text(when, sizeof(when)));
+	const struct device *d = &s->disk;
+	json_t *o = json_pack("{ss ss ss ss ss ss ss sI sb si si ss}", "schema", SCHEMA, "boot_id",
+	                      boot_id ? boot_id : "", "serial", d->serial, "wwn", d->wwn, "model", d->model, "vendor",
+	                      d->vendor, "disk", d->disk, "size_bytes", (json_int_t)d->disk_size_bytes,
+	                      "serial_is_bridges", d->serial_is_bridges, "mask", (int)s->mask, "on",
+	                      (int)(s->was.on & s->mask), "when", clock_wall_text(when, sizeof(when)));
 	cleanup_free char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
 
 	json_decref(o);
@@ -105,15 +110,27 @@ static int write_state(const struct switched *s)
 	return fsync(s->fd) < 0 ? -errno : 0;
 }
 
+/* By which it is known again; "": nothing. What a bridge shows is any disk's in it. */
+static const char *lasting_name(const struct device *disk)
+{
+	struct disk_names names;
+	enum disk_name which;
+	const char *name;
+
+	device_names(disk, &names);
+	name = disk_lasting_name(&names, &which);
+	return name && which != NAME_BRIDGE ? name : "";
+}
+
 static int note_one(struct session *ses, struct switched *s, struct err *err)
 {
-	char dir[400], id[72];
+	char dir[400], id[208];
 	cleanup_close int dir_fd = -1;
 	struct stat st;
 	int r;
 
 	state_dir(ses, dir, sizeof(dir));
-	(void)snprintf(id, sizeof(id), "%.71s", s->disk.serial[0] ? s->disk.serial : s->disk.wwn);
+	(void)snprintf(id, sizeof(id), "%.200s", lasting_name(&s->disk));
 	for (char *c = id; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
 			*c = '_';
@@ -125,10 +142,10 @@ static int note_one(struct session *ses, struct switched *s, struct err *err)
 		return err_set(
 			err, -EBUSY,
 			"The switches of %s are turned by another run, or one left them so (%s); end it, or run platter "
-			"on the disk once without such an option, which puts them back.",
+			"recover on it, which puts them back.",
 			s->disk.path, s->path);
 	if (s->fd >= 0)
-		r = flock(s->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : write_state(s);
+		r = flock(s->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : write_state(s, ses->env->boot_id);
 	else
 		r = r < 0 ? r : -errno;
 	if (r == 0 && fsync(dir_fd) < 0)
@@ -219,7 +236,7 @@ static int choose(struct session *ses, struct switched *s, struct err *err)
 				s->disk.path);
 		s->was.on |= DRIVE_LOOK_AHEAD;
 	}
-	if (s->mask && !(s->disk.serial[0] && !s->disk.serial_is_shared) && !(s->disk.wwn[0] && !s->disk.wwn_is_shared))
+	if (s->mask && !lasting_name(&s->disk)[0])
 		return err_set(err, -EPERM,
 		               "%s shows no serial number by which it would be known again to put its switches back.",
 		               s->disk.path);
@@ -397,7 +414,7 @@ void switches_done(struct session *ses)
 
 struct left {
 	int fd;
-	char path[512];
+	char path[640];
 	json_t *o;
 };
 
@@ -408,23 +425,22 @@ static const char *left_text(const struct left *l, const char *key)
 	return text ? text : "";
 }
 
-/* Nothing differs, and what no other disk has is the same. */
 static bool is_of(const struct left *l, const struct device *dev)
 {
-	const struct {
-		const char *then, *now;
-		bool is_its_own;
-	} ids[] = { { left_text(l, "serial"), dev->serial, dev->serial[0] && !dev->serial_is_shared },
-		    { left_text(l, "wwn"), dev->wwn, dev->wwn[0] && !dev->wwn_is_shared },
-		    { left_text(l, "model"), dev->model, false } };
-	bool is_same = false;
+	const struct disk_names then = {
+		.serial = left_text(l, "serial"),
+		.wwn = left_text(l, "wwn"),
+		.model = left_text(l, "model"),
+		.vendor = left_text(l, "vendor"),
+		.kernel = left_text(l, "disk"),
+		.size_bytes = (uint64_t)json_integer_value(json_object_get(l->o, "size_bytes")),
+		.serial_is_bridges = json_is_true(json_object_get(l->o, "serial_is_bridges")),
+	};
+	struct disk_names now;
+	enum disk_name by;
 
-	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		if (strcmp(ids[i].then, ids[i].now) != 0)
-			return false;
-		is_same = is_same || ids[i].is_its_own;
-	}
-	return is_same;
+	device_names(dev, &now);
+	return same_disk(&then, &now, &by) == DISK_SAME && by != NAME_BRIDGE && by != NAME_PLACE;
 }
 
 /* Reads it as far as it is there; without the lock it may be another's. */
@@ -436,7 +452,7 @@ static void read_left(struct left *l)
 	json_decref(l->o);
 	l->o = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 	if (l->o &&
-	    (strcmp(left_text(l, "schema"), "platter-drive-state-1") != 0 ||
+	    ((strcmp(left_text(l, "schema"), SCHEMA) != 0 && strcmp(left_text(l, "schema"), SCHEMA_OLD) != 0) ||
 	     !json_is_integer(json_object_get(l->o, "mask")) || !json_is_integer(json_object_get(l->o, "on")))) {
 		json_decref(l->o);
 		l->o = NULL;
@@ -464,6 +480,44 @@ static bool take_left(const struct session *ses, struct left *l)
 	return fstat(l->fd, &st) == 0 && st.st_nlink > 0; /* else it was put back meanwhile */
 }
 
+/* `platter recover` of this disk */
+static bool is_asked(const struct session *ses, const struct device *disk)
+{
+	for (size_t i = 0; ses->measure->puts_back && i < ses->ndevs; i++)
+		if (strcmp(ses->devs[i].disk, disk->disk) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_this_start(const struct session *ses, const struct left *l)
+{
+	const char *now = ses->env->boot_id;
+
+	return now && now[0] && strcmp(left_text(l, "boot_id"), now) == 0;
+}
+
+/* After another start the switches may be as somebody has set them since: nothing is turned that was not asked for. false: nothing was. */
+static bool tell_left(struct session *ses, const struct left *l, const struct device *disk, unsigned mask, unsigned on)
+{
+	struct drive_state now = { 0 };
+	char was[96], is[96];
+	bool is_known = ses->env->devices->drive_look(ses->env->devices_ctx, disk, &now, NULL) == 0 &&
+	                (mask & ~now.told) == 0,
+	     is_done = is_known && ((now.on ^ on) & mask) == 0;
+
+	(void)text_of(mask, on, was, sizeof(was));
+	(void)text_of(mask, now.on, is, sizeof(is));
+	if (is_done)
+		(void)unlink(l->path); /* should it stay, the same is found once more */
+	else
+		result_notice(
+			ses->res, "switches-left",
+			"%s: a run begun %s ended before it put back what it had switched (%s), and the machine was "
+			"started since. They stand so now: %s. `platter recover %s` puts them back (%s).",
+			disk->path, left_text(l, "when"), was, is_known ? is : "not known", disk->path, l->path);
+	return false;
+}
+
 static bool put_back_left(struct session *ses, struct left *l, const struct device *disks, size_t n)
 {
 	unsigned mask = (unsigned)json_integer_value(json_object_get(l->o, "mask"));
@@ -476,6 +530,8 @@ static bool put_back_left(struct session *ses, struct left *l, const struct devi
 		disk = is_of(l, &disks[i]) ? &disks[i] : NULL;
 	if (!disk)
 		return false; /* it is not here; the file waits for it */
+	if (!is_of_this_start(ses, l) && !is_asked(ses, disk))
+		return tell_left(ses, l, disk, mask, on);
 	(void)text_of(mask, on, text, sizeof(text));
 	if (turn(ses->env, disk, mask, on, &why) < 0) {
 		result_notice(

@@ -344,23 +344,32 @@ static size_t notes(void)
 	return n > 2 ? n - 2 : 0;
 }
 
+static const char *boot_id = "start-1";
+static bool is_recover;
+
 static int run_with(int write_cache, const char *despite, struct result **res, bool *is_refused)
 {
 	static const struct measure reads = {
 		.name = "reads", .min_targets = 1, .max_targets = 4, .plan = plan_reads, .run = run_looks
 	};
-	static const struct measure glance = {
-		.name = "glance", .min_targets = 1, .max_targets = 4, .plan = plan_reads, .run = run_nothing
-	};
+	const struct measure glance = { .name = "glance",
+		                        .min_targets = 1,
+		                        .max_targets = 4,
+		                        .plan = plan_reads,
+		                        .run = run_nothing,
+		                        .puts_back = is_recover };
 	static const struct engine_ops *const engines[] = { NULL };
 	static const char *const paths[] = { "/dev/sda" };
 	const char *words[] = { despite };
 	struct common_params common = { .engine = "auto", .seed = 1, .write_cache = write_cache };
 	struct device_context ctx = { .sysroot = tree.root };
 	struct device_ops ops = device_system;
-	struct env env = {
-		.engines = engines, .clk = clock_monotonic(), .devices = &ops, .devices_ctx = &ctx, .sysroot = tree.root
-	};
+	struct env env = { .engines = engines,
+		           .clk = clock_monotonic(),
+		           .devices = &ops,
+		           .devices_ctx = &ctx,
+		           .sysroot = tree.root,
+		           .boot_id = boot_id };
 	struct session_config cfg = {
 		.env = &env, .measure = write_cache ? &reads : &glance, .common = &common, .paths = paths, .npaths = 1
 	};
@@ -490,6 +499,42 @@ static void the_next_platter_puts_back_what_nobody_could(void **state)
 	dump_close(&tree);
 }
 
+static void after_another_start_switches_are_reported_until_they_are_asked_for(void **state)
+{
+	struct result *res;
+	char children[64];
+	bool is_refused;
+
+	(void)state;
+	(void)snprintf(children, sizeof(children), "/proc/self/task/%d/children", getpid());
+	if (access(children, R_OK) < 0)
+		skip(); /* nothing tells who the keeper is */
+	for (int set_meanwhile = 0; set_meanwhile < 2; set_meanwhile++) {
+		begin();
+		fate = IS_KILLED_WITH_ITS_KEEPER;
+		boot_id = "start-1";
+		killed();
+		fate = GOES_WELL;
+		boot_id = "start-2";
+		if (set_meanwhile)
+			fake->id[170] |= 0x20;
+		assert_int_equal(run_with(SWITCH_AS_IS, NULL, &res, &is_refused), 0);
+		assert_int_equal(is_on(), set_meanwhile);
+		assert_int_equal(notes(), !set_meanwhile); /* as noted: nothing is left to do */
+		assert_int_equal(result_has_notice(res, "switches-left"), !set_meanwhile);
+		result_free(res);
+		is_recover = true;
+		assert_int_equal(run_with(SWITCH_AS_IS, NULL, &res, &is_refused), 0);
+		is_recover = false;
+		assert_true(is_on());
+		assert_int_equal(notes(), 0);
+		assert_int_equal(result_has_notice(res, "switches-put-back"), !set_meanwhile);
+		result_free(res);
+		boot_id = "start-1";
+		dump_close(&tree);
+	}
+}
+
 static void a_note_that_was_not_written_to_its_end_means_nothing(void **state)
 {
 	static const char *const texts[] = { "", "{\"schema\": \"platter-dri", "[]",
@@ -544,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_run_puts_back_what_it_has_turned),
 		cmocka_unit_test(a_run_that_is_killed_is_put_back_by_its_keeper),
 		cmocka_unit_test(the_next_platter_puts_back_what_nobody_could),
+		cmocka_unit_test(after_another_start_switches_are_reported_until_they_are_asked_for),
 		cmocka_unit_test(a_note_that_was_not_written_to_its_end_means_nothing),
 		cmocka_unit_test(what_is_somebodys_or_cannot_be_known_is_left_alone),
 	};
