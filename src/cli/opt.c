@@ -61,7 +61,7 @@ static bool starts_with(const char *word, const char *start)
 
 const char *opt_nearest(const char *word, const char *const *names, size_t n)
 {
-	size_t len = strlen(word), best = (len + 2) / 3 + 1; /* a third of the letters may be wrong */
+	size_t len = strlen(word), best = (len > 1 ? len + 1 : 3) / 3 + 1; /* a third of the letters may be wrong */
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < n; i++) {

@@ -63,11 +63,23 @@ said 2 "give a file in it" transactions folder
 said 2 "--size makes it" transactions nothing
 said 2 "give --size, too" transactions --keep file
 said 2 "give --ios, --cpu or --think" transactions --ios=0 file
-said 2 "a --record of no more" transactions --record=16M file
-said 2 "leave --arrivals out" transactions --find-users --arrivals=5 file
+said 2 "--record=16777216 is more than" transactions --record=16M file
+said 2 "--span=16777216 is more than" transactions --span=16M file
+said 2 "leave one of them out" transactions --find-users --arrivals=5 file
+said 2 "leave all but one --class out" transactions --find-users --class=users=1 --class=users=2 file
+said 2 "--limit is for --find-users" transactions --limit='p95<1s' file
+said 2 "--limit=p95<soon: " transactions --find-users --limit='p95<soon' file
+said 2 "below every response" transactions --find-users --limit='p95<0s' file
+said 2 "--arrivals: '0' is out of range" transactions --arrivals=0 file
+said 2 "leave the think time out" transactions --arrivals=5 --think=1s file
+said 2 "There is no option --rate; --help" transactions --rate=5 file
+said 2 "--class: users=0 is out of range; give 1" transactions --class=users=0 file
+said 2 "--class: ios: 'x' is not a whole number" transactions --class=ios=x file
+said 2 "each with =VALUE" transactions --class=users file
+said 2 "has not 1 to 31 characters" transactions --class=name= file
+said 2 "--count: '0' is out of range" transactions --count=0 file
 said 2 "write mean<TIME" transactions --limit=soon file
 said 2 "give name, users" transactions --class=speed=5 file
-said 2 "out of range; give" transactions --class=users=0 file
 said 1 "check the name" zones /dev/no-such-disk
 said 1 "the file that --json wrote" report cut.json
 said 1 "save results there with --json" report folder

@@ -15,6 +15,7 @@
 #include "bars_check.h"
 #include "measure/transactions/transactions.h"
 #include "queue_laws.h"
+#include "report/report.h"
 #include "simrun.h"
 
 extern const struct measure measure_transactions;
@@ -160,6 +161,184 @@ static void a_disk_of_constant_service_answers_as_md1_does(void **state)
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(8000, service), 0.03));
 	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(8000, service, 0.95), 0.03));
 	sim_run_end(&run);
+}
+
+/* ---- the long run ---- */
+
+#define SERVICE_S 0.00601024 /* of a server of one queue: 6 ms, and 4 KiB at 400 MB/s */
+
+static void add_server(struct sim *sim)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
+	p.channels = 1;
+	p.read_latency_us = 6000;
+	p.channel_bytes_per_s = 400e6;
+	p.overhead_ms = p.hit_overhead_ms = 0;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(sim, false);
+}
+
+/* The number goes where the % is. */
+static struct sim_run run_on_server(const char *fmt, double number, unsigned seed)
+{
+	static char words[200];
+	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
+
+	(void)snprintf(words, sizeof(words), "%.*s%.12g%s --seed=%u sda", (int)strcspn(fmt, "%"), fmt, number,
+	               strchr(fmt, '%') + 1, seed);
+	add_server(run.sim);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
+
+struct truth_of_queue {
+	const char *figure;
+	double value;
+};
+
+#define PROGRAM_RUNS 40
+
+/* Of what is not constant: how many of the runs' intervals hold it. */
+static void check_coverage(const char *fmt, double rate, const struct truth_of_queue *truth, size_t n)
+{
+	unsigned held[8] = { 0 };
+
+	for (unsigned seed = 1; seed <= PROGRAM_RUNS; seed++) {
+		struct sim_run run = run_on_server(fmt, rate, seed);
+
+		assert_false(result_has_notice(run.res, "no-steady-state"));
+		for (size_t i = 0; i < n; i++) {
+			const struct figure *f = result_find_figure(run.res, truth[i].figure);
+
+			/* Of a constant to the nanosecond. */
+			held[i] +=
+				f->ci.low <= truth[i].value * (1 + 1e-6) && truth[i].value * (1 - 1e-6) <= f->ci.high;
+		}
+		sim_run_end(&run);
+	}
+	for (size_t i = 0; i < n; i++) {
+		print_message("%s, %g: %s held in %u of %d\n", fmt, rate, truth[i].figure, held[i], PROGRAM_RUNS);
+		assert_true(stats_binomial_cdf(held[i], PROGRAM_RUNS, 0.92) > 0.001);
+	}
+}
+
+static void intervals_of_open_runs_hold_what_the_law_says(void **state)
+{
+	static const struct {
+		double load;
+		const char *words;
+	} loads[] = { { 0.3, "--arrivals=% --ios=1 --time=600s" },
+		      { 0.6, "--arrivals=% --ios=1 --time=600s" },
+		      { 0.9, "--arrivals=% --ios=1 --time=2000s" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
+		double rate = loads[i].load / SERVICE_S;
+		const struct truth_of_queue truth[] = {
+			{ "transactions_per_s", rate },
+			{ "response_mean_ns", 1e9 * law_md1_mean(rate, SERVICE_S) },
+			{ "response_p50_ns", 1e9 * law_md1_quantile(rate, SERVICE_S, 0.5) },
+			{ "response_p95_ns", 1e9 * law_md1_quantile(rate, SERVICE_S, 0.95) },
+			{ "response_p99_ns", 1e9 * law_md1_quantile(rate, SERVICE_S, 0.99) },
+		};
+
+		check_coverage(loads[i].words, rate, truth, ARRAY_LEN(truth));
+	}
+}
+
+static void intervals_of_closed_runs_hold_what_the_law_says(void **state)
+{
+	(void)state;
+	for (double load = 0.3; load < 1; load += 0.3) {
+		const double service = 0.01, think = law_closed_think(10, service, load);
+		const struct truth_of_queue truth[] = {
+			{ "transactions_per_s", law_closed_per_s(10, service, think) },
+			{ "response_mean_ns", 1e9 * law_closed_mean(10, service, think) },
+			{ "response_p50_ns", 1e9 * law_closed_quantile(10, service, think, 0.5) },
+			{ "response_p95_ns", 1e9 * law_closed_quantile(10, service, think, 0.95) },
+			{ "response_p99_ns", 1e9 * law_closed_quantile(10, service, think, 0.99) },
+		};
+
+		check_coverage("--users=10 --think=%ns --ios=0 --cpu=10ms --randomise=work --time=500s",
+		               round(1e9 * think), truth, ARRAY_LEN(truth));
+	}
+}
+
+/* At most one of twenty pairs differs, however much the responses hang together. */
+static void two_runs_of_one_queue_are_the_same(void **state)
+{
+	const struct compare_options opt = { 0 };
+	unsigned differ = 0;
+
+	(void)state;
+	for (unsigned pair = 0; pair < 20; pair++) {
+		const char *words = "--arrivals=% --ios=1 --time=200s";
+		struct sim_run a = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 1);
+		struct sim_run b = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 2);
+		const struct result *of_a = a.res, *of_b = b.res;
+		struct result *told = NULL;
+		struct err err = { 0 };
+
+		if (report_compare(&of_a, 1, &of_b, 1, &opt, &told, &err) < 0)
+			fail_msg("%s", err.text);
+		differ += told->verdict_is_no;
+		result_free(told);
+		sim_run_end(&a);
+		sim_run_end(&b);
+	}
+	print_message("%u of 20 pairs differ\n", differ);
+	assert_true(differ <= 1);
+}
+
+/* 166 a second is what it can do; the mean response would be one of --time. */
+static void more_arrivals_than_it_can_do_are_no_steady_state(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		struct sim_run run = run_on_server("--arrivals=% --ios=1 --time=60s", 200, seed);
+		const struct figure *f = result_find_figure(run.res, "queue_growth_per_s");
+
+		assert_true(result_has_notice(run.res, "no-steady-state") && run.res->verdict_is_no);
+		assert_true(is_near(sim_figure(&run, "transactions_per_s"), 1 / SERVICE_S, 0.01));
+		assert_true(f->ci.low > 10 && f->ci.high < 60);
+		assert_true(isnan(sim_figure(&run, "response_mean_ns")) && isnan(sim_figure(&run, "response_p50_ns")) &&
+		            isnan(sim_figure(&run, "response_p99_ns")));
+		sim_run_end(&run);
+	}
+}
+
+/* A slow start, as of a cold cache, is left out of what is reported, and it is reported how long. */
+static void a_slow_start_is_left_out(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .m = &measure_transactions, .words = "--users=4 --ios=1 --time=100s sda" };
+	struct profile p;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
+	for (unsigned i = 0; i < 60; i++) /* every other 50 ms of the first 6 s */
+		assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 0.1 * i, .length_s = 0.05 }),
+		                 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(sim_figure(&run, "warm_up_s") >= 5 && sim_figure(&run, "warm_up_s") < 15);
+	assert_true(is_near(sim_figure(&run, "measured_s") + sim_figure(&run, "warm_up_s"), 100, 1e-6));
+	assert_true(sim_figure(&run, "measured") < sim_figure(&run, "transactions"));
+	assert_true(is_near(sim_figure(&run, "transactions_per_s"),
+	                    sim_figure(&run, "measured") / sim_figure(&run, "measured_s"), 1e-6));
+	assert_true(sim_figure(&run, "response_max_ns") < 50e6);
+	sim_run_done(&run);
+	sim_free(sim);
+	profile_done(&p);
 }
 
 static void closed_runs_obey_the_operational_laws(void **state)
@@ -385,6 +564,7 @@ static void a_first_arrival_beyond_the_time_is_not_waited_for(void **state)
 	(void)state;
 	assert_true(run.res->head.elapsed_s < 2.0);
 	assert_true(sim_figure(&run, "transactions") == 0.0);
+	assert_true(result_has_notice(run.res, "none-arrived") && run.res->verdict_is_open && !run.res->verdict_is_no);
 	sim_run_end(&run);
 }
 
@@ -546,6 +726,11 @@ int main(void)
 		cmocka_unit_test(several_processors_answer_as_mmc_does),
 		cmocka_unit_test(half_a_million_arrive_each_second),
 		cmocka_unit_test(a_disk_of_constant_service_answers_as_md1_does),
+		cmocka_unit_test(intervals_of_open_runs_hold_what_the_law_says),
+		cmocka_unit_test(intervals_of_closed_runs_hold_what_the_law_says),
+		cmocka_unit_test(two_runs_of_one_queue_are_the_same),
+		cmocka_unit_test(more_arrivals_than_it_can_do_are_no_steady_state),
+		cmocka_unit_test(a_slow_start_is_left_out),
 		cmocka_unit_test(closed_runs_obey_the_operational_laws),
 		cmocka_unit_test(the_disk_is_as_busy_as_the_law_says),
 		cmocka_unit_test(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit),

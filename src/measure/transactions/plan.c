@@ -6,32 +6,43 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/transactions/transactions.h"
+
+/* Of options and of the words of --class alike. */
+#define USERS_MAX    100000
+#define COUNT_MAX    1000000000
+#define IOS_MAX      1000000
+#define THINK_MAX_NS (1000000 * NS_PER_S)
+#define CPU_MAX_NS   (1000 * NS_PER_S)
+#define MEMORY_MAX   1000000000
+#define LIMIT        "p95<2s"
 
 static const char *const think_laws[] = { "exponential", "uniform", "fixed", NULL };
 /* In the order of enum tx_randomise: Read, Xread, Yread and Zread of 1997. */
 static const char *const randomisations[] = { "none", "seed", "work", "seed,work", NULL };
 
 const struct opt tx_opts[] = {
-	OPT_U64(struct tx_params, users, "users", 'u', "N", "1", "users at work at once", .min = 1, .max = 100000),
+	OPT_U64(struct tx_params, users, "users", 'u', "N", "1", "users at work at once", .min = 1, .max = USERS_MAX),
 	OPT_U64(struct tx_params, count, "count", 'c', "N", NULL,
-	        "transactions of each user, or arrivals in all; without it the run lasts --time (60s)", .max = 1e9),
-	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = 1000000),
-	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = 1e15),
+	        "transactions of each user, or arrivals in all; without it the run lasts --time (60s)", .min = 1,
+	        .max = COUNT_MAX),
+	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = IOS_MAX),
+	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = THINK_MAX_NS),
 	OPT_CHOICE(struct tx_params, think_law, "think-law", 0, think_laws, "exponential",
 	           "how think times are distributed"),
-	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = 1e12),
+	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = CPU_MAX_NS),
 	OPT_U64(struct tx_params, processors, "processors", 0, "N", NULL,
 	        "processors that do the users' work; all that there are", .min = 1, .max = TX_PROCESSORS_MAX),
 	OPT_BYTES(struct tx_params, memory_bytes, "memory", 0, "SIZE", "0",
-	          "memory that each user touches in each transaction", .max = 1e9),
+	          "memory that each user touches in each transaction", .max = MEMORY_MAX),
 	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "seed",
 	           "draw anew: the seed by time of day, and the work of each transaction"),
 	OPT_STRS(struct tx_params, classes, "class", 0, "CLASS",
 	         "a kind of users: name=x,users=2,ios=60,think=4s,cpu=1s"),
 	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
-	        "open: this many arrive each second, whatever the response", .max = 1e6),
+	        "open: this many arrive each second, whatever the response", .min = 1e-6, .max = 1e6),
 	OPT_BYTES(struct tx_params, record_bytes, "record", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
 	          .max = 67108864),
 	OPT_BYTES(struct tx_params, span_bytes, "span", 0, "SIZE", NULL,
@@ -46,12 +57,25 @@ const struct opt tx_opts[] = {
 	OPT_FLAG(struct tx_params, write, "write", 'w', "write: destroys data (see --destroy-data)"),
 	OPT_FLAG(struct tx_params, cached, "cached", 0, "through the page cache"),
 	OPT_FLAG(struct tx_params, find_users, "find-users", 0, "find how many users stay within --limit"),
-	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", "p95<2s", "for --find-users: mean, p50, p95, p99 or max"),
+	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", LIMIT, "for --find-users: mean, p50, p95, p99 or max"),
 	OPT_STR(struct tx_params, each, "each", 0, "FILE", NULL, "write every transaction to this new CSV file"),
 	OPT_END,
 };
 
 /* ---- classes and limit ---- */
+
+static int class_name(struct tx_class *c, const char *value, struct err *err)
+{
+	for (const char *at = value; *at; at++)
+		if (iscntrl((unsigned char)*at) || *at == '"')
+			return err_set(
+				err, -EINVAL,
+				"A name of --class has no quotes and no control characters; write it with letters.");
+	if ((size_t)snprintf(c->name, sizeof(c->name), "%s", value) >= sizeof(c->name) || !*value)
+		return err_set(err, -EINVAL, "--class: the name '%.40s' has not 1 to %zu characters; give another one.",
+		               value, sizeof(c->name) - 1);
+	return 0;
+}
 
 static int class_word(struct tx_class *c, const char *key, const char *value, struct err *err)
 {
@@ -59,27 +83,35 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 		const char *key;
 		size_t offset;
 		int (*parse)(const char *text, uint64_t *ret, struct err *err);
+		uint64_t min, max;
+		const char *range;
 	} words[] = {
-		{ "users", offsetof(struct tx_class, users), units_parse_u64 },
-		{ "count", offsetof(struct tx_class, count), units_parse_u64 },
-		{ "ios", offsetof(struct tx_class, ios), units_parse_u64 },
-		{ "think", offsetof(struct tx_class, think_ns), units_parse_time },
-		{ "cpu", offsetof(struct tx_class, cpu_ns), units_parse_time },
-		{ "memory", offsetof(struct tx_class, memory_bytes), units_parse_bytes },
+		{ "users", offsetof(struct tx_class, users), units_parse_u64, 1, USERS_MAX, "1 to 100000" },
+		{ "count", offsetof(struct tx_class, count), units_parse_u64, 1, COUNT_MAX, "1 to 1000000000" },
+		{ "ios", offsetof(struct tx_class, ios), units_parse_u64, 0, IOS_MAX, "0 to 1000000" },
+		{ "think", offsetof(struct tx_class, think_ns), units_parse_time, 0, THINK_MAX_NS, "0 to 1000000s" },
+		{ "cpu", offsetof(struct tx_class, cpu_ns), units_parse_time, 0, CPU_MAX_NS, "0 to 1000s" },
+		{ "memory", offsetof(struct tx_class, memory_bytes), units_parse_bytes, 0, MEMORY_MAX, "0 to 1GB" },
 	};
 
-	if (strcmp(key, "name") == 0) {
-		for (const char *at = value; *at; at++)
-			if (iscntrl((unsigned char)*at) || *at == '"')
-				return err_set(
-					err, -EINVAL,
-					"A name of --class has no quotes and no control characters; write it with letters.");
-		(void)snprintf(c->name, sizeof(c->name), "%s", value);
+	if (value && strcmp(key, "name") == 0)
+		return class_name(c, value, err);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct err why = { 0 };
+		uint64_t v;
+		int r;
+
+		if (strcmp(key, words[i].key) != 0 || !value)
+			continue;
+		r = words[i].parse(value, &v, &why);
+		if (r < 0)
+			return err_set(err, r, "--class: %s: %s", key, why.text);
+		if (v < words[i].min || v > words[i].max)
+			return err_set(err, -EINVAL, "--class: %s=%s is out of range; give %s.", key, value,
+			               words[i].range);
+		*(uint64_t *)((char *)c + words[i].offset) = v;
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(key, words[i].key) == 0)
-			return words[i].parse(value, (uint64_t *)((char *)c + words[i].offset), err);
 	return err_set(
 		err, -EINVAL,
 		"--class does not know \"%s\"; give name, users, count, ios, think, cpu and memory, each with =VALUE.",
@@ -98,15 +130,10 @@ static int parse_class(struct tx_class *c, const char *text, struct err *err)
 
 		if (value)
 			*value++ = '\0';
-		r = class_word(c, word, value ? value : "", err);
+		r = class_word(c, word, value, err);
 		if (r < 0)
 			return r;
 	}
-	if (c->users == 0 || c->users > 100000 || c->ios > 1000000 || c->memory_bytes > 1000000000)
-		return err_set(
-			err, -EINVAL,
-			"--class=%s is out of range; give 1 to 100000 users, at most 1000000 requests and 1 GB of memory.",
-			text);
 	return 0;
 }
 
@@ -153,11 +180,16 @@ int tx_parse_classes(const struct session *ses, const struct tx_params *p, struc
 		if (r < 0)
 			return r;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (p->arrivals_per_s > 0.0 && ret[i].think_ns)
+			return err_set(
+				err, -EINVAL,
+				"With --arrivals nobody thinks: each transaction comes on its own; leave the think time out.");
 		if (ret[i].ios == 0 && ret[i].cpu_ns == 0 && ret[i].think_ns == 0)
 			return err_set(
 				err, -EINVAL,
 				"Transactions without requests, processor time and think time do nothing; give --ios, --cpu or --think.");
+	}
 	*ret_n = n;
 	/* Of open runs users are shares. */
 	return p->arrivals_per_s > 0.0 ? 0 : deal_users(&ses->hooks.host, ret, n, err);
@@ -172,8 +204,15 @@ int tx_parse_limit(const char *text, struct tx_limit *ret, struct err *err)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strncmp(text, words[i].word, strlen(words[i].word)) == 0) {
+			struct err why = { 0 };
+			int r = units_parse_time(text + strlen(words[i].word), &ret->limit_ns, &why);
+
 			ret->quantile = words[i].quantile;
-			return units_parse_time(text + strlen(words[i].word), &ret->limit_ns, err);
+			if (r < 0)
+				return err_set(err, r, "--limit=%s: %s", text, why.text);
+			return ret->limit_ns ? 0
+			                     : err_set(err, -EINVAL,
+			                               "--limit=%s is below every response; give a longer time.", text);
 		}
 	return err_set(err, -EINVAL,
 	               "--limit=%s is no limit; write mean<TIME, p50<TIME, p95<TIME, p99<TIME or max<TIME.", text);
@@ -203,13 +242,16 @@ static int check_record(const struct tx_params *p, const struct device *d, struc
 {
 	uint64_t size = p->size_bytes ? p->size_bytes : d->size_bytes, span = p->span_bytes ? p->span_bytes : size;
 
-	if (size == 0)
+	if (size == 0 && d->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL, "%s is empty or not there; --size makes it.", d->path);
-	if (span > size || span < p->record_bytes)
+	if (span > size)
 		return err_set(err, -EINVAL,
-		               "%s has %" PRIu64
-		               " bytes; give a --span of no more, and a --record of no more than that.",
-		               d->path, size);
+		               "--span=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give no more.", span, size,
+		               d->path);
+	if (span < p->record_bytes)
+		return err_set(err, -EINVAL,
+		               "--record=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
+		               p->record_bytes, span, p->span_bytes ? "--span" : d->path);
 	if (!p->cached && d->logical_block_bytes && p->record_bytes % d->logical_block_bytes)
 		return err_set(err, -EINVAL,
 		               "--record=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
@@ -268,6 +310,24 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 		plan->write_bytes = p->size_bytes;
 }
 
+static int check_find_users(const struct session *ses, const struct tx_params *p, size_t n, struct err *err)
+{
+	if (!p->find_users)
+		return strcmp(p->limit, LIMIT) == 0
+		               ? 0
+		               : err_set(err, -EINVAL, "--limit is for --find-users; give both, or neither.");
+	if (p->arrivals_per_s > 0.0)
+		return err_set(err, -EINVAL,
+		               "--find-users varies the users, and --arrivals has none; leave one of them out.");
+	if (n > 1)
+		return err_set(err, -EINVAL,
+		               "--find-users varies the users of one class; leave all but one --class out.");
+	if (session_is_together(ses))
+		return err_set(err, -EINVAL,
+		               "--find-users runs each host at a pace of its own; leave --hosts out, or give --users.");
+	return 0;
+}
+
 int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct tx_params *p = params;
@@ -286,16 +346,13 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 		r = check_memory(p, classes, n, err);
 	if (r < 0)
 		return r;
-	if (p->find_users && (p->arrivals_per_s > 0.0 || n > 1))
-		return err_set(
-			err, -EINVAL,
-			"--find-users is for closed runs of one class; leave --arrivals out, and all but one --class.");
-	if (p->find_users && session_is_together(ses))
-		return err_set(err, -EINVAL,
-		               "--find-users runs each host at a pace of its own; leave --hosts out, or give --users.");
+	r = check_find_users(ses, p, n, err);
+	if (r < 0)
+		return r;
 	plan->is_direct = !p->cached;
 	plan->is_latency = true;
 	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
+	plan->touch_first = datafile_first_byte(d);
 	plan->touch_end = d->size_bytes;
 	if (p->span_bytes && datafile_first_byte(d) + p->span_bytes < d->size_bytes)
 		plan->touch_end = datafile_first_byte(d) + p->span_bytes;
