@@ -242,7 +242,8 @@ static void say_identity(struct sheet *s)
 		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : elsewhere(dev->fs_type));
 	say(s, "model", "%s", dev->model);
 	say(s, "vendor", "%s", dev->vendor);
-	say(s, "serial number", "%s%s", dev->serial, dev->serial_is_shared ? " (other disks show the same)" : "");
+	say(s, "serial number", "%s%s%s", dev->serial, dev->serial_is_bridges ? " (of the bridge)" : "",
+	    dev->serial_is_shared ? " (other disks show the same)" : "");
 	say(s, "firmware", "%s", dev->firmware);
 	say(s, "world-wide name", "%s", dev->wwn);
 	say(s, "connection", "%s", transport_name(dev->transport));
