@@ -8,18 +8,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "device/survey.h"
 
 #define SIGNATURES_MAX 128 /* on one device: a bound on the loop */
 #define SAMPLES        64
 #define SAMPLE_SEED    0x706c6174u
+#define SAMPLES_NS     2000000000ull /* a disk that answers no read takes seconds for each; nobody waits for 64 of them */
 
 static const char *value(blkid_probe pr, const char *name)
 {
@@ -53,10 +57,26 @@ static int add_signature(blkid_probe pr, const char *name, struct survey *out)
 	return survey_add(out, FINDING_SIGNATURE, name, type, where);
 }
 
+int signature_unread(const char *name, const char *why, struct survey *out)
+{
+	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE, why);
+}
+
 static int unreadable(const char *name, int code, struct survey *out)
 {
-	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE,
-	                  code == EACCES ? "run platter as root" : strerror(code));
+	return signature_unread(name, code == EACCES ? "run platter as root" : strerror(code), out);
+}
+
+/* Does it read its first or its last block? */
+static bool answers(int fd)
+{
+	uint64_t size = 0;
+	uint8_t byte;
+
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* without reading ahead, each part of which would be tried */
+	if (pread(fd, &byte, 1, 0) == 1)
+		return true;
+	return ioctl(fd, BLKGETSIZE64, &size) == 0 && size && pread(fd, &byte, 1, (off_t)(size - 1)) == 1;
 }
 
 int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)
@@ -70,6 +90,8 @@ int signature_scan(const char *node, dev_t rdev, const char *name, struct survey
 		return unreadable(name, errno, out);
 	if (!S_ISBLK(st.st_mode) || st.st_rdev != rdev)
 		return unreadable(name, ENODEV, out);
+	if (!answers(fd)) /* libblkid would ask for dozens of places */
+		return unreadable(name, EIO, out);
 	pr = blkid_new_probe();
 	if (!pr)
 		return -ENOMEM;
@@ -111,6 +133,7 @@ int sample_blocks(const struct device *dev, struct survey *out)
 {
 	cleanup_close int fd = open(dev->node, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
 	uint32_t block = dev->logical_block_bytes < 4096 ? 4096 : dev->logical_block_bytes;
+	uint64_t until = clock_now_ns(clock_monotonic()) + SAMPLES_NS;
 	unsigned nonzero = 0, bad = 0, n = 0;
 	cleanup_free uint8_t *buf = NULL;
 	struct rng rng;
@@ -123,7 +146,7 @@ int sample_blocks(const struct device *dev, struct survey *out)
 	if (!buf)
 		return -ENOMEM;
 	rng_init(&rng, SAMPLE_SEED, 0);
-	for (unsigned i = 0; i < SAMPLES; i++) {
+	for (unsigned i = 0; i < SAMPLES && clock_now_ns(clock_monotonic()) < until; i++) {
 		uint64_t blocks = dev->size_bytes / block / SAMPLES; /* of each of the equal pieces */
 		uint64_t at = (i * blocks + rng_below(&rng, blocks)) * block;
 		ssize_t got = pread(fd, buf, block, (off_t)at);
@@ -136,6 +159,6 @@ int sample_blocks(const struct device *dev, struct survey *out)
 	}
 	if (nonzero + bad == 0)
 		return 0;
-	(void)snprintf(what, sizeof(what), bad ? "%u of %u (%u more cannot be read)" : "%u of %u", nonzero, n, bad);
+	(void)snprintf(what, sizeof(what), bad ? "%u of %u (%u cannot be read)" : "%u of %u", nonzero, n, bad);
 	return survey_add(out, FINDING_DATA, dev->name, what, "");
 }

@@ -51,7 +51,9 @@ bool map_is_shared(const char *line, char range[48], bool *ret_is_ring);
 
 /* All that libblkid finds on the node. 0, or -ENOMEM; what cannot be read is a finding. */
 int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out);
-/* 64 blocks spread over the device, with a fixed seed. */
+/* What could not be read of it, and why. */
+int signature_unread(const char *name, const char *why, struct survey *out);
+/* 64 blocks spread over the device, with a fixed seed; fewer, where they take seconds. */
 int sample_blocks(const struct device *dev, struct survey *out);
 
 /* ---- survey.c ---- */

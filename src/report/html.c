@@ -270,7 +270,8 @@ void html_notices(FILE *out, const struct result *res)
 		(void)fputs("</ul>\n", out);
 	}
 	if (res->nfault_totals) {
-		(void)fputs("<h3>Errors of the disk</h3><p class=\"bad\">", out);
+		(void)fprintf(out, "<h3>%s</h3><p class=\"bad\">",
+		              result_limit_count(res) ? "Failed requests" : "Errors of the disk");
 		for (size_t i = 0; i < res->nfault_totals; i++) {
 			markup_text(out, res->fault_totals[i].name);
 			(void)fprintf(out, ": %llu ", (unsigned long long)res->fault_totals[i].n);

@@ -331,7 +331,7 @@ int text_screen(struct printer *p, const struct result *res)
 	if (r == 0)
 		r = fit(&s, PART_HEAD, print_head, 1, SIZE_MAX, &s.shown[PART_HEAD]);
 	s.lines = less(s.lines, 1); /* what else there is */
-	if (r == 0 && result_fault_count(res))
+	if (r == 0 && res->nfault_totals)
 		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);
 	if (r == 0)
 		r = fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,

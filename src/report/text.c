@@ -458,7 +458,7 @@ static int print_fault(struct printer *p, const struct result_fault *f)
 
 int text_faults(struct printer *p, const struct result *res)
 {
-	uint64_t n = result_fault_count(res);
+	uint64_t of_disk = result_fault_count(res), n = of_disk + result_limit_count(res);
 	size_t shown = p->style->lines ? 0 : FAULTS_SHOWN; /* of the first screen the count alone */
 	int r = 0;
 
@@ -466,7 +466,11 @@ int text_faults(struct printer *p, const struct result *res)
 		return 0;
 	text_end(p);
 	text_look(p, LOOK_BAD);
-	text_printf(p, "Disk errors: %llu", (unsigned long long)n);
+	text_printf(p, "%s: %llu",
+	            of_disk == n ? "Disk errors"
+	            : of_disk    ? "Errors of the disk and limits of the file system"
+	                         : "Limits of the file system",
+	            (unsigned long long)n);
 	text_plain(p);
 	for (size_t i = 0; i < res->nfault_totals; i++) {
 		cleanup_free char *name = text_printable(p, res->fault_totals[i].name);

@@ -622,13 +622,38 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 	};
 }
 
+static bool is_limit(const char *errno_name)
+{
+	static const char *const names[] = { "ENOSPC", "EFBIG", "EDQUOT" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (errno_name && !strcmp(errno_name, names[i]))
+			return true;
+	return false;
+}
+
+uint64_t result_limit_count(const struct result *res)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < res->ntargets; i++) {
+		const char *kind = target_text(&res->targets[i], "kind");
+
+		if (!kind || (strcmp(kind, "file") != 0 && strcmp(kind, "directory") != 0))
+			return 0; /* a device that says so is thinly provisioned, and has run out */
+	}
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		n += is_limit(res->fault_totals[i].name) ? res->fault_totals[i].n : 0;
+	return res->ntargets ? n : 0;
+}
+
 uint64_t result_fault_count(const struct result *res)
 {
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < res->nfault_totals; i++)
 		n += res->fault_totals[i].n;
-	return n;
+	return n - result_limit_count(res);
 }
 
 /* Is it there already? *ret_same: how many notices have that code, when it is not. */

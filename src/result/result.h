@@ -199,7 +199,10 @@ void result_take(struct result *res, struct result *part);
 
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
                   int64_t result, double time_s);
+/* Errors of the disk. */
 uint64_t result_fault_count(const struct result *res);
+/* Requests on files that met a limit of the file system: it is full, a quota, the largest file. No fault of a disk. */
+uint64_t result_limit_count(const struct result *res);
 /* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once; of all codes RESULT_NOTICES_ALL. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);

@@ -562,6 +562,10 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses, ses->state->own);
 	r = end_afterwards(ses, keeper, r, err);
+	if (r == 0 && result_limit_count(ses->res) && !result_fault_count(ses->res))
+		r = err_set(err, -ENOSPC,
+		            "The file system took no more (it is full, a quota is used up, or the file is too large): the "
+		            "figures are of what was done before. Nothing of this is the disk's fault.");
 	if (ses->state->has_too_many_faults)
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",

@@ -68,4 +68,11 @@ if command -v strace >/dev/null; then
 	strace -f -e trace=open,openat -o "$work/trace" "$platter" info "$disk" >/dev/null 2>&1
 	if grep -E "\"/dev/loop" "$work/trace" | grep -qE 'O_RDWR|O_WRONLY'; then bad "opened for writing"; else ok; fi
 fi
+
+# A disk that answers no read, and takes a second for each: some are asked, not a hundred and thirty. The bound is 15 times what it takes.
+need_simdisk
+{ cat "$TOP/tools/simdisk/profiles/tiny.disk"; echo "bad 0 768000 r 120"; } >"$work/dead.disk"
+simdisk dead "$work/dead.disk"
+timeout 60 "$platter" info --quiet --json="$json" "$dev" 2>"$work/err" && ok || bad "a dead disk: status $?: $(cat "$work/err")"
+holds "it cannot be read" '.tables.signatures.rows | any(.[2] == "unreadable")'
 finish
