@@ -94,7 +94,10 @@ static int read_table(const char *root, const char *path, struct mounts *ret, st
 	if (!f)
 		return err_set(err, -errno, "Cannot read %s%s, which says what is mounted: %s.", root, path,
 		               strerror(errno));
-	while (getline(&line, &len, f) > 0 && ret->n < MOUNTS_MAX) {
+	while (getline(&line, &len, f) > 0) {
+		if (ret->n == MOUNTS_MAX) /* the gate relies on all of them */
+			return err_set(err, -E2BIG, "%s%s lists more than %d mounts; what is mounted is not known.",
+			               root, path, MOUNTS_MAX);
 		if (ret->n == room) {
 			struct mount *more = reallocarray(ret->v, room = room ? 2 * room : 64, sizeof(*more));
 

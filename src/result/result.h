@@ -133,7 +133,7 @@ struct result {
 	size_t ntables;
 	struct figure *figures;
 	size_t nfigures;
-	struct result_fault *faults; /* the first RESULT_FAULTS_MAX */
+	struct result_fault *faults; /* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing relies on these */
 	size_t nfaults;
 	struct fault_total *fault_totals;
 	size_t nfault_totals;
@@ -148,8 +148,9 @@ struct result {
 
 #define RESULT_FAULTS_MAX  1000
 #define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
-#define RESULT_NOTICES_ALL 4096  /* with all codes together: each is held against those before it */
-#define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
+/* With all codes together: each is held against those before it. Clauses and verdicts ask for codes; a run has less than 40 of them, so none falls out. */
+#define RESULT_NOTICES_ALL 4096
+#define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice. What a run goes on from sets rows_max instead */
 
 /*
  * Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. Text that is not UTF-8

@@ -41,18 +41,23 @@ const struct field surface_refresh_fields[] = {
 	FIELD_END,
 };
 
-static size_t gather(const struct surface_run *run, struct refresh *ret)
+static size_t gather(const struct surface_run *run, struct refresh *ret, size_t *ret_others)
 {
 	uint64_t size = run->ses->devs[0].size_bytes;
 	bool is_file = run->ses->devs[0].kind == DEVICE_FILE;
 	size_t n = 0;
 
-	for (size_t i = 0; i < run->nplaces && n < SURFACE_REWRITE_MOST; i++) {
+	*ret_others = 0;
+	for (size_t i = 0; i < run->nplaces; i++) {
 		const struct surface_suspect *s = &run->places[i];
 
 		if ((s->kind != SURFACE_ALWAYS && s->kind != SURFACE_SOMETIMES && s->kind != SURFACE_HEALED) ||
 		    s->end_bytes - s->first_bytes > run->eng->cfg.buf_bytes / 2)
 			continue;
+		if (n == SURFACE_REWRITE_MOST) {
+			++*ret_others;
+			continue;
+		}
 		ret[n] = (struct refresh){ .s = *s };
 		ret[n].s.good_end = s->first_bytes;
 		ret[n].s.bad_end = s->end_bytes;
@@ -147,21 +152,23 @@ static void tell(struct surface_run *run, const struct measure_table *mt, const 
 	                  written);
 	result_figure_u64(run->ses->res, "cured_places", "quick since", UNIT_COUNT, quick);
 	result_figure_u64(run->ses->res, "still_slow_places", "slow as before", UNIT_COUNT, slow);
-	if (n == SURFACE_REWRITE_MOST)
-		result_notice(run->ses->res, "not-all-rewritten",
-		              "%d places were written again; run it once more for the others.", SURFACE_REWRITE_MOST);
 }
 
 int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,
                     struct err *err)
 {
 	cleanup_free struct refresh *v = calloc(SURFACE_REWRITE_MOST, sizeof(*v));
-	size_t n;
+	size_t n, others;
 	int r;
 
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	n = gather(run, v);
+	n = gather(run, v, &others);
+	if (others)
+		result_notice(
+			run->ses->res, "not-all-rewritten",
+			"%zu weak places more than the %d of one run are left as they are; run it once more for them.",
+			others, SURFACE_REWRITE_MOST);
 	session_progress(run->ses, "weak places before", -1.0, "%zu places", n);
 	r = measure(run, v, n, false, err);
 	if (r == 0)

@@ -125,7 +125,7 @@ void surface_failures_done(struct surface_failures *l);
 /* ---- the run ---- */
 
 #define SURFACE_CELLS  1024 /* a picture's worth */
-#define SURFACE_ACTIVE 256  /* suspects that are looked at together */
+#define SURFACE_ACTIVE 256  /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
 #define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
 #define SURFACE_AGAIN_SHARE \
 	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */

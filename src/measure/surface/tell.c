@@ -327,6 +327,7 @@ void surface_tell(struct surface_run *run)
 	}
 	tell_map(run, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
+	t->rows_max = SIZE_MAX; /* a scan that goes on has from it what failed */
 	for (size_t i = 0; i < n; i++)
 		if (places[i].kind != SURFACE_PASSING)
 			tell_place(t, run, &places[i]);
