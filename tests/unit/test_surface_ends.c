@@ -181,6 +181,7 @@ static void bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read(voi
 		    count_kind(run.res, "unreadable", UINT64_MAX) != 1 ||
 		    (uint64_t)sim_figure(&run, "unreadable_bytes") != n * 512)
 			fail_msg("%s: %d sectors at %d", words, (int)n, (int)first);
+		assert_int_equal((int)sim_figure(&run, "healed_places"), 0);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		sim_run_end(&run);
 		profile_done(&p);

@@ -732,7 +732,7 @@ static int narrow_errors(struct surface_run *run, struct err *err)
 	int r = 0;
 
 	while (r == 0 && surface_wants_errors(run) && !surface_is_over(run)) {
-		uint64_t start_ns = surface_now(run), block = run->range.block_bytes, len;
+		uint64_t start_ns = surface_now(run), block = run->eng->cfg.buf_bytes / 2, len;
 		struct surface_suspect s;
 
 		f = surface_next_unproven(&run->failures, run->position);
@@ -743,8 +743,7 @@ static int narrow_errors(struct surface_run *run, struct err *err)
 			                      .scan_bytes = len < block ? len : block,
 			                      .ns_per_byte = NAN,
 			                      .error = f->error,
-			                      .is_silent = f > run->failures.v && f[-1].is_sector &&
-			                                   f[-1].end_bytes == f->first_bytes };
+			                      .is_silent = f->is_rest };
 		session_progress(run->ses, "unreadable places", -1.0, "%" PRIu64, s.first_bytes);
 		while (r == 0 && s.stage != STAGE_END && !surface_is_over(run)) {
 			surface_give_way(run);

@@ -56,6 +56,7 @@ static bool cut(struct surface_failures *l, uint64_t first, uint64_t end)
 	for (size_t i = first_behind(l, first); i < l->n && l->v[i].first_bytes < end;) {
 		struct surface_failed *f = &l->v[i], behind = *f;
 
+		f->is_rest = behind.is_rest = true;
 		behind.first_bytes = end;
 		if (f->first_bytes < first && f->end_bytes > end) {
 			f->end_bytes = first;
@@ -76,7 +77,8 @@ static bool cut(struct surface_failures *l, uint64_t first, uint64_t end)
 
 static bool is_one(const struct surface_failed *a, const struct surface_failed *b)
 {
-	return a->end_bytes == b->first_bytes && a->is_sector == b->is_sector && a->error == b->error;
+	return a->end_bytes == b->first_bytes && a->is_sector == b->is_sector && a->error == b->error &&
+	       (a->is_sector || a->is_rest == b->is_rest);
 }
 
 static void join(struct surface_failures *l, size_t at)
@@ -94,6 +96,7 @@ static bool fill(struct surface_failures *l, const struct surface_failed *f)
 {
 	struct surface_failed part = *f;
 
+	part.is_rest = true;
 	for (size_t i = first_behind(l, f->first_bytes); part.first_bytes < f->end_bytes; i++) {
 		bool is_last = i == l->n || l->v[i].first_bytes >= f->end_bytes;
 

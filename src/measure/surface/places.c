@@ -74,6 +74,7 @@ static struct surface_suspect suspect_of(const struct surface_run *run, const st
 		                         .again = f->readings - 1,
 		                         .again_bad = f->readings - 1,
 		                         .error = f->error,
+		                         .rests = f->is_rest,
 		                         .kind = f->is_sector                 ? SURFACE_UNREADABLE
 		                                 : surface_is_unfinished(run) ? SURFACE_PENDING
 		                                                              : SURFACE_UNCHECKED };

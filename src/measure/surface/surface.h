@@ -110,6 +110,7 @@ struct surface_failures {
 		uint32_t readings;                        /* that failed there */
 		int error;                                /* negative errno or 1 (short) */
 		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be bad */
+		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when it is well */
 	} * v;
 	size_t n, room;
 };
@@ -124,8 +125,9 @@ void surface_failures_done(struct surface_failures *l);
 
 /* ---- the run ---- */
 
-#define SURFACE_CELLS  1024 /* a picture's worth */
-#define SURFACE_ACTIVE 256  /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
+#define SURFACE_CELLS 1024 /* a picture's worth */
+#define SURFACE_ACTIVE \
+	256 /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
 #define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
 #define SURFACE_AGAIN_SHARE \
 	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */

@@ -400,7 +400,8 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 
 	if (s.error && s.kind != SURFACE_HEALED) {
 		const struct surface_failed f = { s.first_bytes, s.end_bytes, s.time_ns,
-			                          s.again + 1,   s.error,     s.kind == SURFACE_UNREADABLE };
+			                          s.again + 1,   s.error,     s.kind == SURFACE_UNREADABLE,
+			                          s.rests > 0 };
 
 		if (!surface_failures_add(&run->failures, &f, true))
 			surface_no_memory(run);
