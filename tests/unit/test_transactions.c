@@ -564,6 +564,7 @@ static void a_first_arrival_beyond_the_time_is_not_waited_for(void **state)
 	(void)state;
 	assert_true(run.res->head.elapsed_s < 2.0);
 	assert_true(sim_figure(&run, "transactions") == 0.0);
+	assert_true(sim_figure(&run, "measured_s") == 1.0);
 	assert_true(result_has_notice(run.res, "none-arrived") && run.res->verdict_is_open && !run.res->verdict_is_no);
 	sim_run_end(&run);
 }

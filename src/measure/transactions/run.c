@@ -599,7 +599,8 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		ret = err_set(err, -ENOMEM,
 		              "There is no memory for %zu transactions at once; give fewer --users or --arrivals.",
 		              r->njobs);
-	if (r->end_ns < r->stop_ns)
+	/* Where no more will arrive in time, that holds of the rest of it, too. */
+	if (r->end_ns < r->stop_ns && (!r->is_open || r->next_arrival_ns != CLOCK_NEVER || r->stop_ns == CLOCK_NEVER))
 		r->stop_ns = r->end_ns;
 	if (r->end_ns < r->full_until_ns)
 		r->full_until_ns = r->end_ns;

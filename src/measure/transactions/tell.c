@@ -339,14 +339,16 @@ static void notice_few(const struct tx_run *r)
 	const struct tx_steady *s = &r->steady;
 	double tail = !isfinite(s->p95.ci.low) ? 0.05 : 0.01, seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 	double n = isfinite(s->independent) ? s->independent : (double)r->all.response->count;
+	double want_s = fmax(seconds * WAITS_BEYOND / tail / n, 1.5 * seconds),
+	       digit = pow(10, floor(log10(want_s)) - 1);
 
 	if (s->is_growing || r->p->find_users || !r->all.response->count || isfinite(s->p99.ci.low))
 		return;
 	result_notice(r->ses->res, "few-samples",
 	              "%" PRIu64 " transactions count as %.3g independent ones, too few for the %g %% response "
-	              "(%g can tell); run for about %.2g s.",
+	              "(%g can tell); run for about %g s.",
 	              r->all.response->count, n, 100.0 - 100.0 * tail, WAITS_BEYOND / tail,
-	              fmax(seconds * WAITS_BEYOND / tail / n, 1.5 * seconds));
+	              ceil(want_s / digit) * digit);
 }
 
 void tx_tell_growing(struct result *res)
