@@ -270,6 +270,7 @@ static int take_upper(void *arg, const struct link *l)
 
 	if (l->is_ground ? n->is_down && n->rel != REL_SELF : !carry(l, false, n->first, n->end, &first, &end)) {
 		s->v[w->index].is_shared = s->v[w->index].is_shared || l->is_partition;
+		s->v[w->index].is_held = s->v[w->index].is_held || l->is_held;
 		return 0;
 	}
 	if (i < s->n && s->v[i].is_down)

@@ -44,10 +44,10 @@ struct stack_node {
 	enum relation rel;
 	uint64_t first, end; /* the bytes of it that the target has, or may have; beyond them others have it */
 	bool is_down;        /* the target, or what holds its bytes */
-	bool is_held;        /* claimed from the kernel by what is between it and the target, a mapping or an array */
-	bool is_bottom;      /* a device over no other: a disk */
-	bool is_shared;      /* a disk with partitions that have none of these bytes */
-	bool is_new;         /* the walk has still to go on from here */
+	bool is_held; /* claimed from the kernel by a mapping or an array, below the target or of other bytes: nobody else can claim it */
+	bool is_bottom; /* a device over no other: a disk */
+	bool is_shared; /* a disk with partitions that have none of these bytes */
+	bool is_new;    /* the walk has still to go on from here */
 	unsigned growths;
 };
 
