@@ -420,7 +420,7 @@ int stream_again(const struct result *saved, struct result *ret, struct err *err
 		first_s = i == 0 ? row.start_s : first_s;
 	}
 	if (ring && n < RING_EVENTS_MAX) /* of more only the first are kept */
-		event_figures(ret, !strcmp(ring->label, "underruns"), n, dropped, first_s);
+		event_figures(ret, !strcmp(label_or_name(ring->label, ""), "underruns"), n, dropped, first_s);
 	if (tries)
 		max_rate_again(saved, tries, ret);
 	return ret->nfigures ? 0 : err_set(err, -ENODATA, "The document has no account of a ring.");
