@@ -16,8 +16,9 @@
 #include "base/cleanup.h"
 #include "report/fleet.h"
 
-#define FALSE_ALARMS 0.05   /* of a whole comparison */
-#define RUNS_DIFFER  0.0033 /* measured: see between_runs() */
+#define FALSE_ALARMS 0.05               /* of a whole comparison */
+#define RUNS_DIFFER  0.0033             /* measured: see between_runs() */
+#define COUNT_MOST   9007199254740992.0 /* 2^53: beyond it a count is no longer one in a double */
 #define HITS_MOST \
 	0.05 /* a choice: a row with a third of hits was 35 % off in the next run, rows with up to a tenth stayed within their intervals */
 
@@ -112,9 +113,11 @@ static double chance(const struct estimate *a, const struct estimate *b, double 
 	return error > 0.0 ? 2.0 * (1.0 - stats_t_cdf(apart / error, df)) : (double)NAN;
 }
 
-/* Two counts that are not 0: the chance of so uneven a share of their sum. */
+/* Two counts that are not 0: the chance of so uneven a share of their sum; NaN: they are none. */
 static double chance_of_counts(double a, double b)
 {
+	if (!(fmin(a, b) >= 0.0 && a + b < COUNT_MOST))
+		return NAN;
 	return 2.0 * stats_binomial_cdf((uint64_t)fmin(a, b), (uint64_t)(a + b), 0.5);
 }
 
@@ -146,6 +149,8 @@ static const char *same_or_not(struct judge *j, const struct figure *a, const st
 			return figure_judge(a, y.value - x.value);
 		j->disks->looks += j->is_counting;
 		row->p = chance_of_counts(x.value, y.value);
+		if (!isfinite(row->p))
+			return "cannot tell";
 		return row->p < j->disks->level ? figure_judge(a, y.value - x.value) : "same";
 	case FIGURE_MEASURED:
 		break;
