@@ -90,6 +90,13 @@ said 2 "try \`platter compare" compare
 said 1 "make it first" passes file --json=no-folder/x.json
 said 2 "auto, always, never" passes file --color=sometimes
 said 2 "write it like" passes file --size=many
+# One file under two names is one place, for reading as well.
+ln file hard
+ln -s file soft
+said 2 "name each place once" passes file file
+said 2 "name each place once" passes file hard
+said 2 "name each place once" passes ./file soft
+said 2 "name each place once" stream --read --rate=4MB --time=1s file hard
 
 # What a terminal would obey is not sent there, wherever it comes from.
 evil=$(printf 'a\033[31m\001\177\302\233m')

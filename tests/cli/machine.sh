@@ -21,7 +21,7 @@ document() # name, program, words: a document of each measurement, through every
 document zones "$sim" zones --quick sim:tiny
 document seek "$sim" seek sim:tiny --time=40s
 document geometry "$sim" geometry --quick sim:tiny
-document stream "$sim" stream --read --rate=4MB --time=10s sim:tiny sim:tiny
+document stream "$sim" stream --read --rate=4MB --time=10s sim:tiny sim:barracuda
 document transactions "$sim" transactions --users=4 --count=50 sim:tiny
 document info "$PLATTER" info "$dir/target"
 document passes "$PLATTER" passes "$dir/target"
