@@ -53,6 +53,8 @@ struct opt {
 	const char *const *choices; /* NULL-terminated, for OPT_TYPE_CHOICE */
 	const char *implied;        /* makes the argument optional (--name[=ARG]): what --name alone means */
 	double min, max;            /* bounds of numbers, inclusive; both 0: none */
+	int writes;                 /* names a file that is written: enum outfile_kind */
+	bool reads;                 /* names one that is read */
 };
 
 #define DESC_OFFSET(s, m, t) \

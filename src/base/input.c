@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/caller.h"
 #include "base/cleanup.h"
 
 static const char *kind_name(mode_t mode)
@@ -41,9 +42,20 @@ static int open_input(const char *path, struct err *err)
 	               S_ISFIFO(st.st_mode) ? ", or - and put into standard input what the pipe has" : "");
 }
 
+static int open_as_caller(const char *path, struct err *err)
+{
+	struct caller was;
+	int fd = caller_enter(&was, err);
+
+	if (fd == 0)
+		fd = open_input(path, err);
+	caller_leave(&was);
+	return fd;
+}
+
 int input_read(char **ret_text, size_t *ret_len, const char *path, size_t most, struct err *err)
 {
-	cleanup_close int fd = open_input(path, err);
+	cleanup_close int fd = open_as_caller(path, err);
 	cleanup_free char *text = NULL;
 	size_t n = 0, room = 0;
 

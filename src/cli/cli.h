@@ -121,7 +121,7 @@ enum hosts_mode { HOSTS_NO, HOSTS_AUTO, HOSTS_OPENMPI, HOSTS_MPICH };
 extern const char *const hosts_words[]; /* in that order */
 extern const struct opt common_opts[];
 
-#define COMMON_OPTS_MAX 32
+#define COMMON_OPTS_MAX 33
 /* The common table as it is for one measurement: its own --precision, the engines there are. Holds what the copy points to. */
 struct common_table {
 	struct opt opts[COMMON_OPTS_MAX];
@@ -144,6 +144,8 @@ int together_join(struct together **ret, const struct env *env, const struct mea
                   const char *const *argv, const char *const **operands, size_t *n, struct err *err);
 /* What this host has to say before anything is begun (r, err), and what all say; see hosts_agree(). */
 int together_agree(struct together *t, int r, bool *refused, struct err *err);
+/* At rank 0 the file of the result of all; else NULL. */
+const char *together_json(const struct together *t);
 void together_start(struct together *t);
 struct session_host together_host(const struct together *t);
 /* All have agreed to begin, and there will be a result of all. */
@@ -168,26 +170,54 @@ void cli_complain(const struct env *env, const char *name, const struct err *err
 /* ---- output.c: files that we write, and what the terminal can show ---- */
 
 /*
- * Refuses what must not be written over, before anything is measured: device nodes, symlinks, folders, one of the targets, the same file twice
- * (-EPERM, -EINVAL), and what cannot be written (-EACCES, -ENOENT ...). Fills p->common.consent.outputs; output_done() frees it.
+ * Opens all files that options name, and refuses what base/outfile.h does, and what is read or measured: -EPERM. -EINVAL: two of one name. Others: it
+ * cannot be written. is_forced: --force. outfiles_done() closes.
  */
-int output_check(struct cli_params *p, const char *const *targets, size_t n, struct err *err);
-void output_done(struct cli_params *p);
-/* Through a temporary beside it and rename; "-": out. write: 0 or negative errno. */
-int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
+struct output_request {
+	const struct output_set {
+		const struct opt *opts;
+		const void *params;
+	} * sets;
+	size_t nsets;
+	const char *const *operands;
+	size_t noperands;
+	const char *operands_are; /* "what is to be measured" */
+	bool is_forced;
+	struct outfiles *files;
+};
+int output_open(const struct output_request *q, struct err *err);
+/* To the file that was opened under this name; "-": out. write: 0 or negative errno. */
+int output_save(const struct outfiles *files, const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg,
+                struct err *err);
 /* What was written to the stream has arrived: 0, or negative errno and a sentence. */
 int output_flush(FILE *out, struct err *err);
 unsigned output_width(FILE *f); /* columns of the terminal behind it, else $COLUMNS, else 80 */
 struct text_style output_style(FILE *out, const struct view_params *view);
 
-/* One line with time stamp and process id in a single write(2), so that several processes can share a log. */
-int log_open(const char *path, struct err *err);
-int log_line(int fd, const char *name, const char *text); /* fd -1: does nothing */
+/* ---- log.c: --log; NULL is fine and does nothing ---- */
+
+struct log;
+struct log *log_new(int fd); /* takes the descriptor; NULL: no memory */
+/* One line with time stamp and process id, and before it what could not be written: 0, or negative errno. */
+int log_line(struct log *l, const char *name, const char *text);
+int log_close(struct log *l); /* negative errno: lines are missing */
+
+/* ---- saver.c: the document while the run goes on; NULL is fine and does nothing ---- */
+
+struct saver;
+struct saver *saver_new(struct outfile *file); /* NULL: no file, or no memory */
+/* As it is now, by a thread of its own. */
+void saver_put(struct saver *s, const struct result *res);
+/* How the last one went, once: code 0: well. */
+bool saver_news(struct saver *s, struct err *ret);
+void saver_rest(struct saver *s); /* waits until all that was put is saved */
+void saver_free(struct saver *s);
 
 /* ---- requests.c: --requests, one CSV row per request ---- */
 
 struct requests;
-struct requests *requests_new(const char *path); /* NULL: out of memory; the file is made with the first request */
+struct requests *requests_new(
+	struct outfile *file); /* NULL: no file, or no memory; it is made with the first request */
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns);
 uint64_t requests_count(const struct requests *r);       /* 0 for NULL */
 int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that we write: checked before anything is measured, never over a device node, a symlink or a target; written beside the old one
- * and renamed, so that a full disk or a signal leaves the old one whole. And what the terminal can show.
+ * Files that we write: all options of all tables that name one are opened before anything is measured (base/outfile.h), and what is measured or read is
+ * none of them. And what the terminal can show.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <string.h>
@@ -13,169 +12,88 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 
 /* ---- before the run ---- */
 
-static int check_dir(const char *option, const char *dir, struct err *err)
+static const char *text_of(const struct opt *o, const void *params)
 {
-	struct stat st;
+	const char *text = o->type == OPT_TYPE_STR ? *(const char *const *)((const char *)params + o->offset) : NULL;
 
-	if (stat(dir, &st) < 0)
-		return err_set(err, -errno, "--%s: the folder %s cannot be used (%s); make it first.", option, dir,
-		               err_name(errno));
-	if (result_is_device_folder(dir))
-		return err_set(err, -EPERM, "--%s: %s is where device nodes live; give a file elsewhere.", option, dir);
-	if (!S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "--%s: %s is no folder; give a path in one.", option, dir);
-	if (access(dir, W_OK | X_OK) < 0)
-		return err_set(err, -errno, "--%s: nothing can be written into %s (%s); give another path.", option,
-		               dir, err_name(errno));
-	return 0;
+	return text && *text ? text : NULL;
 }
 
-static int check_folder(const char *option, const char *path, struct err *err)
+static bool may_be_stdout(int kind)
 {
-	cleanup_free char *dir = result_folder_of(path);
-
-	return dir ? check_dir(option, dir, err) : err_set(err, -ENOMEM, "Out of memory.");
+	return kind == OUTFILE_DOCUMENT || kind == OUTFILE_CSV || kind == OUTFILE_PAGE || kind == OUTFILE_METRICS;
 }
 
-static int check_existing(const char *option, const char *path, const struct stat *st, struct err *err)
+static int add(const struct output_request *q, const struct opt *o, const char *path, const char **on_stdout,
+               struct err *err)
 {
-	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
-		return err_set(err, -EPERM,
-		               "--%s: %s is a device node, which is never written over; give a regular file.", option,
-		               path);
-	if (S_ISLNK(st->st_mode))
-		return err_set(err, -EPERM,
-		               "--%s: %s is a symbolic link, which is never followed; give the file itself.", option,
-		               path);
-	if (!S_ISREG(st->st_mode))
-		return err_set(err, -EPERM, "--%s: %s is no regular file; give another path.", option, path);
-	if (access(path, W_OK) < 0)
-		return err_set(err, -errno, "--%s: %s cannot be written (%s); give another path.", option, path,
-		               err_name(errno));
-	return 0;
-}
-
-static int check_targets(const char *option, const char *path, const struct stat *st, const char *const *targets,
-                         size_t n, struct err *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct stat t;
-
-		if (stat(targets[i], &t) == 0 && t.st_dev == st->st_dev && t.st_ino == st->st_ino)
-			return err_set(err, -EPERM, "--%s: %s is what is to be measured; give another path.", option,
-			               path);
-	}
-	return 0;
-}
-
-static int check_one(const char *option, const char *path, const char *const *targets, size_t n, struct err *err)
-{
-	struct stat st;
 	int r;
 
-	if (path[strlen(path) - 1] == '/')
-		return err_set(err, -EISDIR, "--%s: %s is a folder; give a file in it.", option, path);
-	if (lstat(path, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return err_set(err, -EISDIR, "--%s: %s is a folder; give a file in it.", option, path);
-		r = check_existing(option, path, &st, err);
-		if (r == 0)
-			r = check_targets(option, path, &st, targets, n, err);
-		if (r < 0)
-			return r;
-	} else if (errno != ENOENT && errno != ENOTDIR) { /* these: check_folder() says it better */
-		return err_set(err, -errno, "--%s: %.200s cannot be used (%s); give another path.", option, path,
-		               err_name(errno));
+	if (may_be_stdout(o->writes) && !strcmp(path, "-")) {
+		if (*on_stdout)
+			return err_set(err, -EINVAL,
+			               "Only one of --%s and --%s can go to stdout; give the other a file.", *on_stdout,
+			               o->name);
+		*on_stdout = o->name;
+		return 0;
 	}
-	return check_folder(option, path, err);
+	r = outfiles_add(q->files, o->name, path, (enum outfile_kind)o->writes, q->is_forced, err);
+	return r == -ELOOP || r == -EEXIST ? -EPERM : r; /* refused */
 }
 
-/* Two names of one file: an old one by its inode, a new one by its folder. */
-static bool is_same_file(const char *a, const char *b)
+static int refuse_if(const struct outfile *f, const char *path, const char *what, struct err *err)
 {
-	cleanup_free char *copy_a = strdup(a), *copy_b = strdup(b);
-	char *slash_a = copy_a ? strrchr(copy_a, '/') : NULL, *slash_b = copy_b ? strrchr(copy_b, '/') : NULL;
-	const char *name_a = slash_a ? slash_a + 1 : a, *name_b = slash_b ? slash_b + 1 : b;
-	struct stat x, y;
+	struct stat st;
+	bool is_within = stat(path, &st) == 0 && S_ISDIR(st.st_mode) && strstr(outfile_path(f), ".json") &&
+	                 outfile_is_in(f, path);
 
-	if (strcmp(a, b) == 0)
-		return true;
-	if (stat(a, &x) == 0)
-		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-	if (stat(b, &y) == 0 || strcmp(name_a, name_b) != 0)
-		return false;
-	if (slash_a)
-		slash_a[slash_a == copy_a] = '\0';
-	if (slash_b)
-		slash_b[slash_b == copy_b] = '\0';
-	return stat(slash_a ? copy_a : ".", &x) == 0 && stat(slash_b ? copy_b : ".", &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
+	if (!is_within && !outfile_is(f, path))
+		return 0;
+	return err_set(err, -EPERM, "--%s: %s is %s; give another path.", outfile_option(f), outfile_path(f), what);
 }
 
-static int note_output(struct strs *outputs, const char *path, struct err *err)
+static int check_input(const struct outfile *f, const struct opt *o, const void *params, struct err *err)
 {
-	const char **more = reallocarray(outputs->v, outputs->n + 1, sizeof(*more));
+	const char *one = text_of(o, params);
+	struct strs all = { &one, one != NULL };
+	int r = 0;
 
-	if (!more)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	outputs->v = more;
-	outputs->v[outputs->n++] = path;
-	return 0;
+	if (o->type == OPT_TYPE_STRS)
+		all = *(const struct strs *)((const char *)params + o->offset);
+	for (size_t i = 0; o->reads && r == 0 && i < all.n; i++)
+		r = refuse_if(f, all.v[i], "what is to be read", err);
+	return r;
 }
 
-int output_check(struct cli_params *p, const char *const *targets, size_t n, struct err *err)
+/* What is read, or measured, is not written. */
+static int check_inputs(const struct output_request *q, const struct outfile *f, struct err *err)
 {
-	const struct {
-		const char *option, *path;
-		bool may_be_stdout;
-	} files[] = {
-		{ "json", p->json, true },
-		{ "csv", p->csv, true },
-		{ "html", p->html, true },
-		{ "jsonl", p->jsonl, false },
-		{ "prometheus", p->prometheus, true },
-		{ "requests", p->requests, false },
-		{ "log", p->log, false },
-	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < q->noperands; i++)
+		r = refuse_if(f, q->operands[i], q->operands_are, err);
+	for (size_t i = 0; i < q->nsets; i++)
+		for (const struct opt *o = q->sets[i].opts; r == 0 && o && o->type != OPT_TYPE_END; o++)
+			r = check_input(f, o, q->sets[i].params, err);
+	return r;
+}
+
+int output_open(const struct output_request *q, struct err *err)
+{
 	const char *on_stdout = NULL;
+	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		const char *path = files[i].path;
-		int r;
-
-		if (!path)
-			continue;
-		if (files[i].may_be_stdout && !strcmp(path, "-")) {
-			if (on_stdout)
-				return err_set(err, -EINVAL,
-				               "Only one of --%s and --%s can go to stdout; give the other a file.",
-				               on_stdout, files[i].option);
-			on_stdout = files[i].option;
-			continue;
-		}
-		for (size_t k = 0; k < i; k++)
-			if (files[k].path && strcmp(files[k].path, "-") != 0 && is_same_file(files[k].path, path))
-				return err_set(err, -EINVAL, "--%s and --%s name the same file %s; give each its own.",
-				               files[k].option, files[i].option, path);
-		r = check_one(files[i].option, path, targets, n, err);
-		if (r == 0)
-			r = note_output(&p->common.consent.outputs, path, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-void output_done(struct cli_params *p)
-{
-	free(p->common.consent.outputs.v);
-	p->common.consent.outputs = (struct strs){ 0 };
+	for (size_t i = 0; i < q->nsets; i++)
+		for (const struct opt *o = q->sets[i].opts; r == 0 && o && o->type != OPT_TYPE_END; o++)
+			if (o->writes && text_of(o, q->sets[i].params))
+				r = add(q, o, text_of(o, q->sets[i].params), &on_stdout, err);
+	for (const struct outfile *f = q->files->first; r == 0 && f; f = outfile_next(f))
+		r = check_inputs(q, f, err);
+	return r;
 }
 
 /* ---- writing ---- */
@@ -201,55 +119,19 @@ int output_flush(FILE *out, struct err *err)
 	return 0;
 }
 
-int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
+int output_save(const struct outfiles *files, const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg,
+                struct err *err)
 {
 	int r;
 
 	if (strcmp(path, "-") != 0)
-		return result_save_file(path, write, arg, err);
+		return outfile_save(outfiles_find(files, path), write, arg, err);
 	r = write(out, arg);
 	if (r == -EIO && output_flush(out, err) < 0) /* it may know better */
 		return err->code;
 	return r < 0 ? err_set(err, r, "Writing to standard output failed (%s); what is missing there is lost.",
 	                       err_name(r))
 	             : 0;
-}
-
-/* ---- the log ---- */
-
-int log_open(const char *path, struct err *err)
-{
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
-	struct stat st;
-
-	if (fd < 0)
-		return err_set(err, -errno, "--log: %s cannot be opened (%s); give another path.", path,
-		               err_name(errno));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) { /* it may have changed since output_check() */
-		(void)close(fd);                          /* nothing was written */
-		return err_set(err, -EPERM, "--log: %s is no regular file; give another path.", path);
-	}
-	if (st.st_size == 0 && st.st_nlink == 1) /* ours, just made */
-		result_give_to_caller(fd);
-	return fd;
-}
-
-int log_line(int fd, const char *name, const char *text)
-{
-	char stamp[32], raw[1000], line[1024];
-	ssize_t done;
-	size_t len;
-
-	if (fd < 0)
-		return 0;
-	(void)snprintf(raw, sizeof(raw), "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
-	               (long)getpid(), name, text);
-	utf8_tame(raw, ' '); /* one line is one event, whatever a model name holds */
-	(void)report_printable(line, sizeof(line) - 1, raw, 0, true); /* C1, and what turns the direction of writing */
-	len = strlen(line);
-	line[len++] = '\n';
-	done = write(fd, line, len);
-	return done < 0 ? -errno : (size_t)done < len ? -ENOSPC : 0;
 }
 
 /* ---- the terminal ---- */

@@ -213,22 +213,24 @@ static int status_of_failure(int r)
 struct report_params {
 	const char *output, *picture, *csv, *prometheus, *json;
 	double threshold;
-	bool again;
+	bool again, is_forced;
 };
 
 static const struct opt report_opts[] = {
-	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output"),
+	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output",
+	        .writes = OUTFILE_PAGE),
 	OPT_STR(struct report_params, picture, "picture", 0, "NAME", NULL,
 	        "one of the pictures, as SVG, instead of the page: any other name lists them"),
 	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
-	        "write the figures and tables as CSV; - is standard output"),
+	        "write the figures and tables as CSV; - is standard output", .writes = OUTFILE_CSV),
 	OPT_STR(struct report_params, prometheus, "prometheus", 0, "FILE", NULL,
-	        "write the figures for node_exporter (OpenMetrics); - is standard output"),
+	        "write the figures for node_exporter (OpenMetrics); - is standard output", .writes = OUTFILE_METRICS),
 	OPT_STR(struct report_params, json, "json", 'j', "FILE", NULL,
-	        "save what was found of the disks as a document; - is standard output"),
+	        "save what was found of the disks as a document; - is standard output", .writes = OUTFILE_DOCUMENT),
 	OPT_RATIO(struct report_params, threshold, "threshold", 't', "RATIO", "2%",
 	          "of many disks: differences below this do not count", .min = 0, .max = 10),
 	OPT_FLAG(struct report_params, again, "again", 0, "compute the figures anew from the samples in the document"),
+	OPT_FLAG(struct report_params, is_forced, "force", 0, "write over files that platter did not write"),
 	OPT_END,
 };
 
@@ -262,13 +264,19 @@ static int write_all_metrics(FILE *f, void *arg)
 	return report_prometheus(f, (const struct result *const *)job->shelf->v, job->shelf->n);
 }
 
-/* Neither a device node nor one of the documents is written over, nor one output over the other. */
-static int check_output(struct cli_params c, const char *const *operands, size_t n, struct err *err)
+static int open_outputs(const struct opt *opts, const void *params, bool is_forced, const char *const *operands,
+                        size_t n, struct outfiles *ret, struct err *err)
 {
-	int r = output_check(&c, operands, n, err);
+	const struct output_set set = { opts, params };
 
-	output_done(&c);
-	return r;
+	return output_open(&(struct output_request){ .sets = &set,
+	                                             .nsets = 1,
+	                                             .operands = operands,
+	                                             .noperands = n,
+	                                             .operands_are = "one of the documents that are read",
+	                                             .is_forced = is_forced,
+	                                             .files = ret },
+	                   err);
 }
 
 #define DOCUMENTS_ON_SCREEN 4
@@ -316,10 +324,10 @@ static struct result *fleet_document(const struct page_job *job)
 static int write_fleet(FILE *f, void *arg)
 {
 	struct result *res = fleet_document(arg);
-	cleanup_free char *text = result_to_json(res);
+	int r = result_write(f, res);
 
 	result_free(res);
-	return text && fprintf(f, "%s\n", text) >= 0 ? 0 : -EIO;
+	return r;
 }
 
 static int show_fleet(FILE *out, const struct page_job *job, const struct text_style *style)
@@ -340,9 +348,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	const char *page = p->picture && !p->output ? "-" : p->output;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
-	int r = check_output(
-		(struct cli_params){ .html = p->output, .csv = p->csv, .prometheus = p->prometheus, .json = p->json },
-		operands, n, err);
+	struct outfiles files = { 0 };
+	int r = open_outputs(report_opts, p, p->is_forced, operands, n, &files, err);
 
 	for (size_t i = 0; i < n; i++)
 		has_folder |= is_folder(operands[i]);
@@ -356,18 +363,19 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	if (r == 0 && p->picture)
 		r = report_picture_check((const struct result *const *)shelf.v, shelf.n, p->picture, err);
 	if (r == 0 && page)
-		r = output_save(page, env->out, write_page, &job, err);
+		r = output_save(&files, page, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)
-		r = output_save(p->csv, env->out, write_all_csv, &job, err);
+		r = output_save(&files, p->csv, env->out, write_all_csv, &job, err);
 	if (r == 0 && p->prometheus)
-		r = output_save(p->prometheus, env->out, write_all_metrics, &job, err);
+		r = output_save(&files, p->prometheus, env->out, write_all_metrics, &job, err);
 	if (r == 0 && p->json)
-		r = output_save(p->json, env->out, write_fleet, &job, err);
+		r = output_save(&files, p->json, env->out, write_fleet, &job, err);
 	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)
 		r = has_folder && report_fleet_disks((const struct result *const *)shelf.v, shelf.n) > 1
 		            ? show_fleet(env->out, &job, &style)
 		            : show_texts(env->out, &shelf, &style);
 	r = shelf_end(&shelf, r < 0 ? r : EXIT_DONE, err);
+	outfiles_done(&files);
 	shelf_done(&shelf);
 	return r;
 }
@@ -378,6 +386,7 @@ struct compare_params {
 	double threshold, tolerance;
 	bool trend;
 	const char *output, *json;
+	bool is_forced;
 };
 
 static const struct opt compare_opts[] = {
@@ -387,15 +396,16 @@ static const struct opt compare_opts[] = {
 	          "two are the same when their difference is surely smaller", .min = 1e-9, .max = 10),
 	OPT_FLAG(struct compare_params, trend, "trend", 0,
 	         "is it getting worse: all documents over time (the default with one operand)"),
-	OPT_STR(struct compare_params, output, "output", 'o', "FILE", NULL,
-	        "write one HTML page; - is standard output"),
+	OPT_STR(struct compare_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output",
+	        .writes = OUTFILE_PAGE),
 	OPT_STR(struct compare_params, json, "json", 'j', "FILE", NULL,
-	        "save the comparison as a document; - is standard output"),
+	        "save the comparison as a document; - is standard output", .writes = OUTFILE_DOCUMENT),
+	OPT_FLAG(struct compare_params, is_forced, "force", 0, "write over files that platter did not write"),
 	OPT_END,
 };
 
 struct changes_job {
-	const struct result *told;
+	struct result *told;
 	const struct fleet *disks;
 	struct err *err;
 };
@@ -413,20 +423,15 @@ static bool is_stdout(const char *path)
 }
 
 static int show(const struct env *env, const struct view_params *view, const struct compare_params *p,
-                struct changes_job *job)
+                const struct outfiles *files, struct changes_job *job)
 {
 	struct text_style style = output_style(env->out, view);
 	int r = 0;
 
 	if (p->output)
-		r = output_save(p->output, env->out, write_changes_page, job, job->err);
-	if (r == 0 && p->json && !is_stdout(p->json))
-		r = result_save(job->told, p->json, job->err);
-	if (r == 0 && is_stdout(p->json)) {
-		cleanup_free char *text = result_to_json(job->told);
-
-		(void)fprintf(env->out, "%s\n", text ? text : "null");
-	}
+		r = output_save(files, p->output, env->out, write_changes_page, job, job->err);
+	if (r == 0 && p->json)
+		r = output_save(files, p->json, env->out, result_write, job->told, job->err);
 	return r < 0 || is_stdout(p->json) || is_stdout(p->output) ? r : report_text(env->out, job->told, &style);
 }
 
@@ -439,8 +444,9 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 	bool is_trend = p->trend || n != 2;
 	struct shelf all = { 0 };
 	struct result *res = NULL;
+	struct outfiles files = { 0 };
 	size_t na = 0;
-	int r = check_output((struct cli_params){ .html = p->output, .json = p->json }, operands, n, err);
+	int r = open_outputs(compare_opts, p, p->is_forced, operands, n, &files, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = status_of_failure(shelf_add_any(&all, operands[i], err));
@@ -453,11 +459,12 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 		                   all.n - na, &opt, &res, err);
 	if (r == 0) {
 		tell_passed_over(res, &all);
-		r = show(env, view, p, &(struct changes_job){ res, disks, err });
+		r = show(env, view, p, &files, &(struct changes_job){ res, disks, err });
 	}
 	if (r == 0)
 		r = exit_of_verdict(res);
 	r = shelf_end(&all, r, err);
+	outfiles_done(&files);
 	fleet_free(disks);
 	result_free(res);
 	shelf_done(&all);

@@ -4,17 +4,14 @@
  * nanoseconds since the start of the run.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
 struct requests {
 	struct rowlog *log;
-	const char *path;
+	struct outfile *file;
 	uint64_t n;
 	int error; /* the file could not be opened, or its thread not be made */
 	/* Names outlive their targets: a measurement may close them before the last row is written. */
@@ -33,12 +30,12 @@ struct row {
 	enum io_op op;
 };
 
-struct requests *requests_new(const char *path)
+struct requests *requests_new(struct outfile *file)
 {
-	struct requests *r = calloc(1, sizeof(*r));
+	struct requests *r = file ? calloc(1, sizeof(*r)) : NULL;
 
 	if (r)
-		r->path = path;
+		r->file = file;
 	return r;
 }
 
@@ -95,23 +92,10 @@ static int open_file(struct requests *r)
 		.row_bytes = sizeof(struct row),
 		.put = put_row,
 	};
-	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
-	struct stat st;
+	int fd = outfile_grow(r->file, NULL);
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) { /* it may have changed since output_check() */
-		(void)close(fd);                          /* nothing was written */
-		return -EPERM;
-	}
-	if (st.st_nlink == 1) /* else it is somebody's under another name as well */
-		result_give_to_caller(fd);
-	if (ftruncate(fd, 0) < 0) {
-		int error = -errno;
-
-		(void)close(fd); /* nothing was written */
-		return error;
-	}
+		return fd;
 	return rowlog_open(&r->log, fd, &form);
 }
 
@@ -189,7 +173,7 @@ int requests_close(struct requests *r, struct err *err)
 		(void)err_set(
 			err, error,
 			"--requests: writing %s failed (%s), so it holds the first requests only; make room or give another path.",
-			r->path, err_name(error));
+			outfile_path(r->file), err_name(error));
 	for (struct name *name = r->names, *next; name; name = next) {
 		next = name->next;
 		free(name);

@@ -22,12 +22,14 @@ struct run {
 	struct option_value *options; /* in force, for the document */
 	size_t noptions;
 	struct progress *progress;
-	int log_fd, log_error; /* of the first line that was not written: a full disk must not end a measurement */
+	struct log *log;
+	int log_error; /* of the last line: a full disk must not end a measurement */
+	struct saver *saver;
+	bool is_trouble_told; /* of the saver's */
 	struct requests *requests;
 	struct together *together; /* with other hosts, else NULL */
 	unsigned at, runs;         /* --write-cache=both: of several, 0: it is the only one */
 	struct err save_err;       /* the first file that could not be saved */
-	struct err json_err;       /* the last checkpoint, if it could not be saved */
 };
 
 /* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the user can do. */
@@ -115,14 +117,14 @@ static bool is_stdout(const char *path)
 /* ---- what the run calls ---- */
 
 /* Told once, at once: the user may be able to make room before the end. */
-static void save_json(struct run *run, const struct result *res)
+static void tell_trouble(struct run *run)
 {
-	struct err err = { 0 };
-	bool was_well = run->json_err.code == 0;
+	struct err err;
 
-	(void)result_save(res, run->p.json, &err); /* err tells */
-	run->json_err = err;
-	if (err.code == 0 || !was_well)
+	if (!saver_news(run->saver, &err) || (err.code != 0) == run->is_trouble_told)
+		return;
+	run->is_trouble_told = err.code != 0;
+	if (!err.code)
 		return;
 	progress_clear(run->progress);
 	cli_complain(run->env, run->m->name, &err);
@@ -131,14 +133,12 @@ static void save_json(struct run *run, const struct result *res)
 static void on_checkpoint(void *arg, struct session *ses)
 {
 	struct run *run = arg;
-	enum result_status status = ses->res->status;
 
-	if (!run->p.json || is_stdout(run->p.json))
+	if (!run->saver)
 		return;
-	ses->res->status = STATUS_CANCELLED; /* what the file is, if this is the last of it */
+	tell_trouble(run);
 	cli_screen(ses->res);
-	save_json(run, ses->res);
-	ses->res->status = status;
+	saver_put(run->saver, ses->res);
 }
 
 static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
@@ -161,10 +161,14 @@ static void on_map(void *arg, struct session *ses, const uint8_t *cells, size_t 
 
 static void log_it(struct run *run, const char *text)
 {
-	int r = log_line(run->log_fd, run->m->name, text);
+	int r = log_line(run->log, run->m->name, text);
 
-	if (r < 0 && !run->log_error)
-		run->log_error = r;
+	if (r < 0 && !run->log_error && !run->p.quiet) {
+		progress_clear(run->progress);
+		fprintf(run->env->err, "platter %s: warning: --log: writing %s failed (%s); make room.\n", run->m->name,
+		        run->p.log, err_name(r));
+	}
+	run->log_error = r;
 }
 
 static void on_warn(void *arg, struct session *ses, const char *text)
@@ -234,7 +238,8 @@ static void free_parsed(struct run *run)
 	const struct opt_set sets[] = { { run->m->opts, run->own }, { run->table.opts, &run->p } };
 
 	opt_done(sets, ARRAY_LEN(sets));
-	output_done(&run->p);
+	outfiles_done(&run->p.common.files);
+	free(run->p.common.consent.outputs.v);
 	for (size_t i = 0; i < run->noptions; i++) {
 		free(run->options[i].name);
 		free(run->options[i].text);
@@ -271,6 +276,53 @@ static int check_count(const struct run *run, struct err *err)
 	return 0;
 }
 
+/* Of all: the gate of writing wants to know them. */
+static int note_outputs(struct run *run, struct err *err)
+{
+	struct strs *names = &run->p.common.consent.outputs;
+	const struct outfile *f = run->p.common.files.first;
+	size_t n = 0;
+
+	for (const struct outfile *k = f; k; k = outfile_next(k))
+		n++;
+	names->v = calloc(n + 1, sizeof(*names->v));
+	if (!names->v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (; f; f = outfile_next(f))
+		names->v[names->n++] = outfile_path(f);
+	return 0;
+}
+
+static int open_outputs(struct run *run, struct err *err)
+{
+	const struct output_set sets[] = { { run->table.opts, &run->p }, { run->m->opts, run->own } };
+	struct outfiles *files = &run->p.common.files;
+	const struct output_request q = { .sets = sets,
+		                          .nsets = ARRAY_LEN(sets),
+		                          .operands = run->operands,
+		                          .noperands = run->noperands,
+		                          .operands_are = "what is to be measured",
+		                          .is_forced = run->p.common.is_forced,
+		                          .files = files };
+	const char *all = together_json(run->together);
+	int r = output_open(&q, err), fd;
+
+	if (r == 0 && all && !is_stdout(all))
+		r = outfiles_add(files, "json", all, OUTFILE_DOCUMENT, run->p.common.is_forced, err);
+	if (r == 0)
+		r = note_outputs(run, err);
+	if (r == 0 && run->p.log) {
+		fd = outfile_grow(outfiles_find(files, run->p.log), err);
+		run->log = fd < 0 ? NULL : log_new(fd);
+		r = fd < 0 ? fd : 0;
+	}
+	if (r == 0 && run->p.requests)
+		run->requests = requests_new(outfiles_find(files, run->p.requests));
+	if (r == 0 && run->p.json)
+		run->saver = saver_new(outfiles_find(files, run->p.json));
+	return r;
+}
+
 static int prepare(struct run *run, struct err *err)
 {
 	int r = check_count(run, err);
@@ -278,16 +330,9 @@ static int prepare(struct run *run, struct err *err)
 	if (r == 0)
 		r = common_settle(&run->p, err);
 	if (r == 0)
-		r = output_check(&run->p, run->operands, run->noperands, err);
+		r = open_outputs(run, err);
 	if (r < 0)
 		return r;
-	if (run->p.log) {
-		run->log_fd = log_open(run->p.log, err);
-		if (run->log_fd < 0)
-			return run->log_fd;
-	}
-	if (run->p.requests)
-		run->requests = requests_new(run->p.requests);
 	note_options(run, run->m->opts, run->own);
 	note_options(run, run->table.opts, &run->p);
 	run->progress = progress_new(run->env->err, run->env->clk, (enum progress_mode)run->p.progress, run->m->name);
@@ -295,16 +340,6 @@ static int prepare(struct run *run, struct err *err)
 }
 
 /* ---- after ---- */
-
-static int write_json(FILE *f, void *arg)
-{
-	cleanup_free char *text = result_to_json(arg);
-
-	errno = 0;
-	if (!text)
-		return -ENOMEM;
-	return fputs(text, f) < 0 || fflush(f) != 0 ? -(errno ? errno : EIO) : 0;
-}
 
 static int write_csv(FILE *f, void *arg)
 {
@@ -350,37 +385,28 @@ static void save_and_show(struct run *run, struct result *res)
 	bool is_stdout_taken =
 		is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html) || is_stdout(c->prometheus);
 	bool is_stdout_bad = false; /* and told already */
-	struct html_job job = { .res = res };
 	struct err err = { 0 };
+	struct html_job job = { res, &err };
+	const struct {
+		const char *path;
+		int (*write)(FILE *f, void *arg);
+		void *arg;
+	} files[] = { { c->json, result_write, res },
+		      { c->csv, write_csv, res },
+		      { c->html, write_html, &job },
+		      { c->prometheus, write_prometheus, res } };
 	int r;
 
-	job.err = &err;
-	if (c->json && !is_stdout(c->json)) {
-		save_json(run, res);
-		if (run->json_err.code && !run->save_err.code)
-			run->save_err = run->json_err;
-	} else if (c->json) {
-		r = output_save(c->json, run->env->out, write_json, res, &err);
+	saver_rest(run->saver);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		if (!files[i].path)
+			continue;
+		r = output_save(&c->common.files, files[i].path, run->env->out, files[i].write, files[i].arg, &err);
 		note_failure(run, r, &err);
-		is_stdout_bad |= r < 0;
-	}
-	if (c->csv) {
-		r = output_save(c->csv, run->env->out, write_csv, res, &err);
-		note_failure(run, r, &err);
-		is_stdout_bad |= r < 0 && is_stdout(c->csv);
-	}
-	if (c->html) {
-		r = output_save(c->html, run->env->out, write_html, &job, &err);
-		note_failure(run, r, &err);
-		is_stdout_bad |= r < 0 && is_stdout(c->html);
-	}
-	if (c->prometheus) {
-		r = output_save(c->prometheus, run->env->out, write_prometheus, res, &err);
-		note_failure(run, r, &err);
-		is_stdout_bad |= r < 0 && is_stdout(c->prometheus);
+		is_stdout_bad |= r < 0 && is_stdout(files[i].path);
 	}
 	if (c->jsonl)
-		note_failure(run, result_append(res, c->jsonl, &err), &err);
+		note_failure(run, result_append(res, outfiles_find(&c->common.files, c->jsonl), &err), &err);
 	r = is_stdout_taken || c->quiet ? 0 : report_text(run->env->out, res, &style);
 	if (r < 0)
 		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);
@@ -404,6 +430,8 @@ static int exit_of_status(const struct result *res, const struct run *run)
 	case STATUS_CANCELLED:
 		return number ? EXIT_SIGNAL + number : EXIT_FAILED;
 	case STATUS_FAILED:
+	case STATUS_RUNNING:
+	case STATUS_N:
 		break;
 	}
 	return EXIT_FAILED;
@@ -441,17 +469,37 @@ static void note_idle_options(const struct run *run, struct result *res)
 		              run->m->name);
 }
 
-/* Before the end, for the exit status. */
-static void close_log(struct run *run)
+static bool is_saved_by_run(enum outfile_kind kind)
+{
+	return kind == OUTFILE_STATE || kind == OUTFILE_MAPFILE || kind == OUTFILE_BLOCKS;
+}
+
+/* What the run itself has saved, and the last time could not. */
+static void note_unsaved(struct run *run)
 {
 	struct err err = { 0 };
 
-	if (run->log_error)
+	for (const struct outfile *f = run->p.common.files.first; f; f = outfile_next(f))
+		if (outfile_trouble(f) < 0 && is_saved_by_run(outfile_kind(f)))
+			note_failure(run,
+			             err_set(&err, outfile_trouble(f), "--%s: %s could not be saved (%s); make room.",
+			                     outfile_option(f), outfile_path(f), err_name(outfile_trouble(f))),
+			             &err);
+}
+
+/* Before the end, for the exit status. */
+static void close_log(struct run *run)
+{
+	int r = log_close(run->log);
+	struct err err = { 0 };
+
+	run->log = NULL;
+	if (r < 0)
 		note_failure(run,
-		             err_set(&err, run->log_error,
+		             err_set(&err, r,
 		                     "--log: writing %s failed (%s), so lines are missing there; make room or give "
 		                     "another path.",
-		                     run->p.log, err_name(run->log_error)),
+		                     run->p.log, err_name(r)),
 		             &err);
 }
 
@@ -586,13 +634,13 @@ static int execute(struct run *run, int argc, const char *const *argv)
 			cli_screen(res);
 		save_and_show(run, res);
 	}
+	note_unsaved(run);
+	log_it(run, r == 0 && res ? status_name(res->status) : "failed");
 	close_log(run);
 	if (r == 0 && res)
 		status = exit_of_status(res, run);
 	else
 		status = has_something ? EXIT_FAILED : exit_of_error(r, is_refused);
-	if (!run->log_error)
-		log_it(run, r == 0 && res ? status_name(res->status) : "failed");
 	result_free(res);
 	return together_speaks(run->together) ? status : EXIT_DONE; /* rank 0 has the exit status of all */
 }
@@ -622,8 +670,8 @@ static int show_or_run(struct run *run, int argc, const char *const *as_typed, s
 static void run_done(struct run *run)
 {
 	progress_free(run->progress);
-	if (run->log_fd >= 0)
-		(void)close(run->log_fd);          /* each line was written on its own */
+	saver_free(run->saver);
+	(void)log_close(run->log);                 /* open only when the run did not begin */
 	(void)requests_close(run->requests, NULL); /* open only when the run did not begin: nothing was written */
 	free_parsed(run);
 	free(run->own);
@@ -632,7 +680,7 @@ static void run_done(struct run *run)
 
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
 {
-	struct run run = { .env = env, .m = m, .log_fd = -1 };
+	struct run run = { .env = env, .m = m };
 	const char **as_typed = calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
 	struct err err = { -ENOMEM, "Out of memory." };
 	bool is_silent = false;

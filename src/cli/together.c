@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "hosts/hosts.h"
@@ -51,9 +52,14 @@ static char *fill_in(const char *name, const char *host, unsigned rank)
 /* What rank 0 reads for all. */
 static int read_targets(const char *path, char **ret, struct err *err)
 {
-	cleanup_fclose FILE *f = fopen(path, "re");
-	char *text = f ? calloc(1, TARGETS_FILE_BYTES + 1) : NULL;
+	cleanup_fclose FILE *f = NULL;
+	struct caller was;
+	char *text;
 
+	if (caller_enter(&was, NULL) == 0)
+		f = fopen(path, "re");
+	caller_leave(&was);
+	text = f ? calloc(1, TARGETS_FILE_BYTES + 1) : NULL;
 	if (!f)
 		return err_set(err, -errno,
 		               "--targets-file: %s cannot be read (%s); give a file with a line for each rank.", path,
@@ -214,6 +220,11 @@ void together_start(struct together *t)
 	hosts_start(t->hosts);
 }
 
+const char *together_json(const struct together *t)
+{
+	return t && t->hosts && hosts_rank(t->hosts) == 0 ? t->json : NULL;
+}
+
 /* ---- the way out ---- */
 
 int together_gather(struct together *t, struct cli_params *p, uint64_t began_ns, struct result **res, struct err *err)
@@ -224,7 +235,8 @@ int together_gather(struct together *t, struct cli_params *p, uint64_t began_ns,
 
 	if (!t)
 		return 0;
-	if (*res && t->own_json && result_save(*res, t->own_json, &why) < 0)
+	if (*res && t->own_json &&
+	    outfile_save(outfiles_find(&p->common.files, t->own_json), result_write, *res, &why) < 0)
 		result_notice(*res, "not-saved", "This host's own result was not saved: %s", why.text);
 	r = hosts_gather(t->hosts, *res, began_ns, &parts, err);
 	p->json = hosts_rank(t->hosts) == 0 ? t->json : NULL;

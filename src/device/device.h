@@ -296,6 +296,8 @@ struct device_ops {
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
 	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);
+	/* Is this file the device (or file), or one that it stands on, or one that stands on it, by whatever name? NULL: never. */
+	bool (*is_stacked)(void *ctx, const struct device *dev, const char *path);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
 	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative errno. NULL: nobody knows. */

@@ -328,3 +328,22 @@ bool survey_holds(const char *root, const struct device *dev, const char *path)
 	stack_done(&s);
 	return is_held;
 }
+
+bool survey_is_stacked(const char *root, const struct device *dev, const char *path)
+{
+	char real[PATH_MAX];
+	struct file_id file;
+	bool is_one = false;
+	struct stack s;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !realpath(path, real))
+		return false; /* a new file is nothing that anything stands on */
+	if (stack_build(root, dev, &s, NULL, NULL) < 0)
+		return true; /* what cannot be told is taken for the worst */
+	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
+	for (size_t i = 0; i < s.n; i++)
+		is_one = is_one || (node_is_file(&s.v[i]) && file_id_is_same(&s.v[i].file, &file));
+	stack_done(&s);
+	return is_one;
+}

@@ -61,6 +61,7 @@ int sample_blocks(const struct device *dev, struct survey *out);
 int survey_device(const char *root, const struct device *dev, struct survey *ret, struct err *err);
 /* Does the path (or the folder it would be made in) lie on the device? */
 bool survey_holds(const char *root, const struct device *dev, const char *path);
+bool survey_is_stacked(const char *root, const struct device *dev, const char *path);
 
 /* shares.c */
 int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err);

@@ -457,6 +457,13 @@ static int system_share(void *ctx, const struct device *devs, size_t n, struct d
 	return shares_find(sysroot_of(ctx, root, sizeof(root)), devs, n, ret, err);
 }
 
+static bool system_is_stacked(void *ctx, const struct device *dev, const char *path)
+{
+	char root[PATH_MAX];
+
+	return survey_is_stacked(sysroot_of(ctx, root, sizeof(root)), dev, path);
+}
+
 /* BLKFLSBUF takes root; where that is refused, clean pages of the whole device go by advice. */
 static int system_drop_cache(void *ctx, int fd)
 {
@@ -549,6 +556,7 @@ const struct device_ops device_system = {
 	.drop_cache = system_drop_cache,
 	.holds = system_holds,
 	.shares_disk = system_shares_disk,
+	.is_stacked = system_is_stacked,
 	.partitions = system_partitions,
 	.contents = system_contents,
 };

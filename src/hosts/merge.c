@@ -277,7 +277,8 @@ static enum result_status worse(enum result_status a, enum result_status b)
 		                       [STATUS_WITH_ERRORS] = 1,
 		                       [STATUS_DEVICE_GONE] = 2,
 		                       [STATUS_CANCELLED] = 3,
-		                       [STATUS_FAILED] = 4 };
+		                       [STATUS_FAILED] = 4,
+		                       [STATUS_RUNNING] = 5 };
 
 	return badness[b] > badness[a] ? b : a;
 }

@@ -333,7 +333,7 @@ int alike_outcome(const struct result *res)
 {
 	static const int outcomes[] = {
 		[STATUS_COMPLETE] = 0,   [STATUS_WITH_ERRORS] = 1, [STATUS_DEVICE_GONE] = 2,
-		[STATUS_CANCELLED] = -1, [STATUS_FAILED] = -1,
+		[STATUS_CANCELLED] = -1, [STATUS_FAILED] = -1, [STATUS_RUNNING] = -1,
 	};
 
 	return outcomes[res->status];

@@ -201,7 +201,7 @@ static void add_run(struct metrics *m, const struct result *res)
 	if (isfinite(res->head.elapsed_s))
 		add(m, labels_of(res, NULL, NULL), "seconds", "how long it took", res->head.elapsed_s,
 		    "platter_run_elapsed_seconds");
-	for (int s = STATUS_COMPLETE; s <= STATUS_FAILED; s++)
+	for (int s = STATUS_COMPLETE; s < STATUS_N; s++)
 		add(m, labels_of(res, "status", status_name((enum result_status)s)), "",
 		    "1 for how the measurement ended", (int)res->status == s, "platter_run_status");
 	add(m, labels_of(res, "error", "any"), "", "requests that the disk answered badly",

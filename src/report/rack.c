@@ -101,7 +101,7 @@ const struct result *rack_part(const struct result *all, size_t i)
 	p->res.figures = NULL;
 	p->res.nfigures = p->res.nnotices = 0;
 	p->res.status = STATUS_FAILED;
-	for (int s = STATUS_COMPLETE; status && s <= STATUS_FAILED; s++)
+	for (int s = STATUS_COMPLETE; status && s < STATUS_N; s++)
 		if (!strcmp(status, status_name((enum result_status)s)))
 			p->res.status = (enum result_status)s;
 	while (first < all->ntargets && !is_of(target_text(&all->targets[first], "host"), host))

@@ -694,7 +694,7 @@ void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see
 		abort();
 	(void)fprintf(
 		out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, sans-serif\">\n<style>",
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, sans-serif\">\n<!-- platter -->\n<style>",
 		2 * width, 2 * (s.y + MARGIN), width, s.y + MARGIN);
 	svg_style(out, true);
 	(void)fprintf(

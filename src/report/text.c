@@ -150,6 +150,7 @@ static const char *const status_sentences[] = {
 	[STATUS_CANCELLED] = "Cancelled: this is what was measured until then.",
 	[STATUS_DEVICE_GONE] = "The device disappeared: this is what was measured until then.",
 	[STATUS_FAILED] = "Not finished: this is what was measured until the failure.",
+	[STATUS_RUNNING] = "Not finished: this is what was measured when it was saved last.",
 };
 
 int text_head(struct printer *p, const struct result *res)

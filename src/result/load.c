@@ -650,7 +650,7 @@ static int load_status(struct reader *rd, const json_t *root, struct result *res
 	const json_t *status = json_object_get(root, "status");
 
 	enter(rd, "%s", "");
-	for (int s = STATUS_COMPLETE; s <= STATUS_FAILED && json_is_string(status); s++) {
+	for (int s = STATUS_COMPLETE; s < STATUS_N && json_is_string(status); s++) {
 		if (!strcmp(json_string_value(status), status_name((enum result_status)s))) {
 			res->status = (enum result_status)s;
 			return 0;

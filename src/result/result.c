@@ -77,6 +77,7 @@ void result_argv(struct result *res, const char *const *argv, size_t argc)
 static const char *const status_names[] = {
 	[STATUS_COMPLETE] = "complete",       [STATUS_WITH_ERRORS] = "with-errors", [STATUS_CANCELLED] = "cancelled",
 	[STATUS_ENDED_EARLY] = "ended-early", [STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
+	[STATUS_RUNNING] = "running",
 };
 
 static const struct unit_desc {

@@ -13,6 +13,7 @@
 
 #include "base/desc.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/samedisk.h"
 #include "stats/stats.h"
 
@@ -22,7 +23,9 @@ enum result_status {
 	STATUS_ENDED_EARLY, /* well, but short of its end */
 	STATUS_CANCELLED,
 	STATUS_DEVICE_GONE,
-	STATUS_FAILED
+	STATUS_FAILED,
+	STATUS_RUNNING, /* saved meanwhile: if the program was killed, the last that there is */
+	STATUS_N,
 };
 
 struct cell { /* type is the column's; is_null wins */
@@ -241,22 +244,13 @@ const char *result_cell_text(char *buf, size_t len, enum field_type type, const 
 
 /* Whole document as text (heap, free it); NULL only when out of memory. */
 char *result_to_json(const struct result *res);
-/*
- * Any file of ours: what write() gives (0 or negative errno) through a temporary beside it, synced, and renamed, so that there is the whole old file
- * or the whole new one. 0 or negative errno and a sentence. Never follows a symlink, never over a device node.
- */
-int result_save_file(const char *path, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
-int result_save(const struct result *res, const char *path, struct err *err); /* the document, so */
+/* What outfile_save() wants to write a document; the same with text that was made before. */
+int result_write(FILE *f, void *res);
+int result_save_text(char *text, struct outfile *f, struct err *err);
+/* The document to a file of its own, which is not opened before. */
+int result_save(const struct result *res, const char *path, struct err *err);
 /* The document as one line at the end of a file, in one write, so that several may append: JSON Lines. 0, or negative errno and a sentence. */
-int result_append(const struct result *res, const char *path, struct err *err);
-/* Under sudo a file that we have just made belongs to whom it is for: SUDO_UID and SUDO_GID. Else nothing. */
-void result_give_to_caller(int fd);
-/* The folder that a path lies in (heap, free it); NULL only when out of memory. */
-char *result_folder_of(const char *path);
-/* Whether that is where device nodes live: a mistyped /dev/sdx must not become a file there. */
-bool result_is_device_folder(const char *dir);
-/* Makes a new file for what is not the document: over and through nothing that is there, the caller's under sudo. The descriptor, or negative errno. */
-int result_new_file(const char *path);
+int result_append(const struct result *res, struct outfile *f, struct err *err);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
 /*

@@ -15,6 +15,8 @@ struct session_state {
 	struct switched *switched;    /* switches.c */
 	size_t nswitched;
 	struct table *kept;   /* replay.c; NULL: nothing is */
+	uint64_t kept_ns;     /* when the document was saved last */
+	struct outfiles files;
 	uint64_t answered_ns; /* when the last request of session_load() completed */
 	struct there {        /* argument of target.is_there */
 		struct session *ses;

@@ -13,15 +13,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/caller.h"
+
 /*
  * What stays: results and files of the measurement go into folders of others and are theirs (CHOWN, DAC_OVERRIDE; FOWNER, without which
- * mincore() tells nothing about files of others); rings and registered buffers are locked memory (IPC_LOCK).
+ * mincore() tells nothing about files of others); rings and registered buffers are locked memory (IPC_LOCK). Under sudo the caller's identity is taken for
+ * each output (base/caller.h; SETUID, SETGID).
  */
-#define KEPT (1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_IPC_LOCK)
+#define KEPT       (1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_IPC_LOCK)
+#define FOR_CALLER (1ull << CAP_SETUID | 1ull << CAP_SETGID)
 
 int privileges_drop(struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const uint64_t kept = KEPT | (caller_is_known() ? FOR_CALLER : 0);
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
 
 	memset(caps, 0, sizeof(caps));
@@ -30,13 +35,13 @@ int privileges_drop(struct err *err)
 		               err_name(errno));
 	/* What is not in the bounding set does not come back by executing something. Wants CAP_SETPCAP, so it is first. */
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
-		if (!(KEPT >> cap & 1))
+		if (!(kept >> cap & 1))
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,
 			            0); /* an ordinary user may not, and has nothing to lose */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		caps[i].permitted &= (uint32_t)(KEPT >> (32 * i));
+		caps[i].permitted &= (uint32_t)(kept >> (32 * i));
 		caps[i].effective = caps[i].permitted;
 		caps[i].inheritable = 0;
 	}

@@ -119,6 +119,22 @@ static bool target_is_there(void *arg)
 	return env->devices->is_there(env->devices_ctx, &t->ses->devs[t->index], t->ses->targets[t->index].fd);
 }
 
+/* By the graph of devices and files: the cli has compared names only. */
+static int check_files(const struct session *ses, bool *ret_refused, struct err *err)
+{
+	const struct device_ops *ops = ses->env->devices;
+
+	for (const struct outfile *f = ses->common->files.first; f && ops->is_stacked; f = outfile_next(f))
+		for (size_t i = 0; i < ses->ndevs; i++)
+			if (ops->is_stacked(ses->env->devices_ctx, &ses->devs[i], outfile_path(f))) {
+				*ret_refused = true;
+				return err_set(err, -EPERM,
+				               "--%s: %s stands below or above %s, or is it; give another path.",
+				               outfile_option(f), outfile_path(f), ses->devs[i].path);
+			}
+	return 0;
+}
+
 /* Bytes that two targets have in common would count twice; and the second could not be claimed beside the first. */
 static int check_shares(struct session *ses, struct err *err)
 {
@@ -330,6 +346,7 @@ static void session_done(struct session *ses)
 	free(ses->targets);
 	free(ses->permits);
 	if (ses->state) {
+		outfiles_done(&ses->state->files);
 		free(ses->state->own);
 		free(ses->state->there);
 		free(ses->state->health);
@@ -555,6 +572,10 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	if (r == 0) {
+		ses->res->status = STATUS_RUNNING;
+		ses->state->kept_ns = ses->start_ns;
+		if (ses->hooks.checkpoint)
+			ses->hooks.checkpoint(ses->hooks.arg, ses);
 		r = cfg->measure->run(ses, cfg->params, err);
 		if (r < 0 && err)
 			r = blame_lost_target(ses, r, err);
@@ -602,6 +623,8 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	if (r == 0 && switches_recover(&ses))
 		r = probe_targets(&ses, cfg, err);
 	tell_targets(&ses);
+	if (r == 0)
+		r = check_files(&ses, ret_refused, err);
 	if (r == 0)
 		r = plan_and_open(&ses, cfg, &plan, ret_refused, err);
 	if (cfg->hooks.agree)

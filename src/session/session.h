@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/desc.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "load/load.h"
@@ -45,6 +46,8 @@ struct common_params {
 	bool realtime, poll, dry_run;
 	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
+	struct outfiles files; /* all that options name, open */
+	bool is_forced;        /* --force */
 };
 enum switch_wish {
 	SWITCH_AS_IS,
@@ -259,7 +262,15 @@ uint64_t session_start(struct session *ses);
 /* Are there other hosts? Then the document has to carry what their common result is made of. */
 bool session_is_together(const struct session *ses);
 
+/* Saves the document as it is; session_load() and session_progress() do it at least once a minute. */
 void session_checkpoint(struct session *ses);
+/*
+ * A file that an option of the measurement names. A full disk does not end a run: when saving fails for such a reason it is said once, 0 comes back, and
+ * the next time, or the end, tries again. session_grow(): the descriptor of one that grows.
+ */
+int session_save(struct session *ses, const char *path, enum outfile_kind kind, int (*write)(FILE *out, void *arg),
+                 void *arg, struct err *err);
+int session_grow(struct session *ses, const char *path, enum outfile_kind kind, struct err *err);
 /* The target in cells from its start to its end: 0 where nothing was done yet, else a class, the worse the more, up to SESSION_MAP_WORST. */
 #define SESSION_MAP_WORST 8
 void session_map(struct session *ses, const uint8_t *cells, size_t n);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "session/internal.h"
 
+#define KEEP_NS      (50 * NS_PER_S)  /* a step more, and it is still less than a minute */
 #define PUNT_LOOK_NS (20 * NS_PER_MS) /* of loads between two looks for io_uring's threads, which take 50 us */
 
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns)
@@ -169,12 +170,19 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 
+static void keep_current(struct session *ses, uint64_t now_ns)
+{
+	if (ses->hooks.checkpoint && now_ns - ses->state->kept_ns >= KEEP_NS)
+		session_checkpoint(ses);
+}
+
 static void forward_tick(void *arg, uint64_t now_ns)
 {
 	const struct load_context *ctx = arg;
 
 	if (ctx->tick)
 		ctx->tick(ctx->tick_arg, now_ns);
+	keep_current(ctx->ses, now_ns);
 }
 
 /*
@@ -300,9 +308,51 @@ uint64_t session_start(struct session *ses)
 
 void session_checkpoint(struct session *ses)
 {
-	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	ses->state->kept_ns = clock_now_ns(ses->env->clk);
+	ses->res->head.elapsed_s = (double)(ses->state->kept_ns - ses->start_ns) * 1e-9;
 	if (ses->hooks.checkpoint)
 		ses->hooks.checkpoint(ses->hooks.arg, ses);
+}
+
+/* The one that the cli opened before the run; without a cli, one of the session's own. */
+static struct outfile *file_of(struct session *ses, const char *path, enum outfile_kind kind, int *ret, struct err *err)
+{
+	struct outfile *f = outfiles_find(&ses->common->files, path);
+
+	*ret = 0;
+	if (!f)
+		f = outfiles_find(&ses->state->files, path);
+	if (!f) {
+		*ret = outfiles_add(&ses->state->files, NULL, path, kind, ses->common->is_forced, err);
+		f = outfiles_find(&ses->state->files, path);
+	}
+	return f;
+}
+
+int session_save(struct session *ses, const char *path, enum outfile_kind kind, int (*write)(FILE *out, void *arg),
+                 void *arg, struct err *err)
+{
+	struct err why = { 0 };
+	int r, before;
+	struct outfile *f = file_of(ses, path, kind, &r, err);
+
+	if (r < 0)
+		return r;
+	before = outfile_trouble(f);
+	if (outfile_save(f, write, arg, &why) < 0 && before == 0) {
+		session_log(ses, "%s", why.text);
+		if (ses->hooks.warn)
+			ses->hooks.warn(ses->hooks.arg, ses, why.text);
+	}
+	return 0;
+}
+
+int session_grow(struct session *ses, const char *path, enum outfile_kind kind, struct err *err)
+{
+	int r;
+	struct outfile *f = file_of(ses, path, kind, &r, err);
+
+	return r < 0 ? r : outfile_grow(f, err);
 }
 
 void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
@@ -310,6 +360,7 @@ void session_progress(struct session *ses, const char *phase, double done, const
 	char figure[96];
 	va_list ap;
 
+	keep_current(ses, clock_now_ns(ses->env->clk));
 	if (!ses->hooks.progress)
 		return;
 	if (figure_fmt) {

@@ -63,10 +63,10 @@ one_sentence
 [ ! -e "$dir/x" ] || fail "$last: a file was made"
 
 # What cannot be measured does not replace an older document.
-echo old >"$dir/old.json"
+cp "$dir/a.json" "$dir/old.json"
 "$PLATTER" "$MEASURE" "$dir/no-such-target" "--json=$dir/old.json" >"$dir/out" 2>"$dir/err" && fail "no such target: exit status 0"
 one_sentence
-[ "$(cat "$dir/old.json")" = old ] || fail "$last: the old document is gone"
+cmp -s "$dir/a.json" "$dir/old.json" || fail "$last: the old document is gone"
 
 # A full stdout is an error, but the file is saved; a closed one ends as SIGPIPE would.
 "$PLATTER" "$MEASURE" "$file" --json="$dir/c.json" >/dev/full 2>"$dir/err"
@@ -118,7 +118,10 @@ closed 0 '<&- >"$dir/out" 2>&-'
 
 # The log: whole lines, appended, also by several processes at once.
 log=$dir/log
+rm -f "$log"
 echo "somebody else's line" >"$log"
+run 3 "$MEASURE" "$file" -q --log="$log"
+run 0 "$MEASURE" "$file" -q --log="$log" --force
 for i in 1 2 3 4 5 6; do
 	"$PLATTER" "$MEASURE" "$file" -q --log="$log" &
 done
@@ -126,8 +129,8 @@ wait
 head -n 1 "$log" | grep -qx "somebody else's line" || fail "--log: the first line is gone"
 bad=$(sed 1d "$log" | grep -vE '^20[0-9-]{8}T[0-9:]{8}\.[0-9]{6}Z platter\[[0-9]+\] [a-z]+: .' | head -n 1)
 [ -z "$bad" ] || fail "--log: a line that is none: $bad"
-[ "$(sed 1d "$log" | grep -c ': start ')" = 6 ] || fail "--log: not six starts"
-[ "$(sed 1d "$log" | grep -c ': complete$')" = 6 ] || fail "--log: not six ends"
+[ "$(sed 1d "$log" | grep -c ': start ')" = 7 ] || fail "--log: not seven starts"
+[ "$(sed 1d "$log" | grep -c ': complete$')" = 7 ] || fail "--log: not seven ends"
 
 # Progress and colour belong to terminals.
 run 0 "$MEASURE" "$file"

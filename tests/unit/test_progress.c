@@ -315,12 +315,14 @@ static void a_phase_name_cannot_steer_the_terminal(void **state)
 static void a_line_of_the_log_holds_no_control_character_of_any_kind(void **state)
 {
 	char got[512];
+	struct log *l;
 	int fds[2];
 	ssize_t n;
 
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(log_line(fds[1], "zones",
+	l = log_new(fds[1]);
+	assert_int_equal(log_line(l, "zones",
 	                          "a\x1b[2Jb\nc\xc2\x85"
 	                          "d\xe2\x80\xae"
 	                          "e"),
@@ -335,7 +337,7 @@ static void a_line_of_the_log_holds_no_control_character_of_any_kind(void **stat
 	assert_null(strstr(got, "\xc2\x85"));
 	assert_null(strstr(got, "\xe2\x80\xae"));
 	(void)close(fds[0]);
-	(void)close(fds[1]);
+	assert_int_equal(log_close(l), 0);
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -18,6 +19,7 @@
 #define START 1000
 
 static char dir[32], path[64];
+static struct outfiles files;
 
 static int make_dir(void **state)
 {
@@ -32,8 +34,19 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
+	outfiles_done(&files);
 	(void)unlink(path);
 	return rmdir(dir);
+}
+
+static struct outfile *file_at(const char *where)
+{
+	struct err err = { 0 };
+
+	outfiles_done(&files);
+	if (outfiles_add(&files, "requests", where, OUTFILE_REQUESTS, false, &err) < 0)
+		fail_msg("%s", err.text);
+	return files.first;
 }
 
 static void assert_next(FILE *f, const char *want)
@@ -47,7 +60,7 @@ static void assert_next(FILE *f, const char *want)
 static void names_are_kept_when_their_targets_are_gone_and_quoted(void **state)
 {
 	struct io_req req = { .op = IO_READ, .len_bytes = 4096, .res = 4096, .submit_ns = START, .done_ns = START + 5 };
-	struct requests *r = requests_new(path);
+	struct requests *r = requests_new(file_at(path));
 	struct err err = { 0 };
 	char name[16];
 	FILE *f;
@@ -77,7 +90,7 @@ static void names_are_kept_when_their_targets_are_gone_and_quoted(void **state)
 static void names_of_any_length_are_written(void **state)
 {
 	static char names[3][60001];
-	struct requests *r = requests_new(path);
+	struct requests *r = requests_new(file_at(path));
 	struct io_req req = { .op = IO_READ };
 	struct err err = { 0 };
 	FILE *f;
@@ -105,16 +118,18 @@ static void names_of_any_length_are_written(void **state)
 
 static void a_file_that_cannot_be_opened_is_told_once(void **state)
 {
-	struct requests *r = requests_new("/nowhere/r.csv");
+	struct requests *r = requests_new(file_at(path));
 	struct io_req req = { .op = IO_READ };
 	struct err err = { 0 };
 
 	(void)state;
+	assert_int_equal(mkdir(path, 0700), 0); /* since it was opened */
 	requests_take(r, "x", &req, 0);
 	requests_take(r, "x", &req, 0);
 	assert_int_equal(requests_count(r), 0);
-	assert_int_equal(requests_close(r, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "/nowhere/r.csv failed (ENOENT)"));
+	assert_int_equal(requests_close(r, &err), -EISDIR);
+	assert_non_null(strstr(err.text, "r.csv failed (EISDIR)"));
+	assert_int_equal(rmdir(path), 0);
 }
 
 int main(void)
@@ -123,7 +138,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_are_kept_when_their_targets_are_gone_and_quoted, make_dir,
 		                                remove_dir),
 		cmocka_unit_test_setup_teardown(names_of_any_length_are_written, make_dir, remove_dir),
-		cmocka_unit_test(a_file_that_cannot_be_opened_is_told_once),
+		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_is_told_once, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

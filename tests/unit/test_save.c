@@ -217,22 +217,35 @@ static void a_full_disk_is_said_in_a_sentence(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void under_sudo_the_file_belongs_to_who_called(void **state)
+static void under_sudo_files_are_written_and_read_by_who_called(void **state)
 {
 	const struct place *p = *state;
-	struct result *res = some();
+	struct result *res = some(), *back = NULL;
+	bool is_root = geteuid() == 0;
 	struct stat st;
+	struct err err;
 
+	assert_int_equal(result_save(res, p->path, NULL), 0);
+	assert_int_equal(chmod(p->path, 0600), 0);
 	assert_int_equal(setenv("SUDO_UID", "12345", 1), 0);
 	assert_int_equal(setenv("SUDO_GID", "23456", 1), 0);
-	assert_int_equal(result_save(res, p->path, NULL), 0);
+	/* What is root's stays root's, whether it is there or not. */
+	assert_int_equal(result_save(res, p->path, &err), is_root ? -EACCES : 0);
+	assert_int_equal(result_load(&back, p->path, &err), is_root ? -EACCES : 0);
+	result_free(back);
+	assert_int_equal(unlink(p->path), 0);
+	assert_int_equal(result_save(res, p->path, &err), is_root ? -EACCES : 0);
+	assert_int_equal(is_root ? chown(p->dir, 0, 23456) : 0, 0); /* by the group alone */
+	assert_int_equal(is_root ? chmod(p->dir, 0770) : 0, 0);
+	assert_int_equal(result_save(res, p->path, &err), 0);
 	assert_int_equal(stat(p->path, &st), 0);
-	assert_int_equal(st.st_uid, geteuid() ? geteuid() : 12345);
-	assert_int_equal(st.st_gid, geteuid() ? getegid() : 23456);
+	assert_int_equal(st.st_uid, is_root ? 12345 : geteuid());
+	assert_int_equal(st.st_gid, is_root ? 23456 : getegid());
 	assert_int_equal(setenv("SUDO_UID", "-1 or so", 1), 0);
-	assert_int_equal(result_save(res, p->path, NULL), 0);
+	assert_int_equal(result_save(res, p->path, NULL), 0); /* as root, and its owner stays */
 	assert_int_equal(stat(p->path, &st), 0);
-	assert_int_equal(st.st_uid, geteuid());
+	assert_int_equal(st.st_uid, is_root ? 12345 : geteuid());
+	assert_int_equal(count_files(p->dir), 1);
 	(void)unsetenv("SUDO_UID");
 	(void)unsetenv("SUDO_GID");
 	result_free(res);
@@ -269,7 +282,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_nothing_else, make_place,
 		                                drop_place),
 		cmocka_unit_test_setup_teardown(a_full_disk_is_said_in_a_sentence, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(under_sudo_the_file_belongs_to_who_called, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(under_sudo_files_are_written_and_read_by_who_called, make_place,
+		                                drop_place),
 		cmocka_unit_test_setup_teardown(only_files_are_loaded_and_the_sentence_names_them, make_place,
 		                                drop_place),
 	};

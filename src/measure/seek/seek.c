@@ -30,7 +30,7 @@ static const struct opt seek_opts[] = {
 	OPT_FLAG(struct seek_params, write, "write", 'w',
 	         "the seek curve of writes as well: destroys data (see --destroy-data)"),
 	OPT_STR(struct seek_params, iolog, "emit-iolog", 0, "FILE", NULL,
-	        "write the offsets of all single reads in fio's iolog format"),
+	        "write the offsets of all single reads in fio's iolog format", .writes = OUTFILE_IOLOG),
 	OPT_END,
 };
 
@@ -115,12 +115,14 @@ static int open_iolog(struct seek_run *s, struct err *err)
 
 	if (!s->p->iolog)
 		return 0;
-	fd = result_new_file(s->p->iolog);
-	s->t.iolog = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!s->t.iolog)
-		return err_set(err, fd < 0 ? fd : -ENOMEM,
-		               "--emit-iolog: %s could not be made (%s); an existing file is not overwritten.",
-		               s->p->iolog, err_name(fd < 0 ? fd : ENOMEM));
+	fd = session_grow(s->ses, s->p->iolog, OUTFILE_IOLOG, err);
+	if (fd < 0)
+		return fd;
+	s->t.iolog = fdopen(fd, "w");
+	if (!s->t.iolog) {
+		(void)close(fd); /* it is empty */
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
 	(void)fprintf(s->t.iolog, "fio version 2 iolog\n%s add\n%s open\n", s->t.target->name,
 	              s->t.target->name); /* errors show at close */
 	return 0;

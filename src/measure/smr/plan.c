@@ -23,7 +23,8 @@ const struct opt smr_opts[] = {
 	OPT_BYTES(struct smr_params, size_bytes, "size", 0, "SIZE", "4GiB", "write within so much", .min = LEAST,
 	          .max = 1ull << 42),
 	OPT_BYTES(struct smr_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on the device", .max = 9e18),
-	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored"),
+	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored",
+	        .reads = true),
 	OPT_END,
 };
 

@@ -119,8 +119,8 @@ int surface_lists_save(const struct surface_run *run, struct err *err)
 	int r = 0;
 
 	if (run->p->mapfile)
-		r = result_save_file(run->p->mapfile, write_map, &l, err);
+		r = session_save(run->ses, run->p->mapfile, OUTFILE_MAPFILE, write_map, &l, err);
 	if (r == 0 && run->p->badblocks)
-		r = result_save_file(run->p->badblocks, write_blocks, &l, err);
+		r = session_save(run->ses, run->p->badblocks, OUTFILE_BLOCKS, write_blocks, &l, err);
 	return r;
 }

@@ -23,7 +23,7 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 	run->saved_ns = now_ns;
 	if (!is_due) /* else it was told just now */
 		surface_tell(run);
-	return result_save(run->ses->res, run->p->state, err);
+	return session_save(run->ses, run->p->state, OUTFILE_STATE, result_write, run->ses->res, err);
 }
 
 static uint64_t whole(const struct result *res, const char *name)

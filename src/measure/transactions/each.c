@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "load/load.h"
-#include "result/result.h"
 
 /* Not by printf(): it would take the language's decimal point. */
 static void put_fixed(struct rowlog *l, uint64_t v, uint64_t unit, unsigned digits)
@@ -30,18 +29,14 @@ static void put_row(struct rowlog *l, const void *of, const void *arg)
 	rowlog_u64(l, row->has_fault, 1, '\n');
 }
 
-int tx_each_open(struct rowlog **ret, const char *path, struct err *err)
+int tx_each_open(struct rowlog **ret, int fd, struct err *err)
 {
 	static const struct rowlog_form form = {
 		.head = "user,class,end_s,think_s,response_s,load,requests,has_fault\n",
 		.row_bytes = sizeof(struct tx_row),
 		.put = put_row,
 	};
-	int fd = result_new_file(path), r;
+	int r = rowlog_open(ret, fd, &form);
 
-	if (fd < 0)
-		return err_set(err, fd, "%s cannot be made anew for --each (%s); give another path.", path,
-		               err_name(fd));
-	r = rowlog_open(ret, fd, &form);
 	return r < 0 ? err_set(err, r, "No memory, or no thread, for --each.") : 0;
 }

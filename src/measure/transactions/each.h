@@ -17,7 +17,7 @@ struct tx_row { /* for rowlog_add() */
 	bool has_fault;
 };
 
-/* 0 or negative errno and a sentence; what exists is not overwritten. */
-int tx_each_open(struct rowlog **ret, const char *path, struct err *err);
+/* fd is its own from now on. 0 or negative errno and a sentence. */
+int tx_each_open(struct rowlog **ret, int fd, struct err *err);
 
 #endif

@@ -58,7 +58,8 @@ const struct opt tx_opts[] = {
 	OPT_FLAG(struct tx_params, cached, "cached", 0, "through the page cache"),
 	OPT_FLAG(struct tx_params, find_users, "find-users", 0, "find how many users stay within --limit"),
 	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", LIMIT, "for --find-users: mean, p50, p95, p99 or max"),
-	OPT_STR(struct tx_params, each, "each", 0, "FILE", NULL, "write every transaction to this new CSV file"),
+	OPT_STR(struct tx_params, each, "each", 0, "FILE", NULL, "write every transaction to this CSV file",
+	        .writes = OUTFILE_EACH),
 	OPT_END,
 };
 

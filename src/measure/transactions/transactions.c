@@ -111,10 +111,10 @@ static void choose_place(struct tx_run *r)
 
 static int prepare(struct tx_run *r, struct err *err)
 {
-	const struct session *ses = r->ses;
+	struct session *ses = r->ses;
 	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->record_bytes };
 	cleanup_free char *own = NULL;
-	int ret = tx_parse_classes(ses, r->p, r->classes, &r->nclasses, err);
+	int ret = tx_parse_classes(ses, r->p, r->classes, &r->nclasses, err), fd;
 
 	if (ret < 0)
 		return ret;
@@ -136,7 +136,8 @@ static int prepare(struct tx_run *r, struct err *err)
 	if (!r->p->each)
 		return 0;
 	own = session_is_together(ses) ? hosts_own_file(r->p->each, ses->hooks.host.rank) : NULL;
-	return tx_each_open(&r->each, own ? own : r->p->each, err);
+	fd = session_grow(ses, own ? own : r->p->each, OUTFILE_EACH, err);
+	return fd < 0 ? fd : tx_each_open(&r->each, fd, err);
 }
 
 static int run_users(struct tx_run *r, struct err *err)
