@@ -130,6 +130,79 @@ refused /dev/ram3 loop0 $WRITE $(destroy /dev/ram3)
 losetup -d /dev/loop0
 counted "write gate" "refused, reason named, not a byte changed"
 
+# Loop devices and linear mappings over ram3, drawn at random; node k is $node_k, MiB $at_k to $at_k + $n_k of ram3, over node $low_k.
+draw() { seed=$(((seed * 1103515245 + 12345) & 0x7fffffff)); drawn=$((seed / 65536 % $1)); }
+get() { eval "got=\$$1"; }
+meet() # NODE NODE
+{
+	get at_$1; a=$got; get n_$1; a_end=$((a + got))
+	get at_$2; b=$got; get n_$2; b_end=$((b + got))
+	[ $a -lt $b_end ] && [ $b -lt $a_end ]
+}
+is_below() # NODE TARGET
+{
+	t=$2
+	while [ $t != 0 ] && [ $t != "$1" ]; do get low_$t; t=$got; done
+	[ $t = "$1" ]
+}
+stack() # what has to come of a target in $want; 3: refused
+{
+	node_0=/dev/ram3 at_0=0 n_0=8 low_0=0 k=0 used=
+	draw 4; nodes=$((drawn + 1))
+	while [ $k -lt $nodes ]; do
+		k=$((k + 1))
+		draw $k; low=$drawn
+		get n_$low; room=$got
+		draw $room; first=$drawn
+		draw 2; how=$drawn
+		draw $((room - first)); size=$((drawn + 1))
+		get at_$low; eval "low_$k=$low at_$k=$((got + first)) n_$k=$size"
+		get node_$low
+		if [ $how = 0 ]; then
+			eval "node_$k=$(losetup -f)"
+			get node_$low; lower=$got; get node_$k
+			losetup -o $((first << 20)) $got $lower || bad "losetup $lower"
+			get at_$low; lower_at=$got; get n_$low; eval "n_$k=$((got - first))" # busybox knows no limit
+		elif dmsetup create s$k --table "0 $((size * 2048)) linear $got $((first * 2048))" 2>/dev/null; then
+			eval "node_$k=/dev/mapper/s$k"
+		else # the kernel gives a mapping no device that another has claimed otherwise
+			k=$((k - 1)); break
+		fi
+	done
+	nodes=$k
+	draw $((nodes + 1)); target=$drawn want=0 other=0
+	while [ $other -le $nodes ]; do
+		is_below $other $target || ! meet $other $target || want=3
+		other=$((other + 1))
+	done
+}
+unstack()
+{
+	while [ $k -gt 0 ]; do
+		get node_$k
+		case $got in /dev/mapper/*) dmsetup remove --retry ${got##*/} ;; *) losetup -d $got ;; esac || bad "$got stays"
+		k=$((k - 1))
+	done
+}
+
+begin "stacks at random"
+seed=51 stacks=0 refusals=0
+while [ $stacks -lt ${STACKS:-100} ]; do
+	stacks=$((stacks + 1))
+	dd if=/dev/zero of=/dev/ram3 bs=1M count=8 2>/dev/null
+	stack
+	get node_$target; D=$got
+	/usr/local/bin/permit_tool -c ram3 -c ${D##*/} -c $(name_of $D) $D >$O 2>$E </dev/null
+	rc=$?
+	[ $rc = $want ] || { bad "stack $stacks, $nodes nodes: $D: status $rc, not $want: $(cat $E)"; }
+	[ $rc != 3 ] || [ "$(tr -d '\0' </dev/ram3 | wc -c)" = 0 ] || bad "stack $stacks: refused, and written"
+	[ $rc != 3 ] || refusals=$((refusals + 1))
+	unstack
+done
+[ $refusals -gt $((stacks / 5)) ] && [ $refusals -lt $stacks ] || bad "$refusals of $stacks were refused"
+dd if=/dev/zero of=/dev/ram3 bs=1M count=8 2>/dev/null
+counted "write gate" "refused, reason named, not a byte changed"
+
 begin "another program has it open for writing"
 sleep 300 3<>/dev/ram3 &
 holder=$!
