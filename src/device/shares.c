@@ -13,13 +13,15 @@ static bool is_block(const struct device *dev)
 	return dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION;
 }
 
+/* In a directory each target makes a file of its own. */
 static bool has_bytes_of(const struct stack *s, const struct device *dev)
 {
 	struct file_id file = file_id_of(s->root, &s->mounts, dev->node, dev->file_dev, dev->inode);
 
 	for (size_t i = 0; i < s->n; i++)
 		if (is_block(dev) ? s->v[i].b.rdev == dev->rdev
-		                  : dev->inode && node_is_file(&s->v[i]) && file_id_is_same(&s->v[i].file, &file))
+		                  : dev->kind == DEVICE_FILE && dev->inode && node_is_file(&s->v[i]) &&
+		                            file_id_is_same(&s->v[i].file, &file))
 			return true;
 	return false;
 }
@@ -71,7 +73,9 @@ int shares_find(const char *root, const struct device *devs, size_t n, struct de
 	}
 	for (size_t i = 0; i < n && r == 0; i++)
 		for (size_t k = 0; k < i && ret->kind != SHARE_BYTES; k++) {
-			if (has_bytes_of(&s[i], &devs[k]) || has_bytes_of(&s[k], &devs[i]))
+			bool is_dir = devs[i].kind == DEVICE_DIRECTORY || devs[k].kind == DEVICE_DIRECTORY;
+
+			if (!is_dir && (has_bytes_of(&s[i], &devs[k]) || has_bytes_of(&s[k], &devs[i])))
 				*ret = (struct device_share){ SHARE_BYTES, k, i };
 			else if (ret->kind == SHARE_NOTHING && has_disk_of(&s[k], &s[i]))
 				*ret = (struct device_share){ SHARE_DISK, k, i };
