@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/err.h"
 
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int(err_set)(struct err *err, int code, const char *fmt, ...) /* in brackets: it may be a macro, see err.h */
 {
@@ -45,4 +48,27 @@ const char *err_name(int code)
 		return name;
 	(void)snprintf(unknown, sizeof(unknown), "E%d", abs(code));
 	return unknown;
+}
+
+const char *err_forbidden_for(unsigned uid, uint64_t capabilities)
+{
+	const uint64_t wanted = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_RAWIO;
+
+	if (uid != 0)
+		return "run platter as root";
+	if ((capabilities & wanted) != wanted)
+		return "root lacks capabilities here, as in a container: give it CAP_DAC_OVERRIDE, CAP_SYS_ADMIN and "
+		       "CAP_SYS_RAWIO, or run platter outside";
+	return "root itself is forbidden this, by the device rules of a container or by a security module: run platter outside, "
+	       "or see the kernel's log (dmesg)";
+}
+
+const char *err_forbidden(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	uint64_t all = syscall(SYS_capget, &head, data) == 0 ? data[0].effective | (uint64_t)data[1].effective << 32
+	                                                     : UINT64_MAX;
+
+	return err_forbidden_for(geteuid(), all);
 }

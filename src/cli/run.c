@@ -48,8 +48,6 @@ static const char *next_step(int code)
 		{ EEXIST, "give another name, or remove what is there" },
 		{ ENAMETOOLONG, "give a shorter one" },
 		{ ELOOP, "give the thing itself, not a link to it" },
-		{ EACCES, "run it as root, or give a place of your own" },
-		{ EPERM, "run it as root, or give a place of your own" },
 		{ EROFS, "give another place" },
 		{ EBUSY, "end what uses it, or wait for that" },
 		{ ENOMEM, "end other programs, or ask for less" },
@@ -65,6 +63,8 @@ static const char *next_step(int code)
 		{ EINVAL, "see --help" },
 	};
 
+	if (code == -EACCES || code == -EPERM)
+		return err_forbidden();
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 		if (steps[i].code == -code)
 			return steps[i].text;

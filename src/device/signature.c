@@ -64,7 +64,7 @@ int signature_unread(const char *name, const char *why, struct survey *out)
 
 static int unreadable(const char *name, int code, struct survey *out)
 {
-	return signature_unread(name, code == EACCES ? "run platter as root" : strerror(code), out);
+	return signature_unread(name, code == EACCES || code == EPERM ? err_forbidden() : strerror(code), out);
 }
 
 /* Does it read its first or its last block? */

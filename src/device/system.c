@@ -55,7 +55,7 @@ static int open_failed(const struct device *dev, int code, unsigned flags, struc
 	switch (code) {
 	case EACCES:
 	case EPERM:
-		return err_set(err, -code, "Cannot open %s: %s; run platter as root.", dev->path, strerror(code));
+		return err_set(err, -code, "Cannot open %s: %s; %s.", dev->path, strerror(code), err_forbidden());
 	case EINVAL:
 		if ((flags & DEVICE_OPEN_DIRECT) != 0)
 			return err_set(
@@ -337,7 +337,7 @@ static bool system_health(void *ctx, const struct device *dev, bool may_wake, st
 static int drive_failed(const struct device *dev, int r, const char *what, struct err *err)
 {
 	if (r == -EPERM || r == -EACCES)
-		return err_set(err, r, "%s may only be %s by root.", dev->path, what);
+		return err_set(err, r, "%s could not be %s: %s; %s.", dev->path, what, strerror(-r), err_forbidden());
 	return err_set(err, r, "%s could not be %s: %s.", dev->path, what, strerror(-r));
 }
 

@@ -390,9 +390,19 @@ static void rates_are_printed_in_decimal_megabytes(void **state)
 	assert_true(strlen(units_rate(buf, sizeof(buf), -1.23456789e14)) < 31);
 }
 
+static void what_forbids_is_named_by_who_asks(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(err_forbidden_for(1000, 0), "as root"));
+	assert_null(strstr(err_forbidden_for(0, UINT64_MAX), "as root"));
+	assert_non_null(strstr(err_forbidden_for(0, UINT64_MAX), "device rules"));
+	assert_non_null(strstr(err_forbidden_for(0, 1), "capabilities"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_forbids_is_named_by_who_asks),
 		cmocka_unit_test(sizes_are_read_as_util_linux_reads_them),
 		cmocka_unit_test(absurd_sizes_are_refused_with_one_sentence),
 		cmocka_unit_test(a_very_long_text_is_quoted_only_in_part),
