@@ -193,13 +193,17 @@ static inline void strangers_change(struct rng *rng, json_t *value)
 			json_decref(other);
 			continue;
 		}
-		if (json_is_array(value))
-			(void)(rng_below(rng, 8) ? json_array_set_new(value, at, other)
-			                         : json_array_insert_new(value, at, json_incref(below)));
-		else if (rng_below(rng, 8))
+		if (json_is_array(value) && rng_below(rng, 8)) {
+			(void)json_array_set_new(value, at, other);
+		} else if (json_is_array(value)) {
+			(void)json_array_insert_new(value, at, json_incref(below));
+			json_decref(other);
+		} else if (rng_below(rng, 8)) {
 			(void)json_object_set_new(value, name, other);
-		else
+		} else {
 			(void)json_object_del(value, name);
+			json_decref(other);
+		}
 		break;
 	}
 }
