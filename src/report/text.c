@@ -94,7 +94,7 @@ static int print_target(struct printer *p, const struct target_info *t)
 		parts[n++] = is_file ? marked : name;
 	if (second)
 		parts[n++] = is_file ? second : marked;
-	if (size > 0.0) /* a new file has none yet */
+	if (size > 0.0 && size < 0x1p64) /* a new file has none yet; a file of a stranger any */
 		parts[n++] = units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
 	text_printf(p, "  %s", path);
 	text_spaces(p, 2);
