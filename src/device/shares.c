@@ -52,7 +52,8 @@ void shares_simple(const struct device *devs, size_t n, struct device_share *ret
 						  a->partition_offset_bytes <
 							  b->partition_offset_bytes + b->size_bytes &&
 						  b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes
-					: a->kind == b->kind && strcmp(a->node, b->node) == 0;
+					: a->kind == DEVICE_FILE && b->kind == DEVICE_FILE &&
+						  strcmp(a->node, b->node) == 0;
 			if (is_same || (is_disk && ret->kind == SHARE_NOTHING))
 				*ret = (struct device_share){ is_same ? SHARE_BYTES : SHARE_DISK, k, i };
 			if (is_same)
