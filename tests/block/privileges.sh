@@ -71,15 +71,15 @@ for option in json csv html requests log; do
 	ok
 done
 
-# The same of what measurements write themselves: always a new file, and none among device nodes.
+# The same of what measurements write themselves: none among device nodes.
 own() # words: with what they would make, $made
 {
 	rm -f "$made"
 	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" "$@" "$made" "$loop" --quiet 2>"$work/err" || fail "$* into a folder of 12345: $(cat "$work/err")"
 	[ "$(stat -c %u:%g "$made")" = 12345:12346 ] || bad "$* belongs to $(stat -c %u:%g "$made")"
-	for place in "$made" "$work/theirs/to-root.json" /dev/platter-no-such; do
+	for place in "$work/theirs/to-root.json" /dev/platter-no-such; do
 		"$PLATTER" "$@" "$place" "$loop" --quiet 2>"$work/err"
-		[ $? = 1 ] || bad "$* onto $place: $(cat "$work/err")"
+		[ $? = 3 ] || bad "$* onto $place: $(cat "$work/err")"
 	done
 	[ ! -e /dev/platter-no-such ] || bad "$*: a file was made in /dev"
 	[ "$(cat "$work/roots.json")" = precious ] || bad "$*: a file of root's behind a link was changed"

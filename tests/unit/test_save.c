@@ -200,7 +200,11 @@ static int save_on_a_full_disk(const struct place *p, struct result *res)
 		n++;
 	if (fd < 0 || n == 0 || result_save(res, p->path, &err) != -ENOSPC)
 		return 2;
-	return strstr(err.text, "file system is full (ENOSPC); make room") && count_files(p->dir) == 1 ? 0 : 3;
+	if (!strstr(err.text, "file system is full (ENOSPC); make room") || count_files(p->dir) != 1)
+		return 3;
+	if (ftruncate(fd, 200)) /* room is made: the same goes well now */
+		return 4;
+	return result_save(res, p->path, &err);
 }
 
 static void a_full_disk_is_said_in_a_sentence(void **state)
