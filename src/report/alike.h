@@ -103,7 +103,7 @@ struct trend {
 	double threshold, level;
 	void (*found)(void *arg, const struct trend_row *row);
 	void *arg;
-	size_t slopes; /* looks: of lines and steps; filled in */
+	size_t slopes; /* looks: a figure each; filled in */
 };
 /* All slopes that there are: level 0 counts them, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one test. The scatter of the figures
- * themselves says how sure slope and step are, but never surer than their own intervals. Each place where a step may be is a look of its own, with two runs
- * behind it at least; the level of each look is such that 5 % is the chance that any of all of them finds what is not there (Sidak 1967). So forty disks
- * that are asked each month raise less than one false alarm in a year.
+ * themselves says how sure slope and step are, but never surer than their own intervals. A figure is one look. Half of its level is the line's; the other
+ * half is of all places together where a step may be, with two runs behind it at least, so that the search for steps does not hide a slow decline. The
+ * level is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967): forty disks that are asked each month raise less than
+ * one false alarm in a year.
  */
 #include <errno.h>
 #include <math.h>
@@ -120,13 +121,17 @@ static double squares_of(const struct line *line, const struct test *test, size_
 	return sum;
 }
 
-/* Where a step explains the figures better than the line does, it is what is reported. */
+/*
+ * Where a step explains the figures better than the line does, it is what is reported. looks: the places it was looked for at; the chance is
+ * that of any of them.
+ */
 static void judge_step(const struct trend *tr, const struct figure *f, const struct test *test, const struct step *s,
-                       double line_squares, struct trend_row *row)
+                       size_t looks, double line_squares, struct trend_row *row)
 {
-	double df = (double)row->documents - 2.0, p = 2.0 * (1.0 - stats_t_cdf(s->t, df));
+	double df = (double)row->documents - 2.0;
+	double p = 2.0 * -expm1((double)looks * log1p(-2.0 * (1.0 - stats_t_cdf(s->t, df))));
 
-	if (!(s->t > two_sided_t(tr->level, df)) || fabs(s->change) <= tr->threshold * fabs(test->value[0]) ||
+	if (!(p < tr->level) || fabs(s->change) <= tr->threshold * fabs(test->value[0]) ||
 	    (strcmp(row->verdict, "steady") != 0 && s->squares > line_squares))
 		return;
 	row->verdict = figure_judge(f, s->change);
@@ -146,7 +151,7 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 		                 .unit = unit_name(f->unit) };
 	struct line line;
 	struct step step;
-	double scale, half;
+	double scale, half, parts; /* of the level */
 	size_t n = 0, looks;
 
 	for (size_t i = 0; i < test->n; i++) {
@@ -163,12 +168,13 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	    !fit_line(test->year, test->value, NULL, n, &line))
 		return;
 	step = fit_step(test, n, figure_role(f) == FIGURE_TROUBLE, &looks);
-	tr->slopes += 1 + looks;
+	tr->slopes++;
 	if (!(tr->level > 0.0) || !tr->found)
 		return;
 	scale = test->value[0] != 0.0 ? 100.0 / fabs(test->value[0]) : (double)NAN; /* of nothing there is no part */
 	line.b_se = fmax(line.b_se, least_slope_error(test, n));
-	half = two_sided_t(tr->level, (double)(n - 2)) * line.b_se;
+	parts = looks ? 2.0 : 1.0;
+	half = two_sided_t(tr->level / parts, (double)(n - 2)) * line.b_se;
 	row.documents = n;
 	row.step_percent = NAN;
 	row.first = test->value[0];
@@ -176,12 +182,12 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	row.per_year_percent = line.b * scale;
 	row.low = (line.b - half) * scale;
 	row.high = (line.b + half) * scale;
-	row.p = 2.0 * (1.0 - stats_t_cdf(fabs(line.b / line.b_se), (double)(n - 2)));
+	row.p = parts * 2.0 * (1.0 - stats_t_cdf(fabs(line.b / line.b_se), (double)(n - 2)));
 	row.verdict = "steady";
 	if (fabs(line.b) > half &&
 	    fabs(line.b * (test->year[n - 1] - test->year[0])) > tr->threshold * fabs(test->value[0]))
 		row.verdict = figure_judge(f, line.b);
-	judge_step(tr, f, test, &step, squares_of(&line, test, n), &row);
+	judge_step(tr, f, test, &step, looks, squares_of(&line, test, n), &row);
 	tr->found(tr->arg, &row);
 }
 
