@@ -55,6 +55,7 @@ struct opt {
 	double min, max;            /* bounds of numbers, inclusive; both 0: none */
 	int writes;                 /* names a file that is written: enum outfile_kind */
 	bool reads;                 /* names one that is read */
+	size_t typed;               /* of a const char * that gets the text of a number as it was typed; 0: none */
 };
 
 #define DESC_OFFSET(s, m, t) \

@@ -204,6 +204,8 @@ static int parse_value(const struct opt *o, const char *text, void *params, stru
 	case OPT_TYPE_BYTES:
 	case OPT_TYPE_TIME:
 	case OPT_TYPE_RATE:
+		if (o->typed)
+			*(const char **)((char *)params + o->typed) = text;
 		return parse_u64_kinds(o, text, member, err);
 	case OPT_TYPE_F64:
 	case OPT_TYPE_RATIO:

@@ -87,6 +87,9 @@ static const struct {
 } figure_table[] = {
 	{ "sustained", FIGURE_EXACT, 1 },
 	{ "confidence", FIGURE_OF_RUN, 0 },
+	{ "verdict", FIGURE_OF_RUN, 0 },
+	{ "slowest", FIGURE_OF_RUN, 0 },
+	{ "needed_time_s", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
 	{ "used_s", FIGURE_OF_RUN, 0 },
 	{ "bound_s", FIGURE_OF_RUN, 0 },

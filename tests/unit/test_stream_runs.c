@@ -47,6 +47,11 @@ static unsigned notices(const struct result *res, const char *code, const char *
 	return n;
 }
 
+static const char *verdict(const struct sim_run *run)
+{
+	return result_find_figure(run->res, "verdict")->value.str;
+}
+
 static void stream(struct sim_run *run)
 {
 	run->m = &measure_stream;
@@ -321,7 +326,7 @@ static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
 	stream(&run);
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
-	assert_int_equal(notices(run.res, "verdict", " s, not longer: then the targets were full"), 1);
+	assert_non_null(strstr(verdict(&run), " s, not longer: then the targets were full"));
 	sim_run_done(&run);
 	sim_free(sim);
 }
@@ -653,7 +658,8 @@ static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(v
 
 		stream_two(&run, false);
 		assert_true(sim_figure(&run, "verified_blocks") > (is_long ? 3.95e5 : 8.7e3));
-		assert_true(sim_figure(&run, "verify_errors") == sim_figure(&run, "verified_blocks"));
+		/* but for what is still in the ring, which a disk that reads nothing leaves there */
+		assert_true(sim_figure(&run, "verify_errors") >= sim_figure(&run, "verified_blocks") - 16);
 		assert_int_equal(notices(run.res, "verify", NULL), 20);
 		sim_run_end(&run);
 		*(is_long ? &lengthy : &brief) = memory_kib();

@@ -205,6 +205,7 @@ void stream_close(struct stream_run *s)
 	free(s->free_slots);
 	free(s->source);
 	bucket_log_done(&s->log);
+	balance_free(&s->balance);
 	stream_once_done(s);
 }
 

@@ -13,7 +13,8 @@ static const char *const producers[] = { "none", "memcpy", NULL };
 
 const struct opt stream_opts[] = {
 	OPT_RATE(struct stream_params, rate, "rate", 'r', "RATE", "max",
-	         "data that come each second: 256Mbit, 32MB, max", .min = 1, .max = 1e15),
+	         "data that come each second: 256Mbit, 32MB, max", .min = 1, .max = 1e15,
+	         .typed = offsetof(struct stream_params, rate_typed)),
 	OPT_BYTES(struct stream_params, buffer_bytes, "buffer", 'b', "SIZE", "160MiB", "the ring buffer", .min = 4096,
 	          .max = 1e15),
 	OPT_BYTES(struct stream_params, block_bytes, "block", 0, "SIZE", "1MiB", "bytes of each request", .min = 512,

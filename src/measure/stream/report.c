@@ -258,71 +258,6 @@ static void window_figures(struct stream_run *s)
 	              (double)(last->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
 }
 
-/* Which part of each device was streamed over, and that slower zones were not. */
-static void zone_notice(struct stream_run *s)
-{
-	for (size_t i = 0; i < s->nlanes; i++) {
-		const struct lane *l = &s->lanes[i];
-		char from[32], to[32];
-
-		if (s->files || s->ses->devs[i].rotational == 0 ||
-		    l->last_offset >= s->ses->devs[i].size_bytes - s->ses->devs[i].size_bytes / 50)
-			continue; /* its slowest zone was covered */
-		result_notice(
-			s->ses->res, "zone",
-			"%s was tested from %s to %s only; disks are slower towards their end: --start takes the test there, --project tells when.",
-			l->name, units_bytes_dec(from, sizeof(from), l->first_offset),
-			units_bytes_dec(to, sizeof(to), l->last_offset));
-	}
-}
-
-bool stream_is_whole(const struct stream_run *s)
-{
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (s->lanes[i].is_dead || s->lanes[i].faults)
-			return false;
-	return true;
-}
-
-static void verdict(struct stream_run *s, uint64_t rate, double seconds)
-{
-	const struct ring *r = &s->ring;
-	const char *what = s->p->read ? "underruns" : "overflows";
-	bool is_all = s->completed == r->taken && s->completed == r->blocks_max;
-	bool sustained =
-		r->dropped_bytes == 0 && r->lost_bytes == 0 && stream_is_whole(s) && is_all && !session_is_over(s->ses);
-	char text[32], peak[32], ring[32], needed[32];
-
-	(void)units_rate_bits(text, sizeof(text), (double)rate);
-	(void)units_bytes_dec(peak, sizeof(peak), (uint64_t)r->peak_bytes);
-	(void)units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes);
-	(void)units_bytes_dec(needed, sizeof(needed), (uint64_t)r->endless_peak_bytes);
-	result_figure_u64(s->ses->res, "sustained", "sustained", UNIT_COUNT, sustained);
-	if (sustained) {
-		result_notice(
-			s->ses->res, "verdict",
-			"%s was sustained for %.1f s in the zones tested: the ring of %s was never fuller than %s; %s would have been enough.",
-			text, seconds, ring, peak, needed);
-		result_notice(s->ses->res, "bound",
-		              "No %s in %.3g h means, with 95 %% confidence, fewer than %.3g an hour.", what,
-		              seconds / 3600.0, law_rule_of_three(seconds / 3600.0));
-	} else if (r->dropped_bytes) {
-		result_notice(s->ses->res, "verdict",
-		              "%s was NOT sustained: the ring of %s was full %.3f s after the start; %" PRIu64
-		              " %s lost %s.",
-		              text, ring, (double)r->events[0].start_ns * 1e-9, r->nevents, what,
-		              units_bytes_dec(needed, sizeof(needed), r->dropped_bytes));
-	} else if (r->lost_bytes == 0 && stream_is_whole(s)) {
-		result_notice(s->ses->res, "verdict", "%s held for %.1f s, not longer: %s", text, seconds,
-		              session_is_over(s->ses) ? "the run was ended." : "then the targets were full.");
-	} else {
-		result_notice(s->ses->res, "verdict", "%s was NOT sustained: not everything could be %s.", text,
-		              s->p->read ? "read" : "written");
-	}
-	if (!session_is_over(s->ses))
-		s->ses->res->verdict_is_no = !sustained;
-}
-
 static void event_figures(struct result *res, bool is_read, uint64_t n, uint64_t dropped_bytes, double first_s)
 {
 	result_figure_u64(res, "overflows", is_read ? "underruns" : "overflows", UNIT_COUNT, n);
@@ -360,7 +295,7 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	if (!s->is_max) {
 		ring_figures(s, rate);
 		event_table(s);
-		verdict(s, rate, seconds);
+		stream_tell_verdict(s, rate);
 	}
 	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);
@@ -374,7 +309,6 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	target_table(s);
 	timeline_table(s);
 	stall_table(s);
-	zone_notice(s);
 }
 
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high)

@@ -172,6 +172,11 @@ uint64_t ring_occupied_bytes(const struct ring *r, uint64_t now_ns)
 	return (uint64_t)occupied(r, now_ns);
 }
 
+uint64_t ring_end_ns(const struct ring *r)
+{
+	return r->blocks_max == UINT64_MAX ? UINT64_MAX : block_begin_ns(r, r->blocks_max);
+}
+
 bool ring_is_over(const struct ring *r)
 {
 	return r->begun >= r->blocks_max && r->issued == r->taken;
@@ -179,7 +184,7 @@ bool ring_is_over(const struct ring *r)
 
 void ring_finish(struct ring *r, uint64_t now_ns)
 {
-	uint64_t end = r->blocks_max == UINT64_MAX ? now_ns : block_begin_ns(r, r->blocks_max);
+	uint64_t end = ring_end_ns(r);
 
 	ring_advance(r, now_ns);
 	note_peaks(r, now_ns);

@@ -60,6 +60,8 @@ void ring_issue(struct ring *r);
 void ring_complete(struct ring *r, uint64_t done_ns, bool ok);
 /* Full places' bytes at now (the block that is arriving counts with what has come). */
 uint64_t ring_occupied_bytes(const struct ring *r, uint64_t now_ns);
+/* When the last block will be there; UINT64_MAX: there is no last one. */
+uint64_t ring_end_ns(const struct ring *r);
 /* Everything that will ever be taken has been handed out. */
 bool ring_is_over(const struct ring *r);
 /* Ends the account at now: peaks and an open event are closed. */

@@ -80,8 +80,7 @@ static void advance_lane(const struct stream_run *s, struct lane *l)
 		l->is_full = true;
 }
 
-/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
-static struct payload_id placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
+struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
 {
 	return (struct payload_id){ s->seed, (req->offset_bytes - l->start) / s->p->block_bytes, req->offset_bytes,
 		                    req->target, (uint32_t)s->p->block_bytes };
@@ -119,7 +118,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 		memcpy(req->buf, s->source,
 		       s->p->block_bytes); /* what a receiver's DMA or copy would load memory with */
 	if (s->p->verify) {
-		const struct payload_id id = placed_id(s, l, req);
+		const struct payload_id id = stream_placed_id(s, l, req);
 
 		payload_stamp(req->buf, &id);
 	}
@@ -128,13 +127,16 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 		l->all_at_first = s->done_bytes;
 		l->has_begun = true;
 	}
-	l->last_offset = l->offset + s->p->block_bytes;
+	if (l->last_offset < l->offset + s->p->block_bytes) /* of several files the largest */
+		l->last_offset = l->offset + s->p->block_bytes;
 	l->outstanding++;
 	l->issued++;
 	advance_lane(s, l);
 	s->issued++;
-	if (!s->is_max)
+	if (!s->is_max) {
 		ring_issue(&s->ring);
+		balance_issue(&s->balance, (size_t)k, exist_ns, now_ns);
+	}
 	return FEED_IO;
 }
 
@@ -220,6 +222,9 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	l->outstanding--;
 	note_stall(s, l, req, full);
 	lane_account(s, l, req, !is_fault);
+	if (!s->is_max)
+		balance_complete(&s->balance, s->lane_of[req->target], s->p->block_bytes,
+		                 l->outstanding || l->is_full || l->is_dead, req->done_ns);
 	if (!is_fault) {
 		s->timeline.now.amount += (uint64_t)req->res;
 		s->timeline.now.requests++;
@@ -404,14 +409,17 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	for (size_t i = 0; i < s->ntargets; i++)
 		there += s->rooms[i] / block;
 	s->room_blocks = there;
-	if (s->p->read && s->blocks_max > there) /* played to the end */
+	s->is_cut = s->p->read && s->blocks_max > there; /* played to the end */
+	if (s->is_cut)
 		s->blocks_max = there;
 	if (s->blocks_max == 0)
 		return err_set(err, -EINVAL,
 		               "Not even one block of %" PRIu64
 		               " bytes comes in that time; give more --time or a smaller --block.",
 		               block);
-	if (!s->is_max && !ring_init(&s->ring, rate, block, s->places, now, s->blocks_max))
+	if (!s->is_max &&
+	    (!ring_init(&s->ring, rate, block, s->places, now, s->blocks_max) ||
+	     !balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring))))
 		return err_set(err, -ENOMEM, "Out of memory.");
 	if (s->p->tradeoff || s->p->find_max) {
 		if (!bucket_log_start(&s->log, STREAM_POINTS_MAX))
@@ -438,7 +446,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		ring_finish(&s->ring, now);
 	timeline_roll(&s->timeline, now);
 	s->end_ns = now;
-	return r;
+	return r == 0 && !s->is_max ? stream_judge(s, err) : r;
 }
 
 void stream_once_done(struct stream_run *s)
@@ -515,7 +523,7 @@ static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
-	struct payload_id expect = placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req), found;
+	struct payload_id expect = stream_placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req), found;
 	struct err why = { 0 };
 
 	if (is_fault) {

@@ -95,7 +95,7 @@ static int one_try(struct stream_run *s, uint64_t rate, bool *ret_good, struct e
 	r = stream_once(s, rate, err);
 	if (r < 0)
 		return r;
-	*ret_good = s->ring.nevents == 0 && is_borne(s);
+	*ret_good = stream_has_held(s) && is_borne(s);
 	row = (struct try_row){ (double)rate, (double)s->ring.peak_bytes / (double)(s->places * s->p->block_bytes),
 		                s->ring.nevents };
 	result_row(t, &row);

@@ -88,20 +88,14 @@ static int stream_measure(struct session *ses, const void *params, struct err *e
 
 static const struct screen_decl stream_screen = {
 	.shows =
-		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,straggler,gaps_shared,gaps_own,#tradeoff,#shares,#hosts,#overflows,#stalls,#targets",
+		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,straggler,gaps_shared,gaps_own,#tradeoff,#shares,#hosts,#overflows,#stalls,#targets",
 	.says =
 		(const struct clause[]){
 			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },
-			{ "{requested_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
-	                  .instead_of = 1 },
-			{ "{rate_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
-	                  .instead_of = 2 },
-			{ "the ring of {ring_bytes} was never fuller than {peak_bytes}", .if_any = "sustained" },
-			{ "{requested_bytes_per_s} was not sustained: the ring of {ring_bytes} failed {overflows:time}, first after {first_overflow_s}",
-	                  .if_none = "sustained", .instead_of = 4 },
-			{ "{requested_bytes_per_s} was not sustained", .if_none = "sustained", .instead_of = 5 },
+			{ "{verdict}" },
+			{ "{slowest}" },
 			{ "{rate_bytes_per_s} when nothing holds it back; a block took {response_max_ns} at most",
-	                  .instead_of = 6 },
+	                  .instead_of = 3 },
 			{ "all of it was read back as it was written", .if_any = "verified_blocks",
 	                  .if_none = "verify_errors" },
 			{ "{verify_errors:block} came back wrong", .if_any = "verify_errors" },

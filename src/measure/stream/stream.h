@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; pace.c how well its clock was kept; files.c targets, rolling files,
- * the page cache; run.c one run of the ring over the targets; report.c tables, figures, verdict; together.c of many hosts; search.c --tradeoff and --find-max; project.c
+ * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds; pace.c how well its clock was kept; files.c
+ * targets, rolling files, the page cache; run.c one run of the ring over the targets; reserve.c what they carry at full speed where that run ended; verdict.c
+ * what follows for the rate, in words; report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c
  * --project; stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
 
 #include "measure/shared/timeline.h"
+#include "measure/stream/balance.h"
 #include "measure/stream/ring.h"
 #include "session/session.h"
 
@@ -16,6 +18,7 @@ struct stream_params {
 	int layout, producer;
 	bool write, read, cached, verify, tradeoff, find_max, keep;
 	struct strs project;
+	const char *rate_typed; /* as it was asked for: in bits, or in bytes */
 };
 
 enum stream_layout { LAYOUT_BALANCE, LAYOUT_ROUNDROBIN };
@@ -82,8 +85,11 @@ struct stream_run {
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
+	bool is_cut;                   /* less was there to be played than was asked for */
 	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
 	struct pace pace;
+	struct balance balance;
+	struct balance_judgement judgement; /* of the run that was last, when it was paced */
 	struct host_usage before, after; /* around the streaming alone */
 	struct datafile **files;         /* made here, one per target of the load, or NULL */
 	uint32_t *free_slots;
@@ -126,6 +132,27 @@ void stream_once_done(struct stream_run *s);
 /* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
 
+/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
+struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req);
+
+/* ---- reserve.c ---- */
+
+/*
+ * The last blocks of a run once more, at full speed and flushed: bytes/s that the targets carry at least where it ended. NaN: not known. Written blocks get the
+ * same contents again.
+ */
+int stream_reserve(struct stream_run *s, double *ret_bytes_per_s, struct err *err);
+#define STREAM_RESERVE_S 2 /* of the rate: beyond the cache of a drive, or all that was moved */
+
+/* ---- verdict.c ---- */
+
+/* Judges a paced run that has just ended. */
+int stream_judge(struct stream_run *s, struct err *err);
+bool stream_has_held(const struct stream_run *s); /* sustained, for ever or at least for long */
+/* The verdict in figures and words. */
+void stream_tell_verdict(struct stream_run *s, uint64_t rate);
+bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
+
 /* ---- pace.c ---- */
 
 void pace_start(struct pace *p);
@@ -159,7 +186,6 @@ struct stream_share {
 
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
-bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
 void stream_tell_responses(struct result *res, const struct hist *all);
 /* It held; what did not, or cannot, is above it. */
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);

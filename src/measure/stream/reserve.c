@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the ring's balance cannot show what the targets carry (a write cache answers for the disk; a device that works on many blocks at once is never
+ * without work), they are asked: the last blocks that were written go once more, as fast as they are taken, and are flushed; what is read goes on. Bytes over that
+ * time are a lower bound, by the flush's own time.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "measure/stream/stream.h"
+
+struct piece {
+	uint32_t target, out;
+	uint64_t first, at, end, done_ns;
+	bool is_flushed;
+};
+
+struct reserve {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	struct stream_run *s;
+	struct piece v[STREAM_LANES_MAX];
+	bool has_fault;
+};
+
+/* The end of what a lane wrote in the file in which it stands. What was read last is in the drive's own cache: there it goes on. */
+static struct piece last_piece(const struct stream_run *s, const struct lane *l, uint64_t bytes)
+{
+	bool is_next = l->at_target == l->ntargets || (l->offset == l->start && l->at_target > 0);
+	uint32_t target = l->list[is_next ? l->at_target - 1 : l->at_target];
+	uint64_t block = s->p->block_bytes, room_end = l->start + s->rooms[target] / block * block;
+	uint64_t end = is_next ? room_end : l->offset, first = end - l->start > bytes ? end - bytes : l->start;
+
+	if (s->p->read) {
+		first = end;
+		end = room_end - first > bytes ? first + bytes : room_end;
+	}
+	return (struct piece){ .target = target, .first = first, .at = first, .end = end };
+}
+
+static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct reserve *v = (struct reserve *)f;
+	struct stream_run *s = v->s;
+	struct piece *best = NULL, *flush = NULL;
+	bool is_busy = false;
+
+	for (size_t i = 0; i < s->nlanes; i++) {
+		struct piece *p = &v->v[i];
+
+		is_busy = is_busy || p->out;
+		if (p->at < p->end && p->out < s->depth && (!best || p->out < best->out))
+			best = p;
+		else if (p->at == p->end && !p->out && !p->is_flushed && !s->p->read)
+			flush = p;
+	}
+	*ret_until_ns = CLOCK_NEVER;
+	if (v->has_fault || (!best && !flush) || (!flush && !s->nfree))
+		return is_busy ? FEED_WAIT : FEED_END;
+	req->due_ns = now_ns;
+	req->tag = UINT64_MAX; /* no block of the stream */
+	if (flush) {
+		req->op = IO_FLUSH;
+		req->target = flush->target;
+		req->slot = SLOT_NONE;
+		flush->is_flushed = true;
+		flush->out++;
+		return FEED_IO;
+	}
+	req->op = s->p->read ? IO_READ : IO_WRITE;
+	req->target = best->target;
+	req->offset_bytes = best->at;
+	req->len_bytes = (uint32_t)s->p->block_bytes;
+	req->slot = s->free_slots[--s->nfree];
+	req->buf = engine_buf(s->eng, req->slot);
+	if (s->p->verify) {
+		const struct payload_id id = stream_placed_id(s, &s->lanes[s->lane_of[req->target]], req);
+
+		payload_stamp(req->buf, &id);
+	}
+	best->at += s->p->block_bytes;
+	best->out++;
+	return FEED_IO;
+}
+
+static void reserve_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct reserve *v = (struct reserve *)((char *)sink - offsetof(struct reserve, sink));
+	struct piece *p = &v->v[v->s->lane_of[req->target]];
+
+	if (req->op != IO_FLUSH)
+		v->s->free_slots[v->s->nfree++] = req->slot;
+	p->out--;
+	p->done_ns = req->done_ns;
+	v->has_fault = v->has_fault || is_fault;
+}
+
+int stream_reserve(struct stream_run *s, double *ret_bytes_per_s, struct err *err)
+{
+	struct reserve v = { .feeder = { reserve_next }, .sink = { reserve_take }, .s = s };
+	struct load load = { .targets = s->targets, .ntargets = s->ntargets, .feeder = &v.feeder, .sink = &v.sink };
+	uint64_t block = s->p->block_bytes, start_ns;
+	uint64_t bytes = (s->ring.rate_bytes_per_s / s->nlanes * STREAM_RESERVE_S / block + 1) * block;
+	double sum = 0.0, least = INFINITY;
+	struct load_stats stats;
+	int r;
+
+	*ret_bytes_per_s = NAN;
+	for (size_t i = 0; i < s->nlanes; i++) {
+		if (!s->lanes[i].issued)
+			return 0;
+		v.v[i] = last_piece(s, &s->lanes[i], bytes);
+		if (s->p->read && v.v[i].end - v.v[i].first < bytes)
+			return 0; /* too little is left to read */
+	}
+	start_ns = clock_now_ns(s->ses->env->clk);
+	r = session_load(s->ses, &load, s->eng, &stats, err);
+	if (r < 0 || v.has_fault || session_is_over(s->ses))
+		return r;
+	for (size_t i = 0; i < s->nlanes; i++) {
+		double rate = (double)(v.v[i].end - v.v[i].first) / ((double)(v.v[i].done_ns - start_ns) * 1e-9);
+
+		sum += rate;
+		least = fmin(least, rate);
+	}
+	*ret_bytes_per_s = s->p->layout == LAYOUT_ROUNDROBIN ? least * (double)s->nlanes : sum;
+	return 0;
+}

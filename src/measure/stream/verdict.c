@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a paced run says of the rate: for ever, for so long, not, or that it cannot tell; and over what it was seen. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "measure/stream/stream.h"
+
+#define VERDICT_BYTES 380 /* of the sentence; that of a clause has room for it */
+
+/* ---- judging ---- */
+
+/* Caches that take data first: of the drive, unless it is known to have none at work, and of the kernel. */
+static bool is_hidden(const struct stream_run *s)
+{
+	if (s->p->read)
+		return false;
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (s->p->cached ||
+		    (s->ses->common->write_cache != SWITCH_OFF &&
+		     strncmp(s->ses->devs[i].write_cache, "write through", strlen("write through")) != 0))
+			return true;
+	return false;
+}
+
+bool stream_is_whole(const struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (s->lanes[i].is_dead || s->lanes[i].faults)
+			return false;
+	return true;
+}
+
+static bool is_all(const struct stream_run *s)
+{
+	return s->completed == s->ring.taken && s->completed == s->ring.blocks_max;
+}
+
+int stream_judge(struct stream_run *s, struct err *err)
+{
+	struct balance_more more = { .ring_bytes = (double)s->places * (double)s->p->block_bytes,
+		                     .in_turn = s->p->layout == LAYOUT_ROUNDROBIN,
+		                     .is_hidden = is_hidden(s),
+		                     .can_bytes_per_s = NAN };
+	int r;
+
+	balance_finish(&s->balance, s->end_ns);
+	balance_judge(&s->balance, &more, &s->judgement);
+	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !stream_is_whole(s) || !is_all(s) ||
+	    session_is_over(s->ses))
+		return 0;
+	r = stream_reserve(s, &more.can_bytes_per_s, err);
+	if (r == 0)
+		balance_judge(&s->balance, &more, &s->judgement);
+	return r;
+}
+
+static bool is_steady(const struct stream_run *s)
+{
+	return s->judgement.answer == BALANCE_FOR_EVER || s->judgement.answer == BALANCE_AT_LEAST;
+}
+
+bool stream_has_held(const struct stream_run *s)
+{
+	return s->ring.nevents == 0 && is_steady(s);
+}
+
+/* ---- telling ---- */
+
+/* In the family in which it was asked for, the other beside it. */
+static const char *rate_text(const struct stream_run *s, double rate, char *buf, size_t len)
+{
+	char bits[32], bytes[32];
+
+	(void)units_rate_bits(bits, sizeof(bits), rate);
+	(void)units_rate(bytes, sizeof(bytes), rate);
+	if (s->p->rate_typed && strcasestr(s->p->rate_typed, "bit"))
+		(void)snprintf(buf, len, "%s (%s)", bits, bytes);
+	else
+		(void)snprintf(buf, len, "%s", bytes);
+	return buf;
+}
+
+static const char *seconds_text(double seconds, char *buf, size_t len)
+{
+	return units_time(buf, len, (uint64_t)fmin(seconds * 1e9, 9e18));
+}
+
+/* For as long as data came. */
+static double lasted_s(const struct stream_run *s)
+{
+	uint64_t end_ns = session_is_over(s->ses) || !is_all(s) ? s->end_ns : s->balance.until_ns;
+
+	return (double)(end_ns - s->start_ns) * 1e-9;
+}
+
+/* " on the first 640 MB", " from 3.90 TB to 3.92 TB": of the target that went furthest. "": files, of which nobody knows where they lie. */
+static const char *place_text(const struct stream_run *s, char *buf, size_t len)
+{
+	const struct lane *far = &s->lanes[0];
+	const char *each = s->nlanes > 1 ? " of each" : "";
+	char from[32], to[32];
+
+	buf[0] = '\0';
+	for (size_t i = 1; i < s->nlanes; i++)
+		if (s->lanes[i].last_offset > far->last_offset)
+			far = &s->lanes[i];
+	(void)units_bytes_dec(from, sizeof(from), far->first_offset);
+	(void)units_bytes_dec(to, sizeof(to), far->last_offset);
+	if (!s->files && far->first_offset == 0)
+		(void)snprintf(buf, len, " on the first %s%s", to, each);
+	else if (!s->files)
+		(void)snprintf(buf, len, " from %s to %s%s", from, to, each);
+	return buf;
+}
+
+static void say_yes(const struct stream_run *s, const char *rate, char *buf, size_t len)
+{
+	char held[32], least[32], place[96], peak[32], ring[32], more[64] = "";
+
+	if (s->judgement.answer == BALANCE_AT_LEAST)
+		(void)snprintf(more, sizeof(more), ", and lasts at least %s",
+		               seconds_text(s->judgement.at_least_s, least, sizeof(least)));
+	(void)snprintf(buf, len, "%s was sustained for %s%s%s; the ring held at most %s of %s", rate,
+	               seconds_text(lasted_s(s), held, sizeof(held)),
+	               place_text(s, place, sizeof(place)), more,
+	               units_bytes_dec(peak, sizeof(peak), (uint64_t)s->ring.peak_bytes),
+	               units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes));
+}
+
+static void say_no(const struct stream_run *s, const char *rate, char *buf, size_t len)
+{
+	const struct balance_judgement *j = &s->judgement;
+	const struct ring *r = &s->ring;
+	char ring[32], lost[32], held[32], grows[32], full[32], low[32], high[32];
+
+	(void)units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes);
+	(void)seconds_text(lasted_s(s), held, sizeof(held));
+	if (r->nevents)
+		(void)snprintf(buf, len,
+		               "%s was not sustained: the ring of %s was full after %s; %" PRIu64 " %s%s lost %s", rate,
+		               ring, units_time(full, sizeof(full), r->events[0].start_ns), r->nevents,
+		               s->p->read ? "underrun" : "overflow", r->nevents == 1 ? "" : "s",
+		               units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
+	else if (r->lost_bytes || !stream_is_whole(s))
+		(void)snprintf(buf, len, "%s was not sustained: not everything could be %s", rate,
+		               s->p->read ? "read" : "written");
+	else if (!is_all(s))
+		(void)snprintf(buf, len, "%s held for %s, not longer: then the targets were full", rate, held);
+	else
+		(void)snprintf(
+			buf, len,
+			"%s was not sustained: it held for %s, but the ring of %s grows fuller by %s and is full after %s (%s to %s)",
+			rate, held, ring, units_rate(grows, sizeof(grows), j->growth.value),
+			seconds_text(j->full_s.value, full, sizeof(full)),
+			seconds_text(j->full_s.ci.low, low, sizeof(low)),
+			seconds_text(j->full_s.ci.high, high, sizeof(high)));
+}
+
+/* Which of several disks it is. */
+static void tell_slowest(const struct stream_run *s)
+{
+	const struct balance_judgement *j = &s->judgement;
+	char text[VERDICT_BYTES] = "", can[32], part[32];
+
+	if (s->nlanes > 1 && j->slowest_bytes_per_s > 0.0) {
+		bool in_turn = s->p->layout == LAYOUT_ROUNDROBIN;
+
+		(void)units_rate(can, sizeof(can), j->slowest_bytes_per_s);
+		(void)units_rate(part, sizeof(part),
+		                 in_turn ? (double)s->ring.rate_bytes_per_s / (double)s->nlanes : j->all_bytes_per_s);
+		(void)snprintf(text, sizeof(text),
+		               in_turn ? "%s holds it up: it carries %s, and its part is %s"
+		                       : "%s is the slowest: it carries %s of the %s of all",
+		               s->lanes[j->slowest].name, can, part);
+	}
+	if (*text)
+		result_figure_text(s->ses->res, "slowest", "what holds it up", text);
+}
+
+/* Which part of each device was streamed over, and that slower zones were not. */
+static void zone_notice(struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++) {
+		const struct lane *l = &s->lanes[i];
+		char from[32], to[32];
+
+		if (s->files || s->ses->devs[i].rotational == 0 ||
+		    l->last_offset >= s->ses->devs[i].size_bytes - s->ses->devs[i].size_bytes / 50)
+			continue; /* its slowest zone was covered */
+		result_notice(
+			s->ses->res, "zone",
+			"%s was tested from %s to %s only. Disks are slower towards their end: --start takes the test there, --project shows when.",
+			l->name, units_bytes_dec(from, sizeof(from), l->first_offset),
+			units_bytes_dec(to, sizeof(to), l->last_offset));
+	}
+}
+
+static void bound_notice(struct stream_run *s, double seconds)
+{
+	const char *what = s->p->read ? "underruns" : "overflows";
+	char text[32];
+
+	if (seconds < 3600.0)
+		result_notice(s->ses->res, "bound", "There were no %s in %s. Run 3 h to show fewer than one an hour.",
+		              what, seconds_text(seconds, text, sizeof(text)));
+	else
+		result_notice(s->ses->res, "bound",
+		              "No %s in %.3g h means, with 95 %% confidence, fewer than %.3g an hour.", what,
+		              seconds / 3600.0, law_rule_of_three(seconds / 3600.0));
+}
+
+void stream_tell_verdict(struct stream_run *s, uint64_t rate)
+{
+	const struct balance_judgement *j = &s->judgement;
+	struct result *res = s->ses->res;
+	double seconds = lasted_s(s), sustained = NAN, asked_s;
+	bool is_no = s->ring.nevents || s->ring.lost_bytes || !stream_is_whole(s) ||
+	             (!session_is_over(s->ses) && (!is_all(s) || j->answer == BALANCE_FILLS));
+	char text[VERDICT_BYTES], what[80], time[32];
+
+	(void)rate_text(s, (double)rate, what, sizeof(what));
+	if (is_no) {
+		sustained = 0.0;
+		say_no(s, what, text, sizeof(text));
+		tell_slowest(s);
+	} else if (session_is_over(s->ses)) {
+		(void)snprintf(text, sizeof(text), "%s held for %s, until the run was ended", what,
+		               seconds_text(seconds, time, sizeof(time)));
+	} else if (is_steady(s)) {
+		sustained = 1.0;
+		say_yes(s, what, text, sizeof(text));
+		bound_notice(s, seconds);
+	} else {
+		(void)snprintf(
+			text, sizeof(text),
+			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; give --time=%.0fs",
+			what, ceil(j->need_s));
+	}
+	result_figure(res, "sustained", "sustained", UNIT_COUNT, sustained, NULL, 0);
+	result_figure_text(res, "verdict", "verdict", text);
+	result_figure(res, "growth_bytes_per_s", "growth of what is in the ring", UNIT_BYTES_PER_S, j->growth.value,
+	              &j->growth.ci, 0);
+	result_figure(res, "ring_full_s", "the ring is full after", UNIT_S,
+	              s->ring.nevents ? (double)s->ring.events[0].start_ns * 1e-9 : j->full_s.value,
+	              s->ring.nevents ? NULL : &j->full_s.ci, 0);
+	if (!is_no && isnan(sustained) && !session_is_over(s->ses))
+		result_figure(res, "needed_time_s", "a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
+	asked_s = s->ses->common->time_ns ? (double)s->ses->common->time_ns * 1e-9
+	          : s->p->bytes           ? (double)s->p->bytes / (double)rate
+	                                  : 0.0;
+	if (s->is_cut && asked_s > seconds)
+		result_notice(res, "shorter", "The targets ended after %s; what was asked for takes %s.",
+		              seconds_text(seconds, time, sizeof(time)), seconds_text(asked_s, what, sizeof(what)));
+	zone_notice(s);
+	if (!session_is_over(s->ses)) {
+		res->verdict_is_no = is_no;
+		res->verdict_is_open = !is_no && isnan(sustained);
+	}
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `stream` says of a rate, for ever, not, or that it cannot tell, on random arrays in virtual time: 1 to 4 disks of one zone, alike or not, in turn or in
+ * balance, read or written, with write caches and without, with retries and late answers; .7 to 1.3 of what they carry, rings of 1 s to 60 s, runs of 5 s to 120 s.
+ * What they carry comes from a run at full speed; where that is too close to call, a run of an hour decides. PLATTER_LONG=1: 300 arrays, and what could not be
+ * told is run once more for as long as was said.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simrun.h"
+
+extern const struct measure measure_stream;
+
+#define ARRAYS_QUICK 24
+#define ARRAYS_LONG  300
+#define HOUR_S       3600.0
+#define CLOSE        0.01 /* nearer to what they carry an hour's run decides */
+#define SLOWER       40
+#define BLOCK        65536
+#define NEED_MOST_S  900.0 /* of a run that is done again: longer takes too long here */
+
+struct array {
+	unsigned ndisks;
+	bool writes, in_turn;
+	struct profile p[4];
+	double part, ring_s, time_s;
+	double carries; /* bytes/s */
+};
+
+static void draw_disk(struct profile *p, struct rng *rng, const char *name)
+{
+	struct err err = { 0 };
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s.disk", SIMDISK_PROFILES, name);
+	assert_int_equal(profile_load(p, path, &err), 0);
+	/* As fast everywhere: an hour's run stays in "this zone". And slow, for rings of a minute are really allocated. */
+	for (size_t i = p->nzones; i-- > 0;)
+		for (size_t k = 0; k < PROFILE_SURFACES_MAX; k++)
+			p->zones[i].spt[k] = (p->zones[0].spt[k] + SLOWER - 1) / SLOWER;
+	p->capacity_lba = 0;
+	p->seed = rng_u64(rng);
+	p->has_write_cache = (uint32_t)rng_below(rng, 2);
+	p->retry_per_gb = rng_below(rng, 2) ? 20.0 * rng_double(rng) : 0.0;
+	p->jitter_us = rng_below(rng, 2) ? 300.0 * rng_double(rng) : 0.0;
+	p->outlier_p = rng_below(rng, 3) ? 0.0 : 0.002;
+	p->outlier_ms = 20.0;
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void draw(struct array *a, uint64_t seed)
+{
+	static const char *const names[] = { "modern-4tb", "toshiba-x300", "samsung-hd103sj", "ibm-deskstar-60gxp" };
+	struct rng rng;
+	size_t first;
+
+	rng_init(&rng, seed, 11);
+	memset(a, 0, sizeof(*a));
+	a->ndisks = 1 + (unsigned)rng_below(&rng, 4);
+	a->writes = rng_below(&rng, 2);
+	a->in_turn = rng_below(&rng, 3) == 0;
+	a->part = 0.7 + 0.6 * rng_double(&rng);
+	a->ring_s = exp(log(60.0) * rng_double(&rng));
+	a->time_s = 5.0 * exp(log(24.0) * rng_double(&rng));
+	first = rng_below(&rng, 4);
+	for (unsigned i = 0; i < a->ndisks; i++) {
+		draw_disk(&a->p[i], &rng, names[i && rng_below(&rng, 3) == 0 ? rng_below(&rng, 4) : first]);
+		(void)snprintf(a->p[i].serial, sizeof(a->p[i].serial), "STREAM%04u", i);
+	}
+}
+
+/* rate 0: at full speed. */
+static struct sim_run play(const struct array *a, double rate, double time_s)
+{
+	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
+	struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
+	char words[512];
+	int n;
+
+	n = snprintf(words, sizeof(words), "%s %s --time=%.3fs --block=64KiB", a->writes ? "--write" : "--read",
+	             a->in_turn ? "--layout=roundrobin" : "", time_s);
+	if (rate > 0.0)
+		n += snprintf(words + n, sizeof(words) - (size_t)n, " --rate=%.0f --buffer=%.0f", rate,
+		              fmax(rate * a->ring_s, 16.0 * BLOCK));
+	for (unsigned i = 0; i < a->ndisks; i++) {
+		(void)sim_add_disk(run.sim, &a->p[i], names[i]);
+		if (a->writes)
+			n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=%s", a->p[i].serial);
+	}
+	for (unsigned i = 0; i < a->ndisks; i++)
+		n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[i]);
+	sim_set_contents(run.sim, false);
+	run.words = words;
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	run.words = NULL;
+	return run;
+}
+
+/* Of a run at full speed, when caches are full. */
+static double carries(const struct array *a)
+{
+	struct sim_run run = play(a, 0.0, 60.0);
+	const struct table *t = result_find_table(run.res, "timeline");
+	size_t column = (size_t)table_column(t, "rate_bytes_per_s"), from = t->nrows / 3;
+	double sum = 0.0;
+
+	for (size_t i = from; i < t->nrows; i++)
+		sum += table_number(t, i, column);
+	sum /= (double)(t->nrows - from);
+	sim_run_end(&run);
+	return sum;
+}
+
+struct score {
+	unsigned yes, no, open, false_yes, false_no, again, still_open, hours;
+};
+
+/* Whether the ring fills within an hour. */
+static bool is_refuted(const struct array *a, struct score *score)
+{
+	struct sim_run run;
+	bool refuted;
+
+	if (a->part < 1.0 - CLOSE || a->part > 1.0 + CLOSE)
+		return a->part > 1.0;
+	run = play(a, a->part * a->carries, HOUR_S);
+	refuted = sim_figure(&run, "overflows") > 0.0;
+	score->hours++;
+	sim_run_end(&run);
+	return refuted;
+}
+
+static void judge(const struct array *a, uint64_t seed, bool is_long, struct score *score)
+{
+	double rate = a->part * a->carries;
+	struct sim_run run = play(a, rate, a->time_s);
+	double sustained = sim_figure(&run, "sustained"), need_s = sim_figure(&run, "needed_time_s");
+	const char *text = result_find_figure(run.res, "verdict")->value.str;
+	bool is_close = fabs(a->part - 1.0) <= CLOSE, is_wrong = false;
+
+	assert_true(run.res->verdict_is_no == (sustained == 0.0));
+	assert_true(run.res->verdict_is_open == isnan(sustained));
+	if (sustained == 1.0) {
+		score->yes++;
+		is_wrong = (is_long || !is_close) && is_refuted(a, score);
+		score->false_yes += is_wrong;
+	} else if (sustained == 0.0) {
+		score->no++;
+		is_wrong = a->part < 1.0 - CLOSE;
+		score->false_no += is_wrong;
+	} else {
+		score->open++;
+		assert_true(need_s > a->time_s);
+		if (is_long && need_s <= NEED_MOST_S) {
+			struct sim_run again = play(a, rate, need_s);
+
+			score->again++;
+			score->still_open += isnan(sim_figure(&again, "sustained"));
+			sim_run_end(&again);
+		}
+	}
+	if (is_wrong || (isnan(sustained) && is_long))
+		print_message("array %u, %.4f of what %u disks carry (%s%s), ring %.1f s, %.0f s: %s\n", (unsigned)seed,
+		              a->part, a->ndisks, a->writes ? "written" : "read", a->in_turn ? ", in turn" : "",
+		              a->ring_s, a->time_s, text);
+	sim_run_end(&run);
+}
+
+static void no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open(void **state)
+{
+	bool is_long = getenv("PLATTER_LONG") != NULL;
+	unsigned n = is_long ? ARRAYS_LONG : ARRAYS_QUICK;
+	struct score score = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= n; seed++) {
+		struct array a;
+
+		draw(&a, seed);
+		a.carries = carries(&a);
+		judge(&a, seed, is_long, &score);
+		for (unsigned i = 0; i < a.ndisks; i++)
+			profile_done(&a.p[i]);
+	}
+	if (is_long)
+		print_message("%u arrays: yes %u (false %u), no %u (false %u), open %u; %u for as long as was said: %u "
+		              "still open; %u hours\n",
+		              n, score.yes, score.false_yes, score.no, score.false_no, score.open, score.again,
+		              score.still_open, score.hours);
+	assert_int_equal(score.false_yes, 0);
+	assert_int_equal(score.false_no, 0);
+	assert_true(20 * score.still_open <= n);
+	assert_true(5 * score.open <= n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
