@@ -323,6 +323,13 @@ int datafile_reset(struct datafile *df, struct err *err)
 	return 0;
 }
 
+int datafile_cut(struct datafile *df, uint64_t data_bytes)
+{
+	if (data_bytes == 0)
+		df->flags &= ~(unsigned)DATAFILE_KEEP;
+	return ftruncate(df->fd, (off_t)(DATAFILE_DATA_OFFSET + data_bytes)) < 0 ? -errno : 0;
+}
+
 const struct write_permit *datafile_permit(const struct datafile *df)
 {
 	return df->permit;

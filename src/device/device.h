@@ -401,6 +401,8 @@ void datafile_close(struct datafile *df);
 int datafile_open(const struct datafile *df, bool is_direct, struct err *err);
 /* Back to the header alone, blocks given back: the next write extends the file again. */
 int datafile_reset(struct datafile *df, struct err *err);
+/* Ends behind so many bytes of data, the rest of what was reserved given back; of none, it goes when it is closed. */
+int datafile_cut(struct datafile *df, uint64_t data_bytes);
 const struct write_permit *datafile_permit(const struct datafile *df);
 uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, now */
 
@@ -408,6 +410,11 @@ uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, n
 bool datafile_is_ours(const char *path);
 /* Where the data of a target begin: DATAFILE_DATA_OFFSET in a file of ours, 0 in all others and in block devices. */
 uint64_t datafile_first_byte(const struct device *dev);
+/*
+ * Where they end. In a file of ours that a killed run left, before what was reserved and never written (it reads as zeros, which no data of ours do: 4 KiB of them
+ * are looked for); in all others where the target does.
+ */
+uint64_t datafile_end_byte(const struct device *dev);
 /* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
 int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
 /*

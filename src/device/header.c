@@ -104,3 +104,29 @@ uint64_t datafile_first_byte(const struct device *dev)
 {
 	return dev->kind == DEVICE_FILE && datafile_is_ours(dev->path) ? DATAFILE_DATA_OFFSET : 0;
 }
+
+static bool is_zero(int fd, uint64_t offset)
+{
+	char block[4096] = "";
+	ssize_t n = pread(fd, block, sizeof(block), (off_t)offset);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (block[i])
+			return false;
+	return n >= 0;
+}
+
+uint64_t datafile_end_byte(const struct device *dev)
+{
+	uint64_t low = datafile_first_byte(dev), high = dev->size_bytes, unit = 4096;
+	cleanup_close int fd = low && low < high ? open(dev->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+	if (fd < 0 || !is_zero(fd, (high - 1) / unit * unit))
+		return high;
+	while (high - low > unit) { /* written before low, not from high on */
+		uint64_t middle = low + (high - low) / 2 / unit * unit;
+
+		*(is_zero(fd, middle) ? &high : &low) = middle;
+	}
+	return is_zero(fd, low) ? low : high;
+}

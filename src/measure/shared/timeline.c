@@ -10,6 +10,14 @@ void timeline_start(struct timeline *t, const struct session *ses, uint64_t star
 	t->step_end_ns = start_ns + t->step_ns;
 }
 
+void timeline_widen(struct timeline *t, uint64_t step_ns)
+{
+	if (step_ns <= t->step_ns)
+		return;
+	t->step_ns = step_ns;
+	t->step_end_ns = t->start_ns + step_ns;
+}
+
 static void merge(struct timeline *t)
 {
 	for (size_t i = 0; i + 1 < t->n; i += 2) {

@@ -23,6 +23,8 @@ struct timeline {
 
 /* Steps of a second; of a tenth with other hosts: what they have in common begins and ends at none of their steps. */
 void timeline_start(struct timeline *t, const struct session *ses, uint64_t start_ns);
+/* Before anything is in it: steps of at least so much. */
+void timeline_widen(struct timeline *t, uint64_t step_ns);
 /* Steps that ended before now get their rows. */
 void timeline_roll(struct timeline *t, uint64_t now_ns);
 /* Of all steps. */

@@ -195,6 +195,7 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 {
 	double seconds = (double)(b->until_ns - b->start_ns) * 1e-9, horizon_s = fmax(BALANCE_HORIZON_S, seconds), room;
 	struct stats_estimate late, drift, late_growth;
+	bool is_slack;
 
 	*ret = (struct balance_judgement){ .answer = BALANCE_OPEN,
 		                           .growth = STATS_UNKNOWN,
@@ -209,16 +210,18 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 	ret->growth = mean_step(b, b->fill, b->n / 2);
 	if (late_growth.ci.low > fmax(ret->growth.ci.low, 0.0))
 		ret->growth = late_growth;
+	is_slack = !more->is_hidden && drift.ci.high < 0.0 && late.ci.high < 0.0;
 	room = more->ring_bytes - b->fill[b->n - 1];
-	if (ret->growth.ci.low > 0.0 && !(drift.ci.high < 0.0 && late.ci.high < 0.0 && !more->is_hidden)) {
+	ret->full_s = (struct stats_estimate){ seconds + room / ret->growth.value,
+		                               { seconds + room / ret->growth.ci.high,
+		                                 seconds + room / ret->growth.ci.low } };
+	if (ret->growth.ci.low > 0.0 && ret->full_s.value <= horizon_s && !is_slack) {
 		ret->answer = BALANCE_FILLS;
-		ret->full_s = (struct stats_estimate){ seconds + room / ret->growth.value,
-			                               { seconds + room / ret->growth.ci.high,
-			                                 seconds + room / ret->growth.ci.low } };
 		return;
 	}
+	ret->full_s = STATS_UNKNOWN;
 	ret->at_least_s = more->is_hidden ? (double)NAN : fmax(room, 0.0) / fmax(ret->growth.ci.high, 0.0);
-	if (more->can_bytes_per_s > b->rate || (!more->is_hidden && drift.ci.high < 0.0 && late.ci.high < 0.0))
+	if (is_slack || more->can_bytes_per_s > b->rate)
 		ret->answer = BALANCE_FOR_EVER;
 	else if (ret->at_least_s >= horizon_s)
 		ret->answer = BALANCE_AT_LEAST;

@@ -160,7 +160,8 @@ int stream_open(struct stream_run *s, struct err *err)
 	s->lanes = calloc(s->nlanes, sizeof(*s->lanes));
 	s->lane_of = calloc(STREAM_FILES_MAX, sizeof(*s->lane_of));
 	s->rooms = calloc(STREAM_FILES_MAX, sizeof(*s->rooms));
-	if (!s->lanes || !s->lane_of || !s->rooms)
+	s->ends = calloc(STREAM_FILES_MAX, sizeof(*s->ends));
+	if (!s->lanes || !s->lane_of || !s->rooms || !s->ends)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < s->nlanes; i++)
 		s->lanes[i].name = s->ses->devs[i].path;
@@ -169,15 +170,29 @@ int stream_open(struct stream_run *s, struct err *err)
 	s->targets = s->ses->targets;
 	s->ntargets = s->ses->ndevs;
 	for (size_t i = 0; i < s->nlanes; i++) {
+		uint64_t size = s->ses->devs[i].size_bytes, end = datafile_end_byte(&s->ses->devs[i]);
 		struct lane *l = &s->lanes[i];
+		char all[32], part[32];
 
 		l->list = calloc(1, sizeof(uint32_t));
 		if (!l->list)
 			return err_set(err, -ENOMEM, "Out of memory.");
 		l->list[0] = (uint32_t)i;
 		l->ntargets = 1;
-		l->start = s->p->start_bytes - s->p->start_bytes % s->p->block_bytes;
-		s->rooms[i] = s->ses->devs[i].size_bytes - l->start;
+		l->start = datafile_first_byte(&s->ses->devs[i]) + s->p->start_bytes -
+		           s->p->start_bytes % s->p->block_bytes;
+		if (end < l->start + s->p->block_bytes)
+			return err_set(err, -EINVAL,
+			               "%s holds no whole block of %" PRIu64
+			               " bytes from there on; give less --start, or a smaller --block.",
+			               l->name, s->p->block_bytes);
+		s->rooms[i] = end - l->start;
+		if (end < size)
+			result_notice(
+				s->ses->res, "interrupted",
+				"The recording in %s was interrupted: %s of its %s were written, and only they are played.",
+				l->name, units_bytes_dec(part, sizeof(part), end),
+				units_bytes_dec(all, sizeof(all), size));
 		s->lane_of[i] = (uint32_t)i;
 	}
 	return 0;
@@ -189,6 +204,10 @@ void stream_close(struct stream_run *s)
 	for (size_t i = 0; s->files && i < s->ntargets; i++) {
 		if (s->targets[i].fd >= 0)
 			(void)close(s->targets[i].fd); /* the file is thrown away, or was synced */
+		if (s->files[i] && s->p->keep &&
+		    datafile_cut(s->files[i], s->ends[i] ? s->ends[i] - DATAFILE_DATA_OFFSET : 0) < 0)
+			result_notice(s->ses->res, "not-cut", "A file in %s could not be cut to what was recorded.",
+			              s->targets[i].name);
 		datafile_close(s->files[i]);
 	}
 	if (s->files)
@@ -202,6 +221,7 @@ void stream_close(struct stream_run *s)
 	free(s->lanes);
 	free(s->lane_of);
 	free(s->rooms);
+	free(s->ends);
 	free(s->free_slots);
 	free(s->source);
 	bucket_log_done(&s->log);

@@ -81,6 +81,11 @@ static int check_targets(const struct session *ses, const struct stream_params *
 			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
 			               " bytes.",
 			               p->block_bytes, d->path, d->logical_block_bytes);
+		if (d->kind != DEVICE_DIRECTORY && p->block_bytes > d->size_bytes)
+			return err_set(err, -EINVAL,
+			               "%s has %" PRIu64 " bytes, less than one block of %" PRIu64
+			               "; give a smaller --block.",
+			               d->path, d->size_bytes, p->block_bytes);
 		if (d->kind != DEVICE_DIRECTORY && p->start_bytes + p->block_bytes > d->size_bytes)
 			return err_set(err, -EINVAL,
 			               "--start=%" PRIu64 " lies beyond the %" PRIu64 " bytes of %s; give less.",

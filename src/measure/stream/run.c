@@ -14,12 +14,15 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/shared/cgroup.h"
 #include "measure/stream/stream.h"
 
 #define DEPTH_TURNING 4  /* one in the drive, one on the bus, two in hand: more only lengthens the response */
 #define DEPTH_OTHER   16 /* their channels work at the same time; a choice */
 #define DEAD_STREAK \
 	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a choice) */
+
+#define STEP_BLOCKS 10.0 /* in a step of the timeline at least: a block more or less is 10 % */
 
 /* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
 #define STALL_NS          (500 * NS_PER_MS)
@@ -226,6 +229,8 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 		balance_complete(&s->balance, s->lane_of[req->target], s->p->block_bytes,
 		                 l->outstanding || l->is_full || l->is_dead, req->done_ns);
 	if (!is_fault) {
+		if (req->offset_bytes + req->len_bytes > s->ends[req->target])
+			s->ends[req->target] = req->offset_bytes + req->len_bytes;
 		s->timeline.now.amount += (uint64_t)req->res;
 		s->timeline.now.requests++;
 		s->timeline.now.service_ns += req->done_ns - req->submit_ns;
@@ -279,6 +284,36 @@ static uint64_t depth_in_force(const struct stream_run *s)
 	return DEPTH_OTHER;
 }
 
+/* Of the machine, or what a cgroup leaves of it; UINT64_MAX: not known. */
+static uint64_t free_memory(void)
+{
+	uint64_t kib = UINT64_MAX / 1024, limit = cgroup_memory_limit("/");
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			break;
+	if (f)
+		(void)fclose(f);
+	return kib * 1024 < limit ? kib * 1024 : limit;
+}
+
+/* All of it is filled and locked: what is not there would be taken from other programs. */
+static int check_memory(const struct stream_run *s, struct err *err)
+{
+	uint64_t need = s->places * s->p->block_bytes, there = free_memory();
+	char text[32], most[32];
+
+	if (need <= there)
+		return 0;
+	return err_set(err, -ENOMEM,
+	               "A ring of %s does not fit into the %s of memory that are free; give --buffer=%" PRIu64
+	               "MB or less.",
+	               units_bytes_dec(text, sizeof(text), need), units_bytes_dec(most, sizeof(most), there),
+	               there / 1000000 * 9 / 10); /* a tenth for everybody else */
+}
+
 static int open_ring(struct stream_run *s, struct err *err)
 {
 	uint32_t depth = (uint32_t)(s->depth * s->nlanes < s->places ? s->depth * s->nlanes : s->places);
@@ -294,6 +329,9 @@ static int open_ring(struct stream_run *s, struct err *err)
 		return err_set(err, -EINVAL,
 		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
 		               s->places, s->nlanes);
+	r = clock_is_virtual(s->ses->env->clk) ? 0 : check_memory(s, err);
+	if (r < 0)
+		return r;
 	fds = calloc(s->ntargets, sizeof(*fds));
 	if (!fds)
 		return err_set(err, -ENOMEM, "Out of memory.");
@@ -403,6 +441,8 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	now = session_start(s->ses);
 	s->start_ns = now;
 	timeline_start(&s->timeline, s->ses, now);
+	if (!s->is_max && !session_is_together(s->ses)) /* a step with one block more or less is no dip */
+		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
 		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);

@@ -79,6 +79,7 @@ struct stream_run {
 	size_t nlanes;
 	uint32_t *lane_of; /* by target */
 	uint64_t *rooms;   /* by target: bytes for data */
+	uint64_t *ends;    /* by target: where what was written ends, 0: nothing was */
 	size_t turn;       /* round robin */
 
 	bool is_max; /* no producer's clock: as fast as the disks take it */
@@ -138,10 +139,10 @@ struct payload_id stream_placed_id(const struct stream_run *s, const struct lane
 /* ---- reserve.c ---- */
 
 /*
- * The last blocks of a run once more, at full speed and flushed: bytes/s that the targets carry at least where it ended. NaN: not known. Written blocks get the
+ * The last blocks of a run once more, at full speed and between two flushes; is_hidden: a cache takes them first: bytes/s that the targets carry at least where it ended. NaN: not known. Written blocks get the
  * same contents again.
  */
-int stream_reserve(struct stream_run *s, double *ret_bytes_per_s, struct err *err);
+int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
 #define STREAM_RESERVE_S 2 /* of the rate: beyond the cache of a drive, or all that was moved */
 
 /* ---- verdict.c ---- */

@@ -50,7 +50,7 @@ int stream_judge(struct stream_run *s, struct err *err)
 	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !stream_is_whole(s) || !is_all(s) ||
 	    session_is_over(s->ses))
 		return 0;
-	r = stream_reserve(s, &more.can_bytes_per_s, err);
+	r = stream_reserve(s, more.is_hidden, &more.can_bytes_per_s, err);
 	if (r == 0)
 		balance_judge(&s->balance, &more, &s->judgement);
 	return r;
@@ -107,11 +107,13 @@ static const char *place_text(const struct stream_run *s, char *buf, size_t len)
 		if (s->lanes[i].last_offset > far->last_offset)
 			far = &s->lanes[i];
 	(void)units_bytes_dec(from, sizeof(from), far->first_offset);
-	(void)units_bytes_dec(to, sizeof(to), far->last_offset);
-	if (!s->files && far->first_offset == 0)
+	if (!s->files && far->first_offset == far->start && !s->p->start_bytes) {
+		(void)units_bytes_dec(to, sizeof(to), far->last_offset - far->start);
 		(void)snprintf(buf, len, " on the first %s%s", to, each);
-	else if (!s->files)
+	} else if (!s->files) {
+		(void)units_bytes_dec(to, sizeof(to), far->last_offset);
 		(void)snprintf(buf, len, " from %s to %s%s", from, to, each);
+	}
 	return buf;
 }
 
@@ -123,8 +125,7 @@ static void say_yes(const struct stream_run *s, const char *rate, char *buf, siz
 		(void)snprintf(more, sizeof(more), ", and lasts at least %s",
 		               seconds_text(s->judgement.at_least_s, least, sizeof(least)));
 	(void)snprintf(buf, len, "%s was sustained for %s%s%s; the ring held at most %s of %s", rate,
-	               seconds_text(lasted_s(s), held, sizeof(held)),
-	               place_text(s, place, sizeof(place)), more,
+	               seconds_text(lasted_s(s), held, sizeof(held)), place_text(s, place, sizeof(place)), more,
 	               units_bytes_dec(peak, sizeof(peak), (uint64_t)s->ring.peak_bytes),
 	               units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes));
 }
