@@ -134,7 +134,7 @@ static bool is_refuted(const struct array *a, struct score *score)
 	bool refuted;
 
 	if (a->part < 1.0 - CLOSE || a->part > 1.0 + CLOSE)
-		return a->part > 1.0;
+		return (1.0 - 1.0 / a->part) * HOUR_S > a->ring_s;
 	run = play(a, a->part * a->carries, HOUR_S);
 	refuted = sim_figure(&run, "overflows") > 0.0;
 	score->hours++;

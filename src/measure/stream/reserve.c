@@ -11,8 +11,8 @@
 
 struct piece {
 	uint32_t target, out;
-	uint64_t first, at, end, start_ns, done_ns;
-	unsigned flushes; /* begun: one before, one behind */
+	uint64_t first, at, end, start_ns, done_ns, done_bytes, skipped_bytes; /* skipped: done at start_ns */
+	unsigned flushes;                                                      /* begun: one before, one behind */
 };
 
 struct reserve {
@@ -42,6 +42,12 @@ static struct piece last_piece(const struct stream_run *s, const struct lane *l,
 	return (struct piece){ .target = target, .first = first, .at = first, .end = end };
 }
 
+/* What the next block goes by: in turn all have had as many, in balance as many are on their way. */
+static uint64_t load_of(const struct stream_run *s, const struct piece *p)
+{
+	return s->p->layout == LAYOUT_ROUNDROBIN ? p->at - p->first : p->out;
+}
+
 static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct reserve *v = (struct reserve *)f;
@@ -55,9 +61,11 @@ static enum feed reserve_next(struct feeder *f, uint64_t now_ns, struct io_req *
 		is_busy = is_busy || p->out;
 		if (!p->out && p->flushes < 2 && (!p->flushes || p->at == p->end))
 			flush = p;
-		else if (p->start_ns && p->at < p->end && p->out < s->depth && (!best || p->out < best->out))
+		else if (p->start_ns && p->at < p->end && (!best || load_of(s, p) < load_of(s, best)))
 			best = p;
 	}
+	if (best && best->out >= s->depth) /* the least busy one, or whose turn it is */
+		best = NULL;
 	*ret_until_ns = CLOCK_NEVER;
 	if (v->has_fault || (!best && !flush) || (!flush && !s->nfree))
 		return is_busy ? FEED_WAIT : FEED_END;
@@ -98,6 +106,12 @@ static void reserve_take(struct sink *sink, const struct io_req *req, bool is_fa
 		p->start_ns = req->done_ns;
 	p->out--;
 	p->done_ns = req->done_ns;
+	p->done_bytes += req->len_bytes;
+	/* The drive has read ahead: of what is read the later half counts. */
+	if (v->s->p->read && !p->skipped_bytes && p->done_bytes >= (p->end - p->first) / 2) {
+		p->skipped_bytes = p->done_bytes;
+		p->start_ns = req->done_ns;
+	}
 	slots_add(&v->slots, req->done_ns - v->start_ns, (double)req->len_bytes);
 	v->has_fault = v->has_fault || is_fault;
 }
@@ -131,7 +145,7 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 		return r;
 	for (size_t i = 0; i < s->nlanes; i++) {
 		const struct piece *p = &v.v[i];
-		double rate = (double)(p->end - p->first) / ((double)(p->done_ns - p->start_ns) * 1e-9);
+		double rate = (double)(p->done_bytes - p->skipped_bytes) / ((double)(p->done_ns - p->start_ns) * 1e-9);
 
 		sum += rate;
 		least = fmin(least, rate);

@@ -143,7 +143,7 @@ struct payload_id stream_placed_id(const struct stream_run *s, const struct lane
  * same contents again.
  */
 int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
-#define STREAM_RESERVE_S 2 /* of the rate: beyond the cache of a drive, or all that was moved */
+#define STREAM_RESERVE_S 4 /* of the rate: beyond the cache of a drive, or all that was moved */
 
 /* ---- verdict.c ---- */
 
