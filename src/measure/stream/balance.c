@@ -188,8 +188,8 @@ static double need_s(const struct balance_judgement *j, struct stats_estimate dr
 }
 
 /*
- * The last half of the run: by then caches are full, and what was there at the start is over (a quarter and more is usual to leave out; Welch 1983). And its last
- * eighth: where a zone ends, or a cache has just become full, the rest is not to be hidden by what was before.
+ * The last half of the run: by then caches are full, and what was there at the start is over. And for a yes also its last eighth: where a zone ends, or a cache
+ * has just become full, the rest is not to be hidden by what was before. For a no that is too little: it may be a stall.
  */
 void balance_judge(const struct balance *b, const struct balance_more *more, struct balance_judgement *ret)
 {
@@ -208,8 +208,6 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 	drift = drift_from(b, more, b->n / 2, ret);
 	late_growth = mean_step(b, b->fill, b->n - b->n / 8 - 1);
 	ret->growth = mean_step(b, b->fill, b->n / 2);
-	if (late_growth.ci.low > fmax(ret->growth.ci.low, 0.0))
-		ret->growth = late_growth;
 	is_slack = !more->is_hidden && drift.ci.high < 0.0 && late.ci.high < 0.0;
 	room = more->ring_bytes - b->fill[b->n - 1];
 	ret->full_s = (struct stats_estimate){ seconds + room / ret->growth.value,
@@ -220,7 +218,8 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 		return;
 	}
 	ret->full_s = STATS_UNKNOWN;
-	ret->at_least_s = more->is_hidden ? (double)NAN : fmax(room, 0.0) / fmax(ret->growth.ci.high, 0.0);
+	ret->at_least_s = more->is_hidden ? (double)NAN
+	                                  : fmax(room, 0.0) / fmax(fmax(ret->growth.ci.high, late_growth.ci.high), 0.0);
 	if (is_slack || more->can_bytes_per_s > b->rate)
 		ret->answer = BALANCE_FOR_EVER;
 	else if (ret->at_least_s >= horizon_s)
