@@ -75,7 +75,7 @@ static bool fill_clause(const struct result *res, const char *text, char *buf, s
 	buf[0] = '\0';
 	while (*text && used + 1 < len) {
 		size_t plain = strcspn(text, "{");
-		char value[400]; /* a sentence */
+		char value[600]; /* a sentence */
 		size_t bytes;
 
 		(void)snprintf(buf + used, len - used, "%.*s", (int)plain, text);

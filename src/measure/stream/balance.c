@@ -27,7 +27,7 @@ bool balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, 
 		               .nlanes = nlanes,
 		               .lanes = lanes };
 	for (size_t i = 0; lanes && i < nlanes; i++) {
-		lanes[i].done_bytes = lanes[i].idle_ns = 0;
+		lanes[i].done_bytes = lanes[i].idle_ns = lanes[i].wait_ns = 0;
 		lanes[i].idle_since_ns = start_ns;
 	}
 	return lanes != NULL;
@@ -104,14 +104,19 @@ void balance_issue(struct balance *b, size_t lane, uint64_t exist_ns, uint64_t n
 		return;
 	roll(b, now_ns);
 	/* From when the data existed on it was the host that let it wait, or another's turn. */
-	if (exist_ns > l->idle_since_ns)
+	if (exist_ns > l->idle_since_ns) {
 		l->idle_ns += exist_ns - l->idle_since_ns;
+		l->idle_since_ns = exist_ns;
+	}
+	l->wait_ns += now_ns > l->idle_since_ns ? now_ns - l->idle_since_ns : 0;
 	l->idle_since_ns = UINT64_MAX;
 }
 
 void balance_complete(struct balance *b, size_t lane, uint64_t bytes, bool has_more, uint64_t now_ns)
 {
 	roll(b, now_ns);
+	if (now_ns > b->until_ns)
+		return; /* what is left in the ring at the end */
 	b->lanes[lane].done_bytes += bytes;
 	b->lanes[lane].idle_since_ns = has_more ? UINT64_MAX : now_ns;
 	b->done_bytes += (double)bytes;
@@ -145,32 +150,39 @@ static struct stats_estimate mean_step(const struct balance *b, const double *x,
 	return (struct stats_estimate){ 0.5 * (ci.low + ci.high), ci };
 }
 
+/* What each target does while it has work, over all of the run: of all, and of the slowest. */
+static void find_slowest(const struct balance *b, bool in_turn, struct balance_judgement *ret)
+{
+	for (size_t k = 0; k < b->nlanes; k++) {
+		const struct balance_lane *l = &b->lanes[k];
+		double busy_s = ((double)(b->at_ns - b->start_ns) - (double)l->idle_ns - (double)l->wait_ns) * 1e-9;
+		double rate = busy_s > 0.0 ? (double)l->done_bytes / busy_s : 0.0;
+
+		ret->all_bytes_per_s += rate;
+		if (rate > 0.0 && (!(ret->slowest_bytes_per_s > 0.0) || rate < ret->slowest_bytes_per_s)) {
+			ret->slowest = k;
+			ret->slowest_bytes_per_s = rate;
+		}
+	}
+	if (in_turn)
+		ret->all_bytes_per_s = (double)b->nlanes * ret->slowest_bytes_per_s;
+}
+
 /* Drift of the netput from a slot on. */
 static struct stats_estimate drift_from(const struct balance *b, const struct balance_more *more, size_t from,
-                                        struct balance_judgement *ret)
+                                        size_t slowest)
 {
-	double x[BALANCE_SLOTS], rate[BALANCE_SLOTS];
+	double x[BALANCE_SLOTS];
 
-	ret->slowest = 0;
-	ret->all_bytes_per_s = 0.0;
+	memcpy(x, b->fill, sizeof(x));
 	for (size_t k = 0; k < b->nlanes; k++) {
-		rate[k] = busy_rate(b, &b->lanes[k], from);
-		ret->all_bytes_per_s += rate[k];
-		if (rate[k] > 0.0 && (!(rate[ret->slowest] > 0.0) || rate[k] < rate[ret->slowest]))
-			ret->slowest = k;
-	}
-	ret->slowest_bytes_per_s = rate[ret->slowest];
-	if (more->in_turn)
-		ret->all_bytes_per_s = (double)b->nlanes * ret->slowest_bytes_per_s;
-	for (size_t i = from; i < b->n; i++) {
-		x[i] = b->fill[i];
-		for (size_t k = 0; k < b->nlanes; k++) {
-			const double *idle = b->lanes[k].idle_s;
+		const struct balance_lane *l = &b->lanes[k];
+		double rate = busy_rate(b, l, from) * (more->in_turn ? (double)b->nlanes : 1.0);
 
-			if (!more->in_turn || k == ret->slowest)
-				x[i] -= rate[k] * (more->in_turn ? (double)b->nlanes : 1.0) * 0.5 *
-				        (idle[i] + (i ? idle[i - 1] : 0.0));
-		}
+		if (more->in_turn && k != slowest)
+			continue;
+		for (size_t i = from; i < b->n; i++)
+			x[i] -= rate * 0.5 * (l->idle_s[i] + (i ? l->idle_s[i - 1] : 0.0));
 	}
 	return mean_step(b, x, from);
 }
@@ -204,8 +216,9 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 		                           .need_s = MARGIN * seconds };
 	if (b->n < BALANCE_SLOTS / 4)
 		return;
-	late = drift_from(b, more, b->n - b->n / 8 - 1, ret);
-	drift = drift_from(b, more, b->n / 2, ret);
+	find_slowest(b, more->in_turn, ret);
+	late = drift_from(b, more, b->n - b->n / 8 - 1, ret->slowest);
+	drift = drift_from(b, more, b->n / 2, ret->slowest);
 	late_growth = mean_step(b, b->fill, b->n - b->n / 8 - 1);
 	ret->growth = mean_step(b, b->fill, b->n / 2);
 	is_slack = !more->is_hidden && drift.ci.high < 0.0 && late.ci.high < 0.0;

@@ -25,7 +25,8 @@
 	3600.0 /* what has shown no growth that fills the ring within that is sustained "for at least so long" */
 
 struct balance_lane {
-	uint64_t done_bytes, idle_ns, idle_since_ns;       /* idle_since_ns UINT64_MAX: it has work, or is out */
+	uint64_t wait_ns;                            /* without work though data were there: it was another's turn */
+	uint64_t done_bytes, idle_ns, idle_since_ns; /* idle_since_ns UINT64_MAX: it has work, or is out */
 	double done[BALANCE_SLOTS], idle_s[BALANCE_SLOTS]; /* at the end of each slot */
 };
 
@@ -67,7 +68,7 @@ struct balance_judgement {
 	struct stats_estimate growth, full_s; /* bytes/s of the fill; since the start */
 	double at_least_s, need_s;
 	size_t slowest;                              /* lane */
-	double slowest_bytes_per_s, all_bytes_per_s; /* while they have work, in the last half */
+	double slowest_bytes_per_s, all_bytes_per_s; /* while they have work */
 };
 
 void balance_judge(const struct balance *b, const struct balance_more *more, struct balance_judgement *ret);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "measure/shared/distribution.h"
 #include "measure/shared/together.h"
 #include "measure/stream/stream.h"
@@ -57,8 +58,8 @@ static void tell_rings(const struct hosts_part *parts, size_t n, struct result *
 {
 	double requested = together_sum(parts, n, "requested_bytes_per_s"),
 	       lost = figure_number(result_find_figure(res, "hosts_lost"));
-	double sustained = 0, living = 0, first_s = INFINITY;
-	char names[400] = "";
+	double sustained = 0, open = 0, living = 0, first_s = INFINITY;
+	char names[400] = "", text[600], rate[32];
 
 	if (isnan(requested))
 		return; /* as fast as it goes */
@@ -72,17 +73,19 @@ static void tell_rings(const struct hosts_part *parts, size_t n, struct result *
 		first_s = fmin(first_s, at_s + hosts_began_s(parts, n, i));
 		if (together_count(parts[i].doc, "sustained") == 1)
 			sustained++;
+		else if (isnan(figure_number(result_find_figure(parts[i].doc, "sustained"))))
+			open++;
 		else if (strlen(names) + HOST_NAME_BYTES < sizeof(names))
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", *names ? ", " : "",
 			               parts[i].name);
 	}
 	result_figure(res, "requested_bytes_per_s", "rate asked for, all together", UNIT_BYTES_PER_S, requested, NULL,
 	              0);
-	/* Nobody knows of a host that was lost; that one did not hold is known anyhow. */
+	/* Nobody knows of a host that was lost or cannot tell; that one did not hold is known anyhow. */
 	result_figure(res, "sustained", "sustained by all", UNIT_COUNT,
-	              sustained < living ? 0.0
-	              : lost > 0         ? (double)NAN
-	                                 : 1.0,
+	              sustained + open < living ? 0.0
+	              : lost > 0 || open > 0    ? (double)NAN
+	                                        : 1.0,
 	              NULL, 0);
 	result_figure(res, "hosts_sustained", "hosts that held", UNIT_COUNT, sustained, NULL, 0);
 	result_figure(res, "peak_ratio", "peak as part of the ring, the worst", UNIT_RATIO,
@@ -91,16 +94,23 @@ static void tell_rings(const struct hosts_part *parts, size_t n, struct result *
 	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES,
 	                  (uint64_t)together_sum(parts, n, "dropped_bytes"));
 	result_figure(res, "first_overflow_s", "first of them at", UNIT_S, first_s, NULL, 0);
-	res->verdict_is_no = sustained < living;
-	if (sustained < living)
-		result_notice(res, "verdict", "The rate was NOT sustained by all: %.0f of %zu hosts held, not %s.",
-		              sustained, n, names);
+	(void)units_printf(rate, sizeof(rate), "%.7g MB/s", requested * 1e-6);
+	res->verdict_is_no = sustained + open < living;
+	if (res->verdict_is_no)
+		(void)snprintf(text, sizeof(text),
+		               "%s was not sustained by all: %.0f of %zu hosts held their part, not %s", rate,
+		               sustained, n, names);
+	else if (open > 0)
+		(void)snprintf(text, sizeof(text),
+		               "this run cannot tell whether %s is sustained: %.0f of %zu hosts need more --time", rate,
+		               open, n);
 	else if (lost > 0)
-		result_notice(res, "verdict",
-		              "The %.0f hosts that were there to the end sustained the rate; %.0f did not get so far.",
-		              living, lost);
+		(void)snprintf(text, sizeof(text),
+		               "%s was not there from all: %.0f hosts sustained their part, and %.0f were lost", rate,
+		               living, lost);
 	else
-		result_notice(res, "verdict", "All %zu hosts sustained the rate.", n);
+		(void)snprintf(text, sizeof(text), "%s was sustained by all %zu hosts", rate, n);
+	result_figure_text(res, "verdict", "verdict", text);
 }
 
 static void tell_plots(struct result *res)

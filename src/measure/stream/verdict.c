@@ -68,17 +68,13 @@ bool stream_has_held(const struct stream_run *s)
 
 /* ---- telling ---- */
 
-/* In the family in which it was asked for, the other beside it. */
+/* As exactly as it was asked for, and in that family, the other beside it. */
 static const char *rate_text(const struct stream_run *s, double rate, char *buf, size_t len)
 {
-	char bits[32], bytes[32];
-
-	(void)units_rate_bits(bits, sizeof(bits), rate);
-	(void)units_rate(bytes, sizeof(bytes), rate);
 	if (s->p->rate_typed && strcasestr(s->p->rate_typed, "bit"))
-		(void)snprintf(buf, len, "%s (%s)", bits, bytes);
+		(void)units_printf(buf, len, "%.7g Mbit/s (%.7g MB/s)", rate * 8e-6, rate * 1e-6);
 	else
-		(void)snprintf(buf, len, "%s", bytes);
+		(void)units_printf(buf, len, "%.7g MB/s", rate * 1e-6);
 	return buf;
 }
 
