@@ -229,6 +229,12 @@ void stream_close(struct stream_run *s)
 	stream_once_done(s);
 }
 
+struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
+{
+	return (struct payload_id){ s->seed, (req->offset_bytes - l->start) / s->p->block_bytes, req->offset_bytes,
+		                    req->target, (uint32_t)s->p->block_bytes };
+}
+
 /* ---- the page cache ---- */
 
 void stream_make_cold(struct stream_run *s)

@@ -83,12 +83,6 @@ static void advance_lane(const struct stream_run *s, struct lane *l)
 		l->is_full = true;
 }
 
-struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
-{
-	return (struct payload_id){ s->seed, (req->offset_bytes - l->start) / s->p->block_bytes, req->offset_bytes,
-		                    req->target, (uint32_t)s->p->block_bytes };
-}
-
 static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct stream_run *s = (struct stream_run *)f;

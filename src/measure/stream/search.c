@@ -161,18 +161,13 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
 	b.high = (uint64_t)(mean * 1.02);
-	if (time_ns != CLOCK_NEVER &&
-	    (double)s->places * (double)s->p->block_bytes > 0.02 * mean * (double)time_ns * 1e-9)
-		result_notice(
-			s->ses->res, "short",
-			"In this time a ring of this size hides a rate 2 %% too high; give more --time for a sharper answer.");
 	r = search(s, time_ns, (uint64_t)(guess * 0.98), &b, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	if (!b.low) {
 		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
 		              NAN, NULL, 0);
-		result_notice(s->ses->res, "verdict", "No rate that was tried held, so none is told.");
+		result_notice(s->ses->res, "verdict", "No rate that was tried held, so none is reported.");
 		s->ses->res->verdict_is_no = true;
 		return 0;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds; pace.c how well its clock was kept; files.c
- * targets, rolling files, the page cache; run.c one run of the ring over the targets; reserve.c what they carry at full speed where that run ended; verdict.c
- * what follows for the rate, in words; report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c
+ * targets, rolling files, the page cache; reserve.c what they carry at full speed where a run ended; verdict.c what follows for the rate, in words; run.c one run
+ * of the ring over the targets; report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c
  * --project; stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
@@ -118,6 +118,8 @@ uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p
 /* Opens what the targets are (directories: makes the files). 0 or negative errno and a sentence. */
 int stream_open(struct stream_run *s, struct err *err);
 void stream_close(struct stream_run *s);
+/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
+struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req);
 /* --cached: nothing of the targets is in the page cache from before, as far as the kernel does it. */
 void stream_make_cold(struct stream_run *s);
 /* What the disks below the targets have moved so far, each counted once. false: nothing is known of one of them. */
@@ -125,25 +127,14 @@ bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t 
 /* --cached: the share of the page cache, and what writing it back takes. before: of stream_disk_bytes() before the run, has: what that said. */
 void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written);
 
-/* ---- run.c ---- */
-
-/* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --bytes, from the start of every target. */
-int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
-void stream_once_done(struct stream_run *s);
-/* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
-int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
-
-/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
-struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req);
-
 /* ---- reserve.c ---- */
 
 /*
- * The last blocks of a run once more, at full speed and between two flushes; is_hidden: a cache takes them first: bytes/s that the targets carry at least where it ended. NaN: not known. Written blocks get the
- * same contents again.
+ * What the targets carry at least, bytes/s, where the run that was last ended: the last written blocks once more, with the same contents, at full speed and
+ * between two flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
  */
 int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
-#define STREAM_RESERVE_S 4 /* of the rate: beyond the cache of a drive, or all that was moved */
+#define STREAM_RESERVE_S 4 /* of the rate: beyond what a drive has read ahead, and beyond its cache (1 GB of a drive of 250 MB/s) */
 
 /* ---- verdict.c ---- */
 
@@ -153,6 +144,14 @@ bool stream_has_held(const struct stream_run *s); /* sustained, for ever or at l
 /* The verdict in figures and words. */
 void stream_tell_verdict(struct stream_run *s, uint64_t rate);
 bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
+
+/* ---- run.c ---- */
+
+/* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --bytes, from the start of every target. */
+int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
+void stream_once_done(struct stream_run *s);
+/* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
+int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
 
 /* ---- pace.c ---- */
 
