@@ -226,7 +226,7 @@ void stream_close(struct stream_run *s)
 	free(s->source);
 	bucket_log_done(&s->log);
 	balance_free(&s->balance);
-	stream_once_done(s);
+	ring_done(&s->ring);
 }
 
 struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
