@@ -234,9 +234,13 @@ static int check_medium(struct session *ses, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < ses->ndevs && r == 0 && plan->writes != WRITE_DESTROY && !plan->opens_itself; i++) {
-		uint64_t size = ses->devs[i].size_bytes, end = plan->touch_end ? plan->touch_end : size;
+		const struct device *dev = &ses->devs[i];
+		uint64_t first = plan->reads_data ? datafile_first_byte(dev) : 0,
+			 size = plan->reads_data ? datafile_end_byte(dev) : dev->size_bytes,
+			 end = plan->touch_end && plan->touch_end < size ? plan->touch_end : size;
 
-		r = session_medium(ses, i, plan->touch_first, end < size ? end : size, plan->is_direct, err);
+		r = session_medium(ses, i, first > plan->touch_first ? first : plan->touch_first, end, plan->is_direct,
+		                   err);
 	}
 	return r;
 }

@@ -74,6 +74,7 @@ struct plan {
 	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */
 	bool keeps_privileges; /* what the run does only root may do (info) */
 	bool in_turn;          /* one target after the other: they do not slow each other */
+	bool reads_data;       /* of files that platter made the data alone, as far as they were written */
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);

@@ -105,6 +105,23 @@ during_stream() # signal, status
 during_stream INT 130
 during_stream TERM 143
 
+# A recording that is stopped or killed holds, and plays, what was recorded and no more.
+for signal in INT KILL; do
+	"$PLATTER" stream --rate=20MB --bytes=200MB --keep --quiet "$big/a" >"$work/out" 2>"$work/err" &
+	pid=$!
+	file=$big/a/platter-stream-$pid-0.data
+	until_there test -e "$file" || fail "no file while streaming"
+	sleep 3
+	kill -s "$signal" $pid
+	wait $pid
+	[ "$signal" = KILL ] || [ "$(stat -c %s "$file")" -lt 150000000 ] || fail "$file was not cut: $(stat -c %s "$file") bytes"
+	stream 0 --read --rate=20MB --buffer=80MB "$file"
+	is '.tables.targets.rows[0][1] | . >= 1048576 and . < 150000000'
+	[ "$signal" = INT ] || is 'any(.notices[]; .code == "interrupted")'
+	rm "$file"
+done
+nothing_left || fail "stopped recordings left something"
+
 # One of two directories is short of room: it is full earlier, and the other takes the rest.
 image small.img 20M
 loop_new "$image"

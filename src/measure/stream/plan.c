@@ -202,6 +202,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	plan->opens_itself = stream_has_directory(ses);
 	plan->is_direct = !p->cached;
 	plan->is_latency = true;
+	plan->reads_data = true;
 	plan->writes = p->read || plan->opens_itself ? WRITE_NONE : WRITE_DESTROY;
 	plan->read_bytes = p->read || p->verify ? moved : 0;
 	plan->write_bytes = p->read ? 0 : moved;

@@ -183,7 +183,7 @@ static void zone_notice(struct stream_run *s)
 		const struct lane *l = &s->lanes[i];
 		char from[32], to[32];
 
-		if (s->files || s->ses->devs[i].rotational == 0 ||
+		if (s->files || s->ses->devs[i].kind == DEVICE_FILE || s->ses->devs[i].rotational == 0 ||
 		    l->last_offset >= s->ses->devs[i].size_bytes - s->ses->devs[i].size_bytes / 50)
 			continue; /* its slowest zone was covered */
 		result_notice(
