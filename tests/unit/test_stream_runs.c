@@ -82,15 +82,19 @@ struct harmer {
 	unsigned times;
 };
 
-/* Between recording and reading back: the checkpoint after the run. */
+/* Between recording and reading back: the document is saved when the run begins, and with its figures after it. */
+static bool is_recorded(struct harmer *h, const struct session *ses)
+{
+	return result_find_figure(ses->res, "rate_bytes_per_s") && h->times++ == 0;
+}
+
 static void do_harm(void *arg, struct session *ses)
 {
 	static uint8_t a[BLOCK], b[BLOCK];
 	struct harmer *h = arg;
 	uint64_t first = 37 * BLOCK, second = 101 * BLOCK;
 
-	(void)ses;
-	if (h->times++)
+	if (!is_recorded(h, ses))
 		return;
 	assert_int_equal(disk_peek(h->disk, first, BLOCK, a), 0);
 	assert_int_equal(disk_peek(h->disk, second, BLOCK, b), 0);
@@ -165,8 +169,7 @@ static void put_back_what_was_before(void *arg, struct session *ses)
 {
 	struct harmer *h = arg;
 
-	(void)ses;
-	if (h->times++ == 0)
+	if (is_recorded(h, ses))
 		assert_int_equal(disk_poke(h->disk, 37 * BLOCK, BLOCK, of_before), 0);
 }
 
