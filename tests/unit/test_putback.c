@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * 500 moments of each --rewrite. At each the process is killed, or the power goes and tears the block in flight, or somebody else writes. Bytes lie in
- * shared memory, which outlives the process, each as it was at first, torn, or somebody else's: none of the last is lost without consent, none of the
- * first at all.
+ * 500 moments of each --rewrite. At each the process is killed, or the power goes and tears the block in flight, or somebody else writes: also in the very
+ * place that was in flight, before the machine is started again. Bytes lie in shared memory, which outlives the process, each as it was at first, torn
+ * (readable or not), or somebody else's: none of the last is lost without consent, none of the first at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,17 +38,19 @@ extern const struct measure measure_zones, measure_surface, measure_smr, measure
 
 static char dir[] = "/dev/shm/platter-putback.XXXXXX"; /* synced thousands of times */
 
-enum what { KILLED, POWER, POWER_AND_NEWER, NEWER_MEANWHILE, WHATS };
+enum what { KILLED, KILLED_AND_RESTARTED, POWER, POWER_AND_NEWER, NEWER_MEANWHILE, WHATS };
 
 struct kept {                  /* shared with the process that is killed */
 	uint64_t accesses, at; /* of the store, and the one at which it happens; 0: never */
 	enum what what;
 	uint64_t last, torn_first, torn_end; /* byte of the last access; what was torn */
+	uint64_t last_sectors;               /* of the last access */
 	uint64_t new_first, new_end;         /* what somebody else wrote */
 	uint64_t writes[WRITES_KEPT];        /* the accesses that were writes */
 	size_t nwrites;
 	uint64_t size; /* of the disk */
-	bool is_counted;
+	bool is_counted, tears_readably;
+	uint8_t is_bad[KEPT_BYTES / SECTOR]; /* cannot be read until it is written */
 	struct rng rng;
 	struct sim_disk *sd;
 	uint8_t *bytes;
@@ -65,6 +67,7 @@ static void write_newer(struct kept *k, uint64_t first, uint64_t sectors, struct
 	k->new_end = first + sectors * SECTOR;
 	for (uint64_t i = k->new_first; i < k->new_end; i++)
 		k->bytes[i] = (uint8_t)~k->first[i];
+	memset(k->is_bad + k->new_first / SECTOR, 0, sectors);
 	sim_foreign_io(sd, &io);
 }
 
@@ -78,10 +81,11 @@ static void happen(struct kept *k, uint64_t offset, uint32_t len, bool is_write)
 		            k->sd);
 		return;
 	}
-	if (is_write && k->what != KILLED) {
+	if (is_write && (k->what == POWER || k->what == POWER_AND_NEWER)) {
 		k->torn_first = offset + len / SECTOR / 2 * SECTOR;
 		k->torn_end = offset + len;
 		memset(k->bytes + k->torn_first, 0xa5, k->torn_end - k->torn_first);
+		memset(k->is_bad + k->torn_first / SECTOR, !k->tears_readably, (k->torn_end - k->torn_first) / SECTOR);
 	}
 	(void)raise(SIGKILL);
 }
@@ -92,8 +96,11 @@ static int kept_read(void *arg, uint64_t offset, uint32_t len, void *buf)
 
 	if (offset + len > KEPT_BYTES)
 		return -EIO;
+	if (memchr(k->is_bad + offset / SECTOR, 1, len / SECTOR))
+		return -EIO;
 	memcpy(buf, k->bytes + offset, len);
 	k->last = offset;
+	k->last_sectors = len / SECTOR;
 	if (++k->accesses == k->at)
 		happen(k, offset, len, false);
 	return 0;
@@ -106,7 +113,9 @@ static int kept_write(void *arg, uint64_t offset, uint32_t len, const void *buf)
 	if (offset + len > KEPT_BYTES)
 		return -EIO;
 	memcpy(k->bytes + offset, buf, len);
+	memset(k->is_bad + offset / SECTOR, 0, len / SECTOR);
 	k->last = offset;
+	k->last_sectors = len / SECTOR;
 	k->accesses++;
 	if (!k->at && !k->is_counted && k->nwrites < WRITES_KEPT)
 		k->writes[k->nwrites++] = k->accesses;
@@ -237,6 +246,7 @@ static void undo(struct kept *k)
 {
 	memcpy(k->bytes + k->new_first, k->first + k->new_first, k->new_end - k->new_first);
 	memcpy(k->bytes + k->torn_first, k->first + k->torn_first, k->torn_end - k->torn_first);
+	memset(k->is_bad + k->torn_first / SECTOR, 0, (k->torn_end - k->torn_first) / SECTOR);
 	k->new_first = k->new_end = k->torn_first = k->torn_end = 0;
 	assert_memory_equal(k->bytes, k->first, k->size);
 }
@@ -275,20 +285,27 @@ static void live_through(struct kept *k, const struct rewriter *r, const char *w
 		struct sim *sim = sim_new();
 		struct sim_disk *sd = sim_add_profile(sim, "tiny", "sda");
 
-		newer_beside(k);
+		if (k->what == KILLED_AND_RESTARTED) {
+			k->new_first = k->last; /* exactly there */
+			sectors = sectors < k->last_sectors ? sectors : k->last_sectors;
+		} else {
+			newer_beside(k);
+		}
 		write_newer(k, k->new_first, sectors, sd);
 		sim_free(sim);
 	}
-	got = run_on(k, &measure_recover, r, NAMED, k->what == KILLED ? "start-1" : "start-2", k->what != POWER, &err);
+	/* Who started the machine again starts the counters again. */
+	got = run_on(k, &measure_recover, r, NAMED, k->what == KILLED ? "start-1" : "start-2",
+	             k->what == KILLED || k->what == POWER_AND_NEWER, &err);
 	counts[k->what] += k->what == POWER ? had : got == -EUCLEAN;
-	if (k->what == POWER && got < 0)
-		fail_msg("%s", err.text);
-	check(k, "recovered", k->what == POWER_AND_NEWER);
+	if (k->what == POWER && got != (had && k->tears_readably ? -EUCLEAN : 0))
+		fail_msg("%d: %s", got, err.text);
+	check(k, "recovered", k->what == POWER_AND_NEWER || (k->what == POWER && k->tears_readably));
 	for (uint64_t i = k->new_first; i < k->new_end; i++)
 		assert_int_equal(k->bytes[i], (uint8_t)~k->first[i]);
-	if (k->what != POWER_AND_NEWER)
+	if (k->what != POWER_AND_NEWER && k->what != POWER)
 		return;
-	got = run_on(k, &measure_recover, r, "--destroy-data=TINY0001", "start-2", true, &err);
+	got = run_on(k, &measure_recover, r, "--destroy-data=TINY0001", "start-2", k->what != POWER, &err);
 	if (got < 0)
 		fail_msg("%s", err.text);
 	check(k, "recovered with consent", false);
@@ -331,6 +348,7 @@ static void nothing_newer_is_lost_without_consent_and_nothing_old_at_all(void **
 		assert_int_equal(clear(), 0);
 		for (unsigned n = 0; n < moments; n++) {
 			k->what = n % WHATS;
+			k->tears_readably = n / WHATS % 4 < 2;
 			k->at = 1 + (n * accesses + rng_below(&k->rng, accesses)) / moments;
 			if (n / WHATS % 2) /* half of them at a write */
 				k->at = k->writes[rng_below(&k->rng, k->nwrites)];
@@ -339,9 +357,10 @@ static void nothing_newer_is_lost_without_consent_and_nothing_old_at_all(void **
 			(void)clear();
 		}
 		print_message("fault-count: putback-%s %u 0 bytes newer lost without consent, 0 bytes old lost (%u "
-		              "newer kept after a kill, %u torn put back, %u left to consent, %u runs stopped)\n",
-		              r->name, moments, counts[KILLED], counts[POWER], counts[POWER_AND_NEWER],
-		              counts[NEWER_MEANWHILE]);
+		              "newer kept after a kill, %u after a start too, %u torn put back, %u left to consent, "
+		              "%u runs stopped)\n",
+		              r->name, moments, counts[KILLED], counts[KILLED_AND_RESTARTED], counts[POWER],
+		              counts[POWER_AND_NEWER], counts[NEWER_MEANWHILE]);
 		for (size_t w = 0; w < WHATS; w++)
 			assert_true(counts[w] > 0);
 	}

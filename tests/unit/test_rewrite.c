@@ -130,6 +130,7 @@ static unsigned journals(bool remove_them)
 }
 
 #define NAMED   "--rewrite-data=TINY0001"
+#define CONSENT "--destroy-data=TINY0001"
 #define REWRITE "--rewrite " NAMED " --positions=3 --passes=1 --sample=1M"
 
 /* Requests of a run that nothing disturbs. */
@@ -250,19 +251,23 @@ static int run_garbled(uint64_t at, const char *words, bool drops, bool *ret_is_
 	return r;
 }
 
-static void garbled_sectors_are_put_back_when_asked(uint64_t at)
+static void garbled_sectors_are_put_back_with_consent(uint64_t at)
 {
 	bool is_whole;
 
-	/* Somebody may have written there since: not without being asked, and the journal stays. */
-	assert_int_equal(run_garbled(at, REWRITE, false, &is_whole), -EUCLEAN);
-	assert_false(is_whole);
-	assert_int_equal(journals(false), 1);
+	/* Somebody may have written there since: not without consent, and the journal stays. */
+	static const char *const words[] = { REWRITE, "--recover " NAMED };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		assert_int_equal(run_garbled(at, words[i], false, &is_whole), -EUCLEAN);
+		assert_false(is_whole);
+		assert_int_equal(journals(false), 1);
+	}
 	/* A disk that does not store what it is given cannot be healed: said, and the journal stays. */
-	assert_true(run_garbled(at, "--recover " NAMED, true, &is_whole) < 0);
+	assert_true(run_garbled(at, "--recover " CONSENT, true, &is_whole) < 0);
 	assert_false(is_whole);
 	assert_int_equal(journals(false), 1);
-	assert_int_equal(run_garbled(at, "--recover " NAMED, false, &is_whole), 0);
+	assert_int_equal(run_garbled(at, "--recover " CONSENT, false, &is_whole), 0);
 	assert_true(is_whole);
 	assert_int_equal(journals(false), 0);
 }
@@ -281,7 +286,7 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 			continue;
 		}
 		if (healed++ % 2)
-			garbled_sectors_are_put_back_when_asked(at);
+			garbled_sectors_are_put_back_with_consent(at);
 		else
 			unreadable_sectors_are_filled_when_asked(at);
 	}
@@ -454,7 +459,7 @@ static void what_cannot_be_compared_is_healed_only_when_insisted_upon(void **sta
 	assert_non_null(strstr(err.text, "--despite=identity"));
 	assert_int_equal(journals(false), 1);
 	assert_int_equal(
-		recover_on(at, "--recover --despite=identity --rewrite-data=sda", show_nothing, &is_whole, &err), 0);
+		recover_on(at, "--recover --despite=identity --destroy-data=sda", show_nothing, &is_whole, &err), 0);
 	assert_true(is_whole);
 	assert_int_equal(journals(false), 0);
 }
@@ -710,7 +715,9 @@ static void power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back(vo
 		assert_int_equal(run_garbled_smr(at, SMR_WORDS, want, &is_whole), -EUCLEAN);
 		assert_false(is_whole);
 		assert_int_equal(journals(false), 1);
-		assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), 0);
+		assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), -EUCLEAN);
+		assert_false(is_whole);
+		assert_int_equal(run_garbled_smr(at, "--recover " CONSENT, want, &is_whole), 0);
 		assert_true(is_whole);
 		assert_int_equal(journals(false), 0);
 	}

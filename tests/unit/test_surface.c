@@ -1102,7 +1102,7 @@ static void remove_saved(const char *dir)
 static void no_byte_is_lost_when_rewriting_is_killed(void **state)
 {
 	struct kept *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char dir[] = "/tmp/surface-XXXXXX", words[300], recover[300];
+	char dir[] = "/tmp/surface-XXXXXX", words[300], recover[300], consent[300];
 	uint64_t requests;
 	struct rng rng;
 
@@ -1114,6 +1114,7 @@ static void no_byte_is_lost_when_rewriting_is_killed(void **state)
 	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --to=60M --journal=%s sda",
 	               dir);
 	(void)snprintf(recover, sizeof(recover), "--recover --rewrite-data=TINY0001 --journal=%s sda", dir);
+	(void)snprintf(consent, sizeof(consent), "--recover --destroy-data=TINY0001 --journal=%s sda", dir);
 	assert_int_equal(kept_run(k, &measure_surface, words), 0);
 	assert_int_equal(k->writes, 2);
 	requests = k->requests;
@@ -1128,7 +1129,9 @@ static void no_byte_is_lost_when_rewriting_is_killed(void **state)
 		assert_int_equal(is_untouched(k), !k->is_torn);
 		if (k->is_torn) {
 			assert_int_equal(kept_run(k, &measure_surface, words), -EUCLEAN); /* it says what to do */
-			assert_int_equal(kept_run(k, &measure_zones, recover), 0);
+			assert_int_equal(kept_run(k, &measure_zones, recover), -EUCLEAN);
+			assert_false(is_untouched(k)); /* it may be newer: with consent only */
+			assert_int_equal(kept_run(k, &measure_zones, consent), 0);
 			assert_true(is_untouched(k));
 		}
 	}

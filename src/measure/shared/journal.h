@@ -37,11 +37,10 @@ struct journal_entry { /* of the list in the file */
 	uint64_t at, hash; /* where its bytes are in the file, and theirs */
 };
 
-struct journal_flight {     /* two slots, written by turns: one of them is whole at any time */
-	uint64_t of;        /* header_hash of its header */
-	uint64_t sequence;  /* the greater one counts */
-	uint64_t end;       /* places before it, of the list, may be being written */
-	uint64_t is_killed; /* the process ended, the power did not */
+struct journal_flight {    /* two slots, written by turns: one of them is whole at any time */
+	uint64_t of;       /* header_hash of its header */
+	uint64_t sequence; /* the greater one counts */
+	uint64_t end;      /* places before it, of the list, may be being written */
 	uint64_t hash;
 };
 

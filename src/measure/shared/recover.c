@@ -27,15 +27,16 @@ static int tell_rest(const struct session *ses, const struct device *dev, const 
 {
 	const char *boot = ses->env->boot_id ? ses->env->boot_id : "";
 	struct consent_names names;
-	char work[128], saved[1000] = "", why[96];
+	char work[128], saved[1000] = "";
+	const char *why;
 
 	consent_names(dev, &names);
-	(void)snprintf(why, sizeof(why), "%s",
-	               j->is_old       ? "That version of the journal does not tell whose they are"
-	               : f->is_foreign ? "Most of what lies there and beside it differs"
-	               : !strcmp(j->h.boot_id, boot) || j->flight.is_killed
-	                       ? "A process that ends tears no sector, so these are newer"
-	                       : "They may be newer");
+	why = j->is_old                                    ? "That version of the journal does not show whose they are"
+	      : f->is_foreign                              ? "Most of what lies there and beside it differs"
+	      : boot[0] && strcmp(j->h.boot_id, boot) == 0 ? "A process that ends tears no sector, so these are newer"
+	      : f->looks_torn
+	              ? "They lie in the block that was being written, as after a power failure; or somebody wrote there"
+	              : "They may be newer";
 	if (f->saved[0])
 		(void)snprintf(saved, sizeof(saved),
 		               ", between %" PRIu64 " and %" PRIu64 "; both sides are saved in %s.then and .now",

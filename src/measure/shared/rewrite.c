@@ -284,16 +284,13 @@ static void tell_moved(struct sweep *s)
 
 /* ---- putting back ---- */
 
-/*
- * The bytes that were written are those that were there, so what differs is torn, or newer. Torn is what was in flight when the power went: one block, with
- * all beside it as it was, and nobody who has written since. A process that was killed tears nothing.
- */
-static bool is_torn(const struct rewrite_journal *j, const struct rewrite_recovery *found)
+/* One block that was in flight, all beside it as it was, and nobody has written since the machine was started again. */
+static bool looks_torn(const struct rewrite_journal *j, const struct rewrite_recovery *found)
 {
 	const char *now = j->ses->env->boot_id;
 
-	return j->h.boot_id[0] && now && now[0] && strcmp(j->h.boot_id, now) != 0 && !j->flight.is_killed &&
-	       found->differing_places == 1 && !found->beside_differing && found->beside_same && guard_is_untouched(j);
+	return j->h.boot_id[0] && now && now[0] && strcmp(j->h.boot_id, now) != 0 && found->differing_places == 1 &&
+	       !found->beside_differing && found->beside_same && guard_is_untouched(j);
 }
 
 /* Another disk of the same names has other contents. */
@@ -393,7 +390,7 @@ static int put_all_back(struct sweep *s, bool all, struct rewrite_recovery *ret,
 static int recover(struct sweep *s, enum rewrite_wish wish, struct rewrite_recovery *ret, struct err *err)
 {
 	struct rewrite_journal *j = s->j;
-	bool all;
+	const bool all = wish == REWRITE_CONSENT;
 	int r = compare_all(s, NULL, ret, err);
 
 	if (r < 0)
@@ -405,8 +402,8 @@ static int recover(struct sweep *s, enum rewrite_wish wish, struct rewrite_recov
 	r = compare_beside(j, ret, err);
 	if (r < 0)
 		return r;
-	all = wish == REWRITE_CONSENT || (looks_the_same(j, ret) && is_torn(j, ret));
-	ret->is_foreign = wish != REWRITE_CONSENT && !looks_the_same(j, ret);
+	ret->looks_torn = looks_torn(j, ret);
+	ret->is_foreign = !all && !looks_the_same(j, ret);
 	if (ret->differing)
 		r = save_both(s, ret, err);
 	if (r == 0 && !ret->is_foreign)

@@ -8,10 +8,9 @@
  * world-wide name or a UUID (else the kernel name and number), and the place of the partition. It is removed when the run is over.
  *
  * The bytes that are written are those that were there. So a sector that differs afterwards is torn, by a power failure, in the block that was in flight,
- * or it is newer and somebody else's. The journal therefore notes the start of the machine (boot_id), the names of the device, blocks beside that
- * are not written, and what is in flight; the next start compares. Only what is asked for (--recover) is put back: what cannot be read, and after a power
- * failure what differs in one block that was in flight, while all beside it is as it was and nobody has written since. Anything else is saved, both
- * sides, and put back with consent (--destroy-data). Never to a device that shows another name.
+ * or it is newer and somebody else's: nothing proves that nobody wrote there between the end of the run and the last start of the machine. So --recover puts
+ * back what cannot be read. What differs is saved, both sides, and put back with consent (--destroy-data). Never to a device that shows another name.
+ * The start of the machine (boot_id), blocks beside that are not written, and what is in flight are noted so that the consent is an informed one.
  *
  * While it runs, whatever anybody else writes to the device stops it (guard.c).
  */
@@ -61,6 +60,7 @@ struct rewrite_recovery {
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	bool is_all;                                   /* all that was to be compared was */
 	bool is_foreign; /* most of it differs: another disk, or one that was filled anew. Nothing was written */
+	bool looks_torn; /* what differs is as a power failure leaves it: which is no proof of one */
 	char saved[800]; /* both sides of what differs, with ".then" and ".now" behind; "": nothing does */
 };
 enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };
