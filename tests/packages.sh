@@ -47,6 +47,9 @@ for profile in "$TOP"/tools/simdisk/profiles/*.disk; do
 	cmp -s "$profile" "$root/usr/share/platter-simdisk/${profile##*/}" || fail "the profile ${profile##*/} is not in a package"
 done
 
+for file in prometheus/platter.rules.yml grafana/platter.json; do
+	cmp -s "$TOP/contrib/$file" "$root/usr/share/platter/${file##*/}" || fail "no $file in the package"
+done
 for file in tutorial.md README zones.svg; do
 	[ -n "$(find "$root/usr/share/doc/platter" -name "$file*")" ] || fail "no $file in the package"
 done

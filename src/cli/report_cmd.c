@@ -261,7 +261,7 @@ static int write_all_metrics(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
 
-	return report_prometheus(f, (const struct result *const *)job->shelf->v, job->shelf->n);
+	return report_prometheus(f, (const struct result *const *)job->shelf->v, job->shelf->n, job->options.threshold);
 }
 
 static int open_outputs(const struct opt *opts, const void *params, bool is_forced, const char *const *operands,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One measurement from its command line to its exit status: parse, check outputs, run, save, show. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -364,7 +365,7 @@ static int write_prometheus(FILE *f, void *arg)
 {
 	const struct result *res = arg;
 
-	return report_prometheus(f, &res, 1);
+	return report_prometheus(f, &res, 1, (double)NAN);
 }
 
 static void note_failure(struct run *run, int r, const struct err *err)

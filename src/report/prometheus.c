@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Figures for a monitoring system: OpenMetrics 1.0 text, gauges only, which is Prometheus' own format, too, so that node_exporter's textfile
- * collector takes it. Names end in the base unit (seconds, bytes, ratio); the samples of a name stand together, as the format demands; of
- * several documents that would be the same sample the latest counts.
+ * collector takes it. Names end in the base unit (seconds, bytes, ratio); the samples of a name stand together, as the format demands. Labels are
+ * what a disk is known again by and what was done to it; where it was is in platter_disk_info. Of several documents that would be the same sample
+ * the latest counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,12 +13,14 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "report/report.h"
+#include "report/fleet.h"
 
 struct sample {
-	char *name, *labels; /* the family; what stands between the braces */
+	char *name, *labels; /* the family; what stands between the braces, and tells it from others */
+	char *details;       /* and what does not, or NULL */
 	const char *unit;    /* "" when there is none */
-	const char *help;    /* of the family; a document's or a constant */
+	const char *help;    /* a constant; NULL: a figure */
+	size_t turn;         /* of two of the same name and labels the later one counts */
 	double value;
 };
 
@@ -69,8 +72,54 @@ static void put_escaped(FILE *f, const char *text, bool is_label)
 	}
 }
 
-/* Of all targets, in their order, with commas: `disk="sda,sdb"`. Left out when no target has it. */
-static void put_identity(FILE *f, const struct result *res, const char *label, const char *key)
+/* "2" of sda2, "n1p2" of nvme0n1p2: what a serial number does not say. "": all of it. */
+static const char *part_of(const struct target_info *t)
+{
+	const char *disk = target_text(t, "disk"), *name = target_text(t, "name"), *space;
+
+	if (!disk || !name)
+		return "";
+	if (strncmp(disk, "nvme", 4) == 0 && strncmp(name, "nvme", 4) == 0 && (space = strchr(name + 4, 'n')) != NULL)
+		return space;
+	return strncmp(name, disk, strlen(disk)) == 0 ? name + strlen(disk) : "";
+}
+
+/* Serial number, WWN or another name that stays with it; NULL: it is known by host and path, as files always are. */
+static const char *lasting_name(const struct result *res, size_t target)
+{
+	const char *kind = target_text(&res->targets[target], "kind");
+	struct disk_names names;
+	enum disk_name which;
+
+	if (kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0))
+		return NULL;
+	result_names(res, target, &names);
+	return disk_lasting_name(&names, &which);
+}
+
+static void put_disk(FILE *f, const struct result *res, size_t target)
+{
+	const char *host = target_text(&res->targets[target], "host") ?: res->head.host.name,
+		   *name = lasting_name(res, target);
+	struct disk_names names;
+
+	if (name) {
+		const char *part = part_of(&res->targets[target]);
+
+		put_escaped(f, name, true);
+		if (*part)
+			(void)fputc(':', f);
+		put_escaped(f, part, true);
+		return;
+	}
+	result_names(res, target, &names);
+	put_escaped(f, host ? host : "", true);
+	(void)fputc(':', f);
+	put_escaped(f, names.place ? names.place : "", true);
+}
+
+/* Of all targets, in their order, with commas: `model="A,B"`. Left out when no target has it. */
+static void put_members(FILE *f, const struct result *res, const char *label, const char *key)
 {
 	bool is_begun = false;
 
@@ -90,8 +139,60 @@ static void put_identity(FILE *f, const struct result *res, const char *label, c
 		(void)fputc('"', f);
 }
 
-/* name and value: one label more, or NULL. Heap. */
-static char *labels_of(const struct result *res, const char *name, const char *value)
+/* What was done to it: options that make another figure of one of the same name. What reads and writes files by nature has none of them. */
+static void put_operation(FILE *f, const struct result *res)
+{
+	static const char *const words[][2] = {
+		{ "write", "write" },       { "rewrite", "rewrite" }, { "read", "play" },
+		{ "arrivals", "open" },     { "cached", "cached" },   { "direct", "direct" },
+		{ "find-users", "search" }, { "find-max", "search" }, { "verify-command", "verify" },
+		{ "portion", "portion" }
+	};
+	const char *begin = ",operation=\"", *idle = NULL;
+
+	for (size_t w = 0; w < ARRAY_LEN(words); w++)
+		for (size_t i = 0; i < res->head.noptions; i++) {
+			const struct option_value *o = &res->head.options[i];
+
+			if (strcmp(o->name, words[w][0]) != 0 || !o->text)
+				continue;
+			if (!*o->text || strcmp(o->text, "no") == 0 || strcmp(o->text, "0") == 0 ||
+			    strcmp(o->text, "0s") == 0) {
+				idle = w < 2 ? "read" : idle;
+				continue;
+			}
+			(void)fprintf(f, "%s%s", begin, words[w][1]);
+			begin = ",";
+		}
+	if (*begin == ',' && begin[1] && idle)
+		(void)fprintf(f, "%s%s", begin, idle);
+	if (!begin[1] || idle)
+		(void)fputc('"', f);
+}
+
+/* The same for each run of a disk, in every file; where only the host tells it from others, the host's identity, too. */
+static void put_identity(FILE *f, const struct result *res)
+{
+	bool is_of_host = false;
+
+	(void)fputs("disk=\"", f);
+	for (size_t i = 0; i < res->ntargets; i++) {
+		if (i)
+			(void)fputc(',', f);
+		put_disk(f, res, i);
+		is_of_host |= !lasting_name(res, i);
+	}
+	(void)fputc('"', f);
+	put_members(f, res, "model", "model");
+	if (!is_of_host || !res->head.host.machine_id)
+		return;
+	(void)fputs(",machine=\"", f);
+	put_escaped(f, res->head.host.machine_id, true);
+	(void)fputc('"', f);
+}
+
+/* Heap, or NULL. is_run: of this measurement and operation. name and value: one label more, or NULL. */
+static char *labels_of(const struct result *res, bool is_run, const char *name, const char *value)
 {
 	char *text = NULL;
 	size_t len;
@@ -99,17 +200,41 @@ static char *labels_of(const struct result *res, const char *name, const char *v
 
 	if (!f)
 		return NULL;
-	(void)fputs("measurement=\"", f);
-	put_escaped(f, res->head.measurement ? res->head.measurement : "", true);
-	(void)fputc('"', f);
-	put_identity(f, res, "target", "path");
-	put_identity(f, res, "model", "model");
-	put_identity(f, res, "serial", "serial");
+	put_identity(f, res);
+	if (is_run) {
+		(void)fputs(",measurement=\"", f);
+		put_escaped(f, res->head.measurement ? res->head.measurement : "", true);
+		(void)fputc('"', f);
+		put_operation(f, res);
+	}
 	if (name) {
 		(void)fprintf(f, ",%s=\"", name);
 		put_escaped(f, value ? value : "", true);
 		(void)fputc('"', f);
 	}
+	if (fclose(f) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* What may change while the disk stays the same. */
+static char *details_of(const struct result *res)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	put_members(f, res, "path", "path");
+	put_members(f, res, "serial", "serial");
+	put_members(f, res, "wwn", "wwn");
+	put_members(f, res, "firmware", "firmware");
+	(void)fputs(",host=\"", f);
+	put_escaped(f, res->head.host.name ? res->head.host.name : "", true);
+	(void)fputc('"', f);
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;
@@ -149,14 +274,16 @@ static void add(struct metrics *m, char *labels, const char *unit, const char *h
 	for (char *c = name; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789_", *c))
 			*c = '_';
-	m->v[m->n] = (struct sample){ name, labels, unit, help ? help : "", value };
+	m->v[m->n] = (struct sample){
+		.name = name, .labels = labels, .unit = unit, .help = help, .turn = m->n, .value = value
+	};
 	m->n++;
 }
 
 /* `platter_zones_start_bytes_per_second`; the interval's ends have the place before the unit. */
 static void add_figure(struct metrics *m, const struct result *res, const struct figure *f)
 {
-	const char *measurement = res->head.measurement ? res->head.measurement : "unknown", *help = f->label;
+	const char *measurement = res->head.measurement ? res->head.measurement : "unknown";
 	const struct metric_unit *u = unit_of_metric(f->unit);
 	const char *ending = u->unit == UNIT_NONE ? "" : unit_name(f->unit);
 	size_t len = strlen(f->name), cut = strlen(ending);
@@ -167,7 +294,7 @@ static void add_figure(struct metrics *m, const struct result *res, const struct
 
 	if (f->type == FIELD_TYPE_STR) {
 		if (!f->value.is_null && strlen(f->value.str) < 64) /* a word, no sentence: it is a label */
-			add(m, labels_of(res, "value", f->value.str), "", help, 1, "platter_%s_%s", measurement,
+			add(m, labels_of(res, true, "value", f->value.str), "", NULL, 1, "platter_%s_%s", measurement,
 			    f->name);
 		return;
 	}
@@ -175,7 +302,7 @@ static void add_figure(struct metrics *m, const struct result *res, const struct
 		len -= cut + 1;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (isfinite(parts[i].value))
-			add(m, labels_of(res, NULL, NULL), u->name, help, parts[i].value * u->factor,
+			add(m, labels_of(res, true, NULL, NULL), u->name, NULL, parts[i].value * u->factor,
 			    "platter_%s_%.*s%s%s%s", measurement, (int)len, f->name, parts[i].part, *u->name ? "_" : "",
 			    u->name);
 }
@@ -194,24 +321,29 @@ static double started_s(const struct result *res)
 static void add_run(struct metrics *m, const struct result *res)
 {
 	const double at = started_s(res);
+	size_t n = m->n;
 
+	add(m, labels_of(res, false, NULL, NULL), "", "the disk, by where and what it was in its last run", 1,
+	    "platter_disk_info");
+	if (m->n > n && !(m->v[n].details = details_of(res)))
+		m->is_short = true;
 	if (isfinite(at))
-		add(m, labels_of(res, NULL, NULL), "seconds", "when the measurement began, since 1970", at,
+		add(m, labels_of(res, true, NULL, NULL), "seconds", "when the measurement began, since 1970", at,
 		    "platter_run_started_seconds");
 	if (isfinite(res->head.elapsed_s))
-		add(m, labels_of(res, NULL, NULL), "seconds", "how long it took", res->head.elapsed_s,
+		add(m, labels_of(res, true, NULL, NULL), "seconds", "how long it took", res->head.elapsed_s,
 		    "platter_run_elapsed_seconds");
 	for (int s = STATUS_COMPLETE; s < STATUS_N; s++)
-		add(m, labels_of(res, "status", status_name((enum result_status)s)), "",
+		add(m, labels_of(res, true, "status", status_name((enum result_status)s)), "",
 		    "1 for how the measurement ended", (int)res->status == s, "platter_run_status");
-	add(m, labels_of(res, "error", "any"), "", "requests that the disk answered badly",
+	add(m, labels_of(res, true, "error", "any"), "", "requests that the disk answered badly",
 	    (double)result_fault_count(res), "platter_run_disk_errors");
 	for (size_t i = 0; i < res->nfault_totals; i++)
-		add(m, labels_of(res, "error", res->fault_totals[i].name), "", "requests that the disk answered badly",
-		    (double)res->fault_totals[i].n, "platter_run_disk_errors");
+		add(m, labels_of(res, true, "error", res->fault_totals[i].name), "",
+		    "requests that the disk answered badly", (double)res->fault_totals[i].n, "platter_run_disk_errors");
 	for (size_t i = 0; i < res->nnotices; i++)
-		add(m, labels_of(res, "code", res->notices[i].code), "", "1 for each kind of notice of the measurement",
-		    1, "platter_run_notice");
+		add(m, labels_of(res, true, "code", res->notices[i].code), "",
+		    "1 for each kind of notice of the measurement", 1, "platter_run_notice");
 }
 
 /* ---- printing ---- */
@@ -219,9 +351,9 @@ static void add_run(struct metrics *m, const struct result *res)
 static int by_name(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
-	int r = strcmp(x->name, y->name);
+	int r = strcmp(x->name, y->name) ?: strcmp(x->labels, y->labels);
 
-	return r ? r : strcmp(x->labels, y->labels);
+	return r ? r : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
 static int by_start(const void *a, const void *b)
@@ -236,11 +368,11 @@ static void print_family_head(FILE *out, const struct sample *s)
 	(void)fprintf(out, "# TYPE %s gauge\n", s->name);
 	if (*s->unit)
 		(void)fprintf(out, "# UNIT %s %s\n", s->name, s->unit);
-	if (*s->help) {
-		(void)fprintf(out, "# HELP %s ", s->name);
-		put_escaped(out, s->help, false);
-		(void)fputc('\n', out);
-	}
+	if (s->help)
+		(void)fprintf(out, "# HELP %s %s\n", s->name, s->help);
+	else /* of the name alone: a label of the document may be another one in another file */
+		(void)fprintf(out, "# HELP %s a figure of platter, which the manual page of the measurement explains\n",
+		              s->name);
 }
 
 static void print_samples(FILE *out, const struct metrics *m)
@@ -252,22 +384,22 @@ static void print_samples(FILE *out, const struct metrics *m)
 		if (i == 0 || strcmp(s->name, s[-1].name) != 0)
 			print_family_head(out, s);
 		if (i + 1 < m->n && !strcmp(s->name, s[1].name) && !strcmp(s->labels, s[1].labels))
-			continue; /* a second notice of that code */
-		(void)fprintf(out, "%s{%s} %s\n", s->name, s->labels,
+			continue; /* a second notice of that code; what an earlier run showed of a disk */
+		(void)fprintf(out, "%s{%s%s} %s\n", s->name, s->labels, s->details ? s->details : "",
 		              result_cell_text(number, sizeof(number), FIELD_TYPE_F64,
 		                               &(struct cell){ .f64 = s->value }));
 	}
 	(void)fputs("# EOF\n", out);
 }
 
-/* Adds the last document of each measurement of each disk: figures of different runs are not mixed. */
+/* Adds the last document of each measurement and operation of each disk: figures of different runs are not mixed. */
 static void add_latest(struct metrics *m, const struct result *const *sorted, size_t n)
 {
 	char **whose = calloc(n + 1, sizeof(*whose));
 
 	m->is_short |= !whose;
 	for (size_t i = 0; i < n && whose; i++)
-		whose[i] = labels_of(sorted[i], NULL, NULL);
+		whose[i] = labels_of(sorted[i], true, NULL, NULL);
 	for (size_t i = 0; i < n && whose; i++) {
 		size_t k = i + 1;
 
@@ -284,7 +416,19 @@ static void add_latest(struct metrics *m, const struct result *const *sorted, si
 	free(whose);
 }
 
-int report_prometheus(FILE *out, const struct result *const *res, size_t n)
+/* What all documents of a disk say of it. */
+static void add_verdicts(struct metrics *m, const struct result *const *res, size_t n, double threshold)
+{
+	struct fleet *f = fleet_of(res, n, threshold);
+
+	for (size_t d = 0; d < f->ndisks; d++)
+		add(m,
+		    labels_of(f->disks[d].v[f->disks[d].n - 1], false, "verdict", fleet_state_name(f->disks[d].state)),
+		    "", "1 for what all runs of the disk say of it", 1, "platter_disk_verdict");
+	fleet_free(f);
+}
+
+int report_prometheus(FILE *out, const struct result *const *res, size_t n, double threshold)
 {
 	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
 	struct metrics m = { .is_short = !sorted };
@@ -293,6 +437,8 @@ int report_prometheus(FILE *out, const struct result *const *res, size_t n)
 		memcpy(sorted, res, n * sizeof(*sorted));
 		qsort(sorted, n, sizeof(*sorted), by_start);
 		add_latest(&m, sorted, n);
+		if (isfinite(threshold))
+			add_verdicts(&m, res, n, threshold);
 	}
 	if (m.n)
 		qsort(m.v, m.n, sizeof(*m.v), by_name);
@@ -301,6 +447,7 @@ int report_prometheus(FILE *out, const struct result *const *res, size_t n)
 	for (size_t i = 0; i < m.n; i++) {
 		free(m.v[i].name);
 		free(m.v[i].labels);
+		free(m.v[i].details);
 	}
 	free(m.v);
 	if (m.is_short)

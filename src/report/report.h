@@ -37,8 +37,9 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 /* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). Of several documents each row begins with whose it is. */
 int report_csv(FILE *out, const struct result *const *res, size_t n);
 
-/* prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of one disk the latest. */
-int report_prometheus(FILE *out, const struct result *const *res, size_t n);
+/* prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of one disk the latest.
+ * threshold: as of compare, for the verdict on each disk; NaN: without that. */
+int report_prometheus(FILE *out, const struct result *const *res, size_t n, double threshold);
 
 /* html.c: one self-contained page; results of one kind are overlaid. */
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err);
