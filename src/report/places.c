@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/whole.h"
 #include "report/alike.h"
 
 struct place_row {
@@ -48,7 +49,7 @@ static size_t places_of(const struct result *res, struct place **ret)
 
 		for (int k = 0; name && first >= 0.0 && bytes >= 0.0 && k < (int)ARRAY_LEN(kinds); k++)
 			if (strcmp(name, kinds[k]) == 0)
-				(*ret)[n++] = (struct place){ (uint64_t)first, (uint64_t)(first + bytes), kinds[k], k };
+				(*ret)[n++] = (struct place){ whole(first), whole(first + bytes), kinds[k], k };
 	}
 	return n;
 }
@@ -176,7 +177,7 @@ static struct scan_row scan_row(const struct result *before, const struct result
 	struct scan_row row = { .disk = alike_disk(now), .places = places_of(now, &v) };
 	struct judged j = { 0 };
 
-	row.scanned_bytes = (uint64_t)fmax(0.0, figure_number(result_find_figure(now, "scanned_bytes")));
+	row.scanned_bytes = whole(figure_number(result_find_figure(now, "scanned_bytes")));
 	for (size_t i = 0; i < row.places; i++)
 		row.unreadable += strcmp(v[i].kind, "unreadable") == 0;
 	if (before)

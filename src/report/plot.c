@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/whole.h"
 #include "report/plotdata.h"
 #include "report/text.h"
 
@@ -314,7 +315,7 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 			size_t len = (size_t)lround(axis_place(&d->y, p->y) * (double)(width > 44 ? width - 40 : 4));
 			struct cell cell = { .f64 = p->y };
 
-			const char *name = p->x >= 0.0 && (size_t)p->x < d->nnames ? d->names[(size_t)p->x] : "";
+			const char *name = p->x >= 0.0 && p->x < (double)d->nnames ? d->names[(size_t)p->x] : "";
 			unsigned used = report_printable(text, sizeof(text), name, BAR_NAME, style->unicode);
 
 			(void)fprintf(out, "%*s%s ", (int)(BAR_NAME - used), "", text);
@@ -362,7 +363,7 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 
 		if (is_new)
 			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
-			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), (uint64_t)s->v[i].y)
+			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y))
 			                                      : "");
 		if (style->colour)
 			(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, s->v[i].z) * 20.0));

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/whole.h"
 #include "report/report.h"
 
 #define WIDTH      640.0
@@ -365,7 +366,7 @@ static size_t level_of(const double *v, size_t n, double x)
 static char *level_text(const struct axis *a, double v, char *buf, size_t len)
 {
 	if (a->unit == UNIT_BYTES)
-		return units_bytes(buf, len, (uint64_t)v);
+		return units_bytes(buf, len, whole(v));
 	(void)snprintf(buf, len, "%.6g", v);
 	return buf;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/whole.h"
 #include "result/result.h"
 
 void result_names(const struct result *res, size_t target, struct disk_names *ret)
@@ -20,7 +21,7 @@ void result_names(const struct result *res, size_t target, struct disk_names *re
 		                    .host = host                        ? host
 		                            : res->head.host.machine_id ? res->head.host.machine_id
 		                                                        : res->head.host.name,
-		                    .size_bytes = size > 0.0 && size < 1.8e19 ? (uint64_t)size : 0,
+		                    .size_bytes = whole(size),
 		                    .serial_is_bridges = serial_of && strcmp(serial_of, "bridge") == 0,
 		                    .serial_is_shared = shared && strstr(shared, "serial"),
 		                    .wwn_is_shared = shared && strstr(shared, "wwn") };

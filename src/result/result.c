@@ -459,7 +459,7 @@ static void member_of_cell(void *member, enum field_type type, enum field_type f
 		*(double *)member = number;
 	else if (type == FIELD_TYPE_I64)
 		*(int64_t *)member = !is_null && from == FIELD_TYPE_I64 ? cell->i64
-		                     : isfinite(number)                 ? (int64_t)number
+		                     : fabs(number) < 0x1p63            ? (int64_t)number
 		                                                        : 0;
 	else
 		*(uint64_t *)member = !is_null && from == FIELD_TYPE_U64 ? cell->u64

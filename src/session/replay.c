@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/whole.h"
 #include "session/internal.h"
 
 #define KEPT_MAX  2000000 /* rows: 100 bytes of a document each */
@@ -222,9 +223,7 @@ static void copy_text(char *to, size_t len, const char *text)
 
 static uint64_t number(const struct target_info *t, const char *key)
 {
-	double v = target_number(t, key);
-
-	return v > 0.0 ? (uint64_t)v : 0;
+	return whole(target_number(t, key));
 }
 
 /* What measurements ask of a target that they only read. */
@@ -240,7 +239,7 @@ static void fill_device(struct device *dev, const struct target_info *t)
 		.logical_block_bytes = (uint32_t)number(t, "logical_block_bytes"),
 		.physical_block_bytes = (uint32_t)number(t, "physical_block_bytes"),
 		.dio_offset_align_bytes = (uint32_t)number(t, "dio_offset_align_bytes"),
-		.rotational = isfinite(target_number(t, "rotational")) ? (int)target_number(t, "rotational") : -1,
+		.rotational = isfinite(target_number(t, "rotational")) ? target_number(t, "rotational") > 0.0 : -1,
 	};
 	copy_text(dev->path, sizeof(dev->path), target_text(t, "path"));
 	copy_text(dev->name, sizeof(dev->name), target_text(t, "name"));

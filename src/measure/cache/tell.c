@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/whole.h"
 #include "measure/cache/cache.h"
 
 /* Text shows the rates as a table of sizes (the heat map that is declared below); files have all. */
@@ -82,7 +83,7 @@ void cache_tell_findings(struct result *res, const struct table *t, uint64_t pag
 	double hit, miss, ahead, back;
 
 	for (size_t i = 0; i < t->nrows; i++) {
-		uint64_t f = (uint64_t)table_number(t, i, 0), rec = (uint64_t)table_number(t, i, 1);
+		uint64_t f = whole(table_number(t, i, 0)), rec = whole(table_number(t, i, 1));
 
 		if (strcmp(table_string(t, i, 3), cache_ops[OP_REREAD].name) != 0 ||
 		    strcmp(table_string(t, i, 2), "cached") != 0 || rec < page_bytes ||

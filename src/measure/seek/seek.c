@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/whole.h"
 #include "measure/shared/distribution.h"
 
 static const struct opt seek_opts[] = {
@@ -270,7 +271,7 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
 	cleanup_free struct seek_point *p = calloc((size_t)3 * POINTS_MAX, sizeof(*p));
 	struct seek_run s = { .res = ret,
-		              .size_bytes = (uint64_t)fmax(0.0, target_number(saved->targets, "size_bytes")),
+		              .size_bytes = whole(target_number(saved->targets, "size_bytes")),
 		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
 		              UNKNOWN };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/whole.h"
 #include "measure/surface/surface.h"
 
 #define DEAF_MOST 0.01 /* of what was read: rarer than that, what hides is rare */
@@ -126,7 +127,7 @@ static void say_what_hides(const struct surface_run *run)
 
 static void say_what_is_left_out(const struct surface_run *run)
 {
-	uint64_t unchecked = (uint64_t)figure_number(result_find_figure(run->ses->res, "unchecked_places"));
+	uint64_t unchecked = whole(figure_number(result_find_figure(run->ses->res, "unchecked_places")));
 	struct result *res = run->ses->res;
 
 	if (unchecked)

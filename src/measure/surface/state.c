@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
+#include "base/whole.h"
 #include "measure/surface/surface.h"
 
 #define SAVE_NS (50 * NS_PER_S) /* a batch more, and it is still less than a minute */
@@ -26,11 +27,9 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 	return session_save(run->ses, run->p->state, OUTFILE_STATE, result_write, run->ses->res, err);
 }
 
-static uint64_t whole(const struct result *res, const char *name)
+static uint64_t count_of(const struct result *res, const char *name)
 {
-	double x = figure_number(result_find_figure(res, name));
-
-	return x > 0.0 && x < 0x1p64 ? (uint64_t)x : 0;
+	return whole(figure_number(result_find_figure(res, name)));
 }
 
 /* Seconds; what is no number is 0. */
@@ -91,11 +90,11 @@ static int check_whose(const struct surface_run *run, const struct result *state
 	r = check_disk(run, state, err);
 	if (r < 0)
 		return r;
-	if (whole(state, "first_bytes") != run->range.first_bytes || whole(state, "end_bytes") != run->range.end_bytes)
+	if (count_of(state, "first_bytes") != run->range.first_bytes || count_of(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
 		               "--state=%s is of the bytes from %" PRIu64 " to %" PRIu64
 		               "; give the same --from and --to, or another file.",
-		               path, whole(state, "first_bytes"), whole(state, "end_bytes"));
+		               path, count_of(state, "first_bytes"), count_of(state, "end_bytes"));
 	return 0;
 }
 
@@ -103,7 +102,7 @@ static int check_whose(const struct surface_run *run, const struct result *state
 static int check_scan(const struct surface_run *run, const struct result *state, struct err *err)
 {
 	const struct surface_range *g = &run->range;
-	uint64_t to = whole(state, "scanned_to_bytes"), bytes = whole(state, "scanned_bytes");
+	uint64_t to = count_of(state, "scanned_to_bytes"), bytes = count_of(state, "scanned_bytes");
 	const char *path = run->p->state, *wrong = NULL;
 
 	if (to < g->first_bytes || to > g->end_bytes)
@@ -111,7 +110,7 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 		               "--state=%s says that %" PRIu64 " was reached, and the scan is from %" PRIu64
 		               " to %" PRIu64 "; remove it.",
 		               path, to, g->first_bytes, g->end_bytes);
-	if (bytes != to - g->first_bytes || whole(state, "failed_bytes") > bytes)
+	if (bytes != to - g->first_bytes || count_of(state, "failed_bytes") > bytes)
 		wrong = "as many bytes scanned as lie before it";
 	else if (!surface_are_tables_of(run, state, to))
 		wrong = "cells and places that lie in them, each once";
@@ -124,12 +123,12 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 
 static void take(struct surface_run *run, const struct result *state)
 {
-	run->position = whole(state, "scanned_to_bytes");
-	run->slow = whole(state, "slow_requests");
-	run->failed = whole(state, "unreadable_requests");
-	run->portions = whole(state, "portions");
+	run->position = count_of(state, "scanned_to_bytes");
+	run->slow = count_of(state, "slow_requests");
+	run->failed = count_of(state, "unreadable_requests");
+	run->portions = count_of(state, "portions");
 	run->scan_ns = nanoseconds(state, "scan_s");
-	run->scan_bytes = whole(state, "scanned_bytes") - whole(state, "failed_bytes");
+	run->scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
 	run->again_spent_ns[AGAIN_OF_ERRORS] = nanoseconds(state, "again_failed_s");
 	run->again_spent_ns[AGAIN_OF_SLOW] = nanoseconds(state, "again_slow_s");
 	surface_take_rotation(run, state);
@@ -162,7 +161,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	r = check_whose(run, state, err);
 	if (r == 0)
 		r = check_scan(run, state, err);
-	is_done = r == 0 && whole(state, "scanned_to_bytes") == run->range.end_bytes && !whole(state, "pending_places");
+	is_done = r == 0 && count_of(state, "scanned_to_bytes") == run->range.end_bytes && !count_of(state, "pending_places");
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);
