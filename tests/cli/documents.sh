@@ -87,13 +87,12 @@ for old in "$TOP"/tests/data/documents/version-1/*.json; do
 	done
 	run 0 report -o - "$old"
 	[ "$(jq '.plots | length' "$old")" = 0 ] || out_has "</svg>"
-	"$PLATTER" compare "$old" "$old" >"$dir/out" 2>"$dir/err" # 6: their intervals are too wide to call even equals the same
-	case $? in 0 | 6) ;; *) fail "compare $old with itself: $(cat "$dir/out" "$dir/err")" ;; esac
+	run 0 compare "$old" "$old" # one run, however wide its intervals are
 done
 # Together, too: in the table of disks, as metrics, and against themselves.
 run 0 report "$TOP/tests/data/documents/version-1" --json="$dir/kept.json" --prometheus="$dir/kept.prom"
 jq -e '.tables.disks.rows | length > 0' "$dir/kept.json" >/dev/null || fail "$last: no disk of the past has a row"
-run 6 compare "$TOP/tests/data/documents/version-1" "$TOP/tests/data/documents/version-1"
+run 0 compare "$TOP/tests/data/documents/version-1" "$TOP/tests/data/documents/version-1"
 (cd "$TOP/tests/data/documents/version-1" && cksum -- *.json) >"$dir/sums"
 cmp -s "$dir/sums" "$TOP/tests/data/documents/version-1/SUMS" || fail "kept documents were changed, or are not in SUMS (cksum *.json)"
 
