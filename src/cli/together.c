@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/caller.h"
 #include "base/cleanup.h"
+#include "base/input.h"
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 
@@ -52,26 +52,17 @@ static char *fill_in(const char *name, const char *host, unsigned rank)
 /* What rank 0 reads for all. */
 static int read_targets(const char *path, char **ret, struct err *err)
 {
-	cleanup_fclose FILE *f = NULL;
-	struct caller was;
-	char *text;
+	struct err why = { 0 };
+	char *text = NULL;
+	size_t len;
+	int r = input_read(&text, &len, path, TARGETS_FILE_BYTES, &why);
 
-	if (caller_enter(&was, NULL) == 0)
-		f = fopen(path, "re");
-	caller_leave(&was);
-	text = f ? calloc(1, TARGETS_FILE_BYTES + 1) : NULL;
-	if (!f)
-		return err_set(err, -errno,
-		               "--targets-file: %s cannot be read (%s); give a file with a line for each rank.", path,
-		               err_name(errno));
-	if (!text)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (fread(text, 1, TARGETS_FILE_BYTES + 1, f) > TARGETS_FILE_BYTES || ferror(f) || strlen(text) == 0) {
+	if (r < 0)
+		return err_set(err, r, "--targets-file=%s: %s", path, why.text);
+	if (strlen(text) != len || len == 0) {
 		free(text);
-		return err_set(
-			err, -EINVAL,
-			"--targets-file: %s is empty, too long, or cannot be read; give a file with a line for each rank.",
-			path);
+		return err_set(err, -EINVAL, "--targets-file=%s has no text; give a file with a line for each rank.",
+		               path);
 	}
 	*ret = text;
 	return 0;
