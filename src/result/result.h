@@ -151,8 +151,8 @@ struct result {
 
 #define RESULT_FAULTS_MAX  1000
 #define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
-/* With all codes together: each is held against those before it. Clauses and verdicts ask for codes; a run has less than 40 of them, so none falls out. */
-#define RESULT_NOTICES_ALL 4096
+/* With all codes together, which are compared with each other. Clauses and verdicts ask for codes: the source has less than 100 that one run can meet. */
+#define RESULT_NOTICES_ALL (100 * (RESULT_NOTICES_MAX + 1))
 #define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice. What a run goes on from sets rows_max instead */
 
 /*
