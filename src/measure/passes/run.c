@@ -51,14 +51,6 @@ static void watch_begin(struct passes_work *w, struct stopwatch *s)
 	s->start_ns = clock_now_ns(w->ses->env->clk);
 }
 
-static void local_time(char *buf, size_t len)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	(void)strftime(buf, len, "%H:%M:%S", localtime_r(&now, &tm));
-}
-
 /* Ends a step: a row, a log line, a checkpoint. moved: by this step; 0 for fsync, whose disk share is of the whole file. */
 static struct passes_row watch_finish(struct passes_work *w, const struct stopwatch *s, const char *step,
                                       uint64_t moved, bool is_write)
@@ -68,11 +60,11 @@ static struct passes_row watch_finish(struct passes_work *w, const struct stopwa
 	struct pagecache_traffic now;
 	struct pagecache_share share;
 	struct passes_row row;
-	char end[16];
+	char end[40];
 
 	pagecache_traffic_since(w->ses, w->index, &s->traffic, s->cached_ratio, &now);
 	share = pagecache_share(&now, moved ? moved : w->size, is_write);
-	local_time(end, sizeof(end));
+	(void)memcpy(clock_wall_text(end, sizeof(end)) + 19, "Z", 2); /* whole seconds */
 	row = (struct passes_row){
 		.step = step,
 		.end_time = end,

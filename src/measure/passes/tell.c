@@ -108,7 +108,7 @@ void passes_tell_classic(const struct passes_work *w)
 	double mib = (double)w->size / 1048576.0;
 	struct tm tm;
 
-	(void)localtime_r(&w->shared->started, &tm);
+	(void)gmtime_r(&w->shared->started, &tm);
 	(void)strftime(start, sizeof(start), "%a %b %e %H:%M:%S %Y", &tm);
 	(void)strftime(name, sizeof(name), "J%H%M%S", &tm);
 	result_text(ses->res, "##############################################\n\nDisk test platter %s\n",
@@ -121,19 +121,19 @@ void passes_tell_classic(const struct passes_work *w)
 		            w->path, mib, w->size, mib);
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *step = table_string(t, i, (size_t)table_column(t, "step")),
-			   *end = table_string(t, i, (size_t)table_column(t, "end_time"));
+			   *end = table_string(t, i, (size_t)table_column(t, "end_time")) + 11; /* the time of day */
 		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
 		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
 
 		if (w->job[0] && strcmp(table_string(t, i, (size_t)table_column(t, "job")), w->job) != 0)
 			continue;
 		if (strcmp(step, "write") == 0)
-			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %s\n", seconds, rate, end);
+			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %.8s\n", seconds, rate, end);
 		else if (strncmp(step, "read ", 5) == 0 && p->size_bytes)
-			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %s\n", seconds, step + 5,
+			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %.8s\n", seconds, step + 5,
 			            rate, end);
 		else if (strncmp(step, "read ", 5) == 0)
-			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %s\n", seconds, mib, step + 5,
+			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %.8s\n", seconds, mib, step + 5,
 			            rate, end);
 	}
 	result_text(ses->res, "\n");
