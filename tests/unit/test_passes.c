@@ -358,7 +358,7 @@ static void each_job_has_a_classic_log_with_its_own_steps(void **state)
 	files_done(&run);
 }
 
-static void a_file_read_by_two_jobs_has_two_classic_logs(void **state)
+static void two_files_read_by_two_jobs_have_two_classic_logs(void **state)
 {
 	struct files_run run = RUN(.is_done = false);
 	const char *at;
@@ -366,7 +366,8 @@ static void a_file_read_by_two_jobs_has_two_classic_logs(void **state)
 
 	(void)state;
 	make_kept("video", "1M");
-	(void)snprintf(run.words, sizeof(run.words), "--passes=1 --classic %s %s/video", files_path("video"),
+	make_kept("other", "1M");
+	(void)snprintf(run.words, sizeof(run.words), "--passes=1 --classic %s %s/other", files_path("video"),
 	               files_dir);
 	files_run_well(&run);
 	for (at = run.res->text; (at = strstr(at, " pass 1 at ")); at++)
@@ -374,6 +375,7 @@ static void a_file_read_by_two_jobs_has_two_classic_logs(void **state)
 	assert_int_equal(passes, 2);
 	files_done(&run);
 	assert_int_equal(unlink(files_path("video")), 0);
+	assert_int_equal(unlink(files_path("other")), 0);
 }
 
 /* ---- what was there, and when to end ---- */
@@ -548,7 +550,7 @@ int main(void)
 		ON_FILES(the_classic_log_has_the_lines_of_1997),
 		ON_FILES(the_classic_log_of_reading_has_its_own_lines),
 		ON_FILES(each_job_has_a_classic_log_with_its_own_steps),
-		ON_FILES(a_file_read_by_two_jobs_has_two_classic_logs),
+		ON_FILES(two_files_read_by_two_jobs_have_two_classic_logs),
 		ON_FILES(a_file_of_ours_is_written_anew),
 		ON_FILES(the_time_budget_ends_reading_and_says_so),
 		ON_FILES(a_first_pass_that_the_time_budget_ends_has_a_rate),

@@ -373,7 +373,7 @@ static void a_state_that_no_scan_can_have_come_to_is_refused(void **state)
 		assert_non_null(doc);
 		if (which)
 			lie(doc, which);
-		assert_int_equal(json_dump_file(doc, path, 0), 0);
+		assert_int_equal(json_dump_file(doc, path, JSON_INDENT(1)), 0);
 		json_decref(doc);
 		run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
 		(void)sim_add_disk(run.sim, &p, "sda");
