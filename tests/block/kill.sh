@@ -30,6 +30,8 @@ dd if=/dev/urandom of="$image" bs=1M count=64 conv=notrunc status=none || exit 1
 loop_new "$image"
 disk_loop=$loop
 mkdir "$work/out"
+elsewhere journal
+mkdir "$work/journal/ended" "$work/journal/killed"
 number=${KILL_SEED:-1} # of a fixed sequence, so that a failure comes again
 
 at_random() # sets $after: 0.02 s and up to KILL_SPAN_S more
@@ -65,7 +67,7 @@ one()
 			{ [ "$signal" = KILL ] && jq -e . "$work/out/r.json" >/dev/null; } || fail "$last: the document"
 	fi
 	if [ "$signal" != KILL ]; then
-		[ "$(find "$work/out" -type f ! -name r.json | wc -l)" = 0 ] || fail "$last: half a document is left"
+		[ "$(find "$work/out" "$work/journal/ended" -type f ! -name r.json | wc -l)" = 0 ] || fail "$last: half a document is left"
 		[ "$(find "$work/files" -type f ! -name old | wc -l)" = 0 ] || fail "$last: left behind: $(ls -A "$work/files")"
 	fi
 	# Only ours: other runs on this machine have theirs.
@@ -96,8 +98,8 @@ for i in $(seq "${KILL_MOMENTS:-1}"); do
 	for pair in INT:130 TERM:143 KILL:137; do
 		signal=${pair%:*} want=${pair#*:}
 		# Killed ones hand their journal on to the next; others have to remove theirs.
-		journal=$work/out/journal
-		[ "$signal" = KILL ] && journal=$work/journal
+		journal=$work/journal/ended
+		[ "$signal" = KILL ] && journal=$work/journal/killed
 		one "$signal" "$want" rewrite "$loop" zones --rewrite --rewrite-data="${loop##*/}" --passes=100 --journal="$journal"
 		one "$signal" "$want" zones "$loop" zones --passes=100
 		one "$signal" "$want" full "$loop" zones --full
@@ -117,7 +119,7 @@ for i in $(seq "${KILL_MOMENTS:-1}"); do
 done
 cmp -s "$work/old" "$work/files/old" || fail "a file of somebody else was changed"
 # What the last SIGKILL left in the journal is looked at by the next start, which ends well.
-"$PLATTER" zones --rewrite --rewrite-data="${loop##*/}" --passes=1 --positions=2 --journal="$work/journal" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
+"$PLATTER" zones --rewrite --rewrite-data="${loop##*/}" --passes=1 --positions=2 --journal="$work/journal/killed" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
 	fail "after SIGKILL: $(cat "$work/text")"
 [ "$(find "$work/journal" -type f | wc -l)" = 0 ] || fail "a journal is left at the end"
 [ "$(sum "$image")" = "$before" ] || fail "the disk was changed"

@@ -55,6 +55,14 @@ image()
 	truncate -s "$2" "$image" || exit 1
 }
 
+# elsewhere NAME: $elsewhere is a folder that lies on no disk of these tests, for journals
+elsewhere()
+{
+	elsewhere=$work/$1
+	mkdir "$elsewhere" && mount -t tmpfs -o size=64m,mode=700 none "$elsewhere" || exit 1
+	at_end "unmount '$elsewhere'"
+}
+
 # part DISK NUMBER FIRST_SECTOR SECTORS: the node in $part (this kernel may know no partition tables: the node is made by hand)
 part()
 {

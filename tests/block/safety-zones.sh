@@ -6,7 +6,7 @@
 need mkfs.ext4 mkswap sfdisk jq cmp
 
 zones() { "$PLATTER" zones --zones=start,middle,end --time=2s --block=256KiB --include-edges --journal="$work/journal" "$@"; }
-mkdir "$work/journal"
+elsewhere journal
 
 ext4() { mkfs.ext4 -q -F -O ^has_journal -E lazy_itable_init=0,nodiscard "$@" || exit 1; }
 
@@ -43,7 +43,6 @@ fresh other; other=$n
 fresh consent
 refused "no consent" "$image" "Writing destroys" "--destroy-data=$n" -- --write "$loop"
 refused "wrong consent" "$image" "does not name this device" -- --write --destroy-data="$other" "$loop"
-refused "one of two targets has no consent" "$image" "--destroy-data=$n" -- --write --destroy-data="$other" "/dev/$other" "$loop"
 before=$(sum "$image")
 zones --write --destroy-data="$n" --dry-run "$loop" >"$work/plan" 2>&1 && ok || bad "dry run: $(cat "$work/plan")"
 [ "$before" = "$(sum "$image")" ] && ok || bad "a dry run has written"
@@ -89,6 +88,7 @@ refused "ext4" "$image" "carries ext4" "--overwrite-signature=ext4" -- --write -
 image parts 64M; loop_new "$image"; disk=$loop d=${loop#/dev/}
 part "$disk" 1 2048 32768; p1=$part
 part "$disk" 2 40960 65536; p2=$part
+refused "one of two targets has no consent" "$image" "--destroy-data=${d}p2" -- --write --destroy-data="${d}p1" "$p1" "$p2"
 ext4 "$p1"; mounted "$p1" -o noatime
 refused "a partition is mounted" "$image" "${d}p1 is mounted on $mnt" -- --write --destroy-data="$d" --overwrite-signature=ext4 "$disk"
 refused "the disk named for a partition" "$image" "does not name this device" -- --write --destroy-data="$d" "$p2"
