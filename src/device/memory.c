@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Does what lies in a folder outlast a power failure, and that of a disk? */
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "device/memory.h"
@@ -16,66 +15,71 @@
 
 #define DEEPEST 8 /* overlays over loop devices over overlays */
 
-static const char *memory_of(const char *path, int depth);
+struct search {
+	const char *root;
+	const struct mounts *mounts;
+	int depth;
+	const char *found;
+};
+
+static const char *memory_of(const char *root, const struct mounts *mounts, const char *path, int depth);
 
 /* A disk that is memory, or a loop device over a file that lies in it. */
-static const char *memory_of_device(dev_t rdev, int depth)
+static int look_at_device(void *arg, dev_t rdev)
 {
+	struct search *s = arg;
 	struct sys_block b;
 	char file[PATH_MAX];
 
-	if (major(rdev) == 0 || sys_block_by_rdev("", rdev, &b) < 0)
-		return NULL;
+	if (sys_block_by_rdev(s->root, rdev, &b) < 0)
+		return 0;
 	if (strncmp(b.disk, "zram", 4) == 0 || strncmp(b.disk, "ram", 3) == 0)
-		return "a disk of memory";
-	if (sys_text("", file, sizeof(file), "%s/loop/backing_file", b.disk_dir) == 0)
-		return memory_of(file, depth + 1);
-	return NULL;
+		s->found = "a disk of memory";
+	else if (sys_text(s->root, file, sizeof(file), "%s/loop/backing_file", b.disk_dir) == 0)
+		s->found = memory_of(s->root, s->mounts, file, s->depth + 1);
+	return 0;
 }
 
-/* The upper folder of the overlay that the path lies on; false: it does not show. */
-static bool upper_of(dev_t dev, char *buf, size_t len)
+static const char *memory_of(const char *root, const struct mounts *mounts, const char *path, int depth)
 {
-	FILE *f = sys_open("", "/proc/self/mountinfo");
-	cleanup_free char *line = NULL;
-	size_t room = 0;
-	bool is_found = false;
+	static const char *const of_memory[] = { "tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs" };
+	const struct mount *m = depth < DEEPEST ? mounts_of_path(root, mounts, path) : NULL;
+	struct search s = { root, mounts, depth, NULL };
+	dev_t node = depth ? node_rdev(root, path) : 0; /* a loop device's file may be a disk */
 
-	while (f && !is_found && getline(&line, &room, f) > 0) {
-		unsigned maj, min;
-		char *at = strstr(line, "upperdir=");
-
-		if (!at || sscanf(line, "%*u %*u %u:%u", &maj, &min) != 2 || makedev(maj, min) != dev)
-			continue;
-		text_copy(buf, len, at + strlen("upperdir="));
-		buf[strcspn(buf, ", \n")] = '\0';
-		text_unescape(buf);
-		is_found = true;
-	}
-	if (f)
-		(void)fclose(f); /* was only read */
-	return is_found;
-}
-
-static const char *memory_of(const char *path, int depth)
-{
-	char upper[PATH_MAX];
-	struct statfs fs;
-	struct stat st;
-
-	if (depth == DEEPEST || statfs(path, &fs) < 0 || stat(path, &st) < 0)
+	if (!m || (depth && sysroot_is_real(root) && access(path, F_OK) < 0))
 		return depth ? "a place that does not show" : NULL;
-	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
-		return "memory";
-	if (fs.f_type == OVERLAYFS_SUPER_MAGIC)
-		return upper_of(st.st_dev, upper, sizeof(upper)) ? memory_of(upper, depth + 1)
-		                                                 : "an overlay whose upper folder does not show";
-	return memory_of_device(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, depth);
+	if (node) {
+		(void)look_at_device(&s, node);
+		return s.found;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(of_memory); i++)
+		if (strcmp(m->fs_type, of_memory[i]) == 0)
+			return "memory";
+	if (strcmp(m->fs_type, "overlay") == 0)
+		return m->upper[0] ? memory_of(root, mounts, m->upper, depth + 1)
+		                   : "an overlay whose upper folder does not show";
+	(void)mount_devices(root, m, look_at_device, &s);
+	return s.found;
+}
+
+const char *memory_of_path(const char *root, const char *path)
+{
+	struct mounts mounts;
+	const char *found;
+
+	if (mounts_read(root, &mounts, NULL) < 0)
+		return NULL;
+	found = memory_of(root, &mounts, path, 0);
+	mounts_done(&mounts);
+	return found;
 }
 
 const char *device_memory_of(const char *path)
 {
-	return memory_of(path, 0);
+	char real[PATH_MAX];
+
+	return realpath(path, real) ? memory_of_path("", real) : NULL;
 }
 
 /* ---- on which disks ---- */
