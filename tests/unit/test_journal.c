@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a journal that was left is to others: to the disk of its partition, to a partition of its disk, to a version that wrote it otherwise, to another disk of
+ * the same serial number.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "measure/shared/journal.h"
+#include "simrun.h"
+
+extern const struct measure measure_zones, measure_recover;
+
+#define SIZE_BYTES 60000000u
+#define PART_FIRST (20u << 20)
+#define PART_BYTES (30u << 20)
+#define NAMED      "--rewrite-data=TINY0001 --rewrite-data=TINY0001-part1"
+#define CONSENT    "--destroy-data=TINY0001 --destroy-data=TINY0001-part1"
+
+#define REWRITE "--rewrite --include-edges --positions=5 --passes=1 --sample=1M " NAMED
+
+static char dir[] = "/dev/shm/platter-journal.XXXXXX";
+
+struct world {
+	struct sim *sim;
+	struct sim_disk *sd, *part;
+};
+
+static void world_new(struct world *w, uint64_t gone_at, const struct profile_bad *bad, const char *boot_id)
+{
+	struct profile p;
+	struct err err;
+
+	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
+		fail_msg("%s", err.text);
+	p.capacity_lba = SIZE_BYTES / p.logical_sector_bytes / 8 * 8;
+	p.gone_at_request = gone_at;
+	if (bad)
+		assert_int_equal(profile_add_bad(&p, bad), 0);
+	if (profile_finish(&p, &err) < 0)
+		fail_msg("%s", err.text);
+	w->sim = sim_new();
+	sim_env(w->sim)->boot_id = boot_id;
+	w->sd = sim_add_disk(w->sim, &p, "sda");
+	w->part = sim_add_partition(w->sim, w->sd, "sda1", PART_FIRST, PART_BYTES);
+	profile_done(&p);
+}
+
+/* Which of the disk's requests was the first write there. */
+struct first_write {
+	struct disk *disk;
+	uint64_t first, end, nth;
+};
+
+static void see_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct first_write *f = arg;
+	struct disk_counters c;
+
+	(void)ses;
+	(void)target;
+	(void)is_fault;
+	if (!f || f->nth || req->op != IO_WRITE || req->offset_bytes < f->first ||
+	    req->offset_bytes + req->len_bytes > f->end)
+		return;
+	disk_counters(f->disk, &c);
+	f->nth = c.requests;
+}
+
+static int run(const struct world *w, const struct measure *m, const char *words, const char *target,
+               struct first_write *f, struct err *err, bool *ret_found)
+{
+	char all[300];
+	struct sim_run r = { .sim = w->sim, .m = m, .words = all, .hooks = { .request = see_request, .arg = f } };
+	int got;
+
+	(void)snprintf(all, sizeof(all), "--journal=%s %s %s", dir, words, target);
+	got = sim_run(&r);
+	*err = r.err;
+	*ret_found = r.res && !result_has_notice(r.res, "nothing-to-recover");
+	sim_run_done(&r);
+	return got;
+}
+
+static uint64_t hash(const struct world *w)
+{
+	return disk_contents_hash(sim_model(w->sd));
+}
+
+static uint64_t untouched(void)
+{
+	struct world w;
+	uint64_t h;
+
+	world_new(&w, 0, NULL, "start-2");
+	h = hash(&w);
+	sim_free(w.sim);
+	return h;
+}
+
+/* Of one journal in the folder; returns how many there are. */
+static unsigned look(bool remove_all, char *ret_path, size_t len)
+{
+	DIR *d = opendir(dir);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	for (const struct dirent *e; (e = readdir(d));) {
+		const char *end = strstr(e->d_name, ".journal");
+
+		if (end && !end[8]) {
+			n++;
+			(void)snprintf(ret_path, len, "%s/%.200s", dir, e->d_name);
+		}
+		if (remove_all && e->d_name[0] != '.')
+			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
+	}
+	(void)closedir(d);
+	return n;
+}
+
+static unsigned left(void)
+{
+	char path[300];
+
+	return look(false, path, sizeof(path));
+}
+
+static void clear(void)
+{
+	char path[300];
+
+	(void)look(true, path, sizeof(path));
+}
+
+static void read_journal(struct journal_header *h, struct journal_entry *e)
+{
+	char path[300];
+	cleanup_close int fd = -1;
+
+	assert_int_equal(look(false, path, sizeof(path)), 1);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(fd, h, sizeof(*h), 0), sizeof(*h));
+	assert_int_equal(pread(fd, e, sizeof(*e), (off_t)3 * HEADER_BYTES), sizeof(*e));
+	assert_int_equal(h->nplaces, 1);
+}
+
+/* A run on it is interrupted while a place is noted that lies within these bytes of the target. */
+static struct rewrite_place interrupt(const char *target, uint64_t first, uint64_t end)
+{
+	struct first_write f = { .first = first, .end = end };
+	struct journal_header h;
+	struct journal_entry e = { 0 };
+	struct world w;
+	struct err err;
+	bool is_found;
+
+	world_new(&w, 0, NULL, "start-1");
+	f.disk = sim_model(w.sd);
+	if (run(&w, &measure_zones, REWRITE, target, &f, &err, &is_found) < 0)
+		fail_msg("%s", err.text);
+	sim_free(w.sim);
+	assert_true(f.nth > 0);
+	for (uint64_t nth = f.nth; nth < f.nth + 3 && !left(); nth++) {
+		world_new(&w, nth, NULL, "start-1");
+		(void)run(&w, &measure_zones, REWRITE, target, NULL, &err, &is_found);
+		sim_free(w.sim);
+	}
+	read_journal(&h, &e);
+	assert_true(e.place.offset_bytes >= first && e.place.offset_bytes + e.place.len_bytes <= end);
+	return e.place;
+}
+
+static void garble(const struct world *w, uint64_t at, uint64_t len)
+{
+	uint8_t *junk = malloc(len);
+
+	assert_non_null(junk);
+	memset(junk, 0x5a, len);
+	assert_int_equal(disk_poke(sim_model(w->sd), at, (uint32_t)len, junk), 0);
+	free(junk);
+}
+
+/* recover with these words, of a disk on which so many bytes were garbled; is it as at first then? */
+static int recover(const char *words, const char *target, uint64_t at, uint64_t len, bool *ret_is_whole,
+                   struct err *err)
+{
+	struct world w;
+	bool is_found;
+	int r;
+
+	world_new(&w, 0, NULL, "start-2");
+	if (len)
+		garble(&w, at, len);
+	r = run(&w, &measure_recover, words, target, NULL, err, &is_found);
+	assert_true(is_found || r < 0);
+	*ret_is_whole = hash(&w) == untouched();
+	sim_free(w.sim);
+	return r;
+}
+
+static void asks_for_consent_and_then_brings_back(const char *target, uint64_t at, uint64_t len, const char *says)
+{
+	struct err err;
+	bool is_whole;
+
+	assert_int_equal(recover(NAMED, target, at, len, &is_whole, &err), -EUCLEAN);
+	assert_false(is_whole);
+	if (!strstr(err.text, says) || !strstr(err.text, "--destroy-data="))
+		fail_msg("%s", err.text);
+	assert_int_equal(left(), 1);
+	if (recover(CONSENT, target, at, len, &is_whole, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(is_whole);
+	assert_int_equal(left(), 0);
+	clear();
+}
+
+static void a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way(void **state)
+{
+	struct rewrite_place p;
+	struct world w;
+	struct err err;
+	bool is_found;
+
+	(void)state;
+	p = interrupt("sda1", 0, PART_BYTES);
+	asks_for_consent_and_then_brings_back("sda", PART_FIRST + p.offset_bytes + 4096, 1024, "block that was being");
+	p = interrupt("sda", PART_FIRST, PART_FIRST + PART_BYTES);
+	asks_for_consent_and_then_brings_back("sda1", p.offset_bytes + 4096, 1024, "block that was being");
+	(void)interrupt("sda", PART_FIRST + PART_BYTES, SIZE_BYTES); /* which is nothing to the partition */
+	world_new(&w, 0, NULL, "start-2");
+	assert_int_equal(run(&w, &measure_recover, NAMED, "sda1", NULL, &err, &is_found), 0);
+	assert_false(is_found);
+	assert_int_equal(left(), 1);
+	sim_free(w.sim);
+	clear();
+}
+
+static void a_whole_band_is_brought_back_with_consent(void **state)
+{
+	struct rewrite_place p = interrupt("sda", 0, SIZE_BYTES);
+
+	(void)state;
+	assert_true(p.len_bytes > 256u << 10);
+	asks_for_consent_and_then_brings_back("sda", p.offset_bytes, p.len_bytes, "differ");
+}
+
+/* As the version before wrote it. */
+struct header_old {
+	char magic[8];
+	uint32_t state, header_bytes;
+	uint64_t nplaces, data_bytes, list_hash;
+	char when[32];
+	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
+	uint64_t size_bytes, partition_offset_bytes;
+	uint64_t header_hash;
+};
+
+static void make_old(void)
+{
+	struct journal_header h;
+	struct journal_entry e;
+	struct header_old o = { .magic = "PLTRRWJ3", .state = 1, .header_bytes = HEADER_BYTES, .nplaces = 1 };
+	char path[300];
+	cleanup_free uint8_t *data = NULL;
+	cleanup_close int fd = -1;
+
+	(void)interrupt("sda", 0, SIZE_BYTES);
+	read_journal(&h, &e);
+	(void)look(false, path, sizeof(path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	data = malloc(e.place.len_bytes);
+	assert_true(fd >= 0 && data);
+	assert_int_equal(pread(fd, data, e.place.len_bytes, (off_t)e.at), e.place.len_bytes);
+	e.at = 2 * HEADER_BYTES;
+	(void)snprintf(o.when, sizeof(o.when), "2026-01-01T00:00:00Z");
+	(void)snprintf(o.serial, sizeof(o.serial), "%.63s", h.of.serial);
+	(void)snprintf(o.model, sizeof(o.model), "%s", h.of.model);
+	(void)snprintf(o.path, sizeof(o.path), "%s", h.of.path);
+	o.data_bytes = e.place.len_bytes;
+	o.size_bytes = h.of.size_bytes;
+	o.list_hash = payload_hash(&e, sizeof(e));
+	o.header_hash = payload_hash(&o, offsetof(struct header_old, header_hash));
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(pwrite(fd, &o, sizeof(o), 0), sizeof(o));
+	assert_int_equal(pwrite(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
+	assert_int_equal(pwrite(fd, data, e.place.len_bytes, (off_t)e.at), e.place.len_bytes);
+}
+
+static void a_journal_of_the_version_before_wants_consent(void **state)
+{
+	struct journal_entry e;
+	char path[300];
+	cleanup_close int fd = -1;
+
+	(void)state;
+	make_old();
+	(void)look(false, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
+	asks_for_consent_and_then_brings_back("sda", e.place.offset_bytes, 1024, "That version");
+}
+
+/* Also what cannot be read, of which nobody knows whether it was torn. */
+static void an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent(void **state)
+{
+	struct profile_bad bad = { .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO };
+	struct journal_entry e;
+	struct disk_counters c;
+	struct world w;
+	struct err err;
+	char path[300];
+	cleanup_close int fd = -1;
+	bool is_found;
+
+	(void)state;
+	make_old();
+	(void)look(false, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
+	bad.lba = e.place.offset_bytes / 512;
+	world_new(&w, 0, &bad, "start-2");
+	assert_int_equal(run(&w, &measure_recover, NAMED, "sda", NULL, &err, &is_found), -EUCLEAN);
+	disk_counters(sim_model(w.sd), &c);
+	assert_int_equal(c.writes, 0);
+	assert_int_equal(left(), 1);
+	sim_free(w.sim);
+	clear();
+}
+
+static int read_other(void *arg, uint64_t offset, uint32_t len, void *buf)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < len; i++)
+		((uint8_t *)buf)[i] = (uint8_t)((offset + i) * 2654435761u >> 13);
+	return 0;
+}
+
+static int write_other(void *arg, uint64_t offset, uint32_t len, const void *buf)
+{
+	(void)offset;
+	(void)len;
+	(void)buf;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+static void another_disk_of_the_same_serial_is_not_written(void **state)
+{
+	struct rewrite_place p = interrupt("sda", 0, SIZE_BYTES);
+	const struct profile_bad bad = {
+		.lba = p.offset_bytes / 512 + 8, .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO
+	};
+	unsigned writes = 0;
+	const struct disk_store store = { read_other, write_other, &writes };
+	struct world w;
+	struct err err;
+	bool is_found;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		world_new(&w, 0, i ? &bad : NULL, "start-2");
+		disk_set_store(sim_model(w.sd), &store);
+		assert_int_equal(run(&w, &measure_recover, NAMED, "sda", NULL, &err, &is_found), -EUCLEAN);
+		assert_non_null(strstr(err.text, "Most of what lies there and beside it differs"));
+		assert_int_equal(writes, 0);
+		assert_int_equal(left(), 1);
+		sim_free(w.sim);
+	}
+	clear();
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		(void)strcpy(dir, "/tmp/platter-journal.XXXXXX");
+	return access(dir, F_OK) == 0 || mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	clear();
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way),
+		cmocka_unit_test(a_whole_band_is_brought_back_with_consent),
+		cmocka_unit_test(a_journal_of_the_version_before_wants_consent),
+		cmocka_unit_test(an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent),
+		cmocka_unit_test(another_disk_of_the_same_serial_is_not_written),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
