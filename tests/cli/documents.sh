@@ -165,6 +165,7 @@ run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/same"
 run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/pipes/../same"
 : >"$dir/same"
 ln "$dir/same" "$dir/same-too"
-run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/same-too"
+run 2 report --force "$dir/c.json" -o "$dir/same" --csv "$dir/same-too"
+rm "$dir/same"
 run 0 report "$dir/c.json" -o "$dir/page.html" --csv "$dir/same-too"
 exit 0

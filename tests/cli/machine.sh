@@ -44,12 +44,12 @@ for m in zones seek geometry stream transactions info passes; do
 	jq -S . "$dir/documents/$m.json" >"$dir/b"
 	cmp -s "$dir/a" "$dir/b" || fail "--jsonl: $m is not what --json has"
 done
-run 0 report --csv="$dir/a" "$dir/all.jsonl"
-run 0 report --csv="$dir/b" "$dir/documents/zones.json" "$dir/documents/seek.json" "$dir/documents/geometry.json" \
+run 0 report --force --csv="$dir/a" "$dir/all.jsonl"
+run 0 report --force --csv="$dir/b" "$dir/documents/zones.json" "$dir/documents/seek.json" "$dir/documents/geometry.json" \
 	"$dir/documents/stream.json" "$dir/documents/transactions.json" "$dir/documents/info.json" "$dir/documents/passes.json"
 cmp -s "$dir/a" "$dir/b" || fail "report reads lines otherwise than documents"
 printf '{"cut": ' >"$dir/cut.jsonl"
-run 0 info "$dir/target" -q --jsonl="$dir/cut.jsonl"
+run 0 info "$dir/target" -q --force --jsonl="$dir/cut.jsonl"
 sed 1d "$dir/cut.jsonl" | jq -e '.schema == "platter-result"' >/dev/null || fail "$last: the line is no document"
 run 1 report "$dir/cut.jsonl" # the line is lost, the others are not
 err_has "cut.jsonl, line 1"

@@ -22,6 +22,7 @@ sim() # file, words...: a document; the verdict may be "no", and a disk may have
 sim info info sim:samsung-hd103sj
 sim zones zones sim:failing
 sim surface surface sim:failing
+sim recover recover --rewrite-data=TINY0001 sim:tiny
 sim seek seek --quick sim:tiny
 sim smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
 sim buffer buffer sim:tiny

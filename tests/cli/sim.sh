@@ -11,6 +11,7 @@ run 0 --describe
 jq -r '.commands[] | select(.kind == "measurement" and (.group | test("program") | not)) | .name' "$dir/out" >"$dir/commands"
 tried=0
 for command in $(cat "$dir/commands"); do
+	[ "$command" != recover ] || continue # there is nothing to put back: tests/unit/test_putback
 	"$PLATTER" "$command" sim:tiny --dry-run --json=- >"$dir/out" 2>"$dir/err" || continue # it wants a file, or an option
 	last="platter-sim $command sim:tiny"
 	jq -e '.tables.plan.rows | length > 0' "$dir/out" >/dev/null || fail "$last --dry-run: no plan"
@@ -55,7 +56,9 @@ for command in $(cat "$dir/commands"); do
 
 	# A budget of a quarter shortens the run. (Not more is asked: seek gives the budget to its spans, and does its curve and its
 	# queue in full after that.)
-	run 0 "$command" sim:tiny --seed=7 --quiet --time="$(jq -n "$elapsed / 4 * 1000 | floor")ms" --json="$dir/c.json"
+	early=0
+	[ "$command" != surface ] || early=6 # not all of it was read: it cannot tell
+	run $early "$command" sim:tiny --seed=7 --quiet --time="$(jq -n "$elapsed / 4 * 1000 | floor")ms" --json="$dir/c.json"
 	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.6 + 5' "$dir/c.json" >/dev/null ||
 		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
 done
@@ -73,9 +76,9 @@ awk -F, -v end="$(jq '.head.elapsed_s * 1e9' "$dir/r.json")" 'END { exit !($9 + 
 	err_has "EFBIG"
 ) || exit 1
 jq -e '.status == "complete"' "$dir/r.json" >/dev/null || fail "a full r.csv: the document"
-echo old >"$dir/r.csv"
+cp "$dir/r.csv" "$dir/old.csv"
 run 0 seek sim:tiny --dry-run --quiet --requests="$dir/r.csv"
-[ "$(cat "$dir/r.csv")" = old ] || fail "$last: r.csv was touched"
+cmp -s "$dir/r.csv" "$dir/old.csv" || fail "$last: r.csv was touched"
 
 # What a search moves is told before, all its tries: a try without a hold until the rate is too high or low, halvings, the first and the last.
 for words in "--rate=1MB 10000000" "--rate=1MB,--tradeoff 20000000" "--find-max 250000000"; do
