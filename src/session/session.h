@@ -156,7 +156,7 @@ struct measure {
 	unsigned min_targets, max_targets;
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
 	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left there */
-	bool puts_back;   /* also what was switched before the machine started again (recover) */
+	bool puts_back; /* also what was switched before the machine started again (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */
@@ -265,6 +265,8 @@ bool session_is_together(const struct session *ses);
 
 /* Saves the document as it is; session_load() and session_progress() do it at least once a minute. */
 void session_checkpoint(struct session *ses);
+/* Asked in on_tick, before session_progress(): is the document saved now? Then what came of the load so far belongs into it: the run may be killed. */
+bool session_saves_at(const struct session *ses, uint64_t now_ns);
 /*
  * A file that an option of the measurement names. A full disk does not end a run: when saving fails for such a reason it is said once, 0 comes back, and
  * the next time, or the end, tries again. session_grow(): the descriptor of one that grows.

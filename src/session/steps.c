@@ -170,9 +170,14 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 
+bool session_saves_at(const struct session *ses, uint64_t now_ns)
+{
+	return ses->hooks.checkpoint && now_ns - ses->state->kept_ns >= KEEP_NS;
+}
+
 static void keep_current(struct session *ses, uint64_t now_ns)
 {
-	if (ses->hooks.checkpoint && now_ns - ses->state->kept_ns >= KEEP_NS)
+	if (session_saves_at(ses, now_ns))
 		session_checkpoint(ses);
 }
 

@@ -195,6 +195,59 @@ static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_o
 	sim_free(sim);
 }
 
+/* ---- a run that is killed ---- */
+
+struct saves {
+	unsigned n;
+	double at_s, bytes[8], overflows[8], first_s;
+	char verdict[8][200];
+};
+
+/* What a document has that is saved while blocks are on their way. */
+static void look_at_save(void *arg, struct session *ses)
+{
+	struct saves *v = arg;
+	const struct figure *rate = result_find_figure(ses->res, "rate_bytes_per_s");
+	const struct table *targets = result_find_table(ses->res, "targets");
+
+	if (!rate || ses->res->status != STATUS_RUNNING || v->n == 8)
+		return;
+	assert_non_null(targets);
+	v->bytes[v->n] = table_number(targets, 0, (size_t)table_column(targets, "bytes"));
+	v->overflows[v->n] = figure_number(result_find_figure(ses->res, "overflows"));
+	(void)snprintf(v->verdict[v->n++], sizeof(v->verdict[0]), "%s",
+	               result_find_figure(ses->res, "verdict")->value.str);
+	assert_true(result_find_table(ses->res, "timeline")->nrows > 20);
+	assert_true(figure_number(result_find_figure(ses->res, "peak_bytes")) > 0.0);
+	assert_true(figure_number(result_find_figure(ses->res, "response_max_ns")) > 0.0);
+	assert_true(!ses->res->verdict_is_no && !ses->res->verdict_is_open);
+}
+
+static void every_save_of_a_run_under_way_has_what_came_so_far(void **state_)
+{
+	struct saves v = { 0 };
+	struct sim_run run = { .sim = sim_new(),
+		               .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
+		               .hooks = { .checkpoint = look_at_save, .arg = &v } };
+
+	(void)state_;
+	(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
+	stream(&run);
+	assert_int_equal(v.n, 4); /* after 50, 100, 150 s, and at the end */
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const texts[] = { "20 MB/s has held for 50.0 s so far",
+			                             "20 MB/s has held for 1 m 40 s so far",
+			                             "20 MB/s has held for 2 m 30 s so far" };
+
+		assert_true(fabs(v.bytes[i] / (1e9 * (i + 1)) - 1.0) < 0.01);
+		assert_true(v.overflows[i] == 0.0);
+		assert_string_equal(v.verdict[i], texts[i]);
+	}
+	assert_true(isnan(sim_figure(&run, "needed_time_s")) || sim_figure(&run, "needed_time_s") > 0.0);
+	assert_null(strstr(verdict(&run), "so far"));
+	sim_run_end(&run);
+}
+
 /* ---- trouble ---- */
 
 static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
@@ -675,6 +728,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where),
 		cmocka_unit_test(a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this),
+		cmocka_unit_test(every_save_of_a_run_under_way_has_what_came_so_far),
 		cmocka_unit_test(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them),
 		cmocka_unit_test(one_unreadable_block_does_not_halve_the_highest_rate),
 		cmocka_unit_test(a_rate_that_was_never_held_is_not_told),

@@ -33,6 +33,63 @@ static struct sim_run run_on(const char *profile, const char *words)
 	return run;
 }
 
+/* ---- a run that is killed ---- */
+
+struct saves {
+	unsigned n;
+	double transactions[8], per_s[8], mean_ns[8], measured_s[8];
+};
+
+static void look_at_save(void *arg, struct session *ses)
+{
+	struct saves *v = arg;
+	const struct figure *f = result_find_figure(ses->res, "transactions");
+
+	if (!f || ses->res->status != STATUS_RUNNING || v->n == 8)
+		return;
+	v->transactions[v->n] = figure_number(f);
+	v->per_s[v->n] = figure_number(result_find_figure(ses->res, "transactions_per_s"));
+	v->mean_ns[v->n] = figure_number(result_find_figure(ses->res, "response_mean_ns"));
+	v->measured_s[v->n++] = figure_number(result_find_figure(ses->res, "measured_s"));
+	assert_true(figure_number(result_find_figure(ses->res, "response_max_ns")) > 0.0);
+	assert_int_equal(ses->res->nnotices, 0);
+	assert_true(!ses->res->verdict_is_no && !ses->res->verdict_is_open);
+}
+
+static void every_save_of_a_run_under_way_has_what_came_so_far(void **state)
+{
+	static const char *const words[] = { "--users=4 --think=100ms --time=180s sda",
+		                             "--ios=1 --arrivals=30 --time=180s sda" };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct saves v = { 0 };
+		struct sim_run watched = { .sim = sim_new(),
+			                   .m = &measure_transactions,
+			                   .words = words[i],
+			                   .hooks = { .checkpoint = look_at_save, .arg = &v } },
+			       alone = run_on("ibm-deskstar-60gxp", words[i]);
+
+		(void)sim_add_profile(watched.sim, "ibm-deskstar-60gxp", "sda");
+		sim_set_contents(watched.sim, false);
+		if (sim_run(&watched) < 0)
+			fail_msg("%s", watched.err.text);
+		assert_int_equal(v.n, 3);
+		for (unsigned k = 0; k < v.n; k++) {
+			assert_true(fabs(v.transactions[k] / v.per_s[k] / (50.0 * (k + 1)) - 1.0) < 0.1);
+			assert_true(fabs(v.measured_s[k] / (50.0 * (k + 1)) - 1.0) < 0.3);
+			assert_true(fabs(v.per_s[k] / sim_figure(&alone, "transactions_per_s") - 1.0) < 0.1);
+			assert_true(fabs(v.mean_ns[k] / sim_figure(&alone, "response_mean_ns") - 1.0) < 0.2);
+		}
+		/* Looking changes nothing. */
+		assert_true(sim_figure(&watched, "transactions") == sim_figure(&alone, "transactions"));
+		assert_true(sim_figure(&watched, "response_mean_ns") == sim_figure(&alone, "response_mean_ns"));
+		assert_true(sim_figure(&watched, "transactions_per_s") == sim_figure(&alone, "transactions_per_s"));
+		sim_run_end(&watched);
+		sim_run_end(&alone);
+	}
+}
+
 static bool is_near(double got, double want, double share)
 {
 	if (fabs(got / want - 1.0) <= share)
@@ -721,6 +778,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_first_arrival_beyond_the_time_is_not_waited_for),
+		cmocka_unit_test(every_save_of_a_run_under_way_has_what_came_so_far),
 		cmocka_unit_test(think_times_have_the_asked_mean_and_shape),
 		cmocka_unit_test(arrivals_are_poisson_at_every_rate),
 		cmocka_unit_test(an_open_run_answers_as_mm1_and_md1_do),

@@ -314,3 +314,17 @@ uint64_t cgroup_memory_limit(const char *root)
 	}
 	return least;
 }
+
+uint64_t cgroup_available_memory(void)
+{
+	uint64_t kib = UINT64_MAX / 1024, limit = cgroup_memory_limit("/");
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			break;
+	if (f)
+		(void)fclose(f);
+	return kib * 1024 < limit ? kib * 1024 : limit;
+}

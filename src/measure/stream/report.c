@@ -183,7 +183,7 @@ static void response_figures(struct stream_run *s)
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
 	stream_tell_responses(s->ses->res, all);
-	if (session_is_together(s->ses))
+	if (session_is_together(s->ses) && !s->is_under_way)
 		together_tell_hist(s->ses->res, "response", all);
 }
 
@@ -213,6 +213,9 @@ static void event_table(struct stream_run *s)
 		const struct ring_event *e = &s->ring.events[i];
 		struct event_row row = { (double)e->start_ns * 1e-9, (double)(e->end_ns - e->start_ns) * 1e-9,
 			                 e->dropped_bytes };
+
+		if (i + 1 == s->ring.nevents && s->ring.is_dropping) /* it goes on */
+			row.length_s = (double)(s->end_ns - s->start_ns) * 1e-9 - row.start_s;
 
 		result_row(t, &row);
 	}
@@ -281,22 +284,48 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN);
 }
 
-void stream_figures(struct stream_run *s, uint64_t rate)
+static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 {
-	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)s->done_bytes / seconds;
-	const struct host_usage *before = &s->before, *after = &s->after;
-	const struct ring *r = &s->ring;
-
-	/* What failed was asked for in time, but nobody has got it. */
-	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes + r->lost_bytes)
-		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
-		           (double)(r->done_bytes + r->lost_bytes);
 	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
 	if (!s->is_max) {
 		ring_figures(s, rate);
 		event_table(s);
 		stream_tell_verdict(s, rate);
 	}
+	window_figures(s);
+	response_figures(s);
+	target_table(s);
+	timeline_table(s);
+	stall_table(s);
+}
+
+static double mean_rate(const struct stream_run *s)
+{
+	return (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
+}
+
+void stream_figures_so_far(struct stream_run *s, uint64_t now_ns)
+{
+	uint64_t end_ns = s->end_ns;
+
+	s->end_ns = now_ns;
+	s->is_under_way = true;
+	load_figures(s, s->ring.rate_bytes_per_s, mean_rate(s));
+	s->is_under_way = false;
+	s->end_ns = end_ns;
+}
+
+void stream_figures(struct stream_run *s, uint64_t rate)
+{
+	const struct host_usage *before = &s->before, *after = &s->after;
+	double achieved = mean_rate(s);
+	const struct ring *r = &s->ring;
+
+	/* What failed was asked for in time, but nobody has got it. */
+	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes + r->lost_bytes)
+		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
+		           (double)(r->done_bytes + r->lost_bytes);
+	load_figures(s, rate, achieved);
 	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);
 	result_figure(s->ses->res, "cpu_system_s", "CPU, system", UNIT_S,
@@ -304,11 +333,6 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	result_figure_u64(s->ses->res, "page_faults", "page faults", UNIT_COUNT,
 	                  after->minor_faults + after->major_faults - before->minor_faults - before->major_faults);
 	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
-	window_figures(s);
-	response_figures(s);
-	target_table(s);
-	timeline_table(s);
-	stall_table(s);
 }
 
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high)

@@ -278,25 +278,10 @@ static uint64_t depth_in_force(const struct stream_run *s)
 	return DEPTH_OTHER;
 }
 
-/* Of the machine, or what a cgroup leaves of it; UINT64_MAX: not known. */
-static uint64_t free_memory(void)
-{
-	uint64_t kib = UINT64_MAX / 1024, limit = cgroup_memory_limit("/");
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-			break;
-	if (f)
-		(void)fclose(f);
-	return kib * 1024 < limit ? kib * 1024 : limit;
-}
-
 /* All of it is filled and locked: what is not there would be taken from other programs. */
 static int check_memory(const struct stream_run *s, struct err *err)
 {
-	uint64_t need = s->places * s->p->block_bytes, there = free_memory();
+	uint64_t need = s->places * s->p->block_bytes, there = cgroup_available_memory();
 	char text[32], most[32];
 
 	if (need <= there)
@@ -390,6 +375,8 @@ static void tick(void *arg, uint64_t now_ns)
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
+	if (s->tell_so_far && session_saves_at(s->ses, now_ns))
+		s->tell_so_far(s, now_ns);
 	if (!s->is_max) {
 		(void)snprintf(ring, sizeof(ring), " ring [..........]");
 		for (size_t i = 0; i < 10; i++)
@@ -451,9 +438,8 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		               "Not even one block of %" PRIu64
 		               " bytes comes in that time; give more --time or a smaller --block.",
 		               block);
-	if (!s->is_max &&
-	    (!ring_init(&s->ring, rate, block, s->places, now, s->blocks_max) ||
-	     !balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring))))
+	if (!s->is_max && (!ring_init(&s->ring, rate, block, s->places, now, s->blocks_max) ||
+	                   !balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring))))
 		return err_set(err, -ENOMEM, "Out of memory.");
 	if (s->p->tradeoff || s->p->find_max) {
 		if (!bucket_log_start(&s->log, STREAM_POINTS_MAX))

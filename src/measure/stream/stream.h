@@ -82,7 +82,9 @@ struct stream_run {
 	uint64_t *ends;    /* by target: where what was written ends, 0: nothing was */
 	size_t turn;       /* round robin */
 
-	bool is_max; /* no producer's clock: as fast as the disks take it */
+	bool is_max;       /* no producer's clock: as fast as the disks take it */
+	bool is_under_way; /* what is told now is of what came so far */
+	void (*tell_so_far)(struct stream_run *s, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
@@ -91,8 +93,8 @@ struct stream_run {
 	struct pace pace;
 	struct balance balance;
 	struct balance_judgement judgement; /* of the run that was last, when it was paced */
-	struct host_usage before, after; /* around the streaming alone */
-	struct datafile **files;         /* made here, one per target of the load, or NULL */
+	struct host_usage before, after;    /* around the streaming alone */
+	struct datafile **files;            /* made here, one per target of the load, or NULL */
 	uint32_t *free_slots;
 	size_t nfree;
 	uint8_t *source; /* of the memcpy producer */
@@ -134,7 +136,8 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
  * between two flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
  */
 int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
-#define STREAM_RESERVE_S 4 /* of the rate: beyond what a drive has read ahead, and beyond its cache (1 GB of a drive of 250 MB/s) */
+#define STREAM_RESERVE_S \
+	4 /* of the rate: beyond what a drive has read ahead, and beyond its cache (1 GB of a drive of 250 MB/s) */
 
 /* ---- verdict.c ---- */
 
@@ -186,6 +189,8 @@ struct stream_share {
 
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
+/* The same of a run under way, as far as they are known by then. */
+void stream_figures_so_far(struct stream_run *s, uint64_t now_ns);
 void stream_tell_responses(struct result *res, const struct hist *all);
 /* It held; what did not, or cannot, is above it. */
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);

@@ -213,15 +213,18 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	const struct balance_judgement *j = &s->judgement;
 	struct result *res = s->ses->res;
 	double seconds = lasted_s(s), sustained = NAN, asked_s;
-	bool is_no = s->ring.nevents || s->ring.lost_bytes || !stream_is_whole(s) ||
-	             (!session_is_over(s->ses) && (!is_all(s) || j->answer == BALANCE_FILLS));
+	bool is_open_ended = s->is_under_way || session_is_over(s->ses),
+	     is_no = s->ring.nevents || s->ring.lost_bytes || !stream_is_whole(s) ||
+	             (!is_open_ended && (!is_all(s) || j->answer == BALANCE_FILLS));
 	char text[VERDICT_BYTES], what[80], time[32];
 
 	(void)rate_text(s, (double)rate, what, sizeof(what));
 	if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
-		tell_slowest(s);
+	} else if (s->is_under_way) {
+		(void)snprintf(text, sizeof(text), "%s has held for %s so far", what,
+		               seconds_text(seconds, time, sizeof(time)));
 	} else if (session_is_over(s->ses)) {
 		(void)snprintf(text, sizeof(text), "%s held for %s, until the run was ended", what,
 		               seconds_text(seconds, time, sizeof(time)));
@@ -237,6 +240,10 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	}
 	result_figure(res, "sustained", "sustained", UNIT_COUNT, sustained, NULL, 0);
 	result_figure_text(res, "verdict", "verdict", text);
+	if (s->is_under_way)
+		return;
+	if (is_no)
+		tell_slowest(s);
 	result_figure(res, "growth_bytes_per_s", "growth of what is in the ring", UNIT_BYTES_PER_S, j->growth.value,
 	              &j->growth.ci, 0);
 	result_figure(res, "ring_full_s", "the ring is full after", UNIT_S,

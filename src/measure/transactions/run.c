@@ -438,6 +438,8 @@ static void tick(void *arg, uint64_t now_ns)
 	struct tx_run *r = arg;
 	double s = fmax((double)(now_ns - r->start_ns) * 1e-9, 1e-9), done = -1.0;
 
+	if (r->tell_so_far && session_saves_at(r->ses, now_ns))
+		r->tell_so_far(r, now_ns);
 	/* How many tries it takes to find the users nobody knows. */
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);

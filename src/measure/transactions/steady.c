@@ -65,14 +65,14 @@ static void sum_up(struct tx_run *r, uint64_t from_ns)
 	waits_sum(r->nclasses > 1 ? &r->all.waits : &r->of[0].waits, from_ns, r->all.response);
 }
 
-void tx_settle(struct tx_run *r)
+/* The first to_ns of the run. */
+static void settle(struct tx_run *r, uint64_t to_ns)
 {
 	const struct waits *all = r->nclasses > 1 ? &r->all.waits : &r->of[0].waits;
 	const struct hist *h = r->all.response;
 	struct tx_steady s = TX_UNSTEADY;
 
-	s.to_ns = window_ns(r);
-	settle_law(r);
+	s.to_ns = to_ns;
 	if (r->is_open)
 		ask_the_law(r, &s);
 	if (!s.is_growing)
@@ -90,4 +90,20 @@ void tx_settle(struct tx_run *r)
 		s.p99 = waits_quantile(all, s.from_ns, s.to_ns, h, 0.99);
 	}
 	r->steady = s;
+}
+
+void tx_settle(struct tx_run *r)
+{
+	settle_law(r);
+	settle(r, window_ns(r));
+}
+
+void tx_settle_so_far(struct tx_run *r, uint64_t now_ns)
+{
+	uint64_t window;
+
+	r->end_ns = now_ns;
+	r->unfinished = r->is_open ? r->live : 0;
+	window = window_ns(r);
+	settle(r, now_ns - r->start_ns < window ? now_ns - r->start_ns : window);
 }

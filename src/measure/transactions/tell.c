@@ -360,13 +360,17 @@ void tx_tell_growing(struct result *res)
 		"are of no steady state, and are not reported; give fewer --arrivals.");
 }
 
-/* What ended, over how much of the run, and whether that is what it does for ever. */
+/* What ended, and over how much of the run. */
 static void steady_figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 	const struct tx_steady *s = &r->steady;
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
+	tx_tell_counts(res, r->all.done, r->all.faults);
+	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, s->per_s.value, &s->per_s.ci,
+	              r->all.response->count);
+	tx_tell_responses(res, r->all.response, s);
 	result_figure(res, "measured_s", "measured over", UNIT_S, seconds, NULL, 0);
 	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, r->all.response->count);
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
@@ -376,6 +380,15 @@ static void steady_figures(const struct tx_run *r)
 		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
 		              &s->growth_per_s.ci, r->arrivals);
 	}
+}
+
+/* Whether that is what it does for ever. */
+static void judge(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	const struct tx_steady *s = &r->steady;
+	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
+
 	res->verdict_is_no = false;
 	if (s->is_growing)
 		tx_tell_growing(res);
@@ -392,11 +405,8 @@ static void figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 
-	tx_tell_counts(res, r->all.done, r->all.faults);
-	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, r->steady.per_s.value, &r->steady.per_s.ci,
-	              r->all.response->count);
-	tx_tell_responses(res, r->all.response, &r->steady);
 	steady_figures(r);
+	judge(r);
 	law_figures(r);
 	result_figure(res, "late_p99_ns", "generator late, 99 %", UNIT_NS,
 	              hist_can_quantile(r->late, 0.99) ? (double)hist_quantile(r->late, 0.99) : (double)NAN, NULL,
@@ -435,6 +445,16 @@ void tx_tell(const struct tx_run *r)
 		tell_for_all(r);
 	device_figures(r);
 	host_figures(r);
+}
+
+void tx_tell_so_far(struct tx_run *r, uint64_t now_ns)
+{
+	tx_settle_so_far(r, now_ns);
+	class_table(r);
+	distribution(r);
+	steady_figures(r);
+	if (!r->is_open)
+		result_figure_u64(r->ses->res, "users", "users", UNIT_COUNT, r->njobs);
 }
 
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits)

@@ -146,6 +146,7 @@ static int run_users(struct tx_run *r, struct err *err)
 
 	if (ret == 0) {
 		host_timer_slack();
+		r->tell_so_far = r->p->find_users ? NULL : tx_tell_so_far; /* its tries are saved one by one */
 		ret = r->p->find_users ? find_users(r, err) : tx_once(r, 0, err);
 	}
 	if (ret == 0 && !r->p->find_users)

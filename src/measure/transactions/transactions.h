@@ -124,6 +124,7 @@ struct tx_run {
 	struct hist *late, *service;
 	struct timeline timeline; /* amount: transactions */
 	struct rowlog *each;
+	void (*tell_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct tx_stand before, after;
 };
 
@@ -165,6 +166,8 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
 
 /* After the run: its steady part, or that there is none; the responses of each class and of all are of it. */
 void tx_settle(struct tx_run *r);
+/* The same of a run that goes on, without the law of its users. */
+void tx_settle_so_far(struct tx_run *r, uint64_t now_ns);
 /* Seconds of the whole run. */
 double tx_seconds(const struct tx_run *r);
 
@@ -187,6 +190,8 @@ void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes
 
 /* Tables and figures of the last run. */
 void tx_tell(const struct tx_run *r);
+/* The same of a run under way, as far as they are known by then. */
+void tx_tell_so_far(struct tx_run *r, uint64_t now_ns);
 /* A step of --find-users. */
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
 /* What --find-users found; bad 0: nothing was too many. */
