@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,66 @@ static void what_was_written_is_proven_block_by_block(void **state)
 /* ---- the clock ---- */
 
 /* 6000 blocks in a minute by a clock that is 25 ppm off; one in five is late by up to 40 ms, the last ones and a stall of 2 s among them. */
+struct moved {
+	uint64_t read, written, plan_read, plan_written, writes_after_flush;
+	bool has_flushed;
+};
+
+static void add_up(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct moved *m = arg;
+
+	(void)target;
+	(void)is_fault;
+	m->plan_read = ses->plan->read_bytes;
+	m->plan_written = ses->plan->write_bytes;
+	m->has_flushed |= req->op == IO_FLUSH;
+	*(req->op == IO_READ ? &m->read : &m->written) += req->len_bytes;
+	m->writes_after_flush += m->has_flushed && req->op != IO_FLUSH;
+}
+
+static void no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included(void **state)
+{
+	static const char *const words[] = {
+		"--rate=8MB --time=20s sda",
+		"--rate=30MB --time=2s --layout=roundrobin sda sdb",
+		"--rate=30MB --bytes=30MB --verify sda sdb",
+		"--rate=8MB --bytes=1MiB sda",
+		"--read --rate=30MB --time=10s --depth=32 --buffer=200MiB sda sdb",
+		"--read --bytes=200MB sda",
+		"--find-max --bytes=20MB sda",
+	};
+	const char *two = "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 ",
+		   *one = "--write --destroy-data=SIM0060GXP ";
+	unsigned looked = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct moved m = { 0 };
+		struct sim_run run = { .sim = sim_new(),
+			               .m = &measure_stream,
+			               .hooks = { .request = add_up, .arg = &m } };
+		char text[200];
+
+		(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
+		(void)sim_add_profile(run.sim, "maxtor-diamondmax-80", "sdb");
+		(void)snprintf(text, sizeof(text), "%s%s",
+		               strstr(words[i], "--read") ? ""
+		               : strstr(words[i], "sdb")  ? two
+		                                          : one,
+		               words[i]);
+		run.words = text;
+		if (sim_run(&run) < 0)
+			fail_msg("%s: %s", text, run.err.text);
+		looked += m.writes_after_flush > 0;
+		if (m.read > m.plan_read || m.written > m.plan_written)
+			fail_msg("%s: %" PRIu64 " of %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " written", text,
+			         m.read, m.plan_read, m.written, m.plan_written);
+		sim_run_end(&run);
+	}
+	assert_true(looked >= 3);
+}
+
 static void late_blocks_do_not_change_the_rate_of_the_clock(void **state_)
 {
 	static struct pace pace;
@@ -363,6 +424,7 @@ static void late_blocks_do_not_change_the_rate_of_the_clock(void **state_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included),
 		cmocka_unit_test(late_blocks_do_not_change_the_rate_of_the_clock),
 		cmocka_unit_test(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs),
 		cmocka_unit_test(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds),

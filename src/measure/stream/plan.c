@@ -150,10 +150,26 @@ static int check_room(const struct session *ses, const struct stream_params *p, 
 	return 0;
 }
 
+/*
+ * What the looks at full speed (reserve.c) move beside what the runs themselves move, at most. Nobody knows it when
+ * the rates are still to be found; but what is written again is no more than what was written.
+ */
+static uint64_t reserve_bytes(const struct session *ses, const struct stream_params *p, uint64_t moved)
+{
+	uint64_t each, block = p->block_bytes, n = ses->ndevs;
+
+	if (p->find_max || p->tradeoff)
+		return p->read ? UINT64_MAX : moved;
+	if (p->rate == RATE_MAX)
+		return 0;
+	each = (p->rate / n * STREAM_RESERVE_S / block + 1) * block;
+	return p->read || each < moved / n ? each * n : moved;
+}
+
 int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct stream_params *p = params;
-	uint64_t time_ns = stream_time_ns(ses, p), moved = UINT64_MAX;
+	uint64_t time_ns = stream_time_ns(ses, p), moved = UINT64_MAX, all;
 	int r = check_targets(ses, p, err);
 
 	if (r < 0)
@@ -194,7 +210,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	if (r < 0)
 		return r;
 	if (p->bytes)
-		moved = p->bytes;
+		moved = (p->bytes + p->block_bytes - 1) / p->block_bytes * p->block_bytes;
 	else if (p->rate != RATE_MAX && !p->find_max && !p->tradeoff) /* these begin at full speed */
 		moved = (uint64_t)((unsigned __int128)p->rate * time_ns / NS_PER_S);
 	if (p->bytes && (p->find_max || p->tradeoff))
@@ -204,8 +220,10 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	plan->is_latency = true;
 	plan->reads_data = true;
 	plan->writes = p->read || plan->opens_itself ? WRITE_NONE : WRITE_DESTROY;
-	plan->read_bytes = p->read || p->verify ? moved : 0;
-	plan->write_bytes = p->read ? 0 : moved;
+	all = reserve_bytes(ses, p, moved);
+	all = moved > UINT64_MAX - all ? UINT64_MAX : moved + all;
+	plan->read_bytes = p->read ? all : p->verify ? moved : 0;
+	plan->write_bytes = p->read ? 0 : all;
 	plan_phase(plan, p->find_max ? "tries" : "stream",
 	           times(time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns, p->find_max   ? STREAM_RUNS_EXPECTED
 	                                                                     : p->tradeoff ? 2

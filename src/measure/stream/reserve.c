@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the ring's balance cannot show what the targets carry (a write cache answers for the disk; a device that works on many blocks at once is never
- * without work), they are asked: the last blocks that were written go once more, as fast as they are taken, between two flushes; what is read goes on. Bytes over that
- * time are a lower bound, by the second flush's own time or their interval.
+ * Where the ring's balance cannot show what the targets carry, they are asked: a write cache answers for the
+ * disk, and a device that works on many blocks at once is never without work. The places that were written last
+ * are written once more, as fast as they take it, between two flushes: by what is in the ring, with --verify by
+ * what belongs there. What is read goes on. Bytes over that time are a lower bound, by the second flush's own
+ * time or their interval.
  */
 #include <math.h>
 #include <string.h>

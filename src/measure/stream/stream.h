@@ -132,8 +132,8 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 /* ---- reserve.c ---- */
 
 /*
- * What the targets carry at least, bytes/s, where the run that was last ended: the last written blocks once more, with the same contents, at full speed and
- * between two flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
+ * What the targets carry at least, bytes/s, where the run that was last ended: the places written last once more, at full speed and between two
+ * flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
  */
 int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
 #define STREAM_RESERVE_S \
