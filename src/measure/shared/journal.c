@@ -170,9 +170,18 @@ static bool is_list_whole(const struct rewrite_journal *j, const struct journal_
 	uint64_t begin = head_bytes(h->nplaces, j->is_old), at = begin;
 
 	for (uint64_t i = 0; i < h->nplaces; at += j->list[i].place.len_bytes, i++)
-		if (j->list[i].at != at || j->list[i].place.len_bytes > h->data_bytes)
+		if (j->list[i].at != at || !j->list[i].place.len_bytes || j->list[i].place.len_bytes > h->data_bytes)
 			return false;
 	return at == begin + h->data_bytes;
+}
+
+/* List and bytes of the header lie in the file: or it would ask for any amount of memory. */
+static bool is_in_file(const struct rewrite_journal *j, const struct journal_header *h)
+{
+	uint64_t begin = head_bytes(h->nplaces, j->is_old);
+	struct stat st;
+
+	return fstat(j->fd, &st) == 0 && begin <= (uint64_t)st.st_size && h->data_bytes <= (uint64_t)st.st_size - begin;
 }
 
 /* *ret_is_there: the list that the header speaks of, and of a single place the bytes as well. */
@@ -180,10 +189,10 @@ static int load_list(struct rewrite_journal *j, const struct journal_header *h, 
 {
 	size_t bytes = h->nplaces * sizeof(*j->list);
 	cleanup_free uint8_t *data = NULL;
-	int r = make_list(j, h->nplaces, err);
+	int r = is_in_file(j, h) ? make_list(j, h->nplaces, err) : -ENODATA;
 
 	if (r < 0)
-		return r;
+		return r == -ENODATA ? 0 : r;
 	if (pread(j->fd, j->list, bytes, (off_t)list_at(j->is_old)) != (ssize_t)bytes ||
 	    payload_hash(j->list, bytes) != h->list_hash || !is_list_whole(j, h))
 		return 0;
@@ -230,8 +239,9 @@ static bool read_header(struct rewrite_journal *j, const uint8_t block[HEADER_BY
 	/* Texts of a file: ended, whatever stands there. */
 	h->when[sizeof(h->when) - 1] = h->boot_id[sizeof(h->boot_id) - 1] = '\0';
 	h->of.serial[sizeof(h->of.serial) - 1] = h->of.model[sizeof(h->of.model) - 1] = '\0';
-	h->of.wwn[sizeof(h->of.wwn) - 1] = h->of.uuid[sizeof(h->of.uuid) - 1] = '\0';
-	h->of.part_uuid[sizeof(h->of.part_uuid) - 1] = h->of.path[sizeof(h->of.path) - 1] = '\0';
+	h->of.wwn[sizeof(h->of.wwn) - 1] = h->of.vendor[sizeof(h->of.vendor) - 1] = '\0';
+	h->of.uuid[sizeof(h->of.uuid) - 1] = h->of.part_uuid[sizeof(h->of.part_uuid) - 1] = '\0';
+	h->of.disk[sizeof(h->of.disk) - 1] = h->of.path[sizeof(h->of.path) - 1] = '\0';
 	return h->state == JOURNAL_PENDING && h->nplaces && h->nplaces <= PLACES_MAX && h->nbeside <= BESIDE_MAX;
 }
 

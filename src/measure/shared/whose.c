@@ -95,8 +95,7 @@ static bool translate(const struct journal_identity *of, const struct device *de
 	uint64_t at = *offset;
 
 	if (is_other_part(of, dev)) {
-		at += of->partition_offset_bytes;
-		if (at < dev->partition_offset_bytes)
+		if (__builtin_add_overflow(at, of->partition_offset_bytes, &at) || at < dev->partition_offset_bytes)
 			return false;
 		at -= dev->partition_offset_bytes;
 	}
