@@ -211,10 +211,60 @@ static void no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_op
 	assert_true(5 * score.open <= n);
 }
 
+/* Once called sustained while the ring filled: 4 disks of 897 MB/s together, and one of 215 MB/s at the start. */
+static void a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run(void **state)
+{
+	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
+	static const struct {
+		unsigned ndisks;
+		const char *words;
+	} cases[] = {
+		{ 4, "--rate=1500MB --time=1s --buffer=1GiB" },
+		{ 4, "--rate=1500MB --time=1s --buffer=1GiB --write" },
+		{ 1, "--rate=220MB --time=10s" },
+		{ 1, "--rate=220MB --time=30s" },
+		{ 1, "--rate=220MB --time=60s" },
+		{ 1, "--rate=220MB --time=10s --write" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
+		bool writes = strstr(cases[i].words, "--write") != NULL;
+		char words[400], path[256];
+		int n = snprintf(words, sizeof(words), "%s%s", cases[i].words, writes ? "" : " --read");
+
+		(void)snprintf(path, sizeof(path), "%s/modern-4tb.disk", SIMDISK_PROFILES);
+		for (unsigned k = 0; k < cases[i].ndisks; k++) {
+			struct profile p;
+			struct err err = { 0 };
+
+			assert_int_equal(profile_load(&p, path, &err), 0);
+			(void)snprintf(p.serial, sizeof(p.serial), "STREAM%04u", k);
+			if (profile_finish(&p, &err) < 0)
+				fail_msg("%s", err.text);
+			(void)sim_add_disk(run.sim, &p, names[k]);
+			profile_done(&p);
+			if (writes)
+				n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=STREAM%04u", k);
+			n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[k]);
+		}
+		sim_set_contents(run.sim, false);
+		run.words = words;
+		if (sim_run(&run) < 0)
+			fail_msg("%s: %s", words, run.err.text);
+		if (sim_figure(&run, "sustained") == 1.0)
+			fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
+		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open),
+		cmocka_unit_test(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
