@@ -71,7 +71,7 @@ mkdir "$dir/state"
 unit_command() # ExecStart or ExecStartPost
 {
 	sed -n "s/^$1=//p" "$units/platter-check@.service" |
-		sed "s/%%/%/g; s/\\\$\\\$/\$/g; s|%f|sim:tiny|; s|/usr/sbin/platter|$PLATTER_SIM|" >"$dir/command"
+		sed "s/%%/%/g; s/\\\$\\\$/\$/g; s|%f|sim:tiny|; s|/usr/sbin/platter|$PLATTER_SIM|g" >"$dir/command"
 	grep -q "$PLATTER_SIM" "$dir/command" || fail "the unit's $1 does not call /usr/sbin/platter"
 	(cd "$dir" && STATE_DIRECTORY=$dir/state sh "$dir/command" >"$dir/out" 2>"$dir/err")
 	status=$?
