@@ -54,6 +54,7 @@ struct io_req {
 	uint32_t target; /* index into the load's targets; engines never look */
 	uint64_t due_ns; /* when it should have been issued, or when its data existed; the load's */
 	uint64_t submit_ns, done_ns;
+	bool is_late; /* this program did not run meanwhile (load.h): its times are not the disk's; the loop's */
 	uint64_t tag; /* the feeder's own */
 	void *owner;  /* the loop's; engines and feeders never look */
 };
@@ -64,8 +65,9 @@ struct engine;
 
 struct engine_ops {
 	const char *name, *help;
-	uint32_t max_depth; /* 1: each request is done within submit() */
-	bool has_commands;  /* takes IO_VERIFY, IO_READ_FUA and IO_WRITE_FUA */
+	uint32_t max_depth;    /* 1: each request is done within submit() */
+	bool issues_in_submit; /* and waits there, for room in the kernel's queue or for the answer */
+	bool has_commands;     /* takes IO_VERIFY, IO_READ_FUA and IO_WRITE_FUA */
 	int (*open)(struct engine *eng, struct err *err);
 	int (*submit)(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs);
 	int (*reap)(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns);

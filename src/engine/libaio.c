@@ -227,6 +227,7 @@ const struct engine_ops engine_libaio = {
 	.name = "libaio",
 	.help = "many requests at once with io_submit",
 	.max_depth = 4096,
+	.issues_in_submit = true,
 	.open = aio_open,
 	.submit = aio_submit,
 	.reap = aio_reap,

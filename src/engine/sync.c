@@ -102,6 +102,7 @@ const struct engine_ops engine_sync = {
 	.name = "sync",
 	.help = "one request at a time with preadv2 and pwritev2",
 	.max_depth = 1,
+	.issues_in_submit = true,
 	.has_commands = true,
 	.open = sync_open,
 	.submit = sync_submit,

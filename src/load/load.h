@@ -7,6 +7,7 @@
 #ifndef PLATTER_LOAD_LOAD_H
 #define PLATTER_LOAD_LOAD_H
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,7 +55,10 @@ struct feeder {
 };
 
 struct sink {
-	/* Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there. In order of completion. */
+	/*
+	 * Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there. In order of completion. The times
+	 * of those that are late (req->is_late) are nobody's samples.
+	 */
 	void (*take)(struct sink *s, const struct io_req *req, bool is_fault);
 };
 
@@ -90,8 +94,16 @@ struct load {
 	void (*on_tick)(void *arg, uint64_t now_ns);               /* about ten times a second: progress */
 	void (*on_stall)(void *arg, uint64_t now_ns,
 	                 const struct io_req *oldest); /* nothing completed for 5 s; once each time */
+	/* This program did not run: by the clock, and suspended, which the clock leaves out. Engines that wait within submit() show only that. */
+	void (*on_stopped)(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns);
 	void *arg;
 };
+
+/* A sample, or NaN: it failed, or this program did not run meanwhile. */
+static inline double load_took_ns(const struct io_req *req, bool is_fault)
+{
+	return is_fault || req->is_late ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+}
 
 struct load_stats {
 	enum load_end end;
@@ -100,6 +112,7 @@ struct load_stats {
 	uint64_t start_ns, first_submit_ns, last_done_ns;
 	uint64_t end_ns;             /* when the last was drained */
 	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */
+	uint64_t late;               /* of those completed: under way when this program did not run */
 };
 
 /*

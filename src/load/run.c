@@ -5,7 +5,8 @@
  *
  * Waiting is hybrid: asleep in the engine (or the clock) until clk->spin_ns before a deadline, then polling, since a sleeper wakes
  * late by about as much (clock_woke() keeps count). A virtual clock has spin_ns 0, so nothing ever polls it. No wait is longer than
- * 100 ms, so that a cancel and the progress line need no signal to arrive at the right moment.
+ * 100 ms, so that a cancel and the progress line need no signal to arrive at the right moment. So one that ends a tick late shows that this
+ * program did not run (frozen, stopped, no CPU), and what the clock leaves out that all was suspended: what was under way is marked.
  *
  * Requests live here, buffers in the engine. When a drain gives up after 10 s, both are leaked on purpose: the kernel may still write.
  */
@@ -19,7 +20,8 @@
 #define TICK_NS        (100 * NS_PER_MS)
 #define STALL_NS       (5 * NS_PER_S)
 #define DRAIN_LIMIT_NS (10 * NS_PER_S)
-#define RETRY_NS       NS_PER_MS /* before asking an empty engine again that took nothing */
+#define SUSPECT_NS     (TICK_NS / 10) /* a wait that is shorter hides no stop of a tick */
+#define RETRY_NS       NS_PER_MS      /* before asking an empty engine again that took nothing */
 
 /* What a request to a target may be, ready for one quick look; why it may not is worked out by explain(). */
 struct gate {
@@ -52,6 +54,8 @@ struct run {
 	uint64_t stop_ns;           /* max_ns as a time */
 	uint64_t drain_until_ns;    /* then what is in flight is given up */
 	uint64_t tick_ns, moved_ns; /* next tick; when something completed or the first was issued */
+	uint64_t suspended_ns;      /* as the clock said last */
+	uint64_t late_ns;           /* what was submitted before that is late: this program did not run */
 	bool is_stall_told;
 };
 
@@ -355,11 +359,44 @@ static void find_start(struct run *run)
 			run->stats.first_submit_ns = run->reqs[i].submit_ns;
 }
 
-static int reap(struct run *run, uint64_t until_ns)
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t suspended_until(const struct run *run)
+{
+	struct clock *clk = run->eng->clk;
+
+	return clk->suspended_ns ? clk->suspended_ns(clk) : 0;
+}
+
+/* A wait from before_ns that was to end at until_ns is over. */
+static void look_for_stop(struct run *run, uint64_t before_ns, uint64_t until_ns, uint64_t now_ns)
+{
+	uint64_t from_ns = until_ns > before_ns ? until_ns : before_ns, all_ns, suspended_ns = 0;
+
+	if (now_ns < before_ns + SUSPECT_NS)
+		return; /* most of them: not worth a look */
+	from_ns = earlier(from_ns, now_ns);
+	all_ns = suspended_until(run);
+	if (all_ns >= run->suspended_ns + TICK_NS)
+		suspended_ns = all_ns - run->suspended_ns;
+	run->suspended_ns = all_ns;
+	if (now_ns - from_ns + suspended_ns < TICK_NS)
+		return;
+	run->late_ns = run->moved_ns = now_ns;
+	if (run->load->on_stopped)
+		run->load->on_stopped(run->load->arg, from_ns, now_ns, suspended_ns);
+}
+
+static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 {
 	struct sink *sink = run->sink;
 	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
 
+	if (n >= 0)
+		look_for_stop(run, before_ns, until_ns, n ? run->done[0]->done_ns : clock_now_ns(run->eng->clk));
 	if (n <= 0)
 		return n;
 	if (run->stats.ops == 0)
@@ -377,6 +414,8 @@ static int reap(struct run *run, uint64_t until_ns)
 		struct io_req *req = run->done[i];
 		bool is_fault = false;
 
+		req->is_late = __builtin_expect(req->submit_ns < run->late_ns, 0);
+		run->stats.late += req->is_late;
 		if (__builtin_expect(req->res == (int32_t)req->len_bytes, 1))
 			run->stats.bytes += req->len_bytes;
 		else
@@ -427,11 +466,6 @@ static void look_around(struct run *run, uint64_t now_ns)
 	look_for_stall(run, now_ns);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Waits for a completion, the next deadline or the next look around. false: nothing is left to wait for. */
 static bool wait(struct run *run, uint64_t now_ns)
 {
@@ -454,12 +488,16 @@ static bool wait(struct run *run, uint64_t now_ns)
 			               now_ns);
 			return false;
 		}
-		clk->sleep_until_ns(clk, earlier(until_ns, due_ns));
+		until_ns = earlier(until_ns, due_ns);
+		clk->sleep_until_ns(clk, until_ns);
+		look_for_stop(run, now_ns, until_ns, clock_now_ns(clk));
 		return true;
 	}
 	if (due_ns != CLOCK_NEVER)
 		until_ns = due_ns > now_ns + clk->spin_ns ? earlier(until_ns, due_ns - clk->spin_ns) : 0;
-	n = reap(run, until_ns);
+	if (run->eng->ops->issues_in_submit) /* where it waited for the disk, without an end */
+		now_ns = clock_now_ns(clk);
+	n = reap(run, now_ns, until_ns);
 	if (n == 0 && until_ns + clk->spin_ns == due_ns)
 		clock_woke(clk, until_ns, clock_now_ns(clk));
 	if (n < 0) {
@@ -520,6 +558,7 @@ static void run_loop(struct run *run)
 	uint64_t now_ns = clock_now_ns(run->eng->clk);
 
 	run->stats.start_ns = now_ns;
+	run->suspended_ns = suspended_until(run);
 	run->tick_ns = now_ns + TICK_NS;
 	run->stop_ns = run->load->max_ns ? now_ns + run->load->max_ns : CLOCK_NEVER;
 	do {

@@ -53,7 +53,7 @@ static void take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct look *l = (struct look *)((char *)sink - offsetof(struct look, sink));
 
-	l->ns[l->taken % READS][l->taken / READS] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	l->ns[l->taken % READS][l->taken / READS] = load_took_ns(req, is_fault);
 	l->taken++;
 }
 

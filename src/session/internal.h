@@ -14,11 +14,14 @@ struct session_state {
 	struct device_health *health; /* before, one per device */
 	struct switched *switched;    /* switches.c */
 	size_t nswitched;
-	struct table *kept;   /* replay.c; NULL: nothing is */
-	uint64_t kept_ns;     /* when the document was saved last */
+	struct table *kept; /* replay.c; NULL: nothing is */
+	uint64_t kept_ns;   /* when the document was saved last */
 	struct outfiles files;
 	uint64_t answered_ns; /* when the last request of session_load() completed */
-	struct there {        /* argument of target.is_there */
+	struct stops {        /* when this program did not run, as load_run() saw it */
+		uint64_t n, first_ns, by_clock_ns, suspended_ns, late_requests;
+	} stops;
+	struct there { /* argument of target.is_there */
 		struct session *ses;
 		size_t index;
 	} * there;

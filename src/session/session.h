@@ -254,6 +254,13 @@ uint64_t session_time_left_ns(const struct session *ses);
 
 /* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
 uint64_t session_stolen_ticks(const struct session *ses);
+/*
+ * Until now this program did not run (frozen, stopped, suspended, without a CPU) so many times, and so long by the clock: no figure is to have that in it.
+ */
+uint64_t session_stops(const struct session *ses);
+uint64_t session_stopped_ns(const struct session *ses);
+/* What others moved on the disk of a target until now, by the kernel's counters, to compare with later; UINT64_MAX: not known. */
+uint64_t session_foreign_bytes(const struct session *ses, size_t target);
 
 /*
  * Right before the first request of what is measured; with other hosts it waits for the instant at which all begin. Returns the time. Only the first

@@ -170,6 +170,17 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 
+static void take_stop(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns)
+{
+	const struct load_context *ctx = arg;
+	struct stops *stops = &ctx->ses->state->stops;
+
+	if (stops->n++ == 0)
+		stops->first_ns = from_ns;
+	stops->by_clock_ns += to_ns - from_ns;
+	stops->suspended_ns += suspended_ns;
+}
+
 bool session_saves_at(const struct session *ses, uint64_t now_ns)
 {
 	return ses->hooks.checkpoint && now_ns - ses->state->kept_ns >= KEEP_NS;
@@ -235,10 +246,12 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	l.on_fault = take_fault;
 	l.on_tick = forward_tick;
 	l.on_stall = take_stall;
+	l.on_stopped = take_stop;
 	l.arg = &ctx;
 	r = load_run(&l, eng, ret, err);
 	if (r < 0)
 		return r;
+	ses->state->stops.late_requests += ret->late;
 	look_for_punting(ses, eng, ret);
 	if (ret->end == LOAD_GONE) {
 		ses->state->is_gone = true;

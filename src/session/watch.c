@@ -10,6 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "session/internal.h"
+
+#define SECTOR_BYTES  512 /* of the kernel's counters */
+#define STOP_LEAST_NS (100 * NS_PER_MS)
 
 struct host_state {
 	bool is_known;
@@ -18,6 +22,7 @@ struct host_state {
 
 struct watch {
 	struct host_state host;
+	uint64_t suspended_ns;  /* of the clock */
 	int64_t own_read_bytes; /* of this process, where it opens its files itself; -1: not known */
 	struct disk_state {
 		bool is_known, is_first_of_disk;
@@ -122,6 +127,13 @@ static bool is_continued(void)
 	return sigtimedwait(&set, NULL, &at_once) == SIGCONT;
 }
 
+static uint64_t suspended_now(const struct session *ses)
+{
+	struct clock *clk = ses->env->clk;
+
+	return clk->suspended_ns ? clk->suspended_ns(clk) : 0;
+}
+
 /* -1: not known, or of no interest. */
 static int64_t own_reads(const struct session *ses)
 {
@@ -156,6 +168,7 @@ struct watch *watch_start(const struct session *ses)
 		d->ioerr = device_errors(ses, &ses->devs[i]);
 	}
 	w->own_read_bytes = own_reads(ses);
+	w->suspended_ns = suspended_now(ses);
 	w->host = host_look(ses);
 	return w;
 }
@@ -163,6 +176,28 @@ struct watch *watch_start(const struct session *ses)
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
+}
+
+/*
+ * What a counter of bytes grew by. The kernel counts sectors in an unsigned long, of 32 bits on some machines: one that fell went round there if it stood in
+ * the upper half of those and stands in the lower now. Any other fall is a reset. false: cannot tell.
+ */
+static bool counter_grew(uint64_t before, uint64_t now, uint64_t *ret)
+{
+	const uint64_t round = (uint64_t)SECTOR_BYTES << 32;
+
+	if (now < before && !(before < round && before >= round / 2 && now < round / 2))
+		return false;
+	*ret = now < before ? now + round - before : now - before;
+	return true;
+}
+
+/* From one look to the next. false: cannot tell. */
+static bool io_between(const struct device_io *before, const struct device_io *now, uint64_t *ret_read,
+                       uint64_t *ret_written)
+{
+	return counter_grew(before->read_bytes, now->read_bytes, ret_read) &&
+	       counter_grew(before->written_bytes, now->written_bytes, ret_written);
 }
 
 /* Own I/O of all targets on the disk of device i. */
@@ -189,10 +224,11 @@ static void check_other_io(struct watch *w, const struct session *ses, const str
 	uint64_t other_read, other_written, mine_bytes = mine.read_bytes + mine.written_bytes;
 	char a[32], b[32];
 
-	if (ses->env->devices->io(ses->env->devices_ctx, dev, &now) != 0)
+	if (ses->env->devices->io(ses->env->devices_ctx, dev, &now) != 0 ||
+	    !io_between(&w->disks[i].io, &now, &other_read, &other_written))
 		return;
-	other_read = less(now.read_bytes - w->disks[i].io.read_bytes, mine.read_bytes);
-	other_written = less(now.written_bytes - w->disks[i].io.written_bytes, mine.written_bytes);
+	other_read = less(other_read, mine.read_bytes);
+	other_written = less(other_written, mine.written_bytes);
 	/* A file system's own metadata rides along with file I/O; below a thousandth nothing is disturbed. */
 	if (other_read + other_written <= mine_bytes / 1000 + 64 * 1024)
 		return;
@@ -209,17 +245,21 @@ static void check_other_io(struct watch *w, const struct session *ses, const str
 static void check_other_reads(const struct watch *w, const struct session *ses)
 {
 	int64_t own = own_reads(ses);
-	uint64_t sum = 0, other;
+	uint64_t sum = 0, other, read, written;
 	struct device_io now;
 	char text[32];
 
 	if (own < 0 || w->own_read_bytes < 0 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
 		return;
 	own -= w->own_read_bytes;
-	for (size_t i = 0; i < ses->ndevs; i++)
-		if (w->disks[i].is_known && w->disks[i].is_first_of_disk &&
-		    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) == 0)
-			sum += less(now.read_bytes, w->disks[i].io.read_bytes);
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		if (!w->disks[i].is_known || !w->disks[i].is_first_of_disk ||
+		    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) != 0)
+			continue;
+		if (!io_between(&w->disks[i].io, &now, &read, &written))
+			return;
+		sum += read;
+	}
 	other = less(sum, (uint64_t)own);
 	if (other > (uint64_t)own / 100 + (1u << 20))
 		result_notice(
@@ -228,17 +268,60 @@ static void check_other_reads(const struct watch *w, const struct session *ses)
 			ses->ndevs > 1 ? "the disks" : ses->devs[0].disk, units_bytes_dec(text, sizeof(text), other));
 }
 
+uint64_t session_foreign_bytes(const struct session *ses, size_t target)
+{
+	struct own_io mine = own_of_disk(ses, ses->state->own, target);
+	struct device_io now;
+
+	if (!ses->env->devices->io || ses->env->devices->io(ses->env->devices_ctx, &ses->devs[target], &now) != 0)
+		return UINT64_MAX;
+	return less(now.read_bytes + now.written_bytes, mine.read_bytes + mine.written_bytes);
+}
+
+uint64_t session_stops(const struct session *ses)
+{
+	return ses->state->stops.n;
+}
+
+uint64_t session_stopped_ns(const struct session *ses)
+{
+	return ses->state->stops.by_clock_ns;
+}
+
+/* The load's own account is exact; what no loop has seen (files through the page cache) shows by the signal or the clock. */
+static void check_stops(const struct watch *w, const struct session *ses)
+{
+	const struct stops *stops = &ses->state->stops;
+	/* Those who end a program send it along, in case that it was stopped. */
+	bool is_continued_now = is_continued() && !(ses->cancel && *ses->cancel);
+	uint64_t suspended_ns = less(suspended_now(ses), w->suspended_ns);
+	char t[32];
+
+	if (stops->n)
+		result_notice(
+			ses->res, "stopped",
+			"This program did not run %" PRIu64
+			" %s, for %s together, first %.3f s after the start: it was stopped, frozen or suspended, or had no CPU. %" PRIu64
+			" requests were under way then and are left out.",
+			stops->n, stops->n == 1 ? "time" : "times",
+			units_time(t, sizeof(t), stops->by_clock_ns + stops->suspended_ns),
+			(double)less(stops->first_ns, ses->start_ns) * 1e-9, stops->late_requests);
+	else if (suspended_ns >= STOP_LEAST_NS)
+		result_notice(ses->res, "stopped",
+		              "The machine was suspended for %s: the disk's own start may stand in the times; repeat.",
+		              units_time(t, sizeof(t), suspended_ns));
+	else if (is_continued_now)
+		result_notice(
+			ses->res, "stopped",
+			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: the wait stands in the times as if it were the disk's; repeat.");
+}
+
 static void check_host(const struct watch *w, const struct session *ses)
 {
 	struct host_state now = host_look(ses);
 	uint64_t all;
 	double steal;
 
-	/* Those who end a program send it along, in case that it was stopped. */
-	if (is_continued() && !(ses->cancel && *ses->cancel))
-		result_notice(
-			ses->res, "stopped",
-			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: the wait stands in the times as if it were the disk's; repeat.");
 	if (!w->host.is_known || !now.is_known)
 		return;
 	all = now.all_ticks - w->host.all_ticks;
@@ -265,11 +348,17 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 		if (d->is_known && d->is_first_of_disk && !ses->plan->opens_itself)
 			check_other_io(w, ses, own, i);
 		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
-			result_notice(ses->res, "device-errors",
-			              "The error counter of %s rose by %" PRId64 " during the run (%s).",
-			              ses->devs[i].disk, ioerr - d->ioerr, "see the kernel log");
+			result_notice(
+				ses->res, "device-errors",
+				"The kernel counted %" PRId64
+				" failed commands to %s during the run, other programs' (as smartctl's) among them: %s",
+				ioerr - d->ioerr, ses->devs[i].disk,
+				result_fault_count(ses->res)
+					? "which of them are the disk's errors stands in the list of errors."
+					: "no request of this run failed.");
 	}
 	check_other_reads(w, ses);
+	check_stops(w, ses);
 	check_host(w, ses);
 	free(w->disks);
 	free(w);

@@ -102,6 +102,25 @@ last="SIGSTOP and SIGCONT"
 [ $got = 0 ] || fail "$last: exit status $got"
 jq -e '.status == "complete" and ([.notices[] | select(.code == "stopped")] | length) == 1' "$dir/r.json" >/dev/null || fail "$last: the document"
 nothing_left
+
+# What goes through the loop knows for how long, and leaves it out: no request of those that come back took a second.
+dd if=/dev/urandom of="$dir/data" bs=1M count=16 status=none
+"$PLATTER" transactions "$dir/data" --users=2 --time=4s --max-errors=1 --json="$dir/r.json" --quiet >"$dir/out" 2>"$dir/err" &
+child=$!
+sleep 1.5
+if kill -STOP "$child" 2>/dev/null; then
+	sleep 2
+	kill -CONT "$child"
+fi
+ended
+last="transactions stopped for two seconds"
+if [ $got = 0 ] || [ $got = 6 ]; then
+	jq -e '([.notices[] | select(.code == "stopped" and (.text | test("left out")))] | length) == 1' "$dir/r.json" >/dev/null || fail "$last: the document"
+	jq -e '[.notices[] | select(.code == "stalled")] == []' "$dir/r.json" >/dev/null || fail "$last: a stall of the disk"
+	jq -e ".figures.response_max_ns < 1500000000" "$dir/r.json" >/dev/null || fail "$last: the wait is in the times"
+else
+	grep -qi direct "$dir/err" || fail "$last: exit status $got"
+fi
 start --quiet
 kill -INT "$child"
 kill -CONT "$child"

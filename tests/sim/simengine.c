@@ -360,6 +360,7 @@ const struct engine_ops engine_sim_sync = {
 	.name = "sim-sync",
 	.help = "simulated disks in virtual time, one request at a time",
 	.max_depth = 1,
+	.issues_in_submit = true,
 	.has_commands = true,
 	.open = sim_engine_open,
 	.submit = sim_sync_submit,

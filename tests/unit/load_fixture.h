@@ -16,6 +16,7 @@
 #include "load/load.h"
 
 #define SERVICE_NS (100 * NS_PER_US)
+#define SPIN_UP_NS (8 * NS_PER_S)
 #define BLOCK      4096u
 #define MOST       256
 
@@ -29,6 +30,14 @@ static uint64_t virtual_now(struct clock *clk)
 	return virtual_ns;
 }
 
+static uint64_t virtual_suspended_ns;
+
+static uint64_t virtual_suspended(struct clock *clk)
+{
+	(void)clk;
+	return virtual_suspended_ns;
+}
+
 static void virtual_sleep(struct clock *clk, uint64_t until_ns)
 {
 	(void)clk;
@@ -36,7 +45,10 @@ static void virtual_sleep(struct clock *clk, uint64_t until_ns)
 		virtual_ns = until_ns;
 }
 
-static struct clock virtual_clock = { .name = "virtual", .now_ns = virtual_now, .sleep_until_ns = virtual_sleep };
+static struct clock virtual_clock = { .name = "virtual",
+	                              .now_ns = virtual_now,
+	                              .sleep_until_ns = virtual_sleep,
+	                              .suspended_ns = virtual_suspended };
 
 /* What happens to request number n (from 0, in order of submission). */
 struct script {
@@ -44,7 +56,8 @@ struct script {
 	int32_t (*result)(const struct io_req *req, uint64_t n);   /* NULL: all bytes */
 	uint64_t (*service)(const struct io_req *req, uint64_t n); /* NULL: SERVICE_NS */
 	int submit_error, reap_error;
-	bool waits_in_submit; /* as the sync engine does */
+	bool waits_in_submit;                           /* as the sync engine does */
+	uint64_t frozen_at_ns, frozen_ns, suspended_ns; /* this program does not run; 0: it does */
 	uint64_t nsubmitted, nreads, nwrites;
 	struct io_req *busy[MOST];
 	uint32_t nbusy;
@@ -91,6 +104,19 @@ static int fake_reap(struct engine *eng, struct io_req **done, uint32_t max, uin
 	if (script.reap_error)
 		return script.reap_error;
 	assert_true(script.nbusy > 0 && max > 0);
+	if (script.frozen_ns && virtual_ns >= script.frozen_at_ns) { /* nobody looks, and the disk goes on */
+		virtual_ns += script.frozen_ns;
+		script.frozen_ns = 0;
+		for (uint32_t i = 0; i < script.nbusy; i++) /* taken when it is seen */
+			script.busy[i]->done_ns = virtual_ns;
+	}
+	if (script.suspended_ns &&
+	    virtual_ns >= script.frozen_at_ns) { /* the clock stands still, the disk has lost its place */
+		virtual_suspended_ns += script.suspended_ns;
+		script.suspended_ns = 0;
+		for (uint32_t i = 0; i < script.nbusy; i++)
+			script.busy[i]->done_ns += SPIN_UP_NS;
+	}
 	for (uint32_t i = 1; i < script.nbusy; i++)
 		if (script.busy[i]->done_ns < script.busy[first]->done_ns)
 			first = i;
@@ -115,6 +141,7 @@ static const struct engine_ops fake = {
 	.name = "fake",
 	.help = "answers by script",
 	.max_depth = MOST,
+	.issues_in_submit = true,
 	.open = fake_open,
 	.submit = fake_submit,
 	.reap = fake_reap,
@@ -138,6 +165,8 @@ struct fixture {
 	/* what came */
 	uint64_t ntaken, nfaulty, bytes;
 	uint64_t tags[4096], due[4096], submitted[4096];
+	bool is_late[4096];
+	uint64_t nstops, stopped_from_ns, stopped_ns;
 	struct io_fault faults[MOST];
 	uint64_t nfaults, nticks, nstalls, stalled_at_ns, stalled_offset;
 };
@@ -151,6 +180,7 @@ static void sink_take(struct sink *s, const struct io_req *req, bool is_fault)
 		fx.tags[fx.ntaken] = req->tag;
 		fx.due[fx.ntaken] = req->due_ns;
 		fx.submitted[fx.ntaken] = req->submit_ns;
+		fx.is_late[fx.ntaken] = req->is_late;
 	}
 	fx.ntaken++;
 	fx.nfaulty += is_fault;
@@ -182,6 +212,14 @@ static void on_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	fx.stalled_offset = oldest->offset_bytes;
 }
 
+static void on_stopped(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns)
+{
+	(void)arg;
+	if (fx.nstops++ == 0)
+		fx.stopped_from_ns = from_ns;
+	fx.stopped_ns += to_ns - from_ns + suspended_ns;
+}
+
 static int setup(void **state)
 {
 	static const struct engine_ops *const list[] = { &fake, NULL };
@@ -191,6 +229,7 @@ static int setup(void **state)
 	memset(&fx, 0, sizeof(fx));
 	memset(&script, 0, sizeof(script));
 	virtual_ns = 1000 * NS_PER_S;
+	virtual_suspended_ns = 5 * NS_PER_S; /* of the time before */
 	for (int i = 0; i < 3; i++)
 		fx.targets[i] =
 			(struct target){ .name = "disk", .fd = 10 + i, .size_bytes = 1 << 20, .align_bytes = 512 };
@@ -206,6 +245,7 @@ static int setup(void **state)
 		.on_fault = on_fault,
 		.on_tick = on_tick,
 		.on_stall = on_stall,
+		.on_stopped = on_stopped,
 	};
 	return engine_open(&fx.eng, list, "auto", &cfg, &virtual_clock, NULL);
 }

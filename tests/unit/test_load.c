@@ -338,6 +338,57 @@ static void a_stall_is_told_once_and_then_the_run_goes_on(void **state)
 	assert_int_equal(fx.stats.ops, 64);
 }
 
+static size_t late_requests(void)
+{
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < fx.ntaken; i++)
+		n += fx.is_late[i];
+	return n;
+}
+
+static void what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall(void **state)
+{
+	(void)state;
+	script.frozen_at_ns = virtual_ns + SERVICE_NS;
+	script.frozen_ns = 60 * NS_PER_S;
+	go(LOAD_DONE);
+	assert_int_equal(fx.nstops, 1);
+	assert_in_range(fx.stopped_ns, 59 * NS_PER_S, 60 * NS_PER_S);
+	assert_in_range(fx.stopped_from_ns, fx.stats.start_ns, fx.stats.start_ns + NS_PER_S);
+	assert_in_range(late_requests(), 1, 8); /* at most what fits in flight */
+	assert_int_equal(fx.stats.late, late_requests());
+	assert_int_equal(fx.nstalls, 0);
+	assert_int_equal(fx.stats.faults, 0);
+	assert_int_equal(fx.stats.ops, 64);
+}
+
+static void a_suspended_machine_is_seen_though_the_clock_stood_still(void **state)
+{
+	(void)state;
+	script.frozen_at_ns = virtual_ns + SERVICE_NS;
+	script.suspended_ns = 3600 * NS_PER_S;
+	go(LOAD_DONE);
+	assert_int_equal(fx.nstops, 1);
+	assert_int_equal(fx.stopped_ns, 3600 * NS_PER_S);
+	assert_in_range(late_requests(), 1, 8);
+}
+
+static uint64_t service_slow(const struct io_req *req, uint64_t n)
+{
+	(void)req;
+	return n % 5 ? SERVICE_NS : 3 * NS_PER_S;
+}
+
+static void a_slow_disk_is_no_stop_of_the_program(void **state)
+{
+	(void)state;
+	script.service = service_slow;
+	go(LOAD_DONE);
+	assert_int_equal(fx.nstops, 0);
+	assert_int_equal(late_requests(), 0);
+}
+
 static void a_stall_within_submit_is_told_afterwards(void **state)
 {
 	(void)state;
@@ -646,6 +697,9 @@ int main(void)
 		TEST(a_cancel_before_the_start_issues_nothing),
 		TEST(a_drain_after_cancel_gives_up_after_10_s_and_leaks),
 		TEST(a_stall_is_told_once_and_then_the_run_goes_on),
+		TEST(what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall),
+		TEST(a_suspended_machine_is_seen_though_the_clock_stood_still),
+		TEST(a_slow_disk_is_no_stop_of_the_program),
 		TEST(a_stall_within_submit_is_told_afterwards),
 		TEST(ticks_come_ten_times_a_second),
 		TEST(a_write_without_permit_is_refused_and_nothing_is_written),

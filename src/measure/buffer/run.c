@@ -70,7 +70,7 @@ static void take_step(struct sink *sink, const struct io_req *req, bool is_fault
 {
 	struct steps *s = (struct steps *)((char *)sink - offsetof(struct steps, sink));
 
-	s->last_ns = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	s->last_ns = load_took_ns(req, is_fault);
 	if (s->taken++ == 0)
 		s->first_ns = s->last_ns;
 }

@@ -28,7 +28,7 @@ static void take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct timed_sink *s = (struct timed_sink *)sink;
 
-	s->ns[s->n++] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	s->ns[s->n++] = load_took_ns(req, is_fault);
 }
 
 uint64_t buffer_next_place(struct buffer_io *io, uint64_t block)

@@ -18,7 +18,7 @@ static void take(struct sink *s, const struct io_req *req, bool is_fault)
 	if (p->at >= p->n)
 		return;
 	p->done_ns[p->at] = req->done_ns;
-	p->access_ns[p->at++] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	p->access_ns[p->at++] = load_took_ns(req, is_fault);
 }
 
 int geo_read_pieces(struct geo *g, uint64_t first, const uint64_t *end, size_t n, uint64_t *ret_done_ns,

@@ -87,6 +87,11 @@ static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_f
 			q->steady_ns = req->done_ns;
 		return;
 	}
+	if (req->is_late) { /* the time that nobody ran is none of the queue's */
+		q->steady_ns += req->done_ns - (q->last_ns ? q->last_ns : q->steady_ns);
+		q->last_ns = req->done_ns;
+		return;
+	}
 	if (is_fault || req->done_ns - q->steady_ns > q->limit_ns)
 		return;
 	hist_add(q->latency, req->done_ns - req->submit_ns);

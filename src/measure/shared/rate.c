@@ -8,6 +8,7 @@ struct rate_sink {
 	struct sink sink; /* first */
 	const struct timed_manners *manners;
 	uint64_t skip, seen, bytes, first_ns, last_ns;
+	bool is_late;
 };
 
 static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
@@ -16,6 +17,7 @@ static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
 
 	if (r->manners)
 		r->manners->took(r->manners->arg, req, is_fault);
+	r->is_late |= req->is_late;
 	if (is_fault)
 		return;
 	if (r->seen++ < r->skip) {
@@ -49,7 +51,7 @@ int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_byt
 	if (!timed_has_time(t, &load.max_ns))
 		return 0;
 	r = session_load(t->ses, &load, t->eng, &stats, err);
-	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes
+	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes && !sink.is_late
 	                           ? (double)sink.bytes / ((double)(sink.last_ns - sink.first_ns) * 1e-9)
 	                           : (double)NAN;
 	return r;

@@ -25,7 +25,7 @@ static void take(struct sink *s, const struct io_req *req, bool is_fault)
 		sink->manners->took(sink->manners->arg, req, is_fault);
 	if (sink->at >= sink->n)
 		return;
-	sink->access_ns[sink->at] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	sink->access_ns[sink->at] = load_took_ns(req, is_fault);
 	if (sink->done_ns)
 		sink->done_ns[sink->at] = req->done_ns;
 	sink->at++;

@@ -195,11 +195,13 @@ static void take_chunk(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct chunks *c = (struct chunks *)s;
 
+	if (req->is_late)
+		c->begin_ns = 0; /* this chunk has no rate */
 	if (is_fault || c->seen++ % STREAM_CHUNK != 0)
 		return;
 	if (c->begin_ns && req->done_ns > c->begin_ns && c->n < STREAM_CHUNKS)
 		c->rate[c->n++] = (double)STREAM_BLOCK * STREAM_CHUNK / ((double)(req->done_ns - c->begin_ns) * 1e-9);
-	c->begin_ns = req->done_ns;
+	c->begin_ns = req->is_late ? 0 : req->done_ns;
 }
 
 /* What another one wants to be written, with the bytes that were there. */

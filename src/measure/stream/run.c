@@ -190,7 +190,7 @@ static void note_stall(struct stream_run *s, const struct lane *l, const struct 
 {
 	uint64_t since = req->submit_ns > l->last_done_ns ? req->submit_ns : l->last_done_ns;
 
-	if (req->done_ns < since + STALL_NS + s->p->block_bytes * STALL_NS_PER_BYTE)
+	if (req->is_late || req->done_ns < since + STALL_NS + s->p->block_bytes * STALL_NS_PER_BYTE)
 		return;
 	if (s->nstalls < STALLS_MAX)
 		s->stalls[s->nstalls] = (struct stall_row){ l->name, (double)(since - s->start_ns) * 1e-9,

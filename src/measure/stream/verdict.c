@@ -216,10 +216,19 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	bool is_open_ended = s->is_under_way || session_is_over(s->ses),
 	     is_no = s->ring.nevents || s->ring.lost_bytes || !stream_is_whole(s) ||
 	             (!is_open_ended && (!is_all(s) || j->answer == BALANCE_FILLS));
+	/* What the ring lost or grew by while nobody emptied it says nothing about the disk. */
+	bool is_blind = session_stops(s->ses) && stream_is_whole(s) && !s->ring.lost_bytes &&
+	                (s->ring.nevents || j->answer != BALANCE_FOR_EVER);
 	char text[VERDICT_BYTES], what[80], time[32];
 
 	(void)rate_text(s, (double)rate, what, sizeof(what));
-	if (is_no) {
+	is_no = is_no && !is_blind;
+	if (is_blind) {
+		(void)snprintf(
+			text, sizeof(text),
+			"this run cannot tell whether %s is sustained: this program did not run for a while; repeat",
+			what);
+	} else if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
 	} else if (s->is_under_way) {
@@ -249,7 +258,7 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	result_figure(res, "ring_full_s", "the ring is full after", UNIT_S,
 	              s->ring.nevents ? (double)s->ring.events[0].start_ns * 1e-9 : j->full_s.value,
 	              s->ring.nevents ? NULL : &j->full_s.ci, 0);
-	if (!is_no && isnan(sustained) && !session_is_over(s->ses))
+	if (!is_no && !is_blind && isnan(sustained) && !session_is_over(s->ses))
 		result_figure(res, "needed_time_s", "a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
 	asked_s = s->ses->common->time_ns ? (double)s->ses->common->time_ns * 1e-9
 	          : s->p->bytes           ? (double)s->p->bytes / (double)rate

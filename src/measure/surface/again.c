@@ -130,7 +130,7 @@ struct reader {
 	struct {
 		uint64_t submit_ns, done_ns;
 		int error; /* 0: good; 1: short */
-		bool is_done;
+		bool is_done, is_late;
 	} v[4];
 	size_t n;
 };
@@ -144,6 +144,7 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 	r->v[req->tag].done_ns = req->done_ns;
 	r->v[req->tag].error = surface_error(req, is_fault);
 	r->v[req->tag].is_done = true;
+	r->v[req->tag].is_late = req->is_late;
 }
 
 static int read_list(struct surface_run *run, struct list_item *items, size_t n, uint32_t depth, struct reader *r,
@@ -213,7 +214,8 @@ static int read_behind(struct surface_run *run, struct surface_suspect *s, uint6
 		return 0;
 	}
 	before_ns = r.v[1 - skip].done_ns;
-	if (r.v[2 - skip].done_ns <= before_ns) /* they came the wrong way round: no word about either */
+	/* They came the wrong way round, or this program did not run: no word about either. */
+	if (r.v[2 - skip].done_ns <= before_ns || r.v[1 - skip].is_late || r.v[2 - skip].is_late)
 		return 0;
 	ret->time_ns =
 		r.v[2 - skip].done_ns - (before_ns > r.v[2 - skip].submit_ns ? before_ns : r.v[2 - skip].submit_ns);

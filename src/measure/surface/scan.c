@@ -257,7 +257,7 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
 		                                        .len_bytes = req->len_bytes,
 		                                        .error = surface_error(req, is_fault),
-		                                        .is_lead = req->tag || s->late };
+		                                        .is_lead = req->tag || s->late || req->is_late };
 	s->late -= s->late > 0;
 	s->last_done_ns = req->done_ns;
 	s->is_draining |= is_fault;
@@ -300,6 +300,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	struct load load = {
 		.targets = run->ses->targets, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = s.depth
 	};
+	uint64_t stopped_ns = session_stopped_ns(run->ses);
 	struct load_stats stats;
 	int r;
 
@@ -311,7 +312,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	}
 	s.last_batch_ns = s.burst_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
-	run->scan_ns += surface_now(run) - s.start_ns;
+	run->scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
 	if (!run->is_tuned && !session_is_over(run->ses))
 		tune(run);
 	if (r == 0 && run->error)

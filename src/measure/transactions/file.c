@@ -162,7 +162,7 @@ static void reader_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct reader *rd = (struct reader *)((char *)s - offsetof(struct reader, s));
 
-	if (is_fault)
+	if (is_fault || req->is_late)
 		return;
 	rd->done++;
 	rd->sum_ns += req->done_ns - req->submit_ns;

@@ -9,7 +9,7 @@ struct tx_job {
 	struct tx_job *next;
 	size_t index;
 	uint32_t class;
-	bool is_thinking, is_piece_done, has_fault, has_had_first, is_untouched;
+	bool is_thinking, is_piece_done, has_fault, is_late, has_had_first, is_untouched;
 	struct rng rng;
 	uint64_t wake_ns, think_ns, intended_ns, left_count;
 	uint64_t ios, ios_left, cpu_ns;

@@ -32,7 +32,7 @@ static void begin(struct tx_run *r, struct tx_job *j, uint64_t intended_ns)
 	const struct tx_class *c = &r->classes[j->class];
 
 	j->is_thinking = false;
-	j->has_fault = false;
+	j->has_fault = j->is_late = false;
 	j->intended_ns = intended_ns;
 	j->load = r->randomise_work ? rng_exp(&j->rng, 1.0) : 1.0;
 	j->ios = j->ios_left = (uint64_t)(j->load * (double)c->ios + 0.5);
@@ -62,7 +62,7 @@ static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t respons
 	t->any.think_s += (double)j->think_ns * 1e-9;
 	t->any.cpu_s += (double)j->cpu_ns * 1e-9;
 	t->faults += j->has_fault;
-	if (j->has_fault)
+	if (j->has_fault || j->is_late)
 		return;
 	t->done++;
 	t->ios += j->ios;
@@ -77,7 +77,7 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 
 	if (r->is_open && now_ns <= r->stop_ns)
 		slots_add(&r->under_way, now_ns - r->start_ns, -1.0);
-	if (j->has_fault)
+	if (j->has_fault || j->is_late)
 		return;
 	r->ended_in_time += now_ns <= r->stop_ns;
 	if (!waits_add(&r->of[j->class].waits, at_ns, response_ns) ||
@@ -396,12 +396,13 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 
 	if (r->in_flight-- == r->depth)
 		r->was_full_ns = req->done_ns;
-	hist_add(r->service, req->done_ns - req->submit_ns);
+	if (!req->is_late)
+		hist_add(r->service, req->done_ns - req->submit_ns);
 	step = timeline_at(r, req->done_ns);
 	step->requests++;
 	step->service_ns += req->done_ns - req->submit_ns;
-	if (is_fault)
-		j->has_fault = true;
+	j->has_fault |= is_fault;
+	j->is_late |= req->is_late;
 	j->ios_left--;
 	j->is_piece_done = j->ios_left == 0;
 	if (req->done_ns > r->end_ns)

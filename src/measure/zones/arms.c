@@ -80,7 +80,7 @@ static void take_of_streams(struct sink *sink, const struct io_req *req, bool is
 	struct stream *s = &g->streams[req->tag];
 
 	s->in_flight--;
-	g->has_fault |= is_fault;
+	g->has_fault |= is_fault || req->is_late;
 	g->end_ns = (double)(req->done_ns - g->start_ns);
 	if (is_fault || s->n == s->room)
 		return;

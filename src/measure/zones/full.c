@@ -27,7 +27,7 @@ struct sweeper {
 	double bin_start_ns; /* completion of all before it; NaN: not known (first bin, after a fault) */
 	double moved;        /* completed bytes */
 	uint64_t start_ns, checkpoint_ns;
-	bool has_fault; /* in this bin */
+	bool has_fault, is_stopped; /* in this bin */
 	uint32_t in_flight;
 	bool is_draining; /* after a fault, until nothing is in flight */
 	int error;
@@ -84,6 +84,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	z.from_bytes = z.first_bytes;
 	z.at_s = (now_ns + (double)s->start_ns - (double)run->ses->start_ns) * 1e-9;
 	z.has_fault = s->has_fault;
+	z.is_disturbed = s->is_stopped;
 	z.moved_bytes = (double)(z.end_bytes - z.first_bytes);
 	(void)zone_estimate(run->done, run->ndone, s->bin ? 0 : (uint32_t)run->p->depth, zone_rev_ns(&t->layout), &e);
 	zone_estimate_waits(run->done, run->ndone, zone_rev_ns(&t->layout), &z.waits, &z.wait_revs);
@@ -92,7 +93,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 		z.moved_bytes = e.moved_bytes;
 		first_ns = now_ns - e.elapsed_ns;
 	}
-	if (!s->has_fault && !isnan(first_ns) && now_ns > first_ns) {
+	if (!s->has_fault && !s->is_stopped && !isnan(first_ns) && now_ns > first_ns) {
 		z.is_good = true;
 		z.elapsed_ns = round(now_ns - first_ns);
 		z.ns_per_byte = zone_as_kept(z.elapsed_ns / z.moved_bytes);
@@ -105,6 +106,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	s->bin++;
 	s->bin_start_ns = now_ns;
 	s->has_fault = s->is_draining;
+	s->is_stopped = false;
 	run->ndone = 0;
 	return 0;
 }
@@ -134,6 +136,7 @@ static void sweeper_take(struct sink *sink, const struct io_req *req, bool is_fa
 		s->has_fault = s->is_draining = true;
 		s->error = zone_fault_note(s->t, req->offset_bytes, req->len_bytes, req->res);
 	}
+	s->is_stopped |= req->is_late;
 	/* Failed ones count as passed: the bins must stay where they are. */
 	s->moved += req->len_bytes;
 	if (run->ndone < run->done_room)

@@ -83,7 +83,7 @@ static void take_reread(struct sink *sink, const struct io_req *req, bool is_fau
 	uint32_t is_large = s->issued > s->tries;
 
 	s->in_flight = false;
-	s->has_fault |= is_fault;
+	s->has_fault |= is_fault || req->is_late;
 	s->done_ns = req->done_ns;
 	if (!s->led && (s->issued - 1) % s->tries != 0)
 		s->best_ns[is_large] = fmin(s->best_ns[is_large], ns);

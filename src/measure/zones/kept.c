@@ -181,7 +181,7 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .quarter4_bytes_per_s = 1e9 / s->part_ns_per_byte[3] };
 
 	row.state = s->has_fault    ? "error"
-	            : !s->is_good   ? "too short"
+	            : !s->is_good   ? s->is_disturbed ? "stopped" : "too short"
 	            : s->is_burst   ? "burst"
 	            : s->is_outlier ? "outlier"
 	                            : NULL;

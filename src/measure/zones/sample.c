@@ -40,7 +40,7 @@ struct sampler {
 	uint64_t at, end; /* next byte to ask for */
 	uint64_t first;
 	uint64_t start_ns, limit_ns; /* limit: how long this may take, where completions suffice */
-	bool has_fault, is_enough, is_out_of_memory;
+	bool has_fault, is_enough, is_out_of_memory, is_stopped; /* this program did not run meanwhile */
 	/* writing */
 	enum piece piece;
 	uint64_t piece_end, piece_start_ns, last_done_ns;
@@ -183,6 +183,8 @@ static void take_read(struct sink *sink, const struct io_req *req, bool is_fault
 	struct sampler *s = of_sink(sink);
 
 	s->in_flight--;
+	s->is_stopped |= req->is_late;
+	s->is_enough |= req->is_late && !s->is_verify;
 	if (is_fault) {
 		/* The disk's own retries have spoiled the times; the rest of the window would not be worth its wait. */
 		s->has_fault = s->is_enough = true;
@@ -217,6 +219,7 @@ static void take_write(struct sink *sink, const struct io_req *req, bool is_faul
 	struct sampler *s = of_sink(sink);
 
 	s->in_flight--;
+	s->is_stopped |= req->is_late;
 	if (is_fault) {
 		s->has_fault = true;
 		return;
@@ -314,7 +317,8 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	double rev_ns = zone_rev_ns(l), lost;
 
 	z->has_fault = s->has_fault;
-	if (s->has_fault || !blocks)
+	z->is_disturbed |= s->is_stopped;
+	if (s->has_fault || s->is_stopped || !blocks)
 		return;
 	blocks_of(run, part, blocks);
 	if (!zone_estimate(blocks, n, l->lead_in, rev_ns, &e))
@@ -363,7 +367,8 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 
 	z->has_fault = s->has_fault;
 	z->flush_ns = s->flush_ns;
-	if (s->has_fault || s->piece != PIECE_END)
+	z->is_disturbed |= s->is_stopped;
+	if (s->has_fault || s->is_stopped || s->piece != PIECE_END)
 		return;
 	if (run->targets[s->target].is_outlasted) {
 		estimate_lasting(run, s, z);
@@ -564,7 +569,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	z.at_s = ((double)before_ns * 0.5 + (double)clock_now_ns(run->ses->env->clk) * 0.5 -
 	          (double)run->ses->start_ns) *
 	         1e-9;
-	z.is_disturbed = session_stolen_ticks(run->ses) > stolen;
+	z.is_disturbed |= session_stolen_ticks(run->ses) > stolen;
 	if (z.is_good)
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	if (zone_is_usable(&z))

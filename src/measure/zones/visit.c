@@ -44,7 +44,7 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 	return zone_sample_take(run, t, &how, ret, err);
 }
 
-/* One sample at a position; after a fault, beside it. */
+/* One sample at a position; after a fault, or when this program did not run meanwhile, beside it. */
 int zone_visit(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind, uint32_t pass,
                struct err *err)
 {
@@ -52,7 +52,7 @@ int zone_visit(struct zones_run *run, struct zone_target *t, size_t position, en
 		const struct zone_sample *s;
 		int r = sample_window(run, t, position, kind, pass, &s, err);
 
-		if (r < 0 || !s || !s->has_fault || session_is_over(run->ses))
+		if (r < 0 || !s || !(s->has_fault || (!s->is_good && s->is_disturbed)) || session_is_over(run->ses))
 			return r;
 	}
 	return 0;
