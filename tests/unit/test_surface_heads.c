@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "base/rng.h"
 #include "load.h"
 #include "measure/shared/heads.h"
+#include "mutate.h"
 #include "report/report.h"
 #include "rows.h"
 #include "seeds.h"
@@ -348,6 +350,75 @@ static void what_is_of_another_disk_or_tells_no_layout_is_refused(void **state)
 	profile_done(&other);
 }
 
+/* Changes of one of the two files, some often; the other stays as it was. */
+static void write_changed(struct rng *rng, const json_t *whole, const char *path)
+{
+	size_t changes = rng_below(rng, 4) ? 1 + (size_t)rng_below(rng, 3) : 1 + (size_t)rng_below(rng, 60);
+	json_t *copy = json_deep_copy(whole);
+
+	for (; changes > 0; changes--)
+		strangers_change(rng, copy);
+	assert_int_equal(json_dump_file(copy, path, JSON_INDENT(1)), 0);
+	json_decref(copy);
+}
+
+/* A scan goes on from a state, by the heads of a geometry, either of which somebody has changed: it is refused in a sentence, or the scan is one. */
+static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
+{
+	const char *many = getenv("PLATTER_MUTATIONS");
+	size_t n = many ? strtoul(many, NULL, 10) : 60, taken = 0;
+	const char *const paths[] = { state_path, geometry_path };
+	json_t *docs[2];
+	struct profile p;
+	struct rng rng;
+	char words[300];
+
+	(void)state;
+	load(&p, "quantum-fireball-tm2110a");
+	rng_init(&rng, 51, 4);
+	assert_true(learn(&p, "sda"));
+	(void)snprintf(words, sizeof(words), "--no-files --to=40MB --resume --state=%s --geometry=%s sda", state_path,
+	               geometry_path);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t began = strangers_cpu_ns();
+		double ratio;
+		struct sim_run run;
+		int r;
+
+		if (i == 0) {
+			char first[320];
+
+			(void)snprintf(first, sizeof(first), "--time=3s %s", words);
+			run = run_on(&p, &measure_surface, first);
+			assert_true(sim_figure(&run, "scanned_ratio") < 1.0);
+			sim_run_end(&run);
+			for (size_t k = 0; k < 2; k++)
+				assert_non_null(docs[k] = json_load_file(paths[k], 0, NULL));
+		}
+		for (size_t k = 0; k < 2; k++)
+			if (k == i % 2)
+				write_changed(&rng, docs[k], paths[k]);
+			else
+				assert_int_equal(json_dump_file(docs[k], paths[k], JSON_INDENT(1)), 0);
+		r = try_on(&p, &measure_surface, words, &run);
+		if (r < 0 && strlen(run.err.text) < 20)
+			fail_msg("mutation %zu: %d without a sentence", i, r);
+		ratio = r == 0 ? sim_figure(&run, "scanned_ratio") : 1.0;
+		if (!(ratio >= 0.0 && ratio <= 1.0))
+			fail_msg("mutation %zu: %g of the disk scanned", i, ratio);
+		taken += r == 0;
+		sim_run_end(&run);
+		if (strangers_cpu_ns() - began > 5000000000u)
+			fail_msg("mutation %zu took more than 5 s", i);
+	}
+	assert_true(taken > n / 10);
+	print_message("fault-count: mutated states and geometries %zu, taken %zu\n", n, taken);
+	json_decref(docs[0]);
+	json_decref(docs[1]);
+	(void)unlink(state_path);
+	profile_done(&p);
+}
+
 /* ---- wild disks ---- */
 
 /* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that it took for others. */
@@ -402,6 +473,7 @@ int main(void)
 		cmocka_unit_test(portions_and_the_document_say_the_same),
 		cmocka_unit_test(compare_tells_that_a_head_has_become_worse),
 		cmocka_unit_test(what_is_of_another_disk_or_tells_no_layout_is_refused),
+		cmocka_unit_test(no_mutation_of_a_state_or_a_geometry_ends_a_scan),
 		cmocka_unit_test(heads_of_wild_disks_are_true),
 	};
 
