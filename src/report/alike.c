@@ -319,9 +319,10 @@ double alike_years(const struct result *res)
 
 int alike_by_date(const void *a, const void *b)
 {
-	double x = alike_years(*(const struct result *const *)a), y = alike_years(*(const struct result *const *)b);
+	const struct result *p = *(const struct result *const *)a, *q = *(const struct result *const *)b;
+	double x = alike_years(p), y = alike_years(q);
 
-	return (x > y) - (x < y);
+	return x > y ? 1 : x < y ? -1 : strcmp(p->head.started ?: "", q->head.started ?: ""); /* within a second */
 }
 
 const char *alike_disturbed(const struct result *res)
