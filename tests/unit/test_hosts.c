@@ -471,7 +471,7 @@ static struct result *document(size_t seconds, double rate, double service_ns, d
 
 	doc->status = STATUS_COMPLETE;
 	result_figure_u64(doc, "requested_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1000000);
-	result_figure_u64(doc, "sustained", NULL, UNIT_COUNT, gap_s < 0);
+	result_figure(doc, "sustained", NULL, UNIT_COUNT, gap_s < 0 ? 1.0 : 0.0, NULL, 0);
 	result_figure_u64(doc, "overflows", NULL, UNIT_COUNT, gap_s >= 0);
 	result_figure_u64(doc, "dropped_bytes", NULL, UNIT_BYTES, gap_s >= 0 ? 1000 : 0);
 	result_figure(doc, "first_overflow_s", NULL, UNIT_S, gap_s >= 0 ? gap_s : (double)NAN, NULL, 0);

@@ -119,7 +119,11 @@ uint64_t together_count(const struct result *doc, const char *figure)
 {
 	const struct figure *f = result_find_figure(doc, figure);
 
-	return f && !f->value.is_null && f->type == FIELD_TYPE_U64 ? f->value.u64 : UINT64_MAX;
+	double number = figure_number(f);
+
+	if (f && f->type == FIELD_TYPE_U64 && !f->value.is_null)
+		return f->value.u64; /* to the last digit */
+	return number >= 0.0 && number < 0x1p64 ? (uint64_t)number : UINT64_MAX;
 }
 
 static double fold(const struct hosts_part *parts, size_t n, const char *figure, double (*with)(double a, double b))
