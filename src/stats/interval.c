@@ -217,9 +217,38 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 	return s->is_reached;
 }
 
-struct interval stats_shifted_ci(double value, struct interval ci, double by, double off)
+/* Each side is the root of the sum of the squares (R. Barlow, 2004: asymmetric errors, to first order). */
+struct stats_estimate stats_sum(struct stats_estimate a, struct stats_estimate b)
 {
-	return (struct interval){ value + by - hypot(value - ci.low, off), value + by + hypot(ci.high - value, off) };
+	double value = a.value + b.value;
+
+	return (struct stats_estimate){ value,
+		                        { value - hypot(a.value - a.ci.low, b.value - b.ci.low),
+		                          value + hypot(a.ci.high - a.value, b.ci.high - b.value) } };
+}
+
+struct stats_estimate stats_times(struct stats_estimate a, double factor)
+{
+	struct interval ci = { a.ci.low * factor, a.ci.high * factor };
+
+	return (struct stats_estimate){ a.value * factor, factor < 0.0 ? (struct interval){ ci.high, ci.low } : ci };
+}
+
+struct stats_estimate stats_difference(struct stats_estimate a, struct stats_estimate b)
+{
+	return stats_sum(a, stats_times(b, -1.0));
+}
+
+static struct stats_estimate log_of(struct stats_estimate a)
+{
+	return (struct stats_estimate){ log(a.value), { log(fmax(a.ci.low, 0.0)), log(a.ci.high) } };
+}
+
+struct stats_estimate stats_ratio(struct stats_estimate a, struct stats_estimate b)
+{
+	struct stats_estimate d = stats_difference(log_of(a), log_of(b));
+
+	return (struct stats_estimate){ exp(d.value), { exp(d.ci.low), exp(d.ci.high) } };
 }
 
 struct interval stats_share_ci(uint64_t k, uint64_t n)

@@ -39,6 +39,10 @@ struct stats_estimate {
 	struct interval ci;
 };
 #define STATS_UNKNOWN ((struct stats_estimate){ NAN, { NAN, NAN } })
+static inline struct stats_estimate stats_about(double value, double half)
+{
+	return (struct stats_estimate){ value, { value - half, value + half } };
+}
 
 struct hist *hist_new(void); /* NULL when out of memory; free() it */
 void hist_clear(struct hist *h);
@@ -149,8 +153,15 @@ double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
-/* Of value + by, from that of value, where `by` may be off by so much, independently of it. */
-struct interval stats_shifted_ci(double value, struct interval ci, double by, double off);
+/*
+ * Sum, difference, multiple and ratio of independent estimates, each with its own two sides: what lies below the sum is from what lies below its terms, and
+ * below the difference from what lies above the one that is taken off. No interval is combined in another way.
+ */
+struct stats_estimate stats_sum(struct stats_estimate a, struct stats_estimate b);
+struct stats_estimate stats_times(struct stats_estimate a, double factor);
+struct stats_estimate stats_difference(struct stats_estimate a, struct stats_estimate b);
+struct stats_estimate stats_ratio(struct stats_estimate a,
+                                  struct stats_estimate b); /* of positive ones, in logarithms */
 /* 95 % interval of the share k of n (E. B. Wilson, 1927): holds it near 0 and 1, too. NaNs: n is 0. */
 struct interval stats_share_ci(uint64_t k, uint64_t n);
 /* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
@@ -223,7 +234,7 @@ uint64_t waits_warm_up(const struct waits *s, uint64_t to);
 struct stats_estimate waits_rate(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 struct stats_estimate waits_quantile(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all,
-                                      double q);
+                                     double q);
 /* As how many independent ones they count, by how long they stay on one side of the median; NaN: too short to tell. */
 double waits_independent(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 

@@ -477,9 +477,60 @@ static void reads_of_a_real_drive_tell_the_mean_of_its_next_run(void **state)
 	assert_in_range(held, 17, 20);
 }
 
+/* Where the truth lies beside the estimate that has these two sides: on either as often, by half of a normal law. */
+static double truth_beside(struct rng *rng, double below, double above)
+{
+	double z = rng_normal(rng) / 1.96;
+
+	return z < 0 ? z * below : z * above;
+}
+
+static void intervals_of_unequal_sides_hold_for_sum_difference_and_ratio(void **state)
+{
+	static const double above[] = { 0.2, 1, 5, 20 }; /* times what lies below */
+	static const double size[] = { 0.3, 1, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(above) * ARRAY_LEN(above) * ARRAY_LEN(size); i++) {
+		double a_up = above[i % ARRAY_LEN(above)], b_up = above[i / ARRAY_LEN(above) % ARRAY_LEN(above)];
+		double unit = size[i / ARRAY_LEN(above) / ARRAY_LEN(above)];
+		struct stats_estimate a = { 1000, { 1000 - 1, 1000 + a_up } },
+				      b = { 700, { 700 - unit, 700 + unit * b_up } };
+		struct stats_estimate sum = stats_sum(a, b), off = stats_difference(a, b), ratio = stats_ratio(a, b);
+		size_t held[3] = { 0 }, n = 4000;
+		struct rng rng;
+
+		rng_init(&rng, 7, i);
+		for (size_t k = 0; k < n; k++) {
+			double x = a.value + truth_beside(&rng, 1, a_up),
+			       y = b.value + truth_beside(&rng, unit, unit * b_up);
+
+			held[0] += x + y >= sum.ci.low && x + y <= sum.ci.high;
+			held[1] += x - y >= off.ci.low && x - y <= off.ci.high;
+			held[2] += x / y >= ratio.ci.low && x / y <= ratio.ci.high;
+		}
+		for (size_t k = 0; k < 3; k++)
+			assert_true((double)held[k] >= 0.915 * (double)n);
+	}
+}
+
+static void what_is_taken_off_puts_its_upper_side_below(void **state)
+{
+	struct stats_estimate a = { 10, { 9, 11 } }, one_sided = { 1, { 1, 4 } }, none = STATS_UNKNOWN, off;
+
+	(void)state;
+	off = stats_difference(a, one_sided);
+	assert_true(off.value == 9 && is_near(off.ci.low, 9 - sqrt(10), 1e-12) && is_near(off.ci.high, 10, 1e-12));
+	off = stats_times(one_sided, -2);
+	assert_true(off.value == -2 && off.ci.low == -8 && off.ci.high == -2);
+	assert_true(isnan(stats_sum(a, none).value) && isnan(stats_difference(a, none).ci.low));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_of_unequal_sides_hold_for_sum_difference_and_ratio),
+		cmocka_unit_test(what_is_taken_off_puts_its_upper_side_below),
 		cmocka_unit_test(reads_of_a_real_drive_tell_the_mean_of_its_next_run),
 		cmocka_unit_test(a_share_has_wilsons_interval),
 		cmocka_unit_test(students_t_agrees_with_the_tables),

@@ -197,22 +197,24 @@ static int find_ranges(struct seek_run *s, struct ranges *ret, struct err *err)
 static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
 {
 	struct table *t = result_table(s->res, "arms", "Arms, each by itself", seek_arm_fields);
-	double off = interval_half(a->overhead_ci), less = a->overhead_ns;
+	const struct stats_estimate average = seek_less_overhead(a, a->average.median, a->average.ci),
+				    full = seek_less_overhead(a, a->full.median, a->full.ci);
+	const double less = a->overhead_ns;
 	struct arm_row row = { .arm = arm + 1,
 		               .first_byte = range->first_byte,
 		               .last_byte = range->first_byte + range->bytes - 1,
 		               .track_ns = a->track.median - less,
-		               .average_ns = a->average.median - less,
+		               .average_ns = average.value,
 		               .third_ns = a->third.median - less,
-		               .full_ns = a->full.median - less,
+		               .full_ns = full.value,
 		               .average_with_overhead_ns = a->average.median,
 		               .full_with_overhead_ns = a->full.median,
 		               .overhead_ns = less,
 		               .random_ns = a->whole_mean_ns,
-		               .average_low_ns = a->average.median - less - hypot(interval_half(a->average.ci), off),
-		               .average_high_ns = a->average.median - less + hypot(interval_half(a->average.ci), off),
-		               .full_low_ns = a->full.median - less - hypot(interval_half(a->full.ci), off),
-		               .full_high_ns = a->full.median - less + hypot(interval_half(a->full.ci), off),
+		               .average_low_ns = average.ci.low,
+		               .average_high_ns = average.ci.high,
+		               .full_low_ns = full.ci.low,
+		               .full_high_ns = full.ci.high,
 		               .random_low_ns = a->whole_ci.low,
 		               .random_high_ns = a->whole_ci.high };
 

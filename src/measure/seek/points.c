@@ -52,12 +52,10 @@ const struct field seek_curve_fields[] = {
 	FIELD_END,
 };
 
-/* All seek times share what the overhead, which is taken off them, is wrong. */
-static struct interval less_overhead(const struct seek_run *s, double median, struct interval ci)
+struct stats_estimate seek_less_overhead(const struct seek_run *s, double arrival, struct interval ci)
 {
-	double off = interval_half(s->overhead_ci);
-
-	return isfinite(off) ? stats_shifted_ci(median, ci, -s->overhead_ns, off) : (struct interval){ NAN, NAN };
+	return stats_difference((struct stats_estimate){ arrival, ci },
+	                        (struct stats_estimate){ s->overhead_ns, s->overhead_ci });
 }
 
 static size_t tried(const struct aim_log *log, uint32_t pair)
@@ -97,7 +95,8 @@ static void hold_against(struct seek_run *s, const struct aim_log *on)
 	const struct interval returns = s->overhead_ci;
 	struct interval ci;
 	char text[32];
-	double least, own, other, half;
+	struct stats_estimate mean;
+	double least, own, other;
 
 	if (!seek_ahead_overhead(on, s->rot.period_ns, returns.high + BEYOND, &least, &ci))
 		return;
@@ -113,9 +112,11 @@ static void hold_against(struct seek_run *s, const struct aim_log *on)
 	}
 	own = pow(interval_half(returns), -2.0);
 	other = pow(interval_half(ci), -2.0);
-	half = hypot(1.0 / sqrt(own + other), s->overhead_ns - least);
-	s->overhead_ns = (own * s->overhead_ns + other * least) / (own + other);
-	s->overhead_ci = (struct interval){ fmax(s->overhead_ns - half, 0.0), s->overhead_ns + half };
+	mean = stats_sum(stats_times((struct stats_estimate){ s->overhead_ns, returns }, own / (own + other)),
+	                 stats_times((struct stats_estimate){ least, ci }, other / (own + other)));
+	mean = stats_sum(mean, stats_about(0.0, s->overhead_ns - least));
+	s->overhead_ns = mean.value;
+	s->overhead_ci = (struct interval){ fmax(mean.ci.low, 0.0), mean.ci.high };
 }
 
 /* Where no track is known well enough to come back to, as tracks are unequal. */
@@ -295,8 +296,8 @@ static struct arrival wanted(const struct seek_run *s, const struct seek_point *
 	struct arrival a = p->fit;
 	double more = seek_fit_at(&s->fit, stroke) - seek_fit_at(&s->fit, p->stroke), off = place_off_ns(s, stroke);
 
+	a.ci = stats_sum((struct stats_estimate){ a.median, a.ci }, stats_about(more, off)).ci;
 	a.median += more;
-	a.ci = stats_shifted_ci(p->fit.median, p->fit.ci, more, off);
 	return a;
 }
 
@@ -448,8 +449,9 @@ static void fit_intervals(struct seek_run *s)
 	if (is_by_reads(s)) {
 		s->average_se = hypot(interval_half(s->reads->average.ci) / 1.96, s->more_se);
 		*ci = s->reads->fit_ci;
-		ci->a = (struct interval){ s->fit.a - hypot(interval_half(ci->a), 1.96 * s->more_se),
-			                   s->fit.a + hypot(interval_half(ci->a), 1.96 * s->more_se) };
+		ci->a = stats_sum((struct stats_estimate){ s->reads->fit.a, ci->a },
+		                  stats_about(s->more_ns, 1.96 * s->more_se))
+		                .ci;
 		return;
 	}
 	rng_init(&rng, 1, 0x53454546); /* the same for the same accesses */
@@ -568,15 +570,15 @@ static void compare_estimates(struct seek_run *s, const struct seek_point *p, si
 
 static void tell_row(struct seek_run *s, struct table *t, const struct seek_point *p)
 {
-	struct interval ci = less_overhead(s, p->fit.median, p->fit.ci);
+	struct stats_estimate seek = seek_less_overhead(s, p->fit.median, p->fit.ci);
 	struct summary even;
 	double mean = seek_even_mean(&p->log, &even) ? even.mean : (double)NAN;
 	struct curve_row row = {
-		.seek_ns = p->fit.median - s->overhead_ns,
+		.seek_ns = seek.value,
 		.access_mean_ns = mean,
 		.stroke_ratio = p->stroke,
-		.low = ci.low,
-		.high = ci.high,
+		.low = fmax(seek.ci.low, fmin(seek.value, 0.0)),
+		.high = seek.ci.high,
 		.with_overhead_ns = p->fit.median,
 		.scatter_ns = p->fit.scatter,
 		.mean_seek_ns = mean - s->rot.period_ns / 2.0 - s->overhead_ns,
@@ -657,7 +659,7 @@ static void one_bin(const struct seek_run *s, const struct seek_fit *trend, cons
 	ret->log.pairs = 1;
 	seek_point_fit(s, ret, &prior, KNOWN_HALF);
 	moved = TREND_OFF * sqrt(moved / (double)n);
-	ret->fit.ci = stats_shifted_ci(ret->fit.median, ret->fit.ci, 0.0, moved);
+	ret->fit.ci = stats_sum((struct stats_estimate){ ret->fit.median, ret->fit.ci }, stats_about(0.0, moved)).ci;
 }
 
 static size_t read_points(const struct seek_run *s, int without, struct seek_point *ret, size_t most)

@@ -112,7 +112,7 @@ static struct interval gap_interval(const struct queue *q, double *gap, double m
 	ci = stats_batch_means_ci(gap, n);
 	after = half ? 2.0 * mean - before : mean;
 	slow = (after - before) / 2.0;
-	return stats_shifted_ci(mean, ci, 0.0, slow);
+	return stats_sum((struct stats_estimate){ mean, ci }, stats_about(0.0, slow)).ci;
 }
 
 /* -EAGAIN: too few to tell. */
@@ -156,9 +156,9 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	return 0;
 }
 
-static double relative_half(const struct queue_row *row)
+static struct stats_estimate rate_of(const struct queue_row *row)
 {
-	return (row->high - row->low) / 2.0 / row->iops;
+	return (struct stats_estimate){ row->iops, { row->low, row->high } };
 }
 
 /*
@@ -217,7 +217,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 	cleanup_free struct hist *h = hist_new();
 	const uint32_t most = s->p->quick ? QUICK_DEPTH : DEEPEST;
 	struct queue_row first = { .iops = NAN }, row = { .depth = 0 };
-	struct interval ci = { NAN, NAN };
+	struct stats_estimate gain = STATS_UNKNOWN;
 	int r = 0;
 
 	if (!q || !h)
@@ -238,18 +238,16 @@ int seek_queue(struct seek_run *s, struct err *err)
 			break;
 		if (depth == 1)
 			first = row;
-		row.gain_ratio = row.iops / first.iops;
+		gain = stats_ratio(rate_of(&row), rate_of(&first));
+		row.gain_ratio = gain.value;
 		result_row(t, &row);
 		session_progress(s->ses, "queue", s->fraction * s->share, "depth %" PRIu32 ": %.0f IOPS", depth,
 		                 row.iops);
 		session_checkpoint(s->ses);
-		ci.low = row.gain_ratio * (1.0 - hypot(relative_half(&first), relative_half(&row)));
-		ci.high = row.gain_ratio * (1.0 + hypot(relative_half(&first), relative_half(&row)));
-		if (depth > 1 && isfinite(row.gain_ratio))
-			result_figure(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO,
-			              row.gain_ratio, &ci, 0);
+		if (depth > 1 && isfinite(gain.value))
+			result_estimate(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, &gain);
 	}
 	if (r == 0)
-		tell_who_sorts(s, row.depth, ci.low);
+		tell_who_sorts(s, row.depth, gain.ci.low);
 	return r;
 }

@@ -331,6 +331,8 @@ void seek_conclude_curve(struct seek_run *s, int without);
 void seek_tell_curve(struct seek_run *s); /* into the tables */
 /* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's. */
 bool seek_is_after_overhead(const struct seek_run *s, const struct arrival *a);
+/* What is left of an arrival. All seek times share what the overhead, which is taken off them, is wrong. */
+struct stats_estimate seek_less_overhead(const struct seek_run *s, double arrival, struct interval ci);
 
 /* What random reads say of the curve (reads.c). Takes them, concludes, also without each part. */
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);

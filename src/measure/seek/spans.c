@@ -73,8 +73,9 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 	ci = isfinite(ci.low) && isfinite(ci.high) ? ci : sum.mean_ci;
 	row->mean_ns = sum.mean;
 	row->stddev_ns = sum.stddev;
-	row->low = sum.mean - hypot(sum.mean - ci.low, 1.96 * extra_se);
-	row->high = sum.mean + hypot(ci.high - sum.mean, 1.96 * extra_se);
+	ci = stats_sum((struct stats_estimate){ sum.mean, ci }, stats_about(0.0, 1.96 * extra_se)).ci;
+	row->low = ci.low;
+	row->high = ci.high;
 	row->iops = 1e9 / sum.mean;
 	qsort(v, n, sizeof(*v), compare_double);
 	row->p50_ns = stats_quantile_sorted(v, n, 0.5);

@@ -138,7 +138,8 @@ static void choose_track(struct seek_run *s)
 		double off = 1.96 * hypot(s->more_se, s->fit.rms);
 
 		s->track = (struct arrival){ .median = reads->median + s->more_ns };
-		s->track.ci = stats_shifted_ci(reads->median, reads->ci, s->more_ns, off);
+		s->track.ci =
+			stats_sum((struct stats_estimate){ reads->median, reads->ci }, stats_about(s->more_ns, off)).ci;
 		return;
 	}
 	if (isfinite(s->track.median)) { /* it may be one or the other */
@@ -153,14 +154,13 @@ static void choose_track(struct seek_run *s)
 /* A seek time, and the same with the overhead, which is known even where the overhead is not. */
 static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
 {
-	double seek = a->median - s->overhead_ns;
-	struct interval ci = stats_shifted_ci(a->median, a->ci, -s->overhead_ns, interval_half(s->overhead_ci));
+	struct stats_estimate seek = seek_less_overhead(s, a->median, a->ci);
 	const char *which = seek_of(s, "", "write_"), *whose = seek_of(s, "", "writes: ");
 	char key[64], text[96];
 
 	(void)snprintf(key, sizeof(key), "%s%s", which, name);
 	(void)snprintf(text, sizeof(text), "%s%s", whose, title);
-	result_figure(s->res, key, text, UNIT_NS, seek, &ci, a->n);
+	result_figure(s->res, key, text, UNIT_NS, seek.value, &seek.ci, a->n);
 	(void)snprintf(key, sizeof(key), "%s%.*s_with_overhead_ns", which, (int)(strlen(name) - 3), name);
 	(void)snprintf(text, sizeof(text), "%s%s, with overhead", whose, title);
 	result_figure(s->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
@@ -169,9 +169,8 @@ static void arrival_figure(const struct seek_run *s, const char *name, const cha
 static void time_figures(struct seek_run *s)
 {
 	struct result *res = s->res;
-	double off = interval_half(s->overhead_ci), less = s->overhead_ns;
 	const struct seek_fit_ci *ci = &s->fit_ci;
-	struct interval a, c;
+	struct stats_estimate a, c;
 
 	if (s->has_no_curve)
 		result_notice(
@@ -184,8 +183,8 @@ static void time_figures(struct seek_run *s)
 	if (!s->has_fit)
 		return;
 	choose_track(s);
-	a = stats_shifted_ci(s->fit.a, ci->a, -less, off);
-	c = stats_shifted_ci(s->fit.c, ci->c, -less, off);
+	a = seek_less_overhead(s, s->fit.a, ci->a);
+	c = seek_less_overhead(s, s->fit.c, ci->c);
 	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
 	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &s->average);
 	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
@@ -201,10 +200,10 @@ static void time_figures(struct seek_run *s)
 			"Far seeks take less than near ones: this is not one arm over one stroke, but several arms or disks behind one name. Seek times over parts of the stroke mean nothing then; give the parts to measure each by itself.");
 		return;
 	}
-	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a - less, &a, 0);
+	result_estimate(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, &a);
 	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
 	if (isfinite(s->fit.knee)) {
-		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c - less, &c, 0);
+		result_estimate(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, &c);
 		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, &ci->e, 0);
 		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, &ci->knee, 0);
 	}

@@ -64,42 +64,43 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 	return w;
 }
 
-/* What the overheads, which are taken off both, are not known. */
-static double overheads_off(const struct seek_run *s, const struct seek_run *w)
+/* Of what a write takes longer as a whole: without what the two overheads differ by. */
+static struct stats_estimate without_overheads(const struct seek_run *s, const struct seek_run *w,
+                                               struct stats_estimate more)
 {
-	return hypot(interval_half(s->overhead_ci), interval_half(w->overhead_ci));
+	return stats_sum(seek_less_overhead(w, more.value, more.ci),
+	                 (struct stats_estimate){ s->overhead_ns, s->overhead_ci });
 }
 
 /* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its average. */
-static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct summary *ret,
-                          struct interval *ret_ci)
+static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret)
 {
-	double average = interval_half(s->average.ci),
-	       off = hypot(hypot(1.96 * w->more_se, average), overheads_off(s, w));
+	struct stats_estimate average = stats_difference((struct stats_estimate){ s->average.median, s->average.ci },
+	                                                 stats_about(s->average.median, 0.0));
 
-	*ret = (struct summary){ .n = w->npoints, .mean = w->more_ns - w->overhead_ns + s->overhead_ns };
-	*ret_ci = (struct interval){ ret->mean - off, ret->mean + off };
-	return isfinite(ret->mean) && isfinite(off);
+	*ret = without_overheads(s, w, stats_difference(stats_about(w->more_ns, 1.96 * w->more_se), average));
+	return isfinite(ret->value) && isfinite(ret->ci.low) && isfinite(ret->ci.high);
 }
 
 /* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own. false: not known. */
-static bool find_settle(const struct seek_run *s, const struct seek_run *w, struct summary *ret,
-                        struct interval *ret_ci)
+static bool find_settle(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
 {
-	double more[POINTS_MAX], off;
+	double more[POINTS_MAX];
+	struct summary sum;
 	size_t n = 0;
 
+	*ret_n = w->npoints;
 	if (isfinite(w->more_ns))
-		return settle_beyond(s, w, ret, ret_ci);
+		return settle_beyond(s, w, ret);
 	for (size_t i = 0; i < s->naimed; i++)
 		for (size_t k = 0; k < w->naimed; k++)
 			if (s->aimed[i].stroke == w->aimed[k].stroke && s->aimed[i].is_known && w->aimed[k].is_known)
-				more[n++] = w->aimed[k].fit.median - w->overhead_ns - s->aimed[i].fit.median +
-				            s->overhead_ns;
-	if (n < SETTLES_LEAST || !isfinite(more[0]) || !summary_of(more, n, ret))
+				more[n++] = w->aimed[k].fit.median - s->aimed[i].fit.median;
+	if (n < SETTLES_LEAST || !isfinite(s->overhead_ns - w->overhead_ns) || !summary_of(more, n, &sum))
 		return false;
-	off = hypot(stats_t_975((double)n - 1.0) * ret->stddev / sqrt((double)n), overheads_off(s, w));
-	*ret_ci = (struct interval){ ret->mean - off, ret->mean + off };
+	*ret = without_overheads(s, w,
+	                         stats_about(sum.mean, stats_t_975((double)n - 1.0) * sum.stddev / sqrt((double)n)));
+	*ret_n = n;
 	return true;
 }
 
@@ -107,11 +108,11 @@ static bool find_settle(const struct seek_run *s, const struct seek_run *w, stru
  * No head may write sooner than it may read. Where it seems so, the returns that told the overhead were none on one track, but to another head, and that is in
  * the overhead.
  */
-static bool is_settled(const struct seek_run *s, struct seek_run *w, struct summary *ret, struct interval *ret_ci)
+static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
 {
-	if (!find_settle(s, w, ret, ret_ci))
+	if (!find_settle(s, w, ret, ret_n))
 		return false;
-	if (ret_ci->high >= 0.0)
+	if (ret->ci.high >= 0.0)
 		return true;
 	seek_no_overhead(w);
 	return false;
@@ -119,16 +120,16 @@ static bool is_settled(const struct seek_run *s, struct seek_run *w, struct summ
 
 static void tell(struct seek_run *s, struct seek_run *w)
 {
-	struct summary settle;
-	struct interval ci;
-	bool is_known = is_settled(s, w, &settle, &ci);
+	struct stats_estimate settle;
+	size_t n;
+	bool is_known = is_settled(s, w, &settle, &n);
 
 	seek_tell_curve(w);
 	seek_tell_near(w, w->near, w->nnear);
 	seek_tell_figures(w);
 	if (is_known && w->has_fit)
-		result_figure(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, settle.mean,
-		              &ci, settle.n);
+		result_figure(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, settle.value,
+		              &settle.ci, n);
 	if (!w->has_fit)
 		result_notice(
 			s->res, "writes-not-aimed",

@@ -441,18 +441,16 @@ static void find_spots(const struct zones_run *run, struct spot *start, struct s
 static void ratio_figure(struct result *res, const struct spot *start, const struct spot *end)
 {
 	const struct zone_level *a = spot_level(start), *b = spot_level(end);
+	struct stats_estimate y;
 	struct interval ci;
-	double y, half;
 
 	if (!a || !b) {
 		result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, NAN, NULL, 0);
 		return;
 	}
-	y = a->y - b->y;
-	half = hypot(a->half, b->half);
-	ci = (struct interval){ exp(y - half), exp(y + half) };
-	result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, exp(y), isnan(half) ? NULL : &ci,
-	              a->n + b->n);
+	y = stats_difference(stats_about(a->y, a->half), stats_about(b->y, b->half));
+	ci = (struct interval){ exp(y.ci.low), exp(y.ci.high) };
+	result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, exp(y.value), &ci, a->n + b->n);
 }
 
 static void lowest_figure(const struct zones_run *run)
@@ -483,7 +481,8 @@ static void lowest_figure(const struct zones_run *run)
 static void mean_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
-	double bytes = 0.0, ns = 0.0, var = 0.0, disk, half;
+	struct stats_estimate ns = { 0.0, { 0.0, 0.0 } };
+	double bytes = 0.0, disk;
 	struct interval ci;
 	uint64_t n = 0;
 	const char *verb = run->p->write || run->p->rewrite ? "write_all_s" : "read_all_s";
@@ -491,31 +490,30 @@ static void mean_figures(const struct zones_run *run)
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
-		double size = (double)(t->layout.end_bytes - t->layout.first_bytes), se;
+		double size = (double)(t->layout.end_bytes - t->layout.first_bytes);
 
 		if (!t->analysis || !t->analysis->has_mean) {
 			result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, NAN, NULL, 0);
 			result_figure(res, verb, label, UNIT_S, NAN, NULL, 0);
 			return;
 		}
-		se = interval_half(t->analysis->mean_ci) * size;
 		bytes += size;
-		ns += t->analysis->mean_ns_per_byte * size;
-		var += se * se;
+		ns = stats_sum(
+			ns, stats_times((struct stats_estimate){ t->analysis->mean_ns_per_byte, t->analysis->mean_ci },
+		                        size));
 		n += t->analysis->levels.samples;
 	}
-	half = sqrt(var);
-	ci = (struct interval){ 1e9 * bytes / (ns + half), 1e9 * bytes / (ns - half) };
+	ci = (struct interval){ 1e9 * bytes / ns.ci.high, 1e9 * bytes / ns.ci.low };
 	/* Samples that differ by as much as they are say nothing of how fast it may be. */
-	result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, 1e9 * bytes / ns,
-	              half < ns ? &ci : NULL, n);
+	result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, 1e9 * bytes / ns.value,
+	              ns.ci.low > 0.0 ? &ci : NULL, n);
 	/* Of the whole disk when nearly all of it was covered, else of what was given. */
 	disk = (double)(run->targets[0].dev->disk_size_bytes ? run->targets[0].dev->disk_size_bytes
 	                                                     : run->targets[0].dev->size_bytes);
 	if (bytes < 0.95 * disk || !is_one_disk(run))
 		disk = bytes;
-	ci = (struct interval){ (ns - half) * disk / bytes * 1e-9, (ns + half) * disk / bytes * 1e-9 };
-	result_figure(res, verb, label, UNIT_S, ns * disk / bytes * 1e-9, &ci, n);
+	ns = stats_times(ns, disk / bytes * 1e-9);
+	result_figure(res, verb, label, UNIT_S, ns.value, &ns.ci, n);
 }
 
 /*
