@@ -237,7 +237,7 @@ static void split_value(struct figure_line *l)
 
 static int line_of(struct printer *p, const struct figure *f, struct figure_line *l)
 {
-	bool has_ci = isfinite(f->ci.low) && isfinite(f->ci.high);
+	bool has_ci = isfinite(f->ci.low) && f->ci.high > f->ci.low; /* of no width: nobody measures so */
 	double value = figure_number(f);
 
 	l->label = text_printable(p, label_or_name(f->label, f->name));

@@ -501,12 +501,40 @@ void build_figure(struct result *res, const char *name, const char *label, struc
 
 static const struct interval no_interval = { (double)NAN, (double)NAN };
 
-/* An interval that says something: of a rate, one that leaves the impossible in does not. */
-static bool is_interval(const struct interval *ci, enum unit unit)
-{
-	bool is_rate = unit == UNIT_BYTES_PER_S || unit == UNIT_MIB_PER_S || unit == UNIT_PER_S || unit == UNIT_RPM;
+/*
+ * No figure is known better than the clock it was measured with. A host's clock runs wrong by up to 15 parts in a million (PHI of RFC 5905; less where NTP holds
+ * it, which is not asked); both timestamps of a duration are whole nanoseconds; and a number of events in a window is known to one of them.
+ */
+#define CLOCK_RATIO 15e-6
+#define STAMPS_NS   1.0
 
-	return ci && isfinite(ci->low) && isfinite(ci->high) && !(is_rate && ci->low < 0.0);
+static const struct measured_by {
+	bool is_rate, is_time;
+	double stamps; /* in the unit */
+} measured_by[UNIT_PER_S + 1] = {
+	[UNIT_BYTES_PER_S] = { .is_rate = true },
+	[UNIT_MIB_PER_S] = { .is_rate = true },
+	[UNIT_PER_S] = { .is_rate = true },
+	[UNIT_RPM] = { .is_rate = true },
+	[UNIT_NS] = { .is_time = true, .stamps = STAMPS_NS },
+	[UNIT_S] = { .is_time = true, .stamps = STAMPS_NS * 1e-9 },
+};
+
+/* What can be defended of an interval: a time begins at 0; of a rate, one that does not exclude that it is none says nothing of how high it may be. */
+static struct interval defended(enum unit unit, double value, const struct interval *ci, uint64_t samples)
+{
+	const struct measured_by *by = &measured_by[unit];
+	double floor_half = by->stamps + (by->is_rate || by->is_time ? CLOCK_RATIO * fabs(value) : 0.0);
+	struct interval ret;
+
+	if (!ci || !isfinite(ci->low) || !isfinite(ci->high) || (by->is_rate && value > 0.0 && ci->low <= 0.0))
+		return no_interval;
+	if (unit == UNIT_PER_S && samples)
+		floor_half = fmax(floor_half, fabs(value) / (double)samples);
+	ret = (struct interval){ fmin(ci->low, value - floor_half), fmax(ci->high, value + floor_half) };
+	if (value >= 0.0 && (by->is_time || by->is_rate))
+		ret.low = fmax(ret.low, 0.0);
+	return ret;
 }
 
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
@@ -514,7 +542,7 @@ void result_figure(struct result *res, const char *name, const char *label, enum
 {
 	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .value = cell_of_f64(value), .samples = samples };
 
-	f.ci = is_interval(ci, unit) ? *ci : no_interval;
+	f.ci = defended(unit, value, ci, samples);
 	build_figure(res, name, label, f);
 }
 

@@ -187,7 +187,8 @@ const char *table_string(const struct table *t, size_t row, size_t col);    /* N
  */
 void table_row(const struct table *t, size_t row, const struct field *fields, void *ret_struct);
 
-/* Setting a figure again replaces it. label may be NULL. ci NULL, or below zero for a rate: no interval. NaN value: null. */
+/* Setting a figure again replaces it. label may be NULL. ci NULL, or from zero on for a rate: no interval; it is
+ * made no narrower than the clock allows, and a time's begins at zero. NaN value: null. */
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples);
 void result_estimate(struct result *res, const char *name, const char *label, enum unit unit,

@@ -111,18 +111,52 @@ static void rows_beyond_the_limit_are_dropped_with_one_notice(void **state)
 	assert_non_null(strstr(res->notices[0].text, "'long'"));
 }
 
-static void an_interval_of_a_rate_that_reaches_below_zero_is_none(void **state)
+static void no_interval_is_narrower_than_the_clock(void **state)
+{
+	static const struct {
+		enum unit unit;
+		double value, half;
+		uint64_t samples;
+	} table[] = {
+		{ UNIT_BYTES_PER_S, 550e6, 550e6 * 15e-6, 100 },
+		{ UNIT_RPM, 7200, 7200 * 15e-6, 9 },
+		{ UNIT_NS, 1e6, 1e6 * 15e-6 + 1, 0 },
+		{ UNIT_S, 2, 2 * 15e-6 + 1e-9, 0 },
+		{ UNIT_PER_S, 100, 0.1, 1000 },
+		{ UNIT_PER_S, 100, 100 * 15e-6, 0 },
+		{ UNIT_COUNT, 12, 0, 0 },
+	};
+	struct result *res = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct interval none = { table[i].value, table[i].value },
+				wide = { table[i].value / 2, table[i].value * 2 };
+		const struct figure *f;
+
+		result_figure(res, "a", NULL, table[i].unit, table[i].value, &none, table[i].samples);
+		f = result_find_figure(res, "a");
+		assert_true(fabs(f->ci.low - (table[i].value - table[i].half)) <= 1e-9 * table[i].value);
+		assert_true(fabs(f->ci.high - (table[i].value + table[i].half)) <= 1e-9 * table[i].value);
+		result_figure(res, "a", NULL, table[i].unit, table[i].value, &wide, table[i].samples);
+		f = result_find_figure(res, "a");
+		assert_true(f->ci.low == wide.low && f->ci.high == wide.high);
+	}
+}
+
+static void an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cut(void **state)
 {
 	struct result *res = *state;
 	struct interval ci = { -1.0, 4.0 };
 
 	result_figure(res, "a_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1.5, &ci, 2);
-	result_figure(res, "a_gap_ns", NULL, UNIT_NS, 1.5, &ci,
-	              2); /* what is a difference may lie on either side of 0 */
+	result_figure(res, "a_gap_ns", NULL, UNIT_NS, 2.5, &ci, 2);
 	assert_true(figure_number(result_find_figure(res, "a_bytes_per_s")) == 1.5);
 	assert_true(isnan(result_find_figure(res, "a_bytes_per_s")->ci.low));
 	assert_true(isnan(result_find_figure(res, "a_bytes_per_s")->ci.high));
-	assert_true(result_find_figure(res, "a_gap_ns")->ci.low == -1.0);
+	assert_true(result_find_figure(res, "a_gap_ns")->ci.low == 0.0);
+	ci = (struct interval){ 0.0, 13547303862241.0 };
+	result_figure(res, "b_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1.5, &ci, 2);
+	assert_true(isnan(result_find_figure(res, "b_bytes_per_s")->ci.high));
 }
 
 static void a_figure_that_is_set_again_is_replaced_in_its_place(void **state)
@@ -391,7 +425,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop),
 		cmocka_unit_test_setup_teardown(a_cleared_table_takes_new_rows, make, drop),
 		cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_dropped_with_one_notice, make, drop),
-		cmocka_unit_test_setup_teardown(an_interval_of_a_rate_that_reaches_below_zero_is_none, make, drop),
+		cmocka_unit_test_setup_teardown(no_interval_is_narrower_than_the_clock, make, drop),
+		cmocka_unit_test_setup_teardown(an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cut,
+		                                make, drop),
 		cmocka_unit_test_setup_teardown(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop),
 		cmocka_unit_test_setup_teardown(many_figures_faults_and_options_find_room, make, drop),
 		cmocka_unit_test_setup_teardown(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop),
