@@ -29,7 +29,7 @@
 struct options {
 	uint64_t disks, disk_limit_ns, time_limit_ns, plant, sample_bytes;
 	const char *seeds, *class_name, *profile, *keep, *json, *judge, *row;
-	int noise, writes;
+	int noise, writes, laws;
 	bool by_class, is_list, is_quiet;
 	/* not options: */
 	const char *command;
@@ -43,6 +43,8 @@ static const char *const noise_choices[] = { "own", "none", "mild", "real", "liv
 
 static const char *const writes_choices[] = { "any", "shingled", "cached", "plain", NULL };
 
+static const char *const laws_choices[] = { "own", "other", NULL };
+
 static const struct opt opts[] = {
 	OPT_U64(struct options, disks, "disks", 'n', "N", "50", "how many disks: seeds 1 to N", .min = 1, .max = 1e6),
 	OPT_STR(struct options, seeds, "seeds", 0, "A-B", NULL, "these seeds instead; one number is one disk"),
@@ -51,6 +53,8 @@ static const struct opt opts[] = {
 	        "this profile (a name or a file) instead of wild disks; seeds are those of its noise"),
 	OPT_CHOICE(struct options, noise, "noise", 0, noise_choices, "own",
 	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
+	OPT_CHOICE(struct options, laws, "laws", 0, laws_choices, "own",
+	           "as drawn, or what a read ahead of the head costs and the switch of heads are drawn freely"),
 	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
 	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
 	OPT_U64(struct options, plant, "plant", 0, "N", "0",
@@ -151,6 +155,11 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 		r = profile_load(ret, path, err);
 		if (r == 0 && (o->seeds || !o->judge))
 			ret->seed = seed;
+	}
+	if (r == 0 && o->laws) {
+		r = profile_vary_laws(ret, seed, err);
+		if (r < 0)
+			profile_done(ret);
 	}
 	if (r == 0 && o->noise) {
 		r = profile_add_noise(ret, (enum wild_noise)(o->noise - 1), seed, err);

@@ -172,7 +172,12 @@ static void queue_media(struct disk *d, struct node *n, double t)
 	background_before(d, t);
 	if (d->p.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
 		stream_pause(d, t);
-	n->overhead_ns = n->req.op == DISK_WRITE ? noise_write_ns(d, false) : noise_overhead_ns(d);
+	if (n->req.op == DISK_WRITE)
+		n->overhead_ns = noise_write_ns(d, false);
+	else if (d->p.ahead_overhead == OVERHEAD_HIT && stream_covers(d, t, n->first))
+		n->overhead_ns = noise_hit_ns(d);
+	else
+		n->overhead_ns = noise_overhead_ns(d);
 	n->eligible = t + n->overhead_ns;
 	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
 		n->eligible = fmax(n->eligible, d->last_eligible);

@@ -160,6 +160,10 @@ struct profile_seek_scatter { /* of seeks over so many cylinders and more, up to
 enum ahead_reach { AHEAD_SEGMENT /* until it is full */, AHEAD_TRACK /* to the end of the track */ };
 enum ahead_when { AHEAD_ALWAYS, AHEAD_SEQUENTIAL /* after a read that began where the one before had ended */ };
 enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, AHEAD_COMMAND /* when it comes */ };
+enum ahead_overhead {
+	OVERHEAD_FULL,
+	OVERHEAD_HIT /* a read that goes on with a stream is taken up like one that the cache answers */
+};
 enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
 enum fua_reads {
 	FUA_READS_MEDIA,
@@ -235,7 +239,7 @@ struct profile {
 
 	/* caches as they are */
 	uint32_t ahead_reach, ahead_stop, cache_sizing; /* enums of these names */
-	uint32_t ahead_when;                            /* enum ahead_when */
+	uint32_t ahead_when, ahead_overhead;            /* enums of these names */
 	uint32_t drops_read;      /* what was asked for and answered does not stay in its segment */
 	uint32_t write_forgets;   /* a write empties all segments */
 	uint64_t ahead_bytes;     /* reads ahead by at most so much; 0: as reach says */

@@ -98,6 +98,7 @@ static const struct trait traits[] = {
 	{ "write_overhead_ms", 1, { DOUBLE(write_overhead_ms, 0, 1e5) } },
 	{ "restart_ms", 1, { DOUBLE(restart_ms, 0, 1e5) } },
 	{ "read_watermark", 1, { DOUBLE(read_watermark, 0, 1) } },
+	{ "read_ahead_overhead", 1, { CHOICE(ahead_overhead, "full hit") } },
 	{ "drops_read", 1, { CHOICE(drops_read, "no yes") } },
 	{ "write_forgets", 1, { CHOICE(write_forgets, "no yes") } },
 	{ "read_ahead_when", 1, { CHOICE(ahead_when, "always sequential") } },

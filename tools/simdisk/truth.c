@@ -477,6 +477,7 @@ static double pair_wait(const struct geometry *g, const struct place *end, uint6
                         uint64_t first)
 {
 	double overhead = g->p->overhead_ms * 1e6 / g->period_ns, move = 0, angle = end->angle + 1.0 / end->spt, stream;
+	const double hit = (g->p->hit_overhead_ms + g->p->done_ms) * 1e6 / g->period_ns;
 	struct scatter scatter = { 0 }, before = truth_before_move(g);
 
 	overhead += g->p->done_ms * 1e6 / g->period_ns;
@@ -486,7 +487,7 @@ static double pair_wait(const struct geometry *g, const struct place *end, uint6
 	if (g->p->cache_bytes && g->p->read_ahead && g->p->ahead_when == AHEAD_ALWAYS && first >= after &&
 	    (double)(first - after) <= end->spt * (1.0 + overhead)) {
 		stream = stream_revolutions(g, after, first + 1) - 1.0 / to->spt;
-		if (stream >= overhead)
+		if (stream >= (g->p->ahead_overhead == OVERHEAD_HIT ? fmin(overhead, hit) : overhead))
 			return stream - overhead - move;
 	}
 	if (scatter_is_on(&scatter) || scatter_is_on(&before)) {
