@@ -102,7 +102,7 @@ static struct result *zones(void)
 	result_figure(res, "end_bytes_per_s", "End", UNIT_BYTES_PER_S, 91.6e6, &wide, 8);
 	result_figure(res, "end_to_start_ratio", "End to start", UNIT_RATIO, 0.5, NULL, 0);
 	result_figure(res, "full_read_s", "Time to read all of it", UNIT_S, 29012.4, NULL, 0);
-	result_figure(res, "rotation_rpm", NULL, UNIT_RPM, 5400.12, &(struct interval){ 5400.08, 5400.16 }, 64);
+	result_figure(res, "rotation_rpm", NULL, UNIT_RPM, 5400.12, &(struct interval){ 5399.72, 5400.52 }, 64);
 	result_figure_u64(res, "zones", "Zones found", UNIT_COUNT, 2);
 	result_figure_text(res, "layout", "Layout", "head-first, alternating from zone 3");
 	result_figure(res, "missing_ns", "Not measured", UNIT_NS, (double)NAN, NULL, 0);
