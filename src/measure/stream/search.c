@@ -11,7 +11,7 @@
 
 #define TRIES_MAX      16    /* without any that held: less than a ten thousandth */
 #define BLOCKS_MIN     100.0 /* fewer in a try say nothing: one more or less is 1 %, as sharp as the answer is to be */
-#define TRIES_EXPECTED 3.0   /* when the first guess holds, as it mostly does */
+#define TRIES_EXPECTED 5.0   /* the first guess, and closer ones until one is sure to hold and the next not to */
 
 /* A run of very many blocks: what is said of it is on the safe side, and how far. */
 static void tell_thinned(struct stream_run *s)
