@@ -79,6 +79,8 @@ struct device {
 	char by_id[2048];    /* its names in /dev/disk/by-id, blanks between them */
 	enum reach reach;    /* who may write to it besides this host */
 	char chain[160];     /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
+	char link[64];       /* the slowest wire on that way, "SATA 6.0 Gbps"; "": not said */
+	uint64_t link_bytes_per_s, link_max_bytes_per_s; /* what it carries, and could; 0: not said */
 	char shared_by[32];  /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
 	char fs_type[32];    /* of files and directories: the file system they lie on */
 	uint64_t free_bytes; /* of files and directories: what an ordinary user may still write */
@@ -93,10 +95,10 @@ struct device_row {
 	uint64_t dio_mem_align_bytes, dio_offset_align_bytes;
 	uint64_t rotational, reported_rpm;
 	const char *model, *vendor, *serial, *firmware, *wwn, *transport, *serial_of, *shared_names;
-	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type, *chain;
+	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type, *chain, *link;
 	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
 	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
-	uint64_t read_only, removable, free_bytes;
+	uint64_t read_only, removable, free_bytes, link_bytes_per_s, link_max_bytes_per_s;
 	double temperature_celsius;
 	const char *access_ranges; /* in ranges_text: a row is not to be copied */
 	char ranges_text[DEVICE_RANGES_MAX * 42];

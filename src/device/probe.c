@@ -194,6 +194,7 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	names_find(dev, root, b);
 	reach_find(dev, root, b);
 	chain_find(dev, root, b);
+	link_find(dev, root, b);
 }
 
 /* Sizes and limits as the kernel says them about this very device. */

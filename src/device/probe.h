@@ -23,6 +23,9 @@ bool health_read(const char *root, const char *dir, const struct device *dev, bo
 /* ---- chain.c ---- */
 void chain_find(struct device *dev, const char *root, const struct sys_block *b);
 
+/* ---- link.c ---- */
+void link_find(struct device *dev, const char *root, const struct sys_block *b);
+
 /* ---- mounts.c ---- */
 
 struct mount {

@@ -235,6 +235,7 @@ static void say_identity(struct sheet *s)
 {
 	const struct device *dev = s->dev;
 	bool is_loop = strcmp(dev->transport, "loop") == 0;
+	char rate[32];
 
 	s->section = IDENTITY;
 	say_kind(s);
@@ -248,6 +249,8 @@ static void say_identity(struct sheet *s)
 	say(s, "world-wide name", "%s", dev->wwn);
 	say(s, "connection", "%s", transport_name(dev->transport));
 	say(s, "by way of", "%s", dev->chain);
+	if (dev->link_bytes_per_s)
+		say(s, "link", "%s, at most %s", dev->link, units_rate(rate, sizeof(rate), (double)dev->link_bytes_per_s));
 	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
 	if (dev->is_read_only)
 		say(s, "read-only", "yes");

@@ -364,6 +364,19 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 	free(w);
 }
 
+/* Only what is said of both sides of one wire: a disk may be made for less than its port. */
+static void note_link(const struct session *ses, const struct device *dev)
+{
+	char now[32], most[32];
+
+	if (dev->link_bytes_per_s && dev->link_bytes_per_s < dev->link_max_bytes_per_s)
+		result_notice(
+			ses->res, "link",
+			"The link of %s carries at most %s (%s), of %s that its host could: an older disk, a cable or an adapter may be why.",
+			dev->disk, units_rate(now, sizeof(now), (double)dev->link_bytes_per_s), dev->link,
+			units_rate(most, sizeof(most), (double)dev->link_max_bytes_per_s));
+}
+
 void watch_settings(const struct session *ses)
 {
 	int64_t limit, max;
@@ -371,6 +384,7 @@ void watch_settings(const struct session *ses)
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
+		note_link(ses, dev);
 		if (strcmp(dev->scheduler, "bfq") == 0 || strcmp(dev->scheduler, "kyber") == 0)
 			result_notice(
 				ses->res, "scheduler",

@@ -35,6 +35,64 @@ static void probe(const char *dump, const char *path, struct device *ret)
 	dump_close(&d);
 }
 
+#define PCI "sys/devices/pci0000:00/0000:00:17.0"
+#define USB "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3"
+
+/* What is set in a tree, and what the link is by that: the slowest, after its code. */
+static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
+{
+	static const struct {
+		const char *dump, *path;
+		struct {
+			const char *path, *text;
+		} set[4];
+		const char *link;
+		uint64_t carries, could;
+	} v[] = {
+		{ "sata-512e", "/dev/sda", { { NULL, NULL } }, "", 0, 0 },
+		{ "sata-512e", "/dev/sda", { { PCI "/ata1/link1/ata_link/link1/sata_spd", "<unknown>" } }, "", 0, 0 },
+		{ "sata-512e",
+		  "/dev/sda",
+		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "6.0 Gbps" } },
+		  "SATA 6.0 Gbps",
+		  600000000,
+		  0 },
+		{ "sata-512e",
+		  "/dev/sda2",
+		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "1.5 Gbps" },
+		    { PCI "/ata1/link1/ata_link/link1/hw_sata_spd_limit", "6.0 Gbps" } },
+		  "SATA 1.5 Gbps",
+		  150000000,
+		  600000000 },
+		{ "sata-512e",
+		  "/dev/sda",
+		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "6.0 Gbps" },
+		    { PCI "/current_link_speed", "2.5 GT/s PCIe" },
+		    { PCI "/current_link_width", "1" } },
+		  "PCIe 2.5 GT/s x1",
+		  250000000,
+		  0 },
+		{ "usb-serial", "/dev/sdc", { { USB "/speed", "480" } }, "USB 480 Mbit/s", 53248000, 0 },
+		{ "usb-serial", "/dev/sdc", { { USB "/speed", "5000" } }, "USB 5000 Mbit/s", 500000000, 0 },
+		{ "usb-serial", "/dev/sdc", { { USB "/speed", "10000" } }, "USB 10000 Mbit/s", 1212121212, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		struct device dev;
+		struct dump d;
+
+		dump_open(&d, v[i].dump);
+		for (size_t k = 0; k < 4 && v[i].set[k].path; k++)
+			dump_set(&d, v[i].set[k].path, v[i].set[k].text);
+		probe_in(&d, v[i].path, &dev);
+		dump_close(&d);
+		assert_string_equal(dev.link, v[i].link);
+		assert_int_equal(dev.link_bytes_per_s / 10, v[i].carries / 10);
+		assert_int_equal(dev.link_max_bytes_per_s, v[i].could);
+	}
+}
+
 static void a_sata_disk_tells_what_its_identify_data_say(void **state)
 {
 	struct device dev;
@@ -826,6 +884,7 @@ static void what_is_no_target_is_said_in_a_sentence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_slowest_link_to_a_disk_is_known_by_what_it_carries),
 		cmocka_unit_test(a_sata_disk_tells_what_its_identify_data_say),
 		cmocka_unit_test(a_partition_knows_its_disk_and_its_place),
 		cmocka_unit_test(arms_of_their_own_are_ranges_of_the_disk),

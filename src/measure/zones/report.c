@@ -711,6 +711,23 @@ static void count_figures(const struct zones_run *run)
 	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
 }
 
+/* A link is full before its rate of data: frames and answers take their part. */
+#define LINK_PART 0.9 /* a choice */
+static void note_link(const struct zones_run *run, const struct spot *start)
+{
+	const struct device *dev = &run->ses->devs[0];
+	char measured[32], carried[32];
+	const struct zone_level *v = spot_level(start);
+	double rate = v ? zone_rate(v->y) : 0.0;
+
+	if (!dev->link_bytes_per_s || !(rate >= LINK_PART * (double)dev->link_bytes_per_s))
+		return;
+	result_notice(run->res, "link-limit",
+	              "%s at the start is about what the link of %s carries (%s, %s at most): the medium may be faster.",
+	              units_rate(measured, sizeof(measured), rate), dev->disk, dev->link,
+	              units_rate(carried, sizeof(carried), (double)dev->link_bytes_per_s));
+}
+
 static void fill_figures(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
@@ -726,6 +743,8 @@ static void fill_figures(struct zones_run *run, bool is_final)
 		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
 		rate_figure(res, "end_bytes_per_s", "end", &end);
 		ratio_figure(res, &start, &end);
+		if (is_final)
+			note_link(run, &start);
 		mean_figures(run);
 	} else {
 		result_notice(

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the links between a disk and the processor carry, as sysfs says of them: the slowest counts. Rates are those of data, after the line's code: SATA and SAS
+ * 8b/10b (SAS of 22.5 Gbit 128b/150b), PCIe 8b/10b and from 8 GT/s on 128b/130b, USB 8b/10b and from 10 Gbit on 128b/132b; USB 2.0 carries 13 packets of 512
+ * bytes in 125 us, 1.1 19 of 64 in 1 ms (USB 2.0, tables 5-10 and 5-9).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/probe.h"
+
+/* "6.0 Gbps", "480", "8.0 GT/s PCIe" in thousandths, whatever the locale; 0: not said. */
+static uint64_t thousandths(const char *text)
+{
+	unsigned whole, tenths = 0;
+
+	if (sscanf(text, "%5u.%1u", &whole, &tenths) < 1)
+		return 0;
+	return whole * 1000ull + tenths * 100ull;
+}
+
+static uint64_t sas_bytes_per_s(uint64_t mbit)
+{
+	return mbit > 12000 ? mbit * 1000000 / 8 * 128 / 150 : mbit * 100000;
+}
+
+static uint64_t pcie_bytes_per_s(uint64_t mtransfers, uint64_t lanes)
+{
+	return lanes * (mtransfers < 8000 ? mtransfers * 100000 : mtransfers * 1000000 / 8 * 128 / 130);
+}
+
+static uint64_t usb_bytes_per_s(uint64_t mbit)
+{
+	return mbit >= 10000  ? mbit * 1000000 / 8 * 128 / 132
+	       : mbit >= 5000 ? mbit * 100000
+	       : mbit == 480  ? 13ull * 512 * 8000
+	       : mbit == 12   ? 19ull * 64 * 1000
+	                      : 0;
+}
+
+/* Keeps the slowest. max: what the port or the device could; 0: not known. */
+static void keep(struct device *dev, uint64_t rate, uint64_t max, const char *kind, const char *text)
+{
+	if (!rate || (dev->link_bytes_per_s && dev->link_bytes_per_s <= rate))
+		return;
+	dev->link_bytes_per_s = rate;
+	dev->link_max_bytes_per_s = max;
+	(void)snprintf(dev->link, sizeof(dev->link), "%s %s", kind, text);
+}
+
+static void look_at_sata(struct device *dev, const char *root, const char *dir, unsigned port)
+{
+	char now[32], max[32];
+
+	if (sys_text(root, now, sizeof(now), "%s/link%u/ata_link/link%u/sata_spd", dir, port, port) < 0)
+		return;
+	if (sys_text(root, max, sizeof(max), "%s/link%u/ata_link/link%u/hw_sata_spd_limit", dir, port, port) < 0)
+		max[0] = '\0';
+	keep(dev, thousandths(now) * 100000, thousandths(max) * 100000, "SATA", now);
+}
+
+static void look_at_usb(struct device *dev, const char *root, const char *dir)
+{
+	char now[16], text[32];
+
+	if (sys_text(root, now, sizeof(now), "%s/speed", dir) < 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%s Mbit/s", now);
+	keep(dev, usb_bytes_per_s(thousandths(now) / 1000), 0, "USB", text);
+}
+
+static void look_at_pcie(struct device *dev, const char *root, const char *dir)
+{
+	uint64_t lanes = 0, most_lanes = 0;
+	char now[32], max[32], text[48];
+
+	if (sys_text(root, now, sizeof(now), "%s/current_link_speed", dir) < 0 ||
+	    !sys_u64(root, &lanes, "%s/current_link_width", dir) || lanes > 32)
+		return;
+	if (sys_text(root, max, sizeof(max), "%s/max_link_speed", dir) < 0 ||
+	    !sys_u64(root, &most_lanes, "%s/max_link_width", dir) || most_lanes > 32)
+		max[0] = '\0';
+	(void)snprintf(text, sizeof(text), "%.*sx%u", (int)strcspn(now, "P"), now, (unsigned)lanes);
+	keep(dev, pcie_bytes_per_s(thousandths(now), lanes), pcie_bytes_per_s(thousandths(max), most_lanes), "PCIe",
+	     text);
+}
+
+/* All phys of a port carry together. */
+static void look_at_sas(struct device *dev, const char *root, const char *dir)
+{
+	uint64_t sum = 0, most = 0;
+	char now[32], max[32], text[64] = "";
+	struct sys_list names;
+	unsigned phys = 0;
+
+	sys_list(root, &names, "%s", dir);
+	for (size_t i = 0; i < names.n; i++) {
+		const char *phy = names.v[i];
+
+		if (strncmp(phy, "phy-", 4) != 0 ||
+		    sys_text(root, now, sizeof(now), "%s/%s/sas_phy/%s/negotiated_linkrate", dir, phy, phy) < 0 ||
+		    !thousandths(now))
+			continue;
+		if (sys_text(root, max, sizeof(max), "%s/%s/sas_phy/%s/maximum_linkrate", dir, phy, phy) < 0)
+			max[0] = '\0';
+		sum += sas_bytes_per_s(thousandths(now));
+		most += sas_bytes_per_s(thousandths(max));
+		(void)snprintf(text, sizeof(text), "%s x%u", now, ++phys);
+	}
+	sys_list_done(&names);
+	keep(dev, sum, most, "SAS", text);
+}
+
+void link_find(struct device *dev, const char *root, const struct sys_block *b)
+{
+	char dir[PATH_MAX], part[NAME_MAX + 1];
+	const char *p = b->disk_dir;
+	unsigned u;
+
+	if (strcmp(dev->transport, "virtio") == 0 || strcmp(dev->transport, "xen") == 0)
+		return; /* no wire is there, whatever the bus says */
+	while ((p = strchr(p, '/')) != NULL) {
+		const char *end = strchrnul(++p, '/');
+		int n = 0;
+
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(end - b->disk_dir), b->disk_dir);
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - p), p);
+		if (sscanf(part, "%4x:%2x:%2x.%1x%n", &u, &u, &u, &u, &n) == 4 && !part[n])
+			look_at_pcie(dev, root, dir);
+		else if (sscanf(part, "ata%u%n", &u, &n) == 1 && !part[n])
+			look_at_sata(dev, root, dir, u);
+		else if (strncmp(part, "port-", 5) == 0)
+			look_at_sas(dev, root, dir);
+		else if (sscanf(part, "%u-%u", &u, &u) == 2 && !strchr(part, ':'))
+			look_at_usb(dev, root, dir);
+	}
+}
