@@ -11,6 +11,7 @@
 
 #include "rows.h"
 #include "simrun.h"
+#include "wild.h"
 
 extern const struct measure measure_seek, measure_stream, measure_surface, measure_transactions, measure_zones;
 
@@ -112,11 +113,59 @@ static void a_stream_that_was_frozen_cannot_tell(void **state)
 	sim_run_end(&run);
 }
 
+static void come(void *arg)
+{
+	sim_user_start(arg);
+}
+
+#define SPELLS 8
+
+/* Another program reads in spells, by the kernel's counters: what is slow then is no region of the disk. */
+static void what_is_slow_only_while_others_read_is_no_slow_region(void **state)
+{
+	static struct sim_user users[SPELLS];
+	static uint64_t took[SPELLS][400];
+	unsigned regions = 0, read = 0;
+
+	(void)state;
+	for (unsigned seed = 1; seed <= 24; seed++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+		struct sim_disk *sd;
+		struct profile p;
+		char words[32];
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seed, "nearline", &err), 0);
+		sd = sim_add_disk(run.sim, &p, "sda");
+		profile_done(&p);
+
+		(void)snprintf(words, sizeof(words), "--seed=%u sda", seed);
+		run.words = words;
+		sim_set_contents(run.sim, false);
+		for (unsigned i = 0; i < SPELLS; i++) {
+			users[i] = (struct sim_user){ .sd = sd,
+				                      .rhythm = SIM_USER_THINKS,
+				                      .mean_gap_ns = 20 * NS_PER_MS,
+				                      .most = 400 - 10 * seed,
+				                      .took_ns = took[i] };
+			sim_at(run.sim, (2 + 4 * i) * NS_PER_S, come, &users[i]);
+		}
+		assert_int_equal(sim_run(&run), 0);
+		read += users[0].n > 0;
+		regions += sim_figure(&run, "slow_regions") > 0;
+		sim_run_end(&run);
+	}
+	print_message("  %u of 24 runs with others, %u with slow regions\n", read, regions);
+	assert_int_equal(read, 24);
+	assert_int_equal(regions, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_freeze_took_is_in_no_figure),
 		cmocka_unit_test(a_stream_that_was_frozen_cannot_tell),
+		cmocka_unit_test(what_is_slow_only_while_others_read_is_no_slow_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

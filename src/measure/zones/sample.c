@@ -543,7 +543,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 {
 	struct zone_samples *all = how->kind == SAMPLE_LOOK || how->kind == SAMPLE_SPREAD ? &t->spread : &t->samples;
 	struct zone_sample z = *how;
-	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = session_stolen_ticks(run->ses);
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = session_stolen_ticks(run->ses),
+		 foreign = session_foreign_bytes(run->ses, t->index);
 	int r;
 
 	z.flush_ns = NAN;
@@ -569,7 +570,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	z.at_s = ((double)before_ns * 0.5 + (double)clock_now_ns(run->ses->env->clk) * 0.5 -
 	          (double)run->ses->start_ns) *
 	         1e-9;
-	z.is_disturbed |= session_stolen_ticks(run->ses) > stolen;
+	z.is_disturbed |=
+		session_stolen_ticks(run->ses) > stolen || session_foreign_bytes(run->ses, t->index) > foreign;
 	if (z.is_good)
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	if (zone_is_usable(&z))

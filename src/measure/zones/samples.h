@@ -159,7 +159,7 @@ struct zone_sample {
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
 	bool has_fault;
-	bool is_disturbed; /* the hypervisor took processor time meanwhile: slow is no word about the disk */
+	bool is_disturbed; /* others used the disk, or the hypervisor the processor: slow is no word about the disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
 	/* said by the analysis */
 	bool is_burst;   /* before the storage changed its regime */
