@@ -160,11 +160,50 @@ static void what_is_slow_only_while_others_read_is_no_slow_region(void **state)
 	assert_int_equal(regions, 0);
 }
 
+struct jump {
+	struct sim_disk *sd;
+	uint64_t before_bytes, by_bytes; /* modulo 2^64 */
+	unsigned notices;
+};
+
+static void jump(void *arg)
+{
+	const struct jump *j = arg;
+
+	sim_foreign_io(j->sd, &(struct device_io){ .read_bytes = j->by_bytes });
+}
+
+/* A counter that was reset tells nothing, one that went round at 2^32 sectors all the same. */
+static void a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells(void **state)
+{
+	const uint64_t round = 512ull << 32, gib = 1ull << 30;
+	struct jump v[] = {
+		{ .before_bytes = gib, .by_bytes = gib, .notices = 1 },
+		{ .before_bytes = 64 * gib, .by_bytes = 0 - 64 * gib, .notices = 0 },
+		{ .before_bytes = 8 * round, .by_bytes = 0 - 8 * round, .notices = 0 },
+		{ .before_bytes = round - gib, .by_bytes = 0 - round + gib, .notices = 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
+
+		v[i].sd = sim_add_profile(run.sim, "tiny", "sda");
+		sim_set_contents(run.sim, false);
+		sim_foreign_io(v[i].sd, &(struct device_io){ .read_bytes = v[i].before_bytes });
+		sim_at(run.sim, NS_PER_S, jump, &v[i]);
+		assert_int_equal(sim_run(&run), 0);
+		assert_int_equal(notices(&run, "other-io"), v[i].notices);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_freeze_took_is_in_no_figure),
 		cmocka_unit_test(a_stream_that_was_frozen_cannot_tell),
+		cmocka_unit_test(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells),
 		cmocka_unit_test(what_is_slow_only_while_others_read_is_no_slow_region),
 	};
 
