@@ -31,10 +31,33 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 	(void)snprintf(buf, len, "%s%s%s", number, *scale.unit == '/' || !*unit ? "" : " ", unit);
 }
 
-/* What stands for "{name}", "{name%}" or "{name:noun}"; false: there is nothing to be said. */
+/* Of all of it: nothing; never rounded to all. false: it is not known. */
+static bool share_text(double v, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (v < 1)
+		(void)snprintf(buf, len, v < 0.99 ? "%.2g %%" : "%.5g %%", v < 0.99 ? 100 * v : floor(1e5 * v) / 1e3);
+	return !isnan(v);
+}
+
+/* Over how much something was seen: "the 3.2 GB (0.08 %)". Of nothing there is nothing to be said. */
+static bool extent(const struct result *res, const struct figure *f, const char *ratio, size_t bytes, char *buf,
+                   size_t len)
+{
+	char value[100], share[32] = "", name[64];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, ratio);
+	if (!(figure_number(f) > 0) || !share_text(figure_number(result_find_figure(res, name)), share, sizeof(share)))
+		return false;
+	value_text(f, value, sizeof(value));
+	(void)snprintf(buf, len, *share ? "the %s (%s)" : "the %s", value, share);
+	return true;
+}
+
+/* What stands for "{name}", "{name%}", "{name@ratio}" or "{name:noun}"; false: there is nothing to be said. */
 static bool mention(const struct result *res, const char *what, size_t bytes, char *buf, size_t len)
 {
-	size_t name_bytes = strcspn(what, "%:}");
+	size_t name_bytes = strcspn(what, "%:@}");
 	char name[64];
 	const struct figure *f;
 	double v;
@@ -44,11 +67,11 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 	if (!f || f->value.is_null)
 		return false;
 	v = figure_number(f);
-	if (what[name_bytes] == '%' && v >= 1)
-		return false;
-	if (what[name_bytes] == '%') /* never rounded to all of it */
-		(void)snprintf(buf, len, v < 0.99 ? "%.2g %%" : "%.5g %%", v < 0.99 ? 100 * v : floor(1e5 * v) / 1e3);
-	else if (what[name_bytes] == ':')
+	if (what[name_bytes] == '%')
+		return share_text(v, buf, len) && *buf;
+	if (what[name_bytes] == '@')
+		return extent(res, f, what + name_bytes + 1, bytes - name_bytes - 1, buf, len);
+	if (what[name_bytes] == ':')
 		(void)snprintf(buf, len, "%.0f %.*s%s", v, (int)(bytes - name_bytes - 1), what + name_bytes + 1,
 		               v == 1 ? "" : "s");
 	else
@@ -86,7 +109,7 @@ static bool fill_clause(const struct result *res, const char *text, char *buf, s
 		bytes = strcspn(++text, "}");
 		if (!mention(res, text, bytes, value, sizeof(value)))
 			return false;
-		if (!memchr(text, ':', bytes))
+		if (!memchr(text, ':', bytes) && !memchr(text, '@', bytes))
 			drop_unit(value, unit, sizeof(unit));
 		(void)snprintf(buf + used, len - used, "%s", value);
 		used += strlen(buf + used);

@@ -37,6 +37,9 @@ static struct result *zones(double slow, double unreadable)
 	result_figure(res, "slow_least_loss_ratio", "least loss", UNIT_RATIO, 0.1, NULL, 0);
 	result_figure(res, "slow_regions", "slow regions", UNIT_COUNT, slow, NULL, 0);
 	result_figure(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, unreadable, NULL, 0);
+	result_figure(res, "read_bytes", "read", UNIT_BYTES, 3.2e9, NULL, 0);
+	result_figure(res, "read_ratio", "share read", UNIT_RATIO, 0.0008, NULL, 0);
+	result_figure_text(res, "next_command", "to read each block", "platter surface /dev/sda");
 	res->status = STATUS_COMPLETE;
 	return res;
 }
@@ -51,15 +54,17 @@ static void expect_answer(struct result *res, const char *answer)
 	result_free(res);
 }
 
-#define PLACES "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; 16 recording zones; "
+#define PLACES  "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; 16 recording zones; "
+#define OF_READ "in the 3.20 GB (0.08 %) that were read nothing failed"
+#define NEXT    "; to read each block: platter surface /dev/sda."
 
 static void the_answer_says_what_the_figures_say(void **state)
 {
 	(void)state;
-	expect_answer(zones(0, 0), PLACES "nothing slow by 10 % or more, nothing unreadable.");
-	expect_answer(zones(1, 0), PLACES "1 slow region.");
-	expect_answer(zones(2, 3), PLACES "2 slow regions; 3 unreadable regions.");
-	expect_answer(zones(0, 1), PLACES "1 unreadable region.");
+	expect_answer(zones(0, 0), PLACES OF_READ ", and nothing was slow by 10 % or more" NEXT);
+	expect_answer(zones(1, 0), PLACES "1 slow region; " OF_READ NEXT);
+	expect_answer(zones(2, 3), PLACES "2 slow regions; 3 unreadable regions" NEXT);
+	expect_answer(zones(0, 1), PLACES "1 unreadable region" NEXT);
 }
 
 /* A band may be of a zone or of surfaces: zones are not counted. */
@@ -69,8 +74,8 @@ static void zones_that_may_be_surfaces_are_not_said(void **state)
 
 	(void)state;
 	result_notice(res, "surfaces", "A band may be of a zone or of surfaces.");
-	expect_answer(res, "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; nothing slow by 10 % or more, "
-	                   "nothing unreadable.");
+	expect_answer(res, "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; " OF_READ
+	                   ", and nothing was slow by 10 % or more" NEXT);
 }
 
 /* Nothing was looked for: that nothing was found must not be said. */
@@ -81,10 +86,30 @@ static void what_is_not_known_is_not_said(void **state)
 	(void)state;
 	result_figure(res, "end_bytes_per_s", "end", UNIT_BYTES_PER_S, NAN, NULL, 0);
 	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, 66e6, NULL, 0);
-	expect_answer(res, "66.0 MB/s on average; 16 recording zones.");
+	expect_answer(res, "66.0 MB/s on average; 16 recording zones" NEXT);
 	expect_answer(result_new("zones"), NULL);
 	expect_answer(result_new("nothing of ours"), NULL);
 	expect_answer(result_new(NULL), NULL);
+}
+
+/* Over all that was asked; over a share; over nothing. */
+static void what_was_not_read_is_not_called_good(void **state)
+{
+	struct result *res = zones(0, 0);
+
+	(void)state;
+	result_figure(res, "read_ratio", "share read", UNIT_RATIO, 1, NULL, 0);
+	result_figure_text(res, "next_command", "to read each block", NULL);
+	expect_answer(res,
+	              PLACES "in the 3.20 GB that were read nothing failed, and nothing was slow by 10 % or more.");
+	res = zones(0, 0);
+	result_notice(res, "healed", "A failed request was read well when tried again.");
+	expect_answer(res,
+	              PLACES "what failed in the 3.20 GB (0.08 %) that were read was read well when tried again" NEXT);
+	res = zones(0, 0);
+	result_figure(res, "read_bytes", "read", UNIT_BYTES, 0, NULL, 0);
+	result_figure(res, "read_ratio", "share read", UNIT_RATIO, 0, NULL, 0);
+	expect_answer(res, PLACES "nothing was read" NEXT);
 }
 
 static void the_screen_is_the_same_from_a_file(void **state)
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test(the_answer_says_what_the_figures_say),
 		cmocka_unit_test(zones_that_may_be_surfaces_are_not_said),
 		cmocka_unit_test(what_is_not_known_is_not_said),
+		cmocka_unit_test(what_was_not_read_is_not_called_good),
 		cmocka_unit_test(the_screen_is_the_same_from_a_file),
 		cmocka_unit_test(whatever_there_is_the_screen_has_its_lines),
 		cmocka_unit_test(a_picture_is_among_them_where_there_is_one),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/shell.h"
 #include "base/whole.h"
 #include "measure/surface/surface.h"
 
@@ -34,18 +35,6 @@ static bool is_replaced(const struct surface_run *run, const char *word, bool *r
 	return false;
 }
 
-/* So that a shell takes it as one word. */
-static void put_word(FILE *f, const char *word)
-{
-	bool is_plain = *word && !strpbrk(word, " \t\n'\"\\$`*?[]()<>|&;#~!{}");
-
-	(void)fputs(is_plain ? " " : " '", f);
-	for (const char *c = word; *c; c++)
-		(void)(*c == '\'' ? fputs("'\\''", f) : fputc(*c, f));
-	if (!is_plain)
-		(void)fputc('\'', f);
-}
-
 static void tell_next(struct surface_run *run)
 {
 	const struct result *res = run->ses->res;
@@ -63,14 +52,14 @@ static void tell_next(struct surface_run *run)
 	while (i < res->head.argc && strcmp(res->head.argv[i], "surface") != 0)
 		i++;
 	if (i >= res->head.argc)
-		put_word(f, run->ses->devs[0].path);
+		shell_put_word(f, run->ses->devs[0].path);
 	for (i++; i < res->head.argc; i++) {
 		bool has_value = false;
 
 		if (is_replaced(run, res->head.argv[i], &has_value))
 			i += has_value;
 		else
-			put_word(f, res->head.argv[i]);
+			shell_put_word(f, res->head.argv[i]);
 	}
 	if (fclose(f) == 0)
 		result_figure_text(run->ses->res, "next_command", "to go on", text);

@@ -661,7 +661,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	              a->levels.samples);
 	result_figure_u64(res, "disturbed_samples", "disturbed samples", UNIT_COUNT, a->levels.outliers);
 	if (isfinite(a->slows.least_loss))
-		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
+		result_figure(res, "slow_least_loss_ratio", "least loss reported as a slow region", UNIT_RATIO,
 		              a->slows.least_loss, NULL, 0);
 	time_figures(run, t);
 	if (!isnan(t->layout.interface_bytes_per_s))
@@ -755,6 +755,7 @@ static void fill_figures(struct zones_run *run, bool is_final)
 	if (run->ntargets == 1 && run->targets[0].analysis)
 		single_figures(run, &run->targets[0], is_final);
 	count_figures(run);
+	zone_extent_tell(run, is_final);
 }
 
 void zones_report(struct zones_run *run, bool is_final)

@@ -337,37 +337,33 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 	char cycle[32];
 
 	if (zone_count_is_least(t->analysis))
-		result_notice(
-			run->res, "zones-at-least",
-			"%s has %zu recording zones at least: steps of less than %.2g %% are not seen for sure in the scatter of its samples, "
-			"and a step larger or a zone wider than the others, a place between two levels, few steps, or the pace of the interface may hide more.",
-			t->dev->path, bands->n, 100.0 * bands->least_step);
+		result_notice(run->res, "zones-at-least",
+		              "%s has at least %zu recording zones; steps below %.2g %% cannot be told from noise.",
+		              t->dev->path, bands->n, 100.0 * bands->least_step);
 	if (t->analysis->hides_zones)
 		result_notice(
 			run->res, "zones-hidden",
-			"No step between recording zones of %s was seen, and yet it may have some: its interface may be no faster than its media, "
-			"or steps are lost in the scatter of its samples. None are told.",
+			"Cannot tell whether %s has recording zones: no step stands out from the scatter of its samples. "
+			"Its interface may also be no faster than its media.",
 			t->dev->path);
 	if (t->analysis->levels.has_cycles) {
 		units_bytes_dec(cycle, sizeof(cycle), (uint64_t)t->analysis->levels.cycle_bytes);
 		result_notice(
 			run->res, "cycles",
-			"The surfaces of %s differ in density and come by turns, all of them in %s: places and zones are of whole cycles, "
-			"and the table of surfaces has single ones.",
+			"The surfaces of %s differ in density and alternate within %s. Places and zones are averages over whole cycles; "
+			"the table of surfaces shows single ones.",
 			t->dev->path, cycle);
 	}
 	if (t->analysis->is_by_length)
 		result_notice(
 			run->res, "by-length",
-			"Long samples of %s at its start, middle or end are far faster than short ones beside them: it reads ahead elsewhere "
-			"meanwhile, as arms or disks in stripes do. The curve is of short readings, and no mean is told; to read all of it takes less than "
-			"they say.",
+			"Long samples of %s at its start, middle or end are far faster than short ones beside them, as with several actuators "
+			"or striped disks. The curve is of short reads; a mean is not reported, and a sequential read is faster.",
 			t->dev->path);
 	if (!bands->has_sawtooth)
 		return;
-	result_notice(
-		run->res, "surfaces",
-		"%s gets faster and slower again from place to place: its surfaces differ in density, and a band may be of a zone or of "
-		"surfaces. Edges of zones are not resolved where the rates on both sides differ by less than %.2g %%.",
-		t->dev->path, 100.0 * t->analysis->bands.least_step);
+	result_notice(run->res, "surfaces",
+	              "Surfaces of %s differ in density, so a band may be a zone or a group of surfaces. "
+	              "Steps below %.2g %% cannot be told from noise.",
+	              t->dev->path, 100.0 * t->analysis->bands.least_step);
 }

@@ -314,11 +314,10 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		wide += v->n && (isnan(v->half) || v->half > log1p(precision));
 	}
 	if (wide)
-		result_notice(run->res, "precision",
-		              "%s: the interval of %zu of %zu places is wider than +-%.3g %%, because %s; %s.",
+		result_notice(run->res, "precision", "%s: %zu of %zu places are less certain than +-%.3g %%: %s.",
 		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
-		              t->is_out_of_time ? "the time was up" : "there are no unread bytes left there",
-		              t->is_out_of_time ? "give more --time" : "take fewer --positions");
+		              t->is_out_of_time ? "the time was up. Give more --time"
+		                                : "all bytes there have been read. Use fewer --positions");
 	if (none)
 		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
 		              t->analysis->levels.n,
@@ -372,7 +371,7 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 	if (t->analysis->has_no_zones && t->layout.rev_ns != 0.0 && !run->p->places)
 		result_notice(
 			run->res, "no-zones",
-			"%s is as fast at its end as at its start, as no disk with recording zones is: none are told.",
+			"%s is as fast at its end as at its start, as no disk with recording zones is; zones are not reported.",
 			t->dev->path);
 }
 
@@ -558,13 +557,24 @@ static const struct screen_decl zones_screen = {
 		(const struct clause[]){
 			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
-			{ "{lowest_bytes_per_s} at the slowest place of all", .instead_of = 2 },
+			{ "{lowest_bytes_per_s} at the slowest place measured", .instead_of = 2 },
 			{ "at least {bands:recording zone}", .if_any = "bands", .because = "zones-at-least" },
 			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces", .instead_of = 1 },
 			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
 			{ "{unreadable_regions:unreadable region}", .if_any = "unreadable_regions" },
-			{ "nothing slow by {slow_least_loss_ratio%} or more, nothing unreadable",
-	                  .if_none = "slow_regions", .instead_of = 2 },
+			{ "what failed in {read_bytes@read_ratio} that were read was read well when tried again",
+	                  .because = "healed" },
+			{ "in {read_bytes@read_ratio} that were read nothing failed, and nothing was slow by {slow_least_loss_ratio%} or more",
+	                  .if_none = "slow_regions", .instead_of = 3 },
+			{ "in {read_bytes@read_ratio} that were read nothing failed", .if_none = "unreadable_regions",
+	                  .unless = "healed", .instead_of = 1 },
+			{ "in {written_bytes@written_ratio} that were written nothing failed, and nothing was slow by {slow_least_loss_ratio%} or more",
+	                  .if_none = "slow_regions", .instead_of = 5 },
+			{ "in {written_bytes@written_ratio} that were written nothing failed",
+	                  .if_none = "unreadable_regions", .instead_of = 1 },
+			{ "nothing was read", .if_none = "read_bytes" },
+			{ "nothing was written", .if_none = "written_bytes" },
+			{ "to read each block: {next_command}" },
 			{ NULL },
 		},
 };
