@@ -79,20 +79,8 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 	return true;
 }
 
-/* "82 MB/s at the start, 70 in the middle": a unit is said once, until another one comes. */
-static void drop_unit(char *value, char *unit, size_t len)
-{
-	char *space = strrchr(value, ' ');
-
-	if (space && !strcmp(space + 1, unit))
-		*space = '\0';
-	else if (space)
-		(void)snprintf(unit, len, "%s", space + 1);
-}
-
 static bool fill_clause(const struct result *res, const char *text, char *buf, size_t len)
 {
-	char unit[32] = "";
 	size_t used = 0;
 
 	buf[0] = '\0';
@@ -109,8 +97,6 @@ static bool fill_clause(const struct result *res, const char *text, char *buf, s
 		bytes = strcspn(++text, "}");
 		if (!mention(res, text, bytes, value, sizeof(value)))
 			return false;
-		if (!memchr(text, ':', bytes) && !memchr(text, '@', bytes))
-			drop_unit(value, unit, sizeof(unit));
 		(void)snprintf(buf + used, len - used, "%s", value);
 		used += strlen(buf + used);
 		text += bytes + 1;
@@ -125,6 +111,22 @@ static bool is_meant(const struct result *res, const struct clause *c)
 
 	return (!c->if_any || any > 0) && (!c->if_none || none == 0) &&
 	       !(c->unless && result_has_notice(res, c->unless)) && (!c->because || result_has_notice(res, c->because));
+}
+
+/* What ended before its end says so, and so does what has too little for any clause. */
+static void say_ending(const struct result *res, char *answer, size_t len)
+{
+	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "its time was over",
+		                                   [STATUS_CANCELLED] = "it was interrupted",
+		                                   [STATUS_DEVICE_GONE] = "the disk disappeared" };
+	const struct figure *said = result_find_figure(res, "ended_by");
+	size_t used = strlen(answer);
+
+	if (how[res->status] && (!used || !said || said->value.is_null))
+		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", how[res->status],
+		               used ? "its end" : "there was an answer");
+	else if (!used && (res->status == STATUS_COMPLETE || res->status == STATUS_WITH_ERRORS))
+		(void)snprintf(answer, len, "too little was measured for an answer");
 }
 
 void cli_screen(struct result *res)
@@ -144,8 +146,10 @@ void cli_screen(struct result *res)
 		silent = 0;
 		(void)snprintf(answer + used, sizeof(answer) - used, "%s%s", used ? "; " : "", one);
 	}
-	if (first && !result_find_table(res, "plan"))
+	if (first && !result_find_table(res, "plan")) {
 		result_set(&res->shows, m->screen->shows);
+		say_ending(res, answer, sizeof(answer));
+	}
 	if (!*answer)
 		return;
 	answer[0] = (char)toupper((unsigned char)answer[0]);

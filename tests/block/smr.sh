@@ -70,7 +70,7 @@ verdict()
 	done
 	echo "$told: $(jq -r .figures.reason "$work/r.json"); band $(jq .figures.band_bytes "$work/r.json"), entries $(jq .figures.cache_entries "$work/r.json")"
 	case $told,$status in
-	yes,0 | undecided,0) ok ;;
+	yes,0 | undecided,6) ok ;;
 	*) bad "exit status $status with $told: $(cat "$work/err")" ;;
 	esac
 	empty "a run"

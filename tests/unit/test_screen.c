@@ -54,7 +54,7 @@ static void expect_answer(struct result *res, const char *answer)
 	result_free(res);
 }
 
-#define PLACES  "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; 16 recording zones; "
+#define PLACES  "82.0 MB/s at the start, 70.3 MB/s in the middle, 45.0 MB/s at the end; 16 recording zones; "
 #define OF_READ "in the 3.20 GB (0.08 %) that were read nothing failed"
 #define NEXT    "; to read each block: platter surface /dev/sda."
 
@@ -74,7 +74,7 @@ static void zones_that_may_be_surfaces_are_not_said(void **state)
 
 	(void)state;
 	result_notice(res, "surfaces", "A band may be of a zone or of surfaces.");
-	expect_answer(res, "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; " OF_READ
+	expect_answer(res, "82.0 MB/s at the start, 70.3 MB/s in the middle, 45.0 MB/s at the end; " OF_READ
 	                   ", and nothing was slow by 10 % or more" NEXT);
 }
 

@@ -21,12 +21,10 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 		return 0;
 	if (!rot->is_rotating && rot->anywhere_ns > 0.0) {
 		result_notice(ses->res, "not-rotating",
-		              "%s does not rotate: what its memory answers and what not cannot be told apart by time.",
-		              path);
+		              "%s does not rotate: its cache cannot be distinguished from its flash by timing.", path);
 	} else if (!rot->is_rotating && !rot->is_patchy) {
 		result_notice(ses->res, "unclear",
-		              "Whether %s rotates was not to be seen, so that hits and misses cannot be told apart.",
-		              path);
+		              "Cannot tell whether %s rotates, so hits and misses cannot be distinguished.", path);
 	} else if (rot->is_patchy) {
 		result_notice(
 			ses->res, "unclear",
@@ -95,7 +93,9 @@ static const struct screen_decl buffer_screen = {
 		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,reads_pass_writes,flush,fua_reads,fua_writes",
 	.says =
 		(const struct clause[]){
-			{ "{segments} segments" },
+			{ "an SSD's cache cannot be distinguished from its flash by timing; try platter seek",
+	                  .because = "not-rotating" },
+			{ "{segments:segment}" },
 			{ "{segment_bytes} each" },
 			{ "reads ahead: {reads_ahead}" },
 			{ "{interface_bytes_per_s} from the buffer" },

@@ -213,6 +213,7 @@ static int run_record(struct cache_run *c, struct table *t, uint64_t record)
 				continue;
 			if (session_time_left_ns(c->ses) == 0) {
 				result_notice(c->ses->res, "time", "--time ended before all cells were measured.");
+				session_ended_early(c->ses);
 				return 0;
 			}
 			r = run_cell(c, t, op, record, direct);
@@ -377,7 +378,7 @@ static const struct screen_decl cache_screen = {
 	.says =
 		(const struct clause[]){
 			{ "{hit_bytes_per_s} from memory" },
-			{ "{miss_bytes_per_s} when nothing is in memory" },
+			{ "{miss_bytes_per_s} with an empty cache" },
 			{ "files of up to {knee_bytes} are read from memory" },
 			{ NULL },
 		},

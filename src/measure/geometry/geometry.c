@@ -487,12 +487,13 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	if (r == 0 && (geo_is_late(g) || g->is_cut))
-		result_notice(
-			g->ses->res, "out-of-time",
-			"%s ended before all was looked at; what was found up to then is told, and a longer --time tells more.",
-			g->ses->common->time_ns ? "The time given by --time"
-						: "The ten minutes that a run takes without --time");
+	if (r == 0 && (geo_is_late(g) || g->is_cut)) {
+		session_ended_early(g->ses);
+		result_notice(g->ses->res, "out-of-time",
+		              "%s ended before the measurement did. Give a longer --time for the rest.",
+		              g->ses->common->time_ns ? "The time given by --time"
+		                                      : "The ten minutes that a run takes without --time");
+	}
 	speed_figures(g);
 	fua_figure(g);
 	plots(g->ses);
@@ -557,13 +558,14 @@ static const struct screen_decl geometry_screen = {
 		"rotation_rpm,rotation_period_ns,surfaces,arm_surfaces,layout,confidence,start_sectors_per_track,middle_sectors_per_track,end_sectors_per_track,skew_ratio,cylinder_skew_ratio,head_skew_ratio,#zones",
 	.says =
 		(const struct clause[]){
-			{ "It does not turn, or something in front of it answers", .because = "not-rotating" },
-			{ "Too few reads, too busy a machine, or a network, to see it turn", .because = "rotation-unclear" },
+			{ "Rotation was not found: an SSD, a virtual disk, or a cache in front",
+	                  .because = "not-rotating" },
+			{ "Cannot tell whether it rotates", .because = "rotation-unclear" },
 			{ "It turns at {rotation_rpm}" },
 			{ "probably {surfaces:surface}", .because = "layout-likely" },
 			{ "{surfaces:surface}, layout {layout}", .instead_of = 1 },
 			{ "{surfaces:surface}", .instead_of = 2 },
-			{ "{start_sectors_per_track} sectors in a track at the start, {middle_sectors_per_track} in the middle, {end_sectors_per_track} at the end" },
+			{ "{start_sectors_per_track:sector} per track at the start, {middle_sectors_per_track:sector} in the middle, {end_sectors_per_track:sector} at the end" },
 			{ NULL },
 		},
 };

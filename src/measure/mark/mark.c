@@ -216,7 +216,7 @@ static const struct screen_decl mark_screen = {
 	.says =
 		(const struct clause[]){
 			{ "DiskMark {diskmark_mib_per_s}: writing {write_mib_per_s}, reading {read_mib_per_s}, at random {random_mib_per_s}" },
-			{ "{diskmark_media_mib_per_s} with every request to the medium" },
+			{ "{diskmark_media_mib_per_s} with direct requests to the medium" },
 			{ NULL },
 		},
 };

@@ -31,6 +31,7 @@ static bool is_late(struct passes_work *w)
 		return false;
 	(void)pthread_mutex_lock(&w->shared->lock);
 	result_notice(w->ses->res, "time", "--time ended before all passes were done.");
+	session_ended_early(w->ses);
 	(void)pthread_mutex_unlock(&w->shared->lock);
 	return true;
 }

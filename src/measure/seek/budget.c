@@ -94,9 +94,10 @@ void seek_tell_cut(struct seek_run *s)
 		if (seek_is_cut(s, (enum seek_phase)i) && i != SEEK_WHOLE) /* its interval says what it lacks */
 			(void)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", shares[i].name);
 	}
-	if (*names)
-		result_notice(
-			s->res, "not-reached",
-			"The time of the run was over before all was measured that it had in mind of: %s. What is missing there, a longer run has: give --time%s.",
-			names, s->p->quick && !s->is_shortened ? ", or leave out --quick" : "");
+	if (!*names)
+		return;
+	session_ended_early(s->ses);
+	result_notice(s->res, "not-reached",
+	              "Time ran out before these were measured in full: %s. Give a longer --time%s.", names,
+	              s->p->quick && !s->is_shortened ? ", or leave out --quick" : "");
 }

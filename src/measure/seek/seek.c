@@ -300,11 +300,13 @@ static const struct screen_decl seek_screen = {
 		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_average_seek_with_overhead_ns,write_settle_ns,overhead_ns,rotation_rpm",
 	.says =
 		(const struct clause[]){
-			{ "A random read takes {random_access_mean_ns}" },
-			{ "the arm moves to the next track in {track_to_track_ns}, to a random place in {average_seek_ns}, over the whole disk in {full_stroke_ns}" },
-			{ "with the drive's overhead, which could not be told apart, the arm moves to the next track in {track_to_track_with_overhead_ns}, to a random place in {average_seek_with_overhead_ns}, over the whole disk in {full_stroke_with_overhead_ns}",
+			{ "Seek times: {track_to_track_ns} track to track, {average_seek_ns} average, {full_stroke_ns} full stroke" },
+			{ "Seek times with the drive's overhead: {track_to_track_with_overhead_ns} track to track, {average_seek_with_overhead_ns} average, {full_stroke_with_overhead_ns} full stroke",
 	                  .instead_of = 1 },
-			{ "before a write the head rests for {write_settle_ns} more" },
+			{ "a random read takes {random_access_mean_ns}" },
+			{ "half of them take at most {random_access_p50_ns}, 99 % at most {random_access_p99_ns}",
+	                  .because = "not-rotating" },
+			{ "before a write the head settles for {write_settle_ns} more" },
 			{ "the drive's overhead is {overhead_ns}" },
 			{ "it turns at {rotation_rpm}" },
 			{ NULL },

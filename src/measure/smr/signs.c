@@ -29,7 +29,7 @@ struct sign {
 const struct field smr_sign_fields[] = {
 	FIELD_STR(struct sign, sign, "sign"),
 	FIELD_STR(struct sign, seen, "seen"),
-	FIELD_F64(struct sign, weight_log10, UNIT_NONE, "speaks for it, decades"),
+	FIELD_F64(struct sign, weight_log10, UNIT_NONE, "evidence for it (log10 odds)"),
 	FIELD_END,
 };
 
@@ -44,8 +44,7 @@ static void tell(struct result *res, const struct sign *v)
 		result_row(t, &v[i]);
 		most = fmax(most, v[i].weight_log10);
 	}
-	result_figure(res, "signs_log10_ratio", "what speaks for it without writing, decades", UNIT_NONE, most, NULL,
-	              0);
+	result_figure(res, "signs_log10_ratio", "evidence without writing (log10 odds)", UNIT_NONE, most, NULL, 0);
 }
 
 static void look(struct sign *s, bool is_seen, double weight)

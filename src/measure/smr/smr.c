@@ -109,7 +109,7 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 	if (r < 0 || session_is_over(io->ses))
 		return r;
 	if (!writes) {
-		smr_tell_verdict(res, SMR_UNDECIDED, "only writing tells, and nothing was written");
+		smr_tell_verdict(res, SMR_UNDECIDED, "nothing was written");
 		return 0;
 	}
 	if (p->rewrite) {
@@ -158,12 +158,11 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	r = smr_back_end(&io, r, err);
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");
+	if (r == 0 && (!f || f->value.is_null))
+		smr_tell_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
+	f = result_find_figure(ses->res, "shingled");
 	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
-		smr_tell_undecided(
-			ses->res, dev->path,
-			writes ? "Let it rest for some hours, so that it can clean its cache, and repeat with more "
-				 "--time or another --size."
-			       : "Give a folder on it, in which a file is made and removed, or --write, or --rewrite, which leaves every byte as it is.");
+		smr_tell_undecided(ses->res, dev->path, writes);
 	session_checkpoint(ses);
 	return r;
 }
@@ -174,8 +173,9 @@ static const struct screen_decl smr_screen = {
 		"shingled,cache_entries,cache_bytes,recovery_ns,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
 	.says =
 		(const struct clause[]){
-			{ "shingled: {shingled}" },
-			{ "{reason}" },
+			{ "cannot tell without writing", .because = "nothing-written" },
+			{ "cannot tell: {reason}", .because = "undecided", .instead_of = 1 },
+			{ "shingled: {shingled}; {reason}", .instead_of = 2 },
 			{ NULL },
 		},
 };

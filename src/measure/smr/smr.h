@@ -200,7 +200,7 @@ void smr_tell_plots(struct result *res);
 void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
 /* The figures of a saved document from its rows. */
 int smr_again(const struct result *saved, struct result *ret, struct err *err);
-void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do);
+void smr_tell_undecided(struct result *res, const char *device, bool has_written);
 void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
 
 #endif

@@ -64,6 +64,7 @@ void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *
 	result_figure_text(res, "shingled", "shingled", verdicts[verdict]);
 	result_figure_text(res, "reason", "because", reason);
 	res->verdict_is_no = verdict == SMR_NO;
+	res->verdict_is_open = verdict == SMR_UNDECIDED;
 }
 
 static const char *const limits[] = { [SMR_NO_LIMIT] = NULL, [SMR_ENTRIES] = "entries", [SMR_BYTES] = "bytes" };
@@ -77,32 +78,29 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
 	(void)units_time(p, sizeof(p), in->path_ns > 0 ? (uint64_t)in->path_ns : 0);
 	if (f->verdict == SMR_YES)
-		(void)snprintf(
-			buf, len,
-			"when its cache was full, a write to a band of its own took %s, and the arm needs %s for one",
-			t, a);
+		(void)snprintf(buf, len, "after %" PRIu64 " random writes each took %s instead of %s",
+		               (uint64_t)fmax(f->entries.value, 0), t, a);
 	else if (f->verdict == SMR_NO && f->is_slow_from_start)
 		(void)snprintf(
 			buf, len,
-			"with a flush behind them its writes were never faster than its arm, and none had to wait as long as a band takes");
+			"in %" PRIu64
+			" writes with a flush after each, none was faster than the arm or waited as long as a band takes",
+			written);
 	else if (f->verdict == SMR_NO)
-		(void)snprintf(
-			buf, len,
-			"it has a cache, but when that was full, a write took %s, which an arm explains (%s each)", t,
-			a);
+		(void)snprintf(buf, len,
+		               "once its cache was full, a write took %s, as the arm alone explains (%s each)", t, a);
 	else if (f->is_path_slow)
-		(void)snprintf(
-			buf, len,
-			"the way to it takes %s for a request that needs no arm, which hides what its writes wait for",
-			p);
+		(void)snprintf(buf, len,
+		               "a request that needs no arm takes %s to get there, which hides what writes wait for",
+		               p);
 	else if (f->is_path_unknown && f->behind > 0)
 		(void)snprintf(
 			buf, len,
-			"reads did not tell what the way to it takes for a request that needs no arm, which may hide what its writes wait for");
+			"reads do not show how long a request that needs no arm takes, which may hide what writes wait for");
 	else if (f->behind == 0)
-		(void)snprintf(buf, len, "in %" PRIu64 " writes its cache, if that is one, was never full", written);
+		(void)snprintf(buf, len, "its cache, if it has one, was never full in %" PRIu64 " writes", written);
 	else
-		(void)snprintf(buf, len, "what was seen behind the cliff does not tell bands from an arm");
+		(void)snprintf(buf, len, "the slow writes fit bands as well as the arm");
 	return buf;
 }
 
@@ -111,15 +109,14 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	char reason[200];
 
 	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
-	result_figure(res, "evidence_log10_ratio", "evidence that it is, decades", UNIT_NONE,
+	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	result_estimate(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
-	result_figure_text(res, "cache_limit", "what of it was full", limits[f->limit]);
+	result_figure_text(res, "cache_limit", "which limit was reached", limits[f->limit]);
 	result_estimate(res, "cache_bytes", "room of the cache", UNIT_BYTES, &f->bytes);
 	result_estimate(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S,
 	                &f->recovery);
-	result_estimate(res, "recovery_ns", "rest that the whole cache needs, if all goes on so", UNIT_NS,
-	                &f->recovery_ns);
+	result_estimate(res, "recovery_ns", "idle time needed to empty the cache", UNIT_NS, &f->recovery_ns);
 	result_estimate(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
 	result_estimate(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
 	result_estimate(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
@@ -133,12 +130,22 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	              in->stream_bytes_per_s, NULL, 0);
 }
 
-void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do)
+void smr_tell_undecided(struct result *res, const char *device, bool has_written)
 {
 	const struct figure *f = result_find_figure(res, "reason");
 
-	result_notice(res, "undecided", "Whether the tracks of %s shingle is not decided: %s. %s", device,
-	              f && f->value.str ? f->value.str : "", what_to_do);
+	if (has_written)
+		result_notice(
+			res, "undecided",
+			"Cannot tell whether %s is shingled: %s. Let it rest for some hours, so that it can clean its "
+			"cache, and repeat with more --time or another --size.",
+			device, f && f->value.str ? f->value.str : "");
+	else
+		result_notice(
+			res, "nothing-written",
+			"Cannot tell whether %s is shingled without writing. Give a directory on it, where a file is made and "
+			"removed, or --write, or --rewrite, which leaves every byte as it is.",
+			device);
 }
 
 int smr_again(const struct result *saved, struct result *ret, struct err *err)
