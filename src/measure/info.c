@@ -669,8 +669,9 @@ static const struct screen_decl info_screen = {
 		(const struct clause[]){
 			{ "May be written: {write}" },
 			{ "{disks:disk}" },
-			{ "{devices:device}; {refused} may not be written, the others by name", .if_any = "refused" },
-			{ "{devices:device}; all may be written, by name", .if_none = "refused" },
+			{ "{devices:device}, {refused} of which may not be written, the others by name", .if_any = "refused" },
+			{ "{devices:device}, all of which may be written, by name", .if_any = "devices", .if_none = "refused" },
+			{ "no device was found", .if_none = "devices" },
 			{ NULL },
 		},
 };

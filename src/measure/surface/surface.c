@@ -203,7 +203,7 @@ static const struct screen_decl surface_screen = {
 	                  .if_any = "unchecked_places" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
 			{ "head {bad_head} loses revolutions wherever it reads", .because = "one-head" },
-			{ "no place is unreadable or stays slow", .if_none = "unscanned_bytes",
+			{ "no place in {scanned_bytes@scanned_ratio} is unreadable or stays slow", .if_none = "unscanned_bytes",
 	                  .instead_of = FINDINGS },
 			{ "no bad or slow place in that {scanned_ratio%} so far", .if_any = "unscanned_bytes",
 	                  .unless = "nothing-scanned", .instead_of = FINDINGS + 1 },

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One rule for all first screens: a clause says over how much it was seen, or is not said; nothing seen is a sentence of its own. Tried on documents
+ * that are drawn from each measurement's own clauses, and on runs of every simulated command that end early.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "cli/cli.h"
+#include "measure/measures.h"
+#include "simrun.h"
+
+/* ---- what a clause may not do ---- */
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)); at += len)
+		if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[len]) &&
+		    !(at - text >= 2 && at[-2] == ':')) /* "reads ahead: no" is a value */
+			return true;
+	return false;
+}
+
+static bool is_total(const char *clause)
+{
+	static const char *const words[] = { "nothing", "Nothing", "none",  "None", "no",
+		                             "No",      "every",   "Every", "all",  "never" };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (has_word(clause, words[i]))
+			return true;
+	return false;
+}
+
+/* It says that nothing was seen at all. */
+static bool is_of_zero(const char *clause)
+{
+	static const char *const begins[] = { "nothing was ", "no transaction ", "no device " };
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (strncasecmp(clause, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What can be typed, lists of LBA, and names of layouts have numbers of their own kind. */
+static bool is_quoted(const char *clause)
+{
+	return strchr(clause, ':') || strstr(clause, "LBA") || strstr(clause, "layout") || strstr(clause, "TEXT");
+}
+
+/* The first number that no unit or noun follows: "never fuller than 1.21", "70.3 in the middle". */
+static const char *bare_number(const char *clause)
+{
+	static const char *const no_units[] = { "in", "at", "on", "for", "and", "or", "average", "full" };
+
+	for (const char *p = clause; (p = strpbrk(p, "0123456789"));) {
+		const char *end = p + strspn(p, "0123456789.,");
+		const char *word = end + (*end == ' ');
+		size_t len = strcspn(word, " ,;)");
+
+		if (end[-1] == '.' && !*end) /* the full stop */
+			return p;
+		if (p > clause && isalnum((unsigned char)p[-1])) { /* "p95" */
+			p = end;
+			continue;
+		}
+		if (!*word || !len)
+			return p;
+		for (size_t i = 0; i < ARRAY_LEN(no_units); i++)
+			if (strlen(no_units[i]) == len && strncmp(word, no_units[i], len) == 0)
+				return p;
+		p = end;
+	}
+	return NULL;
+}
+
+struct rule {
+	const char *what;          /* for messages */
+	const char *const *extent; /* one of these is in each clause of totality; NULL: any digit does */
+	bool is_zero;              /* nothing was seen */
+};
+
+static void check_clause(const struct rule *rule, const char *clause, const char *answer)
+{
+	bool has_extent = !rule->extent && strpbrk(clause, "0123456789");
+	const char *number;
+
+	for (const char *const *e = rule->extent; e && *e; e++)
+		has_extent |= strstr(clause, *e) != NULL;
+	if (is_total(clause) && !is_of_zero(clause) && (rule->is_zero || !has_extent))
+		fail_msg("%s: \"%s\" does not say over how much it was seen: %s", rule->what, clause, answer);
+	if (is_total(clause) && is_of_zero(clause) && rule->extent && !rule->is_zero)
+		fail_msg("%s: \"%s\" is said where something was: %s", rule->what, clause, answer);
+	number = is_quoted(clause) ? NULL : bare_number(clause);
+	if (number)
+		fail_msg("%s: \"%s\" has no unit: %s", rule->what, number, answer);
+}
+
+/* Nothing was seen, and the measurement has a sentence for that: it has to be there. */
+static void check_zero(const struct measure *m, const char *answer)
+{
+	bool has = false, is_said = false;
+
+	for (const struct clause *c = m->screen->says; c->text; c++) {
+		cleanup_free char *begin = strndup(c->text, strcspn(c->text, "{"));
+
+		if (!is_of_zero(c->text))
+			continue;
+		has = true;
+		is_said |= strcasestr(answer, begin) != NULL;
+	}
+	if (has && !is_said)
+		fail_msg("%s: nothing was seen, and that is not said: %s", m->name, answer);
+}
+
+static void check_answer(const struct rule *rule, const char *answer)
+{
+	cleanup_free char *text = strdup(answer);
+	char *save = NULL;
+	size_t len = strlen(text);
+
+	if (len && text[len - 1] == '.')
+		text[len - 1] = '\0';
+	for (char *clause = strtok_r(text, ";", &save); clause; clause = strtok_r(NULL, ";", &save))
+		check_clause(rule, clause + strspn(clause, " "), answer);
+}
+
+/* ---- documents that are drawn ---- */
+
+/* How much was seen: these figures follow the share, all others are drawn. */
+static const struct extent {
+	const char *measure, *amount, *ratio, *left, *notice; /* left: what was not; notice: of nothing seen */
+} extents[] = {
+	{ "zones", "read_bytes", "read_ratio", NULL, NULL },
+	{ "zones", "written_bytes", "written_ratio", NULL, NULL },
+	{ "surface", "scanned_bytes", "scanned_ratio", "unscanned_bytes", "nothing-scanned" },
+	{ "passes", "checked_bytes", NULL, NULL, NULL },
+	{ "transactions", "measured", NULL, NULL, "none-ended" },
+	{ "transactions", "measured_s", NULL, NULL, "none-arrived" },
+	{ "stream", "verified_blocks", NULL, NULL, NULL },
+	{ "info", "devices", NULL, NULL, NULL },
+};
+
+static const double shares[] = { 0, 0.01, 0.5 };
+/* Amounts whose digits no other figure has. */
+static const double amounts[] = { 0, 456, 789 };
+static const char *const seen[][5] = { { NULL }, { "456", "1 %", NULL }, { "789", "50 %", NULL } };
+
+static enum unit unit_of(const char *name)
+{
+	static const struct {
+		const char *tail;
+		enum unit unit;
+	} tails[] = { { "_bytes_per_s", UNIT_BYTES_PER_S },
+		      { "_mib_per_s", UNIT_MIB_PER_S },
+		      { "_per_s", UNIT_PER_S },
+		      { "_bytes", UNIT_BYTES },
+		      { "_ratio", UNIT_RATIO },
+		      { "_ns", UNIT_NS },
+		      { "_rpm", UNIT_RPM },
+		      { "_s", UNIT_S } };
+
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
+		if (strlen(name) > strlen(tails[i].tail) &&
+		    strcmp(name + strlen(name) - strlen(tails[i].tail), tails[i].tail) == 0)
+			return tails[i].unit;
+	return UNIT_COUNT;
+}
+
+static bool is_text(const char *name)
+{
+	static const char *const texts[] = { "ended_by", "next_command", "straggler",   "write",
+		                             "layout",   "shingled",     "reason",      "verdict",
+		                             "slowest",  "flush",        "reads_ahead", "unreadable_lbas" };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (strcmp(name, texts[i]) == 0)
+			return true;
+	return strncmp(name, "holder", 6) == 0;
+}
+
+static const struct extent *extent_of(const char *measure, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(extents); i++) {
+		const struct extent *e = &extents[i];
+
+		if (strcmp(measure, e->measure) == 0 &&
+		    (strcmp(name, e->amount) == 0 || (e->ratio && strcmp(name, e->ratio) == 0) ||
+		     (e->left && strcmp(name, e->left) == 0)))
+			return e;
+	}
+	return NULL;
+}
+
+static void draw_figure(struct result *res, const char *name, size_t share, struct rng *rng)
+{
+	const struct extent *e = extent_of(res->head.measurement, name);
+	enum unit unit = unit_of(name);
+	double value;
+
+	if (result_find_figure(res, name))
+		return;
+	if (is_text(name)) {
+		result_figure_text(res, name, name, rng_below(rng, 2) ? "TEXT" : NULL);
+		return;
+	}
+	if (!e)
+		value = (double[]){ NAN, 0, 1, 3 }[rng_below(rng, 4)];
+	else if (strcmp(name, e->amount) == 0)
+		value = amounts[share] * (unit == UNIT_BYTES ? 1e6 : 1);
+	else
+		value = e->left && strcmp(name, e->left) == 0 ? 1 - shares[share] : shares[share];
+	if (!e && unit == UNIT_RATIO)
+		value *= 0.3;
+	result_figure(res, name, name, unit, value, NULL, 0);
+}
+
+/* Where nothing was seen the notice that says so is alone. */
+static void draw_notice(struct result *res, const char *code, size_t share, struct rng *rng)
+{
+	bool has_zero = false, is_zero = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(extents); i++)
+		if (strcmp(extents[i].measure, res->head.measurement) == 0 && extents[i].notice) {
+			has_zero = true;
+			is_zero |= strcmp(code, extents[i].notice) == 0;
+		}
+	if (has_zero && (share == 0 || is_zero) ? !(share == 0 && is_zero) : rng_below(rng, 4) != 0)
+		return;
+	if (!result_has_notice(res, code))
+		result_notice(res, code, "A notice.");
+}
+
+/* All that the clauses of a measurement speak of. */
+static struct result *drawn(const struct measure *m, size_t share, struct rng *rng)
+{
+	struct result *res = result_new(m->name);
+
+	res->status = (enum result_status[]){ STATUS_COMPLETE, STATUS_ENDED_EARLY, STATUS_CANCELLED,
+		                              STATUS_WITH_ERRORS }[rng_below(rng, 4)];
+	for (const struct clause *c = m->screen->says; c->text; c++) {
+		for (const char *at = c->text; (at = strchr(at, '{')); at++) {
+			char name[64];
+			const char *ratio = at + 1 + strcspn(at + 1, "@}");
+
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 1, "%:@}"), at + 1);
+			draw_figure(res, name, share, rng);
+			if (*ratio != '@')
+				continue;
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(ratio + 1, "}"), ratio + 1);
+			draw_figure(res, name, share, rng);
+		}
+		if (c->if_any)
+			draw_figure(res, c->if_any, share, rng);
+		if (c->if_none)
+			draw_figure(res, c->if_none, share, rng);
+		if (c->because)
+			draw_notice(res, c->because, share, rng);
+		if (c->unless)
+			draw_notice(res, c->unless, share, rng);
+	}
+	return res;
+}
+
+static void no_clause_hides_over_how_much_it_was_seen(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 52, 0);
+	for (const struct measure *const *m = measures; *m; m++)
+		for (size_t share = 0; (*m)->screen && share < ARRAY_LEN(shares); share++)
+			for (int i = 0; i < 500; i++) {
+				struct rule rule = { (*m)->name, seen[share], share == 0 };
+				struct result *res = drawn(*m, share, &rng);
+
+				cli_screen(res);
+				if (!res->answer)
+					fail_msg("%s: no answer", (*m)->name);
+				check_answer(&rule, res->answer);
+				if (share == 0)
+					check_zero(*m, res->answer);
+				result_free(res);
+			}
+}
+
+/* ---- runs that end early ---- */
+
+static const char *const runs[] = {
+	"zones sda",
+	"zones --full sda",
+	"zones --zones=start,middle,end sda",
+	"zones --write --destroy-data=TINY0001 sda",
+	"seek --quick sda",
+	"surface sda",
+	"smr sda",
+	"smr --write --destroy-data=TINY0001 --size=256MiB sda",
+	"buffer sda",
+	"geometry --quick sda",
+	"stream --read --rate=20MB --time=30s sda",
+	"transactions --users=8 --count=20 sda",
+	"transactions --arrivals=20 --time=5s sda",
+};
+
+static atomic_int is_cancelled;
+
+static void cancel(void *arg)
+{
+	(void)arg;
+	atomic_store(&is_cancelled, 2);
+}
+
+static void cancel_at_request(void *arg, struct session *ses, const char *target, const struct io_req *req,
+                              bool is_fault)
+{
+	(void)ses;
+	(void)target;
+	(void)req;
+	(void)is_fault;
+	cancel(arg);
+}
+
+/* Ends after the first request (0), after so much of the time (0..1), or by itself (1). Returns the virtual time that it took. */
+static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
+{
+	struct rule rule = { words, NULL, false };
+	struct sim_run run = { .sim = sim_new(), .words = strchr(words, ' ') + 1, .cancel = &is_cancelled };
+	char name[32];
+	uint64_t took;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(words, " "), words);
+	run.m = measure_find(name);
+	atomic_store(&is_cancelled, 0);
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	if (part == 0)
+		run.hooks.request = cancel_at_request;
+	else if (part < 1)
+		sim_at(run.sim, (uint64_t)(part * (double)whole_ns), cancel, NULL);
+	if (sim_run(&run) < 0)
+		fail_msg("%s, %g of it: %s", words, part, run.err.text);
+	took = sim_elapsed_ns(run.sim);
+	cli_screen(run.res);
+	if (!run.res->answer)
+		fail_msg("%s, %g of it: no answer", words, part);
+	check_answer(&rule, run.res->answer);
+	if (run.res->status == STATUS_CANCELLED && !strstr(run.res->answer, "was interrupted"))
+		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, run.res->answer);
+	sim_run_end(&run);
+	return took;
+}
+
+static void what_ends_early_says_over_how_much_it_was_seen(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+		uint64_t whole = run_for(runs[i], 1, 0);
+
+		(void)run_for(runs[i], 0, whole);
+		(void)run_for(runs[i], 0.1, whole);
+		(void)run_for(runs[i], 0.5, whole);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_clause_hides_over_how_much_it_was_seen),
+		cmocka_unit_test(what_ends_early_says_over_how_much_it_was_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
