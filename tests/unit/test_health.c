@@ -220,7 +220,7 @@ static struct result *measured(const char *before, const char *after, const char
 		.name = "nothing", .min_targets = 1, .max_targets = 4, .plan = plan_nothing, .run = run_nothing
 	};
 	static const struct engine_ops *const engines[] = { NULL };
-	static const char *const paths[] = { "/dev/sda", "/dev/sda1" }; /* one disk: asked once */
+	static const char *const paths[] = { "/dev/sda1", "/dev/sda2" }; /* one disk: asked once */
 	struct common_params common = { .engine = "auto", .seed = 1 };
 	struct device_context ctx;
 	struct env env = {

@@ -436,7 +436,7 @@ static void writing_lasts_until_close_has_returned(void **state)
 }
 
 /* As network file systems do, which have asked the server by then. */
-static void what_close_says_is_an_error_of_the_disk(void **state)
+static void what_close_says_of_a_quota_is_no_error_of_the_disk(void **state)
 {
 	struct files_run run = RUN(.is_done = false);
 
@@ -447,7 +447,8 @@ static void what_close_says_is_an_error_of_the_disk(void **state)
 	files_run(&run);
 	closing = NULL;
 	close_errno = 0;
-	assert_int_equal(run.r, 0);
+	assert_int_equal(run.r, -ENOSPC);
+	assert_int_equal(result_fault_count(run.res), 0);
 	assert_int_equal(run.res->nfaults, 1);
 	assert_string_equal(run.res->faults[0].op, "flush");
 	assert_int_equal(run.res->faults[0].result, -EDQUOT);
@@ -477,7 +478,7 @@ int main(void)
 		ON_FILES(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds),
 		ON_FILES(a_sweep_without_room_is_refused_before_anything_is_written),
 		ON_FILES(writing_lasts_until_close_has_returned),
-		ON_FILES(what_close_says_is_an_error_of_the_disk),
+		ON_FILES(what_close_says_of_a_quota_is_no_error_of_the_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

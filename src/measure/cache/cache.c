@@ -333,7 +333,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0) {
 		r = run_matrix(&c, err);
 		cache_tell_plots(ses);
-		if (r == -EINTR || (r < 0 && result_fault_count(ses->res)))
+		if (r == -EINTR || (r < 0 && ses->res->nfault_totals))
 			r = 0; /* interrupted, or the disk answered badly: the document says so, the matrix so far stays */
 		else if (r < 0 && err && !err->text[0])
 			r = err_set(err, r, "%s could not be measured (%s).", c.path, err_name(r));
