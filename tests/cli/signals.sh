@@ -100,7 +100,7 @@ kill -CONT "$child"
 ended
 last="SIGSTOP and SIGCONT"
 [ $got = 0 ] || fail "$last: exit status $got"
-jq -e '.status == "complete" and ([.notices[] | select(.code == "stopped")] | length) == 1' "$dir/r.json" >/dev/null || fail "$last: the document"
+jq -e '.status == "ended-early" and ([.notices[] | select(.code == "stopped")] | length) == 1' "$dir/r.json" >/dev/null || fail "$last: the document"
 nothing_left
 
 # What goes through the loop knows for how long, and leaves it out: no request of those that come back took a second.

@@ -264,7 +264,7 @@ static void every_fault_of_any_other_measurement_is_told(void **state)
 
 		for (size_t k = 0; k < ARRAY_LEN(own); k++)
 			is_done = is_done || strcmp(own[k], measures[i]->name) == 0;
-		if (!is_done && (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
+		if (!is_done && !measures[i]->puts_back && (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
 			every_fault_is_told_and_none_is_hidden(measures[i]->name);
 	}
 }
