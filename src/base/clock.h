@@ -24,7 +24,10 @@ struct clock {
 	void (*sleep_until_ns)(struct clock *clk, uint64_t until_ns);
 	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead, as clock_woke() has it; 0: virtual. */
 	uint64_t spin_ns;
-	/* What it leaves out since the machine started, as it stands still while that is suspended; NULL: it leaves out nothing. */
+	/*
+	 * What it leaves out since the machine started, as it stands still while that is suspended; NULL: it leaves out
+	 * nothing.
+	 */
 	uint64_t (*suspended_ns)(struct clock *clk);
 };
 

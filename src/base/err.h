@@ -27,7 +27,10 @@ int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(prin
 /* "EIO" for -EIO or EIO; "E1234" when unknown; static or thread-local storage. */
 const char *err_name(int code);
 
-/* What stands behind EPERM and EACCES, and what to do: another user, root with fewer capabilities, or rules that bind root, too. */
+/*
+ * What stands behind EPERM and EACCES, and what to do: another user, root with fewer capabilities, or rules that bind
+ * root, too.
+ */
 const char *err_forbidden(void);
 /* The same of a user and a mask of effective capabilities. */
 const char *err_forbidden_for(unsigned uid, uint64_t capabilities);

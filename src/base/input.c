@@ -14,7 +14,10 @@ static const char *kind_name(mode_t mode)
 	return S_ISDIR(mode) ? "directory" : S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : "device";
 }
 
-/* Without O_NONBLOCK opening a pipe waits for who writes into it, and some files of the kernel are never read to their end. */
+/*
+ * Without O_NONBLOCK opening a pipe waits for who writes into it, and some files of the kernel are never read to their
+ * end.
+ */
 static int open_input(const char *path, struct err *err)
 {
 	struct stat st;

@@ -608,7 +608,10 @@ static int append(int fd, const char *text, size_t len)
 	char last = '\n';
 	ssize_t done;
 
-	/* Whoever else appends does so in a line before or after; a line that was cut by a full disk stays one, and ours another. */
+	/*
+	 * Whoever else appends does so in a line before or after; a line that was cut by a full disk stays one, and
+	 * ours another.
+	 */
 	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)

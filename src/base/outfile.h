@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one way for files that a command line names to be written. They are opened before anything is measured, and whatever is done with one goes by its
- * open folder, with the caller's rights (caller.h). Nothing is followed, no device, pipe or folder of the kernel's is written to, and a file
- * that is there is replaced only if it is empty or one that platter wrote, of the same kind.
+ * The one way for files that a command line names to be written. They are opened before anything is measured, and
+ * whatever is done with one goes by its open folder, with the caller's rights (caller.h). Nothing is followed, no
+ * device, pipe or folder of the kernel's is written to, and a file that is there is replaced only if it is empty or one
+ * that platter wrote, of the same kind.
  */
 #ifndef PLATTER_BASE_OUTFILE_H
 #define PLATTER_BASE_OUTFILE_H
@@ -37,8 +38,9 @@ struct outfiles {
 };
 
 /*
- * option: its name for sentences, or NULL. Checks what can be known now, by making a file beside it and removing that. is_forced: what is there may be of
- * any kind, and have several names. -EINVAL: it has been added already; -ELOOP, -EEXIST, -EPERM: refused; others: it cannot be written.
+ * option: its name for sentences, or NULL. Checks what can be known now, by making a file beside it and removing that.
+ * is_forced: what is there may be of any kind, and have several names. -EINVAL: it has been added already; -ELOOP,
+ * -EEXIST, -EPERM: refused; others: it cannot be written.
  */
 int outfiles_add(struct outfiles *all, const char *option, const char *path, enum outfile_kind kind, bool is_forced,
                  struct err *err);
@@ -54,8 +56,9 @@ bool outfile_is(const struct outfile *f, const char *path);
 bool outfile_is_in(const struct outfile *f, const char *folder);
 
 /*
- * The new text goes to a temporary file beside the old one, is forced to the disk, and takes its name in one step: at any moment it is the whole old file or
- * the whole new one. Mode, owner and attributes of the old one stay. write: 0 or negative errno.
+ * The new text goes to a temporary file beside the old one, is forced to the disk, and takes its name in one step: at
+ * any moment it is the whole old file or the whole new one. Mode, owner and attributes of the old one stay. write: 0 or
+ * negative errno.
  */
 int outfile_save(struct outfile *f, int (*write)(FILE *out, void *arg), void *arg, struct err *err);
 /* The descriptor of what grows: appended to, or empty. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Are two the same disk? Answered here and nowhere else: by the gate (consent, other paths), a scan that goes on, journals of --rewrite, notes
- * of drive switches, trends, fleets and comparisons. Names are compared whole. One that all sorts of devices show (0123456789ABCDEF, the
- * model's name, "None") says nothing.
+ * Are two the same disk? Answered here and nowhere else: by the gate (consent, other paths), a scan that goes on,
+ * journals of --rewrite, notes of drive switches, trends, fleets and comparisons. Names are compared whole. One that
+ * all sorts of devices show (0123456789ABCDEF, the model's name, "None") says nothing.
  */
 #ifndef PLATTER_BASE_SAMEDISK_H
 #define PLATTER_BASE_SAMEDISK_H
@@ -38,8 +38,9 @@ struct disk_names {
 };
 
 /*
- * DISK_OTHER: something that cannot change differs. DISK_SAME: a lasting name of both is equal, and none differs; or, without any, host and place
- * are. Symmetric. Who writes or puts back takes NAME_BRIDGE and NAME_PLACE for what they are. ret_by may be NULL.
+ * DISK_OTHER: something that cannot change differs. DISK_SAME: a lasting name of both is equal, and none differs; or,
+ * without any, host and place are. Symmetric. Who writes or puts back takes NAME_BRIDGE and NAME_PLACE for what they
+ * are. ret_by may be NULL.
  */
 enum same_disk same_disk(const struct disk_names *a, const struct disk_names *b, enum disk_name *ret_by);
 

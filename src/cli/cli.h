@@ -170,8 +170,8 @@ void cli_complain(const struct env *env, const char *name, const struct err *err
 /* ---- output.c: files that we write, and what the terminal can show ---- */
 
 /*
- * Opens all files that options name, and refuses what base/outfile.h does, and what is read or measured: -EPERM. -EINVAL: two of one name. Others: it
- * cannot be written. is_forced: --force. outfiles_done() closes.
+ * Opens all files that options name, and refuses what base/outfile.h does, and what is read or measured: -EPERM.
+ * -EINVAL: two of one name. Others: it cannot be written. is_forced: --force. outfiles_done() closes.
  */
 struct output_request {
 	const struct output_set {

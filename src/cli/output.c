@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that we write: all options of all tables that name one are opened before anything is measured (base/outfile.h), and what is measured or read is
- * none of them. And what the terminal can show.
+ * Files that we write: all options of all tables that name one are opened before anything is measured (base/outfile.h),
+ * and what is measured or read is none of them. And what the terminal can show.
  */
 #include <errno.h>
 #include <langinfo.h>

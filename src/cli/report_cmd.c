@@ -184,7 +184,10 @@ static void tell_passed_over(struct result *res, const struct shelf *s)
 		result_set(&res->answer, answer);
 }
 
-/* What was passed over, at the end of it all, makes the exit status EXIT_FAILED, unless the answer is no whatever is missing. */
+/*
+ * What was passed over, at the end of it all, makes the exit status EXIT_FAILED, unless the answer is no whatever is
+ * missing.
+ */
 static int shelf_end(const struct shelf *s, int status, struct err *err)
 {
 	struct err why = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The document while the run goes on. The run makes its text, at a moment of its own; a thread brings that to the disk, for which a file system may take
- * longer than the disk that is measured takes for a request.
+ * The document while the run goes on. The run makes its text, at a moment of its own; a thread brings that to the disk,
+ * for which a file system may take longer than the disk that is measured takes for a request.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exclusive use of all that shares bytes with a target. The kernel knows users that nothing else shows (mounts of other name spaces, journals, zfs), but
- * it knows them by the device that they use: a loop device does not claim what it is over.
+ * Exclusive use of all that shares bytes with a target. The kernel knows users that nothing else shows (mounts of other
+ * name spaces, journals, zfs), but it knows them by the device that they use: a loop device does not claim what it is
+ * over.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -53,7 +53,10 @@ struct device {
 
 	int rotational;        /* as the kernel says: 1, 0, -1 unknown */
 	uint32_t reported_rpm; /* VPD B1h / IDENTIFY word 217; 0: not said */
-	/* Whole or not at all: a cut name is another disk's. Page 80h has up to 252 bytes, a T10 name 4 + 255, an NVMe name 140. */
+	/*
+	 * Whole or not at all: a cut name is another disk's. Page 80h has up to 252 bytes, a T10 name 4 + 255, an NVMe
+	 * name 140.
+	 */
 	char model[64], serial[256], firmware[32], wwn[288], vendor[32];
 	char transport[16]; /* "ata", "scsi", "nvme", "usb", "virtio", "loop", "" */
 	char scheduler[32];
@@ -285,12 +288,15 @@ struct device_ops {
 	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files: O_RDWR. */
 	int (*claim)(void *ctx, const struct device *dev, struct err *err);
 	/*
-	 * Likewise everything else that shares bytes with it, for claims_done(). What is refused is a finding, of the device that is in use. NULL:
-	 * nothing does.
+	 * Likewise everything else that shares bytes with it, for claims_done(). What is refused is a finding, of the
+	 * device that is in use. NULL: nothing does.
 	 */
 	int (*claim_others)(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
 	                    struct err *err);
-	/* Have targets bytes in common, or a disk? Of several such pairs one, bytes before disks. NULL: by shares_simple(). 0, or negative errno. */
+	/*
+	 * Have targets bytes in common, or a disk? Of several such pairs one, bytes before disks. NULL: by
+	 * shares_simple(). 0, or negative errno.
+	 */
 	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
@@ -298,7 +304,10 @@ struct device_ops {
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
 	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);
-	/* Is this file the device (or file), or one that it stands on, or one that stands on it, by whatever name? NULL: never. */
+	/*
+	 * Is this file the device (or file), or one that it stands on, or one that stands on it, by whatever name?
+	 * NULL: never.
+	 */
 	bool (*is_stacked)(void *ctx, const struct device *dev, const char *path);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
@@ -413,8 +422,8 @@ bool datafile_is_ours(const char *path);
 /* Where the data of a target begin: DATAFILE_DATA_OFFSET in a file of ours, 0 in all others and in block devices. */
 uint64_t datafile_first_byte(const struct device *dev);
 /*
- * Where they end. In a file of ours that a killed run left, before what was reserved and never written (it reads as zeros, which no data of ours do: 4 KiB of them
- * are looked for); in all others where the target does.
+ * Where they end. In a file of ours that a killed run left, before what was reserved and never written (it reads as
+ * zeros, which no data of ours do: 4 KiB of them are looked for); in all others where the target does.
  */
 uint64_t datafile_end_byte(const struct device *dev);
 /* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */

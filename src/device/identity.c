@@ -185,7 +185,10 @@ static void first_text(const char *root, const char *dir, char *dst, size_t len,
 		(void)sys_text(root, dst, len, "%s/%s", dir, *names); /* dst stays "" */
 }
 
-/* What a bridge or a stick says of itself, in the folder above the interface that the host of its disks is on: ".../2-3/2-3:1.0/host4/...". */
+/*
+ * What a bridge or a stick says of itself, in the folder above the interface that the host of its disks is on:
+ * ".../2-3/2-3:1.0/host4/...".
+ */
 static void take_usb_serial(struct device *dev, const char *root, const char *disk_dir)
 {
 	const char *host = strstr(disk_dir, "/host");
@@ -240,7 +243,10 @@ bool identity_is_twin(const struct device *a, const struct device *b)
 	device_names(a, &x);
 	device_names(b, &y);
 	answer = same_disk(&x, &y, &by);
-	/* Two bays of one bridge are no two ways to one disk. Where the world-wide name is equal, and its model's alone is not, caution says yes. */
+	/*
+	 * Two bays of one bridge are no two ways to one disk. Where the world-wide name is equal, and its model's alone
+	 * is not, caution says yes.
+	 */
 	return by == NAME_WWN ? answer != DISK_OTHER : answer == DISK_SAME && by != NAME_BRIDGE;
 }
 

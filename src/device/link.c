@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the links between a disk and the processor carry, as sysfs says of them: the slowest counts. Rates are those of data, after the line's code: SATA and SAS
- * 8b/10b (SAS of 22.5 Gbit 128b/150b), PCIe 8b/10b and from 8 GT/s on 128b/130b, USB 8b/10b and from 10 Gbit on 128b/132b; USB 2.0 carries 13 packets of 512
- * bytes in 125 us, 1.1 19 of 64 in 1 ms (USB 2.0, tables 5-10 and 5-9).
+ * What the links between a disk and the processor carry, as sysfs says of them: the slowest counts. Rates are those of
+ * data, after the line's code: SATA and SAS 8b/10b (SAS of 22.5 Gbit 128b/150b), PCIe 8b/10b and from 8 GT/s on
+ * 128b/130b, USB 8b/10b and from 10 Gbit on 128b/132b; USB 2.0 carries 13 packets of 512 bytes in 125 us, 1.1 19 of 64
+ * in 1 ms (USB 2.0, tables 5-10 and 5-9).
  */
 #include <stdlib.h>
 #include <string.h>

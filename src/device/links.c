@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is directly below and above one node of a stack, and which bytes are the same. Each kind of link is told by its upper end; whoever asks
- * what is above gets the same links, of all that may be there. Of mappings with a plain table the bytes are known, of arrays and other
- * mappings only that they are somewhere on the member.
+ * What is directly below and above one node of a stack, and which bytes are the same. Each kind of link is told by its
+ * upper end; whoever asks what is above gets the same links, of all that may be there. Of mappings with a plain table
+ * the bytes are known, of arrays and other mappings only that they are somewhere on the member.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,10 @@ static bool has_layers(const char *fs_type)
 	return false;
 }
 
-/* An overlay's inode numbers are those of its layers, with the layer's number in the upper bits where there are several (overlayfs.rst, "Inode properties"). */
+/*
+ * An overlay's inode numbers are those of its layers, with the layer's number in the upper bits where there are several
+ * (overlayfs.rst, "Inode properties").
+ */
 bool file_id_is_same(const struct file_id *a, const struct file_id *b)
 {
 	if (a->inode == 0 || b->inode == 0)
@@ -155,7 +158,9 @@ static int file_devices(const struct stack *s, const struct file_id *f, const ch
 
 /* ---- loop devices ---- */
 
-/* The kernel's own numbers of the file below; they stay right when the file was renamed or lies in another name space. */
+/*
+ * The kernel's own numbers of the file below; they stay right when the file was renamed or lies in another name space.
+ */
 static bool ask_loop(struct loop *l, dev_t *ret_dev, uint64_t *ret_inode)
 {
 	struct loop_info64 info;
@@ -492,7 +497,10 @@ static int holders_up(struct stack *s, const struct stack_node *n, link_taker *t
 	return r;
 }
 
-/* Nodes of partitions are folders inside their disk's; what is over zram's backing device is found in zram's folder alone. */
+/*
+ * Nodes of partitions are folders inside their disk's; what is over zram's backing device is found in zram's folder
+ * alone.
+ */
 static int names_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
 {
 	char link[PATH_MAX + 320];

@@ -119,7 +119,10 @@ static void add_name(const struct device *dev, struct consent_names *ret, const 
 	ret->n += n < (int)sizeof(ret->v[0]);
 }
 
-/* Does a link hold a name that says nothing (of a stick: usb-DISK_0123456789ABCDEF), or a world-wide name that is not its alone? */
+/*
+ * Does a link hold a name that says nothing (of a stick: usb-DISK_0123456789ABCDEF), or a world-wide name that is not
+ * its alone?
+ */
 static bool is_empty_link(const struct disk_names *names, const char *link)
 {
 	char serial[256];

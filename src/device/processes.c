@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that can write to a device or a file of a stack without a claim: by an open descriptor (also of a thread with a table of its own), by a
- * shared mapping whose descriptor is closed, by a file registered with io_uring. And whether all of them could be seen: absence of
- * evidence is worth nothing where nobody could look.
+ * Programs that can write to a device or a file of a stack without a claim: by an open descriptor (also of a thread
+ * with a table of its own), by a shared mapping whose descriptor is closed, by a file registered with io_uring. And
+ * whether all of them could be seen: absence of evidence is worth nothing where nobody could look.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -36,7 +36,9 @@ struct census {
 
 /* ---- what a process has ---- */
 
-/* What was answered to a look: gone is gone, and a dead server's file is none of the stack; a refusal hides something. */
+/*
+ * What was answered to a look: gone is gone, and a dead server's file is none of the stack; a refusal hides something.
+ */
 static bool is_refusal(int code)
 {
 	return code == EACCES || code == EPERM;
@@ -154,7 +156,10 @@ bool map_is_shared(const char *line, char range[48], bool *ret_is_ring)
 	return perms[3] == 's' && inode != 0;
 }
 
-/* A mapping keeps its file without a descriptor; the link in map_files says how that was opened, whatever the pages may be now. */
+/*
+ * A mapping keeps its file without a descriptor; the link in map_files says how that was opened, whatever the pages may
+ * be now.
+ */
 static void look_at_maps(struct census *c, const char *dir, bool is_leader)
 {
 	char path[400], range[48];

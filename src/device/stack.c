@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk through a stack, in three parts. Down from the target: all that holds its bytes, and how many of theirs that may be. From the disks
- * at the bottom to other paths to them. Then up from all of these: whatever else has some of those bytes, and what stands on that. Of
- * several ways to a node the bytes are joined to one range, gaps and all: too much is a refusal too many, never one too few.
+ * The walk through a stack, in three parts. Down from the target: all that holds its bytes, and how many of theirs that
+ * may be. From the disks at the bottom to other paths to them. Then up from all of these: whatever else has some of
+ * those bytes, and what stands on that. Of several ways to a node the bytes are joined to one range, gaps and all: too
+ * much is a refusal too many, never one too few.
  */
 #include "device/stack.h"
 
@@ -225,7 +226,10 @@ static int add_twins_of(struct stack *s, size_t at)
 	return r;
 }
 
-/* The same disk seen twice (two cables, no multipath driver), also where the target is a mapping, an array or a loop device over one of them. */
+/*
+ * The same disk seen twice (two cables, no multipath driver), also where the target is a mapping, an array or a loop
+ * device over one of them.
+ */
 static int add_twins(struct stack *s)
 {
 	int r = 0;
@@ -390,9 +394,10 @@ static bool wants_disk(const struct stack *s, const struct stack_node *n)
 }
 
 /*
- * A claim of a disk is one of all its partitions, and one of a partition keeps others from the disk (bd_may_claim() in the kernel's block/bdev.c). So the
- * disk is left where only partitions of it are concerned, whose neighbours may be in use; and partitions are where the disk is claimed. Where a
- * part of a disk between its partitions is concerned the disk is claimed, and a partition in use refuses that: the kernel does not tell which it is.
+ * A claim of a disk is one of all its partitions, and one of a partition keeps others from the disk (bd_may_claim() in
+ * the kernel's block/bdev.c). So the disk is left where only partitions of it are concerned, whose neighbours may be in
+ * use; and partitions are where the disk is claimed. Where a part of a disk between its partitions is concerned the
+ * disk is claimed, and a partition in use refuses that: the kernel does not tell which it is.
  */
 bool stack_wants_claim(const struct stack *s, const struct stack_node *n)
 {

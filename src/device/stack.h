@@ -74,7 +74,10 @@ struct stack {
 	char cut[200]; /* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere */
 };
 
-/* All of it. Holders and loop devices on the way are findings, as the graph is found by them; out NULL: they are not wanted. */
+/*
+ * All of it. Holders and loop devices on the way are findings, as the graph is found by them; out NULL: they are not
+ * wanted.
+ */
 int stack_build(const char *root, const struct device *dev, struct stack *ret, struct survey *out, struct err *err);
 /* Only what holds the bytes of b: devices and files, no file systems. 0, or negative errno. */
 int stack_below(const char *root, const struct sys_block *b, struct stack *ret);

@@ -19,7 +19,10 @@
 const char *sysroot_of(const struct device_context *ctx, char *buf, size_t len);
 bool sysroot_is_real(const char *root);
 
-/* First line, without blanks at the ends, unprintable bytes as '?'; whole, as a part of a name is another name. 0, or negative errno with buf "". */
+/*
+ * First line, without blanks at the ends, unprintable bytes as '?'; whole, as a part of a name is another name. 0, or
+ * negative errno with buf "".
+ */
 int sys_text(const char *root, char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* A whole number as the kernel prints it (decimal or 0x); false and *ret untouched when there is none. */
 bool sys_u64(const char *root, uint64_t *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -421,7 +421,9 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 	for (size_t i = 0; v && i < names.n; i++) {
 		struct sys_block b;
 
-		/* Loop devices and the like without a size are names only; hardware without one is a disk with a fault. */
+		/*
+		 * Loop devices and the like without a size are names only; hardware without one is a disk with a fault.
+		 */
 		if (sys_block_by_name(root, names.v[i], &b) == 0 && !b.is_partition &&
 		    probe_block(root, &b, NULL, &v[n], NULL) == 0 &&
 		    (v[n].size_bytes || sys_exists(root, "%s/device", b.dir)) && strcmp(v[n].transport, "ram") != 0)

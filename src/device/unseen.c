@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Users that hold no descriptor and no claim: targets that lend a disk to other hosts (LIO, nvmet) or as a USB disk, by configfs.
+ * Users that hold no descriptor and no claim: targets that lend a disk to other hosts (LIO, nvmet) or as a USB disk, by
+ * configfs.
  */
 #include <string.h>
 #include <sys/stat.h>

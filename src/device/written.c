@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What anybody has written to a device, by the kernel's counters (Documentation/block/stat.rst): of itself, and of what it lies on as far as that serves
- * nobody else. What goes through another one above it would count as a stranger's there.
+ * What anybody has written to a device, by the kernel's counters (Documentation/block/stat.rst): of itself, and of what
+ * it lies on as far as that serves nobody else. What goes through another one above it would count as a stranger's
+ * there.
  */
 #include <errno.h>
 #include <inttypes.h>

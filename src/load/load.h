@@ -56,8 +56,8 @@ struct feeder {
 
 struct sink {
 	/*
-	 * Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there. In order of completion. The times
-	 * of those that are late (req->is_late) are nobody's samples.
+	 * Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there.
+	 * In order of completion. The times of those that are late (req->is_late) are nobody's samples.
 	 */
 	void (*take)(struct sink *s, const struct io_req *req, bool is_fault);
 };
@@ -94,7 +94,10 @@ struct load {
 	void (*on_tick)(void *arg, uint64_t now_ns);               /* about ten times a second: progress */
 	void (*on_stall)(void *arg, uint64_t now_ns,
 	                 const struct io_req *oldest); /* nothing completed for 5 s; once each time */
-	/* This program did not run: by the clock, and suspended, which the clock leaves out. Engines that wait within submit() show only that. */
+	/*
+	 * This program did not run: by the clock, and suspended, which the clock leaves out. Engines that wait within
+	 * submit() show only that.
+	 */
 	void (*on_stopped)(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns);
 	void *arg;
 };
@@ -213,8 +216,8 @@ int payload_check(const void *buf, const struct payload_id *expect, struct paylo
 uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
 
 /*
- * Data for what writes at memory speed: a block begins anywhere in a pool that is filled once, so that it costs nothing to have, does not compress, and is
- * equal to none near by. The block of a number is the same whenever the seed is.
+ * Data for what writes at memory speed: a block begins anywhere in a pool that is filled once, so that it costs nothing
+ * to have, does not compress, and is equal to none near by. The block of a number is the same whenever the seed is.
  */
 #define PAYLOAD_POOL_BYTES (8u << 20) /* a power of 2; more than compressors look back */
 struct payload_pool {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an interrupted --rewrite of any command left in its journal, and the switches that a run left turned, are put back. Measures nothing. */
+/*
+ * What an interrupted --rewrite of any command left in its journal, and the switches that a run left turned, are put
+ * back. Measures nothing.
+ */
 #include <errno.h>
 
 #include "measure/shared/rewrite.h"

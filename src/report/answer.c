@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sentence of a comparison: which two, whether they differ, in what and by how much; or how large a difference might have stayed unseen. */
+/*
+ * The sentence of a comparison: which two, whether they differ, in what and by how much; or how large a difference
+ * might have stayed unseen.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Figures for a monitoring system: OpenMetrics 1.0 text, gauges only, which is Prometheus' own format, too, so that node_exporter's textfile
- * collector takes it. Names end in the base unit (seconds, bytes, ratio); the samples of a name stand together, as the format demands. Labels are
- * what a disk is known again by and what was done to it; where it was is in platter_disk_info. Of several documents that would be the same sample
- * the latest counts.
+ * Figures for a monitoring system: OpenMetrics 1.0 text, gauges only, which is Prometheus' own format, too, so that
+ * node_exporter's textfile collector takes it. Names end in the base unit (seconds, bytes, ratio); the samples of a
+ * name stand together, as the format demands. Labels are what a disk is known again by and what was done to it; where
+ * it was is in platter_disk_info. Of several documents that would be the same sample the latest counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -139,7 +139,10 @@ static void put_members(FILE *f, const struct result *res, const char *label, co
 		(void)fputc('"', f);
 }
 
-/* What was done to it: options that make another figure of one of the same name. What reads and writes files by nature has none of them. */
+/*
+ * What was done to it: options that make another figure of one of the same name. What reads and writes files by nature
+ * has none of them.
+ */
 static void put_operation(FILE *f, const struct result *res)
 {
 	static const char *const words[][2] = {
@@ -170,7 +173,9 @@ static void put_operation(FILE *f, const struct result *res)
 		(void)fputc('"', f);
 }
 
-/* The same for each run of a disk, in every file; where only the host tells it from others, the host's identity, too. */
+/*
+ * The same for each run of a disk, in every file; where only the host tells it from others, the host's identity, too.
+ */
 static void put_identity(FILE *f, const struct result *res)
 {
 	bool is_of_host = false;

@@ -23,7 +23,10 @@ struct compare_options {
 	double tolerance; /* relative; two are the same when their difference is surely smaller; 0: COMPARE_TOLERANCE */
 	const char *const *files; /* of A and B, or NULL */
 };
-/* A choice: what a person would not act on; two disks of one model differ by as much in the rates of their outer tracks. */
+/*
+ * A choice: what a person would not act on; two disks of one model differ by as much in the rates of their outer
+ * tracks.
+ */
 #define COMPARE_TOLERANCE 0.05
 struct fleet;
 void fleet_free(struct fleet *f);
@@ -34,11 +37,16 @@ void fleet_free(struct fleet *f);
 
 /* page.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
-/* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). Of several documents each row begins with whose it is. */
+/*
+ * Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). Of several documents
+ * each row begins with whose it is.
+ */
 int report_csv(FILE *out, const struct result *const *res, size_t n);
 
-/* prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of one disk the latest.
- * threshold: as of compare, for the verdict on each disk; NaN: without that. */
+/*
+ * prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of
+ * one disk the latest. threshold: as of compare, for the verdict on each disk; NaN: without that.
+ */
 int report_prometheus(FILE *out, const struct result *const *res, size_t n, double threshold);
 
 /* html.c: one self-contained page; results of one kind are overlaid. */
@@ -102,8 +110,9 @@ struct value_scale report_scale_of(enum unit unit, double value, double half_wid
 /* The number alone, in the scale's unit ("183.2"), or with its own when mixed; "-" when not finite. Returns buf. */
 char *report_number(char *buf, size_t len, const struct value_scale *scale, double value);
 /*
- * All text of documents goes through this wherever it goes: *text goes on behind its first character (or byte, where that is not UTF-8), and *ret_shown is
- * what stands for it: itself, or a question mark for what a terminal would obey. Returns the bytes of that.
+ * All text of documents goes through this wherever it goes: *text goes on behind its first character (or byte, where
+ * that is not UTF-8), and *ret_shown is what stands for it: itself, or a question mark for what a terminal would obey.
+ * Returns the bytes of that.
  */
 size_t report_char(const char **text, const char **ret_shown);
 /* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one test. The scatter of the figures
- * themselves says how sure slope and step are, but never surer than their own intervals. A figure is one look. Half of its level is the line's; the other
- * half is of all places together where a step may be, with two runs behind it at least, so that the search for steps does not hide a slow decline. The
- * level is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967): forty disks that are asked each month raise less than
- * one false alarm in a year.
+ * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one
+ * test. The scatter of the figures themselves says how sure slope and step are, but never surer than their own
+ * intervals. A figure is one look. Half of its level is the line's; the other half is of all places together where a
+ * step may be, with two runs behind it at least, so that the search for steps does not hide a slow decline. The level
+ * is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967): forty disks that are asked
+ * each month raise less than one false alarm in a year.
  */
 #include <errno.h>
 #include <math.h>
@@ -122,8 +123,8 @@ static double squares_of(const struct line *line, const struct test *test, size_
 }
 
 /*
- * Where a step explains the figures better than the line does, it is what is reported. looks: the places it was looked for at; the chance is
- * that of any of them.
+ * Where a step explains the figures better than the line does, it is what is reported. looks: the places it was looked
+ * for at; the chance is that of any of them.
  */
 static void judge_step(const struct trend *tr, const struct figure *f, const struct test *test, const struct step *s,
                        size_t looks, double line_squares, struct trend_row *row)

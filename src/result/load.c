@@ -609,7 +609,10 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 	return r;
 }
 
-/* Behind this, every plot has its table and columns. What it refers to and is not there costs the picture, which is reported; the figures stand. */
+/*
+ * Behind this, every plot has its table and columns. What it refers to and is not there costs the picture, which is
+ * reported; the figures stand.
+ */
 static int prove_plots(struct reader *rd, const json_t *root, struct result *res)
 {
 	size_t kept = 0, n = res->nplots;

@@ -502,8 +502,9 @@ void build_figure(struct result *res, const char *name, const char *label, struc
 static const struct interval no_interval = { (double)NAN, (double)NAN };
 
 /*
- * No figure is known better than the clock it was measured with. A host's clock runs wrong by up to 15 parts in a million (PHI of RFC 5905; less where NTP holds
- * it, which is not asked); both timestamps of a duration are whole nanoseconds; and a number of events in a window is known to one of them.
+ * No figure is known better than the clock it was measured with. A host's clock runs wrong by up to 15 parts in a
+ * million (PHI of RFC 5905; less where NTP holds it, which is not asked); both timestamps of a duration are whole
+ * nanoseconds; and a number of events in a window is known to one of them.
  */
 #define CLOCK_RATIO 15e-6
 #define STAMPS_NS   1.0
@@ -520,7 +521,10 @@ static const struct measured_by {
 	[UNIT_S] = { .is_time = true, .stamps = STAMPS_NS * 1e-9 },
 };
 
-/* What can be defended of an interval: a time begins at 0; of a rate, one that does not exclude that it is none says nothing of how high it may be. */
+/*
+ * What can be defended of an interval: a time begins at 0; of a rate, one that does not exclude that it is none says
+ * nothing of how high it may be.
+ */
 static struct interval defended(enum unit unit, double value, const struct interval *ci, uint64_t samples)
 {
 	const struct measured_by *by = &measured_by[unit];

@@ -84,7 +84,10 @@ struct notice {
 };
 
 enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PLOT_POLAR, PLOT_HISTOGRAM, PLOT_BANDS };
-/* kind: "line" and so on, see result_plot_kind(); y may list several keys, comma-separated; series: a key that splits rows into lines */
+/*
+ * kind: "line" and so on, see result_plot_kind(); y may list several keys, comma-separated; series: a key that splits
+ * rows into lines
+ */
 struct plot {
 	char *name; /* unlike those of the document's other plots, or NULL: told by an older program, as see is */
 	char *see;  /* a sentence: what to see in it */
@@ -151,7 +154,10 @@ struct result {
 
 #define RESULT_FAULTS_MAX  1000
 #define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
-/* With all codes together, which are compared with each other. Clauses and verdicts ask for codes: the source has less than 100 that one run can meet. */
+/*
+ * With all codes together, which are compared with each other. Clauses and verdicts ask for codes: the source has less
+ * than 100 that one run can meet.
+ */
 #define RESULT_NOTICES_ALL (100 * (RESULT_NOTICES_MAX + 1))
 #define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice. What a run goes on from sets rows_max instead */
 
@@ -255,8 +261,9 @@ int result_append(const struct result *res, struct outfile *f, struct err *err);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
 /*
- * The same of each line that is not empty, where the name ends in ".jsonl". take owns the document that it is given; bad hears of a file or line that is
- * none (is_foreign: it is whole, of another program). A negative errno of either, with its sentence in err, is the end, and is returned.
+ * The same of each line that is not empty, where the name ends in ".jsonl". take owns the document that it is given;
+ * bad hears of a file or line that is none (is_foreign: it is whole, of another program). A negative errno of either,
+ * with its sentence in err, is the end, and is returned.
  */
 struct result_taker {
 	int (*take)(void *arg, struct result *res, struct err *err);

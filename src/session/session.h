@@ -139,9 +139,10 @@ struct screen_decl {
 	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
 	const struct clause {
 		/*
-		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said), "{name:slow region}" a count of
-		 * those: "1 slow region". "{bytes@ratio}" is over how much something was seen: "the 3.2 GB (0.08 %)", "the 4.0 TB" where that is all.
-		 * A clause with a word of totality (nothing, no, all, every) has one of these; where nothing was seen, another clause says that.
+		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said),
+		 * "{name:slow region}" a count of those: "1 slow region". "{bytes@ratio}" is over how much something
+		 * was seen: "the 3.2 GB (0.08 %)", "the 4.0 TB" where that is all. A clause with a word of totality
+		 * (nothing, no, all, every) has one of these; where nothing was seen, another clause says that.
 		 */
 		const char *text;
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
@@ -222,8 +223,9 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 
 /*
- * medium.c: of a target that is an existing file, does a disk hold its bytes from first to end? -EINVAL and the reason for a direct run when it does
- * not; otherwise a notice. Other targets: 0. The session asks for the targets that it opens itself.
+ * medium.c: of a target that is an existing file, does a disk hold its bytes from first to end? -EINVAL and the reason
+ * for a direct run when it does not; otherwise a notice. Other targets: 0. The session asks for the targets that it
+ * opens itself.
  */
 int session_medium(const struct session *ses, size_t i, uint64_t first, uint64_t end, bool is_direct, struct err *err);
 /* A notice where direct writes to files may go through the page cache all the same. */
@@ -256,11 +258,15 @@ uint64_t session_time_left_ns(const struct session *ses);
 /* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
 uint64_t session_stolen_ticks(const struct session *ses);
 /*
- * Until now this program did not run (frozen, stopped, suspended, without a CPU) so many times, and so long by the clock: no figure is to have that in it.
+ * Until now this program did not run (frozen, stopped, suspended, without a CPU) so many times, and so long by the
+ * clock: no figure is to have that in it.
  */
 uint64_t session_stops(const struct session *ses);
 uint64_t session_stopped_ns(const struct session *ses);
-/* What others moved on the disk of a target until now, by the kernel's counters, to compare with later; UINT64_MAX: not known. */
+/*
+ * What others moved on the disk of a target until now, by the kernel's counters, to compare with later; UINT64_MAX: not
+ * known.
+ */
 uint64_t session_foreign_bytes(const struct session *ses, size_t target);
 
 /*
@@ -273,11 +279,15 @@ bool session_is_together(const struct session *ses);
 
 /* Saves the document as it is; session_load() and session_progress() do it at least once a minute. */
 void session_checkpoint(struct session *ses);
-/* Asked in on_tick, before session_progress(): is the document saved now? Then what came of the load so far belongs into it: the run may be killed. */
+/*
+ * Asked in on_tick, before session_progress(): is the document saved now? Then what came of the load so far belongs
+ * into it: the run may be killed.
+ */
 bool session_saves_at(const struct session *ses, uint64_t now_ns);
 /*
- * A file that an option of the measurement names. A full disk does not end a run: when saving fails for such a reason it is said once, 0 comes back, and
- * the next time, or the end, tries again. session_grow(): the descriptor of one that grows.
+ * A file that an option of the measurement names. A full disk does not end a run: when saving fails for such a reason
+ * it is said once, 0 comes back, and the next time, or the end, tries again. session_grow(): the descriptor of one that
+ * grows.
  */
 int session_save(struct session *ses, const char *path, enum outfile_kind kind, int (*write)(FILE *out, void *arg),
                  void *arg, struct err *err);

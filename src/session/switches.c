@@ -496,7 +496,10 @@ static bool is_of_this_start(const struct session *ses, const struct left *l)
 	return now && now[0] && strcmp(left_text(l, "boot_id"), now) == 0;
 }
 
-/* After another start the switches may be as somebody has set them since: nothing is turned that was not asked for. false: nothing was. */
+/*
+ * After another start the switches may be as somebody has set them since: nothing is turned that was not asked for.
+ * false: nothing was.
+ */
 static bool tell_left(struct session *ses, const struct left *l, const struct device *disk, unsigned mask, unsigned on)
 {
 	struct drive_state now = { 0 };

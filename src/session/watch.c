@@ -179,8 +179,9 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /*
- * What a counter of bytes grew by. The kernel counts sectors in an unsigned long, of 32 bits on some machines: one that fell went round there if it stood in
- * the upper half of those and stands in the lower now. Any other fall is a reset. false: cannot tell.
+ * What a counter of bytes grew by. The kernel counts sectors in an unsigned long, of 32 bits on some machines: one that
+ * fell went round there if it stood in the upper half of those and stands in the lower now. Any other fall is a reset.
+ * false: cannot tell.
  */
 static bool counter_grew(uint64_t before, uint64_t now, uint64_t *ret)
 {
@@ -288,7 +289,10 @@ uint64_t session_stopped_ns(const struct session *ses)
 	return ses->state->stops.by_clock_ns;
 }
 
-/* The load's own account is exact; what no loop has seen (files through the page cache) shows by the signal or the clock. */
+/*
+ * The load's own account is exact; what no loop has seen (files through the page cache) shows by the signal or the
+ * clock.
+ */
 static void check_stops(const struct watch *w, const struct session *ses)
 {
 	const struct stops *stops = &ses->state->stops;

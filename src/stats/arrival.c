@@ -56,7 +56,10 @@ static int compare_access(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of n accesses in order at one median. What is far from it is nonsense there, whatever it is: Student's tails add less than a millionth to that. */
+/*
+ * Of n accesses in order at one median. What is far from it is nonsense there, whatever it is: Student's tails add less
+ * than a millionth to that.
+ */
 static double log_likelihood(const double *access, size_t n, size_t from, double median, double period, double missed)
 {
 	double sum = (double)n * log(NONSENSE);
@@ -67,8 +70,9 @@ static double log_likelihood(const double *access, size_t n, size_t from, double
 }
 
 /*
- * Where the likelihood without groups is greatest: some access was in time there, so only the revolution before each is looked through. As many steps as there
- * are accesses, however far apart: one that waited for a minute, or a time in a file that is none, costs no more than others. NaN: out of memory.
+ * Where the likelihood without groups is greatest: some access was in time there, so only the revolution before each is
+ * looked through. As many steps as there are accesses, however far apart: one that waited for a minute, or a time in a
+ * file that is none, costs no more than others. NaN: out of memory.
  */
 static double coarse(const struct arrival_sample *s, size_t n, double period, double missed)
 {

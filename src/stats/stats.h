@@ -50,7 +50,10 @@ void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
 struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
 double hist_mean(const struct hist *h);                           /* NaN when empty */
-/* Where the share p lies, between the edges of its bucket; of a bucket that stands out from both neighbours the edge itself. NaN when empty. */
+/*
+ * Where the share p lies, between the edges of its bucket; of a bucket that stands out from both neighbours the edge
+ * itself. NaN when empty.
+ */
 double hist_place(const struct hist *h, double p, bool is_upper);
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
@@ -154,8 +157,9 @@ double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
 /*
- * Sum, difference, multiple and ratio of independent estimates, each with its own two sides: what lies below the sum is from what lies below its terms, and
- * below the difference from what lies above the one that is taken off. No interval is combined in another way.
+ * Sum, difference, multiple and ratio of independent estimates, each with its own two sides: what lies below the sum is
+ * from what lies below its terms, and below the difference from what lies above the one that is taken off. No interval
+ * is combined in another way.
  */
 struct stats_estimate stats_sum(struct stats_estimate a, struct stats_estimate b);
 struct stats_estimate stats_times(struct stats_estimate a, double factor);
@@ -228,8 +232,8 @@ void waits_sum(const struct waits *s, uint64_t from, struct hist *ret);
 /* How much of the beginning of [0, to) to leave out, as it is no steady state; whole slots, half of it at most. */
 uint64_t waits_warm_up(const struct waits *s, uint64_t to);
 /*
- * In the long run, of what was added in [from, to), which is `all` (waits_sum()): with 95 % intervals, NaN where they hang together for too long to tell.
- * The quantile's value is NaN where all of them could not carry it.
+ * In the long run, of what was added in [from, to), which is `all` (waits_sum()): with 95 % intervals, NaN where they
+ * hang together for too long to tell. The quantile's value is NaN where all of them could not carry it.
  */
 struct stats_estimate waits_rate(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);

@@ -70,8 +70,8 @@ static double cell(const struct wild_case *c, const json_t *row, const char *key
 }
 
 /*
- * What a row of the table of bad places says: of every sector where it names sectors, of one at least where it names a place. Pending and unchecked
- * ones are left open and say nothing; any other kind of row is false.
+ * What a row of the table of bad places says: of every sector where it names sectors, of one at least where it names a
+ * place. Pending and unchecked ones are left open and say nothing; any other kind of row is false.
  */
 static const struct claim {
 	const char *kind, *name;

@@ -141,7 +141,10 @@ static inline double law_closed_mean(unsigned n, double service, double z)
 	return n / law_closed_per_s(n, service, z) - z;
 }
 
-/* Who arrives finds what the others alone would leave (Sevcik and Mitrani 1981), and waits for so many services and its own. */
+/*
+ * Who arrives finds what the others alone would leave (Sevcik and Mitrani 1981), and waits for so many services and its
+ * own.
+ */
 static inline double law_closed_quantile(unsigned n, double service, double z, double q)
 {
 	double p[CLOSED_USERS_MAX + 1], low = 0, high = 100 * n;

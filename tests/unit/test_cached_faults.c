@@ -96,7 +96,10 @@ static void begin(struct files_run *run, size_t k)
 	syncs_failed = is_full = false;
 }
 
-/* One fault of that kind. A disk's: the document says so, exit status 4 (cli/run.c). The file system's, which is full: the run failed, the disk did not. */
+/*
+ * One fault of that kind. A disk's: the document says so, exit status 4 (cli/run.c). The file system's, which is full:
+ * the run failed, the disk did not.
+ */
 static void expect_fault(struct files_run *run, size_t k, const char *op, int want_errno)
 {
 	if (run->r != (want_errno == ENOSPC ? -ENOSPC : 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `compare` says of two, and of a history: same, different or neither, by documents whose truth is known by construction. Real runs of simulated
- * disks are in test_compare.c. PLATTER_LONG=1: more fleets.
+ * What `compare` says of two, and of a history: same, different or neither, by documents whose truth is known by
+ * construction. Real runs of simulated disks are in test_compare.c. PLATTER_LONG=1: more fleets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,10 @@ static void two_are_the_same_only_where_their_difference_is_surely_small(void **
 		const char *verdicts[2];
 		bool no, open;
 	} cases[] = {
-		/* a percent off, known well: the same within 5 %; the second figure cannot be known, and does not decide */
+		/*
+		 * a percent off, known well: the same within 5 %; the second figure cannot be known, and does not
+		 * decide
+		 */
 		{ { { 1e8, 0.003 }, { 5e7, 0.6 } },
 		  { { 1.005e8, 0.003 }, { 6e7, 0.6 } },
 		  0,
@@ -213,7 +216,10 @@ static void drop(struct fleet *f)
 		result_free(f->v[i]);
 }
 
-/* How many disks have a row that is worse after so many months; ret_third: whether disk 3 has one, and the date of its step, if it has. */
+/*
+ * How many disks have a row that is worse after so many months; ret_third: whether disk 3 has one, and the date of its
+ * step, if it has.
+ */
 static size_t worse_after(const struct fleet *f, size_t months, bool *ret_third, char *ret_since)
 {
 	struct compare_options opt = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One rule for all first screens: a clause says over how much it was seen, or is not said; nothing seen is a sentence of its own. Tried on documents
- * that are drawn from each measurement's own clauses, and on runs of every simulated command that end early.
+ * One rule for all first screens: a clause says over how much it was seen, or is not said; nothing seen is a sentence
+ * of its own. Tried on documents that are drawn from each measurement's own clauses, and on runs of every simulated
+ * command that end early.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -333,7 +334,10 @@ static void cancel_at_request(void *arg, struct session *ses, const char *target
 	cancel(arg);
 }
 
-/* Ends after the first request (0), after so much of the time (0..1), or by itself (1). Returns the virtual time that it took. */
+/*
+ * Ends after the first request (0), after so much of the time (0..1), or by itself (1). Returns the virtual time that
+ * it took.
+ */
 static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
 {
 	struct rule rule = { words, NULL, false };

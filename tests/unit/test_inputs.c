@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files of strangers that are no results: what kind of file is read at all, numbers that no integer holds, and journals of --rewrite changed at random. */
+/*
+ * Files of strangers that are no results: what kind of file is read at all, numbers that no integer holds, and journals
+ * of --rewrite changed at random.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

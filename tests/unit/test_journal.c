@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a journal that was left is to others: to the disk of its partition, to a partition of its disk, to a version that wrote it otherwise, to another disk of
- * the same serial number.
+ * What a journal that was left is to others: to the disk of its partition, to a partition of its disk, to a version
+ * that wrote it otherwise, to another disk of the same serial number.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * 500 moments of each --rewrite. At each the process is killed, or the power goes and tears the block in flight, or somebody else writes: also in the very
- * place that was in flight, before the machine is started again. Bytes lie in shared memory, which outlives the process, each as it was at first, torn
- * (readable or not), or somebody else's: none of the last is lost without consent, none of the first at all.
+ * 500 moments of each --rewrite. At each the process is killed, or the power goes and tears the block in flight, or
+ * somebody else writes: also in the very place that was in flight, before the machine is started again. Bytes lie in
+ * shared memory, which outlives the process, each as it was at first, torn (readable or not), or somebody else's: none
+ * of the last is lost without consent, none of the first at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -224,7 +224,9 @@ static void whatever_is_shown_the_answer_is_symmetric_and_never_yes_against_a_na
 		if (one != DISK_SAME)
 			continue;
 		assert_int_not_equal(by, NAME_NONE);
-		/* the serial numbers of two disks, of which neither is a bridge's; but of one mapping the UUID says it */
+		/*
+		 * the serial numbers of two disks, of which neither is a bridge's; but of one mapping the UUID says it
+		 */
 		assert_true(by == NAME_UUID || a.serial_is_bridges != b.serial_is_bridges ||
 		            !differ(a.serial, b.serial));
 		assert_false(a.size_bytes && b.size_bytes && a.size_bytes != b.size_bytes);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stands on what: stacks drawn at random beside a model that knows each byte, circles, lost links, claims, and whether all could be seen. */
+/*
+ * What stands on what: stacks drawn at random beside a model that knows each byte, circles, lost links, claims, and
+ * whether all could be seen.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

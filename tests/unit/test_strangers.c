@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents of strangers: every text and every name in them becomes one that a terminal, a browser or a spreadsheet might obey, and whatever is made of
- * them (text, CSV, pages, pictures, metrics, comparisons, trends, rows of a fleet) is searched for it. And documents that are changed at random: no crash.
+ * Documents of strangers: every text and every name in them becomes one that a terminal, a browser or a spreadsheet
+ * might obey, and whatever is made of them (text, CSV, pages, pictures, metrics, comparisons, trends, rows of a fleet)
+ * is searched for it. And documents that are changed at random: no crash.
  */
 #include <setjmp.h>
 #include <stdarg.h>

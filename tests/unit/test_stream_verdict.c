@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `stream` says of a rate, for ever, not, or that it cannot tell, on random arrays in virtual time: 1 to 4 disks of one zone, alike or not, in turn or in
- * balance, read or written, with write caches and without, with retries and late answers; .7 to 1.3 of what they carry, rings of 1 s to 60 s, runs of 5 s to 120 s.
- * What they carry comes from a run at full speed; where that is too close to call, a run of an hour decides.
- * PLATTER_LONG=1: 300 arrays, and what could not be told is run once more for as long as was said.
- * PLATTER_ARRAYS=1001-1060: these, and of each that got an answer the hour is run.
+ * What `stream` says of a rate, for ever, not, or that it cannot tell, on random arrays in virtual time: 1 to 4 disks
+ * of one zone, alike or not, in turn or in balance, read or written, with write caches and without, with retries and
+ * late answers; .7 to 1.3 of what they carry, rings of 1 s to 60 s, runs of 5 s to 120 s. What they carry comes from a
+ * run at full speed; where that is too close to call, a run of an hour decides. PLATTER_LONG=1: 300 arrays, and what
+ * could not be told is run once more for as long as was said. PLATTER_ARRAYS=1001-1060: these, and of each that got an
+ * answer the hour is run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +45,9 @@ static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 
 	(void)snprintf(path, sizeof(path), "%s/%s.disk", SIMDISK_PROFILES, name);
 	assert_int_equal(profile_load(p, path, &err), 0);
-	/* As fast everywhere: an hour's run stays in "this zone". And slow, for rings of a minute are really allocated. */
+	/*
+	 * As fast everywhere: an hour's run stays in "this zone". And slow, for rings of a minute are really allocated.
+	 */
 	for (size_t i = p->nzones; i-- > 0;)
 		for (size_t k = 0; k < PROFILE_SURFACES_MAX; k++)
 			p->zones[i].spt[k] = (p->zones[0].spt[k] + SLOWER - 1) / SLOWER;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early, and states that lie. */
+/*
+ * `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early,
+ * and states that lie.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +28,10 @@
 #define SECTOR  512u
 #define SECTORS 300u
 
-/* Requests at random over a disk with bad sectors: until a request was read again, something of it is listed if it failed; no bad sector falls out. */
+/*
+ * Requests at random over a disk with bad sectors: until a request was read again, something of it is listed if it
+ * failed; no bad sector falls out.
+ */
 static void of_all_that_failed_nothing_falls_out_of_the_list(void **state)
 {
 	struct rng rng;

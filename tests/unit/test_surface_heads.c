@@ -362,7 +362,10 @@ static void write_changed(struct rng *rng, const json_t *whole, const char *path
 	json_decref(copy);
 }
 
-/* A scan goes on from a state, by the heads of a geometry, either of which somebody has changed: it is refused in a sentence, or the scan is one. */
+/*
+ * A scan goes on from a state, by the heads of a geometry, either of which somebody has changed: it is refused in a
+ * sentence, or the scan is one.
+ */
 static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
 {
 	const char *many = getenv("PLATTER_MUTATIONS");

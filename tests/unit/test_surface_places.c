@@ -132,7 +132,10 @@ static void a_place_is_read_beside_both_sides_of_it(void **state)
 	profile_done(&p);
 }
 
-/* A bridge that cuts requests loses revolutions where its pieces end: that is seen in passing, and by itself no such place is slow. */
+/*
+ * A bridge that cuts requests loses revolutions where its pieces end: that is seen in passing, and by itself no such
+ * place is slow.
+ */
 static void behind_a_bridge_no_healthy_place_is_called_slow(void **state)
 {
 	static const uint64_t seeds[] = { 9003, 9007, 9010, 9014, 9015, 9021, 9023, 9024 };

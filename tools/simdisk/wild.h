@@ -22,8 +22,9 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
 /* To a drawn disk, not finished, what few have; from a stream of its own: a disk without any is as it would be. 0 or -ENOMEM. */
 int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
 /*
- * Laws that the draw of a disk has no choice of, drawn either way, to a finished profile, which is finished again: whether a read that goes on with a stream costs
- * the full overhead, and a switch of heads 0.3 to 2 times the next cylinder. What measures well on drawn disks only was fitted to them.
+ * Laws that the draw of a disk has no choice of, drawn either way, to a finished profile, which is finished again:
+ * whether a read that goes on with a stream costs the full overhead, and a switch of heads 0.3 to 2 times the next
+ * cylinder. What measures well on drawn disks only was fitted to them.
  */
 int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err);
 /* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be finished. */

@@ -15,8 +15,8 @@
 #define MIB          1048576.0
 
 /*
- * As in the seed: a client with a number, a balance from 0 to 9, and filling. Written so that no record compresses: the number times an odd constant
- * (golden ratio), the balance in the lowest bits of another multiple.
+ * As in the seed: a client with a number, a balance from 0 to 9, and filling. Written so that no record compresses: the
+ * number times an odd constant (golden ratio), the balance in the lowest bits of another multiple.
  */
 #define NUMBER_KEY   0x9e3779b97f4a7c15ull
 #define BALANCE_BITS 4

@@ -67,8 +67,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * Writing, with its fsync or without, of all files: their bytes by the time in which any of them was at it; NaN, if a file lacks a step. v: in the order of
- * their begin.
+ * Writing, with its fsync or without, of all files: their bytes by the time in which any of them was at it; NaN, if a
+ * file lacks a step. v: in the order of their begin.
  */
 static double whole_rate(const struct passes_step *v, size_t n, size_t nfiles, bool is_synced)
 {

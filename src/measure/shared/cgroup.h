@@ -43,7 +43,10 @@ uint64_t cgroup_room(const struct cgroup *cg);
 uint64_t cgroup_file_room(const struct cgroup_plan *plan); /* the same, of any group */
 /* The smallest limit of memory that is in force for this process, its groups and all above; UINT64_MAX: none found. */
 uint64_t cgroup_memory_limit(const char *root);
-/* Memory that a process may still take: of the machine what is available, or that limit if it is less. UINT64_MAX: not known. */
+/*
+ * Memory that a process may still take: of the machine what is available, or that limit if it is less. UINT64_MAX: not
+ * known.
+ */
 uint64_t cgroup_available_memory(void);
 
 #endif

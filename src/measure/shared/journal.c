@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: a header of 4096 bytes (magic, version, identity, state, hashes), two blocks that say by turns what is in flight, the list of places, then
- * their bytes. One place is written together with
- * header and list, and synced once: if its hash does not fit it was not noted, and then not written to the device either. Of many the bytes
- * are synced before header and list are.
+ * The file: a header of 4096 bytes (magic, version, identity, state, hashes), two blocks that say by turns what is in
+ * flight, the list of places, then their bytes. One place is written together with header and list, and synced once: if
+ * its hash does not fit it was not noted, and then not written to the device either. Of many the bytes are synced
+ * before header and list are.
  */
 #include "measure/shared/journal.h"
 

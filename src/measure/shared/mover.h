@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes between the device and memory, marked by the sector. Deaf to signals: a recovery that was begun is finished. Inside shared/ only. */
+/*
+ * Bytes between the device and memory, marked by the sector. Deaf to signals: a recovery that was begun is finished.
+ * Inside shared/ only.
+ */
 #ifndef PLATTER_MEASURE_MOVER_H
 #define PLATTER_MEASURE_MOVER_H
 

@@ -72,7 +72,10 @@ static int note_beside(struct rewrite_journal *j, uint64_t first, struct err *er
 	return r;
 }
 
-/* Where file systems and tables write whenever they are used: the beginning and the end, and the beginnings of the partitions. Once a run. */
+/*
+ * Where file systems and tables write whenever they are used: the beginning and the end, and the beginnings of the
+ * partitions. Once a run.
+ */
 static int note_anchors(struct rewrite_journal *j, struct err *err)
 {
 	const struct env *env = j->ses->env;

@@ -41,7 +41,10 @@ const char *rewrite_path(const struct rewrite_journal *j);
 
 /* Notes a place, durably, and reads what lies beside it. After 0 it may be written to the device. */
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err);
-/* Before each write of so many bytes: -EBUSY and a sentence when somebody else has written to the device since the run began. */
+/*
+ * Before each write of so many bytes: -EBUSY and a sentence when somebody else has written to the device since the run
+ * began.
+ */
 int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* All is safe on the device: forgets it, durably. */
 int rewrite_end(struct rewrite_journal *j, struct err *err);
@@ -65,8 +68,9 @@ struct rewrite_recovery {
 };
 enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };
 /*
- * Compares and, as wished, puts back, with requests of at most the engine's buffers. 0: *ret tells, and all is forgotten unless damaged or differing
- * sectors were left; negative errno and a sentence: nothing more than *ret says was done, the journal stays.
+ * Compares and, as wished, puts back, with requests of at most the engine's buffers. 0: *ret tells, and all is
+ * forgotten unless damaged or differing sectors were left; negative errno and a sentence: nothing more than *ret says
+ * was done, the journal stays.
  */
 int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct rewrite_recovery *ret, struct err *err);
 /* A sentence of what reads differently from what was written, by whomever that is. Negative errno. */
@@ -89,7 +93,9 @@ struct rewrite_watch {
 };
 int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, size_t n,
                  const struct rewrite_watch *watch, bool *ret_is_noted, struct err *err);
-/* Bytes of place i, from skip on, to be written there next: checked against what was noted, and against other writers. */
+/*
+ * Bytes of place i, from skip on, to be written there next: checked against what was noted, and against other writers.
+ */
 int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, size_t len, struct err *err);
 /*
  * A flush; then what was fetched is read again and compared, as far as go_on() lets it, and forgotten. 0: ret->same of ret->sectors were read and are

@@ -7,7 +7,10 @@
 
 #define SLOT_NS 1000000u /* the shortest: of a run of 256 ms */
 
-/* A run that is so many times as long tells, if the drift is what it seems: the half-width falls with the root of the time, and is to be half of the drift. */
+/*
+ * A run that is so many times as long tells, if the drift is what it seems: the half-width falls with the root of the
+ * time, and is to be half of the drift.
+ */
 #define MARGIN       2.0
 #define HIDDEN_TIMES 4.0  /* till a cache is full that was not yet (a choice) */
 #define NEED_MOST    64.0 /* beyond that the drift is not known well enough to tell how long */
@@ -200,8 +203,9 @@ static double need_s(const struct balance_judgement *j, struct stats_estimate dr
 }
 
 /*
- * The last half of the run: by then caches are full, and what was there at the start is over. And for a yes also its last eighth: where a zone ends, or a cache
- * has just become full, the rest is not to be hidden by what was before. For a no that is too little: it may be a stall.
+ * The last half of the run: by then caches are full, and what was there at the start is over. And for a yes also its
+ * last eighth: where a zone ends, or a cache has just become full, the rest is not to be hidden by what was before. For
+ * a no that is too little: it may be a stall.
  */
 void balance_judge(const struct balance *b, const struct balance_more *more, struct balance_judgement *ret)
 {

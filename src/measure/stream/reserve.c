@@ -29,7 +29,10 @@ struct reserve {
 
 #define SLOT_NS (10 * NS_PER_MS) /* the shortest of the slots: 1.28 s of them, then they are joined */
 
-/* The end of what a lane wrote in the file in which it stands. What was read last is in the drive's own cache: there it goes on. */
+/*
+ * The end of what a lane wrote in the file in which it stands. What was read last is in the drive's own cache: there it
+ * goes on.
+ */
 static struct piece last_piece(const struct stream_run *s, const struct lane *l, uint64_t bytes)
 {
 	bool is_next = l->at_target == l->ntargets || (l->offset == l->start && l->at_target > 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds; pace.c how well its clock was kept; files.c
- * targets, rolling files, the page cache; reserve.c what they carry at full speed where a run ended; verdict.c what follows for the rate, in words; run.c one run
- * of the ring over the targets; report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c
- * --project; stream.c what a run is made of.
+ * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds;
+ * pace.c how well its clock was kept; files.c targets, rolling files, the page cache; reserve.c what they carry at full
+ * speed where a run ended; verdict.c what follows for the rate, in words; run.c one run of the ring over the targets;
+ * report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c --project;
+ * stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
@@ -132,8 +133,8 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 /* ---- reserve.c ---- */
 
 /*
- * What the targets carry at least, bytes/s, where the run that was last ended: the places written last once more, at full speed and between two
- * flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
+ * What the targets carry at least, bytes/s, where the run that was last ended: the places written last once more, at
+ * full speed and between two flushes; what is read goes on. is_hidden: a cache takes them first. NaN: not known.
  */
 int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s, struct err *err);
 #define STREAM_RESERVE_S \

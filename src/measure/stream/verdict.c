@@ -91,7 +91,10 @@ static double lasted_s(const struct stream_run *s)
 	return (double)(end_ns - s->start_ns) * 1e-9;
 }
 
-/* " on the first 640 MB", " from 3.90 TB to 3.92 TB": of the target that went furthest. "": files, of which nobody knows where they lie. */
+/*
+ * " on the first 640 MB", " from 3.90 TB to 3.92 TB": of the target that went furthest. "": files, of which nobody
+ * knows where they lie.
+ */
 static const char *place_text(const struct stream_run *s, char *buf, size_t len)
 {
 	const struct lane *far = &s->lanes[0];

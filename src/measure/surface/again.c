@@ -329,7 +329,10 @@ static void ask_anew(struct surface_suspect *s, enum surface_stage stage)
 	s->step = s->hits = 0;
 }
 
-/* Of a disk that turns only what was shown is called slow: not what was so in some readings, which a bridge or another program makes so. */
+/*
+ * Of a disk that turns only what was shown is called slow: not what was so in some readings, which a bridge or another
+ * program makes so.
+ */
 static enum surface_kind without_proof(enum surface_kind kind)
 {
 	return kind == SURFACE_SOMETIMES ? SURFACE_UNCHECKED : kind;

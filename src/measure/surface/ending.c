@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much of what was asked was scanned, why the run ended before all of it was, what goes on from there, and what to know of the result. */
+/*
+ * How much of what was asked was scanned, why the run ended before all of it was, what goes on from there, and what to
+ * know of the result.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What could not be read: made of the outcome of every request, whoever asked. Ranges in order that do not overlap; nothing ever falls out. What fails is a
- * suspect range until a sector of it fails by itself; what is read since leaves the list.
+ * What could not be read: made of the outcome of every request, whoever asked. Ranges in order that do not overlap;
+ * nothing ever falls out. What fails is a suspect range until a sector of it fails by itself; what is read since leaves
+ * the list.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -26,8 +26,8 @@ static void map_line(FILE *f, uint64_t first, uint64_t end, char status)
 }
 
 /*
- * What was not scanned is "non-tried", what was read counts as such, though nothing was copied: for --domain-mapfile. A request that failed and was not
- * narrowed down to its sectors is "non-trimmed": most of it may be readable.
+ * What was not scanned is "non-tried", what was read counts as such, though nothing was copied: for --domain-mapfile. A
+ * request that failed and was not narrowed down to its sectors is "non-trimmed": most of it may be readable.
  */
 static int write_map(FILE *f, void *arg)
 {

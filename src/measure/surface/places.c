@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lists of a run: what failed, without a bound, and what is slow, up to so many of each kind; all of it by place; and what is still to be done about it. */
+/*
+ * The lists of a run: what failed, without a bound, and what is slow, up to so many of each kind; all of it by place;
+ * and what is still to be done about it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

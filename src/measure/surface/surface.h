@@ -115,7 +115,10 @@ struct surface_failures {
 	size_t n, room;
 };
 
-/* A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer true. */
+/*
+ * A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer
+ * true.
+ */
 bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
 bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
@@ -232,7 +235,10 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 void surface_no_memory(struct surface_run *run);
 /* Lists it, if there is room among its kind. */
 void surface_list_place(struct surface_run *run, const struct surface_suspect *s);
-/* All that is to be reported of what was scanned, by place: what failed, what was slow, and what is still to be read again. NULL: no memory. */
+/*
+ * All that is to be reported of what was scanned, by place: what failed, what was slow, and what is still to be read
+ * again. NULL: no memory.
+ */
 struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n);
 /* Of what second readings of these may take, this part is left. */
 double surface_again_left(const struct surface_run *run, enum surface_budget of);
@@ -275,7 +281,10 @@ int surface_learn_rotation(struct surface_run *run, struct err *err);
 int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
 /* Reads again what failed, then active suspects, until all came to an end, or the run is over. 0, or negative errno. */
 int surface_again(struct surface_run *run, struct err *err);
-/* A slow one; copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
+/*
+ * A slow one; copies it. Without room, or when second readings have taken their share of the time, it is left
+ * unchecked.
+ */
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the users themselves; beside it jobs.c, their queues),
- * steady.c (what of it holds in the long run), tell.c (results), transactions.c (the steps).
+ * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the
+ * users themselves; beside it jobs.c, their queues), steady.c (what of it holds in the long run), tell.c (results),
+ * transactions.c (the steps).
  */
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
 #define PLATTER_MEASURE_TRANSACTIONS_H

@@ -158,7 +158,10 @@ double zone_used_ns(const struct zone_target *t);
 
 /* ---- extent.c ---- */
 
-/* Figures: how many bytes were read or written, and what share of the range that is; at the end of a run also what reads the others. */
+/*
+ * Figures: how many bytes were read or written, and what share of the range that is; at the end of a run also what
+ * reads the others.
+ */
 void zone_extent_tell(const struct zones_run *run, bool is_final);
 
 /* ---- analyse.c ---- */
