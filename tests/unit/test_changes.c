@@ -124,12 +124,12 @@ static void two_are_the_same_only_where_their_difference_is_surely_small(void **
 			if (strcmp(verdict, cases[i].verdicts[f]) != 0)
 				fail_msg("case %zu, figure %zu: %s", i, f, verdict);
 			if (!strcmp(verdict, "same")) /* what is called so is within the tolerance */
-				assert_true(
-					table_number_of(t, row, "high_percent") <=
-					100.0 * fmax(fmax(cases[i].tolerance ? cases[i].tolerance : COMPARE_TOLERANCE,
-				                          cases[i].threshold),
-				                     0.0) +
-						1e-6);
+				assert_true(table_number_of(t, row, "high_percent") <=
+				            100.0 * fmax(fmax(cases[i].tolerance > 0.0 ? cases[i].tolerance
+				                                                       : COMPARE_TOLERANCE,
+				                              cases[i].threshold),
+				                         0.0) +
+				                    1e-6);
 		}
 		assert_int_equal(res->verdict_is_no, cases[i].no);
 		assert_int_equal(res->verdict_is_open, cases[i].open);

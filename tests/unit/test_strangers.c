@@ -22,8 +22,7 @@
 /* What is put behind each text; in UTF-8, as JSON allows nothing else. */
 static const char *const hostile[] = {
 	"\033]0;x\007\033[2J",                                                      /* a title, a screen */
-	"\xc2\x9b"                                                                  /* CSI as C1 */
-	"31m\xc2\x9d",                                                              /* OSC */
+	"\302\23331m\302\235",                                                      /* CSI and OSC as C1 */
 	"\n\r\b\t\f\v\x7f",                                                         /* controls */
 	"\xe2\x80\xae\xe2\x80\x8f\xe2\x81\xa6\xe2\x80\x8b\xef\xbb\xbf\xe2\x80\xa8", /* direction, no width, lines */
 	"<script>alert('&\"')</script>\\",

@@ -247,8 +247,9 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	} else {
 		(void)snprintf(
 			text, sizeof(text),
-			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; give --time=%.0fs",
-			what, ceil(j->need_s));
+			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; %s%.0f s%s",
+			what, s->is_cut ? "give targets that last for " : "let it run for ", ceil(j->need_s),
+			s->is_cut ? "" : " (--time)");
 	}
 	result_figure(res, "sustained", "sustained", UNIT_COUNT, sustained, NULL, 0);
 	result_figure_text(res, "verdict", "verdict", text);
