@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "session/groups.h"
 #include "session/internal.h"
 
 #define SECTOR_BYTES  512 /* of the kernel's counters */
@@ -397,6 +398,7 @@ void watch_settings(const struct session *ses)
 	}
 	if (clock_is_virtual(ses->env->clk))
 		return;
+	groups_tell_limits(ses);
 	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
 	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
 	if (limit > 0 && max > 0 && limit < max - max / 20)

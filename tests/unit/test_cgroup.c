@@ -8,9 +8,12 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <ftw.h>
+#include <sys/sysmacros.h>
 
 #include "filesrun.h"
 #include "measure/shared/cgroup.h"
+#include "session/groups.h"
+#include "session/session.h"
 
 static void put(const char *path, const char *text)
 {
@@ -259,6 +262,56 @@ static void the_controller_is_left_as_it_was_found(void **state)
 	}
 }
 
+/* The notices that a run on 8:0 gets, a line each, in one text. */
+static void limits_of(uint64_t write_bytes, char *buf, size_t len)
+{
+	struct device dev = { .path = "/dev/sda1", .disk = "sda", .disk_rdev = makedev(8, 0), .rdev = makedev(8, 1) };
+	struct plan plan = { .read_bytes = UINT64_MAX, .write_bytes = write_bytes };
+	struct env env = { .sysroot = files_dir };
+	struct session ses = { .env = &env, .devs = &dev, .ndevs = 1, .plan = &plan, .res = result_new("zones") };
+
+	groups_tell_limits(&ses);
+	buf[0] = '\0';
+	for (size_t i = 0; i < ses.res->nnotices; i++)
+		(void)snprintf(buf + strlen(buf), len - strlen(buf), "%s: %s\n", ses.res->notices[i].code,
+		               ses.res->notices[i].text);
+	result_free(ses.res);
+}
+
+static void limits_of_rate_and_processors_are_notices_with_their_numbers(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/cg/cgroup.controllers", "cpu io\n");
+	put("/cg/a/b/io.max", "8:16 rbps=1 wbps=1 riops=1 wiops=1\n8:0 rbps=max wbps=5000000 riops=700 wiops=max\n");
+	put("/cg/a/io.max", "8:0 rbps=20000000 wbps=max riops=max wiops=max\n"); /* further up binds as well */
+	put("/cg/a/cpu.max", "1000 100000\n");
+	put("/cg/a/b/cpu.max", "max 100000\n");
+	limits_of(0, text, sizeof(text));
+	assert_non_null(strstr(text, "reads at most 20.0 MB/s of sda"));
+	assert_non_null(strstr(text, "/cg/a/io.max"));
+	assert_non_null(strstr(text, "reads at most 700 requests/s of sda"));
+	assert_null(strstr(text, "writes"));
+	assert_non_null(strstr(text, "cpu-limit: A control group gives this process 0.01 of"));
+	limits_of(1, text, sizeof(text));
+	assert_non_null(strstr(text, "writes at most 5.00 MB/s of sda"));
+
+	put("/proc/self/mounts", "cgroup /v1/blkio cgroup rw,blkio 0 0\ncgroup /v1/cpu cgroup rw,cpu 0 0\n");
+	put("/proc/self/cgroup", "7:blkio:/x\n1:cpu:/\n");
+	put("/v1/blkio/x/blkio.throttle.read_bps_device", "8:0 3000000\n");
+	put("/v1/cpu/cpu.cfs_quota_us", "-1\n");
+	put("/v1/cpu/cpu.cfs_period_us", "100000\n");
+	limits_of(1, text, sizeof(text));
+	assert_non_null(strstr(text, "reads at most 3.00 MB/s of sda"));
+	assert_null(strstr(text, "cpu-limit"));
+	put("/v1/blkio/x/blkio.throttle.read_bps_device", "8:16 3000000\n"); /* another disk's */
+	limits_of(1, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +325,7 @@ int main(void)
 		IN_TREE(what_is_no_file_is_taken_off_the_limit),
 		IN_TREE(a_group_that_cannot_be_limited_is_given_up_and_removed),
 		IN_TREE(the_controller_is_left_as_it_was_found),
+		IN_TREE(limits_of_rate_and_processors_are_notices_with_their_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,15 +18,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "session/groups.h"
 
 struct cgroup {
 	struct cgroup_plan plan;
 	bool was_off; /* the controller was, for the groups below, before us */
-};
-
-struct hierarchy {
-	int version;
-	char mount[PATH_MAX / 2];
 };
 
 static int write_text(const char *path, const char *text)
@@ -37,81 +32,6 @@ static int write_text(const char *path, const char *text)
 	if (fd < 0)
 		return -errno;
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
-static FILE *open_below(const char *root, const char *path)
-{
-	char full[PATH_MAX];
-
-	(void)snprintf(full, sizeof(full), "%s%s", strcmp(root, "/") == 0 ? "" : root, path);
-	return fopen(full, "re");
-}
-
-static bool has_word(const char *list, const char *word, const char *separators)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = list; (p = strstr(p, word)); p += len)
-		if ((p == list || strchr(separators, p[-1])) && (p[len] == '\0' || strchr(separators, p[len])))
-			return true;
-	return false;
-}
-
-static bool offers_memory(const char *mount)
-{
-	char path[PATH_MAX], line[512] = "";
-	cleanup_fclose FILE *f = NULL;
-
-	(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
-	f = fopen(path, "re");
-	return f && fgets(line, sizeof(line), f) && has_word(line, "memory", " \n");
-}
-
-/* Where the memory controller is mounted: version 1 with "memory" among its options, or version 2 that offers it. */
-static int find_hierarchy(const char *root, struct hierarchy *ret)
-{
-	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
-	char line[4096];
-	struct mntent m;
-
-	while (f && getmntent_r(f, &m, line, sizeof(line))) {
-		(void)snprintf(ret->mount, sizeof(ret->mount), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root,
-		               m.mnt_dir);
-		if (strcmp(m.mnt_type, "cgroup") == 0 && hasmntopt(&m, "memory"))
-			ret->version = 1;
-		else if (strcmp(m.mnt_type, "cgroup2") == 0 && offers_memory(ret->mount))
-			ret->version = 2;
-		else
-			continue;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/*
- * The folder of this process in the hierarchy, from /proc/self/cgroup: "4:memory:/a/b" or "0::/a/b". In a container the mount may begin further
- * down than the path does; then the process is at the mount's own top.
- */
-static int find_home(const char *root, const struct hierarchy *h, char *buf, size_t len)
-{
-	cleanup_fclose FILE *f = open_below(root, "/proc/self/cgroup");
-	char line[4096];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (h->version == 1 ? !has_word(names + 1, "memory", ",") : line[0] != '0' || names[1] != '\0')
-			continue;
-		(void)snprintf(buf, len, "%s%s", h->mount, strcmp(path, "/") == 0 ? "" : path);
-		if (access(buf, F_OK) < 0)
-			(void)snprintf(buf, len, "%s", h->mount);
-		return 0;
-	}
-	return -ENOENT;
 }
 
 static void add_step(struct cgroup_plan *plan, const char *folder, const char *file, const char *text, bool may_fail)
@@ -125,14 +45,15 @@ static void add_step(struct cgroup_plan *plan, const char *folder, const char *f
 
 int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
-	struct hierarchy h = { 0 };
+	struct group_home h;
 	char limit[32], pid[32];
 
 	memset(ret, 0, sizeof(*ret));
-	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, ret->home, sizeof(ret->home)) < 0)
+	if (groups_home(root, "memory", "memory", &h) < 0)
 		return err_set(
 			err, -ENOENT,
 			"No memory cgroup is mounted here, so --memory cannot limit the page cache; leave it out, or mount one.");
+	(void)snprintf(ret->home, sizeof(ret->home), "%s", h.folder);
 	(void)snprintf(limit, sizeof(limit), "%" PRIu64, memory_bytes);
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	ret->version = h.version;
@@ -181,15 +102,6 @@ static void remove_stale(const char *group)
 	globfree(&found);
 }
 
-/* Does the file of controllers that are on for the groups below name memory? */
-static bool has_controller(const char *path)
-{
-	cleanup_fclose FILE *f = fopen(path, "re");
-	char line[512] = "";
-
-	return f && fgets(line, sizeof(line), f) && has_word(line, "memory", " \n");
-}
-
 /* Off again as we found it, unless another run has a group there, which would lose its limit. */
 static void switch_off(const struct cgroup *cg)
 {
@@ -217,7 +129,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 	if (r < 0)
 		return r;
 	remove_stale(cg->plan.group);
-	cg->was_off = cg->plan.before > 0 && !has_controller(cg->plan.steps[0].path);
+	cg->was_off = cg->plan.before > 0 && !groups_names(cg->plan.steps[0].path, "memory");
 	(void)do_steps(&cg->plan, 0, cg->plan.before);
 	if (mkdir(cg->plan.group, 0755) < 0)
 		return err_set(err, -errno, "The cgroup %.500s could not be made (%s); run as root.", cg->plan.group,
@@ -297,21 +209,16 @@ uint64_t cgroup_room(const struct cgroup *cg)
 
 uint64_t cgroup_memory_limit(const char *root)
 {
-	struct hierarchy h = { 0 };
-	char folder[PATH_MAX];
+	struct group_home h;
 	uint64_t least = UINT64_MAX;
 
-	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, folder, sizeof(folder)) < 0)
+	if (groups_home(root, "memory", "memory", &h) < 0)
 		return UINT64_MAX;
-	while (strlen(folder) >= strlen(h.mount)) { /* a limit further up binds as well */
-		uint64_t limit = limit_of(folder, h.version);
-		char *slash = strrchr(folder, '/');
+	do { /* a limit further up binds as well */
+		uint64_t limit = limit_of(h.folder, h.version);
 
 		least = limit < least ? limit : least;
-		if (!slash)
-			break;
-		*slash = '\0';
-	}
+	} while (groups_up(&h));
 	return least;
 }
 

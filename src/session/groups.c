@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/groups.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "session/session.h"
+
+static FILE *open_below(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	(void)snprintf(full, sizeof(full), "%s%s", strcmp(root, "/") == 0 ? "" : root, path);
+	return fopen(full, "re");
+}
+
+static FILE *open_of(const struct group_home *h, const char *file)
+{
+	char path[PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", h->folder, file);
+	return fopen(path, "re");
+}
+
+static bool has_word(const char *list, const char *word, const char *separators)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = list; (p = strstr(p, word)); p += len)
+		if ((p == list || strchr(separators, p[-1])) && (p[len] == '\0' || strchr(separators, p[len])))
+			return true;
+	return false;
+}
+
+bool groups_names(const char *path, const char *controller)
+{
+	cleanup_fclose FILE *f = fopen(path, "re");
+	char line[512] = "";
+
+	return f && fgets(line, sizeof(line), f) && has_word(line, controller, " \n");
+}
+
+static bool offers(const char *mount, const char *controller)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	return groups_names(path, controller);
+}
+
+/* Version 1 with the controller among its options, or version 2 that offers it. */
+static bool find_mount(const char *root, const char *v1, const char *v2, struct group_home *ret)
+{
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
+	char line[4096];
+	struct mntent m;
+
+	while (f && getmntent_r(f, &m, line, sizeof(line))) {
+		(void)snprintf(ret->mount, sizeof(ret->mount), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root,
+		               m.mnt_dir);
+		if (strcmp(m.mnt_type, "cgroup") == 0 && hasmntopt(&m, v1))
+			ret->version = 1;
+		else if (strcmp(m.mnt_type, "cgroup2") == 0 && offers(ret->mount, v2))
+			ret->version = 2;
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The folder, from /proc/self/cgroup: "4:memory:/a/b" or "0::/a/b". In a container the mount may begin further down
+ * than the path does; then the process is at the mount's own top.
+ */
+int groups_home(const char *root, const char *v1, const char *v2, struct group_home *ret)
+{
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/cgroup");
+	char line[4096];
+
+	if (!f || !find_mount(root, v1, v2, ret))
+		return -ENOENT;
+	while (fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (ret->version == 1 ? !has_word(names + 1, v1, ",") : line[0] != '0' || names[1] != '\0')
+			continue;
+		(void)snprintf(ret->folder, sizeof(ret->folder), "%s%.2000s", ret->mount,
+		               strcmp(path, "/") == 0 ? "" : path);
+		if (access(ret->folder, F_OK) < 0)
+			(void)snprintf(ret->folder, sizeof(ret->folder), "%s", ret->mount);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+bool groups_up(struct group_home *h)
+{
+	char *slash = strrchr(h->folder, '/');
+
+	if (!slash || strlen(h->folder) <= strlen(h->mount))
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* ---- what they limit ---- */
+
+/* As version 1 has a file for each, and version 2 a word of io.max. */
+static const struct limit {
+	const char *v1, *v2, *does;
+	bool is_bytes, is_write;
+} limits[] = {
+	{ "blkio.throttle.read_bps_device", "rbps", "reads", true, false },
+	{ "blkio.throttle.read_iops_device", "riops", "reads", false, false },
+	{ "blkio.throttle.write_bps_device", "wbps", "writes", true, true },
+	{ "blkio.throttle.write_iops_device", "wiops", "writes", false, true },
+};
+
+/* The number behind "8:0 " or behind "word=" of that line; UINT64_MAX: none. */
+static uint64_t rate_of(FILE *f, dev_t rdev, const char *word)
+{
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned maj, min;
+		int used = 0;
+		const char *at;
+		uint64_t n;
+
+		if (sscanf(line, "%u:%u %n", &maj, &min, &used) < 2 || !used || makedev(maj, min) != rdev)
+			continue;
+		at = word ? strstr(line + used, word) : line + used;
+		if (at && word)
+			at += strlen(word) + 1; /* '=' */
+		if (at && sscanf(at, "%" SCNu64, &n) == 1)
+			return n;
+	}
+	return UINT64_MAX;
+}
+
+static void tell_rate(const struct session *ses, const struct device *dev, const struct limit *l, uint64_t most,
+                      const char *where)
+{
+	char text[64];
+
+	if (l->is_bytes)
+		(void)units_rate(text, sizeof(text), (double)most);
+	else
+		(void)snprintf(text, sizeof(text), "%" PRIu64 " requests/s", most);
+	result_notice(
+		ses->res, "limited",
+		"A control group limits this process: it %s at most %s of %s (%s). That is measured, not the disk; "
+		"run platter outside of it.",
+		l->does, text, dev->disk[0] ? dev->disk : dev->path, where);
+}
+
+static void look_at_rates(const struct session *ses, const struct device *dev)
+{
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		const struct limit *l = &limits[i];
+		uint64_t most = UINT64_MAX;
+		char where[PATH_MAX + 64] = "";
+		struct group_home h;
+
+		if (!(l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes) ||
+		    groups_home(ses->env->sysroot, "blkio", "io", &h) < 0)
+			continue;
+		do {
+			cleanup_fclose FILE *f = open_of(&h, h.version == 1 ? l->v1 : "io.max");
+			uint64_t n =
+				rate_of(f, dev->disk_rdev ? dev->disk_rdev : dev->rdev, h.version == 1 ? NULL : l->v2);
+
+			if (n >= most)
+				continue;
+			most = n;
+			(void)snprintf(where, sizeof(where), "%s/%s", h.folder, h.version == 1 ? l->v1 : "io.max");
+		} while (groups_up(&h));
+		if (most != UINT64_MAX)
+			tell_rate(ses, dev, l, most, where);
+	}
+}
+
+/* "50000 100000" of version 2, two files of version 1; processors, infinity where there is no limit. */
+static double processors_of(const struct group_home *h)
+{
+	cleanup_fclose FILE *f = open_of(h, h->version == 1 ? "cpu.cfs_quota_us" : "cpu.max");
+	cleanup_fclose FILE *p = h->version == 1 ? open_of(h, "cpu.cfs_period_us") : NULL;
+	double quota, period;
+
+	if (!f || fscanf(f, "%lf", &quota) != 1 || quota <= 0.0 || fscanf(p ? p : f, "%lf", &period) != 1 ||
+	    period <= 0.0)
+		return (double)INFINITY;
+	return quota / period;
+}
+
+static void look_at_processors(const struct session *ses)
+{
+	double least = (double)INFINITY, here = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	struct group_home h;
+
+	if (groups_home(ses->env->sysroot, "cpu", "cpu", &h) < 0)
+		return;
+	do
+		least = fmin(least, processors_of(&h));
+	while (groups_up(&h));
+	if (least < here)
+		result_notice(ses->res, "cpu-limit",
+		              "A control group gives this process %.2g of %.0f processors; while it waits for them no "
+		              "request is sent or seen.",
+		              least, here);
+}
+
+void groups_tell_limits(const struct session *ses)
+{
+	for (size_t i = 0; i < ses->ndevs; i++)
+		look_at_rates(ses, &ses->devs[i]);
+	look_at_processors(ses);
+}
