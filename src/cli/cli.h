@@ -182,6 +182,7 @@ struct output_request {
 	const char *const *operands;
 	size_t noperands;
 	const char *operands_are; /* "what is to be measured" */
+	bool reads_folders;       /* operands may be folders of documents */
 	bool is_forced;
 	struct outfiles *files;
 };

@@ -45,11 +45,12 @@ static int add(const struct output_request *q, const struct opt *o, const char *
 	return r == -ELOOP || r == -EEXIST ? -EPERM : r; /* refused */
 }
 
-static int refuse_if(const struct outfile *f, const char *path, const char *what, struct err *err)
+/* reads_folders: of a folder the documents in it are read, and so not written either. */
+static int refuse_if(const struct outfile *f, const char *path, bool reads_folders, const char *what, struct err *err)
 {
 	struct stat st;
-	bool is_within = stat(path, &st) == 0 && S_ISDIR(st.st_mode) && strstr(outfile_path(f), ".json") &&
-	                 outfile_is_in(f, path);
+	bool is_within = reads_folders && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	                 strstr(outfile_path(f), ".json") && outfile_is_in(f, path);
 
 	if (!is_within && !outfile_is(f, path))
 		return 0;
@@ -65,7 +66,7 @@ static int check_input(const struct outfile *f, const struct opt *o, const void 
 	if (o->type == OPT_TYPE_STRS)
 		all = *(const struct strs *)((const char *)params + o->offset);
 	for (size_t i = 0; o->reads && r == 0 && i < all.n; i++)
-		r = refuse_if(f, all.v[i], "what is to be read", err);
+		r = refuse_if(f, all.v[i], true, "what is to be read", err);
 	return r;
 }
 
@@ -75,7 +76,7 @@ static int check_inputs(const struct output_request *q, const struct outfile *f,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < q->noperands; i++)
-		r = refuse_if(f, q->operands[i], q->operands_are, err);
+		r = refuse_if(f, q->operands[i], q->reads_folders, q->operands_are, err);
 	for (size_t i = 0; i < q->nsets; i++)
 		for (const struct opt *o = q->sets[i].opts; r == 0 && o && o->type != OPT_TYPE_END; o++)
 			r = check_input(f, o, q->sets[i].params, err);

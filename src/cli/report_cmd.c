@@ -276,6 +276,7 @@ static int open_outputs(const struct opt *opts, const void *params, bool is_forc
 	                                             .nsets = 1,
 	                                             .operands = operands,
 	                                             .noperands = n,
+	                                             .reads_folders = true,
 	                                             .operands_are = "one of the documents that are read",
 	                                             .is_forced = is_forced,
 	                                             .files = ret },

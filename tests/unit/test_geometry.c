@@ -520,7 +520,7 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	              sim_figure(&run, "surfaces"));
 	assert_true((double)sim_elapsed_ns(sim) * 1e-9 >= 0.98 * budget_s);
 	assert_true((double)sim_elapsed_ns(sim) * 1e-9 <= budget_s + 10.0);
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	assert_true(result_has_notice(run.res, "out-of-time"));
 	assert_true(result_has_notice(run.res, "not-to-the-end"));
 	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
