@@ -63,7 +63,7 @@ one()
 		fail "$last: exit status $status: $(cat "$work/err")"
 	fi
 	if [ -e "$work/out/r.json" ]; then
-		jq -e '.schema == "platter-result" and (.status | . == "cancelled" or . == "complete")' "$work/out/r.json" >/dev/null ||
+		jq -e '.schema == "platter-result" and (.status | . == "cancelled" or . == "complete" or . == "ended-early")' "$work/out/r.json" >/dev/null ||
 			{ [ "$signal" = KILL ] && jq -e . "$work/out/r.json" >/dev/null; } || fail "$last: the document"
 	fi
 	if [ "$signal" != KILL ]; then

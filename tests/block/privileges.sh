@@ -30,7 +30,7 @@ looked_at() # words...: a run that is looked at once it has begun
 	wait "$child"
 	status=$?
 	[ $status = 0 ] || [ $status = 5 ] || fail "$*: exit status $status: $(cat "$work/err")"
-	jq -e '.status == "complete" and ([.notices[] | select(.code == "privileges")] | length) == 0' "$work/r.json" >/dev/null || fail "$*: the document"
+	jq -e '(.status == "complete" or .status == "ended-early") and ([.notices[] | select(.code == "privileges")] | length) == 0' "$work/r.json" >/dev/null || fail "$*: the document"
 }
 mkdir "$work/files"
 small_loop=$loop small=$image
