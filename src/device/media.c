@@ -46,7 +46,8 @@ static uint64_t count_twice(struct media_extent *v, size_t n)
 {
 	uint64_t twice = 0, end = 0;
 
-	qsort(v, n, sizeof(*v), by_place);
+	if (n)
+		qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t to = v[i].physical + v[i].bytes;
 

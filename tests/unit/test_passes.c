@@ -403,7 +403,7 @@ static void the_time_budget_ends_reading_and_says_so(void **state)
 	t = files_table(&run, "steps");
 	assert_in_range(t->nrows, 10, 200);
 	assert_true(files_has_notice(&run, "time", "--time ended"));
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	files_done(&run);
 }
 

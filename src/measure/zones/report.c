@@ -715,12 +715,12 @@ static void count_figures(const struct zones_run *run)
 #define LINK_PART 0.9 /* a choice */
 static void note_link(const struct zones_run *run, const struct spot *start)
 {
-	const struct device *dev = &run->ses->devs[0];
+	const struct device *dev = run->ses ? &run->ses->devs[0] : NULL; /* NULL: a document is analysed again */
 	char measured[32], carried[32];
 	const struct zone_level *v = spot_level(start);
 	double rate = v ? zone_rate(v->y) : 0.0;
 
-	if (!dev->link_bytes_per_s || !(rate >= LINK_PART * (double)dev->link_bytes_per_s))
+	if (!dev || !dev->link_bytes_per_s || !(rate >= LINK_PART * (double)dev->link_bytes_per_s))
 		return;
 	result_notice(run->res, "link-limit",
 	              "%s at the start is about what the link of %s carries (%s, %s at most): the medium may be faster.",
