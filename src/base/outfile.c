@@ -54,13 +54,15 @@ static bool is_document(const char *head, bool is_line)
 /* A line of the log: "2026-01-31T12:00:00.000000Z platter[". */
 static bool is_log(const char *head)
 {
-	for (const char *line = head; line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = head;; line++) {
 		size_t len = strspn(line, "0123456789-:.TZ");
 
 		if (len >= 20 && strncmp(line + len, " platter[", 9) == 0)
 			return true;
+		line = strchr(line, '\n');
+		if (!line)
+			return false;
 	}
-	return false;
 }
 
 static bool is_ours(const char *head, enum outfile_kind kind)

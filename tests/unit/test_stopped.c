@@ -153,6 +153,8 @@ static void what_is_slow_only_while_others_read_is_no_slow_region(void **state)
 		assert_int_equal(sim_run(&run), 0);
 		read += users[0].n > 0;
 		regions += sim_figure(&run, "slow_regions") > 0;
+		for (unsigned i = 0; i < SPELLS; i++)
+			sim_user_wait(&users[i]);
 		sim_run_end(&run);
 	}
 	print_message("  %u of 24 runs with others, %u with slow regions\n", read, regions);

@@ -409,6 +409,7 @@ static void a_state_that_is_no_regular_file_is_refused_at_once(void **state)
 	(void)sim_add_disk(run.sim, &p, "sda");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(sim_run(&run), -EINVAL);
+	sim_run_done(&run);
 	(void)unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(sim_run(&run), -EINVAL);
