@@ -105,7 +105,7 @@ platter()
 facts() # command
 {
 	jq -r --arg command "$1" --argjson rc $rc '
-		def known: IN("complete", "with-errors", "cancelled", "device-gone", "failed");
+		def known: IN("complete", "ended-early", "with-errors", "cancelled", "device-gone", "failed");
 		def is_rate: test("bytes_per_s$") and (test("requested|needed|interface") | not);
 		def cells(f): .tables | to_entries[] | .key as $t | .value | (.columns | map(.key)) as $k |
 			[range($k | length) | select($k[.] | f)] as $i | .rows[] | . as $row | $i[] | {key: "\($t).\($k[.])", value: $row[.]};
@@ -117,7 +117,7 @@ facts() # command
 		  (if ([.fault_totals[]] | add // 0) < (.faults | length) then "fault totals" else empty end),
 		  (if .faults | any((.length_bytes <= 0 and .op != "flush") or .offset_bytes < 0 or (.errno == null and .result == null)) then
 		   "a fault without its facts" else empty end),
-		  (if (.status == "complete") != ($rc == 0 or $rc == 5 or $rc == 3 or $rc == 2) and .status != "failed" then
+		  (if (.status | IN("complete", "ended-early")) != ($rc == 0 or $rc == 5 or $rc == 6 or $rc == 3 or $rc == 2) and .status != "failed" then
 		   "status \(.status) with exit status \($rc)" else empty end),
 		  (if (.status | IN("with-errors", "device-gone")) and $rc != 4 and $rc != 5 then
 		   "status \(.status) with exit status \($rc)" else empty end)
