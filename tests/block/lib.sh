@@ -22,7 +22,7 @@ cleanup()
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM HUP
 # Where a process hides its files from root (a security module), the gate refuses to write until that is insisted upon: in all that these tests write.
-if grep -q -e --write -e --rewrite -e 'tool=' "$0" && ls -l /proc/[0-9]*/fd 2>&1 | grep -q 'Permission denied'; then
+if ls -l /proc/[0-9]*/fd 2>&1 | grep -q 'Permission denied'; then
 	printf '#!/bin/sh\ncase " $* " in *" --write"* | *" --rewrite"*) set -- "$@" --despite=processes ;; esac\nexec "%s" "$@"\n' "${PLATTER-}" >"$work/platter"
 	printf '#!/bin/sh\nexec "%s" -i processes "$@"\n' "$(realpath "${1:-/bin/true}")" >"$work/tool"
 	chmod 755 "$work/platter" "$work/tool"
