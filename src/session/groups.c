@@ -169,14 +169,17 @@ static void tell_rate(const struct session *ses, const struct device *dev, const
 
 static void look_at_rates(const struct session *ses, const struct device *dev)
 {
+	struct group_home own;
+
+	if (groups_home(ses->env->sysroot, "blkio", "io", &own) < 0)
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct limit *l = &limits[i];
 		uint64_t most = UINT64_MAX;
 		char where[PATH_MAX + 64] = "";
-		struct group_home h;
+		struct group_home h = own;
 
-		if (!(l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes) ||
-		    groups_home(ses->env->sysroot, "blkio", "io", &h) < 0)
+		if (!(l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes))
 			continue;
 		do {
 			cleanup_fclose FILE *f = open_of(&h, h.version == 1 ? l->v1 : "io.max");
