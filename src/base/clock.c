@@ -24,7 +24,8 @@ static uint64_t monotonic_suspended_ns(struct clock *clk)
 	return boot > now ? boot - now : 0;
 }
 
-/* Stochastic approximation of a quantile (Robbins, Monro 1951), in steps that are parts of the margin itself: up by 1/16, down by 1/16 in 15. */
+/* Stochastic approximation of a quantile (Robbins, Monro 1951), in steps that are parts of the margin itself: up by
+ * 1/16, down by 1/16 in 15. */
 void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns)
 {
 	if (clock_is_virtual(clk) || now_ns < wake_ns)

@@ -22,7 +22,8 @@ struct clock {
 	uint64_t (*now_ns)(struct clock *clk);
 	/* Returns at or after until_ns, or early when a signal came. */
 	void (*sleep_until_ns)(struct clock *clk, uint64_t until_ns);
-	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead, as clock_woke() has it; 0: virtual. */
+	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead, as clock_woke() has it; 0:
+	 * virtual. */
 	uint64_t spin_ns;
 	/*
 	 * What it leaves out since the machine started, as it stands still while that is suspended; NULL: it leaves out
@@ -43,8 +44,9 @@ static inline bool clock_is_virtual(const struct clock *clk)
 	return clk->spin_ns == 0;
 }
 /*
- * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 16 are late by, within the two bounds. A machine
- * that is fast to wake polls less, a slow one is still in time, and a stall of any length counts once. Of one thread only; nothing on a virtual clock.
+ * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 16 are late by, within the
+ * two bounds. A machine that is fast to wake polls less, a slow one is still in time, and a stall of any length counts
+ * once. Of one thread only; nothing on a virtual clock.
  */
 void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns);
 
@@ -58,7 +60,8 @@ char *clock_wall_text(char *buf, size_t len);
 /* Of this start of the machine, random(4): of buf; "": not known. */
 #define BOOT_ID_BYTES 40
 const char *clock_boot_id(char buf[BOOT_ID_BYTES]);
-/* Seconds since midnight, as the wall clock shows them where we are; of a virtual clock, whose days begin at 0, since its midnight. */
+/* Seconds since midnight, as the wall clock shows them where we are; of a virtual clock, whose days begin at 0, since
+ * its midnight. */
 uint32_t clock_second_of_day(struct clock *clk);
 
 #endif

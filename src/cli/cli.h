@@ -45,7 +45,8 @@ struct opt_set { /* one table and the struct it fills */
 };
 
 /*
- * Applies defaults, parses. *ret_first: index of the first operand in argv (permuted so that operands come last). 0, or -EINVAL and a sentence
+ * Applies defaults, parses. *ret_first: index of the first operand in argv (permuted so that operands come last). 0, or
+ * -EINVAL and a sentence
  * ("did you mean"). Sets must not share names.
  */
 int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err);
@@ -97,12 +98,14 @@ void cli_help_command(FILE *out, const struct command *c);
 
 /* ---- again.c ---- */
 
-/* --again: computes the figures of a document anew from its own samples, and adds a notice that says which ones, and which are not as they were. */
+/* --again: computes the figures of a document anew from its own samples, and adds a notice that says which ones, and
+ * which are not as they were. */
 int cli_again(struct result *res, struct err *err);
 
 /* ---- screen.c ---- */
 
-/* The first screen of a document from its own figures, as its measurement has it; nothing when that says nothing of them. */
+/* The first screen of a document from its own figures, as its measurement has it; nothing when that says nothing of
+ * them. */
 void cli_screen(struct result *res);
 
 /* ---- common.c: options of every measurement ---- */
@@ -122,7 +125,8 @@ extern const char *const hosts_words[]; /* in that order */
 extern const struct opt common_opts[];
 
 #define COMMON_OPTS_MAX 33
-/* The common table as it is for one measurement: its own --precision, the engines there are. Holds what the copy points to. */
+/* The common table as it is for one measurement: its own --precision, the engines there are. Holds what the copy points
+ * to. */
 struct common_table {
 	struct opt opts[COMMON_OPTS_MAX];
 	const char *engines[16];
@@ -136,9 +140,9 @@ int common_settle(struct cli_params *p, struct err *err);
 
 struct together; /* functions are fine with NULL: no other hosts */
 /*
- * Starts MPI, meets the others, and finds what is to be measured here: *operands and *n become this host's own. Files and text that are of all are left to
- * rank 0; p->json becomes the file of this host's own result. Without --hosts 0 and *ret NULL. *ret is also there after most failures, and has to
- * be left then, too.
+ * Starts MPI, meets the others, and finds what is to be measured here: *operands and *n become this host's own. Files
+ * and text that are of all are left to rank 0; p->json becomes the file of this host's own result. Without --hosts 0
+ * and *ret NULL. *ret is also there after most failures, and has to be left then, too.
  */
 int together_join(struct together **ret, const struct env *env, const struct measure *m, struct cli_params *p, int argc,
                   const char *const *argv, const char *const **operands, size_t *n, struct err *err);
@@ -153,8 +157,8 @@ bool together_is_agreed(const struct together *t);
 /* Is it this process that speaks for all? */
 bool together_speaks(const struct together *t);
 /*
- * Saves this host's own result and tells it to all. At rank 0 *res becomes that of all, and p->json its file. began_ns: when it began, 0: not at all.
- * 0, or negative errno and a sentence: rank 0 was lost.
+ * Saves this host's own result and tells it to all. At rank 0 *res becomes that of all, and p->json its file. began_ns:
+ * when it began, 0: not at all. 0, or negative errno and a sentence: rank 0 was lost.
  */
 int together_gather(struct together *t, struct cli_params *p, uint64_t began_ns, struct result **res, struct err *err);
 /* The last of it, when all is shown. */
@@ -225,15 +229,17 @@ int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine 
 
 /* ---- signals.c ---- */
 
-/* The number of the signal that came, 0: none. It, the time of it and the next one are the only mutable globals of the program. */
+/* The number of the signal that came, 0: none. It, the time of it and the next one are the only mutable globals of the
+ * program. */
 extern atomic_int cli_signal;
 /* SIGUSR1 asked for a line of progress; whoever prints it takes it back. */
 extern atomic_bool cli_is_asked;
-/* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error of write. */
+/* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error
+ * of write. */
 void signals_catch(void);
 /*
- * The end of the program: one that a signal has ended says so by ending by it, or a shell's loop would go on with the next disk. Shells call
- * that 128 + n. Any other status is returned.
+ * The end of the program: one that a signal has ended says so by ending by it, or a shell's loop would go on with the
+ * next disk. Shells call that 128 + n. Any other status is returned.
  */
 int signals_end(int status);
 
@@ -251,7 +257,8 @@ struct progress;
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name);
 /* done: 0 .. 1 of the whole run, negative: not known now. figure: NULL or the current one. */
 void progress_update(struct progress *p, const char *phase, double done, const char *figure);
-/* A map above the line from now on: cells as session_map() has them. Drawn with the next update, on terminals that know escapes. */
+/* A map above the line from now on: cells as session_map() has them. Drawn with the next update, on terminals that know
+ * escapes. */
 void progress_map(struct progress *p, const uint8_t *cells, size_t n);
 void progress_clear(struct progress *p); /* before anything else is printed */
 void progress_free(struct progress *p);

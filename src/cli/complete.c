@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hidden --complete, asked by contrib/completion: the shells hold no list, so nothing can drift. The words of --destroy-data and
+ * The hidden --complete, asked by contrib/completion: the shells hold no list, so nothing can drift. The words of
+ * --destroy-data and
  * --overwrite-signature are never offered: consent is typed by hand.
  */
 #include <dirent.h>

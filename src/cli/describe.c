@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The hidden --describe: commands, options, columns and exit codes as JSON, for tools/check-man, the tests and front ends. */
+/* The hidden --describe: commands, options, columns and exit codes as JSON, for tools/check-man, the tests and front
+ * ends. */
 #include <jansson.h>
 
 #include "cli/cli.h"
@@ -11,7 +12,8 @@ static const char *const type_names[] = {
 	[OPT_TYPE_STRS] = "texts", [OPT_TYPE_CHOICE] = "choice",
 };
 
-/* jansson's "new" functions take the reference also when they fail, and set on NULL fails: one check at the end is enough. */
+/* jansson's "new" functions take the reference also when they fail, and set on NULL fails: one check at the end is
+ * enough. */
 static void set(json_t *o, const char *key, json_t *value)
 {
 	(void)json_object_set_new(o, key, value); /* out of memory: the member is missing, and check-man says so */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Option tables over getopt_long. The parser knows no option by name: types, defaults, bounds and choices come from the tables, and a
- * default goes through the same parser as what the user types, so that the one shown in the help is the one in force.
- * Long options may not be shortened: a script would break on the day a second option starts with the same letters.
+ * Option tables over getopt_long. The parser knows no option by name: types, defaults, bounds and choices come from the
+ * tables, and a default goes through the same parser as what the user types, so that the one shown in the help is the
+ * one in force. Long options may not be shortened: a script would break on the day a second option starts with the same
+ * letters.
  */
 #include "cli/cli.h"
 

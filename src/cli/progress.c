@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far the run is, on stderr: one line on a terminal, drawn over and over; a line a minute where there is none; or one JSON object per line
- * for front ends. SIGUSR1 asks for a line at once, as of dd(1).
- * The time left is what the past says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something. A
- * start of which nobody knew how long it would take (done < 0) is no part of that past.
+ * How far the run is, on stderr: one line on a terminal, drawn over and over; a line a minute where there is none; or
+ * one JSON object per line for front ends. SIGUSR1 asks for a line at once, as of dd(1). The time left is what the past
+ * says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something. A start of which
+ * nobody knew how long it would take (done < 0) is no part of that past.
  */
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --requests: every single request as a CSV row while the run goes on (rowlog.c), as memory must not grow with the length of the run. Times are
- * nanoseconds since the start of the run.
+ * --requests: every single request as a CSV row while the run goes on (rowlog.c), as memory must not grow with the
+ * length of the run. Times are nanoseconds since the start of the run.
  */
 #include <errno.h>
 #include <string.h>

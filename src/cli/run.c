@@ -33,7 +33,8 @@ struct run {
 	struct err save_err;       /* the first file that could not be saved */
 };
 
-/* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the user can do. */
+/* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the
+ * user can do. */
 static const char *next_step(int code)
 {
 	static const struct {
@@ -72,7 +73,8 @@ static const char *next_step(int code)
 	return "see platter(8)";
 }
 
-/* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too. */
+/* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too.
+ */
 static bool says_what_to_do(const char *text)
 {
 	return strpbrk(text, ";?`\n") != NULL;
@@ -529,7 +531,8 @@ static void gather(struct run *run, int r, uint64_t began_ns, struct result **re
 		note_failure(run, err.code, &err);
 }
 
-/* --write-cache=both: on, off, off, on, so that what changes with time alone comes to both alike. Each with a seed of its own: no place twice. */
+/* --write-cache=both: on, off, off, on, so that what changes with time alone comes to both alike. Each with a seed of
+ * its own: no place twice. */
 static int run_both(struct run *run, const struct session_config *cfg, struct result **ret, bool *is_refused,
                     struct err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The answer in one sentence: the clauses that a measurement declares (struct screen_decl), filled with the figures of the document. */
+/* The answer in one sentence: the clauses that a measurement declares (struct screen_decl), filled with the figures of
+ * the document. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first signal asks the run to end with what it has; nothing but its number is stored, and system calls are not restarted, so that
- * the loop sees it. The second one ends the program as if nobody had caught the first: a disk may hang for minutes.
+ * The first signal asks the run to end with what it has; nothing but its number is stored, and system calls are not
+ * restarted, so that the loop sees it. The second one ends the program as if nobody had caught the first: a disk may
+ * hang for minutes.
  */
 #include <signal.h>
 #include <time.h>
@@ -16,8 +17,8 @@ atomic_bool cli_is_asked;
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 
 /*
- * timeout(1) sends its signal to the process and then to the group, terminals may do alike: what comes at once is one signal. Nobody
- * presses a key twice in this time.
+ * timeout(1) sends its signal to the process and then to the group, terminals may do alike: what comes at once is one
+ * signal. Nobody presses a key twice in this time.
  */
 #define ONE_SIGNAL_NS (200 * NS_PER_MS)
 
@@ -59,8 +60,9 @@ void signals_catch(void)
 		(void)sigaddset(&sa.sa_mask, caught[i]);
 	for (size_t i = 0; i < ARRAY_LEN(caught); i++) {
 		/*
-		 * Under nohup a hang-up stays ignored. An ignored SIGINT is what shells give to jobs started with & in a script; we
-		 * take it all the same: who interrupts the script does not want the disk to be left under load.
+		 * Under nohup a hang-up stays ignored. An ignored SIGINT is what shells give to jobs started with & in
+		 * a script; we take it all the same: who interrupts the script does not want the disk to be left under
+		 * load.
 		 */
 		if (caught[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
 			continue;

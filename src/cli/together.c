@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --hosts: one command line on many hosts. Which targets are this host's, where its own result goes, and that of all from rank 0. */
+/* --hosts: one command line on many hosts. Which targets are this host's, where its own result goes, and that of all
+ * from rank 0. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

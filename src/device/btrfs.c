@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which file of a mounted btrfs has its bytes at a place. btrfs puts a layer of its own between: extents of its devices belong to chunks, whose logical
- * addresses its trees know. So: device extent, chunk, logical address, inodes with data there (LOGICAL_INO), and their names (INO_LOOKUP).
+ * Which file of a mounted btrfs has its bytes at a place. btrfs puts a layer of its own between: extents of its devices
+ * belong to chunks, whose logical addresses its trees know. So: device extent, chunk, logical address, inodes with data
+ * there (LOGICAL_INO), and their names (INO_LOOKUP).
  */
 #include <endian.h>
 #include <errno.h>
@@ -94,7 +95,8 @@ bool btrfs_logical(const struct btrfs_chunk_place *c, uint64_t within, uint64_t 
 	return true;
 }
 
-/* The chunk that has the byte of our device; *ret_first, *ret_end: of its extent there. False: none, what is from *ret_first to *ret_end is free. */
+/* The chunk that has the byte of our device; *ret_first, *ret_end: of its extent there. False: none, what is from
+ * *ret_first to *ret_end is free. */
 static bool chunk_of(const struct volume *v, uint64_t at, struct btrfs_chunk_place *ret, uint64_t *ret_first,
                      uint64_t *ret_end)
 {
@@ -146,7 +148,8 @@ static bool name_of(const struct volume *v, uint64_t tree, uint64_t inode, char 
 	return snprintf(buf, len, "%.*s", (int)n, a.name) < (int)len;
 }
 
-/* Puts the names of the subvolumes between the mounted one and this in front; one that is elsewhere keeps its path from the top, without a slash. */
+/* Puts the names of the subvolumes between the mounted one and this in front; one that is elsewhere keeps its path from
+ * the top, without a slash. */
 static bool full_name(const struct volume *v, uint64_t tree, uint64_t inode, char *buf, size_t len)
 {
 	char path[PATH_MAX], longer[PATH_MAX + 512];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lies between a disk and the processor, by its place in sysfs: bridges of PCI are passed over, hosts and USB devices named with their drivers. */
+/* What lies between a disk and the processor, by its place in sysfs: bridges of PCI are passed over, hosts and USB
+ * devices named with their drivers. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What lies at places of a disk: up through partitions, mappings and arrays to devices that nothing lies over any more, and there the mounted file
- * system is asked, once for all places.
+ * What lies at places of a disk: up through partitions, mappings and arrays to devices that nothing lies over any more,
+ * and there the mounted file system is asked, once for all places.
  */
 #include <errno.h>
 #include <stdlib.h>

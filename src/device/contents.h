@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside device/ only: what lies at places of a disk. above.c: from bytes of a device to bytes of the partitions, mappings and arrays over it;
- * extents.c: from bytes of a mounted file system to its files; btrfs.c: the same of btrfs, which has addresses of its own; contents.c: one after the other.
+ * Inside device/ only: what lies at places of a disk. above.c: from bytes of a device to bytes of the partitions,
+ * mappings and arrays over it; extents.c: from bytes of a mounted file system to its files; btrfs.c: the same of btrfs,
+ * which has addresses of its own; contents.c: one after the other.
  */
 #ifndef PLATTER_DEVICE_CONTENTS_H
 #define PLATTER_DEVICE_CONTENTS_H
@@ -11,7 +12,8 @@
 
 /* ---- above.c ---- */
 
-/* A part of a device that lies below a part of another one. Chunks go round: column of columns, so many copies of each, so many of a row for parity. */
+/* A part of a device that lies below a part of another one. Chunks go round: column of columns, so many copies of each,
+ * so many of a row for parity. */
 struct segment {
 	char name[64];   /* the upper device's kernel name */
 	char label[128]; /* as people know it: "sda2", "vg-home" */
@@ -25,12 +27,13 @@ struct segments {
 	size_t n;
 };
 /*
- * The upper byte of a lower one within the segment, and how many bytes from there on are neighbours on both. False: it holds parity, of so many bytes.
+ * The upper byte of a lower one within the segment, and how many bytes from there on are neighbours on both. False: it
+ * holds parity, of so many bytes.
  */
 bool segment_up(const struct segment *s, uint64_t lower, uint64_t *ret_upper, uint64_t *ret_bytes);
 /*
- * A line of a device mapper's table: the segments of it that lie on the device maj:min are added, named and labelled as *upper is. False: a kind of
- * target that is not followed.
+ * A line of a device mapper's table: the segments of it that lie on the device maj:min are added, named and labelled as
+ * *upper is. False: a kind of target that is not followed.
  */
 bool segments_of_dm(struct segments *ret, const struct segment *upper, const char *type, const char *params,
                     uint64_t first_sector, uint64_t sectors, dev_t lower);

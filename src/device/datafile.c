@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that platter makes to measure file systems. Made with O_EXCL and O_NOFOLLOW, locked (flock) while in use, known again by their
- * header, removed when closed. The header is plain text, so that whoever finds a left-over file can read what it is.
+ * Files that platter makes to measure file systems. Made with O_EXCL and O_NOFOLLOW, locked (flock) while in use, known
+ * again by their header, removed when closed. The header is plain text, so that whoever finds a left-over file can read
+ * what it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,8 @@ struct datafile {
 /* ---- what has to go when the program dies ---- */
 
 /*
- * Slots are taken and freed by the owner field alone, so that a signal handler sees whole entries only: the rest of an entry is written
- * before owner is set, and stays until owner is cleared.
+ * Slots are taken and freed by the owner field alone, so that a signal handler sees whole entries only: the rest of an
+ * entry is written before owner is set, and stays until owner is cleared.
  */
 struct doomed {
 	_Atomic pid_t owner; /* 0: free, -1: being filled */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * May it be written, and what does that take? One function decides, and all who tell it (`info`, --dry-run, the refusal) tell what it has
- * found. No option overrides a use. What nobody can see from here (other hosts, other name spaces) refuses, too, until it
- * is insisted upon by the word of the refusal. And every kind of writing wants the device's name, putting back what was read as well: the name that
- * stays with the disk, since a kernel name belongs to whatever came up in that order today.
+ * May it be written, and what does that take? One function decides, and all who tell it (`info`, --dry-run, the
+ * refusal) tell what it has found. No option overrides a use. What nobody can see from here (other hosts, other name
+ * spaces) refuses, too, until it is insisted upon by the word of the refusal. And every kind of writing wants the
+ * device's name, putting back what was read as well: the name that stays with the disk, since a kernel name belongs to
+ * whatever came up in that order today.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -186,8 +187,8 @@ static bool is_shared_type(const char *type)
 }
 
 /*
- * Every signature has to be named by its type; libblkid's spelling, in any case. For putting back what was read only where another host may be
- * writing to it right now: then --rewrite would undo that.
+ * Every signature has to be named by its type; libblkid's spelling, in any case. For putting back what was read only
+ * where another host may be writing to it right now: then --rewrite would undo that.
  */
 static void find_unnamed(const struct device *dev, const struct survey *s, enum write_kind kind,
                          const struct consent *consent, struct decision *d)

@@ -2,10 +2,10 @@
 /*
  * What is this disk, who uses it, and may I write on it.
  *
- * probe.c reads identity and limits from sysfs (below a sysroot, so that dumps replay), ioctls and statx. survey.c looks who
- * uses a device and what is on it, decision.c says what follows. safety.c is the only file that makes a `struct write_permit`, and without a permit
- * the file is opened O_RDONLY and the loop refuses IO_WRITE.
- * The outside comes in through `struct device_ops`, so that tests pass simulated disks.
+ * probe.c reads identity and limits from sysfs (below a sysroot, so that dumps replay), ioctls and statx. survey.c
+ * looks who uses a device and what is on it, decision.c says what follows. safety.c is the only file that makes a
+ * `struct write_permit`, and without a permit the file is opened O_RDONLY and the loop refuses IO_WRITE. The outside
+ * comes in through `struct device_ops`, so that tests pass simulated disks.
  */
 #ifndef PLATTER_DEVICE_DEVICE_H
 #define PLATTER_DEVICE_DEVICE_H
@@ -66,7 +66,8 @@ struct device {
 	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
 	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
 	uint64_t discard_max_bytes;                               /* 0: no discard */
-	/* As queue/independent_access_ranges says of the whole disk, in order; 0: nothing is said, which is usual with one arm. */
+	/* As queue/independent_access_ranges says of the whole disk, in order; 0: nothing is said, which is usual with
+	 * one arm. */
 	struct device_range ranges[DEVICE_RANGES_MAX];
 	uint32_t nranges;
 	uint32_t temperature_mc; /* thousandths of a degree Celsius, as hwmon says; 0: not said */
@@ -77,15 +78,15 @@ struct device {
 	uint32_t partition;                   /* number, 0: not a partition */
 	char alias[128];                      /* dm: its name ("vg-home"); md: its level */
 	char below[512];                      /* dm, md: members; loop: backing file */
-	char uuid[160];      /* dm, md: of the mapping or the array; loop: file and inode; files: path and inode */
-	char part_uuid[64];  /* of the partition, as udev links it */
-	char by_id[2048];    /* its names in /dev/disk/by-id, blanks between them */
-	enum reach reach;    /* who may write to it besides this host */
-	char chain[160];     /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
-	char link[64];       /* the slowest wire on that way, "SATA 6.0 Gbps"; "": not said */
+	char uuid[160];     /* dm, md: of the mapping or the array; loop: file and inode; files: path and inode */
+	char part_uuid[64]; /* of the partition, as udev links it */
+	char by_id[2048];   /* its names in /dev/disk/by-id, blanks between them */
+	enum reach reach;   /* who may write to it besides this host */
+	char chain[160];    /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
+	char link[64];      /* the slowest wire on that way, "SATA 6.0 Gbps"; "": not said */
 	uint64_t link_bytes_per_s, link_max_bytes_per_s; /* what it carries, and could; 0: not said */
-	char shared_by[32];  /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
-	char fs_type[32];    /* of files and directories: the file system they lie on */
+	char shared_by[32];                              /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
+	char fs_type[32];                                /* of files and directories: the file system they lie on */
 	uint64_t free_bytes; /* of files and directories: what an ordinary user may still write */
 };
 
@@ -113,8 +114,8 @@ const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "fi
 void device_names(const struct device *dev, struct disk_names *ret);
 /* 0, or -ENOMEDIUM and the sentence of all commands: a block device has a capacity of 0, and why that may be. */
 int device_check_capacity(const struct device *dev, struct err *err);
-bool device_has_members(const struct device *dev);   /* a mapping or an array over several */
-bool device_is_zoned(const struct device *dev);      /* by its own word, or the kernel's: shingled, most often */
+bool device_has_members(const struct device *dev); /* a mapping or an array over several */
+bool device_is_zoned(const struct device *dev);    /* by its own word, or the kernel's: shingled, most often */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */
 struct device_io {
@@ -149,7 +150,8 @@ extern const struct health_count {
 } health_counts[]; /* label NULL ends them */
 uint64_t health_count(const struct device_health *h, const struct health_count *c);
 
-/* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and answering from it. */
+/* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and
+ * answering from it. */
 enum drive_switch { DRIVE_WRITE_CACHE = 1, DRIVE_LOOK_AHEAD = 2, DRIVE_READ_CACHE = 4 };
 extern const struct drive_switch_name {
 	enum drive_switch which;
@@ -176,7 +178,8 @@ enum finding_kind {
 	FINDING_DATA,   /* warning only: N of 64 sampled blocks are not zero */
 	FINDING_OPEN,   /* another process has it open for writing: what: program and pid */
 	FINDING_LOCKED, /* another program has the lock that programs agree upon (flock on the disk) */
-	FINDING_SHARED, /* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how */
+	FINDING_SHARED, /* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how
+	                 */
 	FINDING_UNSEEN, /* who uses it could not be seen; what: "processes", "namespace", "targets"; where: why */
 	FINDING_STACK,  /* what it stands on could not be followed to its end; where: why */
 	FINDING_ALIEN,  /* a file that platter did not make */
@@ -204,9 +207,10 @@ enum content_kind {
 	CONTENT_DIRECTORY,
 	CONTENT_METADATA, /* of a file system, also a file's own */
 	CONTENT_FREE,     /* of a file system */
-	CONTENT_UNNAMED, /* in use, by no file that was found: one without a name, or metadata where the file system does not tell */
-	CONTENT_PARITY,  /* of an array */
-	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
+	CONTENT_UNNAMED,  /* in use, by no file that was found: one without a name, or metadata where the file system
+	                     does not tell */
+	CONTENT_PARITY,   /* of an array */
+	CONTENT_OUTSIDE,  /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
 	CONTENT_SWAP,
 	CONTENT_UNMOUNTED, /* fs_type says what it is */
 	CONTENT_UNKNOWN,
@@ -258,7 +262,8 @@ struct device_share {
 struct device_ops {
 	/* Fills *ret_dev. 0 or negative errno and a sentence. */
 	int (*probe)(void *ctx, const char *path, struct device *ret_dev, struct err *err);
-	/* A descriptor, or negative errno and a sentence. Read-only unless there is a permit for this very device. Checks that st_rdev is still dev's. */
+	/* A descriptor, or negative errno and a sentence. Read-only unless there is a permit for this very device.
+	 * Checks that st_rdev is still dev's. */
 	int (*open)(void *ctx, const struct device *dev, const struct write_permit *permit, unsigned flags,
 	            struct err *err);
 	void (*close)(void *ctx, int fd);
@@ -271,21 +276,25 @@ struct device_ops {
 	/* Of the whole disk now, in thousandths of a degree Celsius; 0: not said. NULL: nothing is. */
 	uint32_t (*temperature)(void *ctx, const struct device *dev);
 	/*
-	 * Of the whole disk. One in standby is woken only if it may be. false: it is no disk that keeps such counts, and *ret says nothing.
-	 * NULL: none is.
+	 * Of the whole disk. One in standby is woken only if it may be. false: it is no disk that keeps such counts,
+	 * and *ret says nothing. NULL: none is.
 	 */
 	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
 	/* How the switches of the whole disk stand. -EOPNOTSUPP: it has none that are known. NULL: none has. */
 	int (*drive_look)(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err);
-	/* Those of mask as they stand in on, until its power goes. -EOPNOTSUPP: it does not take that, and nothing was changed. */
+	/* Those of mask as they stand in on, until its power goes. -EOPNOTSUPP: it does not take that, and nothing was
+	 * changed. */
 	int (*drive_set)(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err);
-	/* All disks that hold data, without partitions, in the kernel's order: an array to free(). NULL: it is not known which there are. */
+	/* All disks that hold data, without partitions, in the kernel's order: an array to free(). NULL: it is not
+	 * known which there are. */
 	int (*list)(void *ctx, struct device **ret, size_t *ret_n, struct err *err);
 	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
-	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL: there are none. */
+	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL:
+	 * there are none. */
 	int (*lock)(void *ctx, const struct device *dev, struct err *err);
-	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files: O_RDWR. */
+	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files:
+	 * O_RDWR. */
 	int (*claim)(void *ctx, const struct device *dev, struct err *err);
 	/*
 	 * Likewise everything else that shares bytes with it, for claims_done(). What is refused is a finding, of the
@@ -300,7 +309,8 @@ struct device_ops {
 	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
-	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never. */
+	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never.
+	 */
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/* Does this path lie on a disk that holds bytes of the device, be it beside them? NULL: never. */
 	bool (*shares_disk)(void *ctx, const struct device *dev, const char *path);
@@ -311,7 +321,8 @@ struct device_ops {
 	bool (*is_stacked)(void *ctx, const struct device *dev, const char *path);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
-	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative errno. NULL: nobody knows. */
+	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative
+	 * errno. NULL: nobody knows. */
 	int (*contents)(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
 	                struct err *err);
 };
@@ -351,9 +362,10 @@ enum write_kind permit_kind(const struct write_permit *p);
 bool permit_covers(const struct write_permit *p, int fd);
 
 /*
- * Claims, surveys, decides. 0 and *ret_permit (held until permit_release, with its exclusive descriptor); or -EBUSY, -EPERM, -EROFS and one sentence per
- * finding, most serious first (several: a line each). *ret_survey (may be NULL) gets the findings in any case, for warnings;
- * survey_done() it. The claim comes first, so that nothing can be mounted between the look and the permit.
+ * Claims, surveys, decides. 0 and *ret_permit (held until permit_release, with its exclusive descriptor); or -EBUSY,
+ * -EPERM, -EROFS and one sentence per finding, most serious first (several: a line each). *ret_survey (may be NULL)
+ * gets the findings in any case, for warnings; survey_done() it. The claim comes first, so that nothing can be mounted
+ * between the look and the permit.
  */
 int permit_acquire(struct write_permit **ret_permit, const struct device_ops *ops, void *ctx, const struct device *dev,
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err);
@@ -370,8 +382,9 @@ int permit_would(const struct device *dev, const struct survey *survey, enum wri
 /* One line: may platter write here, with which options, and if not, why. Returns whether it may. */
 bool permit_verdict(const struct device *dev, const struct survey *survey, char *buf, size_t len);
 /*
- * What --destroy-data and --rewrite-data may say for this device, best first: serial number, world-wide name, name of the mapping, names in
- * /dev/disk/by-id; of a partition with "-partN". Its kernel name only when it has none of these (loop, ram, null_blk).
+ * What --destroy-data and --rewrite-data may say for this device, best first: serial number, world-wide name, name of
+ * the mapping, names in /dev/disk/by-id; of a partition with "-partN". Its kernel name only when it has none of these
+ * (loop, ram, null_blk).
  */
 struct consent_names {
 	char v[12][320];
@@ -385,12 +398,12 @@ bool consent_destroys(const struct consent *consent, const struct device *dev);
 /* ---- files that platter makes itself (datafile.c) ---- */
 
 /*
- * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data begin at DATAFILE_DATA_OFFSET, so that they
- * may be written without end and the file stays recognisable. What lies between is a hole. The offset is a multiple of any record and of the
- * page cache's largest folio: right behind a header of 4 KiB, records of 16 KiB straddle folios and take a third longer to write (Linux 6.18,
- * ext4). What exists already is never overwritten unless it has the header and DATAFILE_REUSE is
- * given. Symbolic links are not followed. A file is removed by datafile_close() unless DATAFILE_KEEP; a program that has to die
- * on the spot calls datafile_remove_all().
+ * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data begin at
+ * DATAFILE_DATA_OFFSET, so that they may be written without end and the file stays recognisable. What lies between is a
+ * hole. The offset is a multiple of any record and of the page cache's largest folio: right behind a header of 4 KiB,
+ * records of 16 KiB straddle folios and take a third longer to write (Linux 6.18, ext4). What exists already is never
+ * overwritten unless it has the header and DATAFILE_REUSE is given. Symbolic links are not followed. A file is removed
+ * by datafile_close() unless DATAFILE_KEEP; a program that has to die on the spot calls datafile_remove_all().
  */
 #define DATAFILE_HEADER_BYTES 4096
 #define DATAFILE_DATA_OFFSET  (2 << 20)
@@ -404,7 +417,8 @@ enum datafile_flags {
 
 struct datafile;
 
-/* data_bytes: what will be written from DATAFILE_DATA_OFFSET on; -ENOSPC unless it fits and the reserve stays free. -EEXIST: not ours. */
+/* data_bytes: what will be written from DATAFILE_DATA_OFFSET on; -ENOSPC unless it fits and the reserve stays free.
+ * -EEXIST: not ours. */
 int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes, unsigned flags, struct err *err);
 /* Closes; removes the file unless it is to be kept. NULL is fine. */
 void datafile_close(struct datafile *df);
@@ -429,9 +443,10 @@ uint64_t datafile_end_byte(const struct device *dev);
 /* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
 int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
 /*
- * Files of datafile_name() in a folder whose run ended without removing them: by SIGKILL, or with the machine. Removed, unless !removes, are those whose
- * header says that they were to go, that belong to this user, have no other name, and that no living run has locked. On file systems whose locks need not
- * reach all their users (NFS and other network ones) none is removed, as another machine's run may use it: those are counted as doubtful.
+ * Files of datafile_name() in a folder whose run ended without removing them: by SIGKILL, or with the machine. Removed,
+ * unless !removes, are those whose header says that they were to go, that belong to this user, have no other name, and
+ * that no living run has locked. On file systems whose locks need not reach all their users (NFS and other network
+ * ones) none is removed, as another machine's run may use it: those are counted as doubtful.
  */
 struct leftovers {
 	unsigned found, removed, doubtful; /* found: would be removed; removed of them; doubtful: beside them */
@@ -440,11 +455,12 @@ struct leftovers {
 	int error;                         /* why one of found is still there, errno; or 0 */
 };
 void datafile_sweep(const char *dir, bool removes, struct leftovers *ret);
-/* What has to stay free: 5 % of the file system or 1 GiB, whichever is smaller. -ENOSPC with the numbers when bytes do not fit. */
+/* What has to stay free: 5 % of the file system or 1 GiB, whichever is smaller. -ENOSPC with the numbers when bytes do
+ * not fit. */
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err);
 /*
- * Removes all named files of this process that are not to be kept. Async-signal-safe: for handlers of signals that end the program without
- * unwinding. Their list is the one mutable global of this layer.
+ * Removes all named files of this process that are not to be kept. Async-signal-safe: for handlers of signals that end
+ * the program without unwinding. Their list is the one mutable global of this layer.
  */
 void datafile_remove_all(void);
 

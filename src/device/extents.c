@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which file of a mounted file system has its bytes at a place. GETFSMAP (xfs, ext4; ioctl_getfsmap(2)) tells what is free and what is metadata, and on
- * an xfs that keeps reverse mappings the inode. What it does not tell is looked for in the extents of all files (FIEMAP). One walk over the tree
- * answers for all places.
+ * Which file of a mounted file system has its bytes at a place. GETFSMAP (xfs, ext4; ioctl_getfsmap(2)) tells what is
+ * free and what is metadata, and on an xfs that keeps reverse mappings the inode. What it does not tell is looked for
+ * in the extents of all files (FIEMAP). One walk over the tree answers for all places.
  */
 #include <errno.h>
 #include <fcntl.h>

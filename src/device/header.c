@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The header by which platter knows its own files again: plain text, so that whoever finds a left-over file can read what it is. */
+/* The header by which platter knows its own files again: plain text, so that whoever finds a left-over file can read
+ * what it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a disk says of itself, by smartctl (smartmontools) where it is installed: it knows the pages of ATA, SCSI and NVMe, and the bridges between. It is
- * a program of its own, started without a shell, with nothing but a pipe, and ended when it takes too long. It gets the node that udev does not watch
- * (sgN, the NVMe controller), where there is one: else its opening would make udev read the disk.
+ * What a disk says of itself, by smartctl (smartmontools) where it is installed: it knows the pages of ATA, SCSI and
+ * NVMe, and the bridges between. It is a program of its own, started without a shell, with nothing but a pipe, and
+ * ended when it takes too long. It gets the node that udev does not watch (sgN, the NVMe controller), where there is
+ * one: else its opening would make udev read the disk.
  */
 #include <errno.h>
 #include <fcntl.h>

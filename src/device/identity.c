@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sources, best first: VPD pages that the kernel keeps in sysfs (80h serial; 89h ATA information, SAT-4 12.4.2, with the whole IDENTIFY
- * data; B1h block device characteristics, SBC-4 6.6.2), attributes of the driver, then the same pages asked by SG_IO and
- * HDIO_GET_IDENTITY. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks are 40 characters, INQUIRY has 16.
+ * Sources, best first: VPD pages that the kernel keeps in sysfs (80h serial; 89h ATA information, SAT-4 12.4.2, with
+ * the whole IDENTIFY data; B1h block device characteristics, SBC-4 6.6.2), attributes of the driver, then the same
+ * pages asked by SG_IO and HDIO_GET_IDENTITY. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks
+ * are 40 characters, INQUIRY has 16.
  */
 #include "device/identity.h"
 
@@ -141,7 +142,8 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
 
 void identity_transport(struct device *dev, const struct sys_block *b)
 {
-	/* First match wins: a virtio-scsi disk is virtio although it is SCSI, a USB stick is usb although it is SCSI. */
+	/* First match wins: a virtio-scsi disk is virtio although it is SCSI, a USB stick is usb although it is SCSI.
+	 */
 	static const struct {
 		const char *part, *name;
 	} places[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who made this disk: pages that drives answer (SPC-6, SBC-4, ACS-4) and what sysfs says per transport. Inside device/ only. */
+/* Who made this disk: pages that drives answer (SPC-6, SBC-4, ACS-4) and what sysfs says per transport. Inside device/
+ * only. */
 #ifndef PLATTER_DEVICE_IDENTITY_H
 #define PLATTER_DEVICE_IDENTITY_H
 
@@ -17,7 +18,8 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page,
 
 /* model, vendor, serial, firmware, wwn, transport, rotation rate out of sysfs. */
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b);
-/* What sysfs did not know, asked of the drive itself (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough. */
+/* What sysfs did not know, asked of the drive itself (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough.
+ */
 void identity_ask(struct device *dev, int fd);
 /* Its connection alone ("ata", "fc"), by its place in sysfs. */
 void identity_transport(struct device *dev, const struct sys_block *b);

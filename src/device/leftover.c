@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of ours that a crashed run left behind. What proves that one may go: its name, its header with its check sum, which says that it was to go, and
- * its lock, which a living run holds from before the header is written until the file is closed. Looked at is always the opened file, never its name.
+ * Files of ours that a crashed run left behind. What proves that one may go: its name, its header with its check sum,
+ * which says that it was to go, and its lock, which a living run holds from before the header is written until the file
+ * is closed. Looked at is always the opened file, never its name.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +45,8 @@ static bool is_our_name(const char *name)
 	return end > name + 8; /* a tag is left */
 }
 
-/* Does flock() there see every program that may have the file open? Of file systems that are not named here that is not known. */
+/* Does flock() there see every program that may have the file open? Of file systems that are not named here that is not
+ * known. */
 static bool is_local(int dir)
 {
 	static const unsigned local[] = {
@@ -62,7 +64,8 @@ static bool is_local(int dir)
 	return false;
 }
 
-/* The header is asked for before the lock is tried: a file that its run has just made and not locked yet has none, so that run never meets our lock. */
+/* The header is asked for before the lock is tried: a file that its run has just made and not locked yet has none, so
+ * that run never meets our lock. */
 static bool is_leftover(int dir, const char *name, int fd, bool is_lockable, struct stat *ret_st)
 {
 	struct stat now;
@@ -70,7 +73,8 @@ static bool is_leftover(int dir, const char *name, int fd, bool is_lockable, str
 	if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode) || ret_st->st_nlink != 1 ||
 	    ret_st->st_uid != geteuid() || !datafile_is_temporary(fd))
 		return false;
-	/* Shared there, as NFS locks for writing only what is open for writing; a lock that is held elsewhere may be seen even so. */
+	/* Shared there, as NFS locks for writing only what is open for writing; a lock that is held elsewhere may be
+	 * seen even so. */
 	if (flock(fd, (is_lockable ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0 && (is_lockable || errno == EWOULDBLOCK))
 		return false;
 	/* Once more under the lock: it may have been taken over and marked to be kept, or moved away. */

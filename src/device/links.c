@@ -199,9 +199,8 @@ static void guess_loop(const char *root, const struct mounts *m, struct loop *l,
 	if (sysroot_is_real(root) && stat(l->path, &st) == 0) {
 		*ret_dev = st.st_dev;
 		*ret_inode = (uint64_t)st.st_ino;
-	} else if (
-		!sysroot_is_real(
-			root)) { /* a dump has no ioctls: what they would say is in a file, or stands in for the name */
+	} else if (!sysroot_is_real(root)) { /* a dump has no ioctls: what they would say is in a file, or stands in for
+		                                the name */
 		l->is_sure = true;
 		if (sys_text(root, text, sizeof(text), "%s/loop/file_id", l->b.dir) == 0 &&
 		    sscanf(text, "%u:%u %llu", &maj, &min, &inode) == 3) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside device/ only: header.c, which knows our own files; safety.c, which makes permits; datafile.c, which makes files. */
+/* Inside device/ only: header.c, which knows our own files; safety.c, which makes permits; datafile.c, which makes
+ * files. */
 #ifndef PLATTER_DEVICE_PERMIT_H
 #define PLATTER_DEVICE_PERMIT_H
 
 #include "device/device.h"
 
-/* is_temporary: the file is to go when its run ends; so it may be removed by another run when that one crashed (leftover.c). */
+/* is_temporary: the file is to go when its run ends; so it may be removed by another run when that one crashed
+ * (leftover.c). */
 int datafile_write_header(int fd, uint64_t data_bytes, bool is_temporary);
 /* Does the open file begin with platter's header? */
 bool datafile_has_header(int fd);

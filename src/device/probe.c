@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a path is. Block devices are found by number (st_rdev), so that links and odd names lead to the same device; sysfs tells the
- * rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx, and then it is right.
+ * What a path is. Block devices are found by number (st_rdev), so that links and odd names lead to the same device;
+ * sysfs tells the rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx,
+ * and then it is right.
  */
 #include "device/probe.h"
 
@@ -224,7 +225,8 @@ static void ask_kernel(struct device *dev)
 	identity_ask(dev, fd);
 }
 
-/* What O_DIRECT wants. Kernels before 6.1 do not say: then the logical block is right for offsets, and safe for memory. */
+/* What O_DIRECT wants. Kernels before 6.1 do not say: then the logical block is right for offsets, and safe for memory.
+ */
 static void ask_dio(const char *path, struct device *dev)
 {
 	struct statx sx;

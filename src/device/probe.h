@@ -32,10 +32,10 @@ struct mount {
 	int id;
 	dev_t dev; /* as stat shows it; major 0: no block device of its own */
 	char fs_type[32], source[256], where[256];
-	char root[256];  /* the folder of the file system that is seen there */
-	char upper[256];     /* overlay: the folder that takes the writes */
+	char root[256];             /* the folder of the file system that is seen there */
+	char upper[256];            /* overlay: the folder that takes the writes */
 	bool is_hiding, is_partial; /* proc: hidepid, subset=pid */
-	char beside[2][128]; /* XFS: the devices of its log and of its realtime files */
+	char beside[2][128];        /* XFS: the devices of its log and of its realtime files */
 };
 struct mounts {
 	struct mount *v;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is on it: every signature that libblkid knows, ambivalent ones too (blkid_do_probe() in a loop, as wipefs(8) does), with and
- * without valid check sums, and backups of partition tables. Then, for what has no signature (raw databases, plain
- * encryption), a sample of blocks that are not zero.
+ * What is on it: every signature that libblkid knows, ambivalent ones too (blkid_do_probe() in a loop, as wipefs(8)
+ * does), with and without valid check sums, and backups of partition tables. Then, for what has no signature (raw
+ * databases, plain encryption), a sample of blocks that are not zero.
  */
 #include <blkid/blkid.h>
 #include <errno.h>

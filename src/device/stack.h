@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside device/ only. What a device (or a file) stands on and what stands on it, as one graph walked to its ends both ways: partitions and their
- * disks, mappings, arrays, caches, loop devices and their files, zram and its backing device, other paths to the same disk, file systems and
- * the devices that they lie on. A device is its number, a file its file system and inode: names are for the messages.
+ * Inside device/ only. What a device (or a file) stands on and what stands on it, as one graph walked to its ends both
+ *ways: partitions and their disks, mappings, arrays, caches, loop devices and their files, zram and its backing device,
+ *other paths to the same disk, file systems and the devices that they lie on. A device is its number, a file its file
+ *system and inode: names are for the messages.
  *
- * links.c knows what is directly below and above one node, and which of its bytes are which of the other's; stack.c walks.
+ * links.c knows what is directly below and above one node, and which of its bytes are which of the other's; stack.c
+ *walks.
  *
  *	struct stack s;
  *	r = stack_build(root, dev, &s, NULL, err);
@@ -27,7 +29,8 @@ enum relation {
 	REL_BELOW,   /* what holds its bytes: members, what a loop device is over, devices and files alike */
 	REL_TWIN,    /* another path to the same disk */
 	REL_ABOVE,   /* whatever else shares bytes with any of these, and what stands on that */
-	REL_GROUND, /* holds its bytes, but as those of a file (or a thin volume): who else uses it does no harm to it */
+	REL_GROUND,  /* holds its bytes, but as those of a file (or a thin volume): who else uses it does no harm to it
+	              */
 };
 
 /* The same for all names of a file: hard links, links, bind mounts, none at all. */
@@ -44,7 +47,8 @@ struct stack_node {
 	enum relation rel;
 	uint64_t first, end; /* the bytes of it that the target has, or may have; beyond them others have it */
 	bool is_down;        /* the target, or what holds its bytes */
-	bool is_held; /* claimed from the kernel by a mapping or an array, below the target or of other bytes: nobody else can claim it */
+	bool is_held;   /* claimed from the kernel by a mapping or an array, below the target or of other bytes: nobody
+	                   else can claim it */
 	bool is_bottom; /* a device over no other: a disk */
 	bool is_shared; /* a disk with partitions that have none of these bytes */
 	bool is_new;    /* the walk has still to go on from here */
@@ -71,7 +75,8 @@ struct stack {
 	struct loop *loops;
 	size_t nloops;
 	struct mounts mounts;
-	char cut[200]; /* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere */
+	char cut[200]; /* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere
+	                */
 };
 
 /*
@@ -100,8 +105,9 @@ struct link {
 	struct file_id file;
 	uint64_t up_first, up_end, low_first, low_end; /* bytes of the upper and of the lower that are the same */
 	bool is_exact;                                 /* byte by byte; else anywhere within */
-	bool is_ground; /* the upper is a file or a thin volume of the lower: the lower itself sees to it that their bytes are nobody else's */
-	bool is_held; /* the upper claims the lower from the kernel */
+	bool is_ground; /* the upper is a file or a thin volume of the lower: the lower itself sees to it that their
+	                   bytes are nobody else's */
+	bool is_held;   /* the upper claims the lower from the kernel */
 	bool is_partition;
 	const struct loop *loop; /* the upper is one */
 };

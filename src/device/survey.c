@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define SIGNATURES_NS 2000000000ull /* of a disk whose reads take seconds and fail not all is asked: info answers in 5 s */
+#define SIGNATURES_NS \
+	2000000000ull /* of a disk whose reads take seconds and fail not all is asked: info answers in 5 s */
 
 struct look {
 	const char *root;

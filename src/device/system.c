@@ -104,7 +104,8 @@ static void system_close(void *ctx, int fd)
 		(void)close(fd); /* nothing is buffered in here; the measurement has flushed */
 }
 
-/* Have we locked the disk ourselves, for another partition of it? proc_locks(5): "1: FLOCK ADVISORY WRITE 123 00:05:42 0 EOF". */
+/* Have we locked the disk ourselves, for another partition of it? proc_locks(5): "1: FLOCK ADVISORY WRITE 123 00:05:42
+ * 0 EOF". */
 static bool is_our_lock(const struct stat *node)
 {
 	cleanup_fclose FILE *f = fopen("/proc/locks", "re");
@@ -124,8 +125,8 @@ static bool is_our_lock(const struct stat *node)
 }
 
 /*
- * systemd.io/BLOCK_DEVICE_LOCKING: whoever changes what is on a disk or its partitions holds a BSD lock on the whole disk; udev takes a
- * shared one while it looks, which is over in a moment.
+ * systemd.io/BLOCK_DEVICE_LOCKING: whoever changes what is on a disk or its partitions holds a BSD lock on the whole
+ * disk; udev takes a shared one while it looks, which is over in a moment.
  */
 static int system_lock(void *ctx, const struct device *dev, struct err *err)
 {
@@ -210,7 +211,8 @@ static int system_claim_others(void *ctx, const struct device *dev, struct claim
 
 /* ---- during the run ---- */
 
-/* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry tell (lost: 0, gone, another). */
+/* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry tell (lost: 0, gone,
+ * another). */
 static bool system_is_there(void *ctx, const struct device *dev, int fd)
 {
 	char root[PATH_MAX];
@@ -282,7 +284,8 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 
 /* ---- the drive itself ---- */
 
-/* The way to the whole disk, its descriptor and its place in sysfs. 0 (close d->fd), or negative errno and a sentence. */
+/* The way to the whole disk, its descriptor and its place in sysfs. 0 (close d->fd), or negative errno and a sentence.
+ */
 static int open_drive(const struct device_context *ctx, const struct device *dev, struct drive *d, char dir[PATH_MAX],
                       struct err *err)
 {
@@ -355,8 +358,8 @@ static int system_drive_look(void *ctx, const struct device *dev, struct drive_s
 }
 
 /*
- * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by itself, in a moment, after such a
- * command; sd when told to.
+ * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by
+ * itself, in a moment, after such a command; sd when told to.
  */
 static void tell_kernel(const char *root, const char *dir, bool is_on)
 {

@@ -15,8 +15,9 @@
 
 #define DEEPEST      8  /* of a stack */
 #define STABLE_TRIES 16 /* of reading a disk's counters between which nothing was written */
-#define LVM_PLAIN \
-	68 /* "LVM-" and two identifiers of 32: longer ones are parts of a pool or a mirror, which write more than they are given */
+#define LVM_PLAIN                                                                                                  \
+	68 /* "LVM-" and two identifiers of 32: longer ones are parts of a pool or a mirror, which write more than \
+	      they are given */
 
 /* Written and discarded, in bytes: both replace what was there. */
 static bool read_stat(const char *root, const char *dir, uint64_t *ret)

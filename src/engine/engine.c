@@ -2,9 +2,9 @@
 /*
  * The front end of all engines: picks one, owns the buffers, counts what is in flight, drains.
  *
- * Buffers are one anonymous mapping, 2 MiB aligned and on huge pages when it is large: 1 MiB of scattered 4 KiB pages is more segments
- * than most queues take, so the kernel splits the request, io_uring's attempt without waiting fails, and a kernel thread issues it again:
- * three times slower, and charged twice under a cgroup's throttle.
+ * Buffers are one anonymous mapping, 2 MiB aligned and on huge pages when it is large: 1 MiB of scattered 4 KiB pages
+ * is more segments than most queues take, so the kernel splits the request, io_uring's attempt without waiting fails,
+ * and a kernel thread issues it again: three times slower, and charged twice under a cgroup's throttle.
  */
 #include "engine/engine.h"
 
@@ -59,8 +59,8 @@ static void pool_close(struct engine *eng)
 }
 
 /*
- * Maps the buffers and touches every page, so that no fault falls into a measurement. It becomes accessible only once huge pages were asked for:
- * under mlockall(MCL_FUTURE) an accessible mapping gets small pages at once.
+ * Maps the buffers and touches every page, so that no fault falls into a measurement. It becomes accessible only once
+ * huge pages were asked for: under mlockall(MCL_FUTURE) an accessible mapping gets small pages at once.
  */
 static int pool_open(struct engine *eng, struct err *err)
 {
@@ -107,8 +107,8 @@ static void add_note(struct engine *eng, const char *text)
 }
 
 /*
- * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting (no NOWAIT: zram,
- * FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
+ * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting
+ * (no NOWAIT: zram, FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
  */
 static bool punts(int fd)
 {
@@ -119,7 +119,8 @@ static bool punts(int fd)
 	ssize_t n;
 	int error;
 
-	/* On a file or device that can, the kernel finds that this lies beyond the end; else it refuses the flag before looking. */
+	/* On a file or device that can, the kernel finds that this lies beyond the end; else it refuses the flag before
+	 * looking. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		beyond = (off_t)round_up((size_t)st.st_size, PAGE_BYTES) + (off_t)PAGE_BYTES;
 	if (posix_memalign((void **)&buf, PAGE_BYTES, PAGE_BYTES) != 0)

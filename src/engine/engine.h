@@ -5,14 +5,17 @@
  *
  * The contract:
  * - submit() takes up to n requests in order and returns how many it took (0 .. n: "full" is 0, not an error), or a
- *   negative errno when the engine itself is broken. A request that cannot be issued still completes, with res = -errno.
- *   submit() may not wait for completions (sync: it does the request on the spot; it completes at the next reap()). It may only
- *   queue: whatever is queued goes out with one system call at the next reap(), which every submitter calls soon after.
- * - reap() hands out finished requests, at most max, oldest completion first as far as it can be known. Waits until at least
- *   one is there or until_ns is reached (0: never waits; CLOCK_NEVER: for ever). Returns the number, 0 on time-out and on a signal
- *   (-EINTR is never returned), or a negative errno. With nothing in flight it waits for until_ns only if that is finite.
- * - done_ns is taken by the engine when it sees the completion; submit_ns by the engine just before the system call that issues it:
- *   one clock reading for all that go out in one call, one for all that are seen together.
+ *   negative errno when the engine itself is broken. A request that cannot be issued still completes, with res =
+ * -errno. submit() may not wait for completions (sync: it does the request on the spot; it completes at the next
+ * reap()). It may only queue: whatever is queued goes out with one system call at the next reap(), which every
+ * submitter calls soon after.
+ * - reap() hands out finished requests, at most max, oldest completion first as far as it can be known. Waits until at
+ * least one is there or until_ns is reached (0: never waits; CLOCK_NEVER: for ever). Returns the number, 0 on time-out
+ * and on a signal
+ *   (-EINTR is never returned), or a negative errno. With nothing in flight it waits for until_ns only if that is
+ * finite.
+ * - done_ns is taken by the engine when it sees the completion; submit_ns by the engine just before the system call
+ * that issues it: one clock reading for all that go out in one call, one for all that are seen together.
  * - res is what the kernel said: bytes moved or negative errno. Nobody retries, nobody completes short transfers.
  * - Buffers belong to the engine: memory the kernel may write to is freed in close() only, after all is drained.
  */
@@ -30,7 +33,8 @@ enum io_op {
 	IO_READ,
 	IO_WRITE,
 	IO_FLUSH, /* fsync of the file, cache flush of the device */
-	/* Of engines that can (engine_ops.has_commands), of whole SCSI and ATA disks; else they come back with -EOPNOTSUPP. */
+	/* Of engines that can (engine_ops.has_commands), of whole SCSI and ATA disks; else they come back with
+	   -EOPNOTSUPP. */
 	IO_COMMANDS,
 	IO_VERIFY = IO_COMMANDS, /* the disk reads, and nothing is transferred */
 	IO_READ_FUA,             /* from the medium, whatever the drive's buffer holds */
@@ -78,10 +82,11 @@ struct engine_config {
 	uint32_t depth;     /* requests in flight at most; cut to ops->max_depth */
 	uint32_t slots;     /* buffers, at least depth; 0: depth */
 	uint32_t buf_bytes; /* of each buffer; 0: none */
-	bool one_by_one; /* a system call for each request: neighbours issued in one call would be merged into one by the block layer */
-	bool poll;      /* uring: IOPOLL */
+	bool one_by_one;    /* a system call for each request: neighbours issued in one call would be merged into one by
+	                       the block layer */
+	bool poll;          /* uring: IOPOLL */
 	const int *fds; /* files that will be used, for engines to register: open until engine_close(); NULL: not known.
-	                     * The array is looked at while opening only */
+	                 * The array is looked at while opening only */
 	size_t nfds;
 };
 
@@ -98,8 +103,8 @@ struct engine {
 };
 
 /*
- * Opens the engine called `name` ("auto": the first that opens) out of the NULL-terminated list. 0 and *ret_eng, or negative errno and a
- * sentence (-EPERM: refused by the kernel; -EINVAL: no such name, with the names there are).
+ * Opens the engine called `name` ("auto": the first that opens) out of the NULL-terminated list. 0 and *ret_eng, or
+ * negative errno and a sentence (-EPERM: refused by the kernel; -EINVAL: no such name, with the names there are).
  */
 int engine_open(struct engine **ret_eng, const struct engine_ops *const *list, const char *name,
                 const struct engine_config *cfg, struct clock *clk, struct err *err);

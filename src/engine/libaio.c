@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Linux native asynchronous I/O (io_submit(2)). All requests of a submit() go out in one call. Completions are taken
- * straight from the ring that the kernel maps into the process (struct aio_ring of fs/aio.c, stable since Linux 2.5; magic number and
- * feature words say whether it is the one known here), so that reaping costs no system call unless there is nothing to
- * reap. It is asynchronous with O_DIRECT only; otherwise io_submit() itself waits.
+ * straight from the ring that the kernel maps into the process (struct aio_ring of fs/aio.c, stable since Linux 2.5;
+ * magic number and feature words say whether it is the one known here), so that reaping costs no system call unless
+ * there is nothing to reap. It is asynchronous with O_DIRECT only; otherwise io_submit() itself waits.
  */
 #include <errno.h>
 #include <libaio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One request at a time with preadv2(2), pwritev2(2), fdatasync(2). It works everywhere, costs least at depth 1, and is the right choice
- * where io_uring would use kernel threads. A signal is seen only between requests.
+ * One request at a time with preadv2(2), pwritev2(2), fdatasync(2). It works everywhere, costs least at depth 1, and is
+ * the right choice where io_uring would use kernel threads. A signal is seen only between requests.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * io_uring. What makes it cheap, by measured worth: submit() only queues and one io_uring_enter(2) issues the batch and waits (3x),
- * buffers registered once (1.24x), completions run in our own system call (DEFER_TASKRUN, else COOP_TASKRUN: 1.1x), registered
- * files (1.07x). A registered ring descriptor gains nothing measurable and is left out. liburing sets the rings up; they are
- * filled and emptied here, as its helpers hide how much of a batch the kernel took.
+ * io_uring. What makes it cheap, by measured worth: submit() only queues and one io_uring_enter(2) issues the batch and
+ * waits (3x), buffers registered once (1.24x), completions run in our own system call (DEFER_TASKRUN, else
+ * COOP_TASKRUN: 1.1x), registered files (1.07x). A registered ring descriptor gains nothing measurable and is left out.
+ * liburing sets the rings up; they are filled and emptied here, as its helpers hide how much of a batch the kernel
+ * took.
  *
- * submit_ns is read once, just before the call that issues the batch. A batch is at most BATCH_MAX, because the kernel needs about
- * 1 us for each and the last one's stamp would be early by the whole batch.
+ * submit_ns is read once, just before the call that issues the batch. A batch is at most BATCH_MAX, because the kernel
+ * needs about 1 us for each and the last one's stamp would be early by the whole batch.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,11 +28,12 @@ struct uring_state {
 	unsigned sq_tail;            /* ours; the kernel sees it at issue() */
 	uint16_t *file_of_fd;        /* registered file of a descriptor, plus 1; 0: not registered */
 	uint32_t nfds;               /* descriptors that file_of_fd knows */
-	/* Of the request before: operation and file, and how an entry says it, with a buffer of the caller and with a registered one. */
+	/* Of the request before: operation and file, and how an entry says it, with a buffer of the caller and with a
+	 * registered one. */
 	uint64_t last_kind, head_plain, head_fixed;
 	uint32_t nfixed, slots_per_area; /* registered buffers, 0: none; 1 GiB is the most for one area */
-	struct io_req **
-		at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the next reap */
+	struct io_req **at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the
+	                            next reap */
 	uint32_t nat_once;
 };
 
@@ -184,8 +186,8 @@ static inline void fill_entry(const struct uring_state *st, struct io_uring_sqe 
 }
 
 /*
- * The one system call. 0 or negative errno, where time-outs, signals and "busy now" are no errors. With ENTER_WAIT it waits for one
- * completion or until_ns.
+ * The one system call. 0 or negative errno, where time-outs, signals and "busy now" are no errors. With ENTER_WAIT it
+ * waits for one completion or until_ns.
  */
 static int enter(struct engine *eng, struct uring_state *st, enum enter_how how, uint64_t until_ns)
 {
@@ -294,7 +296,8 @@ static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, ui
 	struct uring_state *st = eng->priv;
 	unsigned ready = __atomic_load_n(st->ring.cq.ktail, __ATOMIC_ACQUIRE) - *st->ring.cq.khead;
 	bool is_waiting = ready == 0 && st->nat_once == 0 && until_ns != 0;
-	/* With nothing to send, a system call is needed only when there is work to run for completions (or to look for them, polling). */
+	/* With nothing to send, a system call is needed only when there is work to run for completions (or to look for
+	 * them, polling). */
 	bool has_work = eng->cfg.poll || (__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) &
 	                                  (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
 	uint32_t n = 0;
@@ -329,7 +332,8 @@ static int read_polled(struct engine *eng, int fd)
 	return -ETIMEDOUT;
 }
 
-/* Polled I/O is refused per request by files and devices that cannot: find out now, with one read of each. Only a read that came proves anything. */
+/* Polled I/O is refused per request by files and devices that cannot: find out now, with one read of each. Only a read
+ * that came proves anything. */
 static int probe_poll(struct engine *eng)
 {
 	if (!eng->cfg.poll || !eng->cfg.fds || !eng->bufs)
@@ -345,7 +349,8 @@ static int probe_poll(struct engine *eng)
 
 static void uring_done(struct engine *eng, struct uring_state *st)
 {
-	/* The kernel takes a ring apart when it finds the time; a removed file that it still holds keeps its room on the disk until then. */
+	/* The kernel takes a ring apart when it finds the time; a removed file that it still holds keeps its room on
+	 * the disk until then. */
 	if (st->file_of_fd)
 		(void)io_uring_unregister_files(&st->ring);
 	io_uring_queue_exit(&st->ring);

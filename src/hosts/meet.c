@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the hosts say to each other: a star around rank 0. Each step is a message of all to rank 0 and one back. Whoever waits looks whether the
- * other lives (BEAT, each second), so that every wait has an end, and a slow host is not taken for a dead one.
+ * What the hosts say to each other: a star around rank 0. Each step is a message of all to rank 0 and one back. Whoever
+ * waits looks whether the other lives (BEAT, each second), so that every wait has an end, and a slow host is not taken
+ * for a dead one.
  */
 #include "hosts/hosts.h"
 
@@ -400,7 +401,8 @@ static bool ping_round(struct hosts *h, unsigned with, uint64_t first, struct cl
 	return clock_offset_of(samples, n, ret);
 }
 
-/* Rank 0: how another's clock stands to ours. Where processors are shared a round may meet no quick answer; then there are more. */
+/* Rank 0: how another's clock stands to ours. Where processors are shared a round may meet no quick answer; then there
+ * are more. */
 static bool compare_clocks(struct hosts *h, unsigned with, struct clock_offset *ret)
 {
 	uint64_t end_ns = real_ns() + CLOCKS_NS;
@@ -474,7 +476,8 @@ static bool is_ready(struct hosts *h, unsigned i)
 	}
 }
 
-/* Rank 0: waits for all, compares the clocks, and chooses the instant. Nobody asks the time in the last moments before it. */
+/* Rank 0: waits for all, compares the clocks, and chooses the instant. Nobody asks the time in the last moments before
+ * it. */
 static uint64_t choose_start(struct hosts *h)
 {
 	uint64_t start_ns;

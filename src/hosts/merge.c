@@ -273,12 +273,8 @@ static void join_notices(const struct hosts_part *parts, size_t n, const struct 
 /* What is worse of two; what one host did not finish is not whole. */
 static enum result_status worse(enum result_status a, enum result_status b)
 {
-	static const int badness[] = { [STATUS_COMPLETE] = 0,
-		                       [STATUS_WITH_ERRORS] = 1,
-		                       [STATUS_DEVICE_GONE] = 2,
-		                       [STATUS_CANCELLED] = 3,
-		                       [STATUS_FAILED] = 4,
-		                       [STATUS_RUNNING] = 5 };
+	static const int badness[] = { [STATUS_COMPLETE] = 0,  [STATUS_WITH_ERRORS] = 1, [STATUS_DEVICE_GONE] = 2,
+		                       [STATUS_CANCELLED] = 3, [STATUS_FAILED] = 4,      [STATUS_RUNNING] = 5 };
 
 	return badness[b] > badness[a] ? b : a;
 }

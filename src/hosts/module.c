@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "hosts/hosts.h"
 
-/* The variables that the launchers of each set for every process. PMIX_RANK: Open MPI under another launcher; PMI_RANK: MPICH, and what is like it. */
+/* The variables that the launchers of each set for every process. PMIX_RANK: Open MPI under another launcher; PMI_RANK:
+ * MPICH, and what is like it. */
 static const struct launcher {
 	const char *module, *rank, *size;
 } launchers[] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The transport over MPI, compiled once for each implementation into a module of its own, which is loaded by --hosts alone: the program itself
- * neither links nor starts MPI. Only calls that do not wait, as MPI has no other way to survive the death of a rank (MPI 3.1, 8.3: the state of MPI
- * after an error is not defined; both Open MPI 4 and MPICH 4 go on between ranks that live).
+ * The transport over MPI, compiled once for each implementation into a module of its own, which is loaded by --hosts
+ * alone: the program itself neither links nor starts MPI. Only calls that do not wait, as MPI has no other way to
+ * survive the death of a rank (MPI 3.1, 8.3: the state of MPI after an error is not defined; both Open MPI 4 and MPICH
+ * 4 go on between ranks that live).
  */
 #include <errno.h>
 #include <mpi.h>
@@ -116,7 +117,8 @@ static void end_at_once(int status, void *arg)
 	_exit(status);
 }
 
-/* MPI_Finalize waits for all others; one that died meanwhile must not hold us. What was begun to be received stays where it is: MPI may still write there. */
+/* MPI_Finalize waits for all others; one that died meanwhile must not hold us. What was begun to be received stays
+ * where it is: MPI may still write there. */
 static void mpi_close(struct transport *t, bool is_whole)
 {
 	struct mpi *m = (struct mpi *)t;

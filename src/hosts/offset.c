@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offsets of clocks from round trips. The other clock was read between sent and back, so that its offset lies between there - back and there - sent,
- * however unequal the two ways are; what all round trips allow together is told, with half of its width as the error (Marzullo, Owicki 1983: the
- * intersection of intervals). It is never wider than that of the shortest round trip.
+ * Offsets of clocks from round trips. The other clock was read between sent and back, so that its offset lies between
+ * there - back and there - sent, however unequal the two ways are; what all round trips allow together is told, with
+ * half of its width as the error (Marzullo, Owicki 1983: the intersection of intervals). It is never wider than that of
+ * the shortest round trip.
  */
 #include <math.h>
 

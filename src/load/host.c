@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the machine does to a measurement, and what can be done about it. On a virtual machine two thirds of the time of a
- * single request are leaving an idle state: holding /dev/cpu_dma_latency at 0 avoids it. Timer slack of 50 us and being scheduled late
- * are the rest of the lateness of paced requests.
+ * What the machine does to a measurement, and what can be done about it. On a virtual machine two thirds of the time of
+ * a single request are leaving an idle state: holding /dev/cpu_dma_latency at 0 avoids it. Timer slack of 50 us and
+ * being scheduled late are the rest of the lateness of paced requests.
  */
 #include <errno.h>
 #include <fcntl.h>

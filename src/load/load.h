@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What to send when. One loop does all I/O: load_run() feeds, paces, reaps, drains, cancels, records faults, and is the only
- * submitter in the program. It asks a feeder what to do next and gives every completion to a sink. A feeder and a sink
- * are often two sides of one object (the ring buffer of `stream`).
+ * What to send when. One loop does all I/O: load_run() feeds, paces, reaps, drains, cancels, records faults, and is the
+ * only submitter in the program. It asks a feeder what to do next and gives every completion to a sink. A feeder and a
+ * sink are often two sides of one object (the ring buffer of `stream`).
  */
 #ifndef PLATTER_LOAD_LOAD_H
 #define PLATTER_LOAD_LOAD_H
@@ -33,7 +33,8 @@ struct target {
 };
 
 enum feed {
-	/* *req is filled: op, target, offset_bytes, len_bytes, due_ns (0: now; in the future: the loop holds it until then), tag */
+	/* *req is filled: op, target, offset_bytes, len_bytes, due_ns (0: now; in the future: the loop holds it until
+	   then), tag */
 	FEED_IO,
 	FEED_WAIT, /* nothing before *ret_until_ns (CLOCK_NEVER: not before something completes) */
 	FEED_END,  /* nothing ever again */
@@ -41,15 +42,15 @@ enum feed {
 
 struct feeder {
 	/*
-	 * req->slot and req->buf are set by the loop before the call (a free buffer), so that writers can fill it; a feeder with
-	 * buffers of its own may replace them. The loop uses slots 0 .. depth - 1 of the engine; any above are the feeder's.
-	 * After FEED_END it may be asked again only in another run.
+	 * req->slot and req->buf are set by the loop before the call (a free buffer), so that writers can fill it; a
+	 * feeder with buffers of its own may replace them. The loop uses slots 0 .. depth - 1 of the engine; any above
+	 * are the feeder's. After FEED_END it may be asked again only in another run.
 	 */
 	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
 	/*
-	 * Cheaper than next() for feeders that always have something, want it at once and leave buffers alone: fills up to n, returns how
-	 * many; 0: next() knows why. May be NULL. Worth 46 of 222 user instructions of a random read (tests/bench/README.md: 200 at
-	 * most).
+	 * Cheaper than next() for feeders that always have something, want it at once and leave buffers alone: fills up
+	 * to n, returns how many; 0: next() knows why. May be NULL. Worth 46 of 222 user instructions of a random read
+	 * (tests/bench/README.md: 200 at most).
 	 */
 	uint32_t (*many)(struct feeder *f, struct io_req *const *reqs, uint32_t n);
 };
@@ -119,8 +120,9 @@ struct load_stats {
 };
 
 /*
- * Runs until the end in *ret says why. Always drains what is in flight before it returns. 0, or negative errno and a sentence when
- * we could not do our job (-EPERM: a write without permit; -EINVAL: outside the plan or misaligned; -ENOMEM).
+ * Runs until the end in *ret says why. Always drains what is in flight before it returns. 0, or negative errno and a
+ * sentence when we could not do our job (-EPERM: a write without permit; -EINVAL: outside the plan or misaligned;
+ * -ENOMEM).
  */
 int load_run(const struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
 
@@ -128,7 +130,8 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 
 /* All ready-made feeders tag their requests 0, 1, 2, ... and leave due_ns 0. */
 
-/* Sequential requests of block bytes over [first, end), the last one shortened to fit (so first and end have to be aligned). */
+/* Sequential requests of block bytes over [first, end), the last one shortened to fit (so first and end have to be
+ * aligned). */
 struct seq_feeder {
 	struct feeder f;
 	enum io_op op;
@@ -147,7 +150,8 @@ struct permutation { /* of 0 .. n - 1, by key */
 };
 
 /*
- * Random blocks over [first, end), each at most once until all were given (a keyed permutation, no memory); then again with a new key.
+ * Random blocks over [first, end), each at most once until all were given (a keyed permutation, no memory); then again
+ * with a new key.
  */
 struct random_feeder {
 	struct feeder f;
@@ -202,8 +206,9 @@ int rowlog_close(struct rowlog *log, struct rowlog_cost *ret);
 /* ---- payload.c: data that can be checked ---- */
 
 /*
- * A block that carries its place: sequence number, target, offset, length and a checksum in a header of 64 bytes, incompressible filling
- * made from the seed. payload_check: 0, or -EILSEQ and a sentence that says what is wrong (flipped bit: where; swapped: whose; lost; doubled).
+ * A block that carries its place: sequence number, target, offset, length and a checksum in a header of 64 bytes,
+ * incompressible filling made from the seed. payload_check: 0, or -EILSEQ and a sentence that says what is wrong
+ * (flipped bit: where; swapped: whose; lost; doubled).
  */
 struct payload_id {
 	uint64_t seed, sequence, offset_bytes;
@@ -235,16 +240,18 @@ static inline const uint8_t *payload_pool_at(const struct payload_pool *p, uint6
 /* ---- host.c: the machine around the loop ---- */
 
 /*
- * Keeps the CPUs out of idle states that take longer than `us` to leave, until the returned descriptor is closed. Negative errno and a sentence when
- * it is not permitted (/dev/cpu_dma_latency: root).
+ * Keeps the CPUs out of idle states that take longer than `us` to leave, until the returned descriptor is closed.
+ * Negative errno and a sentence when it is not permitted (/dev/cpu_dma_latency: root).
  */
 int host_cpu_latency_hold(uint32_t us, struct err *err);
 /* Wakes as exactly as the timer allows (default: up to 50 us late). For paced loads. */
 void host_timer_slack(void);
-/* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could not. */
+/* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could
+ * not. */
 int host_realtime(struct err *err);
 
-/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller, and without signals: they are the loop's. 0, or negative errno; join it. */
+/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller, and without signals: they are the
+ * loop's. 0, or negative errno; join it. */
 int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg);
 
 struct host_usage { /* of the whole process since its start: all threads, so punted requests are counted */

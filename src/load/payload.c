@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data that can be checked. A block is a header of 64 bytes and filling. The header says which block it is (seed, sequence, target, place,
- * length), which key the filling was made from and its hash, and is hashed itself. A ring that goes round gets new headers over
- * old filling (payload_stamp), so the filling's key and hash stay where they are.
+ * Data that can be checked. A block is a header of 64 bytes and filling. The header says which block it is (seed,
+ * sequence, target, place, length), which key the filling was made from and its hash, and is hashed itself. A ring that
+ * goes round gets new headers over old filling (payload_stamp), so the filling's key and hash stay where they are.
  *
- * Filling: eight lanes of xoroshiro128+ (Blackman and Vigna 2018), two 64-bit lanes per vector, which is memory speed without
- * any special instructions, and does not compress. Hash: eight lanes of h = rotl((h ^ word) * odd, 29). Each step is a bijection in the word and
- * in h, so that a change confined to one word is always found; other changes are missed once in 2^64.
+ * Filling: eight lanes of xoroshiro128+ (Blackman and Vigna 2018), two 64-bit lanes per vector, which is memory speed
+ * without any special instructions, and does not compress. Hash: eight lanes of h = rotl((h ^ word) * odd, 29). Each
+ * step is a bijection in the word and in h, so that a change confined to one word is always found; other changes are
+ * missed once in 2^64.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of a running loop as lines of text, without disturbing the loop: it copies a row of some 60 bytes into a block of memory; a thread makes
- * text of full blocks and writes it.
+ * Rows of a running loop as lines of text, without disturbing the loop: it copies a row of some 60 bytes into a block
+ * of memory; a thread makes text of full blocks and writes it.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The loop: feeder -> batch -> engine -> sink. It is the only submitter in the program, so pacing, limits, cancelling, faults, lost devices
- * and the check of the write permit are here and nowhere else.
+ * The loop: feeder -> batch -> engine -> sink. It is the only submitter in the program, so pacing, limits, cancelling,
+ * faults, lost devices and the check of the write permit are here and nowhere else.
  *
- * Waiting is hybrid: asleep in the engine (or the clock) until clk->spin_ns before a deadline, then polling, since a sleeper wakes
- * late by about as much (clock_woke() keeps count). A virtual clock has spin_ns 0, so nothing ever polls it. No wait is longer than
- * 100 ms, so that a cancel and the progress line need no signal to arrive at the right moment. So one that ends a tick late shows that this
- * program did not run (frozen, stopped, no CPU), and what the clock leaves out that all was suspended: what was under way is marked.
+ * Waiting is hybrid: asleep in the engine (or the clock) until clk->spin_ns before a deadline, then polling, since a
+ * sleeper wakes late by about as much (clock_woke() keeps count). A virtual clock has spin_ns 0, so nothing ever polls
+ * it. No wait is longer than 100 ms, so that a cancel and the progress line need no signal to arrive at the right
+ * moment. So one that ends a tick late shows that this program did not run (frozen, stopped, no CPU), and what the
+ * clock leaves out that all was suspended: what was under way is marked.
  *
- * Requests live here, buffers in the engine. When a drain gives up after 10 s, both are leaked on purpose: the kernel may still write.
+ * Requests live here, buffers in the engine. When a drain gives up after 10 s, both are leaked on purpose: the kernel
+ * may still write.
  */
 #include "load/load.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is this device, what is on it, may it be written. Opens nothing for writing; what it tells is what probe.c and survey.c found, and
- * the verdict is the write gate's own (permit_verdict), so that `info` and a refusal never disagree.
- * For people there are sections of properties as text; scripts find the same typed in the document's targets.
+ * What is this device, what is on it, may it be written. Opens nothing for writing; what it tells is what probe.c and
+ * survey.c found, and the verdict is the write gate's own (permit_verdict), so that `info` and a refusal never
+ * disagree. For people there are sections of properties as text; scripts find the same typed in the document's targets.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -250,7 +250,8 @@ static void say_identity(struct sheet *s)
 	say(s, "connection", "%s", transport_name(dev->transport));
 	say(s, "by way of", "%s", dev->chain);
 	if (dev->link_bytes_per_s)
-		say(s, "link", "%s, at most %s", dev->link, units_rate(rate, sizeof(rate), (double)dev->link_bytes_per_s));
+		say(s, "link", "%s, at most %s", dev->link,
+		    units_rate(rate, sizeof(rate), (double)dev->link_bytes_per_s));
 	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
 	if (dev->is_read_only)
 		say(s, "read-only", "yes");
@@ -669,8 +670,10 @@ static const struct screen_decl info_screen = {
 		(const struct clause[]){
 			{ "May be written: {write}" },
 			{ "{disks:disk}" },
-			{ "{devices:device}, {refused} of which may not be written, the others by name", .if_any = "refused" },
-			{ "{devices:device}, all of which may be written, by name", .if_any = "devices", .if_none = "refused" },
+			{ "{devices:device}, {refused} of which may not be written, the others by name",
+	                  .if_any = "refused" },
+			{ "{devices:device}, all of which may be written, by name", .if_any = "devices",
+	                  .if_none = "refused" },
 			{ "no device was found", .if_none = "devices" },
 			{ NULL },
 		},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which documents belong together, and what of them may be compared: by tables. What is not in the tables of things that do not matter does: an
- * option that is not known here changes what is measured, and a count without an interval is the run's own doing.
+ * Which documents belong together, and what of them may be compared: by tables. What is not in the tables of things
+ * that do not matter does: an option that is not known here changes what is measured, and a count without an interval
+ * is the run's own doing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #include "base/cleanup.h"
 #include "report/alike.h"
 
-/* Options that change where results go, how sure they are, or who may do it, but not what is measured. NULL: of every measurement. */
+/* Options that change where results go, how sure they are, or who may do it, but not what is measured. NULL: of every
+ * measurement. */
 static const struct {
 	const char *measurement, *option;
 } free_options[] = {
@@ -337,7 +339,7 @@ int alike_outcome(const struct result *res)
 {
 	static const int outcomes[] = {
 		[STATUS_COMPLETE] = 0,   [STATUS_WITH_ERRORS] = 1, [STATUS_DEVICE_GONE] = 2,
-		[STATUS_CANCELLED] = -1, [STATUS_FAILED] = -1, [STATUS_RUNNING] = -1,
+		[STATUS_CANCELLED] = -1, [STATUS_FAILED] = -1,     [STATUS_RUNNING] = -1,
 	};
 
 	return outcomes[res->status];

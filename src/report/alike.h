@@ -11,15 +11,16 @@
 
 enum alike { ALIKE, OTHER_MEASUREMENT, OTHER_DISK, OTHER_OPTIONS };
 
-/* Are two documents of the same test: the same measurement, of the same place, by the same way? why (WHY_TEXT bytes) says what is not. */
+/* Are two documents of the same test: the same measurement, of the same place, by the same way? why (WHY_TEXT bytes)
+ * says what is not. */
 enum alike alike(const struct result *a, const struct result *b, char *why);
 /* Has it targets of one disk alone: that, or partitions of it? */
 bool alike_is_one_disk(const struct result *res);
 /* The same disk, or partition or file of it; whatever was measured, and how. */
 bool alike_same_disk(const struct result *a, const struct result *b);
 /*
- * Numbers the disks of documents that are sorted by date: ret_disk gets one for each document, SIZE_MAX where it is of none or of several at once. A disk
- * that has changed its name, or got a new one, is still the same. Returns how many.
+ * Numbers the disks of documents that are sorted by date: ret_disk gets one for each document, SIZE_MAX where it is of
+ * none or of several at once. A disk that has changed its name, or got a new one, is still the same. Returns how many.
  */
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk);
 /* The same measurement by the same way, of disks of one model and size. */
@@ -33,7 +34,8 @@ const char *alike_disk_text(const struct result *res, char *buf);
 	alike_disk_text(res, (char[DISK_TEXT]){ "" }) /* there until the end of the block that it is used in */
 /* The first notice that says that the run was disturbed from outside: its code, NULL: none. */
 const char *alike_disturbed(const struct result *res);
-/* How a run ended: 0 well, 1 with errors, 2 without the disk; -1: cut short by its user or by us, which says nothing of the disk. */
+/* How a run ended: 0 well, 1 with errors, 2 without the disk; -1: cut short by its user or by us, which says nothing of
+ * the disk. */
 int alike_outcome(const struct result *res);
 /* The i-th setting of the first target; NULL: not known. ret_name: NULL behind the last one. buf of CELL_TEXT. */
 const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name);
@@ -41,26 +43,30 @@ const char *alike_setting(const struct result *res, size_t i, char *buf, const c
 void alike_tell_settings(struct result *out, const struct result *a, const struct result *b);
 
 /*
- * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by ten degrees). A table "changes", a row
- * for each change with the number of disks it came to; none, no table. res in any order.
+ * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by
+ * ten degrees). A table "changes", a row for each change with the number of disks it came to; none, no table. res in
+ * any order.
  */
 void alike_changes(struct result *out, const struct result *const *res, size_t n);
 /*
- * Two scans by `surface`: a table "places" with a row for each place that stays slow or unreadable: new, gone, worse, better, the same. Returns how many are
- * new or worse. Of other measurements nothing.
+ * Two scans by `surface`: a table "places" with a row for each place that stays slow or unreadable: new, gone, worse,
+ * better, the same. Returns how many are new or worse. Of other measurements nothing.
  */
 size_t places_compare(struct result *res, const struct result *a, const struct result *b);
-/* All scans among these, in any order: a table "scans", a row for each with what is new, worse, gone since the scan before it of that disk; none, no table. */
+/* All scans among these, in any order: a table "scans", a row for each with what is new, worse, gone since the scan
+ * before it of that disk; none, no table. */
 void places_trend(struct result *out, const struct result *const *res, size_t n);
-/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it, of pointers, for qsort(). */
+/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it, of pointers,
+ * for qsort(). */
 double alike_years(const struct result *res);
 int alike_by_date(const void *a, const void *b);
 
 enum figure_role {
 	FIGURE_MEASURED, /* by its interval, and not at all without one */
 	FIGURE_EXACT,    /* the same, or different; text is this */
-	FIGURE_TROUBLE, /* a count of what should not be: none against some, and beyond that what chance cannot explain */
-	FIGURE_OF_RUN, /* what was asked, or happened to this run: not compared */
+	FIGURE_TROUBLE,  /* a count of what should not be: none against some, and beyond that what chance cannot explain
+	                  */
+	FIGURE_OF_RUN,   /* what was asked, or happened to this run: not compared */
 };
 enum figure_role figure_role(const struct figure *f);
 /* Tells what it means when a figure has grown: "better", "worse", "different". */

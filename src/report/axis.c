@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Axes: the unit that makes numbers short, and ticks at 1, 2 or 5 times a power of ten (bytes too: disks count in decimal). */
+/* Axes: the unit that makes numbers short, and ticks at 1, 2 or 5 times a power of ten (bytes too: disks count in
+ * decimal). */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a switch is worth: runs with it on and off, in turn. A figure's error is the larger of two: what the runs say of themselves, and what runs of the
- * same kind differ by, pooled over both kinds (Student's t with as many degrees of freedom as there are runs to spare). A drift that goes on evenly
- * comes to both kinds alike when the order is on, off, off, on, and only widens the interval.
+ * What a switch is worth: runs with it on and off, in turn. A figure's error is the larger of two: what the runs say of
+ * themselves, and what runs of the same kind differ by, pooled over both kinds (Student's t with as many degrees of
+ * freedom as there are runs to spare). A drift that goes on evenly comes to both kinds alike when the order is on, off,
+ * off, on, and only widens the interval.
  */
 #include <math.h>
 #include <stdio.h>

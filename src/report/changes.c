@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was not the same from one run of a disk to its next: whoever sees a figure move wants to know whether it was the disk. A change that came to many
- * disks at once is one row.
+ * What was not the same from one run of a disk to its next: whoever sees a figure move wants to know whether it was the
+ * disk. A change that came to many disks at once is one row.
  */
 #include <math.h>
 #include <stdio.h>

@@ -21,8 +21,9 @@
 #define FALSE_ALARMS 0.05               /* of a whole comparison */
 #define RUNS_DIFFER  0.0033             /* measured: see between_runs() */
 #define COUNT_MOST   9007199254740992.0 /* 2^53: beyond it a count is no longer one in a double */
-#define HITS_MOST \
-	0.05 /* a choice: a row with a third of hits was 35 % off in the next run, rows with up to a tenth stayed within their intervals */
+#define HITS_MOST                                                                                                 \
+	0.05 /* a choice: a row with a third of hits was 35 % off in the next run, rows with up to a tenth stayed \
+	        within their intervals */
 
 struct difference {
 	const char *measurement, *disk, *figure, *unit, *verdict;
@@ -47,7 +48,8 @@ static const struct field difference_fields[] = {
 	FIELD_END,
 };
 
-/* Everything is gone through twice: first the looks are counted, then they are judged with the level that so many allow. */
+/* Everything is gone through twice: first the looks are counted, then they are judged with the level that so many
+ * allow. */
 struct judge {
 	struct result *res;
 	struct table *t;
@@ -69,7 +71,8 @@ struct estimate {
 	double value, low, high, df;
 };
 
-/* Few samples: what they are. Of many it is not known how they were joined to batches, of which there are ten at least. */
+/* Few samples: what they are. Of many it is not known how they were joined to batches, of which there are ten at least.
+ */
 static double degrees(double samples)
 {
 	return samples >= 2.0 && samples < 10.0 ? samples - 1.0 : 9.0;
@@ -81,8 +84,8 @@ static struct estimate of_figure(const struct figure *f)
 }
 
 /*
- * What two runs of one healthy drive differ by in all rates together, though nothing inside either shows it: 4 GiB of a real one, read twice, in 0.33 % of the
- * mean. Part of the value.
+ * What two runs of one healthy drive differ by in all rates together, though nothing inside either shows it: 4 GiB of a
+ * real one, read twice, in 0.33 % of the mean. Part of the value.
  */
 static double between_runs(const char *measurement, enum unit unit)
 {
@@ -358,7 +361,8 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 
 /* ---- tables: place by place ---- */
 
-/* Tables whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with its interval. */
+/* Tables whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with
+ * its interval. */
 static const struct curve_decl {
 	const char *measurement, *table, *keys[4], *place, *value, *low, *high;
 } curve_decls[] = {
@@ -440,8 +444,9 @@ static bool is_far(const struct curve_decl *d, const struct table *t, size_t row
 }
 
 /*
- * Two runs look at places that are nearly the same, and the curve goes on between them, by steps: an edge of zones or of surfaces may lie between. As much as
- * both curves change from there to the next rows is no difference; a place that has become slow stands alone in one of them. INFINITY: they are too far apart.
+ * Two runs look at places that are nearly the same, and the curve goes on between them, by steps: an edge of zones or
+ * of surfaces may lie between. As much as both curves change from there to the next rows is no difference; a place that
+ * has become slow stands alone in one of them. INFINITY: they are too far apart.
  */
 static double slope_allowance(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b,
                               size_t other)
@@ -453,7 +458,8 @@ static double slope_allowance(const struct curve_decl *d, const struct table *a,
 	return fmin(step_beside(d, a, row), step_beside(d, b, other));
 }
 
-/* Of so few places the drive's own cache answered for so many that what was left of them is a choice of its own, another one in each run. */
+/* Of so few places the drive's own cache answered for so many that what was left of them is a choice of its own,
+ * another one in each run. */
 static bool is_of_cache(const struct table *t, size_t row)
 {
 	return table_number_of(t, row, "hits") >
@@ -613,7 +619,8 @@ static const struct result *latest_match(const struct result *const *v, size_t n
 	return best;
 }
 
-/* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What is not the same is told. */
+/* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What
+ * is not the same is told. */
 static void tell_why_not(struct result *res, const struct result *a, const struct result *b)
 {
 	char why[WHY_TEXT];

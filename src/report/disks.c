@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose documents are whose, and what was found about each disk: the same for a fleet, a comparison and a trend of many disks. */
+/* Whose documents are whose, and what was found about each disk: the same for a fleet, a comparison and a trend of many
+ * disks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

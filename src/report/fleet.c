@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many disks, many runs: which of them go bad. Three kinds of evidence, each held against chance, and all looks of a fleet together call a healthy one
- * bad in 1 % at most (Sidak 1967):
+ * Many disks, many runs: which of them go bad. Three kinds of evidence, each held against chance, and all looks of a
+ * fleet together call a healthy one bad in 1 % at most (Sidak 1967):
  *
- *   - what was seen: errors, places that cannot be read, a disk that went; and slow places in two runs in succession, that were not there before or grew;
+ *   - what was seen: errors, places that cannot be read, a disk that went; and slow places in two runs in succession,
+ * that were not there before or grew;
  *   - the disk against itself: a straight line through each figure over the dates (trend.c);
- *   - the disk against the others of its model: the last value of each figure against their median, in units of the scale Qn (Rousseeuw and Croux 1993:
- *     half of the disks may be anything without harm, and it is worth 82 % of the standard deviation), widened by what this disk's own interval is wider
- *     than usual, and of the median's own error; by Student's t with as many degrees of freedom as that scale has (about 0.7 (n - 1), found by simulation).
- *     A figure of which a quarter of the disks are outliers has two kinds of disks, and none of them is called one.
+ *   - the disk against the others of its model: the last value of each figure against their median, in units of the
+ * scale Qn (Rousseeuw and Croux 1993: half of the disks may be anything without harm, and it is worth 82 % of the
+ * standard deviation), widened by what this disk's own interval is wider than usual, and of the median's own error; by
+ * Student's t with as many degrees of freedom as that scale has (about 0.7 (n - 1), found by simulation). A figure of
+ * which a quarter of the disks are outliers has two kinds of disks, and none of them is called one.
  *
- * An outlier is odd; one that stands on the bad side, and whose own line leans there, too, has become it: worse. The line alone misses those that fall by a
- * step.
+ * An outlier is odd; one that stands on the bad side, and whose own line leans there, too, has become it: worse. The
+ * line alone misses those that fall by a step.
  */
 #include <math.h>
 #include <stdio.h>

@@ -59,8 +59,8 @@ enum fleet_state fleet_state_of(const char *verdict, const char *figure);
 /* The worst first, of disks and of the findings of each; sets their state. */
 void fleet_sort(struct fleet *f);
 /*
- * Of two disks or more a comparison or trend gets a table "disks", this sentence, and other things for the first screen to show:
- * "3 of 40 disks differ from A; worse: A, B; better: C."
+ * Of two disks or more a comparison or trend gets a table "disks", this sentence, and other things for the first screen
+ * to show: "3 of 40 disks differ from A; worse: A, B; better: C."
  */
 void fleet_tell_changed(struct result *out, const struct fleet *f, const char *shows);
 char *fleet_changed_sentence(const struct fleet *f, char *buf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many disks on one page: a row for each, with small pictures on scales that all rows share, and all that is known of the disk folded up below it. No
- * script: <details> folds.
+ * Many disks on one page: a row for each, with small pictures on scales that all rows share, and all that is known of
+ * the disk folded up below it. No script: <details> folds.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -161,7 +161,8 @@ static double health_place(double ratio)
 	return DOT + (HIGH - 2.0 * DOT) * (HEALTH_HIGH - ratio) / (HEALTH_HIGH - HEALTH_LOW);
 }
 
-/* A dot for each run by its date, on the line of the mean rate against the first one's; large where something was wrong. */
+/* A dot for each run by its date, on the line of the mean rate against the first one's; large where something was
+ * wrong. */
 static void health_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
 	double base = NAN, y = health_place(1.0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One page from one or several documents: self-contained, no script, no network. Documents of one measurement are shown together, their
- * plots overlaid. Everything from a document passes markup_text(): a disk's model name is a stranger's text.
+ * One page from one or several documents: self-contained, no script, no network. Documents of one measurement are shown
+ * together, their plots overlaid. Everything from a document passes markup_text(): a disk's model name is a stranger's
+ * text.
  */
 #include <errno.h>
 #include <math.h>

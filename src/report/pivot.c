@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table whose rows are cells of a matrix (a heat map is declared over it) is read best as a matrix: one table for each series, x down, y
- * across, the value inside. Row by row it would be long, and thinned it would lose the order that it is about.
+ * A table whose rows are cells of a matrix (a heat map is declared over it) is read best as a matrix: one table for
+ * each series, x down, y across, the value inside. Row by row it would be long, and thinned it would lose the order
+ * that it is about.
  */
 #include <errno.h>
 #include <math.h>

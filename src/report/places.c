@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two scans of a disk, place by place: what is new in B, what is gone, what got worse or better, what is the same; and many, each against the one before. */
+/* Two scans of a disk, place by place: what is new in B, what is gone, what got worse or better, what is the same; and
+ * many, each against the one before. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static const struct field place_fields[] = {
 	FIELD_END,
 };
 
-/* What stays with a place, from the least to the worst; other kinds (once, healed) are told by one scan and say nothing about the next. */
+/* What stays with a place, from the least to the worst; other kinds (once, healed) are told by one scan and say nothing
+ * about the next. */
 static const char *const kinds[] = { "passing", "sometimes", "always", "unreadable" };
 
 struct place {
@@ -89,7 +91,8 @@ static const char *const verdicts[] = {
 	"new", "worse", "better", "same", "gone", "not scanned in A", "not scanned in B", "not sure",
 };
 
-/* What is slow in some of a few readings is seen by chance in one scan and not in another: that nobody saw it before is no sign of change. */
+/* What is slow in some of a few readings is seen by chance in one scan and not in another: that nobody saw it before is
+ * no sign of change. */
 static enum verdict judge_rise(const struct place *is, enum verdict otherwise)
 {
 	return strcmp(is->kind, "sometimes") == 0 ? PLACE_UNSURE : otherwise;

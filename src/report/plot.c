@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plots with characters, for people on a serial console or ssh: braille dots (2 x 4 a character) where the terminal speaks UTF-8, else one
- * mark a character. The data are the same as on the page (plotdata.h).
+ * Plots with characters, for people on a serial console or ssh: braille dots (2 x 4 a character) where the terminal
+ * speaks UTF-8, else one mark a character. The data are the same as on the page (plotdata.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -108,7 +108,8 @@ static void ink(FILE *out, const struct text_style *style, size_t series, const 
 		(void)fputs(text, out);
 }
 
-/* The tick nearest to the middle of a character row, as a label of GUTTER - 2 columns; every other one where a row would have two. */
+/* The tick nearest to the middle of a character row, as a label of GUTTER - 2 columns; every other one where a row
+ * would have two. */
 static void y_label(FILE *out, const struct axis *a, size_t row, size_t rows)
 {
 	double apart =
@@ -363,8 +364,7 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 
 		if (is_new)
 			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
-			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y))
-			                                      : "");
+			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y)) : "");
 		if (style->colour)
 			(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, s->v[i].z) * 20.0));
 		if (across > NUMBERS_MOST)

@@ -312,7 +312,8 @@ static double bar_width(const struct plot_data *d, const struct series *s, size_
 	return axis_place(&d->x, plot_bar_end(d, s, i)) - axis_place(&d->x, s->v[i].x);
 }
 
-/* Histograms with bars of different widths are told as if all had the widest of them, or the finer one would look the lower. */
+/* Histograms with bars of different widths are told as if all had the widest of them, or the finer one would look the
+ * lower. */
 static void even_bars(struct plot_data *d)
 {
 	double widest = 0.0, least = INFINITY;

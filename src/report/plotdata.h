@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a plot shows, taken out of documents: the same for SVG and for the terminal. A plot of the document names a table and columns;
- * here they become numbers in series, axes with sensible ticks, and names.
+ * What a plot shows, taken out of documents: the same for SVG and for the terminal. A plot of the document names a
+ * table and columns; here they become numbers in series, axes with sensible ticks, and names.
  */
 #ifndef PLATTER_REPORT_PLOTDATA_H
 #define PLATTER_REPORT_PLOTDATA_H
@@ -60,19 +60,21 @@ struct plot_data {
 };
 
 /*
- * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there is not a single point; *ret is heap,
- * plot_data_free() it.
+ * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there
+ * is not a single point; *ret is heap, plot_data_free() it.
  */
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot);
 void plot_data_free(struct plot_data *d);
-/* Has an earlier document, or this one before, a plot of the same columns? Then plot_data_new() of that has shown this one, too. */
+/* Has an earlier document, or this one before, a plot of the same columns? Then plot_data_new() of that has shown this
+ * one, too. */
 bool plot_is_repeated(const struct result *const *res, size_t which, size_t i);
 /* Is there anything to be drawn of plot i of that document, that was not drawn before? */
 bool plot_has_points(const struct result *const *res, size_t which, size_t i);
 /* Where the bar at point i ends. */
 double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i);
 
-/* At most about max points of a series, keeping the extremes of what is left out (so that a dip of one point stays visible). */
+/* At most about max points of a series, keeping the extremes of what is left out (so that a dip of one point stays
+ * visible). */
 void plot_thin(struct series *s, size_t max);
 
 /* Place of a value on the axis, 0..1; clipped. */

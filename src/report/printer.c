@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the page for people is printed with: looks, spaces that are owed, and texts that a terminal shows and does not obey. */
+/* What the page for people is printed with: looks, spaces that are owed, and texts that a terminal shows and does not
+ * obey. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

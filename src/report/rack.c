@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a document of many hosts has of one of them, as a document: rows and targets of a host stand together, so that it takes only parts of the arrays. */
+/* What a document of many hosts has of one of them, as a document: rows and targets of a host stand together, so that
+ * it takes only parts of the arrays. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -51,40 +51,45 @@ int report_prometheus(FILE *out, const struct result *const *res, size_t n, doub
 
 /* html.c: one self-contained page; results of one kind are overlaid. */
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err);
-/* The same, but of two disks or more, or of more documents than fit, it begins with a row for each disk; of more than fit there is nothing else. */
+/* The same, but of two disks or more, or of more documents than fit, it begins with a row for each disk; of more than
+ * fit there is nothing else. */
 int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
                 struct err *err);
-/* picture.c: the plot of that name, documents of one measurement laid over each other, as an SVG file; -EINVAL: there is none. */
+/* picture.c: the plot of that name, documents of one measurement laid over each other, as an SVG file; -EINVAL: there
+ * is none. */
 int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name);
 /* Is there one? 0, or -EINVAL with the names there are. */
 int report_picture_check(const struct result *const *res, size_t n, const char *name, struct err *err);
-/* plot.c: a plot with characters, of n documents laid over each other, in style->lines (nothing, where these do not do); and all plots of documents of one measurement. */
+/* plot.c: a plot with characters, of n documents laid over each other, in style->lines (nothing, where these do not
+ * do); and all plots of documents of one measurement. */
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style);
 int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
 
 /*
- * compare.c and trend.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its verdict_is_no says that something differs
- * (compare) or gets worse (trend). Which documents belong together: alike.c.
+ * compare.c and trend.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its
+ * verdict_is_no says that something differs (compare) or gets worse (trend). Which documents belong together: alike.c.
  */
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err);
 /*
- * both.c: --write-cache=both. Into res, which has the tables of these runs: a row for each measured figure in table "on_off", the figure with it on and off,
- * and the answer.
+ * both.c: --write-cache=both. Into res, which has the tables of these runs: a row for each measured figure in table
+ * "on_off", the figure with it on and off, and the answer.
  */
 void report_both(struct result *res, const struct result *const *on, size_t n_on, const struct result *const *off,
                  size_t n_off);
-/* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates. */
+/* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates.
+ */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
 
-/* fleetpage.c: a comparison or trend as one page; of several disks it begins with a row for each. The documents that it was made of must still be there. */
+/* fleetpage.c: a comparison or trend as one page; of several disks it begins with a row for each. The documents that it
+ * was made of must still be there. */
 int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err);
 
 /*
- * fleet.c: a row for each disk of the documents, with what was found about it: a new document (measurement "fleet"); its verdict_is_no says that one is
- * going bad. Documents of files, and of several disks at once, have no row.
+ * fleet.c: a row for each disk of the documents, with what was found about it: a new document (measurement "fleet");
+ * its verdict_is_no says that one is going bad. Documents of files, and of several disks at once, have no row.
  */
 struct result *report_fleet(const struct result *const *res, size_t n, const struct compare_options *opt);
 /* How many rows that would be. */
@@ -115,7 +120,8 @@ char *report_number(char *buf, size_t len, const struct value_scale *scale, doub
  * Returns the bytes of that.
  */
 size_t report_char(const char **text, const char **ret_shown);
-/* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width. */
+/* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width.
+ */
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);
 
 #endif

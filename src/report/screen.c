@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first screen: what a person takes in without scrolling, of what the document says that people come for. Each part is made in memory and
- * kept when it fits: the answer and the figures first, then what the disk did wrong, notices, tables, and a picture in the lines that are left. What had
- * to stay out is counted.
+ * The first screen: what a person takes in without scrolling, of what the document says that people come for. Each part
+ * is made in memory and kept when it fits: the answer and the figures first, then what the disk did wrong, notices,
+ * tables, and a picture in the lines that are left. What had to stay out is counted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -193,7 +193,8 @@ static int choose(struct screen *s)
 	return 0;
 }
 
-/* As many tables as can be with some rows each, or with one where not even the first has room for those, and then as many rows as can be. */
+/* As many tables as can be with some rows each, or with one where not even the first has room for those, and then as
+ * many rows as can be. */
 static int fit_tables(struct screen *s, size_t room)
 {
 	size_t most = 1;
@@ -302,7 +303,8 @@ static void print_rest(struct printer *p, const struct screen *s)
 		text_end(p);
 }
 
-/* The fewest lines in which the first plot that can be drawn is one; 0: there is none. Of a disk that fails it has marks. */
+/* The fewest lines in which the first plot that can be drawn is one; 0: there is none. Of a disk that fails it has
+ * marks. */
 static int picture_needs(struct screen *s, size_t *ret)
 {
 	size_t lines = s->lines;

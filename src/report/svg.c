@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A drawing is 640 x 340 user units and scales with the page. Labels have room to grow on a phone, where the style sheet enlarges the
- * type and hides every other tick label (class "o").
+ * A drawing is 640 x 340 user units and scales with the page. Labels have room to grow on a phone, where the style
+ * sheet enlarges the type and hides every other tick label (class "o").
  */
 #include "report/svg.h"
 
@@ -466,7 +466,8 @@ static void draw_map(FILE *out, const struct plot_data *d, const struct series *
 	free(ys);
 }
 
-/* x: part of a revolution, 0 at the top, clockwise as seen from above; y: outer edge of the disk is the smallest value. */
+/* x: part of a revolution, 0 at the top, clockwise as seen from above; y: outer edge of the disk is the smallest value.
+ */
 static void draw_polar(FILE *out, const struct plot_data *d)
 {
 	double cx = WIDTH / 2, cy = HEIGHT / 2, outer = HEIGHT / 2 - 10, inner = outer * 0.3;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table for people. Each column has one unit, which stands under its heading; numbers are right-aligned. What is too
- * wide loses in this order: headings on one line, the ends of long texts, the one block (further columns go below, with the
- * first column repeated). Nothing else is lost, but the columns marked as detail and rows between: files have all.
+ * wide loses in this order: headings on one line, the ends of long texts, the one block (further columns go below, with
+ * the first column repeated). Nothing else is lost, but the columns marked as detail and rows between: files have all.
  */
 #include "report/text.h"
 
@@ -140,7 +140,8 @@ static unsigned width_for(const struct view *v, unsigned lines)
 	return width;
 }
 
-/* Views that stand beside each other: those from .. end, and the first column of the table where it is not among them. */
+/* Views that stand beside each other: those from .. end, and the first column of the table where it is not among them.
+ */
 struct block {
 	size_t from, end;
 	unsigned lines; /* of the headings */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of the page that a person reads after a run: what was measured on which disk, the figures with their intervals, the
- * tables, what the disk answered badly, and what the reader should know. Every text in a document may come from a
- * stranger's disk or file: all pass through report_printable().
+ * The parts of the page that a person reads after a run: what was measured on which disk, the figures with their
+ * intervals, the tables, what the disk answered badly, and what the reader should know. Every text in a document may
+ * come from a stranger's disk or file: all pass through report_printable().
  */
 #include "report/text.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between printer.c, table.c, pivot.c, text.c, screen.c and page.c, which make the page for people together, each with those before it. Not a door. */
+/* Between printer.c, table.c, pivot.c, text.c, screen.c and page.c, which make the page for people together, each with
+ * those before it. Not a door. */
 #ifndef PLATTER_REPORT_TEXT_H
 #define PLATTER_REPORT_TEXT_H
 
@@ -43,7 +44,8 @@ void text_note(struct printer *p, const char *text); /* printable text */
 
 /* ---- screen.c ---- */
 
-/* The document in style->lines lines: the answer, a picture, the figures and tables that it shows, faults and notices; and how much more there is. */
+/* The document in style->lines lines: the answer, a picture, the figures and tables that it shows, faults and notices;
+ * and how much more there is. */
 int text_screen(struct printer *p, const struct result *res);
 
 /* ---- table.c, pivot.c ---- */

@@ -50,7 +50,8 @@ struct test {
 	size_t n;
 };
 
-/* What the slope's error is at least: the points' own intervals do not let it be known better, whatever few points look like. */
+/* What the slope's error is at least: the points' own intervals do not let it be known better, whatever few points look
+ * like. */
 static double least_slope_error(const struct test *test, size_t n)
 {
 	double mean = 0.0, wide = 0.0, sum = 0.0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers for people. Files hold base units; here bytes per second become MB/s (decimal, the disk industry's unit) and
- * nanoseconds milliseconds. Numbers that stand below each other get one unit and one number of decimals, so that the eye
- * can compare them; a single one gets what suits it.
+ * nanoseconds milliseconds. Numbers that stand below each other get one unit and one number of decimals, so that the
+ * eye can compare them; a single one gets what suits it.
  */
 #include "report/report.h"
 

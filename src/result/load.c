@@ -20,7 +20,8 @@
 #include "base/utf8.h"
 #include "result/build.h"
 
-/* The largest document that platter itself can make is well below; a tree in memory takes up to thirty times its text. */
+/* The largest document that platter itself can make is well below; a tree in memory takes up to thirty times its text.
+ */
 #define DOCUMENT_BYTES_MAX (64u << 20)
 
 struct reader {

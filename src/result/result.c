@@ -184,7 +184,8 @@ static void cell_done(enum field_type type, struct cell *cell)
 		free(cell->str);
 }
 
-/* The shortest of 15, 16 or 17 digits that reads back as the same double; with a point or exponent, so that it stays a real. */
+/* The shortest of 15, 16 or 17 digits that reads back as the same double; with a point or exponent, so that it stays a
+ * real. */
 static char *f64_text(char *buf, size_t len, double value)
 {
 	for (int digits = 15; digits <= 17; digits++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The document: one self-describing result per run (platter-json(5)). Measurements fill it, json.c saves and loads it, report/ renders it
- * without knowing measurements. Strings given to these functions are copied.
+ * The document: one self-describing result per run (platter-json(5)). Measurements fill it, json.c saves and loads it,
+ * report/ renders it without knowing measurements. Strings given to these functions are copied.
  */
 #ifndef PLATTER_RESULT_RESULT_H
 #define PLATTER_RESULT_RESULT_H
@@ -95,8 +95,8 @@ struct plot {
 	char *low, *high; /* keys of the interval of y, or NULL */
 	char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
 	/*
-	 * What is marked along x, or NULL: "table:first" or "table:first:last" for places or stretches, "figures:name" for one place; several with
-	 * commas between them.
+	 * What is marked along x, or NULL: "table:first" or "table:first:last" for places or stretches, "figures:name"
+	 * for one place; several with commas between them.
 	 */
 	char *marks;
 };
@@ -139,7 +139,8 @@ struct result {
 	size_t ntables;
 	struct figure *figures;
 	size_t nfigures;
-	struct result_fault *faults; /* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing relies on these */
+	struct result_fault *faults; /* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing
+	                                relies on these */
 	size_t nfaults;
 	struct fault_total *fault_totals;
 	size_t nfault_totals;
@@ -147,23 +148,26 @@ struct result {
 	size_t nnotices;
 	struct plot *plots;
 	size_t nplots;
-	/* The first screen: the answer in a sentence, and the figures and, with # before them, tables that a person came for, comma-separated. NULL: not told. */
+	/* The first screen: the answer in a sentence, and the figures and, with # before them, tables that a person
+	 * came for, comma-separated. NULL: not told. */
 	char *answer, *shows;
-	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
+	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not
+	               saved */
 };
 
 #define RESULT_FAULTS_MAX  1000
-#define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
+#define RESULT_NOTICES_MAX 100 /* with the same code; the next one says that there are more */
 /*
  * With all codes together, which are compared with each other. Clauses and verdicts ask for codes: the source has less
  * than 100 that one run can meet.
  */
 #define RESULT_NOTICES_ALL (100 * (RESULT_NOTICES_MAX + 1))
-#define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice. What a run goes on from sets rows_max instead */
+#define RESULT_ROWS_MAX \
+	20000 /* per table; more is dropped with a notice. What a run goes on from sets rows_max instead */
 
 /*
- * Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. Text that is not UTF-8
- * is made so: each bad byte becomes U+FFFD.
+ * Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. Text
+ * that is not UTF-8 is made so: each bad byte becomes U+FFFD.
  */
 
 /* head.program is filled in; the status is "failed" until somebody says better. */
@@ -188,8 +192,8 @@ double table_number(const struct table *t, size_t row, size_t col);
 double table_number_of(const struct table *t, size_t row, const char *key); /* NaN also when there is no such column */
 const char *table_string(const struct table *t, size_t row, size_t col);    /* NULL when null or no text */
 /*
- * The opposite of result_row(): a row of any table, also of a loaded one, as the struct that fields describe, column by column by its key. What is
- * null or not there is null in the struct, too. Texts stay the table's.
+ * The opposite of result_row(): a row of any table, also of a loaded one, as the struct that fields describe, column by
+ * column by its key. What is null or not there is null in the struct, too. Texts stay the table's.
  */
 void table_row(const struct table *t, size_t row, const struct field *fields, void *ret_struct);
 
@@ -214,7 +218,8 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 uint64_t result_fault_count(const struct result *res);
 /* Requests on files that met a limit of the file system: it is full, a quota, the largest file. No fault of a disk. */
 uint64_t result_limit_count(const struct result *res);
-/* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once; of all codes RESULT_NOTICES_ALL. */
+/* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once; of all codes
+ * RESULT_NOTICES_ALL. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
 void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */
@@ -227,7 +232,8 @@ void result_text(struct result *res, const char *fmt, ...) __attribute__((format
 void result_option(struct result *res, const char *name, const char *text);
 /* Adds a target from a struct and its fields. */
 void result_target(struct result *res, const void *target_struct, const struct field *fields);
-/* What a target has under this key, and of which type; NULL: nothing, null, or t is NULL. The others: a text that is not empty, else NULL; a number, else NaN. */
+/* What a target has under this key, and of which type; NULL: nothing, null, or t is NULL. The others: a text that is
+ * not empty, else NULL; a number, else NaN. */
 const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type);
 const char *target_text(const struct target_info *t, const char *key);
 double target_number(const struct target_info *t, const char *key);
@@ -240,7 +246,8 @@ const char *status_name(enum result_status s);
 const char *unit_name(enum unit u);
 enum unit unit_by_name(const char *name); /* UNIT_NONE when unknown */
 enum unit unit_by_key(const char *key);   /* what the ending says: "offset_bytes" */
-/* A cell as files have it, base unit and shortest text that reads back as the same number: "1.5", "5.0"; "" for null. */
+/* A cell as files have it, base unit and shortest text that reads back as the same number: "1.5", "5.0"; "" for null.
+ */
 const char *result_cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell);
 #define CELL_TEXT 32 /* enough for numbers; strings are not copied into buf */
 
@@ -256,7 +263,8 @@ int result_write(FILE *f, void *res);
 int result_save_text(char *text, struct outfile *f, struct err *err);
 /* The document to a file of its own, which is not opened before. */
 int result_save(const struct result *res, const char *path, struct err *err);
-/* The document as one line at the end of a file, in one write, so that several may append: JSON Lines. 0, or negative errno and a sentence. */
+/* The document as one line at the end of a file, in one write, so that several may append: JSON Lines. 0, or negative
+ * errno and a sentence. */
 int result_append(const struct result *res, struct outfile *f, struct err *err);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some stop for it.
+ * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some
+ * stop for it.
  */
 #include "session/health.h"
 

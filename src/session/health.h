@@ -9,7 +9,8 @@
 bool health_before(struct session *ses);
 /* The same afterwards, into an array of one per device; again with all privileges. */
 void health_again(const struct session *ses, struct device_health *ret);
-/* What there was, is, and has moved, into the document. now: as health_again() has filled it; NULL: nobody could ask. */
+/* What there was, is, and has moved, into the document. now: as health_again() has filled it; NULL: nobody could ask.
+ */
 void health_tell(struct session *ses, struct device_health *now);
 
 #endif

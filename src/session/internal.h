@@ -27,7 +27,8 @@ struct session_state {
 	} * there;
 };
 
-/* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not tell. Some reads, before the measurement and no part of it. */
+/* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not tell. Some reads, before the measurement and
+ * no part of it. */
 int ahead_look(struct session *ses, size_t i);
 
 /* replay.c: into state->kept. */

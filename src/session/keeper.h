@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process that keeps the privileges which the run gives up, for what has to be done with them when it is over. It learns of that by its
- * socket: also when the run was killed. Inside session/ only.
+ * A process that keeps the privileges which the run gives up, for what has to be done with them when it is over. It
+ * learns of that by its socket: also when the run was killed. Inside session/ only.
  */
 #ifndef PLATTER_SESSION_KEEPER_H
 #define PLATTER_SESSION_KEEPER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only root may open disks, ask for real time and look who uses a device. All this is done before the first request; a run of hours needs none
- * of it, so a fault in it shall not be able to mount, load, trace or open raw memory.
+ * Only root may open disks, ask for real time and look who uses a device. All this is done before the first request; a
+ * run of hours needs none of it, so a fault in it shall not be able to mount, load, trace or open raw memory.
  */
 #include "session/privilege.h"
 
@@ -33,7 +33,8 @@ int privileges_drop(struct err *err)
 	if (syscall(SYS_capget, &head, caps) < 0)
 		return err_set(err, -errno, "Privileges could not be read (%s); the run keeps all of them.",
 		               err_name(errno));
-	/* What is not in the bounding set does not come back by executing something. Wants CAP_SETPCAP, so it is first. */
+	/* What is not in the bounding set does not come back by executing something. Wants CAP_SETPCAP, so it is first.
+	 */
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (!(kept >> cap & 1))
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0,

@@ -6,8 +6,8 @@
 #include "base/err.h"
 
 /*
- * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give up; or a negative errno and a
- * sentence.
+ * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give
+ * up; or a negative errno and a sentence.
  */
 int privileges_drop(struct err *err);
 

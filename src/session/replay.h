@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For measurements whose every question follows from the answer before: no table of samples tells their figures, only asking again does. So
- * the document keeps what was asked and answered, and the same run() is had once more with these answers, on the clock that they tell.
+ * For measurements whose every question follows from the answer before: no table of samples tells their figures, only
+ * asking again does. So the document keeps what was asked and answered, and the same run() is had once more with these
+ * answers, on the clock that they tell.
  */
 #ifndef PLATTER_SESSION_REPLAY_H
 #define PLATTER_SESSION_REPLAY_H
@@ -20,8 +21,9 @@ void session_keep_requests(struct session *ses);
 /* Was this option, one without an argument, given to the run? */
 bool replay_flag(const struct result *saved, const char *name);
 /*
- * run() of m with its params, as saved says that it ran, asking what was answered then. *ret is its document, the caller's. It ends where the answers
- * do, as a run ends that is interrupted. 0; -ENODATA and a sentence: there are no answers, or run() asks other questions than the saved run did.
+ * run() of m with its params, as saved says that it ran, asking what was answered then. *ret is its document, the
+ * caller's. It ends where the answers do, as a run ends that is interrupted. 0; -ENODATA and a sentence: there are no
+ * answers, or run() asks other questions than the saved run did.
  */
 int session_replay(const struct measure *m, const struct result *saved, const void *params, struct result **ret,
                    struct err *err);

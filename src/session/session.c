@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The frame around every measurement: probe, plan, permits, open, run, watch, document. What run() calls meanwhile is in steps.c. */
+/* The frame around every measurement: probe, plan, permits, open, run, watch, document. What run() calls meanwhile is
+ * in steps.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -371,7 +372,8 @@ static enum result_status final_status(const struct session *ses, int r)
 	return ses->state->is_early ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
 }
 
-/* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or -1. */
+/* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or
+ * -1. */
 static int quiet_host(struct session *ses)
 {
 	struct err why = { 0 };
@@ -400,7 +402,8 @@ static void drop_privileges(struct session *ses)
 		result_notice(ses->res, "privileges", "%s", why.text);
 }
 
-/* A step that failed because a target is not there any more is the disk's trouble, not ours: what was measured is kept, and the sentence. */
+/* A step that failed because a target is not there any more is the disk's trouble, not ours: what was measured is kept,
+ * and the sentence. */
 static int blame_lost_target(struct session *ses, int r, const struct err *err)
 {
 	const char *lost = ses->state->is_gone ? "A target" : NULL;
@@ -455,7 +458,8 @@ static void sweep_folders(struct session *ses)
 	}
 }
 
-/* What such a disk writes goes to a cache first: how fast it is until that is full is another thing than how fast the disk is. */
+/* What such a disk writes goes to a cache first: how fast it is until that is full is another thing than how fast the
+ * disk is. */
 static void tell_shingled(struct session *ses)
 {
 	for (size_t i = 0; ses->plan->write_bytes && i < ses->ndevs; i++) {
@@ -588,9 +592,10 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	watch_end(watch, ses, ses->state->own);
 	r = end_afterwards(ses, keeper, r, err);
 	if (r == 0 && result_limit_count(ses->res) && !result_fault_count(ses->res))
-		r = err_set(err, -ENOSPC,
-		            "The file system took no more (it is full, a quota is used up, or the file is too large): the "
-		            "figures are of what was done before. Nothing of this is the disk's fault.");
+		r = err_set(
+			err, -ENOSPC,
+			"The file system took no more (it is full, a quota is used up, or the file is too large): the "
+			"figures are of what was done before. Nothing of this is the disk's fault.");
 	if (ses->state->has_too_many_faults)
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",

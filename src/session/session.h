@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The frame around every measurement. A measurement ends in one `struct measure`: options, plan, run (measure/measures.h lists them).
- * run() works through a `struct session`, which holds everything from outside and the steps that measurements share.
+ * The frame around every measurement. A measurement ends in one `struct measure`: options, plan, run
+ * (measure/measures.h lists them). run() works through a `struct session`, which holds everything from outside and the
+ * steps that measurements share.
  */
 #ifndef PLATTER_SESSION_SESSION_H
 #define PLATTER_SESSION_SESSION_H
@@ -66,8 +67,8 @@ struct plan {
 	} phases[PLAN_PHASES];
 	size_t nphases;
 	uint64_t read_bytes, write_bytes; /* at most, 0: none; UINT64_MAX: not bounded by bytes */
-	uint64_t
-		journal_bytes; /* a file beside, in which bytes are kept that come back; 0: none of a size that matters */
+	uint64_t journal_bytes; /* a file beside, in which bytes are kept that come back; 0: none of a size that matters
+	                         */
 	uint64_t touch_first, touch_end; /* bytes of each target; end 0: all of it */
 	enum write_kind writes;
 	bool is_direct;        /* targets are opened O_DIRECT */
@@ -109,8 +110,9 @@ struct session {
 		void (*request)(void *arg, struct session *ses, const char *target, const struct io_req *req,
 		                bool is_fault);
 		/*
-		 * With other hosts (--hosts), else NULL. agree: once, when all is open and nothing written yet, or r and err say why that failed;
-		 * returns the same of all hosts. start: waits for the instant at which all begin.
+		 * With other hosts (--hosts), else NULL. agree: once, when all is open and nothing written yet, or r
+		 * and err say why that failed; returns the same of all hosts. start: waits for the instant at which all
+		 * begin.
 		 */
 		int (*agree)(void *arg, struct session *ses, int r, bool *refused, struct err *err);
 		void (*start)(void *arg, struct session *ses);
@@ -132,8 +134,9 @@ struct session {
 #define GROUP_RESULT  "Look at results"
 
 /*
- * The first screen of a result, as the document keeps it: cli/screen.c makes the sentence of the clauses, report/screen.c shows it. All of it is
- * about what the document has; a figure that is null or not there is passed over, and so is a clause that speaks of one.
+ * The first screen of a result, as the document keeps it: cli/screen.c makes the sentence of the clauses,
+ * report/screen.c shows it. All of it is about what the document has; a figure that is null or not there is passed
+ * over, and so is a clause that speaks of one.
  */
 struct screen_decl {
 	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
@@ -156,9 +159,10 @@ struct measure {
 	const char *group;       /* one of GROUP_ */
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	unsigned min_targets, max_targets;
-	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
-	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left there */
-	bool puts_back; /* also what was switched before the machine started again (recover) */
+	bool may_create;  /* a target that does not exist yet is fine (passes, transactions) */
+	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left
+	                     there */
+	bool puts_back;   /* also what was switched before the machine started again (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */
@@ -168,17 +172,20 @@ struct measure {
 	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
 	int (*run)(struct session *ses, const void *params, struct err *err);
 	/*
-	 * Optional (`platter report --again`): the figures of a saved document computed anew from the samples in it, by the very functions that run() has
-	 * its figures from. saved: as it was loaded; its tables give the rows (table_row() makes the structs of them again), its head the options and the
-	 * seed. ret: an empty document; result_figure() and result_row() into it whatever follows from the samples, and leave out what they do not tell
-	 * (counters of the kernel, what was drawn and not kept): it stays as it was measured. No device, no clock, no session: if this is hard to
-	 * write, the analysis is not pure yet. A measurement plugs in by `.again = NAME_again` and is tested by tests/cli/again.sh. 0, or negative errno and a
-	 * sentence (-ENODATA: the samples are not in this document).
+	 * Optional (`platter report --again`): the figures of a saved document computed anew from the samples in it, by
+	 * the very functions that run() has its figures from. saved: as it was loaded; its tables give the rows
+	 * (table_row() makes the structs of them again), its head the options and the seed. ret: an empty document;
+	 * result_figure() and result_row() into it whatever follows from the samples, and leave out what they do not
+	 * tell (counters of the kernel, what was drawn and not kept): it stays as it was measured. No device, no clock,
+	 * no session: if this is hard to write, the analysis is not pure yet. A measurement plugs in by `.again =
+	 * NAME_again` and is tested by tests/cli/again.sh. 0, or negative errno and a sentence (-ENODATA: the samples
+	 * are not in this document).
 	 */
 	int (*again)(const struct result *saved, struct result *ret, struct err *err);
 	/*
-	 * With --hosts, which is refused where this is NULL: what the documents of all hosts say together, into res, where hosts_merge() has put what
-	 * all measurements have. Pure, as .again is. A host that was lost has no document.
+	 * With --hosts, which is refused where this is NULL: what the documents of all hosts say together, into res,
+	 * where hosts_merge() has put what all measurements have. Pure, as .again is. A host that was lost has no
+	 * document.
 	 */
 	void (*together)(const struct hosts_part *parts, size_t n, struct result *res);
 	const struct screen_decl *screen;
@@ -192,9 +199,10 @@ struct measure {
 /* ---- session.c: the frame ---- */
 
 /*
- * From parsed options to a finished document: probes the targets, plans, gets permits, opens, runs, watches for interference, fills head
- * and status. *ret_res is a document also after most failures (NULL only when there is none); the cli renders it.
- * 0 or negative errno and a sentence: -EINVAL usage; *ret_refused is set when the write gate said no.
+ * From parsed options to a finished document: probes the targets, plans, gets permits, opens, runs, watches for
+ * interference, fills head and status. *ret_res is a document also after most failures (NULL only when there is none);
+ * the cli renders it. 0 or negative errno and a sentence: -EINVAL usage; *ret_refused is set when the write gate said
+ * no.
  */
 struct session_config {
 	const struct env *env;
@@ -217,7 +225,8 @@ uint64_t session_fresh_seed(struct clock *clk);
 
 /* ---- steps.c: what run() calls within it ---- */
 
-/* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the head. */
+/* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the
+ * head. */
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 /* One that knows IO_VERIFY and FUA, whatever --engine says. */
 int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
@@ -233,7 +242,8 @@ void session_medium_of_writes(const struct session *ses);
 
 /*
  * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_fault
- * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the interference check.
+ * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the
+ * interference check.
  */
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
 /* What a measurement moved past session_load(), for that account. target: index of the device. */
@@ -246,8 +256,8 @@ const char *session_why_over(const struct session *ses);
 void session_ended_early(struct session *ses);
 
 /*
- * When the last request completed, or the run began. Who asks this how late it is, and not the clock, decides the same when a run is had again from
- * what was answered (replay.h).
+ * When the last request completed, or the run began. Who asks this how late it is, and not the clock, decides the same
+ * when a run is had again from what was answered (replay.h).
  */
 uint64_t session_answered_ns(const struct session *ses);
 
@@ -270,8 +280,8 @@ uint64_t session_stopped_ns(const struct session *ses);
 uint64_t session_foreign_bytes(const struct session *ses, size_t target);
 
 /*
- * Right before the first request of what is measured; with other hosts it waits for the instant at which all begin. Returns the time. Only the first
- * call waits.
+ * Right before the first request of what is measured; with other hosts it waits for the instant at which all begin.
+ * Returns the time. Only the first call waits.
  */
 uint64_t session_start(struct session *ses);
 /* Are there other hosts? Then the document has to carry what their common result is made of. */
@@ -292,7 +302,8 @@ bool session_saves_at(const struct session *ses, uint64_t now_ns);
 int session_save(struct session *ses, const char *path, enum outfile_kind kind, int (*write)(FILE *out, void *arg),
                  void *arg, struct err *err);
 int session_grow(struct session *ses, const char *path, enum outfile_kind kind, struct err *err);
-/* The target in cells from its start to its end: 0 where nothing was done yet, else a class, the worse the more, up to SESSION_MAP_WORST. */
+/* The target in cells from its start to its end: 0 where nothing was done yet, else a class, the worse the more, up to
+ * SESSION_MAP_WORST. */
 #define SESSION_MAP_WORST 8
 void session_map(struct session *ses, const uint8_t *cells, size_t n);
 void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What measurements call within the frame: an engine, a load with its faults and limits in the document, the budget, progress, the log. */
+/* What measurements call within the frame: an engine, a load with its faults and limits in the document, the budget,
+ * progress, the log. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -36,7 +37,8 @@ static int *target_fds(const struct session *ses)
 	return fds;
 }
 
-/* The first target whose disk has no queues for polling: the kernel then takes polled requests and waits for the interrupt all the same. */
+/* The first target whose disk has no queues for polling: the kernel then takes polled requests and waits for the
+ * interrupt all the same. */
 static const struct device *without_poll_queues(const struct session *ses)
 {
 	for (size_t i = 0; i < ses->ndevs; i++)
@@ -202,8 +204,9 @@ static void forward_tick(void *arg, uint64_t now_ns)
 }
 
 /*
- * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are larger than it takes at once)?
- * Flushes always go there, and what makes a file longer: so only runs that read are looked at, and not those that make their own file first.
+ * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are
+ * larger than it takes at once)? Flushes always go there, and what makes a file longer: so only runs that read are
+ * looked at, and not those that make their own file first.
  */
 static void look_for_punting(struct session *ses, const struct engine *eng, const struct load_stats *stats)
 {

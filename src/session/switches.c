@@ -459,7 +459,8 @@ static void read_left(struct left *l)
 	}
 }
 
-/* Ours alone once it is there. A living run has it: then nothing is to be done, but a killed one's keeper is waited for if it has one of our disks. */
+/* Ours alone once it is there. A living run has it: then nothing is to be done, but a killed one's keeper is waited for
+ * if it has one of our disks. */
 static bool take_left(const struct session *ses, struct left *l)
 {
 	const struct timespec step = { .tv_nsec = 50 * 1000000 };

@@ -13,7 +13,8 @@
 
 /* Puts back what earlier runs have left turned; what could not be is a notice. true: something was. */
 bool switches_recover(struct session *ses);
-/* What would have to be turned, and may it be? Before the targets are opened: our own claims would be users. Turns nothing. */
+/* What would have to be turned, and may it be? Before the targets are opened: our own claims would be users. Turns
+ * nothing. */
 int switches_check(struct session *ses, bool *ret_refused, struct err *err);
 bool switches_wanted(const struct session *ses);
 /* Notes it durably; then the keeper has to be started; then turns, and looks whether they are. */

@@ -114,8 +114,9 @@ static int64_t device_errors(const struct session *ses, const struct device *dev
 }
 
 /*
- * Who is stopped (Ctrl-Z, SIGSTOP) is sent SIGCONT to go on. Blocked it does so all the same, breaks into no system call, and stays pending: that is all
- * there is to know afterwards. It is never let through again: nothing else here wants it.
+ * Who is stopped (Ctrl-Z, SIGSTOP) is sent SIGCONT to go on. Blocked it does so all the same, breaks into no system
+ * call, and stays pending: that is all there is to know afterwards. It is never let through again: nothing else here
+ * wants it.
  */
 static bool is_continued(void)
 {
@@ -241,8 +242,9 @@ static void check_other_io(struct watch *w, const struct session *ses, const str
 }
 
 /*
- * Files that the measurement makes itself are written back by the kernel, whenever it likes, with a journal: whose writes these are cannot be told. But
- * reads can: all disks together, less what was fetched for this process. A hundredth is what the file system itself looks up.
+ * Files that the measurement makes itself are written back by the kernel, whenever it likes, with a journal: whose
+ * writes these are cannot be told. But reads can: all disks together, less what was fetched for this process. A
+ * hundredth is what the file system itself looks up.
  */
 static void check_other_reads(const struct watch *w, const struct session *ses)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watches for what spoils a measurement from outside: other I/O on the same disks (own I/O subtracted), stolen CPU time, CPU frequency
- * limits and thermal throttling, error counters of the device, queue settings that change the answer.
+ * Watches for what spoils a measurement from outside: other I/O on the same disks (own I/O subtracted), stolen CPU
+ * time, CPU frequency limits and thermal throttling, error counters of the device, queue settings that change the
+ * answer.
  */
 #ifndef PLATTER_SESSION_WATCH_H
 #define PLATTER_SESSION_WATCH_H

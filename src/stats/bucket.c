@@ -118,8 +118,8 @@ void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes)
 }
 
 /*
- * With kept points only, a span of time may begin up to stride - 1 steps too late, which hides so many bytes of what gathered; that it ends too late, or counts
- * what was moved too low, only gathers more.
+ * With kept points only, a span of time may begin up to stride - 1 steps too late, which hides so many bytes of what
+ * gathered; that it ends too late, or counts what was moved too low, only gathers more.
  */
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Distribution functions. Normal by erfc; beta by its continued fraction (DLMF 8.17.22) with Lentz's method; t and binomial
- * through beta (DLMF 8.17.5). Relative error below 1e-12 where used (a + b up to 1e7). Quantiles: a starting formula of
- * Abramowitz and Stegun and Newton steps.
+ * Distribution functions. Normal by erfc; beta by its continued fraction (DLMF 8.17.22) with Lentz's method; t and
+ * binomial through beta (DLMF 8.17.5). Relative error below 1e-12 where used (a + b up to 1e7). Quantiles: a starting
+ * formula of Abramowitz and Stegun and Newton steps.
  */
 #include "stats/stats.h"
 

@@ -107,7 +107,8 @@ bool hist_can_quantile(const struct hist *h, double q)
 	return beyond == 0 || (double)h->count * beyond >= 10 * (1 - 1e-9); /* 1 - 0.9999 is a little below 1e-4 */
 }
 
-/* Three steps for each bucket: the least value of all if it is in it, the largest, and the others, by the bucket's middle. */
+/* Three steps for each bucket: the least value of all if it is in it, the largest, and the others, by the bucket's
+ * middle. */
 bool hist_next(const struct hist *h, size_t *at, uint64_t *ret_value, uint64_t *ret_count)
 {
 	for (; *at < (size_t)3 * HIST_BUCKETS; (*at)++) {

@@ -388,7 +388,8 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
 	return true;
 }
 
-/* What is left of each event beside the weighted offset of its group; as large as it would be if that were known. Weights by the last round's scale, 0: all alike. */
+/* What is left of each event beside the weighted offset of its group; as large as it would be if that were known.
+ * Weights by the last round's scale, 0: all alike. */
 static void take_offsets(struct period_event *ev, size_t n, double period, double scale, double *w, double *work)
 {
 	for (size_t from = 0, end; from < n; from = end) {
@@ -418,8 +419,9 @@ static double wider(double variance, double free)
 }
 
 /*
- * What answers are late by comes in bursts, as when a host is busy for a second, and then the scores of a time are not independent: the variance of their sum from the sums over
- * pieces of the time (clusters, Liang and Zeger 1986), as wide as so few want. 0: all in one piece.
+ * What answers are late by comes in bursts, as when a host is busy for a second, and then the scores of a time are not
+ * independent: the variance of their sum from the sums over pieces of the time (clusters, Liang and Zeger 1986), as
+ * wide as so few want. 0: all in one piece.
  */
 static double variance_in_pieces(const struct period_event *ev, size_t n, size_t pieces)
 {
@@ -447,9 +449,10 @@ static double variance_in_pieces(const struct period_event *ev, size_t n, size_t
 }
 
 /*
- * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual is what it would be had its event not
- * been in the fit (MacKinnon and White 1985, HC3), and few events tell as little as Student's distribution is wider than the normal: as few as those with
- * long arms, which tell most of it (Satterthwaite 1946; for the sandwich Bell and McCaffrey 2002).
+ * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual
+ * is what it would be had its event not been in the fit (MacKinnon and White 1985, HC3), and few events tell as little
+ * as Student's distribution is wider than the normal: as few as those with long arms, which tell most of it
+ * (Satterthwaite 1946; for the sandwich Bell and McCaffrey 2002).
  */
 static double within_groups(struct period_event *ev, size_t n, double period, const double *w, double *ret_se)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A series of any length in bounded memory, for batch means (interval.c): it is kept in slots of one width, and whenever they are used up, neighbours are
- * joined and the width doubled.
+ * A series of any length in bounded memory, for batch means (interval.c): it is kept in slots of one width, and
+ * whenever they are used up, neighbours are joined and the width doubled.
  */
 #include <math.h>
 #include <string.h>

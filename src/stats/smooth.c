@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A smooth curve through points that are known so and so well: a Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
- * 2.2 and 5.4) about 0, so about a trend that the caller has taken off. Its covariance is Matern's of 3/2 in the logarithm of x; how far the curve goes and over
- * which length it bends is not chosen, but averaged over, each by its likelihood. What is asked for are sums of the curve at some places: one place, or a mean.
+ * A smooth curve through points that are known so and so well: a Gaussian process (Rasmussen and Williams, Gaussian
+ * Processes for Machine Learning, 2006, 2.2 and 5.4) about 0, so about a trend that the caller has taken off. Its
+ * covariance is Matern's of 3/2 in the logarithm of x; how far the curve goes and over which length it bends is not
+ * chosen, but averaged over, each by its likelihood. What is asked for are sums of the curve at some places: one place,
+ * or a mean.
  */
 #include <math.h>
 #include <stdlib.h>

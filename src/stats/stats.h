@@ -59,7 +59,8 @@ double hist_place(const struct hist *h, double p, bool is_upper);
 bool hist_can_quantile(const struct hist *h, double q);
 
 /*
- * The histogram in pieces, from which hist_add_n() makes the same again, least and largest included: begin with *at = 0; false: that was all.
+ * The histogram in pieces, from which hist_add_n() makes the same again, least and largest included: begin with *at =
+ * 0; false: that was all.
  */
 bool hist_next(const struct hist *h, size_t *at, uint64_t *ret_value, uint64_t *ret_count);
 
@@ -69,8 +70,8 @@ struct hist_bar {
 };
 #define HIST_BARS_MAX 64
 /*
- * The whole distribution as at most HIST_BARS_MAX bars with round edges: of one width, or of one ratio where the largest value is beyond 8 times the
- * median. Returns how many; their counts add up to h->count.
+ * The whole distribution as at most HIST_BARS_MAX bars with round edges: of one width, or of one ratio where the
+ * largest value is beyond 8 times the median. Returns how many; their counts add up to h->count.
  */
 size_t hist_bars(const struct hist *h, struct hist_bar *ret);
 
@@ -263,7 +264,8 @@ double density_rate(const struct density_fit *f, double x);
 
 /* ---- arrival.c: when the head is there ---- */
 
-/* One access from place to place: from the command to the begin of the sector, whole revolutions of waiting in it. So the head arrived in the last one of them. */
+/* One access from place to place: from the command to the begin of the sector, whole revolutions of waiting in it. So
+ * the head arrived in the last one of them. */
 struct arrival_sample {
 	double access;
 	uint32_t group; /* of one pair of places; below 64 */
@@ -310,9 +312,10 @@ struct period_fit {
 bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret);
 
 /*
- * The same period, and how well it is known, from events in groups: those of a group have one phase, which nobody knows. (Where each is counted from the
- * first of its group, an error of that one is in all of them, and a standard error that takes them for independent is too small.) ev: group
- * by group, two at least of each; finite times. *fit stays as it is where that tells nothing.
+ * The same period, and how well it is known, from events in groups: those of a group have one phase, which nobody
+ * knows. (Where each is counted from the first of its group, an error of that one is in all of them, and a standard
+ * error that takes them for independent is too small.) ev: group by group, two at least of each; finite times. *fit
+ * stays as it is where that tells nothing.
  */
 struct period_event {
 	double t, at; /* at: when it was, from any one time on */
@@ -361,7 +364,8 @@ double seek_fit_at(const struct seek_fit *f, double distance);
 struct smooth_point {
 	double x, y, se; /* x > 0; y: about 0, what a trend leaves; se > 0 */
 };
-/* The smooth curve through points, summed over nx places with the weights w, and its standard error. false: fewer than four points, or too many. */
+/* The smooth curve through points, summed over nx places with the weights w, and its standard error. false: fewer than
+ * four points, or too many. */
 bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
                 double *ret_se);
 
@@ -389,8 +393,9 @@ struct bucket_point {
  */
 uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_bytes);
 /*
- * Completions of a run of any length in bounded memory: when there are more than max (even), each stride-th is kept, and the last. What a ring then would
- * have borne is a lower bound: that of a ring smaller by stride - 1 of the largest steps.
+ * Completions of a run of any length in bounded memory: when there are more than max (even), each stride-th is kept,
+ * and the last. What a ring then would have borne is a lower bound: that of a ring smaller by stride - 1 of the largest
+ * steps.
  */
 struct bucket_log {
 	struct bucket_point *p; /* max + 1, the last one behind those that are kept */
@@ -410,7 +415,8 @@ struct regime_fit {
 	double change_s;     /* when, since the first point */
 	double credit_bytes; /* what was moved beyond the base rate until then */
 };
-/* false: one rate describes the run (or it rises, or is too short to tell: less than half a second, or a tenth until the change). */
+/* false: one rate describes the run (or it rises, or is too short to tell: less than half a second, or a tenth until
+ * the change). */
 bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret);
 
 #endif

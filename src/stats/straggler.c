@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The slow one among many that do the same. Latency alone blames who was given more, so it is regressed on the rate and the residual judged (Lu et
- * al., Perseus, FAST 2023), here by the others' line for each host, on a log scale, and never beyond the rates that the others had: a slow disk at a full
- * queue has both, a low rate and a long latency, and its own line would explain one by the other. The others' scatter is shrunk to what like disks are
- * expected to differ by, as there are often few of them (Smyth 2004, moderated t); the p value is for the worst of all hosts (Bonferroni).
+ * The slow one among many that do the same. Latency alone blames who was given more, so it is regressed on the rate and
+ * the residual judged (Lu et al., Perseus, FAST 2023), here by the others' line for each host, on a log scale, and
+ * never beyond the rates that the others had: a slow disk at a full queue has both, a low rate and a long latency, and
+ * its own line would explain one by the other. The others' scatter is shrunk to what like disks are expected to differ
+ * by, as there are often few of them (Smyth 2004, moderated t); the p value is for the worst of all hosts (Bonferroni).
  */
 #include "stats/stats.h"
 
@@ -59,8 +60,8 @@ struct trend_line {
 };
 
 /*
- * Of all hosts but one. Where the rates are all the same there is nothing to learn of a slope; and one that falls is no load, but the arithmetic of a full
- * queue, where a latency by itself makes the rate (Little).
+ * Of all hosts but one. Where the rates are all the same there is nothing to learn of a slope; and one that falls is no
+ * load, but the arithmetic of a full queue, where a latency by itself makes the rate (Little).
  */
 static struct trend_line line_without(const struct batch *b, size_t nhosts, size_t without)
 {

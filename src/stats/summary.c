@@ -40,7 +40,8 @@ size_t stats_keep_finite(double *x, size_t n)
 	return kept;
 }
 
-/* Qn (Rousseeuw and Croux 1993): about the first quarter of all distances of two, with their factors for few values (Croux and Rousseeuw 1992). */
+/* Qn (Rousseeuw and Croux 1993): about the first quarter of all distances of two, with their factors for few values
+ * (Croux and Rousseeuw 1992). */
 double stats_qn(const double *x, size_t n)
 {
 	static const double few[] = { 0, 0, 0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872 };

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least that can be done to read or write a file record by record: what `platter cache` and `platter passes` are held against.
+ * The least that can be done to read or write a file record by record: what `platter cache` and `platter passes` are
+ * held against.
  *
  *   bareloop read|random|write RECORD FILE [SECONDS [FIRST]]   one system call a record, nothing else
  *   bareloop seek RECORD FILE [SECONDS [FIRST]]                random, by lseek(2) and read(2), as iozone does it
  *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
  *
- *   bareloop cold RECORD FILE [PASSES]                         whole passes, each begun with nothing of the file in memory
+ *   bareloop cold RECORD FILE [PASSES]                         whole passes, each begun with nothing of the file in
+ * memory
  *
- * Goes round the file (behind its first 2 MiB, or FIRST bytes) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
- * slice of 3 ms, which on a machine that others use, too, is the one in which nobody came in between; and the median of the slices (of passes).
+ * Goes round the file (behind its first 2 MiB, or FIRST bytes) until the time is over; looks at the clock once in 64
+ * KiB. Told are, in bytes per second, the best slice of 3 ms, which on a machine that others use, too, is the one in
+ * which nobody came in between; and the median of the slices (of passes).
  */
 #include <fcntl.h>
 #include <stdbool.h>

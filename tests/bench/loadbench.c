@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drives the loop with nothing around it, for bench.py and for callgrind: reads files or devices, prints one line of JSON. Reads only.
+ * Drives the loop with nothing around it, for bench.py and for callgrind: reads files or devices, prints one line of
+ * JSON. Reads only.
  *
- *   loadbench [-e ENGINE] [-d DEPTH] [-b BYTES] [-t SECONDS | -n REQUESTS] [-f MAX_FAULTS] [-s] [-r BYTES_PER_S] [-p] [-R] FILE...
+ *   loadbench [-e ENGINE] [-d DEPTH] [-b BYTES] [-t SECONDS | -n REQUESTS] [-f MAX_FAULTS] [-s] [-r BYTES_PER_S] [-p]
+ * [-R] FILE...
  */
 #include <errno.h>
 #include <fcntl.h>

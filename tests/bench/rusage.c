@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rusage FILE COMMAND...: runs the command and writes "wall_ns user_us system_us max_rss_kib" of it and its children to FILE. A process inherits the
- * peak memory of the program that it was forked from, so this is as small as it gets.
+ * rusage FILE COMMAND...: runs the command and writes "wall_ns user_us system_us max_rss_kib" of it and its children to
+ * FILE. A process inherits the peak memory of the program that it was forked from, so this is as small as it gets.
  */
 #include <errno.h>
 #include <spawn.h>

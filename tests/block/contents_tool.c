@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* contents_tool DEVICE FIRST,BYTES... - what lies at these places of a device, a line each: first byte, bytes, what, on, file system, path, its byte. */
+/* contents_tool DEVICE FIRST,BYTES... - what lies at these places of a device, a line each: first byte, bytes, what,
+ * on, file system, path, its byte. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tries to write through the gate, for tests/block/safety*.sh:
- *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] [-d SIZE] [-x OTHER] [-f] DEVICE
- * Writes one block of 0xa5 in the middle and one at the start. -r: runs a command between the probe and the permit (races). -w: holds the
- * permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes DEVICE as a file of platter's, and keeps it.
- * -x: tries to write OTHER with DEVICE's permit. -f: writes and reads in the middle with FUA instead, by the sync engine, tells what became of each
- * request, and compares what other reads find there. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
+ *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] [-d SIZE] [-x
+ * OTHER] [-f] DEVICE Writes one block of 0xa5 in the middle and one at the start. -r: runs a command between the probe
+ * and the permit (races). -w: holds the permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes
+ * DEVICE as a file of platter's, and keeps it. -x: tries to write OTHER with DEVICE's permit. -f: writes and reads in
+ * the middle with FUA instead, by the sync engine, tells what became of each request, and compares what other reads
+ * find there. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -136,7 +137,8 @@ static int32_t by_engine(struct engine *eng, const char *name, enum io_op op, in
 	return req.res;
 }
 
-/* Three blocks, the middle one of which is written with FUA: what is there by reads with FUA, and by others? Where FUA is not known nothing may change. */
+/* Three blocks, the middle one of which is written with FUA: what is there by reads with FUA, and by others? Where FUA
+ * is not known nothing may change. */
 static int fua_blocks(struct engine *eng, uint64_t middle, uint32_t block, int fd, int fd_reading, uint8_t *buf)
 {
 	uint32_t len = 3 * block;

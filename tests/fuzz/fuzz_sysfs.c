@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tree of sysfs and procfs with anything in it. The tree is tests/data/sysfs/stack.dump and sata-512e.dump, made once; an input replaces
- * some of its files (records: two bytes which file, one what with and how long, then the bytes) by other contents, by a link, by a folder, or by
- * nothing. Then every block device of the tree is probed and surveyed, and afterwards the tree is as before.
+ * A tree of sysfs and procfs with anything in it. The tree is tests/data/sysfs/stack.dump and sata-512e.dump, made
+ * once; an input replaces some of its files (records: two bytes which file, one what with and how long, then the bytes)
+ * by other contents, by a link, by a folder, or by nothing. Then every block device of the tree is probed and surveyed,
+ * and afterwards the tree is as before.
  */
 #include <assert.h>
 #include <limits.h>

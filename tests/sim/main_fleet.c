@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fleet of disks over months: the documents that platter's own zones and seek, in virtual time, leave of simulated disks of one model, for tests of
- * `platter report FOLDER` and for whoever wants to see such a page. Each disk has densities, speed and arm of its own within the tolerances of its
- * model; kernel names change with every start, the kernel in mid-year. Those that go bad are named on stdout. Never installed.
+ * A fleet of disks over months: the documents that platter's own zones and seek, in virtual time, leave of simulated
+ * disks of one model, for tests of `platter report FOLDER` and for whoever wants to see such a page. Each disk has
+ * densities, speed and arm of its own within the tolerances of its model; kernel names change with every start, the
+ * kernel in mid-year. Those that go bad are named on stdout. Never installed.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * platter-sim: platter's own command line over simulated disks in virtual time, for black-box tests. Never installed: a program that
- * measures must not be able to print what was not measured.
+ * platter-sim: platter's own command line over simulated disks in virtual time, for black-box tests. Never installed: a
+ * program that measures must not be able to print what was not measured.
  *
  *   platter-sim zones sim:modern-4tb                a profile by name (or sim:PATH)
  *   PLATTER_SIM_DISKS="sda=tiny sdb=/tmp/x.disk"    disks that are there from the start

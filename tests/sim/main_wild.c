@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tools/wild: a command of platter in virtual time over many disks as they occur, and what its figures are worth there. Each disk has a
- * process of its own, so that a run that crashes, or that never ends, is a finding and not the end. Never installed.
+ * tools/wild: a command of platter in virtual time over many disks as they occur, and what its figures are worth there.
+ * Each disk has a process of its own, so that a run that crashes, or that never ends, is a finding and not the end.
+ * Never installed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -118,7 +119,8 @@ static size_t stretches_of(const struct options *o, const struct profile *p, uin
 	return n;
 }
 
-/* Weak sectors at random places of what is read: one revolution more each time. Two arms know none, and dying disks have their own. */
+/* Weak sectors at random places of what is read: one revolution more each time. Two arms know none, and dying disks
+ * have their own. */
 static int plant(const struct options *o, struct profile *p, uint64_t seed, struct err *err)
 {
 	struct stretch v[STRETCHES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The outside for tests, whole and in memory: simulated disks in virtual time behind a `struct env`. No disk, no root, no waiting; the same
- * every time.
+ * The outside for tests, whole and in memory: simulated disks in virtual time behind a `struct env`. No disk, no root,
+ *no waiting; the same every time.
  *
  *	struct sim *sim = sim_new();
  *	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sda");
@@ -29,8 +29,8 @@ struct env *sim_env(struct sim *sim);
 struct vclock *sim_clock(struct sim *sim);
 
 /*
- * A disk of a finished profile (copied), plugged in now. name: kernel name, "sda"; its paths are "sda", "/dev/sda" and "sim:sda". A path "sim:PROFILE"
- * of a profile in tools/simdisk/profiles or of a file adds the disk when it is probed.
+ * A disk of a finished profile (copied), plugged in now. name: kernel name, "sda"; its paths are "sda", "/dev/sda" and
+ * "sim:sda". A path "sim:PROFILE" of a profile in tools/simdisk/profiles or of a file adds the disk when it is probed.
  */
 struct sim_disk *sim_add_disk(struct sim *sim, const struct profile *p, const char *name);
 struct sim_disk *sim_add_profile(struct sim *sim, const char *profile, const char *name); /* by profile name or path */
@@ -54,7 +54,8 @@ enum sim_verify { SIM_VERIFY_TRUE, SIM_VERIFY_LIES, SIM_VERIFY_UNKNOWN };
 void sim_set_verify(struct sim *sim, enum sim_verify how);
 /* Time that each file takes when it is asked what lies where; default 0. */
 void sim_set_file_cost(struct sim *sim, uint64_t ns);
-/* The kernel's scheduler sorts what the disk's queue has no room for, by place and upward, as mq-deadline does; default: it is none. */
+/* The kernel's scheduler sorts what the disk's queue has no room for, by place and upward, as mq-deadline does;
+ * default: it is none. */
 void sim_set_scheduler(struct sim_disk *sd, const char *name);
 /* Somebody else's I/O appears in the disk's counters. */
 void sim_foreign_io(struct sim_disk *sd, const struct device_io *more);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The disk model as an engine. Waiting costs nothing: reap() moves the virtual clock to the next thing that happens on any disk,
- * and no further than it was asked to. The engine finds its sim by its clock.
+ * The disk model as an engine. Waiting costs nothing: reap() moves the virtual clock to the next thing that happens on
+ * any disk, and no further than it was asked to. The engine finds its sim by its clock.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A measurement on simulated disks as the command line would run it, without text and files: what unit tests of measurements start with. */
+/* A measurement on simulated disks as the command line would run it, without text and files: what unit tests of
+ * measurements start with. */
 #ifndef SIM_SIMRUN_H
 #define SIM_SIMRUN_H
 
@@ -17,7 +18,8 @@ struct sim_run {
 	struct err err;
 };
 
-/* 0, or a negative errno and err: of the options, or of the session. Without --seed the seed is 1. Call sim_run_done() in any case. */
+/* 0, or a negative errno and err: of the options, or of the session. Without --seed the seed is 1. Call sim_run_done()
+ * in any case. */
 int sim_run(struct sim_run *run);
 void sim_run_done(struct sim_run *run);
 /* The same, and the disks go, too: for runs that have them to themselves. */

@@ -32,7 +32,8 @@ static inline struct vclock *vclock_of(struct clock *clk)
 void vclock_at(struct vclock *vc, uint64_t at_ns, void (*fn)(void *arg), void *arg);
 /* When the next timer fires; CLOCK_NEVER. */
 uint64_t vclock_next_timer_ns(const struct vclock *vc);
-/* Moves to until_ns, or to the first timer before, which is fired; returns whether one was: a waiter is woken early then, as by a signal. */
+/* Moves to until_ns, or to the first timer before, which is fired; returns whether one was: a waiter is woken early
+ * then, as by a signal. */
 bool vclock_advance(struct vclock *vc, uint64_t until_ns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The scoreboard (tools/wild): platter's own commands over many disks as they occur, each held against what is true of it.
- * main_wild.c runs them, wildjudge.c holds a document against a disk (wildsurface.c one of `surface`), wildtruth.c knows what is true, wildscore.c adds up.
+ * The scoreboard (tools/wild): platter's own commands over many disks as they occur, each held against what is true of
+ * it. main_wild.c runs them, wildjudge.c holds a document against a disk (wildsurface.c one of `surface`), wildtruth.c
+ * knows what is true, wildscore.c adds up.
  */
 #ifndef SIM_WILDBOARD_H
 #define SIM_WILDBOARD_H
@@ -15,16 +16,17 @@
 /* ---- a document and the disk that it speaks of ---- */
 
 struct wild_case {
-	const json_t *doc; /* a result document, platter-json(5) */
-	const json_t *
-		truth; /* as `platter-simdisk truth --json` prints it; rates of the disk and of zones only for zones, no random reads */
+	const json_t *doc;   /* a result document, platter-json(5) */
+	const json_t *truth; /* as `platter-simdisk truth --json` prints it; rates of the disk and of zones only for
+	                        zones, no random reads */
 	const struct geometry *g;
 	const struct profile *p;
 };
 
 /*
  * {"figures": [{"name", "value", "low", "high", "true_low", "true_high", "scale"}], "lies": [{"what", "text"}],
- * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
+ * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are
+ * none. A name may come several times (rows of a table). NULL: out of memory.
  */
 json_t *wild_judge(const struct wild_case *c);
 /* Surfaces of the first of two arms or disks that share the addresses; NaN: there is only one. */

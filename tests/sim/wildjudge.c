@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A document against a disk: each figure beside its truth, and whatever is said that is false. A statement is false when the model says
- * otherwise, not when it is imprecise: what is hedged (unclear, not told) is never a lie.
+ * A document against a disk: each figure beside its truth, and whatever is said that is false. A statement is false
+ * when the model says otherwise, not when it is imprecise: what is hedged (unclear, not told) is never a lie.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -219,7 +219,8 @@ static void missed(struct judge *j)
 	}
 }
 
-/* Where zones end elsewhere on each surface the disk has more of them than each surface; 0: these have not equally many. */
+/* Where zones end elsewhere on each surface the disk has more of them than each surface; 0: these have not equally
+ * many. */
 static size_t zones_of_each_surface(const json_t *zones)
 {
 	const json_t *zone;
@@ -244,8 +245,8 @@ static size_t zones_of_each_surface(const json_t *zones)
 }
 
 /*
- * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and their number where it is told exactly. Where it
- * is said that surfaces differ, a band may be of surfaces.
+ * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and
+ * their number where it is told exactly. Where it is said that surfaces differ, a band may be of surfaces.
  */
 static void bands(struct judge *j)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was found on many disks, in sums: how often a figure was given and held the truth, how far off it was, and all that was false. */
+/* What was found on many disks, in sums: how often a figure was given and held the truth, how far off it was, and all
+ * that was false. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

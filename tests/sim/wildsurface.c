@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A document of `surface` against a disk: each place that is called weak or unreadable is so, sector for sector, and each that is so and was
- * scanned is told with its LBA.
+ * A document of `surface` against a disk: each place that is called weak or unreadable is so, sector for sector, and
+ * each that is so and was scanned is told with its LBA.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +29,8 @@ static bool is_trimmed(const struct profile *p, uint64_t lba)
 	return false;
 }
 
-/* The place of a weak track at which it loses revolutions, or moved away to a spare track, which takes as long each time. */
+/* The place of a weak track at which it loses revolutions, or moved away to a spare track, which takes as long each
+ * time. */
 static bool is_slow_there(const struct geometry *g, uint64_t sector)
 {
 	struct place place;

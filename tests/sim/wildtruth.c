@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is true of a disk, for each figure that a command gives: a member of the truth where that says it, otherwise asked of the model
- * for the very bytes that the document names, and where only the disk at work knows (percentiles, queues), found by putting many
- * requests to a fresh one. Where noise makes two readings of a figure right (a mean with the noise in it, or without) the truth is the range between.
+ * What is true of a disk, for each figure that a command gives: a member of the truth where that says it, otherwise
+ * asked of the model for the very bytes that the document names, and where only the disk at work knows (percentiles,
+ * queues), found by putting many requests to a fresh one. Where noise makes two readings of a figure right (a mean with
+ * the noise in it, or without) the truth is the range between.
  */
 #include <errno.h>
 #include <math.h>
@@ -139,8 +140,8 @@ static struct disk_req random_read(struct rng *r, const struct profile *p, uint6
 }
 
 /*
- * n random reads over the whole disk at a depth; ret (may be NULL): the times of those that the media answered, sorted; *ret_n: of how many. Returns the
- * seconds that they took all in all.
+ * n random reads over the whole disk at a depth; ret (may be NULL): the times of those that the media answered, sorted;
+ * *ret_n: of how many. Returns the seconds that they took all in all.
  */
 static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
 {
@@ -362,8 +363,8 @@ static struct interval rate_of(const struct wild_case *c, const char *table, con
 }
 
 /*
- * Bytes per second of reading in order as zones does. Where nothing but the media is slow that is the media's rate; in front of a slow
- * interface, and on what is flat, it depends on blocks and depth, and only the disk at work knows.
+ * Bytes per second of reading in order as zones does. Where nothing but the media is slow that is the media's rate; in
+ * front of a slow interface, and on what is flat, it depends on blocks and depth, and only the disk at work knows.
  */
 static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, uint64_t block)
 {
@@ -425,8 +426,8 @@ static double with_freezes(const struct wild_case *c, double rate)
 }
 
 /*
- * One request at a time, and reading ahead as the drive likes, may not keep up with the media; and a few requests in flight do not keep both disks of
- * stripes busy all the time.
+ * One request at a time, and reading ahead as the drive likes, may not keep up with the media; and a few requests in
+ * flight do not keep both disks of stripes busy all the time.
  */
 static bool is_media_bound(const struct profile *p)
 {
@@ -435,8 +436,8 @@ static bool is_media_bound(const struct profile *p)
 }
 
 /*
- * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit with a credit either is
- * right: what the disk gives, or what lasts; and with the device's freezes or without.
+ * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit
+ * with a credit either is right: what the disk gives, or what lasts; and with the device's freezes or without.
  */
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
@@ -508,7 +509,8 @@ static double added_by_regions(const struct wild_case *c)
 	return sum / (double)geometry_bytes(c->g);
 }
 
-/* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there. */
+/* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there.
+ */
 static struct interval mean_rate(const struct wild_case *c)
 {
 	double mean = wild_number(c->truth, "mean_bytes_per_s"), added = added_by_regions(c);
@@ -596,7 +598,8 @@ static bool has_spares(const struct profile *p)
 	return p->spare_tracks > 0;
 }
 
-/* Those of which at least half holds data: a spare one may hold a few sectors that were reassigned, and the next sector is back on the track before. NaN: out of memory. */
+/* Those of which at least half holds data: a spare one may hold a few sectors that were reassigned, and the next sector
+ * is back on the track before. NaN: out of memory. */
 static double tracks_with_data(const struct geometry *g)
 {
 	uint64_t n = 0, all = geometry_tracks(g->arm[0] ? g->arm[0] : g) + (g->arm[1] ? geometry_tracks(g->arm[1]) : 0);

@@ -9,8 +9,8 @@
 #include "result/result.h"
 
 /*
- * The bars of one series (of: NULL when there is one only): one after the other without a gap, few, all `count` in them, 100 % in the end, and the
- * median where the half is reached. Returns how many bars.
+ * The bars of one series (of: NULL when there is one only): one after the other without a gap, few, all `count` in
+ * them, 100 % in the end, and the median where the half is reached. Returns how many bars.
  */
 static inline size_t assert_bars(const struct result *res, const char *of, double count, double p50_ns)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes a tree of sysfs and procfs out of a dump (tools/sysfs-dump says what the lines mean), in a folder that goes away again. */
+/* Makes a tree of sysfs and procfs out of a dump (tools/sysfs-dump says what the lines mean), in a folder that goes
+ * away again. */
 #ifndef PLATTER_TESTS_DUMP_H
 #define PLATTER_TESTS_DUMP_H
 

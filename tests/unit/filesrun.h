@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A measurement on real files in a folder of its own, as the command line would run it, by a clock of the test's: every look at it is a
- * millisecond, and the test may do something at any look. Include cmocka.h first.
+ * A measurement on real files in a folder of its own, as the command line would run it, by a clock of the test's: every
+ * look at it is a millisecond, and the test may do something at any look. Include cmocka.h first.
  */
 #ifndef PLATTER_TESTS_FILESRUN_H
 #define PLATTER_TESTS_FILESRUN_H
@@ -213,8 +213,8 @@ static inline bool files_has_notice(const struct files_run *run, const char *cod
 }
 
 /*
- * Text with all that differs from run to run made equal: numbers become 0, names of days and months and files a letter, white space one
- * blank. For comparing layouts line by line.
+ * Text with all that differs from run to run made equal: numbers become 0, names of days and months and files a letter,
+ * white space one blank. For comparing layouts line by line.
  */
 static inline void files_shape(const char *text, char *buf, size_t len)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For tests of the loop: virtual time, an engine whose every answer the test writes, and everything that a run needs. */
+/* For tests of the loop: virtual time, an engine whose every answer the test writes, and everything that a run needs.
+ */
 #ifndef UNIT_LOAD_FIXTURE_H
 #define UNIT_LOAD_FIXTURE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Queues with known answers, in order of arrival at a mean rate (per second) with this mean service (s): what a measurement of a server must find. NaN when it is not
- * stable. M/D/1 to four digits up to a load of 0.99.
+ * Queues with known answers, in order of arrival at a mean rate (per second) with this mean service (s): what a
+ * measurement of a server must find. NaN when it is not stable. M/D/1 to four digits up to a load of 0.99.
  */
 #ifndef TEST_QUEUE_LAWS_H
 #define TEST_QUEUE_LAWS_H
@@ -176,7 +176,8 @@ static inline double law_closed_think(unsigned n, double service, double load)
 	return low;
 }
 
-/* p value of gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that law, sorted. */
+/* p value of gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that law,
+ * sorted. */
 static inline double ks_exponential(double *gap, size_t n, double mean)
 {
 	double p = (double)NAN;

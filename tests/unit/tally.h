@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bias and coverage of an estimator over many seeds. Each tally prints one line (the table in README-stats is this output) and
- * says whether the mean error and the share of intervals that hold the truth are within what the test states.
+ * Bias and coverage of an estimator over many seeds. Each tally prints one line (the table in README-stats is this
+ * output) and says whether the mean error and the share of intervals that hold the truth are within what the test
+ * states.
  */
 #ifndef PLATTER_TEST_TALLY_H
 #define PLATTER_TEST_TALLY_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --look-ahead where drives take the command without effect, say that they follow, or say nothing: what their answers tell, in virtual time. PLATTER_LONG=1: of many. */
+/* --look-ahead where drives take the command without effect, say that they follow, or say nothing: what their answers
+ * tell, in virtual time. PLATTER_LONG=1: of many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

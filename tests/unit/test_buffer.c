@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `buffer` on simulated disks whose truth is known, in virtual time. tools/wild buffer does it on hundreds of disks as they occur; here one of each
- * policy. PLATTER_LONG=1 for more of them.
+ * `buffer` on simulated disks whose truth is known, in virtual time. tools/wild buffer does it on hundreds of disks as
+ * they occur; here one of each policy. PLATTER_LONG=1 for more of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -291,7 +291,8 @@ static void without_consent_nothing_is_written(void **state)
 	profile_done(&p);
 }
 
-/* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is wrong. */
+/* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is
+ * wrong. */
 static void of_flat_devices_nothing_is_told_and_of_others_nothing_false(void **state)
 {
 	static const char *const classes[] = { "ssd", "cloud", "thin", NULL };
@@ -397,7 +398,8 @@ static void a_read_that_waits_for_the_cache_is_told(void **state)
 	profile_done(&p);
 }
 
-/* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick for the media. */
+/* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
+ * for the media. */
 static void answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead(void **state)
 {
 	struct result *again = result_new("buffer");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cache on small files: which cells there are, the states they begin with, what is kept of a broken run, iozone's layout. */
+/* cache on small files: which cells there are, the states they begin with, what is kept of a broken run, iozone's
+ * layout. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * passes, cache and mark on a disk that does not take what is written: fsync() or fdatasync() fails at its Nth call (the linker puts the
- * functions below in place of them), or a write comes back short because the disk is full. Each is told as the disk's error (exit status 4), what was
- * measured before stays, and no file is left.
+ * passes, cache and mark on a disk that does not take what is written: fsync() or fdatasync() fails at its Nth call
+ * (the linker puts the functions below in place of them), or a write comes back short because the disk is full. Each is
+ * told as the disk's error (exit status 4), what was measured before stays, and no file is left.
  */
 #include <setjmp.h>
 #include <stdarg.h>

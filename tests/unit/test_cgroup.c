@@ -235,7 +235,8 @@ static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
 
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, files_disk_make, remove_tree)
 
-/* A group that cannot be used (this tree is none of the kernel's): the controller is off again, as it was; and left on where it was on. */
+/* A group that cannot be used (this tree is none of the kernel's): the controller is off again, as it was; and left on
+ * where it was on. */
 static void the_controller_is_left_as_it_was_found(void **state)
 {
 	static const char *const before[] = { "cpu\n", "cpu memory\n" }, *const after[] = { "-memory", "+memory" };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The margin before deadlines: what share of the sleepers it has in time, for sleepers that are late by known distributions. */
+/* The margin before deadlines: what share of the sleepers it has in time, for sleepers that are late by known
+ * distributions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,8 @@ static double uniform(void)
 	return (rand() + 0.5) / (RAND_MAX + 1.0);
 }
 
-/* Sleepers late by `least` and an exponential part of that mean, one in `stall_every` (0: none) by 10 ms: the share that wakes after the margin. */
+/* Sleepers late by `least` and an exponential part of that mean, one in `stall_every` (0: none) by 10 ms: the share
+ * that wakes after the margin. */
 static double share_late(struct clock *clk, double least_us, double mean_us, int stall_every)
 {
 	uint64_t late = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Verify commands, and reads and writes with FUA, as they go to the kernel, before a disk that is made up here: which bytes, and what its answers become. */
+/* Verify commands, and reads and writes with FUA, as they go to the kernel, before a disk that is made up here: which
+ * bytes, and what its answers become. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

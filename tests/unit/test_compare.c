@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `compare` on runs of simulated disks, in virtual time: two runs of the same thing differ in about 5 % of pairs at most, and a disk that has changed
- * is seen. PLATTER_LONG=1: more pairs.
+ * `compare` on runs of simulated disks, in virtual time: two runs of the same thing differ in about 5 % of pairs at
+ * most, and a disk that has changed is seen. PLATTER_LONG=1: more pairs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -389,7 +389,8 @@ static struct result *zones_at(const struct spot *at, const char *started, doubl
 	return res;
 }
 
-/* As in folders, where not all is of one kind: how many pairs are found; -1: they are not alike at all. *ret_no: something differs. */
+/* As in folders, where not all is of one kind: how many pairs are found; -1: they are not alike at all. *ret_no:
+ * something differs. */
 static int pairs_in_folders(const struct result *a, const struct result *b, bool *ret_no, const char *code)
 {
 	struct result *other = result_new("seek"), *res = NULL;
@@ -616,7 +617,8 @@ static void a_trend_is_of_quiet_whole_runs_of_one_test(void **state)
 			double rate = 1e8 * (1.0 + 0.001 * rng_normal(&rng));
 
 			month(started, i);
-			/* the later half is half as fast: because of another option, others' I/O, a signal, writing, or truly */
+			/* the later half is half as fast: because of another option, others' I/O, a signal, writing, or
+			 * truly */
 			h.doc[i] = zones_at(&sda, started, is_bad && way < 5 ? rate / (1.0 + 0.1 * i) : rate);
 			if (way == 0)
 				result_option(h.doc[i], "depth", is_bad ? "1" : "4");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lies at a place: from bytes of a disk up through partitions, mappings and arrays whose tables are made up here. */
+/* What lies at a place: from bytes of a disk up through partitions, mappings and arrays whose tables are made up here.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 #include "device/contents.h"
 #include "dump.h"
 
-/* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule ---- */
+/* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule
+ * ---- */
 
 #define CHUNK 65536u
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Switches and sleep of drives: the commands as the standards have them, to a drive that is played; and that a run turns them and puts them back. */
+/* Switches and sleep of drives: the commands as the standards have them, to a drive that is played; and that a run
+ * turns them and puts them back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every engine through the one contract of engine.h: the real ones on a file with O_DIRECT where the file system has it, and on tmpfs without;
- * those of tests/sim on a file of a simulated disk.
+ * Every engine through the one contract of engine.h: the real ones on a file with O_DIRECT where the file system has
+ * it, and on tmpfs without; those of tests/sim on a file of a simulated disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,7 +176,8 @@ static int32_t one(struct io_req *req)
 	return req->res;
 }
 
-/* `count` reads of blocks in a scattered order, as many in flight as it takes; every one comes back once, with its block. */
+/* `count` reads of blocks in a scattered order, as many in flight as it takes; every one comes back once, with its
+ * block. */
 static void read_scattered(uint32_t count, uint32_t per_submit, uint32_t per_reap)
 {
 	struct io_req *batch[256], *done[256];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fault loop: every measurement of a device, with request N going wrong in every way that a disk knows, for N = 1, 2, 3, ... until
- * the run has fewer requests than that. In runs of more than 64 requests N grows by half each time after the first 16; with PLATTER_LONG=1 it takes every
- * one. New entries of measures[] come in by themselves; `small` may give them smaller parameters. With sanitizers each N after the first two goes wrong in one way of four only, by
+ * The fault loop: every measurement of a device, with request N going wrong in every way that a disk knows, for N = 1,
+ * 2, 3, ... until the run has fewer requests than that. In runs of more than 64 requests N grows by half each time
+ * after the first 16; with PLATTER_LONG=1 it takes every one. New entries of measures[] come in by themselves; `small`
+ * may give them smaller parameters. With sanitizers each N after the first two goes wrong in one way of four only, by
  * turns.
  */
 #include <setjmp.h>
@@ -162,7 +163,8 @@ static bool one_run(struct baseline *b, enum how how, uint64_t nth)
 		b->elapsed_ns = sim_elapsed_ns(sim);
 		assert_int_equal(result_fault_count(run.res), 0);
 	} else if (c.requests >= nth && how != HOW_GONE && seen.requests == c.requests && seen.bad == 0) {
-		/* A flush moves nothing, and one sector cannot come short of one: nothing went wrong. (The last request may be a flush.) */
+		/* A flush moves nothing, and one sector cannot come short of one: nothing went wrong. (The last request
+		 * may be a flush.) */
 		assert_true(how == HOW_SHORT || how == HOW_ZERO || (how == HOW_GONE_ZERO && c.requests == nth));
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
 		b->harmless++;
@@ -264,7 +266,8 @@ static void every_fault_of_any_other_measurement_is_told(void **state)
 
 		for (size_t k = 0; k < ARRAY_LEN(own); k++)
 			is_done = is_done || strcmp(own[k], measures[i]->name) == 0;
-		if (!is_done && !measures[i]->puts_back && (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
+		if (!is_done && !measures[i]->puts_back &&
+		    (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
 			every_fault_is_told_and_none_is_hidden(measures[i]->name);
 	}
 }

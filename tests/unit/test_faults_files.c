@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fault loop of what works in files: the Nth read, write or flush of a run fails, for N = 1, 2, 3, ... until the run has fewer of them
- * than that; in runs of more than 64 N grows by a quarter each time after the first 16 (PLATTER_LONG=1: it takes every one). The calls go by
- * here on their way to the C library.
+ * The fault loop of what works in files: the Nth read, write or flush of a run fails, for N = 1, 2, 3, ... until the
+ * run has fewer of them than that; in runs of more than 64 N grows by a quarter each time after the first 16
+ * (PLATTER_LONG=1: it takes every one). The calls go by here on their way to the C library.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which disks of a fleet go bad: on documents whose truth is known by construction, so that many fleets can be judged. Real runs of simulated disks are in
- * cli/fleet.sh. PLATTER_LONG=1: more fleets.
+ * Which disks of a fleet go bad: on documents whose truth is known by construction, so that many fleets can be judged.
+ * Real runs of simulated disks are in cli/fleet.sh. PLATTER_LONG=1: more fleets.
  */
 #include <setjmp.h>
 #include <stdarg.h>

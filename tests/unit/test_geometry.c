@@ -375,7 +375,8 @@ static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
 	run_words(run, sim, "sda");
 }
 
-/* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many cylinders. */
+/* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many
+ * cylinders. */
 static void late_answers_hide_no_layout(void **state)
 {
 	static const struct {
@@ -497,7 +498,8 @@ static void judging_ends_at_once_when_interrupted(void **state)
 	}
 }
 
-/* The largest disk, with noise: its walk takes longer than the budget. What is most useful is told, and how far it came. */
+/* The largest disk, with noise: its walk takes longer than the budget. What is most useful is told, and how far it
+ * came. */
 static void ends_with_the_budget(const char *words, double budget_s)
 {
 	static const char *const told[] = { "rotation_rpm", "start_sectors_per_track", "middle_sectors_per_track",
@@ -566,7 +568,8 @@ static bool is_size_near(const struct geometry *g, double at, double size)
 	return is_there;
 }
 
-/* Noise that hides most ends, and many late answers: what is told of a place is still the size of a track, never of a piece of one. */
+/* Noise that hides most ends, and many late answers: what is told of a place is still the size of a track, never of a
+ * piece of one. */
 static void pieces_are_no_tracks(void **state)
 {
 	static const struct {
@@ -611,7 +614,8 @@ static void pieces_are_no_tracks(void **state)
 	assert_true(told >= 100);
 }
 
-/* A wild disk with a cache of 444 MB in 1183 segments: more than 256 MiB from elsewhere have it forget a sector. Of four times as much, 1 GiB do not, which is said. */
+/* A wild disk with a cache of 444 MB in 1183 segments: more than 256 MiB from elsewhere have it forget a sector. Of
+ * four times as much, 1 GiB do not, which is said. */
 static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
 {
 	(void)state;
@@ -712,8 +716,9 @@ static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
 
 /*
  * The noise of real drives: disturbed bands that accesses agree with (3119); a first band of 11361 tracks
- * on surfaces of many densities (91030); tracks in pieces by missing sectors (91016); a zone of which a surface begins with a track that lacks some (91020). One of which so little is
- * seen that it is told in one run of four, by what the noise is then (105001): truly, if at all.
+ * on surfaces of many densities (91030); tracks in pieces by missing sectors (91016); a zone of which a surface begins
+ * with a track that lacks some (91020). One of which so little is seen that it is told in one run of four, by what the
+ * noise is then (105001): truly, if at all.
  */
 static void noise_of_real_drives_hides_no_layout(void **state)
 {
@@ -754,8 +759,9 @@ static void run_wild(uint64_t seed, struct sim *sim, struct profile *p, struct s
 }
 
 /*
- * 4 surfaces in bands of 110 tracks, read wrongly from the 220th on: accesses speak for 8 in bands of 55 then, which explain the sequence as well. Noise of four seeds:
- * of the same disk with noise of thirty, 8 were told in five; none is now, and the eight that told 4 still do.
+ * 4 surfaces in bands of 110 tracks, read wrongly from the 220th on: accesses speak for 8 in bands of 55 then, which
+ * explain the sequence as well. Noise of four seeds: of the same disk with noise of thirty, 8 were told in five; none
+ * is now, and the eight that told 4 still do.
  */
 static void accesses_do_not_decide_against_what_was_read_wrongly(void **state)
 {
@@ -785,7 +791,8 @@ static void accesses_do_not_decide_against_what_was_read_wrongly(void **state)
 	}
 }
 
-/* The last end of a track that was found here lies in front of a small piece, whose size finds no ends behind it: on this disk that was after 45 s. */
+/* The last end of a track that was found here lies in front of a small piece, whose size finds no ends behind it: on
+ * this disk that was after 45 s. */
 static void pieces_of_tracks_do_not_end_the_walk(void **state)
 {
 	struct sim *sim = sim_new();
@@ -819,7 +826,8 @@ static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 	sim_free(sim);
 }
 
-/* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the reason. */
+/* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the
+ * reason. */
 static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 {
 	struct sim *sim = sim_new();

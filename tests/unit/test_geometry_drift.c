@@ -58,7 +58,8 @@ static void a_spindle_that_warms_up_hides_no_layout(void **state)
 		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
 		assert_true(result_has_notice(run.res, "spindle-drifts"));
 		assert_true(fabs(told / to - 1.0) < 10e-6);
-		assert_true(ci.low <= fmax(from, to) && ci.high >= fmin(from, to) && ci.high - ci.low < (30e-6 + CLOCK) * told);
+		assert_true(ci.low <= fmax(from, to) && ci.high >= fmin(from, to) &&
+		            ci.high - ci.low < (30e-6 + CLOCK) * told);
 		sim_run_end(&run);
 	}
 }
@@ -87,7 +88,8 @@ static void has_noise_drawn_anew(struct profile *p, const void *arg)
 }
 
 /*
- * The first quarter of the disk is trimmed: the sectors that are read again and again lie elsewhere. (By a draw of noise in which ends of tracks stand out; in others there is little to follow.)
+ * The first quarter of the disk is trimmed: the sectors that are read again and again lie elsewhere. (By a draw of
+ * noise in which ends of tracks stand out; in others there is little to follow.)
  */
 static void a_spindle_is_followed_where_nothing_is_stored_at_the_start(void **state)
 {

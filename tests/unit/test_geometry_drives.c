@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `geometry` on models of real drives, with the noise that real drives have: what each of them does with its tracks that others do not. */
+/* `geometry` on models of real drives, with the noise that real drives have: what each of them does with its tracks
+ * that others do not. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -36,7 +37,8 @@ static struct sim_run run_in_noise(const char *name, int seed, const struct prof
 	return run;
 }
 
-/* Of draws 1 to n of its noise: on how many the surfaces are told, all of them truly; the layout begins so, and the interval of tracks holds so many. */
+/* Of draws 1 to n of its noise: on how many the surfaces are told, all of them truly; the layout begins so, and the
+ * interval of tracks holds so many. */
 static size_t told_of(const char *name, size_t n, double surfaces, const char *layout, double tracks)
 {
 	size_t told = 0;
@@ -64,7 +66,8 @@ static size_t told_of(const char *name, size_t n, double surfaces, const char *l
 	return told;
 }
 
-/* The last track of each 6 or 12 cylinders is half a track, or less, and often its end is hidden together with what follows. */
+/* The last track of each 6 or 12 cylinders is half a track, or less, and often its end is hidden together with what
+ * follows. */
 static void spare_sectors_behind_groups_of_tracks_hide_no_layout(void **state)
 {
 	(void)state;
@@ -85,7 +88,8 @@ static void skews_that_are_nearly_alike_hide_no_layout(void **state)
 	assert_true(told_of("atlas-iii", 5, 10, "head-first", 79983) >= 3);
 }
 
-/* All is alike but for what a change of heads takes: accesses say that these are no bands of two, when enough were looked at. */
+/* All is alike but for what a change of heads takes: accesses say that these are no bands of two, when enough were
+ * looked at. */
 static void surfaces_that_only_accesses_show_are_told(void **state)
 {
 	(void)state;
@@ -105,7 +109,8 @@ static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
 	assert_true(told_of("maxtor300g", 1, 8, "seek-first in bands of 32 tracks, serpentine", NAN) == 1);
 }
 
-/* Surfaces of 1095 and 1084 sectors by turns: noise hides what 11 sectors are of a turn, and each second track was told as one of 1095 that lacks 11, and heads as alternating. */
+/* Surfaces of 1095 and 1084 sectors by turns: noise hides what 11 sectors are of a turn, and each second track was told
+ * as one of 1095 that lacks 11, and heads as alternating. */
 static void a_track_of_another_size_lacks_nothing(void **state)
 {
 	struct sim_run run = geometry_on_wild(360035, "--seed=360035 sda", NULL, NULL);
@@ -120,7 +125,8 @@ static void a_track_of_another_size_lacks_nothing(void **state)
 	sim_run_end(&run);
 }
 
-/* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than this noise, 31 us: of one look at each sector no track was told. */
+/* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than this noise, 31 us: of one look at each sector no
+ * track was told. */
 static void skews_that_noise_hides_are_seen_in_several_looks(void **state)
 {
 	(void)state;
@@ -162,8 +168,8 @@ static void a_sector_is_looked_at_as_often_as_its_noise_wants(void **state)
 }
 
 /*
- * A cache of hundreds of megabytes that keeps what passes before a sector, and no FUA: making it forget takes a second and more. Upwards sectors come by as they are asked for, and accesses are
- * made again when it has forgotten.
+ * A cache of hundreds of megabytes that keeps what passes before a sector, and no FUA: making it forget takes a second
+ * and more. Upwards sectors come by as they are asked for, and accesses are made again when it has forgotten.
  */
 static void a_large_cache_hides_no_layout(void **state)
 {
@@ -177,7 +183,8 @@ static void a_large_cache_hides_no_layout(void **state)
 	sim_run_end(&run);
 }
 
-/* Making that forget takes half a minute for all accesses of a look, and a second place is to be looked at as well: the last of it ended behind the ten minutes, and nothing was judged. */
+/* Making that forget takes half a minute for all accesses of a look, and a second place is to be looked at as well: the
+ * last of it ended behind the ten minutes, and nothing was judged. */
 static void what_is_left_for_a_second_place_is_enough(void **state)
 {
 	struct sim_run run = geometry_on_wild(541068, "--seed=541068 sda", NULL, NULL);
@@ -190,7 +197,8 @@ static void what_is_left_for_a_second_place_is_enough(void **state)
 	sim_run_end(&run);
 }
 
-/* Of seven points in the first track two were late by a part of a revolution: what most of the angles between them agree on is how far sectors are apart. */
+/* Of seven points in the first track two were late by a part of a revolution: what most of the angles between them
+ * agree on is how far sectors are apart. */
 static void late_answers_do_not_tell_how_far_sectors_are_apart(void **state)
 {
 	struct sim_run run = geometry_on_wild(500274, "--quick --seed=500274 sda", NULL, NULL);
@@ -201,7 +209,8 @@ static void late_answers_do_not_tell_how_far_sectors_are_apart(void **state)
 	sim_run_end(&run);
 }
 
-/* Without FUA, noise that wants several looks at each sector, and in front of each a cache that has to forget: that each of two disks has its own, or 487 MB that take 150 reads. */
+/* Without FUA, noise that wants several looks at each sector, and in front of each a cache that has to forget: that
+ * each of two disks has its own, or 487 MB that take 150 reads. */
 static void what_the_cache_has_to_forget_does_not_take_all_the_time(void **state)
 {
 	static const struct {
@@ -219,7 +228,8 @@ static void what_the_cache_has_to_forget_does_not_take_all_the_time(void **state
 	}
 }
 
-/* Late answers made tracks of 36 and 10 sectors of some with 170; with sizes like these no survey finds an end of one. */
+/* Late answers made tracks of 36 and 10 sectors of some with 170; with sizes like these no survey finds an end of one.
+ */
 static void sizes_that_were_mistaken_do_not_end_the_walk(void **state)
 {
 	struct sim_run run = geometry_on_wild(500059, "--seed=500059 sda", NULL, NULL);
@@ -229,7 +239,8 @@ static void sizes_that_were_mistaken_do_not_end_the_walk(void **state)
 	sim_run_end(&run);
 }
 
-/* Ends of tracks that do not stand out of the noise at the first look do at a closer one; what no noise hides, of disks in stripes, is not looked at so. */
+/* Ends of tracks that do not stand out of the noise at the first look do at a closer one; what no noise hides, of disks
+ * in stripes, is not looked at so. */
 static void where_noise_hides_ends_of_tracks_a_closer_look_finds_them(void **state)
 {
 	static const struct {

@@ -121,7 +121,8 @@ static void is_late(struct profile *p, const void *arg)
 	p->busy_ms = 5;
 }
 
-/* Of a place where nothing is stored one answer is late, and looks like the media's; the others come at once, with FUA too. */
+/* Of a place where nothing is stored one answer is late, and looks like the media's; the others come at once, with FUA
+ * too. */
 static void a_late_answer_is_no_proof_that_fua_is_ignored(void **state)
 {
 	(void)state;

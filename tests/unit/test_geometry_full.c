@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole run of geometry on many random disks in virtual time: 1 to 10 surfaces, head-first, bands, serpentine, equal and different
- * densities, 1 to 20 zones, missing sectors and tracks, zones that end in part of a track. Asserted as rates over disks; PLATTER_LONG=1: over many more.
+ * The whole run of geometry on many random disks in virtual time: 1 to 10 surfaces, head-first, bands, serpentine,
+ * equal and different densities, 1 to 20 zones, missing sectors and tracks, zones that end in part of a track. Asserted
+ * as rates over disks; PLATTER_LONG=1: over many more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,8 @@ extern const struct measure measure_geometry;
 
 struct rates {
 	size_t disks, edges, edges_found, edges_told, zones_exact;
-	size_t silent; /* disks of which a zone that is told as sure does not begin, end or hold what it says, or without the notice */
+	size_t silent;        /* disks of which a zone that is told as sure does not begin, end or hold what it says, or
+	                         without the notice */
 	size_t disks_unclear; /* with a notice that some zones are */
 	size_t told, wrong;   /* surfaces and layout */
 	size_t tracks, tracks_right, disks_right;
@@ -73,7 +75,8 @@ static bool is_size_there(const struct geometry *g, double first, double last, d
 	return is_there;
 }
 
-/* What a row says that is sure: its zone begins where one does, no edge that can be seen is inside, and its tracks are as large. */
+/* What a row says that is sure: its zone begins where one does, no edge that can be seen is inside, and its tracks are
+ * as large. */
 static bool is_true_zone(const struct geometry *g, const struct table *t, size_t row, const double *edge,
                          const bool *is_visible, size_t n)
 {
@@ -213,7 +216,8 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 		check_skew(run, "head_skew_ratio", p->zones[0].head_skew, r);
 }
 
-/* Is the jump behind the track that ends in front of that sector as it is told, from the first sector's end to the next one's? */
+/* Is the jump behind the track that ends in front of that sector as it is told, from the first sector's end to the next
+ * one's? */
 static void check_turn(const struct geometry *g, uint64_t end, double told, struct rates *r)
 {
 	struct place last, next;
@@ -360,7 +364,8 @@ static uint64_t how_large(uint64_t bytes)
 	return IS_SLOW && !is_long() ? bytes / 2 : bytes;
 }
 
-/* A sixteenth of the disks, and smaller ones, are enough to look for what is false, and for faults of memory, but not for shares. */
+/* A sixteenth of the disks, and smaller ones, are enough to look for what is false, and for faults of memory, but not
+ * for shares. */
 static bool is_of_few(void)
 {
 	return IS_SLOW && !is_long();
@@ -496,7 +501,8 @@ static void unreadable_sectors_are_survived(void **state)
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
 }
 
-/* Some thirty sectors in a track: all accesses over as many tracks are off by the same, which spoke for two surfaces as often as it was measured. */
+/* Some thirty sectors in a track: all accesses over as many tracks are off by the same, which spoke for two surfaces as
+ * often as it was measured. */
 static void what_accesses_say_again_and_again_is_no_evidence(void **state)
 {
 	struct rates r = { 0 };
@@ -556,8 +562,8 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
 	"interface_mbs 1000\n"
 
 /*
- * Tracks with the end between them a sector or two off, on wild disks: one of them looks as if it lacked that; on the second disk nothing in the sizes of its
- * neighbours shows it.
+ * Tracks with the end between them a sector or two off, on wild disks: one of them looks as if it lacked that; on the
+ * second disk nothing in the sizes of its neighbours shows it.
  */
 static void an_end_beside_its_place_is_no_defect(void **state)
 {
@@ -586,7 +592,8 @@ static void an_end_beside_its_place_is_no_defect(void **state)
 	}
 }
 
-/* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256 tracks over both looks true at its end. */
+/* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256
+ * tracks over both looks true at its end. */
 static void tracks_of_another_size_are_not_leapt_over(void **state)
 {
 	struct rates r = { 0 };
@@ -599,7 +606,8 @@ static void tracks_of_another_size_are_not_leapt_over(void **state)
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
-/* Three tracks of each surface and the first one of the next zone hold as many sectors as ten of the first surface: a leap over whole bands ends there as it would behind one more. */
+/* Three tracks of each surface and the first one of the next zone hold as many sectors as ten of the first surface: a
+ * leap over whole bands ends there as it would behind one more. */
 static void a_band_that_is_cut_is_not_leapt_over(void **state)
 {
 	static const char text[] =
@@ -620,8 +628,8 @@ static void a_band_that_is_cut_is_not_leapt_over(void **state)
 }
 
 /*
- * A leap of 64 tracks ends behind 50 of them and 28 that are half as large, where there is just such an end. It is off by 0.7 of a turn, and another sector of what was taken for a track
- * was off by 0.3 more.
+ * A leap of 64 tracks ends behind 50 of them and 28 that are half as large, where there is just such an end. It is off
+ * by 0.7 of a turn, and another sector of what was taken for a track was off by 0.3 more.
  */
 static void an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider(void **state)
 {
@@ -636,7 +644,8 @@ static void an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wid
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
-/* Forty zones of one surface: where a track of the next one ends follows from where it begins and how far its sectors are apart. */
+/* Forty zones of one surface: where a track of the next one ends follows from where it begins and how far its sectors
+ * are apart. */
 static void the_end_of_a_track_is_looked_for_where_it_should_be(void **state)
 {
 	char text[2048] = ONE_SURFACE "jitter_us 2\ncache_kb 0\n";
@@ -652,7 +661,8 @@ static void the_end_of_a_track_is_looked_for_where_it_should_be(void **state)
 	assert_true(r.reads < 2780.0); /* 2705, and 160 more when it was looked for by halves */
 }
 
-/* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each other are in its cache. */
+/* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each
+ * other are in its cache. */
 static void a_cache_costs_little(void **state)
 {
 	char text[2048] =

@@ -13,7 +13,8 @@
 
 #define WIDTH 90
 
-/* A drive that has so many sectors above each that it has read, until it is made to forget, which costs as many reads. */
+/* A drive that has so many sectors above each that it has read, until it is made to forget, which costs as many reads.
+ */
 struct drive {
 	uint64_t ahead, flush;
 	uint64_t read[4096];

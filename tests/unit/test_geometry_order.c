@@ -20,7 +20,8 @@
 #define BAND  25
 #define HEADS 4
 
-/* Bands of four surfaces; the last band of the zone is of four cylinders, and `lacks` of its last tracks are the drive's own. */
+/* Bands of four surfaces; the last band of the zone is of four cylinders, and `lacks` of its last tracks are the
+ * drive's own. */
 static void add_zone(struct sequence *s, unsigned bands, const uint64_t *size, uint64_t lacks)
 {
 	for (unsigned i = 0; i < bands; i++)
@@ -56,7 +57,8 @@ static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **
 }
 
 /*
- * Two odd skews in a row that are as one by chance, of half of the usual one: then each of the tracks behind looked as if one were missing in front of it, on and on.
+ * Two odd skews in a row that are as one by chance, of half of the usual one: then each of the tracks behind looked as
+ * if one were missing in front of it, on and on.
  */
 static void two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on(void **state)
 {
@@ -80,7 +82,8 @@ static void two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on(void **st
 	assert_true(fit->cost < 8.0);
 }
 
-/* A stretch that ends in the midst of a band is part of one, not a band of its own, and where surfaces end in it is as where all is read. */
+/* A stretch that ends in the midst of a band is part of one, not a band of its own, and where surfaces end in it is as
+ * where all is read. */
 static void a_stretch_is_read_as_what_it_is_part_of(void **state)
 {
 	const struct geo_shape shape = { .heads = 3, .band = 100 };
@@ -116,8 +119,9 @@ static double heads_of(struct sequence *s, const struct geo_shape *shape, uint32
 }
 
 /*
- * Surfaces nearly as dense as each other: the first of them alone could be a part of a band of which all surfaces are alike, and bands begin with the second one then. The sequence is as cheap
- * to read so, and accesses spoke against the true layout as it was read.
+ * Surfaces nearly as dense as each other: the first of them alone could be a part of a band of which all surfaces are
+ * alike, and bands begin with the second one then. The sequence is as cheap to read so, and accesses spoke against the
+ * true layout as it was read.
  */
 static void the_first_band_is_whole_where_it_can_be(void **state)
 {
@@ -144,7 +148,8 @@ static void the_first_band_is_whole_where_it_can_be(void **state)
 		assert_int_equal(head[i], i / 222 % 3);
 }
 
-/* Two in a row, each short by another number of sectors, are where a surface ends: no zone begins there, as the others go on. */
+/* Two in a row, each short by another number of sectors, are where a surface ends: no zone begins there, as the others
+ * go on. */
 static void the_last_tracks_of_a_surface_may_be_short(void **state)
 {
 	static const uint64_t size[HEADS] = { 422, 393, 423, 386 };
@@ -172,8 +177,8 @@ static void the_last_tracks_of_a_surface_may_be_short(void **state)
 }
 
 /*
- * A cylinder that lacks a track, and a late answer in it that looks as if it lacked another: the reading bore with both, but what was told of where tracks lie took the second for one, and
- * from there on nothing was known.
+ * A cylinder that lacks a track, and a late answer in it that looks as if it lacked another: the reading bore with
+ * both, but what was told of where tracks lie took the second for one, and from there on nothing was known.
  */
 static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(void **state)
 {
@@ -201,7 +206,8 @@ static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(voi
 	assert_memory_equal(head, is, n * sizeof(*is));
 }
 
-/* Tracks were counted twice on one surface of a band, and ends between some of another hidden: the zone goes on, and the surfaces of all other tracks are as they were. */
+/* Tracks were counted twice on one surface of a band, and ends between some of another hidden: the zone goes on, and
+ * the surfaces of all other tracks are as they were. */
 static void a_surface_with_tracks_too_many_does_not_end_a_zone(void **state)
 {
 	static const uint64_t size[HEADS] = { 207, 202, 191, 194 };
@@ -228,7 +234,8 @@ static void a_surface_with_tracks_too_many_does_not_end_a_zone(void **state)
 	assert_memory_equal(head, is, n * sizeof(*is));
 }
 
-/* Many single tracks lack sectors: parts of bands of all lengths can be read, each for less than a whole band, which is farther. */
+/* Many single tracks lack sectors: parts of bands of all lengths can be read, each for less than a whole band, which is
+ * farther. */
 static void a_band_with_many_odd_tracks_is_read_as_a_whole(void **state)
 {
 	static const uint64_t size[3] = { 1273, 1285, 1254 };
@@ -269,7 +276,8 @@ static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double ju
 	*item->run = (struct geo_run){ .per_track = size, .jump = jump, .tracks = 1 };
 }
 
-/* A late answer had a part of the track turn as no track does; but what holds no more than one and nearly as much, and is all parts, is one. */
+/* A late answer had a part of the track turn as no track does; but what holds no more than one and nearly as much, and
+ * is all parts, is one. */
 static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 {
 	struct geo_item item[24] = { 0 };
@@ -295,7 +303,8 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
-/* When the walk has gone on, tracks are counted anew: what was said of one is said of the one that begins with the same sector, or of none. */
+/* When the walk has gone on, tracks are counted anew: what was said of one is said of the one that begins with the same
+ * sector, or of none. */
 static void what_accesses_said_stays_with_the_sector(void **state)
 {
 	struct geo_item item[24] = { 0 };
@@ -324,7 +333,8 @@ static void what_accesses_said_stays_with_the_sector(void **state)
 		free(item[i].run);
 }
 
-/* The parts of a track hold more than one of the surface before, and no more than the next one's: they were two tracks, and all behind them read as if on the surface before theirs. */
+/* The parts of a track hold more than one of the surface before, and no more than the next one's: they were two tracks,
+ * and all behind them read as if on the surface before theirs. */
 static void parts_of_a_track_are_of_its_own_surface(void **state)
 {
 	static const uint64_t size[HEADS] = { 733, 745, 750, 743 };
@@ -355,7 +365,8 @@ static void parts_of_a_track_are_of_its_own_surface(void **state)
 		free(item[i].run);
 }
 
-/* The end between two tracks was hidden, and one of them lacks some sectors: it was counted as one, and all behind it put on the surface before theirs. */
+/* The end between two tracks was hidden, and one of them lacks some sectors: it was counted as one, and all behind it
+ * put on the surface before theirs. */
 static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
 {
 	static const struct {
@@ -416,7 +427,8 @@ static void fill_from(struct geo_order *o, struct idle *r, const uint64_t *held,
 	free(item);
 }
 
-/* Of 1000 tracks in bands every sixth one lacks a sector or some, anywhere: the bands are as long as ever, and the surfaces as large. */
+/* Of 1000 tracks in bands every sixth one lacks a sector or some, anywhere: the bands are as long as ever, and the
+ * surfaces as large. */
 static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 {
 	static const uint64_t size[HEADS] = { 407, 402, 391, 404 };
@@ -449,7 +461,8 @@ static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 
 #define TURNS 20 /* of 21 surfaces by turns in both directions */
 
-/* Surfaces of a drive whose heads alternate come again after twice as many tracks as a band has: none of them lacks anything. */
+/* Surfaces of a drive whose heads alternate come again after twice as many tracks as a band has: none of them lacks
+ * anything. */
 static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state)
 {
 	static const uint64_t size[] = { 405, 379, 416, 391, 405, 401, 424, 402, 424, 424, 419,
@@ -474,7 +487,8 @@ static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state
 	geo_order_free(&o);
 }
 
-/* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of their tracks lack a sector more. */
+/* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of
+ * their tracks lack a sector more. */
 static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
 {
 	static const uint64_t size[HEADS] = { 407, 405, 407, 406 };
@@ -530,8 +544,8 @@ static size_t layouts_of(struct sequence *s, struct idle *r, struct geo_shape *r
 }
 
 /*
- * Three surfaces whose heads alternate go 0 1 2, 2 1 0, 0 1 2, which may be nine that do. Behind the first zone the walk took all tracks for equal but a few, which three surfaces do not
- * explain: they were told as nine.
+ * Three surfaces whose heads alternate go 0 1 2, 2 1 0, 0 1 2, which may be nine that do. Behind the first zone the
+ * walk took all tracks for equal but a few, which three surfaces do not explain: they were told as nine.
  */
 static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 {
@@ -557,7 +571,8 @@ static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 }
 
 /*
- * Surfaces that are all alike, with as much skew to the next band as to the next surface, but for a second zone that was misread so that two explain it at least cost: any other number may be true.
+ * Surfaces that are all alike, with as much skew to the next band as to the next surface, but for a second zone that
+ * was misread so that two explain it at least cost: any other number may be true.
  */
 static void any_number_of_surfaces_that_nothing_shows_is_asked(void **state)
 {
@@ -581,8 +596,8 @@ static void any_number_of_surfaces_that_nothing_shows_is_asked(void **state)
 }
 
 /*
- * Four heads that alternate, read as eight whose cylinders begin in the midst of one: 790020 of the wild disks was told so, and sure. By any begin the sizes are those that go to and fro; but not
- * with one that breaks it.
+ * Four heads that alternate, read as eight whose cylinders begin in the midst of one: 790020 of the wild disks was told
+ * so, and sure. By any begin the sizes are those that go to and fro; but not with one that breaks it.
  */
 static void sizes_go_to_and_fro_wherever_cylinders_begin(void **state)
 {
@@ -605,8 +620,9 @@ static void sizes_go_to_and_fro_wherever_cylinders_begin(void **state)
 }
 
 /*
- * Heads that alternate, of which one comes beside a larger one: where the surface comes again is not as many tracks on as there are heads. The first tracks were taken for ones that lack
- * what the larger surface holds more, and no cylinder behind them fitted.
+ * Heads that alternate, of which one comes beside a larger one: where the surface comes again is not as many tracks on
+ * as there are heads. The first tracks were taken for ones that lack what the larger surface holds more, and no
+ * cylinder behind them fitted.
  */
 static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void **state)
 {
@@ -635,7 +651,8 @@ static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void
 }
 
 /*
- * In noise many a band is read in pieces, and 96 runs of equal tracks were not one band of 22 surfaces; of layouts that were charged for less of the sequence the true one was out at the first look (696086).
+ * In noise many a band is read in pieces, and 96 runs of equal tracks were not one band of 22 surfaces; of layouts that
+ * were charged for less of the sequence the true one was out at the first look (696086).
  */
 static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
 {
@@ -668,8 +685,9 @@ static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
 }
 
 /*
- * Three surfaces come by twice in a cycle of six tracks that was looked at once, when an answer came late, and leaped over time and again: six explain all skews, and three do not. Only the six were
- * asked, and nothing was told, as fewer come again in them. (680520: 7, read as 14.)
+ * Three surfaces come by twice in a cycle of six tracks that was looked at once, when an answer came late, and leaped
+ * over time and again: six explain all skews, and three do not. Only the six were asked, and nothing was told, as fewer
+ * come again in them. (680520: 7, read as 14.)
  */
 static void fewer_surfaces_that_come_again_are_a_layout_too(void **state)
 {
@@ -694,8 +712,8 @@ static void fewer_surfaces_that_come_again_are_a_layout_too(void **state)
 }
 
 /*
- * Surfaces that are all alike, and six bands of them, explain nearly everything: there was no room for the layout in which the arm turns round, and a single surface was told. It is the cheapest
- * as well.
+ * Surfaces that are all alike, and six bands of them, explain nearly everything: there was no room for the layout in
+ * which the arm turns round, and a single surface was told. It is the cheapest as well.
  */
 static void each_layout_may_have_either_way_of_the_arm(void **state)
 {
@@ -722,7 +740,8 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 4, .band = 548, .is_serpentine = true }));
 }
 
-/* Tracks that lack something cut all runs of equal ones, so that none is as long as a band; but one surface goes on past them, and would have zones of that length. */
+/* Tracks that lack something cut all runs of equal ones, so that none is as long as a band; but one surface goes on
+ * past them, and would have zones of that length. */
 static void a_band_that_defects_cut_is_a_layout_too(void **state)
 {
 	static struct geo_shape shape[GEO_SHAPES_MAX];
@@ -749,8 +768,9 @@ static void a_band_that_defects_cut_is_a_layout_too(void **state)
 }
 
 /*
- * The next zone's first surface has tracks as the last of this one's, which are short of some that hold no data; and the skew between them was lost in a late answer. Where the one ends
- * and the other begins nobody knows. (699131: an edge that was 128 tracks off was sure.)
+ * The next zone's first surface has tracks as the last of this one's, which are short of some that hold no data; and
+ * the skew between them was lost in a late answer. Where the one ends and the other begins nobody knows. (699131: an
+ * edge that was 128 tracks off was sure.)
  */
 static void an_edge_within_tracks_just_like_each_other_is_not_sure(void **state)
 {
@@ -797,8 +817,8 @@ static void an_edge_within_tracks_just_like_each_other_is_not_sure(void **state)
 }
 
 /*
- * Two surfaces in bands of eight that alternate are bands of sixteen that do not, from the middle of one on. Where bands with a few tracks too many disturb that, only these were left, and sixteen
- * surfaces were told.
+ * Two surfaces in bands of eight that alternate are bands of sixteen that do not, from the middle of one on. Where
+ * bands with a few tracks too many disturb that, only these were left, and sixteen surfaces were told.
  */
 static void two_heads_that_alternate_are_asked_where_bands_twice_as_long_are(void **state)
 {
@@ -829,7 +849,8 @@ static void lengths_are(struct geo_fit *fit, const uint64_t *tracks, size_t n)
 	}
 }
 
-/* Surfaces have as many tracks of a zone each: where nothing else tells two that are alike from one, an odd number of tracks does, if it is not as odd everywhere. */
+/* Surfaces have as many tracks of a zone each: where nothing else tells two that are alike from one, an odd number of
+ * tracks does, if it is not as odd everywhere. */
 static void zones_of_any_number_of_tracks_are_of_one_surface(void **state)
 {
 	static const uint64_t any[] = { 900,  4711, 5122, 3333, 4004, 6125, 5057, 3918,
@@ -883,7 +904,8 @@ static void search_end(struct geo_search *t)
 	free(t);
 }
 
-/* Tracks and skews that are all alike, as so many surfaces, head-first, of which 400 accesses are to be made. End it with search_end(). */
+/* Tracks and skews that are all alike, as so many surfaces, head-first, of which 400 accesses are to be made. End it
+ * with search_end(). */
 static struct geo_search *all_alike(struct sequence *s, struct idle *r, uint32_t heads, struct rng *rng)
 {
 	static struct geo_access seen[400];
@@ -899,7 +921,8 @@ static struct geo_search *all_alike(struct sequence *s, struct idle *r, uint32_t
 
 #define CYLINDER 16 /* tracks */
 
-/* Shortest accesses of two surfaces in bands as long as a cylinder of the layout that is left, or of this one itself: to another head 0.16, to another cylinder 0.2 and more. */
+/* Shortest accesses of two surfaces in bands as long as a cylinder of the layout that is left, or of this one itself:
+ * to another head 0.16, to another cylinder 0.2 and more. */
 static void make_accesses(struct geo_search *t, bool are_bands, struct rng *rng)
 {
 	for (t->nmade = 0; t->nmade < 400; t->nmade++) {
@@ -920,8 +943,8 @@ static void make_accesses(struct geo_search *t, bool are_bands, struct rng *rng)
 }
 
 /*
- * Where all skews are alike nothing in the sequence says how long bands are, so they were no layout; and surfaces in bands of 16 were told as cylinders of 16 surfaces, which explains
- * accesses better than one surface does.
+ * Where all skews are alike nothing in the sequence says how long bands are, so they were no layout; and surfaces in
+ * bands of 16 were told as cylinders of 16 surfaces, which explains accesses better than one surface does.
  */
 static void cylinders_that_may_be_bands_are_held_against_these(void **state)
 {
@@ -942,7 +965,8 @@ static void cylinders_that_may_be_bands_are_held_against_these(void **state)
 	search_end(t);
 }
 
-/* Shortest accesses of two surfaces in bands of 14, or of 28 surfaces, head-first, where another head is reached sooner than another cylinder by `apart`. */
+/* Shortest accesses of two surfaces in bands of 14, or of 28 surfaces, head-first, where another head is reached sooner
+ * than another cylinder by `apart`. */
 static void make_few(struct geo_search *t, bool are_bands, double apart, struct rng *rng)
 {
 	for (t->nmade = 0; t->nmade < 400; t->nmade++) {
@@ -984,7 +1008,8 @@ static void surfaces_that_may_be_bands_are_not_told(void **state)
 	search_end(t);
 }
 
-/* Where an end between two tracks was found that is none, so that the cylinders behind it begin with the second of their tracks as they are counted. */
+/* Where an end between two tracks was found that is none, so that the cylinders behind it begin with the second of
+ * their tracks as they are counted. */
 #define TWICE 1001
 
 static bool is_cylinder_over(uint64_t track)
@@ -1010,7 +1035,8 @@ static void make_pairs(struct geo_search *t, bool is_as_read, struct rng *rng)
 	}
 }
 
-/* What accesses say when the tracks of the stretch are where they are read; and with what they say it is read once more. */
+/* What accesses say when the tracks of the stretch are where they are read; and with what they say it is read once
+ * more. */
 static bool is_read_anew(struct geo_search *t, const struct geo_shape *shape, uint32_t *head)
 {
 	cleanup_free uint64_t *cylinder = calloc(t->tracks, sizeof(*cylinder));
@@ -1031,7 +1057,8 @@ static bool is_read_anew(struct geo_search *t, const struct geo_shape *shape, ui
 	return is_pinned;
 }
 
-/* All sizes and skews are alike, so that the sequence does not say where a cylinder begins, and accesses were held against the wrong tracks from the mistaken one on. */
+/* All sizes and skews are alike, so that the sequence does not say where a cylinder begins, and accesses were held
+ * against the wrong tracks from the mistaken one on. */
 static void cylinders_begin_where_accesses_say(void **state)
 {
 	const struct geo_shape shape = { .heads = HEADS, .band = 1 }, other = { .heads = HEADS + 1, .band = 1 };
@@ -1068,7 +1095,8 @@ static uint64_t in_bands(uint64_t track, uint32_t *ret_head)
 	return slot / 28 * 7 + slot % 7;
 }
 
-/* Bands that begin elsewhere than the sequence, in which all is alike, says: a layout that was out by that comes back, and is read from there on. (790541 and 790697 of the wild disks.) */
+/* Bands that begin elsewhere than the sequence, in which all is alike, says: a layout that was out by that comes back,
+ * and is read from there on. (790541 and 790697 of the wild disks.) */
 static void bands_begin_where_accesses_say(void **state)
 {
 	const struct geo_shape bands = { .heads = 4, .band = 7 };
@@ -1251,7 +1279,8 @@ static double told_of(uint64_t seed, const char *figure)
 	return told;
 }
 
-/* That nothing lies over anything is told by accesses, whatever noise does to skews; bands of 14 are what the sequence shows. */
+/* That nothing lies over anything is told by accesses, whatever noise does to skews; bands of 14 are what the sequence
+ * shows. */
 static void one_surface_is_told_of_a_disturbed_sequence(void **state)
 {
 	(void)state;
@@ -1265,7 +1294,8 @@ static void accesses_pass_the_cache_by_where_fua_does(void **state)
 	assert_true(told_of(220004, "surfaces") == 20.0);
 }
 
-/* One surface, told, and nothing of it is a track without data: eight skews were those of two only by answers that were late. */
+/* One surface, told, and nothing of it is a track without data: eight skews were those of two only by answers that were
+ * late. */
 static void a_late_answer_on_one_surface_is_no_track_without_data(void **state)
 {
 	struct sim_run run = geometry_on_wild(310013, "--seed=310013 sda", NULL, NULL);

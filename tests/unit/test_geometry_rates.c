@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What geometry reads once surfaces are known, in virtual time, against what the profile says: rates of surfaces, a head that is going, sectors that lie elsewhere. */
+/* What geometry reads once surfaces are known, in virtual time, against what the profile says: rates of surfaces, a
+ * head that is going, sectors that lie elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +66,8 @@ static void rates_of_surfaces_are_those_of_their_tracks(void **state)
 	assert_int_equal(held, rows);
 }
 
-/* Behind a place where the order of tracks was lost a zone begins with any surface, or goes through them backwards (540062); the first band of 540084 seemed to be of one surface only. */
+/* Behind a place where the order of tracks was lost a zone begins with any surface, or goes through them backwards
+ * (540062); the first band of 540084 seemed to be of one surface only. */
 static void surfaces_are_counted_from_the_first_one_in_each_zone(void **state)
 {
 	static const struct {

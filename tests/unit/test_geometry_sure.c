@@ -35,7 +35,8 @@ static struct result *defects_of(struct idle *r, struct geo_map *m, struct seque
 	return defects_in(r, m, s, 20e3);
 }
 
-/* Where no layout is told, what a track lacks is told from its own sectors; but if no other is of that size, or one is as large as what it holds, its ends are not where they were found. */
+/* Where no layout is told, what a track lacks is told from its own sectors; but if no other is of that size, or one is
+ * as large as what it holds, its ends are not where they were found. */
 static void a_track_unlike_all_others_lacks_nothing(void **state)
 {
 	static const struct {
@@ -67,7 +68,8 @@ static void a_track_unlike_all_others_lacks_nothing(void **state)
 }
 
 /*
- * A track that was counted as two moves all behind it to the next surface, as one without data moves them back, and two that were taken for one move them back as well.
+ * A track that was counted as two moves all behind it to the next surface, as one without data moves them back, and two
+ * that were taken for one move them back as well.
  */
 static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(void **state)
 {
@@ -110,7 +112,8 @@ static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(
 	}
 }
 
-/* The end of a track was found two sectors beside its place, where a late answer of the second look made a jump that is none of a track; and true ones, of which one shows what the track lacks. */
+/* The end of a track was found two sectors beside its place, where a late answer of the second look made a jump that is
+ * none of a track; and true ones, of which one shows what the track lacks. */
 static void an_end_that_jumps_otherwise_is_not_sure(void **state)
 {
 	(void)state;
@@ -123,8 +126,9 @@ static void an_end_that_jumps_otherwise_is_not_sure(void **state)
 }
 
 /*
- * A track is passed over where the angle jumps by two skews, and then by one. A track that lies askew for itself jumps back (695248); where sizes alone say that one is missing the angle does not
- * jump (672203); and a late answer is not seen twice.
+ * A track is passed over where the angle jumps by two skews, and then by one. A track that lies askew for itself jumps
+ * back (695248); where sizes alone say that one is missing the angle does not jump (672203); and a late answer is not
+ * seen twice.
  */
 static void a_track_that_is_passed_over_turns_all_behind_it(void **state)
 {
@@ -147,8 +151,8 @@ static void a_track_that_is_passed_over_turns_all_behind_it(void **state)
 #define IN_BAND 25 /* tracks */
 
 /*
- * One track too many was counted in the second band, so that its last track seems to be the first of the third, and to lack what the surfaces differ by; a track in the middle of one
- * lacks it indeed.
+ * One track too many was counted in the second band, so that its last track seems to be the first of the third, and to
+ * lack what the surfaces differ by; a track in the middle of one lacks it indeed.
  */
 static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
 {
@@ -183,8 +187,9 @@ static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
 }
 
 /*
- * All tracks and skews are alike, so that a surface is told by the number of tracks before it alone: beside the end of a band behind one of which it is unclear whether it holds data a track may be on
- * either one. And in a zone's last band several that seem to be missing in one place need not be (697112). In noise none is sure without a second look.
+ * All tracks and skews are alike, so that a surface is told by the number of tracks before it alone: beside the end of
+ * a band behind one of which it is unclear whether it holds data a track may be on either one. And in a zone's last
+ * band several that seem to be missing in one place need not be (697112). In noise none is sure without a second look.
  */
 static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **state)
 {
@@ -237,8 +242,9 @@ static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **sta
 }
 
 /*
- * Of ten surfaces in bands of 40, heads alternating, twelve were seen: as eight, of which two more are a zone of their own, the last two come again, which are alike. Without that heads alternate the first one
- * says so, and a third one back does.
+ * Of ten surfaces in bands of 40, heads alternating, twelve were seen: as eight, of which two more are a zone of their
+ * own, the last two come again, which are alike. Without that heads alternate the first one says so, and a third one
+ * back does.
  */
 static void surfaces_beside_a_turn_that_are_alike_say_nothing(void **state)
 {
@@ -265,7 +271,8 @@ static void surfaces_beside_a_turn_that_are_alike_say_nothing(void **state)
 
 #define BAND 25
 
-/* Surfaces that are alike where the walk begins, and by one sector not so in its second zone: bands turned round there, or not. */
+/* Surfaces that are alike where the walk begins, and by one sector not so in its second zone: bands turned round there,
+ * or not. */
 static void turning_band_by_band(struct sequence *s, bool does_turn, bool is_seen)
 {
 	for (unsigned i = 0; i < 6; i++)
@@ -311,7 +318,8 @@ static void in_bands(struct sequence *s, const unsigned *zone, size_t n, unsigne
 				    SKEW);
 }
 
-/* The first zones are shorter than a band; only what was walked after the layout was told shows that there are bands. */
+/* The first zones are shorter than a band; only what was walked after the layout was told shows that there are bands.
+ */
 static void how_long_bands_are_is_told_by_all_that_was_walked(void **state)
 {
 	static const unsigned shorter[] = { 21, 24, 29 }, longer[] = { 21, 24, 38, 52 };
@@ -341,7 +349,8 @@ static void how_long_bands_are_is_told_by_all_that_was_walked(void **state)
 	}
 }
 
-/* Sizes go on behind the longest zone, but not in the order of bands: then no length is told, and no longer that a zone is one band. */
+/* Sizes go on behind the longest zone, but not in the order of bands: then no length is told, and no longer that a zone
+ * is one band. */
 static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
 {
 	struct geo_fit fit = { .n = 2, .cost = 4.0, .zone = { { .cylinders = 30 }, { .cylinders = 6 } } };
@@ -361,7 +370,8 @@ static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
 	result_free(r.ses.res);
 }
 
-/* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in the others. */
+/* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in
+ * the others. */
 static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void **state)
 {
 	struct geo_fit fit = { .n = 0 };
@@ -385,7 +395,8 @@ static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void *
 	result_free(r.ses.res);
 }
 
-/* Accesses have said that heads alternate; all that was walked cannot be read so, as it is too long, and the other way with any number of zones. */
+/* Accesses have said that heads alternate; all that was walked cannot be read so, as it is too long, and the other way
+ * with any number of zones. */
 static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
 {
 	struct geo_fit fit = { .n = 0, .cost = INFINITY };
@@ -421,7 +432,8 @@ static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
 	result_free(r.ses.res);
 }
 
-/* Heads seem to alternate, but a part of the sequence is in no order either way: where its begin was not, no reading of it says anything. */
+/* Heads seem to alternate, but a part of the sequence is in no order either way: where its begin was not, no reading of
+ * it says anything. */
 static void what_costs_less_and_is_no_reading_does_not_turn_heads(void **state)
 {
 	(void)state;
@@ -496,7 +508,8 @@ static void search_free(struct geo_search *s)
 	free(s);
 }
 
-/* Of an arm that takes as long to the next cylinder as a change of heads takes, accesses say nothing; sizes that come again do, if they can be neither spare sectors nor bands. */
+/* Of an arm that takes as long to the next cylinder as a change of heads takes, accesses say nothing; sizes that come
+ * again do, if they can be neither spare sectors nor bands. */
 static void sizes_that_come_again_show_heads(void **state)
 {
 	static const struct {
@@ -525,7 +538,8 @@ static void sizes_that_come_again_show_heads(void **state)
 		}
 		search = search_in(&s, disks[i].shape);
 		assert_int_equal(geo_are_sizes_of_heads(search, &disks[i].shape), disks[i].are_shown);
-		/* Eight surfaces whose tracks were mistaken, read as four: accesses are likelier with no layout at all (697783). */
+		/* Eight surfaces whose tracks were mistaken, read as four: accesses are likelier with no layout at all
+		 * (697783). */
 		search->plain = 27.5;
 		search->c[0].against = 36.4;
 		assert_false(geo_are_sizes_of_heads(search, &disks[i].shape));
@@ -534,8 +548,9 @@ static void sizes_that_come_again_show_heads(void **state)
 }
 
 /*
- * Six surfaces in bands of nine, all alike, and as much skew to the next surface as to the next cylinder: nine is among no bands that are tried. They were told as 27 in bands of two. And seven in bands of
- * 183 as four of which each has one band in a zone, whose end nothing shows either (697036).
+ * Six surfaces in bands of nine, all alike, and as much skew to the next surface as to the next cylinder: nine is among
+ * no bands that are tried. They were told as 27 in bands of two. And seven in bands of 183 as four of which each has
+ * one band in a zone, whose end nothing shows either (697036).
  */
 static void bands_that_nothing_shows_are_not_told(void **state)
 {
@@ -557,7 +572,8 @@ static void bands_that_nothing_shows_are_not_told(void **state)
 	}
 }
 
-/* Five surfaces whose heads alternate come by as ten do of which any two are alike; where all are alike anyway, or are not like that, nothing speaks against ten. */
+/* Five surfaces whose heads alternate come by as ten do of which any two are alike; where all are alike anyway, or are
+ * not like that, nothing speaks against ten. */
 static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 {
 	static const struct {
@@ -600,8 +616,9 @@ static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 }
 
 /*
- * Accesses say as much for bands whose heads alternate as for those that do not: where all surfaces are alike it is told without, and where each second band is the other way round, with. (680287: seven
- * surfaces were told as in no order, read as if heads did not alternate.)
+ * Accesses say as much for bands whose heads alternate as for those that do not: where all surfaces are alike it is
+ * told without, and where each second band is the other way round, with. (680287: seven surfaces were told as in no
+ * order, read as if heads did not alternate.)
  */
 static void that_heads_alternate_is_told_where_sizes_are_in_no_order_otherwise(void **state)
 {
@@ -627,7 +644,8 @@ static void that_heads_alternate_is_told_where_sizes_are_in_no_order_otherwise(v
 	}
 }
 
-/* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no farther than asked, and not at all beside others. */
+/* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no
+ * farther than asked, and not at all beside others. */
 static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
 {
 	(void)state;
@@ -670,7 +688,8 @@ static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
 	}
 }
 
-/* Bands of 16 on surfaces that differ are no cylinders of 16 surfaces, whose zones would hold more and less by turns; where surfaces are alike, or nearly so, they may be. */
+/* Bands of 16 on surfaces that differ are no cylinders of 16 surfaces, whose zones would hold more and less by turns;
+ * where surfaces are alike, or nearly so, they may be. */
 static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
 {
 	const struct geo_shape bands = { .heads = 4, .band = 16 };
@@ -692,8 +711,8 @@ static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
 }
 
 /*
- * Two surfaces of which each holds another number of sectors are two, whatever accesses leave open; not where a track lacks but one, or where a zone, long enough to show it, has all alike. Zones of a few
- * cylinders do not count.
+ * Two surfaces of which each holds another number of sectors are two, whatever accesses leave open; not where a track
+ * lacks but one, or where a zone, long enough to show it, has all alike. Zones of a few cylinders do not count.
  */
 static void two_sizes_that_take_turns_are_of_two_surfaces(void **state)
 {
@@ -726,7 +745,8 @@ static void two_sizes_that_take_turns_are_of_two_surfaces(void **state)
 	}
 }
 
-/* Bands of six surfaces with alternating heads, read as bands of three; and zones of three, one of which holds more on a surface by a mistake. */
+/* Bands of six surfaces with alternating heads, read as bands of three; and zones of three, one of which holds more on
+ * a surface by a mistake. */
 static void bands_that_are_cut_are_no_zones(void **state)
 {
 	static const uint64_t cut[][3] = { { 362, 349, 372 }, { 360, 345, 361 }, { 361, 345, 360 },
@@ -745,7 +765,8 @@ static void bands_that_are_cut_are_no_zones(void **state)
 	}
 	assert_true(geo_are_bands_cut(&fit, &shape));
 	assert_false(geo_are_bands_cut(&fit, &heads));
-	/* Parts of longer bands do not go on, but at either end of them, where heads alternate. So these are zones, and their surfaces differ otherwise in each of them. (680218, 680516.) */
+	/* Parts of longer bands do not go on, but at either end of them, where heads alternate. So these are zones, and
+	 * their surfaces differ otherwise in each of them. (680218, 680516.) */
 	for (unsigned bands = 2; bands < 4; bands++) {
 		for (size_t i = 0; i < fit.n; i++) {
 			fit.zone[i].cylinders = bands * 774;
@@ -765,7 +786,8 @@ static void bands_that_are_cut_are_no_zones(void **state)
 	assert_false(geo_are_bands_cut(&fit, &shape));
 }
 
-/* The walk ended five tracks behind the begin of a zone: they were told as tracks of the one before, that lack what the two differ by. One may lack some. */
+/* The walk ended five tracks behind the begin of a zone: they were told as tracks of the one before, that lack what the
+ * two differ by. One may lack some. */
 static void where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear(void **state)
 {
 	static const struct {
@@ -826,7 +848,8 @@ static void make_accesses(struct geo_search *s, bool are_surfaces)
 	}
 }
 
-/* Of a disk only a part of the first band was seen, whose six surfaces differ: one surface was told of it, which has a zone for each. */
+/* Of a disk only a part of the first band was seen, whose six surfaces differ: one surface was told of it, which has a
+ * zone for each. */
 static void zones_as_long_as_each_other_may_be_surfaces(void **state)
 {
 	const struct geo_shape one = { .heads = 1, .band = 1 };
@@ -857,7 +880,8 @@ static void zones_as_long_as_each_other_may_be_surfaces(void **state)
 
 #define SEEN 48
 
-/* Accesses over 1 to 40 cylinders of an arm with a curve that is rough in a fifth of the places, and some to another head. */
+/* Accesses over 1 to 40 cylinders of an arm with a curve that is rough in a fifth of the places, and some to another
+ * head. */
 static void see(struct geo_access *seen, uint64_t cylinders, double change, double rough)
 {
 	for (size_t i = 0; i < SEEN; i++) {
@@ -876,8 +900,9 @@ static void see(struct geo_access *seen, uint64_t cylinders, double change, doub
 }
 
 /*
- * Published curves are rough by a hundredth of a revolution and more at some distances. And where all accesses to other heads go so far that the arm takes longer than a change of
- * heads, nothing shows how long one takes; it may not take longer than by far the next cylinder does.
+ * Published curves are rough by a hundredth of a revolution and more at some distances. And where all accesses to other
+ * heads go so far that the arm takes longer than a change of heads, nothing shows how long one takes; it may not take
+ * longer than by far the next cylinder does.
  */
 static void a_rough_curve_and_a_change_of_heads_that_was_not_seen_speak_against_no_layout(void **state)
 {
@@ -917,7 +942,8 @@ static void turn(struct geo *g, double drift)
 	}
 }
 
-/* The search of the rotation is five errors off once in a million disks of normal noise, and of other noise more often. */
+/* The search of the rotation is five errors off once in a million disks of normal noise, and of other noise more often.
+ */
 static void a_first_speed_that_is_off_is_no_drift(void **state)
 {
 	struct geo_drift d;

@@ -40,7 +40,8 @@ static void a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for(void
 	start_and_end_are(106021, 450.0, 238.0);
 }
 
-/* Arms that have every other 256 sectors: the angle jumps behind each of these, which by their spacing are half a track. */
+/* Arms that have every other 256 sectors: the angle jumps behind each of these, which by their spacing are half a
+ * track. */
 static void a_stripe_is_no_track(void **state)
 {
 	struct sim_run run = geometry_on_wild(106023, "--quick sda", NULL, NULL);
@@ -60,7 +61,8 @@ static void trimmed(struct profile *p, const void *seed)
 	assert_int_equal(profile_wild(p, *(const uint64_t *)seed, "trimmed", &err), 0);
 }
 
-/* Little of the disk is stored: five sectors were read again and again, the first answer of one was a third of a revolution late. */
+/* Little of the disk is stored: five sectors were read again and again, the first answer of one was a third of a
+ * revolution late. */
 static void a_late_first_answer_makes_no_finer_lattice(void **state)
 {
 	const uint64_t seed = 141420;
@@ -75,7 +77,8 @@ static void a_late_first_answer_makes_no_finer_lattice(void **state)
 
 #define DRAWS 6
 
-/* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of these draws of its noise shows the surfaces; half of them do. */
+/* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of
+ * these draws of its noise shows the surfaces; half of them do. */
 static void the_next_surface_may_hold_more(void **state)
 {
 	size_t told = 0;
@@ -97,7 +100,8 @@ static void the_next_surface_may_hold_more(void **state)
 	assert_true(told > 0);
 }
 
-/* Head-first with six surfaces, and a change of heads takes nearly as long as a step of the arm: a few wrong accesses of the first look spoke for two surfaces in bands of three. */
+/* Head-first with six surfaces, and a change of heads takes nearly as long as a step of the arm: a few wrong accesses
+ * of the first look spoke for two surfaces in bands of three. */
 static void a_few_wrong_accesses_decide_no_layout(void **state)
 {
 	struct sim_run run = geometry_on_wild(152011, "--seed=152011 sda", NULL, NULL);
@@ -125,7 +129,8 @@ static void surfaces_are(uint64_t seed, double surfaces, bool must_be_told)
 
 #define MADE 960 /* accesses of ten looks */
 
-/* An arm that takes a little longer each cylinder, and is off that at each distance; then the same accesses as if tracks lay over each other. How many. */
+/* An arm that takes a little longer each cylinder, and is off that at each distance; then the same accesses as if
+ * tracks lay over each other. How many. */
 static size_t arm_over(struct geo_access *ret, bool over_each_other, struct rng *rng)
 {
 	double off[8];
@@ -157,8 +162,8 @@ static double speaks_for_one(const struct geo_access *seen, size_t n)
 }
 
 /*
- * An arm may be off any smooth curve by more than a cylinder more costs, at each distance by what it will. With a curve for each look, and likelihoods that multiply, that spoke for the
- * false layout in 4 of 100 draws.
+ * An arm may be off any smooth curve by more than a cylinder more costs, at each distance by what it will. With a curve
+ * for each look, and likelihoods that multiply, that spoke for the false layout in 4 of 100 draws.
  */
 static void what_an_arm_is_off_a_curve_speaks_for_no_layout(void **state)
 {
@@ -183,8 +188,9 @@ static void what_an_arm_is_off_a_curve_speaks_for_no_layout(void **state)
 #define ARM_LOOKS 200
 
 /*
- * An arm that takes longer for a step to another head than for many cylinders, and a share of the accesses to tracks that do not lie where they are thought to: the curve that suits is not always found from
- * where it is looked for first. It is found from that of the same arm when tracks are known.
+ * An arm that takes longer for a step to another head than for many cylinders, and a share of the accesses to tracks
+ * that do not lie where they are thought to: the curve that suits is not always found from where it is looked for
+ * first. It is found from that of the same arm when tracks are known.
  */
 static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(void **state)
 {
@@ -224,14 +230,16 @@ static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(vo
 	assert_true(missed > 0);
 }
 
-/* Two surfaces whose only zone is one band are as one, but for where the first of them ends, where pairs are chosen then. */
+/* Two surfaces whose only zone is one band are as one, but for where the first of them ends, where pairs are chosen
+ * then. */
 static void where_a_surface_ends_in_its_zone_is_looked_at(void **state)
 {
 	(void)state;
 	surfaces_are(152030, 1.0, true);
 }
 
-/* The bands cut in three, or in two, read wrongly: whether that is so is seen by cutting them as the accesses suit best. */
+/* The bands cut in three, or in two, read wrongly: whether that is so is seen by cutting them as the accesses suit
+ * best. */
 static void a_rival_that_was_misread_is_held_against_accesses_mended(void **state)
 {
 	(void)state;
@@ -240,7 +248,8 @@ static void a_rival_that_was_misread_is_held_against_accesses_mended(void **stat
 		surfaces_are(152055, 6.0, true);
 }
 
-/* Three surfaces in bands of 402, read from the second band on: the accesses speak for nine in bands of 134, and for three where their bands begin elsewhere. Four in bands of 780, and eight in such bands. */
+/* Three surfaces in bands of 402, read from the second band on: the accesses speak for nine in bands of 134, and for
+ * three where their bands begin elsewhere. Four in bands of 780, and eight in such bands. */
 static void a_true_layout_read_from_elsewhere_leaves_no_false_one(void **state)
 {
 	(void)state;
@@ -248,7 +257,8 @@ static void a_true_layout_read_from_elsewhere_leaves_no_false_one(void **state)
 	surfaces_are(516061, 4.0, false);
 }
 
-/* Five surfaces, of whose curve the one found first was 166 dearer in the log-likelihood than the best one, so that they were out; and two, whose first tracks belong elsewhere. */
+/* Five surfaces, of whose curve the one found first was 166 dearer in the log-likelihood than the best one, so that
+ * they were out; and two, whose first tracks belong elsewhere. */
 static void what_was_looked_for_from_one_begin_alone_is_no_verdict(void **state)
 {
 	(void)state;
@@ -257,8 +267,9 @@ static void what_was_looked_for_from_one_begin_alone_is_no_verdict(void **state)
 }
 
 /*
- * An end that is none, seen at the second look behind 57 others, took all that was found since, and the time to find it again (680005, of 19 surfaces that alternate; 680032, of 21). And where making the cache forget takes
- * two seconds each time, 17 surfaces came by only when what the next one holds was told from tracks ahead (680002).
+ * An end that is none, seen at the second look behind 57 others, took all that was found since, and the time to find it
+ * again (680005, of 19 surfaces that alternate; 680032, of 21). And where making the cache forget takes two seconds
+ * each time, 17 surfaces came by only when what the next one holds was told from tracks ahead (680002).
  */
 static void where_reading_again_is_dear_little_is_walked_twice(void **state)
 {
@@ -300,7 +311,8 @@ static void is_told_as_likely(const struct sim_run *run)
 	assert_false(result_has_notice(run->res, "layout-unknown"));
 }
 
-/* One surface: sizes and skews are alike, and of two that are alike as well, a change of heads would have to take just as long as a step of the arm. Likely, and not sure. */
+/* One surface: sizes and skews are alike, and of two that are alike as well, a change of heads would have to take just
+ * as long as a step of the arm. Likely, and not sure. */
 static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **state)
 {
 	struct sim_run run = geometry_on_wild(698210, "--seed=698210 sda", NULL, NULL);
@@ -315,7 +327,8 @@ static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **s
 	sim_run_end(&run);
 }
 
-/* Two surfaces that differ, and an arm of which the noise hides that it takes longer over more tracks: what is by turns larger and smaller is on two surfaces. Likely, and not sure. */
+/* Two surfaces that differ, and an arm of which the noise hides that it takes longer over more tracks: what is by turns
+ * larger and smaller is on two surfaces. Likely, and not sure. */
 static void two_surfaces_are_told_as_likely_where_only_sizes_show_them(void **state)
 {
 	struct sim_run run = geometry_on_wild(790190, "--seed=790190 sda", NULL, NULL);
@@ -329,8 +342,8 @@ static void two_surfaces_are_told_as_likely_where_only_sizes_show_them(void **st
 }
 
 /*
- * 19 surfaces, whose heads alternate, and a defect on every twentieth track, so that nearly every cylinder is broken: sizes are in no order, but accesses in two places agree with that
- * layout alone. Likely, and not sure.
+ * 19 surfaces, whose heads alternate, and a defect on every twentieth track, so that nearly every cylinder is broken:
+ * sizes are in no order, but accesses in two places agree with that layout alone. Likely, and not sure.
  */
 static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely(void **state)
 {
@@ -348,28 +361,32 @@ static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_i
 	sim_run_end(&run);
 }
 
-/* The walk went astray on eight surfaces, and three explain what is in no order at no less cost; accesses agree with them, but no better than with tracks side by side. */
+/* The walk went astray on eight surfaces, and three explain what is in no order at no less cost; accesses agree with
+ * them, but no better than with tracks side by side. */
 static void what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely(void **state)
 {
 	(void)state;
 	surfaces_are(698449, 8.0, false);
 }
 
-/* Two surfaces in bands of 33, which noise hides; no second place was asked, and by the first the arm hardly takes longer over more tracks. */
+/* Two surfaces in bands of 33, which noise hides; no second place was asked, and by the first the arm hardly takes
+ * longer over more tracks. */
 static void what_one_place_hardly_says_is_not_likely(void **state)
 {
 	(void)state;
 	surfaces_are(699763, 2.0, false);
 }
 
-/* Three surfaces in bands of 81, all alike, with as much skew to the next band as to the next surface: sizes and skews are those of any number, and by chance two were cheaper. They were told, and sure. */
+/* Three surfaces in bands of 81, all alike, with as much skew to the next band as to the next surface: sizes and skews
+ * are those of any number, and by chance two were cheaper. They were told, and sure. */
 static void other_numbers_of_surfaces_are_asked_where_nothing_shows_them(void **state)
 {
 	(void)state;
 	surfaces_are(790360, 3.0, false);
 }
 
-/* Two surfaces in bands of 11, and ten in bands of 386, were out by accesses as their bands were read from a wrong track on, and 22 and 20 were left, which nothing was told of. */
+/* Two surfaces in bands of 11, and ten in bands of 386, were out by accesses as their bands were read from a wrong
+ * track on, and 22 and 20 were left, which nothing was told of. */
 static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
 {
 	(void)state;
@@ -378,7 +395,8 @@ static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
 	surfaces_are(790375, 7.0, true); /* itself, and nothing was left */
 }
 
-/* Five surfaces in bands of 739, all alike, so that the sequence does not show them; 740 was guessed, and accesses over a few bands suit that as well. The surfaces are told, and the layout was, sure. */
+/* Five surfaces in bands of 739, all alike, so that the sequence does not show them; 740 was guessed, and accesses over
+ * a few bands suit that as well. The surfaces are told, and the layout was, sure. */
 static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
 {
 	struct sim_run run = geometry_on_wild(791919, "--seed=791919 sda", NULL, NULL);
@@ -390,7 +408,8 @@ static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
 	sim_run_end(&run);
 }
 
-/* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those surfaces', and was told as another's, sure. */
+/* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those
+ * surfaces', and was told as another's, sure. */
 static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **state)
 {
 	struct sim_run run = geometry_on_wild(790373, "--seed=790373 sda", NULL, NULL);
@@ -411,21 +430,24 @@ static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **s
 	sim_run_end(&run);
 }
 
-/* A busy host while the start was looked at, so that no end stood out; the run ended after 18 of 600 seconds. It is quieter later. */
+/* A busy host while the start was looked at, so that no end stood out; the run ended after 18 of 600 seconds. It is
+ * quieter later. */
 static void the_start_is_looked_at_again_where_it_was_disturbed(void **state)
 {
 	(void)state;
 	surfaces_are(699953, 4.0, true);
 }
 
-/* The last tracks of a disk of seven surfaces cannot be read as theirs; all before them are, and nothing else explains those at twice the cost. */
+/* The last tracks of a disk of seven surfaces cannot be read as theirs; all before them are, and nothing else explains
+ * those at twice the cost. */
 static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **state)
 {
 	(void)state;
 	surfaces_are(698429, 7.0, true);
 }
 
-/* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads anywhere each arm gets half, and still has what was read before. */
+/* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads anywhere each arm gets half, and
+ * still has what was read before. */
 static void two_arms_forget_after_twice_as_many_reads(void **state)
 {
 	struct sim_run run = geometry_on_wild(697809, "--seed=697809 sda", NULL, NULL);
@@ -451,7 +473,8 @@ static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void 
 	sim_run_end(&run);
 }
 
-/* Two arms in stripes, in noise: of 38 tracks in a place five had ends that were there again, and these were those of stripes. */
+/* Two arms in stripes, in noise: of 38 tracks in a place five had ends that were there again, and these were those of
+ * stripes. */
 static void the_few_ends_that_come_again_tell_no_tracks(void **state)
 {
 	struct sim_run end = geometry_on_wild(540041, "--quick --seed=540041 sda", NULL, NULL),
@@ -476,7 +499,8 @@ static size_t hold_skew(const struct sim_run *run, const char *key, double truth
 	return 1;
 }
 
-/* Of 540115 the usual skew is that of a single track, and of 546060 the one to the next surface, 0.033, was taken for that to the next cylinder, 0.061. */
+/* Of 540115 the usual skew is that of a single track, and of 546060 the one to the next surface, 0.033, was taken for
+ * that to the next cylinder, 0.061. */
 static void skews_are_within_what_noise_makes_of_them(void **state)
 {
 	static const uint64_t seeds[] = { 540115, 546060 };
@@ -521,7 +545,8 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
 	assert_true(st.cost < 6.0);
 }
 
-/* Two heads that alternate by cylinders, read a track off: bands of two cylinders, which come two by two as well, were told. */
+/* Two heads that alternate by cylinders, read a track off: bands of two cylinders, which come two by two as well, were
+ * told. */
 static void bands_of_two_cylinders_may_be_heads_that_alternate(void **state)
 {
 	struct sim_run run = geometry_on_wild(670274, "--seed=670274 sda", NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Health of disks: what smartctl says in its words for ATA, SCSI and NVMe, before a run and after it. Played by tests/data/smartctl/fake. */
+/* Health of disks: what smartctl says in its words for ATA, SCSI and NVMe, before a run and after it. Played by
+ * tests/data/smartctl/fake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several hosts: what they say to each other, over queues in memory, each host a thread with a clock of its own; clocks from round trips; the documents
- * of all as one. The times of these tests have no bounds that a busy machine could break. MPI itself: block/mpi.sh.
+ * Several hosts: what they say to each other, over queues in memory, each host a thread with a clock of its own; clocks
+ * from round trips; the documents of all as one. The times of these tests have no bounds that a busy machine could
+ * break. MPI itself: block/mpi.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,7 +215,8 @@ static void all_begin_at_one_instant_by_clocks_that_differ(void **state)
 		assert_int_equal(actors[i].gathered, 0);
 		assert_true(p->has_start);
 		assert_int_equal((int)figure_number(result_find_figure(p->doc, "rank")), (int)i);
-		/* What is told of the start is right within the error that is told with it, and 1 us of rounding doubles and rates. */
+		/* What is told of the start is right within the error that is told with it, and 1 us of rounding
+		 * doubles and rates. */
 		assert_true(fabs(p->start_ns - (double)actors[i].began_real_ns) <= p->clock_error_ns + 1000);
 		assert_true(i == 0 || isfinite(p->clock_drift_ppm));
 	}
@@ -338,7 +340,8 @@ static void an_offset_is_never_off_by_more_than_is_told(void **state)
 
 /* ---- the slow one ---- */
 
-/* Hosts of like disks: 3 % of tolerance, noise of a tenth in each second, now and then a stall. slow: how many times as long host 0 takes. */
+/* Hosts of like disks: 3 % of tolerance, noise of a tenth in each second, now and then a stall. slow: how many times as
+ * long host 0 takes. */
 static void make_paces(struct host_pace *ret, size_t nhosts, size_t steps, bool is_paced, double slow, struct rng *rng)
 {
 	for (size_t h = 0; h < nhosts; h++) {
@@ -381,7 +384,8 @@ static void a_slow_host_is_named_and_no_other(void **state)
 	}
 }
 
-/* More asked of one host makes it slower as it would make any: it is the same disk further up its curve, and the others' go as far. */
+/* More asked of one host makes it slower as it would make any: it is the same disk further up its curve, and the
+ * others' go as far. */
 static void who_has_more_to_do_is_not_slow_for_that(void **state)
 {
 	struct host_pace paces[4 * 60];

@@ -130,7 +130,8 @@ static void two_hundred_thousand_cells_come_back_as_the_same_bytes(void **state)
 	result_free(res);
 }
 
-/* Processor time, so that a busy machine does not matter; the least of some tries, for that clock counts what is stolen from a virtual machine. */
+/* Processor time, so that a busy machine does not matter; the least of some tries, for that clock counts what is stolen
+ * from a virtual machine. */
 static double cpu_s(void)
 {
 	struct timespec ts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory does not grow with the length of a run: each measurement briefly and for a very long time, each in a process of its own, whose
- * peaks are compared. Disks are simulated, and times virtual; the measurements of files have tiny files and many repetitions.
+ * Memory does not grow with the length of a run: each measurement briefly and for a very long time, each in a process
+ * of its own, whose peaks are compared. Disks are simulated, and times virtual; the measurements of files have tiny
+ * files and many repetitions.
  * (`stream` for a week: test_stream_runs.c.)
  */
 #include <setjmp.h>
@@ -112,8 +113,7 @@ static int run_sim(const struct how *how)
 	bool is_good;
 
 	prepare(sim, how);
-	is_good = sim_run(&run) == 0 &&
-	          (run.res->status == STATUS_COMPLETE || run.res->status == STATUS_ENDED_EARLY) &&
+	is_good = sim_run(&run) == 0 && (run.res->status == STATUS_COMPLETE || run.res->status == STATUS_ENDED_EARLY) &&
 	          run.res->head.elapsed_s >= how->least_s;
 	if (!is_good)
 		(void)fprintf(stderr, "%s %s: status %s after %.0f s, not %.0f: %s\n", how->m->name, how->words,
@@ -142,7 +142,8 @@ static long peak_kib(int (*fn)(const struct how *how), const struct how *how)
 	return u.ru_maxrss;
 }
 
-/* more_kib: what the long run may need beyond the brief one. Sanitizers keep what was freed, so there it only has to run. */
+/* more_kib: what the long run may need beyond the brief one. Sanitizers keep what was freed, so there it only has to
+ * run. */
 static void compare(int (*fn)(const struct how *how), const struct how *brief, const struct how *lengthy, long more_kib)
 {
 	long a = peak_kib(fn, brief), b = peak_kib(fn, lengthy);

@@ -264,7 +264,8 @@ static void a_disk_without_queue_answers_in_order(void **state)
 	run_free(&r);
 }
 
-/* Not so once: it took whichever block's angle came first, went on from there, and left the others until they were too old. */
+/* Not so once: it took whichever block's angle came first, went on from there, and left the others until they were too
+ * old. */
 static void a_burst_of_blocks_in_a_row_is_read_in_a_row(void **state)
 {
 	(void)state;
@@ -667,7 +668,8 @@ static void an_ssd_has_no_rotation_and_works_in_parallel(void **state)
 
 /* ---- a soup ---- */
 
-/* Random requests of all kinds to random disks: every one is answered once, time never goes back, contents are those of a plain array. */
+/* Random requests of all kinds to random disks: every one is answered once, time never goes back, contents are those of
+ * a plain array. */
 static void whatever_is_asked_of_whatever_disk_is_answered_once(void **state)
 {
 	(void)state;

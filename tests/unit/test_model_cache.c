@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lies between host and media: policies of reading ahead, segments, the write cache and its switch. Exact, in virtual time. */
+/* What lies between host and media: policies of reading ahead, segments, the write cache and its switch. Exact, in
+ * virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,8 @@ static void reading_ahead_goes_as_far_as_it_is_told_to(void **state)
 	assert_true(is_hit_after("read_ahead no\nread_ahead_kb 32\n", 107));
 }
 
-/* How many sectors of reading ahead are there when a request for elsewhere comes 1 ms after, and its overhead is 3 ms. */
+/* How many sectors of reading ahead are there when a request for elsewhere comes 1 ms after, and its overhead is 3 ms.
+ */
 static uint64_t ahead_until(const char *stop)
 {
 	char text[1024];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, buffers that drop or forget, late transfers, spares. */
+/* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, buffers that drop or
+ * forget, late transfers, spares. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

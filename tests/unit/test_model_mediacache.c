@@ -79,7 +79,8 @@ static void random_writes_are_fast_until_the_map_or_the_log_is_full(void **state
 	between((double)writes_before_the_cliff(CACHED SHINGLED, 390000000, 4096), 2000, 2150);
 	/* 64 MiB in pieces of 64 KiB are full at 1024, long before the map is. */
 	between((double)writes_before_the_cliff(CACHED SHINGLED, 390000000, 65536), 1020, 1060);
-	/* Fewer different ones than the map has entries for, written again and again: the log's oldest is always gone already. */
+	/* Fewer different ones than the map has entries for, written again and again: the log's oldest is always gone
+	 * already. */
 	between((double)writes_before_the_cliff(CACHED SHINGLED, 7000000, 4096), 20000, 20000);
 	/* Without a map's end the log's is what counts, 16384 requests on. */
 	between((double)writes_before_the_cliff(CACHED "media_cache_kb 65536\nshingle_band_kb 4096\n", 390000000, 4096),
@@ -99,7 +100,8 @@ static void behind_the_cliff_a_band_is_rewritten_for_a_few_entries(void **state)
 	(void)random_writes(&r, &rng, 1500, 390000000, 4096);
 	slow = random_writes(&r, &rng, 1000, 390000000, 4096);
 	assert_true(fast > 3000);
-	/* 93 bands share 2000 entries: about 21 and more go with each, at 20 fetches of 5 to 10 ms and the band, read and written at 61 MB/s. */
+	/* 93 bands share 2000 entries: about 21 and more go with each, at 20 fetches of 5 to 10 ms and the band, read
+	 * and written at 61 MB/s. */
 	between(slow, 50, 200);
 	between((double)cleanings(&r), 20, 120);
 	assert_true(entries(&r) <= 2000);
@@ -159,7 +161,8 @@ static void whole_bands_in_sequence_go_to_their_place_at_full_speed(void **state
 	between(s[2] / s[0], 0.95, 1.05);
 }
 
-/* A stream that stops within a band has the rest of it to rewrite; one that begins there does not go to its place before the next. */
+/* A stream that stops within a band has the rest of it to rewrite; one that begins there does not go to its place
+ * before the next. */
 static void parts_of_a_band_cost_more_than_the_band(void **state)
 {
 	double whole, part;
@@ -235,7 +238,8 @@ static void now_and_then_a_write_waits_for_the_drives_own_books(void **state)
 	run_free(&r);
 }
 
-/* Whatever is written and cleaned when: a disk with a media cache holds what one without holds, and loses none of it with the power. */
+/* Whatever is written and cleaned when: a disk with a media cache holds what one without holds, and loses none of it
+ * with the power. */
 static void contents_are_those_of_a_disk_without_it(void **state)
 {
 	static const char *const texts[] = { CACHED, CACHED SHINGLED "media_cache_idle_ms 3\n",
@@ -274,8 +278,8 @@ static void contents_are_those_of_a_disk_without_it(void **state)
 }
 
 /*
- * What the public measured of a drive of 8 TB, 4 KiB at random over so many bytes: writes before it slows down, and per second afterwards. Over 2 GB
- * the model is twice as fast behind the cliff as the drive was.
+ * What the public measured of a drive of 8 TB, 4 KiB at random over so many bytes: writes before it slows down, and per
+ * second afterwards. Over 2 GB the model is twice as fast behind the cliff as the drive was.
  */
 static void the_archive_drive_is_as_the_public_measured_it(void **state)
 {
@@ -308,8 +312,9 @@ static void the_archive_drive_is_as_the_public_measured_it(void **state)
 }
 
 /*
- * Of desktop drives that shingle no curve of writes is public that names its drive, only what holds for all such drives that somebody has measured: 100 000
- * to 250 000 entries, and behind the cliff, over spans of 128 GB and more, 7 (27 KiB/s) to 107 writes a second. How fast they are before it is not known.
+ * Of desktop drives that shingle no curve of writes is public that names its drive, only what holds for all such drives
+ * that somebody has measured: 100 000 to 250 000 entries, and behind the cliff, over spans of 128 GB and more, 7 (27
+ * KiB/s) to 107 writes a second. How fast they are before it is not known.
  */
 static void the_desktop_drive_is_within_what_is_public_of_any(void **state)
 {

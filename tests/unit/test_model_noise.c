@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Disks as they are: what scatters, is missed, drifts or is fixed in a track; and that the truth has all of it in it. */
+/* Disks as they are: what scatters, is missed, drifts or is fixed in a track; and that the truth has all of it in it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,7 +263,8 @@ static void a_busy_host_answers_late_in_bursts(void **state)
 
 /* ---- revolutions ---- */
 
-/* Lost revolutions in so many windows of so many requests of 1 MiB each: their mean, and their deviation as a part of it. */
+/* Lost revolutions in so many windows of so many requests of 1 MiB each: their mean, and their deviation as a part of
+ * it. */
 static double deviation_of_lost(const double *lost, size_t n, size_t window, double *ret_mean)
 {
 	double sum = 0, sq = 0, k = (double)(n / window);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a profile does not ask for costs nothing: the profiles and random disks that there were before the model learned the traits of wild
- * disks give the same bytes at the same times as then. The sums below were taken from the model as it was.
+ * What a profile does not ask for costs nothing: the profiles and random disks that there were before the model learned
+ * the traits of wild disks give the same bytes at the same times as then. The sums below were taken from the model as
+ * it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,8 @@ static void any_request(struct rng *rng, const struct run *r, uint64_t *at, unsi
 	}
 }
 
-/* Many requests, one at a time, then several at once; a sum over every answer and over what is on the disk at the end. */
+/* Many requests, one at a time, then several at once; a sum over every answer and over what is on the disk at the end.
+ */
 static uint64_t sum_of(struct run *r, uint64_t seed)
 {
 	unsigned char *buf = malloc(64 * 4096);

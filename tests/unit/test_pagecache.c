@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is in memory of a file, against planted patterns, by both methods; and what happens on a kernel that lacks cachestat(2). Files in
- * /tmp: where that is memory itself, what drops pages cannot be tested and is left out.
+ * What is in memory of a file, against planted patterns, by both methods; and what happens on a kernel that lacks
+ * cachestat(2). Files in /tmp: where that is memory itself, what drops pages cannot be tested and is left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,8 @@ static unsigned cachestat_calls;
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
-/* How many arguments a call has is not known here: six are passed on, as the C library does; those beyond are whatever is there. */
+/* How many arguments a call has is not known here: six are passed on, as the C library does; those beyond are whatever
+ * is there. */
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...)
 {
 	va_list ap;

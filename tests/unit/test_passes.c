@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* passes on small files: what is in them, that every wrong word is found with its place, jobs, and the layouts of 1997. */
+/* passes on small files: what is in them, that every wrong word is found with its place, jobs, and the layouts of 1997.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

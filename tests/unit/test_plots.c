@@ -342,7 +342,8 @@ static void dots_of_another_table_stand_behind_the_line(void **state)
 	result_free(res);
 }
 
-/* The line is seen whatever lies behind it, by a terminal with colours, without, and without Unicode; where it does not go, the dots are; both have names. */
+/* The line is seen whatever lies behind it, by a terminal with colours, without, and without Unicode; where it does not
+ * go, the dots are; both have names. */
 static void dots_do_not_hide_the_line_in_text(void **state)
 {
 	enum { DOTS = 3000 };
@@ -441,7 +442,8 @@ static void what_only_a_later_document_has_is_on_the_page_too(void **state)
 #endif
 #define TRIES 5
 
-/* By the clock of this process, for others may be at work on this machine; again, for a virtual machine's processor may be stolen, which that clock counts. */
+/* By the clock of this process, for others may be at work on this machine; again, for a virtual machine's processor may
+ * be stolen, which that clock counts. */
 static void ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second(void **state)
 {
 	struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
@@ -581,7 +583,8 @@ static void one_bad_place_in_an_equal_curve_is_found(void **state)
 	result_free(b);
 }
 
-/* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no step beside it there. */
+/* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no
+ * step beside it there. */
 static void a_step_beside_the_place_is_no_difference_but_a_slow_place_is(void **state)
 {
 	enum { STEP = 30, SLOW = 50 };

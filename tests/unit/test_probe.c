@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Devices of dumped and hand-made trees: what is said of them must be what is known of them; hostile trees must not hurt. */
+/* Devices of dumped and hand-made trees: what is said of them must be what is known of them; hostile trees must not
+ * hurt. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -266,7 +266,8 @@ static void every_profile_that_we_give_is_good(void **state)
 	assert_true(n >= 18);
 }
 
-/* Those of drives whose traces are known: what slips and spares take away leaves what the drive had, or a little more, which its size cuts. */
+/* Those of drives whose traces are known: what slips and spares take away leaves what the drive had, or a little more,
+ * which its size cuts. */
 static void the_profiles_of_traced_drives_have_the_drives_blocks(void **state)
 {
 	static const struct {

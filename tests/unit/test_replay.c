@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A drive's trace against its model: a trace that the model has made itself fits, a wrong model does not, and the figures are those done by hand. */
+/* A drive's trace against its model: a trace that the model has made itself fits, a wrong model does not, and the
+ * figures are those done by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +118,8 @@ static void the_model_fits_a_trace_of_its_own_and_no_other_model_does(void **sta
 		assert_true(f.demerit_us < 0.002 && f.same_median_us < 0.002);
 		assert_true(f.drive_mean_us > 1000 && fabs(f.drive_mean_us - f.model_mean_us) < 0.002);
 
-		/* The pauses on the wrong side: nearly the same distribution, but the platter is elsewhere at each request. */
+		/* The pauses on the wrong side: nearly the same distribution, but the platter is elsewhere at each
+		 * request. */
 		compare(&p, text, thinks[1 - i], DISK_READ, &f);
 		assert_true(f.same_median_us > 500);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --rewrite of zones, which has one place in work, and of smr, which has many thousands, never leaves a byte changed. The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is
- * then unreadable or garbled, and the next start, with the journal that was left, has to put it back.
+ * --rewrite of zones, which has one place in work, and of smr, which has many thousands, never leaves a byte changed.
+ * The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is then unreadable
+ * or garbled, and the next start, with the journal that was left, has to put it back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -527,7 +528,8 @@ static void a_journal_of_another_version_is_left_alone(void **state)
 	assert_int_equal(journals(true), 1);
 }
 
-/* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing is measured. */
+/* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing
+ * is measured. */
 static void a_journal_is_never_written_through_what_has_its_name(void **state)
 {
 	char path[300], other[300] = "";
@@ -648,7 +650,8 @@ static void smr_leaves_every_byte_when_it_is_done_and_at_each_signal(void **stat
 	assert_true(cancelled >= 4);
 }
 
-/* The disk is gone at a request of smr; returns the byte that it had to write at last, UINT64_MAX when no journal was left. */
+/* The disk is gone at a request of smr; returns the byte that it had to write at last, UINT64_MAX when no journal was
+ * left. */
 static uint64_t lose_power_of_smr(uint64_t nth, uint64_t want)
 {
 	struct world w;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decision table of the write gate, and what it does with a claim, with invented devices. tests/block/safety.sh tries real ones. */
+/* The decision table of the write gate, and what it does with a claim, with invented devices. tests/block/safety.sh
+ * tries real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first screen: the sentence that the clauses of a measurement make of a document, and the lines that it may have. */
+/* The first screen: the sentence that the clauses of a measurement make of a document, and the lines that it may have.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The seek curve and the figures of `seek` on simulated disks, against the curves of their profiles. PLATTER_LONG=1: six seeds instead of one. */
+/* The seek curve and the figures of `seek` on simulated disks, against the curves of their profiles. PLATTER_LONG=1:
+ * six seeds instead of one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +120,8 @@ static void check_interval(const struct sim_run *run, const char *name, double t
 		print_message("  %s: %g, %g to %g, truth %g\n", name, figure_number(f), f->ci.low, f->ci.high, truth);
 }
 
-/* The profile's curve is the one that is fitted, but for the unit: parts of the stroke that holds data for cylinders. */
+/* The profile's curve is the one that is fitted, but for the unit: parts of the stroke that holds data for cylinders.
+ */
 static void check_intervals(const struct sim_run *run, struct cover *cover)
 {
 	const struct geometry *g = geometry_of(run);
@@ -168,7 +170,8 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 	assert_true(cover.held * 100 >= cover.n * 92);
 }
 
-/* The mean less half a revolution is the wider one, of a sixth of the accesses: of all distances of three runs together, within a fiftieth of a revolution. */
+/* The mean less half a revolution is the wider one, of a sixth of the accesses: of all distances of three runs
+ * together, within a fiftieth of a revolution. */
 static void both_estimates_are_given_and_agree(void **state)
 {
 	(void)state;
@@ -254,7 +257,8 @@ static void slow_answers(struct profile *p)
 	p->outlier_ms = 8.0;
 }
 
-/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. On a disk of which that is not a revolution, which is told as missed. */
+/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. On a disk of which that is not a
+ * revolution, which is told as missed. */
 static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 {
 	(void)state;
@@ -295,7 +299,8 @@ static void a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true(void **state)
 	}
 }
 
-/* The time is the run's, whatever the disk: here the bridge of a slow, noisy one, two disks in a row, a cache that wants half a GB read elsewhere. */
+/* The time is the run's, whatever the disk: here the bridge of a slow, noisy one, two disks in a row, a cache that
+ * wants half a GB read elsewhere. */
 static void a_run_ends_in_its_time_on_every_disk(void **state)
 {
 	static const uint64_t seeds[] = { 97058, 97001, 97012, 97016 };
@@ -516,8 +521,9 @@ static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
 }
 
 /*
- * Drawn disks whose caches answered late just when they were asked whether they forget, so that a block or a few seemed to be enough: most reads were hits then.
- * The first reads of each sector tell that something turns there, and a full run finds what it takes.
+ * Drawn disks whose caches answered late just when they were asked whether they forget, so that a block or a few seemed
+ * to be enough: most reads were hits then. The first reads of each sector tell that something turns there, and a full
+ * run finds what it takes.
  */
 static void late_hits_do_not_hide_that_it_turns(void **state)
 {
@@ -569,8 +575,9 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
 }
 
 /*
- * Drawn disks with tracks that nobody can return to, as surfaces differ or are short; with one that drops what it has read, and one in parts that hold nothing.
- * A bridge slower than its media, of which sequential rates say nothing: the overhead is not the interface's, and places are where tracks say.
+ * Drawn disks with tracks that nobody can return to, as surfaces differ or are short; with one that drops what it has
+ * read, and one in parts that hold nothing. A bridge slower than its media, of which sequential rates say nothing: the
+ * overhead is not the interface's, and places are where tracks say.
  */
 static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state)
 {
@@ -624,8 +631,9 @@ static void no_head_arrives_before_the_command(void **state)
 }
 
 /*
- * Drawn disks that have a track in their cache as soon as a sector of it was read, or a bridge that does, which took a full stroke's seek for its own answers:
- * few aims come to anything. The random reads know the curve, and with it the mean; a second arm is not made of a cache.
+ * Drawn disks that have a track in their cache as soon as a sector of it was read, or a bridge that does, which took a
+ * full stroke's seek for its own answers: few aims come to anything. The random reads know the curve, and with it the
+ * mean; a second arm is not made of a cache.
  */
 static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
 {

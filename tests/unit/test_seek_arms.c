@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `seek` where several arms or disks are behind one name: each is found and measured by itself, against its own part of the model; and one arm is one. */
+/* `seek` where several arms or disks are behind one name: each is found and measured by itself, against its own part of
+ * the model; and one arm is one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -60,8 +60,9 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
 }
 
 /*
- * A drawn disk of the 1990s: it begins to read in the middle of a block, a twentieth of a revolution, and the interface takes as long again then. What is missing
- * between is no shorter wait: the mean was told 1.6 % too short. 1 % of it is left, as the curve of such a drive is too short itself.
+ * A drawn disk of the 1990s: it begins to read in the middle of a block, a twentieth of a revolution, and the interface
+ * takes as long again then. What is missing between is no shorter wait: the mean was told 1.6 % too short. 1 % of it is
+ * left, as the curve of such a drive is too short itself.
  */
 static void the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short(void **state)
 {
@@ -77,7 +78,8 @@ static void the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short
 	sim_run_end(&run);
 }
 
-/* Drawn disks of which a curve could not be told from three quarters of the few reads: the likeliest short one explains most of what reads take. */
+/* Drawn disks of which a curve could not be told from three quarters of the few reads: the likeliest short one explains
+ * most of what reads take. */
 static void few_reads_are_judged_by_what_the_others_say(void **state)
 {
 	static const uint64_t seeds[] = { 100043, 100068 };
@@ -93,7 +95,8 @@ static void few_reads_are_judged_by_what_the_others_say(void **state)
 	}
 }
 
-/* Drawn disks whose cache has a track as soon as one sector of it was read, so that aimed accesses took a seventh of a ms: random reads knew better. */
+/* Drawn disks whose cache has a track as soon as one sector of it was read, so that aimed accesses took a seventh of a
+ * ms: random reads knew better. */
 static void what_random_reads_contradict_is_no_curve(void **state)
 {
 	static const uint64_t seeds[] = { 104002, 104024 };

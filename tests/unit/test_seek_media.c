@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `seek` past a drive's cache that does not forget: by FUA where it is obeyed, and by what was never read where it is not. */
+/* `seek` past a drive's cache that does not forget: by FUA where it is obeyed, and by what was never read where it is
+ * not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

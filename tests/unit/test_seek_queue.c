@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `seek` where the kernel's scheduler sorts in front of a drive with a short queue: what that gains is not the drive's. */
+/* `seek` where the kernel's scheduler sorts in front of a drive with a short queue: what that gains is not the drive's.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The span table and the queue of seek, long and precise, in virtual time, against the exact expectation. PLATTER_LONG=1: longer, for all disks. */
+/* The span table and the queue of seek, long and precise, in virtual time, against the exact expectation.
+ * PLATTER_LONG=1: longer, for all disks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,8 +96,8 @@ static void done(struct sim_run *run)
 }
 
 /*
- * How many spans were compared, all of which have a mean, with the expectation: within the bound; or, in runs too short for that, what chance explains
- * (four standard errors, as some 300 are compared). The worst of them in *ret_worst.
+ * How many spans were compared, all of which have a mean, with the expectation: within the bound; or, in runs too short
+ * for that, what chance explains (four standard errors, as some 300 are compared). The worst of them in *ret_worst.
  */
 static size_t compare_spans(const struct sim_run *run, const struct geometry *g, const char *disk, bool is_short,
                             double *ret_worst)
@@ -121,7 +122,8 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 	return t->nrows;
 }
 
-/* Long ones for all disks with PLATTER_LONG; else for one whose cache has most of the small spans, and whose skew exceeds the head switch. */
+/* Long ones for all disks with PLATTER_LONG; else for one whose cache has most of the small spans, and whose skew
+ * exceeds the head switch. */
 static void spans_take_the_expected_time(void **state)
 {
 	size_t n = IS_SLOW ? 2 : DISKS;
@@ -196,7 +198,8 @@ static void without_a_cache_no_span_is_left_out(void **state)
 	}
 }
 
-/* Longbottom 1997, 1 to 200 MB: what the profile was made from, its expectation within 5 % (40 MB: 4.7 %), and the measured one beside that. */
+/* Longbottom 1997, 1 to 200 MB: what the profile was made from, its expectation within 5 % (40 MB: 4.7 %), and the
+ * measured one beside that. */
 static void the_fireball_gives_the_published_table_within_five_hundredths(void **state)
 {
 	static const double published_ms[] = { 11.0, 11.4, 12.4, 13.1, 14.3, 15.6, 16.5 };
@@ -244,7 +247,8 @@ static void cached_reads_are_counted_as_the_drive_did(void **state)
 	for (size_t i = 0; i < t->nrows; i++)
 		hits += cell(t, i, "hits");
 	disk_counters(sim_model(sim_find(sim, "sda")), &c);
-	/* The search for the rotation makes some hits on purpose: nine, and as many as it takes to outdo the segments. */
+	/* The search for the rotation makes some hits on purpose: nine, and as many as it takes to outdo the segments.
+	 */
 	assert_true(hits > 50.0);
 	assert_true((double)c.hits - hits >= 9.0 && (double)c.hits - hits < 40.0);
 	for (size_t i = 0; i < t->nrows; i++) /* a hit takes 0.15 ms: one would show in the least */
@@ -368,7 +372,8 @@ static void storage_that_does_not_is_not(void **state)
 	done(&run);
 }
 
-/* Half of it was never written, and answers sooner: spans lie in the one or the other, one after the other, and no credit is used up. */
+/* Half of it was never written, and answers sooner: spans lie in the one or the other, one after the other, and no
+ * credit is used up. */
 static void places_that_differ_are_not_taken_for_a_credit(void **state)
 {
 	(void)state;

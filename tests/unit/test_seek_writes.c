@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Seek times of writes on simulated disks, against those of reads and the settling time that the profiles give. PLATTER_LONG=1: more seeds. */
+/* Seek times of writes on simulated disks, against those of reads and the settling time that the profiles give.
+ * PLATTER_LONG=1: more seeds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,8 +121,8 @@ static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
 }
 
 /*
- * Of the few distances that a short run writes over, some are known: five of nine here. By themselves they gave averages off by 8 %, and tracks by three
- * times their size.
+ * Of the few distances that a short run writes over, some are known: five of nine here. By themselves they gave
+ * averages off by 8 %, and tracks by three times their size.
  */
 static void a_short_run_holds_its_few_writes_against_the_curve_of_reads(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `smr` on disks whose truth is known: no verdict is wrong, and cache and bands are as large as they are. tools/wild smr does it on hundreds of disks as
- * they occur. Here small caches, so that they are full in seconds: PLATTER_LONG=1 for more of them.
+ * `smr` on disks whose truth is known: no verdict is wrong, and cache and bands are as large as they are. tools/wild
+ * smr does it on hundreds of disks as they occur. Here small caches, so that they are full in seconds: PLATTER_LONG=1
+ * for more of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,7 +191,8 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 	}
 }
 
-/* A host that stands still at times, and a way to the disk that takes for each request what an arm takes: no kind of disk is taken for another. */
+/* A host that stands still at times, and a way to the disk that takes for each request what an arm takes: no kind of
+ * disk is taken for another. */
 static void a_host_that_stalls_makes_no_verdict_wrong(void **state)
 {
 	uint64_t n = getenv("PLATTER_LONG") ? 300 : 18;
@@ -249,7 +251,8 @@ static void late_by(struct profile *p, uint64_t every, int error, double s)
 		fail_msg("%s", err.text);
 }
 
-/* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time that was not given. */
+/* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time
+ * that was not given. */
 static void the_way_is_told_by_what_was_answered_and_within_the_time(void **state)
 {
 	(void)state;
@@ -273,7 +276,8 @@ static void the_way_is_told_by_what_was_answered_and_within_the_time(void **stat
 	}
 }
 
-/* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as it has room. */
+/* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as
+ * it has room. */
 static void what_cleans_otherwise_is_not_told_wrong(void **state)
 {
 	static const char *const ways[] = { "media_cache_first fullest\n", "media_cache_idle_ms 10000000\n" };
@@ -309,7 +313,8 @@ static void add(struct smr_sample *v, size_t *n, uint64_t writes, double s)
 	++*n;
 }
 
-/* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that need not wait: bands are another thing. */
+/* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that
+ * need not wait: bands are another thing. */
 static void what_takes_long_here_and_there_is_not_called_a_band(void **state)
 {
 	struct smr_layout l;
@@ -381,7 +386,8 @@ static void signs_are_weighed_without_a_write_and_none_is_no_no(void **state)
 	}
 }
 
-/* Of a disk of which parts answer without media: a document of zones says so, and is looked at; one of another disk, or of something else, is refused. */
+/* Of a disk of which parts answer without media: a document of zones says so, and is looked at; one of another disk, or
+ * of something else, is refused. */
 static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
 {
 	char path[] = "/tmp/platter-smr.XXXXXX", words[100];
@@ -421,7 +427,8 @@ static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
 	(void)unlink(path);
 }
 
-/* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band. */
+/* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band.
+ */
 static void what_does_not_turn_is_not_shingled_and_not_written_to(void **state)
 {
 	static const char *const classes[] = { "ssd", "cloud", "thin" };

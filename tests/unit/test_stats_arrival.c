@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When the head is there: fit_arrival against accesses made up with a known median, scatter, misses and nonsense. PLATTER_LONG=1: ten times as many. */
+/* When the head is there: fit_arrival against accesses made up with a known median, scatter, misses and nonsense.
+ * PLATTER_LONG=1: ten times as many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

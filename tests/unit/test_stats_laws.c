@@ -200,7 +200,8 @@ static void a_million_completions_take_a_handful_of_passes(void **state)
 	}
 }
 
-/* Exact while all are kept; then never more than is true, and not less than a ring that is smaller by what is hidden would have borne. */
+/* Exact while all are kept; then never more than is true, and not less than a ring that is smaller by what is hidden
+ * would have borne. */
 static void a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne(void **state)
 {
 	enum { N = 20000, MAX = 256 };

@@ -295,7 +295,8 @@ static void angles_without_a_direction_have_no_mean(void **state)
 	assert_true(fabs(m.mean - 0.7) < 1e-12 && m.se < 1e-6 && m.outliers == 1 && m.n == 99);
 }
 
-/* Twelve sectors in turn, five times; each time is counted from the sector's first answer, and answers stray, some far. */
+/* Twelve sectors in turn, five times; each time is counted from the sector's first answer, and answers stray, some far.
+ */
 static size_t make_groups(uint64_t seed, double period, double noise, struct period_event *ev, double *when)
 {
 	size_t n = 0, m = 0;
@@ -319,7 +320,8 @@ static size_t make_groups(uint64_t seed, double period, double noise, struct per
 	return n;
 }
 
-/* A drive whose cache takes seconds to be emptied: all sectors are read once, and once more much later, so periods that have a revolution more in that time fit nearly as well. */
+/* A drive whose cache takes seconds to be emptied: all sectors are read once, and once more much later, so periods that
+ * have a revolution more in that time fit nearly as well. */
 static void events_that_come_in_two_rounds_are_not_taken_for_a_neighbour_of_the_period(void **state)
 {
 	const double period = 8.359e6;
@@ -344,7 +346,8 @@ static void events_that_come_in_two_rounds_are_not_taken_for_a_neighbour_of_the_
 	assert_int_equal(wrong, 0);
 }
 
-/* Sixty sectors, three times, by one clock; for a fourteenth to a third of the time, once, the host is busy, and of its answers half are late. */
+/* Sixty sectors, three times, by one clock; for a fourteenth to a third of the time, once, the host is busy, and of its
+ * answers half are late. */
 static size_t make_busy_groups(uint64_t seed, double period, struct period_event *ev)
 {
 	double from, to, first[60] = { 0.0 }, turn = 0.0;

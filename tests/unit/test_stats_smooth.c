@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The smooth curve through points: what it says between them, and how sure it is, of made curves and of those of real drives (tests/data/seek-curves). */
+/* The smooth curve through points: what it says between them, and how sure it is, of made curves and of those of real
+ * drives (tests/data/seek-curves). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +107,8 @@ static double rms(double *v, size_t n)
 	return sqrt(sum / (double)kept);
 }
 
-/* What a curve deviates from the straight lines between its neighbours' points: of independent errors those have 1.5 times the variance. */
+/* What a curve deviates from the straight lines between its neighbours' points: of independent errors those have 1.5
+ * times the variance. */
 static double roughness(const struct drive *p)
 {
 	double v[SMOOTH_MAX];

@@ -452,7 +452,8 @@ static size_t read_run(const char *run, double *ret, size_t most)
 	return n;
 }
 
-/* The estimator of a span's mean without a curve: what it says of one run of a real drive, another one has to bear out. */
+/* The estimator of a span's mean without a curve: what it says of one run of a real drive, another one has to bear out.
+ */
 static void reads_of_a_real_drive_tell_the_mean_of_its_next_run(void **state)
 {
 	enum { READS = 1000, PART = 50 };

@@ -24,7 +24,8 @@ struct completion {
 	uint64_t done_ns;
 };
 
-/* What a plain simulation of single events says: arrivals and completions in order of time, completions first at the same instant. */
+/* What a plain simulation of single events says: arrivals and completions in order of time, completions first at the
+ * same instant. */
 struct reference {
 	uint64_t taken, dropped_blocks, events, first_event_ns;
 	unsigned __int128 peak, endless_peak;
@@ -43,8 +44,8 @@ static uint64_t begin_of(uint64_t rate, uint64_t block, uint64_t k)
 }
 
 /*
- * A disk that serves the taken blocks one after the other, each `service` ns (drawn before) from when it exists and the one before is done. `served` gets the
- * completion times, which the account under test is then fed with.
+ * A disk that serves the taken blocks one after the other, each `service` ns (drawn before) from when it exists and the
+ * one before is done. `served` gets the completion times, which the account under test is then fed with.
  */
 static struct reference refer(uint64_t rate, uint64_t block, uint64_t places, uint64_t nblocks, const uint64_t *service,
                               uint64_t *served)
@@ -333,7 +334,8 @@ static void what_was_written_is_proven_block_by_block(void **state)
 
 /* ---- the clock ---- */
 
-/* 6000 blocks in a minute by a clock that is 25 ppm off; one in five is late by up to 40 ms, the last ones and a stall of 2 s among them. */
+/* 6000 blocks in a minute by a clock that is 25 ppm off; one in five is late by up to 40 ms, the last ones and a stall
+ * of 2 s among them. */
 struct moved {
 	uint64_t read, written, plan_read, plan_written, writes_after_flush;
 	bool has_flushed;

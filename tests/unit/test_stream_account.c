@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `stream` on random simulated disks, rates, rings and layouts: what it reports against a calculation of its own from the log of requests alone (when
- * each was done), by plain events in order of time. To the byte and the nanosecond.
+ * `stream` on random simulated disks, rates, rings and layouts: what it reports against a calculation of its own from
+ * the log of requests alone (when each was done), by plain events in order of time. To the byte and the nanosecond.
  */
 #include <setjmp.h>
 #include <stdarg.h>

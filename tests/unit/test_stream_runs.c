@@ -699,7 +699,8 @@ static void what_several_disks_were_given_is_all_read_back(void **state_)
 	sim_run_end(&run);
 }
 
-/* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is seen: each block is told as lost. */
+/* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is
+ * seen: each block is told as lost. */
 static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(void **state_)
 {
 	long brief, lengthy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `surface` on disks whose weak and unreadable sectors are planted: each is told with its LBA, and nothing else is. PLATTER_LONG=1: 100 wild
- * disks instead of 15.
+ * `surface` on disks whose weak and unreadable sectors are planted: each is told with its LBA, and nothing else is.
+ * PLATTER_LONG=1: 100 wild disks instead of 15.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +109,8 @@ static void what_was_slow_once_is_no_weak_place(void **state)
 	profile_done(&p);
 }
 
-/* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them is found. */
+/* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
+ * is found. */
 static void a_weak_sector_is_found_among_revolutions_lost_by_chance(void **state)
 {
 	struct profile p;
@@ -424,8 +425,8 @@ static void portions_find_what_one_run_finds(void **state)
 }
 
 /*
- * It comes on through the search of the rotation, which the first portion makes and no other has to, and, with a weak sector, through second readings. How many
- * portions.
+ * It comes on through the search of the rotation, which the first portion makes and no other has to, and, with a weak
+ * sector, through second readings. How many portions.
  */
 static int to_the_end_by_portions(const struct profile *p)
 {
@@ -622,7 +623,8 @@ static void two_scans_are_compared_by_place(void **state)
 
 static void many_scans_are_told_one_after_the_other(void **state)
 {
-	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone. */
+	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone.
+	 */
 	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
 	static const bool weak[4][4] = { { 1, 1, 0, 0 }, { 1, 1, 1, 0 }, { 0, 1, 1, 1 }, { 0, 1, 1, 1 } };
 	static const int want[4][4] = { { 2, -1, -1, -1 }, { 3, 1, 2, 0 }, { 3, 1, 2, 1 }, { 3, 0, 3, 0 } };
@@ -1173,7 +1175,8 @@ static int verify_on(const struct profile *p, enum sim_verify how, const char *w
 	return sim_run(run);
 }
 
-/* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a revolution lost. */
+/* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a
+ * revolution lost. */
 static void verify_commands_find_what_reading_finds(void **state)
 {
 	const struct profile_bad b = { .lba = 9000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };

@@ -235,8 +235,8 @@ static void a_clause_of_nothing_found_says_over_how_much(void **state)
 		  STATUS_ENDED_EARLY, 1 },
 		{ "--time=400s --to=200GB sda", "42 % was scanned: ", "; no bad or slow place in that 42 % so far; ",
 		  STATUS_ENDED_EARLY, 1 },
-		{ "--to=4GB sda", "Every block was scanned: 4.00 GB at ", "; no place in the 4.00 GB is unreadable or stays slow.",
-		  STATUS_COMPLETE, 0 },
+		{ "--to=4GB sda", "Every block was scanned: 4.00 GB at ",
+		  "; no place in the 4.00 GB is unreadable or stays slow.", STATUS_COMPLETE, 0 },
 	};
 
 	(void)state;

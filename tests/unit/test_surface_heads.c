@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `surface --geometry`: what geometry tells of a disk's heads is true, sector by sector; a head that loses revolutions all over its surface is named, and on
- * a disk whose heads are alike none is, whatever else is wrong with it. PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
+ * `surface --geometry`: what geometry tells of a disk's heads is true, sector by sector; a head that loses revolutions
+ * all over its surface is named, and on a disk whose heads are alike none is, whatever else is wrong with it.
+ * PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -424,7 +425,8 @@ static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
 
 /* ---- wild disks ---- */
 
-/* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that it took for others. */
+/* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that
+ * it took for others. */
 static void heads_of_wild_disks_are_true(void **state)
 {
 	size_t most = getenv("PLATTER_LONG") ? 60 : 0, disks = 0, all = 0, bad = 0;

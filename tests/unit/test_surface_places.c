@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `surface` where what lies between host and medium moves or hides weak places: bridges, caches, other orders, busy hosts, trimmed neighbours. */
+/* `surface` where what lies between host and medium moves or hides weak places: bridges, caches, other orders, busy
+ * hosts, trimmed neighbours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 #include "surfacerun.h"
 #include "wild.h"
 
-/* How many of n weak sectors are found, planted one by one on the disk of this seed; nothing else may be called weak. */
+/* How many of n weak sectors are found, planted one by one on the disk of this seed; nothing else may be called weak.
+ */
 static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint64_t step, size_t n)
 {
 	size_t sum = 0;
@@ -36,7 +38,8 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 	return sum;
 }
 
-/* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone. */
+/* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone.
+ */
 static void where_time_does_not_tell_the_sector_it_is_found_alone(void **state)
 {
 	(void)state;

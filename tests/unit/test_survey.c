@@ -294,7 +294,8 @@ static void a_shared_world_wide_name_bars_nobody(void **state)
 	assert_findings("dock", "/dev/sdb", &(struct expect){ FINDING_MOUNT, "sdb1", "ext4", "/srv/b" }, 1);
 }
 
-/* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no quarrel. */
+/* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no
+ * quarrel. */
 static void what_lies_over_one_path_meets_who_uses_the_other(void **state)
 {
 	struct dump d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text and CSV against golden files in tests/data/golden; PLATTER_GOLDEN_UPDATE=1 writes them anew (look at the diff). */
+/* Text and CSV against golden files in tests/data/golden; PLATTER_GOLDEN_UPDATE=1 writes them anew (look at the diff).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,7 +185,8 @@ static struct result *timeline(void)
 	return res;
 }
 
-/* A matrix of file by record size, two series, with a cell that was not measured; and one too wide to be a matrix for people. */
+/* A matrix of file by record size, two series, with a cell that was not measured; and one too wide to be a matrix for
+ * people. */
 struct matrix_row {
 	uint64_t file_bytes, record_bytes;
 	const char *mode, *operation;

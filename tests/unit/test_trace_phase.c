@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The phase method on requests that nobody aimed: from the times and places of some thousand reads alone, zones, sectors per track and skew of a drive. Each read that
- * the media answered ends at the angle of its last sector; two reads that end d sectors apart in tracks of N differ by d/N, and by a skew more for each end of a track
- * between them. PLATTER_TRACE=FILE: of a real drive's trace as well, as replay.h reads them (tests/README.md has what came of that); else of one that the model made.
+ * The phase method on requests that nobody aimed: from the times and places of some thousand reads alone, zones,
+ * sectors per track and skew of a drive. Each read that the media answered ends at the angle of its last sector; two
+ * reads that end d sectors apart in tracks of N differ by d/N, and by a skew more for each end of a track between them.
+ * PLATTER_TRACE=FILE: of a real drive's trace as well, as replay.h reads them (tests/README.md has what came of that);
+ * else of one that the model made.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +32,8 @@
 #define BINS_MAX   256
 #define SIGMA      0.004 /* of the difference of two angles: 0.022 ms each at 7200 rpm (what was measured on this drive) */
 #define STRAY      0.02 /* of the peak: density of a pair that fits nothing */
-/* Of log likelihood, both a choice: sizes that are less likely by more are out (a read is in many pairs, so it is less than it looks); what a zone has to explain better. */
+/* Of log likelihood, both a choice: sizes that are less likely by more are out (a read is in many pairs, so it is less
+ * than it looks); what a zone has to explain better. */
 #define MARGIN  20.0
 #define CHANGE  20.0
 #define FEW     4   /* bins: no zone is told of less */
@@ -125,8 +128,8 @@ static void make_pairs(struct recovery *r)
 }
 
 /*
- * How well phases of near pairs agree: of the nearest, within a second of each other; or, with the sizes of the tracks of each bin, of those that are farther apart in
- * time.
+ * How well phases of near pairs agree: of the nearest, within a second of each other; or, with the sizes of the tracks
+ * of each bin, of those that are farther apart in time.
  */
 static double coherence(const struct recovery *r, double period, const uint32_t *size)
 {
@@ -225,7 +228,8 @@ static void find_rough_sizes(const struct recovery *r, uint32_t *ret)
 		ret[b] = b % ROUGH ? ret[b - 1] : likely_size(r, b, b + ROUGH < r->nbins ? b + ROUGH : r->nbins, NAN);
 }
 
-/* From what lies near in time first, between 10000 and 5400 rpm; with the sizes that follow from that, by steps of a tenth of a turn in all the time, from the rest. */
+/* From what lies near in time first, between 10000 and 5400 rpm; with the sizes that follow from that, by steps of a
+ * tenth of a turn in all the time, from the rest. */
 static void find_period(struct recovery *r, double all_us, uint32_t *size)
 {
 	r->period = best_period(r, 6000.0, 11112.0, 1.0, NULL);
@@ -284,7 +288,8 @@ static void find_sizes(const struct recovery *r, uint32_t *ret)
 		ret[b] = SIZE_LEAST + last;
 }
 
-/* Of the bins of a zone, the outer ones aside, as they may be its neighbours' in part: size and skew together, and all sizes that are not much less likely. */
+/* Of the bins of a zone, the outer ones aside, as they may be its neighbours' in part: size and skew together, and all
+ * sizes that are not much less likely. */
 static struct zone judge(const struct recovery *r, size_t from, size_t to, uint32_t about)
 {
 	struct zone z = { .first = r->e[r->n * from / r->nbins].end, .last = r->e[r->n * to / r->nbins - 1].end };

@@ -512,8 +512,8 @@ static void the_number_of_users_that_fit_is_found(void **state)
 }
 
 /*
- * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t at least, so of 5000 the 50
- * slowest (99 %) began within the first 0.1 s of it: 1.9 s.
+ * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t
+ * at least, so of 5000 the 50 slowest (99 %) began within the first 0.1 s of it: 1.9 s.
  */
 static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **state)
 {

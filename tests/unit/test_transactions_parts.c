@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two things of `transactions` that have threads: real work by the processor's clock, and a row for each of a million transactions. */
+/* The two things of `transactions` that have threads: real work by the processor's clock, and a row for each of a
+ * million transactions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +44,9 @@ static struct tx_burst *wait_for_one(struct tx_cpu *c)
 }
 
 /*
- * The thread's own clock does not run while others have the processor; on a virtual machine whose processor is stolen, and in interrupts, it does.
- * So of the bursts that ask for the same the one that took least is held against it: what overshoots by its own doing does so in all of them.
+ * The thread's own clock does not run while others have the processor; on a virtual machine whose processor is stolen,
+ * and in interrupts, it does. So of the bursts that ask for the same the one that took least is held against it: what
+ * overshoots by its own doing does so in all of them.
  */
 static void a_burst_takes_the_processor_time_that_was_asked(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The truth of truth.c against the model at work, which share the profile and the geometry only; and against what was published. */
+/* The truth of truth.c against the model at work, which share the profile and the geometry only; and against what was
+ * published. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

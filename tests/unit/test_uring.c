@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What test_engine.c cannot ask of a real kernel: io_uring on one that knows fewer of its set-up flags. And that no engine, nor the loop above it, allocates
- * memory for a request (strace in tests/block/engine.sh looks at the system calls).
+ * What test_engine.c cannot ask of a real kernel: io_uring on one that knows fewer of its set-up flags. And that no
+ * engine, nor the loop above it, allocates memory for a request (strace in tests/block/engine.sh looks at the system
+ * calls).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -46,7 +46,8 @@ static const char *const profiles[] = { "quantum-fireball-tm2110a",
 	                                "failing",
 	                                "tiny" };
 
-/* At most twice the least that physics allow for these intervals; that is some time at each place, and not more than it took. */
+/* At most twice the least that physics allow for these intervals; that is some time at each place, and not more than it
+ * took. */
 static void is_in_time(const struct sim_run *run)
 {
 	double used = sim_figure(run, "used_s"), least = sim_figure(run, "bound_s");
@@ -385,7 +386,8 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	profile_done(&p);
 }
 
-/* A thin volume of which half was never written and answers eight times as fast: samples of the other half take long, but do not pause. */
+/* A thin volume of which half was never written and answers eight times as fast: samples of the other half take long,
+ * but do not pause. */
 static void a_thin_volume_does_not_give_its_data_in_bursts(void **state)
 {
 	struct profile p;
@@ -401,7 +403,8 @@ static void a_thin_volume_does_not_give_its_data_in_bursts(void **state)
 	profile_done(&p);
 }
 
-/* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is a lower bound. */
+/* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is
+ * a lower bound. */
 static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(void **state)
 {
 	size_t good = 0, samples = 0;
@@ -484,7 +487,8 @@ static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_w
 	                 0);
 }
 
-/* Behind a write cache the media's pace counts: not what the cache takes in, nor the time until it begins to be emptied. */
+/* Behind a write cache the media's pace counts: not what the cache takes in, nor the time until it begins to be
+ * emptied. */
 static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 {
 	static const struct {
@@ -559,7 +563,8 @@ static void host_goes_on(void *sim)
 	sim_set_host_cost(sim, 0, 0);
 }
 
-/* While the host stands still the disk empties its cache: the media look slow, all before cached, and the flush has nothing left to do. */
+/* While the host stands still the disk empties its cache: the media look slow, all before cached, and the flush has
+ * nothing left to do. */
 static void a_flush_is_not_told_for_early_where_the_host_stood_still(void **state)
 {
 	(void)state;
@@ -585,7 +590,8 @@ static void a_flush_is_not_told_for_early_where_the_host_stood_still(void **stat
 	}
 }
 
-/* Whoever puts bytes back relies on flushes: where they say what is not so, --rewrite stops, with every byte in its place. */
+/* Whoever puts bytes back relies on flushes: where they say what is not so, --rewrite stops, with every byte in its
+ * place. */
 static void putting_back_stops_where_a_flush_ends_early(void **state)
 {
 	struct sim_run run = { .sim = sim_new(),
@@ -608,7 +614,8 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	profile_done(&p);
 }
 
-/* Two zones of 1000 and 600 sectors, a fifth of a revolution between all tracks; a drive that turns faster than it says. */
+/* Two zones of 1000 and 600 sectors, a fifth of a revolution between all tracks; a drive that turns faster than it
+ * says. */
 #define SKEWED                                                                                                         \
 	"rpm 7245\nreported_rpm 7200\nsurfaces 2\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
 	"head_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 20000 1000\nzone 20000 600\n"
@@ -658,8 +665,8 @@ static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state
 	"cache_kb 8192\nhead_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 40000 2000\nzone 40000 1200\n"
 
 /*
- * Once by the mapping that the kernel tells of, once as one drive: what is said of the first is said of all its members, and a track is of none. A skew and a
- * speed that the user gives do not make one.
+ * Once by the mapping that the kernel tells of, once as one drive: what is said of the first is said of all its
+ * members, and a track is of none. A skew and a speed that the user gives do not make one.
  */
 static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void **state)
 {
@@ -674,7 +681,8 @@ static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void 
 		struct err err;
 
 		assert_true(result_has_notice(run.res, "several-disks") == !i);
-		/* Where one disk waits for another no slow place can be told from that, nor when the document is computed again. */
+		/* Where one disk waits for another no slow place can be told from that, nor when the document is
+		 * computed again. */
 		assert_true((sim_figure(&run, "slow_least_loss_ratio") == 1.0) == !i);
 		assert_int_equal(zones_again(run.res, again, &err), 0);
 		assert_true((figure_number(result_find_figure(again, "slow_least_loss_ratio")) == 1.0) == !i);
@@ -689,7 +697,8 @@ static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void 
 	}
 }
 
-/* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no ranges of their own. */
+/* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no
+ * ranges of their own. */
 static void two_arms_are_measured_alone_and_at_once(void **state)
 {
 	static const char *const texts[] = { ARM "arms halves\n", ARM, ARM "arms interleaved\n" };

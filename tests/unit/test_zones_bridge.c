@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `zones` on drives behind USB storage: the host cuts what is larger than 120 KiB, and one piece is under way at a time. Between two requests a drive may
- * lose a revolution, and a request that is a little larger than a piece ends in one that is very small.
+ * `zones` on drives behind USB storage: the host cuts what is larger than 120 KiB, and one piece is under way at a
+ * time. Between two requests a drive may lose a revolution, and a request that is a little larger than a piece ends in
+ * one that is very small.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +61,8 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
 }
 
-/* A bridge through which tracks of some lengths lose more revolutions than others, of a disk with one surface: rates rise for long and fall again, which surfaces do not make. */
+/* A bridge through which tracks of some lengths lose more revolutions than others, of a disk with one surface: rates
+ * rise for long and fall again, which surfaces do not make. */
 static void what_rises_for_long_is_not_of_surfaces(void **state)
 {
 	struct sim_run run;
@@ -106,7 +108,8 @@ static void fill_done(struct zone_done *d, bool loses)
 	}
 }
 
-/* Requests with a track's end less are rare, and a revolution that was lost before them is lost all the same; what the host sees late is not. */
+/* Requests with a track's end less are rare, and a revolution that was lost before them is lost all the same; what the
+ * host sees late is not. */
 static void quick_requests_do_not_make_up_for_a_lost_revolution(void **state)
 {
 	struct zone_done d[REQUESTS];
@@ -145,8 +148,9 @@ static size_t slow_regions(const struct sim_run *run)
 }
 
 /*
- * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone, or as it comes in samples of one place: no place is
- * slow, neither a wide one nor a single sample's. The last one turns slower than it says, and what it loses is a little longer than a revolution.
+ * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone,
+ * or as it comes in samples of one place: no place is slow, neither a wide one nor a single sample's. The last one
+ * turns slower than it says, and what it loses is a little longer than a revolution.
  */
 static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 {
@@ -178,7 +182,8 @@ static size_t false_bands(const struct sim_run *run)
 	return ret;
 }
 
-/* Where all but the last zones come at the interface's pace hardly a sample differs from the others; those behind do, by whole revolutions. */
+/* Where all but the last zones come at the interface's pace hardly a sample differs from the others; those behind do,
+ * by whole revolutions. */
 static void bands_behind_what_the_interface_limits_are_held_against_their_own_scatter(void **state)
 {
 	static const struct drive drives[] = { { 140496, NULL }, { 160052, "bridge" } };
@@ -188,8 +193,8 @@ static void bands_behind_what_the_interface_limits_are_held_against_their_own_sc
 }
 
 /*
- * Some places are faster than those before them, as surfaces differ: a step down from one to the next may be of surfaces as well, and where a zone ends is known no
- * better.
+ * Some places are faster than those before them, as surfaces differ: a step down from one to the next may be of
+ * surfaces as well, and where a zone ends is known no better.
  */
 static void a_step_between_surfaces_is_no_recording_zone(void **state)
 {
@@ -205,8 +210,9 @@ static size_t told_surfaces(const struct sim_run *run)
 }
 
 /*
- * All surfaces are alike on these; a revolution that was lost in two parts is not taken off, but leaves its sample far less even than others. On the last one
- * rates rise by a fifth, and go up and down in steps of a hundredth: what is lost at the ends of its pieces.
+ * All surfaces are alike on these; a revolution that was lost in two parts is not taken off, but leaves its sample far
+ * less even than others. On the last one rates rise by a fifth, and go up and down in steps of a hundredth: what is
+ * lost at the ends of its pieces.
  */
 static void what_the_way_to_the_disk_loses_is_no_surface_that_differs(void **state)
 {
@@ -218,7 +224,8 @@ static void what_the_way_to_the_disk_loses_is_no_surface_that_differs(void **sta
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), told_surfaces);
 }
 
-/* Two thirds of the disk are not stored: the places that are left have even samples enough, though they are fewer than all places. */
+/* Two thirds of the disk are not stored: the places that are left have even samples enough, though they are fewer than
+ * all places. */
 static void of_a_part_of_the_disk_surfaces_show_in_even_samples_too(void **state)
 {
 	static const struct drive drives[] = { { 652122, NULL } };
@@ -227,7 +234,8 @@ static void of_a_part_of_the_disk_surfaces_show_in_even_samples_too(void **state
 	none_on(drives, ARRAY_LEN(drives), told_surfaces);
 }
 
-/* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close together. */
+/* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close
+ * together. */
 static void a_few_waits_close_together_are_chance(void **state)
 {
 	static const struct drive drives[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places and times, from samples made by hand: what is slow each time is of its place, what is slow as often as all else is not; and drift is known no
- * better than stretches of time and single places let it be.
+ * Places and times, from samples made by hand: what is slow each time is of its place, what is slow as often as all
+ * else is not; and drift is known no better than stretches of time and single places let it be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,8 @@ struct made {
 	struct zone_samples samples;
 };
 
-/* Passes up and down by turns, a tenth of a second each sample; spells: part of the samples that are half as fast; is_bad: so is place 20, always. */
+/* Passes up and down by turns, a tenth of a second each sample; spells: part of the samples that are half as fast;
+ * is_bad: so is place 20, always. */
 static void make(struct made *m, uint64_t seed, double spells, bool is_bad)
 {
 	struct rng rng;
@@ -138,7 +139,8 @@ static size_t in_order(const struct made *m, const struct zone_sample **ret)
 	return n;
 }
 
-/* Of Poisson's law it is 1; where what is slow comes in spells it is more than twice that, and another slow place changes nothing. */
+/* Of Poisson's law it is 1; where what is slow comes in spells it is more than twice that, and another slow place
+ * changes nothing. */
 static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
 {
 	static struct made m;
@@ -159,7 +161,8 @@ static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
 	assert_true(sum[1] > 2.0);
 }
 
-/* One place in eight has spells, as a zone has in which requests come too late by a little; all others have one wait in each sample, which scatters less than chance. */
+/* One place in eight has spells, as a zone has in which requests come too late by a little; all others have one wait in
+ * each sample, which scatters less than chance. */
 static void waits_in_spells_near_by_are_not_hidden_by_steady_ones_elsewhere(void **state)
 {
 	static struct made m;
@@ -183,7 +186,8 @@ static void waits_in_spells_near_by_are_not_hidden_by_steady_ones_elsewhere(void
 	assert_true(elsewhere < 1.1);
 }
 
-/* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half. The mean is 10 ns a byte. */
+/* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half.
+ * The mean is 10 ns a byte. */
 static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **state)
 {
 	static struct zone_sample v[PLACES * 3 + 30];
@@ -262,7 +266,8 @@ static void what_is_good_at_the_ends_of_a_slow_region_is_none_of_it(void **state
 	assert_true(fabs(exp(inside.y - slow.y) - 3.0 / (18.0 / 8.0)) < 1e-9);
 }
 
-/* Of six samples one in the midst of a slow place is as fast as all others: the place gives what all of them take together, and not what the slow ones take. */
+/* Of six samples one in the midst of a slow place is as fast as all others: the place gives what all of them take
+ * together, and not what the slow ones take. */
 static void what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate(void **state)
 {
 	static struct made m;
@@ -296,7 +301,8 @@ static void what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate(void **sta
 	zone_levels_done(&lv);
 }
 
-/* A stall of sixty revolutions in a sample of forty, whose bytes lose one when they are read again; and a place that is slow each time. */
+/* A stall of sixty revolutions in a sample of forty, whose bytes lose one when they are read again; and a place that is
+ * slow each time. */
 static void a_stall_is_of_the_place_only_if_it_comes_back(void **state)
 {
 	struct zone_sample v[2] = {
@@ -312,8 +318,9 @@ static void a_stall_is_of_the_place_only_if_it_comes_back(void **state)
 }
 
 /*
- * Two places in which a slow region begins: what is read there in the passes lies before it, what second looks read lies in it. A limit with a credit, spent at the
- * same time, slows down all that second looks read, at twelve places: at two it cannot be told from that.
+ * Two places in which a slow region begins: what is read there in the passes lies before it, what second looks read
+ * lies in it. A limit with a credit, spent at the same time, slows down all that second looks read, at twelve places:
+ * at two it cannot be told from that.
  */
 static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **state)
 {
@@ -372,7 +379,8 @@ static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **sta
 	assert_true(fabs(edges.loss_var / places.loss_var - 1.0) < 1e-9);
 }
 
-/* What comes out of the drive's buffer, as places that were never stored do, loses none of the revolutions that the media lose: not taken for as slow, and known as well as it is. */
+/* What comes out of the drive's buffer, as places that were never stored do, loses none of the revolutions that the
+ * media lose: not taken for as slow, and known as well as it is. */
 static void what_comes_out_of_the_buffer_loses_no_revolutions(void **state)
 {
 	struct zone_position positions[PLACES] = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How many recording zones `zones` says that a disk has: exactly, at least, or nothing where there may be any number. */
+/* How many recording zones `zones` says that a disk has: exactly, at least, or nothing where there may be any number.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +76,8 @@ static struct zone_levels places_of(struct zone_level *place, size_t n, const st
 	return (struct zone_levels){ .v = place, .n = n };
 }
 
-/* A zone of one place between two bands, taken to the second of them as its samples scatter: it leans to the first. One that leans away, or by no more than chance, says nothing (692357). */
+/* A zone of one place between two bands, taken to the second of them as its samples scatter: it leans to the first. One
+ * that leans away, or by no more than chance, says nothing (692357). */
 static void a_place_that_leans_to_the_next_band_may_be_a_zone(void **state)
 {
 	static const double mb[] = { 10.9, 9.7, 9.1, 8.0, 7.4, 5.84 };
@@ -102,8 +104,8 @@ static void a_place_that_leans_to_the_next_band_may_be_a_zone(void **state)
 }
 
 /*
- * Places of a band that surfaces scatter by so much that its first and its last ones may be a whole step apart: two zones in one band (804264). Of a scatter that is less, or where
- * what lies beside is further away, they are not.
+ * Places of a band that surfaces scatter by so much that its first and its last ones may be a whole step apart: two
+ * zones in one band (804264). Of a scatter that is less, or where what lies beside is further away, they are not.
  */
 static void a_band_whose_places_scatter_by_a_step_may_be_two(void **state)
 {
@@ -130,7 +132,8 @@ static void a_band_whose_places_scatter_by_a_step_may_be_two(void **state)
 	                              &(struct zone_levels){ .v = place, .n = 12 }));
 }
 
-/* Zones of which no place lies in are not seen, if there is one that is narrower than places are apart; and what was seen of one place, at the end, may be one. */
+/* Zones of which no place lies in are not seen, if there is one that is narrower than places are apart; and what was
+ * seen of one place, at the end, may be one. */
 static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
 {
 	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
@@ -198,7 +201,8 @@ static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster
 	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
 }
 
-/* A bridge that is slower than its disk, and a disk on which surfaces seem to differ by more than its zones: none is told, though one or more seemed to be there. */
+/* A bridge that is slower than its disk, and a disk on which surfaces seem to differ by more than its zones: none is
+ * told, though one or more seemed to be there. */
 static void where_no_step_is_seen_no_zone_is_told(void **state)
 {
 	static const uint64_t seeds[] = { 652055, 652185 };
@@ -215,7 +219,8 @@ static void where_no_step_is_seen_no_zone_is_told(void **state)
 	}
 }
 
-/* One of the readings for edges met a place that fails, and lost nine tenths of its time: as noise it would hide all zones. */
+/* One of the readings for edges met a place that fails, and lost nine tenths of its time: as noise it would hide all
+ * zones. */
 static void a_bad_place_beside_an_edge_hides_no_zones(void **state)
 {
 	struct sim_run run;

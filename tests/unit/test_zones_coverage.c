@@ -62,8 +62,9 @@ static void add_run(struct tallies *t, const struct sim_run *run, const struct g
 }
 
 /*
- * 93 %, but for one standard error of a share of so many, to `most`. On the nine drives that is more than 98: two of them have surfaces that differ by
- * more than their places do, and their intervals allow for it; nearly all that fails comes from the other seven.
+ * 93 %, but for one standard error of a share of so many, to `most`. On the nine drives that is more than 98: two of
+ * them have surfaces that differ by more than their places do, and their intervals allow for it; nearly all that fails
+ * comes from the other seven.
  */
 static bool is_covered_but_for_chance(const struct tally *t, double most)
 {
@@ -106,7 +107,8 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 		profile_done(&p);
 	}
 	print_tallies(&all, "profiles, with noise");
-	/* On nine drives the errors are of few kinds; 500 runs have a sampling error of 0.6 to 1.1 %, which is allowed for here. */
+	/* On nine drives the errors are of few kinds; 500 runs have a sampling error of 0.6 to 1.1 %, which is allowed
+	 * for here. */
 	assert_true(is_covered_but_for_chance(&all.start, 0.99));
 	assert_true(is_covered_but_for_chance(&all.middle, 0.99));
 	assert_true(is_covered_but_for_chance(&all.end, 0.99));

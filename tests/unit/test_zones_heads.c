@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Surfaces of unlike density that come by turns: their cycle in made series, and `zones` on drives of 2 to 16 of them that differ by 0 to 15 %, whose cycles
- * are 1 to 30 samples long.
+ * Surfaces of unlike density that come by turns: their cycle in made series, and `zones` on drives of 2 to 16 of them
+ * that differ by 0 to 15 %, whose cycles are 1 to 30 samples long.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ struct series {
 	double z[WINDOWS], cycle; /* in windows; 0: none */
 };
 
-/* Windows over surfaces by turns, every second time backwards; a window on an edge sees both. is_cyclic: or surfaces drawn anew each time. */
+/* Windows over surfaces by turns, every second time backwards; a window on an edge sees both. is_cyclic: or surfaces
+ * drawn anew each time. */
 static void make_series(struct series *ret, struct rng *rng, size_t heads, double spread, double noise, bool is_cyclic)
 {
 	double level[64], piece = 2.5 + 4.0 * rng_double(rng), at = piece * 8.0 * rng_double(rng);
@@ -121,7 +122,8 @@ static double missed_by(const struct series *s, size_t windows, double noise, st
 	return mean / (double)windows - all / 100.0;
 }
 
-/* From more windows than surfaces down to half of them: what is told is neither less than nine tenths of what is missed, nor twice it. */
+/* From more windows than surfaces down to half of them: what is told is neither less than nine tenths of what is
+ * missed, nor twice it. */
 static void what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_surfaces(void **state)
 {
 	static const double noise = 0.003, parts[] = { 0.5, 0.8, 1.2, 2.0 };
@@ -157,7 +159,8 @@ static void what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_
 
 #define CYCLES 40 /* places */
 
-/* Of two zones, whose last place is slower by a step that its own error explains (of three cycles it was read in one: 693447 of the wild disks), or does not. */
+/* Of two zones, whose last place is slower by a step that its own error explains (of three cycles it was read in one:
+ * 693447 of the wild disks), or does not. */
 static void a_place_of_cycles_is_no_zone_within_its_own_error(void **state)
 {
 	struct zone_position positions[CYCLES] = { 0 };

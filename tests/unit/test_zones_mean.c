@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mean of the whole surface and its zones, from samples made by hand: what was lost counts once, what no sample met is not left out of the mean's interval, and
- * samples of one place are no more than one word on zones.
+ * The mean of the whole surface and its zones, from samples made by hand: what was lost counts once, what no sample met
+ * is not left out of the mean's interval, and samples of one place are no more than one word on zones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,8 @@ static void a_stall_counts_once_in_the_mean(void **state)
 	zone_levels_done(&lv);
 }
 
-/* Four regions five times as slow, narrower than the distance of two places: the time per byte that they add to the mean. Those that are met slow down samples. */
+/* Four regions five times as slow, narrower than the distance of two places: the time per byte that they add to the
+ * mean. Those that are met slow down samples. */
 static double plant(struct made *m, struct rng *rng, struct zone_slow *met, size_t *ret_met)
 {
 	double more = 0.0;
@@ -214,7 +215,8 @@ static void one_long_rise_is_not_of_surfaces(void **state)
 
 #define SLOWER 0.01 /* of the last places, relative */
 
-/* Samples that are even, and slower by so much near the end; all of that in their first quarter, or in each. How many bands? */
+/* Samples that are even, and slower by so much near the end; all of that in their first quarter, or in each. How many
+ * bands? */
 static size_t bands_near_the_end(bool is_begin)
 {
 	static struct made m;
@@ -248,8 +250,8 @@ static void what_only_the_begins_of_samples_show_is_no_zone(void **state)
 }
 
 /*
- * Surfaces that have long turns: all samples of the second half of the places are of the slower one, but for one there, if has_fast, and one in the first half is, if has_slow. Of a zone
- * that begins there none is.
+ * Surfaces that have long turns: all samples of the second half of the places are of the slower one, but for one there,
+ * if has_fast, and one in the first half is, if has_slow. Of a zone that begins there none is.
  */
 static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_step)
 {
@@ -290,7 +292,8 @@ static void samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces(
 	assert_true(least > 0.16); /* and a zone may be hidden by as much */
 }
 
-/* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise. free(ret->v). */
+/* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise.
+ * free(ret->v). */
 static void find_bands(struct made *m, const double *off, const struct zone_slows *slows,
                        const struct zone_stretches *st, struct zone_bands *ret)
 {
@@ -327,7 +330,8 @@ static void of_few_places_fewer_show_that_surfaces_differ(void **state)
 	free(bands.v);
 }
 
-/* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of surfaces? */
+/* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of
+ * surfaces? */
 static bool is_of_surfaces(double fall, bool is_one_at_a_time)
 {
 	static struct made m;

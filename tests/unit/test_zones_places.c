@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where `zones` says something is, against the profile: unreadable sectors with their errno, and the edges of recording zones. */
+/* Where `zones` says something is, against the profile: unreadable sectors with their errno, and the edges of recording
+ * zones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,7 +134,8 @@ static double to_band(const struct table *bands, double byte)
 	return nearest;
 }
 
-/* The step at an edge as far as samples can tell: true rates of the nearest places wholly before and wholly behind it. */
+/* The step at an edge as far as samples can tell: true rates of the nearest places wholly before and wholly behind it.
+ */
 static double step_at(const struct sim_run *run, double edge)
 {
 	const struct table *t = result_find_table(run->res, "curve");
@@ -338,10 +340,11 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
 }
 
 /*
- * Nearly nothing is spent on a buffer that holds nothing (524227), a place that is not stored says nothing of how long a sample of another takes (524127), the last sample
- * still fits in (524275), and of a drive that has one request at a time one of each sample does not count (524307, 524263). Of long requests two are under way, and two of
- * each sample do not count (437011, 437014); a sample that stands out is read again while there is time (437045). Of a place that is
- * new no more is expected than of the slowest, as the one before it may not be stored (437241).
+ * Nearly nothing is spent on a buffer that holds nothing (524227), a place that is not stored says nothing of how long
+ * a sample of another takes (524127), the last sample still fits in (524275), and of a drive that has one request at a
+ * time one of each sample does not count (524307, 524263). Of long requests two are under way, and two of each sample
+ * do not count (437011, 437014); a sample that stands out is read again while there is time (437045). Of a place that
+ * is new no more is expected than of the slowest, as the one before it may not be stored (437241).
  */
 static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(void **state)
 {
@@ -369,7 +372,8 @@ static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(vo
 
 #define OLD_REVS 10.0 /* a rate to begin with takes less, and a megabyte of an old disk more */
 
-/* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and downward by turns. */
+/* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and
+ * downward by turns. */
 static void three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks(void **state)
 {
 	struct profile p;
@@ -395,7 +399,8 @@ static void three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks(void *
 
 #define LEAST_USUAL 60000 /* bytes of a request: what else is none smaller */
 
-/* Of each sample so many requests do not count: smaller ones, where the drive bears them, of 320049 with 14 to 25 MB/s and of 437074, of which the usual ones have 119 sectors. */
+/* Of each sample so many requests do not count: smaller ones, where the drive bears them, of 320049 with 14 to 25 MB/s
+ * and of 437074, of which the usual ones have 119 sectors. */
 static void three_places_of_an_old_disk_are_read_in_small_requests(void **state)
 {
 	static const uint64_t seeds[] = { 320049, 437074 };
@@ -414,7 +419,8 @@ static void three_places_of_an_old_disk_are_read_in_small_requests(void **state)
 	}
 }
 
-/* A drive that waits for each request, and loses revolutions so that the first pass goes over to large ones by itself: the small ones before were told as "not idle at first". */
+/* A drive that waits for each request, and loses revolutions so that the first pass goes over to large ones by itself:
+ * the small ones before were told as "not idle at first". */
 static void what_small_requests_took_is_no_change_in_time(void **state)
 {
 	static const uint64_t seeds[] = { 661055, 661177 };
@@ -431,7 +437,8 @@ static void what_small_requests_took_is_no_change_in_time(void **state)
 
 #define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
 
-/* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
+/* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read
+ * ahead, those of the other places do not. */
 static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean(void **state)
 {
 	static const uint64_t seeds[] = { 150062, 150131 };
@@ -454,7 +461,8 @@ static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zon
 	}
 }
 
-/* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored comes at it, and nothing beside it is slow. */
+/* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored
+ * comes at it, and nothing beside it is slow. */
 static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **state)
 {
 	struct profile p;

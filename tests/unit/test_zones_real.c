@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `zones` makes of a real drive's readings (tests/data/reads-twice): a healthy one, whose hiccups are those of its host. */
+/* What `zones` makes of a real drive's readings (tests/data/reads-twice): a healthy one, whose hiccups are those of its
+ * host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `zones` calls slow, against disks whose slow regions are known: every one that loses at least what the run itself says that it can tell
- * (slow_least_loss_ratio) is found, and none is found where there is none. PLATTER_LONG=1 takes five times as many disks.
+ * What `zones` calls slow, against disks whose slow regions are known: every one that loses at least what the run
+ * itself says that it can tell (slow_least_loss_ratio) is found, and none is found where there is none. PLATTER_LONG=1
+ * takes five times as many disks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,9 +227,11 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 }
 
 /*
- * Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time, or (7008, 41089) every other time, for
- * they are 3/2 requests long; the others lose one at a fifth or a tenth of all, more of them towards the start, or by chance; a freeze within two samples of one
- * place, requests that lose revolutions once they are small, two recalibrations at a zone's end (the three before the last); tracks that take two more revolutions one time in six (the last): found by the scoreboard.
+ * Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time, or
+ * (7008, 41089) every other time, for they are 3/2 requests long; the others lose one at a fifth or a tenth of all,
+ * more of them towards the start, or by chance; a freeze within two samples of one place, requests that lose
+ * revolutions once they are small, two recalibrations at a zone's end (the three before the last); tracks that take two
+ * more revolutions one time in six (the last): found by the scoreboard.
  */
 static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before(void **state)
 {
@@ -250,9 +253,10 @@ static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_o
 }
 
 /*
- * A region is where the most waits of all lie together, so few of them show more than the place loses: five of retries that come in spells, in three samples of a healthy
- * disk's place (793557), were told; and nine of a device that has one request at a time, in two samples, whose requests begin where they lose (793204: by waits,
- * and by the level of the place). What is lost again when the bytes are read again, in requests that begin elsewhere, stays (793508).
+ * A region is where the most waits of all lie together, so few of them show more than the place loses: five of retries
+ * that come in spells, in three samples of a healthy disk's place (793557), were told; and nine of a device that has
+ * one request at a time, in two samples, whose requests begin where they lose (793204: by waits, and by the level of
+ * the place). What is lost again when the bytes are read again, in requests that begin elsewhere, stays (793508).
  */
 static void what_few_waits_tell_is_read_again(void **state)
 {
@@ -279,7 +283,8 @@ static void what_few_waits_tell_is_read_again(void **state)
 	}
 }
 
-/* Pieces of requests lose more and more of a revolution towards the end, or the host is busy for a third of the time, also while neighbours are read. */
+/* Pieces of requests lose more and more of a revolution towards the end, or the host is busy for a third of the time,
+ * also while neighbours are read. */
 static void bridges_that_cut_requests_have_no_slow_region(void **state)
 {
 	static const uint64_t seeds[] = { 79203, 79220 };
@@ -294,7 +299,8 @@ static void bridges_that_cut_requests_have_no_slow_region(void **state)
 	}
 }
 
-/* A sample over the border of what is not stored, three quarters of it slow media: as slow as those are, beside which none was read but in the front's slow part. */
+/* A sample over the border of what is not stored, three quarters of it slow media: as slow as those are, beside which
+ * none was read but in the front's slow part. */
 static void what_lies_over_the_border_of_the_trimmed_is_no_slow_place(void **state)
 {
 	static const struct profile_range trimmed = { 227032, 24215984 };
@@ -318,8 +324,9 @@ static void what_lies_over_the_border_of_the_trimmed_is_no_slow_place(void **sta
 }
 
 /*
- * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is not stored. The second disk turns at 7200 and says
- * 5400: none of the revolutions that it loses is as long as those are taken for, and a region that takes four times as long was not told.
+ * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is
+ * not stored. The second disk turns at 7200 and says 5400: none of the revolutions that it loses is as long as those
+ * are taken for, and a region that takes four times as long was not told.
  */
 static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
 {
@@ -337,7 +344,8 @@ static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
 	}
 }
 
-/* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk three times as fast as the media. */
+/* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk
+ * three times as fast as the media. */
 static void edges_of_zones_are_read_where_nothing_was(void **state)
 {
 	struct sim_run run;
@@ -358,7 +366,8 @@ static void edges_of_zones_are_read_where_nothing_was(void **state)
 	sim_run_end(&run);
 }
 
-/* Of the first pass, whose requests are large, none loses a whole revolution visibly: the region takes two and a half times as long all the same. */
+/* Of the first pass, whose requests are large, none loses a whole revolution visibly: the region takes two and a half
+ * times as long all the same. */
 static void a_region_is_told_though_large_requests_hide_its_waits(void **state)
 {
 	struct sim_run run;
@@ -369,7 +378,8 @@ static void a_region_is_told_though_large_requests_hide_its_waits(void **state)
 	sim_run_end(&run);
 }
 
-/* Nearly each request in the region loses three revolutions, one of a hundred tracks behind it one, as everywhere on this disk: what is told must not reach on. */
+/* Nearly each request in the region loses three revolutions, one of a hundred tracks behind it one, as everywhere on
+ * this disk: what is told must not reach on. */
 static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere(void **state)
 {
 	struct truth_region truth[8];
@@ -390,7 +400,8 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 	sim_run_end(&run);
 }
 
-/* A drive lost revolutions for a while in the first pass, on both sides of a slow region: what was read there is read again, and is good then. */
+/* A drive lost revolutions for a while in the first pass, on both sides of a slow region: what was read there is read
+ * again, and is good then. */
 static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
 {
 	struct truth_region truth[8];
@@ -412,8 +423,8 @@ static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
 }
 
 /*
- * Of drives that lose revolutions nearly everywhere, or here and there: a slow region takes most of the time of the run, lies at the end of a stretch that is lossy
- * throughout, or beside samples that lost one by chance.
+ * Of drives that lose revolutions nearly everywhere, or here and there: a slow region takes most of the time of the
+ * run, lies at the end of a stretch that is lossy throughout, or beside samples that lost one by chance.
  */
 static void what_is_told_slow_is_so_from_its_first_byte_to_its_last(void **state)
 {
@@ -438,8 +449,9 @@ static void what_is_told_slow_is_so_from_its_first_byte_to_its_last(void **state
 }
 
 /*
- * Drives that lose a revolution every few hundred: most samples hold none, and the few of a figure said that there are none. The law of such losses is that
- * of the whole disk: before it was, most of the intervals of such drives missed the truth. One may, by chance.
+ * Drives that lose a revolution every few hundred: most samples hold none, and the few of a figure said that there are
+ * none. The law of such losses is that of the whole disk: before it was, most of the intervals of such drives missed
+ * the truth. One may, by chance.
  */
 static void revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals(void **state)
 {

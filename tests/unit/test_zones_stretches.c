@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `zones` says of storage that is no single healthy disk, from samples made by hand whose truth is known: parts that are not stored, another device
- * behind the first, volumes that do not rotate. And that it says nothing of the kind of disks with unlike surfaces.
+ * What `zones` says of storage that is no single healthy disk, from samples made by hand whose truth is known: parts
+ * that are not stored, another device behind the first, volumes that do not rotate. And that it says nothing of the
+ * kind of disks with unlike surfaces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,9 +30,9 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
 	double probe; /* what larger requests gave before the passes, over the rate of that place; 0: none was read */
-	double wait_ns,
-		fast_wait_ns; /* before the first byte; of what comes at more than half of the interface's rate; 0: not known */
-	uint32_t request_bytes; /* 0: not known */
+	double wait_ns, fast_wait_ns; /* before the first byte; of what comes at more than half of the interface's rate;
+	                                 0: not known */
+	uint32_t request_bytes;       /* 0: not known */
 };
 
 struct said {
@@ -272,7 +273,8 @@ static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
 	}
 }
 
-/* As fast as the interface, but after a seek and a turn of the disk: what is slow beside it is no media beside what is not stored. */
+/* As fast as the interface, but after a seek and a turn of the disk: what is slow beside it is no media beside what is
+ * not stored. */
 static void what_comes_after_a_seek_is_stored(void **state)
 {
 	static const struct disk at_once[] = {
@@ -335,7 +337,8 @@ static void another_device_behind_the_first_is_told(void **state)
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
 }
 
-/* The fast zones lose revolutions on the way to the host, and the others do not. Where both halves of a volume lose as many it is another device. */
+/* The fast zones lose revolutions on the way to the host, and the others do not. Where both halves of a volume lose as
+ * many it is another device. */
 static void where_the_way_stops_losing_no_device_begins(void **state)
 {
 	static const struct disk stops = { two_disks, REV_NS, NAN, 0.005, .loses_until = 0.5 };
@@ -353,7 +356,8 @@ static void where_the_way_stops_losing_no_device_begins(void **state)
 	}
 }
 
-/* What each request loses, one at a time, changes with the length of tracks: the rate of one disk rises at three zones, and falls within each. */
+/* What each request loses, one at a time, changes with the length of tracks: the rate of one disk rises at three zones,
+ * and falls within each. */
 static double by_requests(double x, struct rng *rng)
 {
 	static const double rise[] = { 0.0, 0.12, 0.33, 0.10 };
@@ -380,7 +384,8 @@ static void where_requests_make_the_rate_no_device_begins(void **state)
 	assert_int_equal(all_of(&alike, "larger requests are as fast").device, SEEDS);
 }
 
-/* Two zones, and in the last place the second sample and the third are on a surface that holds a percent less: no zone begins there (694106 of the wild board). */
+/* Two zones, and in the last place the second sample and the third are on a surface that holds a percent less: no zone
+ * begins there (694106 of the wild board). */
 static double surface_at_end(double x, struct rng *rng)
 {
 	double cell = (double)(1u << 30) / SIZE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Slow regions by the revolutions that samples lose, from samples made by hand: where they begin and end, how slow they are, and what is none. */
+/* Slow regions by the revolutions that samples lose, from samples made by hand: where they begin and end, how slow they
+ * are, and what is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +165,8 @@ static struct lost as_much_in_each(size_t place, size_t pass, struct rng *rng)
 	return (struct lost){ place == FIRST ? 2 : 0, place == FIRST ? 2 : 0 };
 }
 
-/* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same. */
+/* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same.
+ */
 static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void **state)
 {
 	static struct made m;
@@ -223,7 +225,8 @@ static void a_few_bad_tracks_do_not_make_all_between_them_slow(void **state)
 	assert_true(slows.v[0].is_confirmed);
 }
 
-/* A sample near the end that came out of a buffer after a stall: what lies between two regions is not far slower than the disk for that. */
+/* A sample near the end that came out of a buffer after a stall: what lies between two regions is not far slower than
+ * the disk for that. */
 static void one_sample_out_of_a_buffer_does_not_make_one_region_of_two(void **state)
 {
 	static struct made m;
@@ -264,7 +267,8 @@ static void waits_that_cost_no_time_make_no_region(void **state)
 	}
 }
 
-/* Of two arms that take turns one waits for the other towards the end of the disk, which gets slower there by its zones; its last sample lies on a faster surface and has no wait. */
+/* Of two arms that take turns one waits for the other towards the end of the disk, which gets slower there by its
+ * zones; its last sample lies on a faster surface and has no wait. */
 static struct lost towards_the_end(size_t place, size_t pass, bool is_free)
 {
 	struct lost lost = { .is_free = is_free, .more = place > 50 ? 0.03 * (double)(place - 50) : 0.0 };
@@ -311,8 +315,8 @@ static void the_slope_of_the_disk_and_a_single_sample_behind_make_no_region(void
 #define FEW_PASSES 4
 
 /*
- * A disk loses three revolutions in four of five samples, but for a few at its begin and its end, as few as there may be by chance (685391): where all that lies between begins and ends hardly
- * shows, and mostly it is told as no region.
+ * A disk loses three revolutions in four of five samples, but for a few at its begin and its end, as few as there may
+ * be by chance (685391): where all that lies between begins and ends hardly shows, and mostly it is told as no region.
  */
 static void what_a_disk_loses_nearly_everywhere_has_hardly_any_borders(void **state)
 {
@@ -448,7 +452,8 @@ static struct lost in_small_requests(size_t place, size_t pass, struct rng *rng)
 	return pass == 0 && place % 2 == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
 }
 
-/* In the first pass some samples are in large requests. Where those lose nothing it is the small ones that do, and not the place. */
+/* In the first pass some samples are in large requests. Where those lose nothing it is the small ones that do, and not
+ * the place. */
 static void what_large_requests_do_not_lose_is_no_region(void **state)
 {
 	static struct made m;
@@ -497,7 +502,8 @@ static void a_few_times_what_the_way_loses_elsewhere_is_of_the_way(void **state)
 
 #define SLOWER_TURN 1.34 /* of what a revolution is taken for: 5400 rpm, where the drive says 7200 */
 
-/* The first places lose some in each sample: each one revolution of a disk that turns slower than it says, which counts as one or as two, or one or two in truth. */
+/* The first places lose some in each sample: each one revolution of a disk that turns slower than it says, which counts
+ * as one or as two, or one or two in truth. */
 static size_t confirmed_by_length(bool is_alike)
 {
 	static struct made m;
@@ -548,7 +554,8 @@ static void a_freeze_beside_it_is_none_of_a_region(void **state)
 	assert_true(slows.v[0].first_bytes >= FIRST * CELL);
 }
 
-/* Before a small region: a freeze, and a sample that has lost nearly as many as those of the region, among others that have lost none. */
+/* Before a small region: a freeze, and a sample that has lost nearly as many as those of the region, among others that
+ * have lost none. */
 static struct lost near_a_freeze(size_t place, size_t pass, struct rng *rng)
 {
 	(void)rng;
@@ -609,7 +616,8 @@ static struct lost all_or_nothing(size_t place, size_t pass, struct rng *rng)
 	return is_in(place) && (place + pass) % 2 ? (struct lost){ 20, 20 } : (struct lost){ 0 };
 }
 
-/* One request at a time: whether it loses a revolution hangs on when the one before it ended. A disk that fails does so each time. */
+/* One request at a time: whether it loses a revolution hangs on when the one before it ended. A disk that fails does so
+ * each time. */
 static void what_loses_much_or_nothing_by_turns_is_of_the_way(void **state)
 {
 	static struct made m;
@@ -631,7 +639,8 @@ static struct lost many_at_first(size_t place, size_t pass, struct rng *rng)
 	return place == PLACES - 4 && !pass ? (struct lost){ 24, 24 } : (struct lost){ 0 };
 }
 
-/* Its bytes once more: the last of them from the drive's buffer, beside which a wait of the others looks like several revolutions; or each is so in truth. */
+/* Its bytes once more: the last of them from the drive's buffer, beside which a wait of the others looks like several
+ * revolutions; or each is so in truth. */
 static size_t confirmed_when_read_again(bool is_kept)
 {
 	static struct made m;
@@ -709,7 +718,8 @@ static size_t confirmed_of_few(struct lost (*of)(size_t place, size_t pass, stru
 	return confirmed;
 }
 
-/* A device that has one request at a time loses revolutions by zones, and of three places each lies in another; other drives do not, nor does any lose most of its time so. */
+/* A device that has one request at a time loses revolutions by zones, and of three places each lies in another; other
+ * drives do not, nor does any lose most of its time so. */
 static void of_few_places_what_one_loses_may_be_lost_in_its_zone(void **state)
 {
 	(void)state;
@@ -718,7 +728,8 @@ static void of_few_places_what_one_loses_may_be_lost_in_its_zone(void **state)
 	assert_true(confirmed_of_few(most_at_the_last, true) >= SEEDS - 4);
 }
 
-/* Behind the region one sample of a place has tried long, and five have not (692721 of the wild disks); or two have, each as often as those of the region. */
+/* Behind the region one sample of a place has tried long, and five have not (692721 of the wild disks); or two have,
+ * each as often as those of the region. */
 static struct lost one_of_the_place_behind(size_t place, size_t pass, struct rng *rng)
 {
 	if (place == LAST + 1)
@@ -748,8 +759,9 @@ static void where_a_region_ends_within_a_place_its_samples_there_say_so(void **s
 }
 
 /*
- * What 693843 of the wild disks gave between 1.69 and 1.97 GB: megabyte, requests of 64 KiB counted, ms, waits, revolutions in them, pass. At 1721 and 1853 MB zones begin of which some surfaces have about half as
- * many sectors as others, and change from one to the next loses revolutions.
+ * What 693843 of the wild disks gave between 1.69 and 1.97 GB: megabyte, requests of 64 KiB counted, ms, waits,
+ * revolutions in them, pass. At 1721 and 1853 MB zones begin of which some surfaces have about half as many sectors as
+ * others, and change from one to the next loses revolutions.
  */
 static const uint32_t lossy_zones[][6] = {
 	{ 1694, 13, 166, 0, 0, 4 }, { 1698, 12, 158, 1, 1, 3 }, { 1699, 12, 149, 0, 0, 2 }, { 1703, 13, 162, 0, 0, 1 },
@@ -816,7 +828,8 @@ static void a_step_between_zones_is_no_begin_of_what_has_no_end(void **state)
 		assert_false(m.slow[i].is_confirmed);
 }
 
-/* Where what is not stored begins was looked for, and samples of it come at once, five times as fast as media: these are not slow beside it, nor one region of two. */
+/* Where what is not stored begins was looked for, and samples of it come at once, five times as fast as media: these
+ * are not slow beside it, nor one region of two. */
 static void an_edge_of_what_is_not_stored_makes_no_media_slow(void **state)
 {
 	static struct made m;
@@ -846,7 +859,8 @@ static struct lost six_each_behind_the_first(size_t place, size_t pass, struct r
 	return place == FIRST && pass == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
 }
 
-/* At the place where a region begins one sample loses nothing: it begins there. Of larger requests, it says that small ones lose, and not the place. */
+/* At the place where a region begins one sample loses nothing: it begins there. Of larger requests, it says that small
+ * ones lose, and not the place. */
 static void what_a_large_request_does_not_lose_where_it_begins_is_no_region(void **state)
 {
 	static struct made m;

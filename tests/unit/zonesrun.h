@@ -72,9 +72,9 @@ static inline const struct geometry *geometry_of(const struct sim_run *run)
 }
 
 /*
- * A stretch may be slow without a single retry: where a zone ends, its last group of cylinders is cut short, and a disk that loses a revolution with each
- * change of the head in a group loses them more often there. So the disk's own exact time for these bytes decides, beside what the
- * zones at both ends of the stretch sustain, slow sectors left out.
+ * A stretch may be slow without a single retry: where a zone ends, its last group of cylinders is cut short, and a disk
+ * that loses a revolution with each change of the head in a group loses them more often there. So the disk's own exact
+ * time for these bytes decides, beside what the zones at both ends of the stretch sustain, slow sectors left out.
  */
 static inline bool is_slow_in_truth(const struct geometry *g, const struct table *slow_regions, size_t row)
 {

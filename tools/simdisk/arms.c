@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two arms: each has half of the surfaces, and with them a half of the LBA range, or every second stripe of it; or two whole disks, one after the
- * other. Each arm's part is a geometry of its own; here is which byte lies on which.
+ * Two arms: each has half of the surfaces, and with them a half of the LBA range, or every second stripe of it; or two
+ * whole disks, one after the other. Each arm's part is a geometry of its own; here is which byte lies on which.
  */
 #include <errno.h>
 #include <math.h>

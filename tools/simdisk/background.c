@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a disk does on its own: it recalibrates now and then, reads its surfaces when nobody asks for anything, parks its heads and stops
- * its spindle. All of it is looked at when a request for the media comes: nothing of it can be seen before.
+ * What a disk does on its own: it recalibrates now and then, reads its surfaces when nobody asks for anything, parks
+ * its heads and stops its spindle. All of it is looked at when a request for the media comes: nothing of it can be seen
+ * before.
  */
 #include "disk.h"
 

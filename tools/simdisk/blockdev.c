@@ -152,8 +152,8 @@ static int set_queue(struct blockdev *dev, const struct blockdev_params *params,
 	if (r < 0)
 		return err_set(err, r, "Cannot set the queue of %s up: %s.", dev->path, strerror(-r));
 	/*
-	 * discard_max_bytes is left alone: set to 0 it would stay 0 for whoever gets this number next, should we be killed. Discards
-	 * fail at the first attempt and the driver stops offering them.
+	 * discard_max_bytes is left alone: set to 0 it would stay 0 for whoever gets this number next, should we be
+	 * killed. Discards fail at the first attempt and the driver stops offering them.
 	 */
 	return 0;
 }
@@ -275,7 +275,8 @@ bool blockdev_detach(struct blockdev *dev, unsigned wait_ms)
 
 	if (dev->fd < 0)
 		return true;
-	/* The order matters: a partition keeps the device. One that is open stays (EBUSY) and goes with its last user. */
+	/* The order matters: a partition keeps the device. One that is open stays (EBUSY) and goes with its last user.
+	 */
 	for (unsigned i = dev->npartitions; i > 0; i--) {
 		struct blkpg_partition part = { .pno = (int)i };
 

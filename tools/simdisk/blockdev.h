@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A loop device over a file, made with the driver's own ioctls. Other programs use loop devices at the same time, so no number is ever
- * assumed: the driver names a free one, and when somebody else is faster the next is tried.
+ * A loop device over a file, made with the driver's own ioctls. Other programs use loop devices at the same time, so no
+ * number is ever assumed: the driver names a free one, and when somebody else is faster the next is tried.
  *
- * The device clears itself when the last opener goes (LO_FLAGS_AUTOCLEAR), and its partitions with it (LO_FLAGS_PARTSCAN): whatever ends
- * the process that holds it open, even SIGKILL, nothing stays behind.
+ * The device clears itself when the last opener goes (LO_FLAGS_AUTOCLEAR), and its partitions with it
+ * (LO_FLAGS_PARTSCAN): whatever ends the process that holds it open, even SIGKILL, nothing stays behind.
  */
 #ifndef PLATTER_SIMDISK_BLOCKDEV_H
 #define PLATTER_SIMDISK_BLOCKDEV_H
@@ -51,7 +51,8 @@ int blockdev_add_partition(struct blockdev *dev, const struct blockdev_span *spa
 void blockdev_pull(struct blockdev *dev);
 /* Mounted, a swap, or held by another device: somebody has it or a partition of it for himself. */
 bool blockdev_is_claimed(const char *path, unsigned npartitions);
-/* Takes partitions away, clears, closes. Waits up to wait_ms for it. false: others still have it open; it goes when they close it. */
+/* Takes partitions away, clears, closes. Waits up to wait_ms for it. false: others still have it open; it goes when
+ * they close it. */
 bool blockdev_detach(struct blockdev *dev, unsigned wait_ms);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bookkeeping of the two caches: which sectors are in the read segments, which are dirty and have to go to the media. No time here. */
+/* Bookkeeping of the two caches: which sectors are in the read segments, which are dirty and have to go to the media.
+ * No time here. */
 #include "disk.h"
 
 #include <errno.h>
@@ -180,8 +181,8 @@ static uint64_t extents_cut(struct disk *d, uint64_t lba, uint64_t end)
 }
 
 /*
- * New data over older dirty data take over the older one's place in the order of flushes: a flush that promised the older
- * must not be over before the place is safe.
+ * New data over older dirty data take over the older one's place in the order of flushes: a flush that promised the
+ * older must not be over before the place is safe.
  */
 int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Both ends use one clock, so the way there and the way back are measured apart: the server notes when it received a request and when it
- * answered, and this side when it asked and when it had the answer. Direct reads and writes of two sizes, one at a time, give the fixed
- * part and the part per byte. Medians, so that a busy moment at the start does not spoil the rest.
+ * Both ends use one clock, so the way there and the way back are measured apart: the server notes when it received a
+ * request and when it answered, and this side when it asked and when it had the answer. Direct reads and writes of two
+ * sizes, one at a time, give the fixed part and the part per byte. Medians, so that a busy moment at the start does not
+ * spoil the rest.
  */
 #include "calibrate.h"
 

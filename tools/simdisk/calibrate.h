@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long the way through block layer, loop driver and FUSE takes on this machine, measured while the server is SIM_CALIBRATING. */
+/* How long the way through block layer, loop driver and FUSE takes on this machine, measured while the server is
+ * SIM_CALIBRATING. */
 #ifndef PLATTER_SIMDISK_CALIBRATE_H
 #define PLATTER_SIMDISK_CALIBRATE_H
 

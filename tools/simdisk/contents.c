@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is on the disk. A sector holds a pattern until it is written; what is written is kept XORed with the pattern, so that only
- * what differs takes memory: a rewrite with the same bytes takes none.
+ * What is on the disk. A sector holds a pattern until it is written; what is written is kept XORed with the pattern, so
+ * that only what differs takes memory: a rewrite with the same bytes takes none.
  */
 #include "contents.h"
 
@@ -175,7 +175,8 @@ void sectors_each(const struct sectors *s, void (*fn)(void *arg, uint64_t lba, c
 
 /* ---- pattern ---- */
 
-/* Word i of a sector but for the first. Plain arithmetic after one hash, so that the compiler can make vectors of it. */
+/* Word i of a sector but for the first. Plain arithmetic after one hash, so that the compiler can make vectors of it.
+ */
 static inline uint64_t pattern_word(uint64_t hash, uint64_t i)
 {
 	return (hash ^ i) * 0x9e3779b97f4a7c15ull;

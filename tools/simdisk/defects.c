@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slots without data, and sectors that lie elsewhere: what the profile names, spare tracks, and factory and grown defects strewn by
- * the seed. Lists are sorted once; every question is a binary search, so that thousands cost no more than a few.
+ * Slots without data, and sectors that lie elsewhere: what the profile names, spare tracks, and factory and grown
+ * defects strewn by the seed. Lists are sorted once; every question is a binary search, so that thousands cost no more
+ * than a few.
  */
 #include "geometry.h"
 
@@ -50,7 +51,8 @@ static uint64_t count_spares(const struct geometry *g)
 	return n;
 }
 
-/* The last sectors of each so many tracks of the zone, in the order of the layout, the last group may be smaller. Returns how many runs. */
+/* The last sectors of each so many tracks of the zone, in the order of the layout, the last group may be smaller.
+ * Returns how many runs. */
 static size_t fill_spares(const struct geometry *g, size_t zone, struct geo_skip *ret)
 {
 	const struct geo_zone *z = &g->zones[zone];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The disk at work. Three kinds of events move it: a request gets a place in the queue (admit), the mechanics are free for
- * the next piece of work (decide), a piece of the write cache has reached the media (destaged). disk_advance() takes them in order of time.
+ * The disk at work. Three kinds of events move it: a request gets a place in the queue (admit), the mechanics are free
+ * for the next piece of work (decide), a piece of the write cache has reached the media (destaged). disk_advance()
+ * takes them in order of time.
  */
 #include "disk.h"
 
@@ -71,7 +72,8 @@ static struct node *heap_take(struct disk *d)
 	}
 }
 
-/* Times at which places in the queue become free, sorted, latest first: there are at most queue_depth, and new ones are mostly the latest. */
+/* Times at which places in the queue become free, sorted, latest first: there are at most queue_depth, and new ones are
+ * mostly the latest. */
 static void release_add(struct disk *d, double t)
 {
 	uint32_t i = d->nrelease++;
@@ -435,7 +437,8 @@ static bool room_for_one_more(struct disk *d)
 		if (!heap)
 			return false;
 		d->heap = heap;
-		/* Released places are counted off at the next event only: there may be as many as there are completions, popped ones included. */
+		/* Released places are counted off at the next event only: there may be as many as there are
+		 * completions, popped ones included. */
 		release = realloc(d->release, (room + d->p.queue_depth) * sizeof(*release));
 		if (!release)
 			return false;

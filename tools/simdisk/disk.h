@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions; front.c: disks made of
- * others; mediacache.c: what is written elsewhere first; path.c: limits in front; cache.c: which sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle,
- * stream; background.c: what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
- * Without time: geometry.c, defects.c, arms.c (where a sector is), mechanics.c (how long moves take, what is fixed in a track).
- * Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones included.
+ * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions;
+ * front.c: disks made of others; mediacache.c: what is written elsewhere first; path.c: limits in front; cache.c: which
+ * sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle, stream; background.c:
+ * what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
+ * Without time: geometry.c, defects.c, arms.c (where a sector is), mechanics.c (how long moves take, what is fixed in a
+ * track). Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones
+ * included.
  */
 #ifndef SIMDISK_DISK_H
 #define SIMDISK_DISK_H
@@ -86,7 +88,8 @@ struct disk {
 	double unrest, unrest_until;      /* of the octave that changes fastest */
 	double retry_sectors, retry_left; /* mean between lost revolutions, and until the next */
 
-	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the cache; for a flush */
+	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the
+	 * cache; for a flush */
 	struct list arrived, queued, wait_room, wait_flush;
 	double *release;                           /* heap of the times when places in the queue become free */
 	uint32_t nrelease, release_room, in_queue; /* in_queue: places taken, released ones not counted */
@@ -195,7 +198,8 @@ int trim_written(struct disk *d, uint64_t lba, uint64_t lbas);                /*
 
 /* ---- path.c: what is between host and disk ---- */
 
-/* Whether something that goes on and off by turns is on at t: for on_s of each on_s + off_s, at a place that seed and `what` fix. */
+/* Whether something that goes on and off by turns is on at t: for on_s of each on_s + off_s, at a place that seed and
+ * `what` fix. */
 bool path_is_on(const struct disk *d, uint64_t what, double on_s, double off_s, double t);
 /* When bytes may pass the limit, from t on. */
 double path_bytes(struct disk *d, double t, uint64_t bytes);
@@ -248,7 +252,8 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
                 struct media_op *ret);
 void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
                  struct media_op *ret);
-/* Only the way there and over the sectors: no stream, nothing that waits for it. is_any_angle: begins at whatever angle the head comes down. */
+/* Only the way there and over the sectors: no stream, nothing that waits for it. is_any_angle: begins at whatever angle
+ * the head comes down. */
 void media_pass(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, enum disk_op op,
                 bool is_any_angle, struct media_op *ret);
 /* Time from t to the first sector: what satf compares. */

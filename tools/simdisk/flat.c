@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A device without mechanics: an SSD, a cloud's volume. Requests are cut at stripes over channels that work in parallel. */
+/* A device without mechanics: an SSD, a cloud's volume. Requests are cut at stripes over channels that work in
+ * parallel. */
 #include "disk.h"
 
 #include <errno.h>

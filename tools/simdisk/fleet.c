@@ -150,8 +150,8 @@ static int reap(pid_t child)
 }
 
 /*
- * Signals that somebody sent go on to the command; those from the keyboard it has got itself. When it does not end within some seconds of
- * a SIGTERM or SIGHUP, it is killed: what called us must get its disks stopped.
+ * Signals that somebody sent go on to the command; those from the keyboard it has got itself. When it does not end
+ * within some seconds of a SIGTERM or SIGHUP, it is killed: what called us must get its disks stopped.
  */
 static int wait_for_command(pid_t child, const sigset_t *set)
 {

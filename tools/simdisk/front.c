@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A disk that is made of others: behind a bridge that cuts requests and lets one pass at a time, or with two arms that work at once. Each
- * part is a disk of its own, on the same time line; here requests are cut, given to them and put together again.
+ * A disk that is made of others: behind a bridge that cuts requests and lets one pass at a time, or with two arms that
+ * work at once. Each part is a disk of its own, on the same time line; here requests are cut, given to them and put
+ * together again.
  */
 #include "disk.h"
 

@@ -139,8 +139,8 @@ static int make_file(const char *path)
 }
 
 /*
- * A namespace is a copy of all mounts and would keep file systems busy that others unmount meanwhile: so the old root goes. Where
- * pivot_root cannot work (the root is an initramfs, or no mount point), that is the price.
+ * A namespace is a copy of all mounts and would keep file systems busy that others unmount meanwhile: so the old root
+ * goes. Where pivot_root cannot work (the root is an initramfs, or no mount point), that is the price.
  */
 static int empty_namespace(const char *scratch, struct err *err)
 {
@@ -220,8 +220,8 @@ static void reply(const struct fusedev *dev, uint64_t unique, int error, void *d
 	struct iovec iov[2] = { { &out, sizeof(out) }, { data, len } };
 
 	/*
-	 * ENOENT: the request was interrupted; ENODEV: unmounted meanwhile. Both leave nothing to be done, and a broken connection
-	 * shows in the next read.
+	 * ENOENT: the request was interrupted; ENODEV: unmounted meanwhile. Both leave nothing to be done, and a broken
+	 * connection shows in the next read.
 	 */
 	while (writev(dev->fd, iov, len ? 2 : 1) < 0 && errno == EINTR)
 		;
@@ -252,8 +252,9 @@ void fusedev_answer(struct fusedev *dev, const struct fusedev_io *io, int32_t re
 static int answer_init(struct fusedev *dev, uint64_t unique, const struct fuse_init_in *in)
 {
 	/*
-	 * ASYNC_DIO: without it the loop driver's direct I/O is synchronous, one at a time. BIG_WRITES and MAX_PAGES: requests of 1 MiB
-	 * in one piece. ABORT_ERROR: ECONNABORTED instead of ENODEV after an abort, so that the two can be told apart.
+	 * ASYNC_DIO: without it the loop driver's direct I/O is synchronous, one at a time. BIG_WRITES and MAX_PAGES:
+	 * requests of 1 MiB in one piece. ABORT_ERROR: ECONNABORTED instead of ENODEV after an abort, so that the two
+	 * can be told apart.
 	 */
 	const uint32_t want = FUSE_ASYNC_READ | FUSE_ASYNC_DIO | FUSE_BIG_WRITES | FUSE_MAX_PAGES | FUSE_ABORT_ERROR;
 	const uint32_t need = FUSE_ASYNC_DIO | FUSE_BIG_WRITES | FUSE_MAX_PAGES;
@@ -363,7 +364,8 @@ static int take_read(struct fusedev *dev, const struct fuse_read_in *in, struct 
 	return 0;
 }
 
-/* Data of a write lie in the buffer that they were read into: a large one goes with the request, a small one is copied. */
+/* Data of a write lie in the buffer that they were read into: a large one goes with the request, a small one is copied.
+ */
 static int take_write(struct fusedev *dev, const struct fuse_write_in *in, size_t room, struct fusedev_io *io)
 {
 	struct fusedev_buf *buf;

@@ -91,7 +91,8 @@ bool defects_skip(struct geometry *g);
 bool defects_remap(struct geometry *g);
 size_t defects_remapped_before(const struct geometry *g, uint64_t sector);
 
-/* Revolutions from now (angle now, 0 <= now) until the head is over `angle`; slack: how much too late still counts as in time. */
+/* Revolutions from now (angle now, 0 <= now) until the head is over `angle`; slack: how much too late still counts as
+ * in time. */
 static inline double geo_wait(double now, double angle, double slack)
 {
 	double w = geo_frac(angle - now);

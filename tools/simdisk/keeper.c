@@ -194,8 +194,8 @@ static int start_server(struct life *life, struct err *err)
 }
 
 /*
- * System calls on a device whose server hangs wait for ever and cannot be killed. So a watchdog stands beside them: the readers of a killed server
- * get an error.
+ * System calls on a device whose server hangs wait for ever and cannot be killed. So a watchdog stands beside them: the
+ * readers of a killed server get an error.
  */
 static pid_t watchdog_start(const struct life *life, unsigned seconds)
 {
@@ -307,7 +307,8 @@ static int make_device(struct life *life, struct err *err)
 	watchdog = watchdog_start(life, SETUP_MAX_MS / 1000);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	/* Before Linux 6.16 the loop driver takes the size that the inode has in memory; asking for it puts it there. */
+	/* Before Linux 6.16 the loop driver takes the size that the inode has in memory; asking for it puts it there.
+	 */
 	if (fd < 0 || fstat(fd, &st))
 		r = err_set(err, -errno, "Cannot open the simulated disk's file: %s.", strerror(errno));
 	else

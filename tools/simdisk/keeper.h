@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The life of one simulated disk: two processes. The server answers requests and does nothing else; the keeper sets the device up, writes the
- * log, watches, and takes everything down again, whichever way it ends. Should the keeper be killed, the server ends by itself and the
- * kernel clears the device (blockdev.h) and the mount (fusedev.h).
+ * The life of one simulated disk: two processes. The server answers requests and does nothing else; the keeper sets the
+ * device up, writes the log, watches, and takes everything down again, whichever way it ends. Should the keeper be
+ * killed, the server ends by itself and the kernel clears the device (blockdev.h) and the mount (fusedev.h).
  */
 #ifndef PLATTER_SIMDISK_KEEPER_H
 #define PLATTER_SIMDISK_KEEPER_H
@@ -46,8 +46,8 @@ struct keeper { /* as its parent sees it */
 /* Forks a keeper, waits until its device is there. 0, or negative errno and a sentence. */
 int keeper_start(struct keeper *ret, const struct keeper_params *params, struct err *err);
 /*
- * Ends the keeper of process `pid` and waits for it: after a few seconds its server is killed, and then itself, so that this returns. The
- * keeper need not be our child. 0, or negative errno and a sentence.
+ * Ends the keeper of process `pid` and waits for it: after a few seconds its server is killed, and then itself, so that
+ * this returns. The keeper need not be our child. 0, or negative errno and a sentence.
  */
 int keeper_stop(pid_t pid, pid_t server, struct err *err);
 

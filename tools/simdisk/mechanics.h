@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long arm and heads take, and how that scatters, as arithmetic on a profile: for the model at work, which draws, and for the truth,
- * which computes what the draws come to.
+ * How long arm and heads take, and how that scatters, as arithmetic on a profile: for the model at work, which draws,
+ * and for the truth, which computes what the draws come to.
  */
 #ifndef SIMDISK_MECHANICS_H
 #define SIMDISK_MECHANICS_H
@@ -32,8 +32,8 @@ double mechanics_slow_step_ms(const struct profile *p);
 /* Expectation of revolutions missed by an access after a seek over so many cylinders. */
 double mechanics_missed(const struct profile *p, double cylinders);
 
-/* What is fixed in a track, as a hash of the profile's seed: by how much its angle is off, in revolutions; and where it is weak: a share
- * of the track, negative when it is not. */
+/* What is fixed in a track, as a hash of the profile's seed: by how much its angle is off, in revolutions; and where it
+ * is weak: a share of the track, negative when it is not. */
 double mechanics_track_off(const struct profile *p, uint64_t track);
 double mechanics_track_weak(const struct profile *p, const struct place *place);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arm and spindle. One walk serves reading, reading ahead and writing: it goes over the sectors in order, in phase (revolutions), and
- * stops for nothing but slow and bad sectors, lost revolutions and the end.
+ * Arm and spindle. One walk serves reading, reading ahead and writing: it goes over the sectors in order, in phase
+ * (revolutions), and stops for nothing but slow and bad sectors, lost revolutions and the end.
  */
 #include "disk.h"
 
@@ -142,7 +142,8 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 
 /* ---- the walk ---- */
 
-/* Lets the head be over the first sector of place: moves there if it is elsewhere (which takes least_ns anyway), waits for the angle. Returns the time of the move. */
+/* Lets the head be over the first sector of place: moves there if it is elsewhere (which takes least_ns anyway), waits
+ * for the angle. Returns the time of the move. */
 static double arrive(struct disk *d, double *phase, const struct place *to, double settle_ns, double least_ns)
 {
 	double move = 0;
@@ -222,7 +223,8 @@ static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
 	return true;
 }
 
-/* How many sectors from `at` on follow each other without anything happening, the last one included; 0: the limit comes first. */
+/* How many sectors from `at` on follow each other without anything happening, the last one included; 0: the limit comes
+ * first. */
 static uint64_t walk_run(const struct disk *d, const struct walk *w, double phase)
 {
 	uint64_t n = w->place.run < w->to - w->at ? w->place.run : w->to - w->at;
@@ -400,8 +402,9 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
 }
 
 /*
- * Whether a request goes on with the stream at t: it starts in what is buffered, or a track at most ahead of a head that is still reading. A
- * head that has stopped must wait for its angle in any case; then only what starts in the buffer is better off with the stream.
+ * Whether a request goes on with the stream at t: it starts in what is buffered, or a track at most ahead of a head
+ * that is still reading. A head that has stopped must wait for its angle in any case; then only what starts in the
+ * buffer is better off with the stream.
  */
 bool stream_covers(const struct disk *d, double t, uint64_t first)
 {
@@ -449,8 +452,9 @@ static void keep_passed(struct disk *d, const struct place *place, uint64_t firs
 }
 
 /*
- * A head that comes down among the sectors that are asked for begins there, and has all of this track when the first ones have come by: the
- * stream's phase is then put before the end of the revolution that it would have waited for. Returns by how much it began earlier.
+ * A head that comes down among the sectors that are asked for begins there, and has all of this track when the first
+ * ones have come by: the stream's phase is then put before the end of the revolution that it would have waited for.
+ * Returns by how much it began earlier.
  */
 static double read_from_the_middle(struct disk *d, const struct place *place, uint64_t first, uint64_t end)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A cache on the media itself: what is written in small pieces, here and there, goes to it in one sequence first, and to its place when the disk is
- * idle, or when there is no room left. Conventional drives have it to be quick; drives that shingle their tracks on their own have to have it, for
- * there a band can be written only as a whole (Aghayev and Desnoyers, Skylight, FAST 2015).
+ * A cache on the media itself: what is written in small pieces, here and there, goes to it in one sequence first, and
+ * to its place when the disk is idle, or when there is no room left. Conventional drives have it to be quick; drives
+ * that shingle their tracks on their own have to have it, for there a band can be written only as a whole (Aghayev and
+ * Desnoyers, Skylight, FAST 2015).
  *
- * The cache is a log of sectors and a map of entries. Which sectors of which band lie in it is kept by band, in order; an older entry of the same
- * sectors is cut. What lies longest (or as media_cache_first says) is put to its place first, together with all else of its band: each entry is read where it lies in the log,
- * the band is read, merged and written. Without bands the entries are written to their places one by one. All that is a question of time only:
+ * The cache is a log of sectors and a map of entries. Which sectors of which band lie in it is kept by band, in order;
+ * an older entry of the same sectors is cut. What lies longest (or as media_cache_first says) is put to its place
+ * first, together with all else of its band: each entry is read where it lies in the log, the band is read, merged and
+ * written. Without bands the entries are written to their places one by one. All that is a question of time only:
  * contents are where they belong from the beginning, and nothing of it is lost with the power.
  */
 #include "disk.h"
@@ -349,8 +351,8 @@ static size_t count_together(const struct mediacache *m, bool is_in_log)
 }
 
 /*
- * One access. In the order of their places, as merging wants them, and not in that of the log, entries are fetched from there, which is what
- * makes cleaning slow; then the band is rewritten, or one entry after the other put to its place.
+ * One access. In the order of their places, as merging wants them, and not in that of the log, entries are fetched from
+ * there, which is what makes cleaning slow; then the band is rewritten, or one entry after the other put to its place.
  */
 static double cleaning_step(struct disk *d, double t)
 {

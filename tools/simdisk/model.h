@@ -1,69 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A rotating disk as a pure function of (state, time, request): no clock, no I/O, no globals. Everything that the model
- * does follows from a `struct profile` (a text file, platter-simdisk-profile(5)), so that the truth about a simulated disk
- * can be computed from the profile as well, without running it (truth_*, below), and a measurement can be held against it.
+ * does follows from a `struct profile` (a text file, platter-simdisk-profile(5)), so that the truth about a simulated
+ * disk can be computed from the profile as well, without running it (truth_*, below), and a measurement can be held
+ * against it.
  *
  * Two mounts of the one model: tests/sim (an engine in virtual time) and platter-simdisk (a block device in real time).
  *
  * What the model assumes, and what it leaves out
  * ----------------------------------------------
- * Geometry. A disk is `surfaces` surfaces with the same cylinders, cylinder 0 outermost, divided into zones of whole cylinders.
- *   In a zone each surface has its own number of media sectors per track. A media sector is a *physical* sector
- *   (physical_sector_bytes); an LBA addresses a logical one. All tracks, in the order in which the layout visits them, give the
- *   nominal order of sectors, the "slots"; slots on the skip list (defects, spares) carry no data and LBAs slip over them.
- * Order of tracks. A zone is cut into bands of `band_tracks` cylinders (the last may be smaller). Inside a band the first
- *   surface's tracks come first, then the second's ...: a band of 1 is "head-first" (cylinder by cylinder), a larger one "seek-first".
- *   tracks_alternate: every second surface is passed from the inner to the outer cylinder (serpentine), else all inwards.
- *   heads_alternate: every second band goes through the surfaces backwards.
- * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`) and warming up (`rpm_drift`). Sector i of a track with n
- *   sectors begins at the angle of the track's first sector + i / n. A track's first sector lies at the angle of the track before it
- *   (in order) plus a skew: head_skew when the surface changes within a band, cyl_skew to the next cylinder,
- *   band_skew to the next band (or zone).
- * Movement. From cylinder to cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another
- *   surface in the same cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed.
- *   Each of these times may scatter (struct scatter), be a whole revolution late, or follow a table of points instead.
- *   An access that does not go on with a stream takes restart_ms at least, even on its track: the servo has to find its place again.
- * Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next sector it wants. So
- *   a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped sectors cost the time to pass them.
- * Read miss. Command overhead, move, wait for the angle of the first sector (no zero-latency reads: the first sector first),
- *   then the media rate to the end of the last sector. Completion at that moment, later if the interface is slower, or begins
- *   late (read_watermark).
- * Read-ahead. Afterwards the head goes on reading into the same segment until it is full; what was asked for stays in it, up to half of
- *   it. (How far, until when, how much of what was asked for stays, and whether segments are of one size: all of it can be different.)
- *   When full, the head stays where it is and later data have to wait for their angle. A request that starts in
- *   what the segment holds, or at most a track ahead of the head, goes on with this stream. Reading ahead stops for any other request
- *   when its overhead is over, in front of unreadable sectors and at the end of the disk.
- * Hits. Data that are wholly in a segment (or in the write cache) come at interface rate after hit_overhead. With a
- *   queue depth above 1 they do not wait for the mechanics. No segments (cache_bytes 0): no read-ahead, no hits.
- * Writes. Without write cache as read misses, through to the media. With it: done when the data are transferred (hit_overhead,
- *   interface rate), as long as there is room. The cache is emptied to the media in LBA order, starting when it is
- *   write_start full, when its oldest data are write_delay old, on flush and for FUA; once started it is emptied altogether, but reads go
- *   first unless somebody waits for the emptying (then they take turns). A flush completes when all that was written before it is on the media.
- *   A write that covers a physical sector in part costs one revolution more (read, modify, write).
- * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth requests
- *   are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the shortest time
- *   to its first sector, but one that the disk has known for longer than max_age first, and an idle disk begins with the first that comes.
- * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together; behind a token bucket when there is a limit.
- * Trouble. Unreadable sectors (EIO after some revolutions of retries), slow sectors (good data, some revolutions later), lost revolutions
- *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
- * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant (or lognormal) latency and constant
- *   rate; interface, noise and trouble as above; write cache as far as contents are concerned only.
- * Trimmed. What holds no data answers zeros without the media, when a read lies wholly in it, until it is written.
- * On its own. Recalibration at times that the seed fixes; scans, parked heads and a stopped spindle when the mechanics were idle for long enough.
- *   They are looked at when a request for the media comes.
- * Made of others. A bridge (front.c), two arms or two disks in a row (arms.c, front.c): each part is a disk of its own on the same time line. Answers of such a disk are
- *   known when their time has come, not before; the arms do not share the interface's rate; what both arms were told to write survives a loss of power.
- * Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed revolutions come late. What is fixed
- *   in a drive (skews that scatter, weak tracks) is a hash of seed and track, what changes each time is drawn. The truth has all of it in it:
- *   a seek, a switch or an overhead as such is its median, a rate or a service time is an expectation (truth_*_mean_ns are means, too).
- * Media cache. Small writes go to a log on the media first, in one sequence at whatever angle, and to their places when the disk is idle or the log or its
- *   map is full; with shingled bands a band at a time, read and written as a whole. It takes no room of the disk's own sectors: its place says where
- *   the arm goes. What is read from it is not kept in the read buffer.
- * Not modelled: sector reassignment while it runs.
+ * Geometry. A disk is `surfaces` surfaces with the same cylinders, cylinder 0 outermost, divided into zones of whole
+ * cylinders. In a zone each surface has its own number of media sectors per track. A media sector is a *physical*
+ * sector (physical_sector_bytes); an LBA addresses a logical one. All tracks, in the order in which the layout visits
+ * them, give the nominal order of sectors, the "slots"; slots on the skip list (defects, spares) carry no data and LBAs
+ * slip over them. Order of tracks. A zone is cut into bands of `band_tracks` cylinders (the last may be smaller).
+ * Inside a band the first surface's tracks come first, then the second's ...: a band of 1 is "head-first" (cylinder by
+ * cylinder), a larger one "seek-first". tracks_alternate: every second surface is passed from the inner to the outer
+ * cylinder (serpentine), else all inwards. heads_alternate: every second band goes through the surfaces backwards.
+ * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`) and warming up
+ * (`rpm_drift`). Sector i of a track with n sectors begins at the angle of the track's first sector + i / n. A track's
+ * first sector lies at the angle of the track before it (in order) plus a skew: head_skew when the surface changes
+ * within a band, cyl_skew to the next cylinder, band_skew to the next band (or zone). Movement. From cylinder to
+ * cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another surface in the same
+ * cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed. Each of
+ * these times may scatter (struct scatter), be a whole revolution late, or follow a table of points instead. An access
+ * that does not go on with a stream takes restart_ms at least, even on its track: the servo has to find its place
+ * again. Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next
+ * sector it wants. So a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped
+ * sectors cost the time to pass them. Read miss. Command overhead, move, wait for the angle of the first sector (no
+ * zero-latency reads: the first sector first), then the media rate to the end of the last sector. Completion at that
+ * moment, later if the interface is slower, or begins late (read_watermark). Read-ahead. Afterwards the head goes on
+ * reading into the same segment until it is full; what was asked for stays in it, up to half of it. (How far, until
+ * when, how much of what was asked for stays, and whether segments are of one size: all of it can be different.) When
+ * full, the head stays where it is and later data have to wait for their angle. A request that starts in what the
+ * segment holds, or at most a track ahead of the head, goes on with this stream. Reading ahead stops for any other
+ * request when its overhead is over, in front of unreadable sectors and at the end of the disk. Hits. Data that are
+ * wholly in a segment (or in the write cache) come at interface rate after hit_overhead. With a queue depth above 1
+ * they do not wait for the mechanics. No segments (cache_bytes 0): no read-ahead, no hits. Writes. Without write cache
+ * as read misses, through to the media. With it: done when the data are transferred (hit_overhead, interface rate), as
+ * long as there is room. The cache is emptied to the media in LBA order, starting when it is write_start full, when its
+ * oldest data are write_delay old, on flush and for FUA; once started it is emptied altogether, but reads go first
+ * unless somebody waits for the emptying (then they take turns). A flush completes when all that was written before it
+ * is on the media. A write that covers a physical sector in part costs one revolution more (read, modify, write).
+ * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth
+ * requests are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the
+ * shortest time to its first sector, but one that the disk has known for longer than max_age first, and an idle disk
+ * begins with the first that comes. Interface. One transfer at a time at interface_bytes_per_s, reads and writes
+ * together; behind a token bucket when there is a limit. Trouble. Unreadable sectors (EIO after some revolutions of
+ * retries), slow sectors (good data, some revolutions later), lost revolutions at random, requests that fail, come
+ * short or stall by number or time, the device gone, the power lost. SSD. kind ssd has no mechanics: requests are cut
+ * at stripe boundaries over parallel channels of constant (or lognormal) latency and constant rate; interface, noise
+ * and trouble as above; write cache as far as contents are concerned only. Trimmed. What holds no data answers zeros
+ * without the media, when a read lies wholly in it, until it is written. On its own. Recalibration at times that the
+ * seed fixes; scans, parked heads and a stopped spindle when the mechanics were idle for long enough. They are looked
+ * at when a request for the media comes. Made of others. A bridge (front.c), two arms or two disks in a row (arms.c,
+ * front.c): each part is a disk of its own on the same time line. Answers of such a disk are known when their time has
+ * come, not before; the arms do not share the interface's rate; what both arms were told to write survives a loss of
+ * power. Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed
+ * revolutions come late. What is fixed in a drive (skews that scatter, weak tracks) is a hash of seed and track, what
+ * changes each time is drawn. The truth has all of it in it: a seek, a switch or an overhead as such is its median, a
+ * rate or a service time is an expectation (truth_*_mean_ns are means, too). Media cache. Small writes go to a log on
+ * the media first, in one sequence at whatever angle, and to their places when the disk is idle or the log or its map
+ * is full; with shingled bands a band at a time, read and written as a whole. It takes no room of the disk's own
+ * sectors: its place says where the arm goes. What is read from it is not kept in the read buffer. Not modelled: sector
+ * reassignment while it runs.
  *
- * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
- * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
+ * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact
+ * to 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
  */
 #ifndef PLATTER_SIMDISK_MODEL_H
 #define PLATTER_SIMDISK_MODEL_H
@@ -92,10 +95,10 @@ enum disk_queue { QUEUE_FIFO, QUEUE_SATF };
 
 struct profile_zone {
 	uint32_t cylinders;
-	uint32_t spt
-		[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: surface not used here */
-	uint32_t band_tracks;           /* 1: head-first; 0: the whole zone is one band */
-	bool tracks_alternate;          /* serpentine */
+	uint32_t spt[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: surface not used
+	                                       here */
+	uint32_t band_tracks;               /* 1: head-first; 0: the whole zone is one band */
+	bool tracks_alternate;              /* serpentine */
 	bool heads_alternate;
 	uint32_t spare_sectors,
 		spare_tracks; /* the last so many sectors of each so many tracks hold no data; 0: none */
@@ -141,7 +144,8 @@ struct profile_stall { /* nothing moves during [at, at + length) */
 	double at_s, length_s;
 };
 
-/* How a time differs from its nominal value: by a normal deviation that is never below minus the nominal value, and in a share of the cases late. */
+/* How a time differs from its nominal value: by a normal deviation that is never below minus the nominal value, and in
+ * a share of the cases late. */
 struct scatter {
 	double sd_ms;           /* of the core; symmetric */
 	double tail_p, tail_ms; /* with this probability later by an exponential time of this mean */
@@ -181,7 +185,8 @@ enum arms {
 
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
-/* Which band a cache on the media is rid of first: that of the oldest entry; the one that nothing came to for longest; that with most entries. */
+/* Which band a cache on the media is rid of first: that of the oldest entry; the one that nothing came to for longest;
+ * that with most entries. */
 enum mcache_first { MCACHE_OLDEST, MCACHE_COLDEST, MCACHE_FULLEST };
 
 struct profile {
@@ -190,8 +195,8 @@ struct profile {
 	enum disk_kind kind;
 
 	uint32_t logical_sector_bytes, physical_sector_bytes;
-	uint64_t
-		capacity_lba; /* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in */
+	uint64_t capacity_lba; /* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in
+	                        */
 
 	double rpm;
 	double wobble, wobble_period_s; /* angle leads by wobble revolutions * sin(2 pi t / period) */
@@ -207,7 +212,8 @@ struct profile {
 	double overhead_ms, hit_overhead_ms;
 	double write_overhead_ms; /* of writes, into the cache or to the media; 0: as above */
 	double restart_ms; /* the least time of a move that does not go on with the stream, even to the same track */
-	double read_watermark; /* the share of a read that must be off the media before its transfer to the host begins */
+	double read_watermark; /* the share of a read that must be off the media before its transfer to the host begins
+	                        */
 	double interface_bytes_per_s;
 	double limit_bytes_per_s; /* a limit in front of the disk, as clouds have; 0: none */
 	uint64_t credit_bytes;    /* that may pass the limit at once; it fills up again at the limit's rate */
@@ -231,7 +237,8 @@ struct profile {
 	uint64_t seed;
 	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
-	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
+	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially
+	                        distributed */
 
 	double unrest_sigma, unrest_s; /* lost revolutions are more frequent at times: see noise_unrest() */
 	double busy_on_s, busy_off_s;  /* the host is busy by turns, and then */
@@ -272,7 +279,8 @@ struct profile {
 	/* what holds no data: see trim.c */
 	struct profile_range *trims;
 	size_t ntrims;
-	double trimmed_us; /* until the transfer begins; NaN before profile_finish: as a hit of a disk, as read_latency_us of an SSD */
+	double trimmed_us; /* until the transfer begins; NaN before profile_finish: as a hit of a disk, as
+	                      read_latency_us of an SSD */
 
 	/* what the disk does on its own: see background.c */
 	double recalibrate_s, recalibrate_ms; /* about so often, for so long */
@@ -282,9 +290,9 @@ struct profile {
 	uint32_t begins_asleep;            /* the spindle stands still until something is asked of it */
 
 	/* the path */
-	uint64_t
-		bridge_bytes; /* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
-	uint32_t arms;        /* enum arms: each has half of the surfaces, but of two disks each has all */
+	uint64_t bridge_bytes; /* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none
+	                        */
+	uint32_t arms;         /* enum arms: each has half of the surfaces, but of two disks each has all */
 	uint64_t arm_stripe_bytes;
 	double joined_density; /* of the second of two disks: its sectors per track are so many times the first's */
 	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */
@@ -297,7 +305,8 @@ struct profile {
 	struct profile_seek_scatter *seek_scatters;
 	size_t nseek_scatters;
 	struct scatter head_scatter, overhead_scatter, hit_scatter, write_scatter, done_scatter;
-	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation of done_scatter */
+	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation
+	                   of done_scatter */
 	double miss_short_p, miss_long_p; /* that an access comes a revolution late, below and from miss_cylinders on */
 	double miss_again_p;              /* and then another, and so on */
 	uint32_t miss_cylinders;
@@ -326,8 +335,8 @@ struct profile {
 	uint64_t gone_at_request; /* this request and all after it; 0: never */
 	enum gone_kind gone;
 	uint64_t power_loss_at_request; /* before it is looked at, what is only in the write cache is lost; 0: never */
-	uint64_t
-		drop_writes_from; /* writes from this request on (counted over all) are answered, but not stored; 0: never */
+	uint64_t drop_writes_from; /* writes from this request on (counted over all) are answered, but not stored; 0:
+	                              never */
 };
 
 /* Sets all to defaults (a disk without zones: not yet valid). */
@@ -345,11 +354,13 @@ int profile_add_trim(struct profile *p, const struct profile_range *range);
 int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point);
 int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatter *scatter);
 /*
- * Fills in what was left open (skews, capacity, names), sorts the lists, and checks everything: after 0 any model function may be used on
- * it. -EINVAL and a sentence otherwise. Call it after changing a profile by hand; it may be called again.
+ * Fills in what was left open (skews, capacity, names), sorts the lists, and checks everything: after 0 any model
+ * function may be used on it. -EINVAL and a sentence otherwise. Call it after changing a profile by hand; it may be
+ * called again.
  */
 int profile_finish(struct profile *p, struct err *err);
-/* Text (platter-simdisk-profile(5)) to a finished profile: `profile_init` is done in here, profile_done() it after 0. "NAME:LINE: ..." in err. */
+/* Text (platter-simdisk-profile(5)) to a finished profile: `profile_init` is done in here, profile_done() it after 0.
+ * "NAME:LINE: ..." in err. */
 int profile_parse(struct profile *ret, const char *name, const char *text, size_t len, struct err *err);
 /* The same from a file; its name without folder and ".disk" is the profile's name unless it says another. */
 int profile_load(struct profile *ret, const char *path, struct err *err);
@@ -404,8 +415,8 @@ double geometry_move_ns(const struct geometry *g, uint32_t cyl_a, uint32_t surfa
 /* ---- contents.c: what is on it ---- */
 
 /*
- * A sector that was never written holds a pattern: the first 8 bytes are its LBA (little-endian), the rest a hash of it.
- * What is written is stored XORed with the pattern, so that unwritten is zero: a sparse file can be the store.
+ * A sector that was never written holds a pattern: the first 8 bytes are its LBA (little-endian), the rest a hash of
+ * it. What is written is stored XORed with the pattern, so that unwritten is zero: a sparse file can be the store.
  */
 void disk_pattern(uint64_t lba, uint32_t sector_bytes, void *buf);
 
@@ -437,12 +448,14 @@ struct disk_done {
 	enum disk_how how;
 	uint64_t number; /* of the request, from 1, in order of submission */
 	uint64_t arrival_ns, done_ns;
-	/* Parts of the time that the mechanics took, for logs and tests; 0 for hits. ideal_ns: done_ns without noise. */
+	/* Parts of the time that the mechanics took, for logs and tests; 0 for hits. ideal_ns: done_ns without noise.
+	 */
 	uint64_t ideal_ns;
 	double seek_ns, latency_ns, transfer_ns;
 };
 
-/* profile must be finished; it is copied. start_ns: the time when the angle is 0 and seconds of the profile begin. NULL: out of memory. */
+/* profile must be finished; it is copied. start_ns: the time when the angle is 0 and seconds of the profile begin.
+ * NULL: out of memory. */
 struct disk *disk_new(const struct profile *p, uint64_t start_ns);
 void disk_free(struct disk *d);
 const struct profile *disk_profile(const struct disk *d);
@@ -457,10 +470,10 @@ void disk_set_store(struct disk *d, const struct disk_store *store);
  *   sleep until    min(disk_next_event_ns(d), disk_next_done_ns(d)) or a new request
  *   then           disk_advance(d, now); while (disk_pop_done(d, now, &done)) answer(done);
  *
- * Decisions (which request is next) are taken at event times, on what was submitted up to then; they are never taken back. A completion
- * is known from when its request is started, before its time comes: a front end that wants to answer early pops with a time ahead of
- * now, without advancing that far. Buffers of reads are filled, those of writes are taken, by then.
- * now_ns may be older than that of an earlier call; it counts as the time of the last decision then.
+ * Decisions (which request is next) are taken at event times, on what was submitted up to then; they are never taken
+ * back. A completion is known from when its request is started, before its time comes: a front end that wants to answer
+ * early pops with a time ahead of now, without advancing that far. Buffers of reads are filled, those of writes are
+ * taken, by then. now_ns may be older than that of an earlier call; it counts as the time of the last decision then.
  */
 int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req); /* 0 or -ENOMEM */
 void disk_advance(struct disk *d, uint64_t now_ns);
@@ -474,7 +487,8 @@ uint64_t disk_size_bytes(const struct disk *d, uint64_t now_ns); /* 0 when gone 
 /* Contents at once, without time and without counting: what a read would give now. 0 or -EINVAL. */
 int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, void *buf);
 int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf);
-/* Of all that was ever written and differs from the pattern (place and bytes; the write cache included): equal contents, equal hash. Memory store only. */
+/* Of all that was ever written and differs from the pattern (place and bytes; the write cache included): equal
+ * contents, equal hash. Memory store only. */
 uint64_t disk_contents_hash(const struct disk *d);
 /* As ATA and SCSI commands do: what is dirty is written later, or waited for by a flush. */
 enum disk_switch { SWITCH_WRITE_CACHE, SWITCH_READ_AHEAD };
@@ -496,7 +510,8 @@ struct disk_counters {
 	uint64_t mcache_entries;     /* that are in it now */
 };
 void disk_counters(const struct disk *d, struct disk_counters *ret);
-/* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is one arm, or they interleave. */
+/* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is
+ * one arm, or they interleave. */
 size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2]);
 /* The first DISK_LOG_MAX writes, as submitted. */
 #define DISK_LOG_MAX 65536
@@ -522,8 +537,8 @@ size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
 size_t truth_list_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max);
 
 /*
- * Exact time of the media to stream [first, end), from the begin of the first sector to the end of the last; slow sectors and the expectation
- * of lost revolutions included, unreadable ones passed as if good.
+ * Exact time of the media to stream [first, end), from the begin of the first sector to the end of the last; slow
+ * sectors and the expectation of lost revolutions included, unreadable ones passed as if good.
  */
 double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte);
 /* Bytes per second of the above, and not above the interface's. */
@@ -548,8 +563,8 @@ double truth_seek_average_of_ns(const struct geometry *g, uint32_t cylinders); /
 double truth_seek_full_ns(const struct geometry *g);
 
 /*
- * Expectation of the service time of reads of len bytes (depth 1, each submitted when the one before is done) at random multiples of
- * len from first_byte on, inside [first, end), never the same twice in a row. Without cache hits.
+ * Expectation of the service time of reads of len bytes (depth 1, each submitted when the one before is done) at random
+ * multiples of len from first_byte on, inside [first, end), never the same twice in a row. Without cache hits.
  */
 struct truth_random {
 	double overhead_ns, move_ns, latency_ns, transfer_ns, service_ns; /* means */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs from one time to the next. Each kind draws only when its key is given, so that a profile without it has the same times
- * whatever else there is. What is fixed in the disk is not here but in mechanics.c.
+ * What differs from one time to the next. Each kind draws only when its key is given, so that a profile without it has
+ * the same times whatever else there is. What is fixed in the disk is not here but in mechanics.c.
  */
 #include "disk.h"
 
@@ -57,8 +57,8 @@ void noise_freeze(struct disk *d, double t)
 }
 
 /*
- * Lognormal of mean 1, as a sum over octaves of time of which each has a value of its own in each of its intervals: however long a measurement
- * is, there is noise as slow as that, and more of it hardly helps.
+ * Lognormal of mean 1, as a sum over octaves of time of which each has a value of its own in each of its intervals:
+ * however long a measurement is, there is noise as slow as that, and more of it hardly helps.
  */
 double noise_unrest(struct disk *d, double t)
 {

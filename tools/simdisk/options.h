@@ -37,8 +37,8 @@ struct sim_disk {
 };
 
 /*
- * The profile `word` (a file, or the name of one that comes with the program) under these options, as disk `index` of `count`. default_name: NULL: from the
- * profile. 0, or negative errno and a sentence.
+ * The profile `word` (a file, or the name of one that comes with the program) under these options, as disk `index` of
+ * `count`. default_name: NULL: from the profile. 0, or negative errno and a sentence.
  */
 int sim_disk_init(struct sim_disk *ret, const struct sim_options *o, const char *word, size_t index, size_t count,
                   const char *default_name, struct err *err);

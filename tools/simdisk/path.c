@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is between host and disk: limits of bytes and requests, as rented storage has them, and others that share them. */
+/* What is between host and disk: limits of bytes and requests, as rented storage has them, and others that share them.
+ */
 #include "disk.h"
 
 bool path_is_on(const struct disk *d, uint64_t what, double on_s, double off_s, double t)

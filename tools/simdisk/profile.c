@@ -272,7 +272,8 @@ static int check_scalars(const struct profile *p, struct err *err)
 
 static double skew_of(double skew, double move_ms, double rpm)
 {
-	/* As much as the move needs (scatter included), rounded up to a degree, and a degree more: what a drive's maker would do. */
+	/* As much as the move needs (scatter included), rounded up to a degree, and a degree more: what a drive's maker
+	 * would do. */
 	double x = isnan(skew) ? (ceil(move_ms * rpm / 60e3 * 360) + 1) / 360 : skew;
 
 	return x - floor(x);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The noise of real drives, in levels. Measured on them: one request repeated scatters by 17 us with 5.5 % beyond three and 1.5 % beyond
- * five deviations; completions on a SCSI drive by 22 us; seeks by 22 us over a few cylinders, 43 up to 1000, 67 beyond; 0.15 % of requests
- * come a revolution late on a quiet machine, 0.4 to 1.9 % in most traces of drives, 6.6 % in one, and 2.4 %, by up to six revolutions, on a
- * machine at work; tracks begin 4 to 12 us from where they should, and 5.5 % of them elsewhere for slipped defects; one request in
- * some thousands stands for a third of a second.
+ * The noise of real drives, in levels. Measured on them: one request repeated scatters by 17 us with 5.5 % beyond three
+ * and 1.5 % beyond five deviations; completions on a SCSI drive by 22 us; seeks by 22 us over a few cylinders, 43 up to
+ * 1000, 67 beyond; 0.15 % of requests come a revolution late on a quiet machine, 0.4 to 1.9 % in most traces of
+ * drives, 6.6 % in one, and 2.4 %, by up to six revolutions, on a machine at work; tracks begin 4 to 12 us from where
+ * they should, and 5.5 % of them elsewhere for slipped defects; one request in some thousands stands for a third of a
+ * second.
  */
 #include <math.h>
 
@@ -76,8 +77,9 @@ static void tracks_differ(struct rng *r, struct profile *p)
 }
 
 /*
- * A machine at work: bursts in which answers are late, and rates whose noise does not fall with the length of a measurement (0.3 % of 64 MiB as of
- * 256, while 4 % of the blocks of 4 MiB lose a revolution). From a stream of its own, so that all else is as it was before there was any of it.
+ * A machine at work: bursts in which answers are late, and rates whose noise does not fall with the length of a
+ * measurement (0.3 % of 64 MiB as of 256, while 4 % of the blocks of 4 MiB lose a revolution). From a stream of its
+ * own, so that all else is as it was before there was any of it.
  */
 static void is_restless(struct profile *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random disks for tests: different in everything that a measurement has to find out, and plausible in what it may assume (outer
- * tracks hold more than inner ones, skews cover the switch they are made for). No expression draws twice: compilers choose different orders.
+ * Random disks for tests: different in everything that a measurement has to find out, and plausible in what it may
+ * assume (outer tracks hold more than inner ones, skews cover the switch they are made for). No expression draws twice:
+ * compilers choose different orders.
  */
 #include <errno.h>
 #include <math.h>

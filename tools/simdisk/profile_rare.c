@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What few disks have: zones that end elsewhere on other surfaces, densities that have nothing to do with each other, spares, odd policies of buffers. */
+/* What few disks have: zones that end elsewhere on other surfaces, densities that have nothing to do with each other,
+ * spares, odd policies of buffers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,8 +26,8 @@ static int replace_zones(struct profile *p, const struct profile_zone *v, size_t
 }
 
 /*
- * Between one zone and the next the surfaces change over in groups: as many short zones in between, in which the groups before have the next zone's
- * tracks already. Each zone gives up at most a fourth of itself at its end.
+ * Between one zone and the next the surfaces change over in groups: as many short zones in between, in which the groups
+ * before have the next zone's tracks already. Each zone gives up at most a fourth of itself at its end.
  */
 static int shift_edges(struct rng *r, struct profile *p)
 {

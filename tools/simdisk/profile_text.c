@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles as text, platter-simdisk-profile(5): a key and its values per line, # begins a comment. Keys are a table; the few with more than
- * one value have a function each. The text may come from anywhere: every number is checked here for its form, in profile_finish for its sense.
+ * Profiles as text, platter-simdisk-profile(5): a key and its values per line, # begins a comment. Keys are a table;
+ * the few with more than one value have a function each. The text may come from anywhere: every number is checked here
+ * for its form, in profile_finish for its sense.
  */
 #include "profile_text.h"
 

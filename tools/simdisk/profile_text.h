@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles as text, inside: what profile_text.c (a disk as it should be) and profile_traits.c (a disk as it is) share. */
+/* Profiles as text, inside: what profile_text.c (a disk as it should be) and profile_traits.c (a disk as it is) share.
+ */
 #ifndef SIMDISK_PROFILE_TEXT_H
 #define SIMDISK_PROFILE_TEXT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What real disks have and ideal ones lack, as keys of a profile: a table that says each key's values, their bounds and where they are kept serves
- * parsing, checking and saving. None of it is there unless its key is given.
+ * What real disks have and ideal ones lack, as keys of a profile: a table that says each key's values, their bounds and
+ * where they are kept serves parsing, checking and saving. None of it is there unless its key is given.
  */
 #include "profile_text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Disks as they occur: each class is a kind of drive (or of what stands in for one) with the ranges that its figures come from, and noise
- * as it was measured on real drives (profile_noise.c).
- * Not the most probable disks, but all that a measurement has to bear.
+ * Disks as they occur: each class is a kind of drive (or of what stands in for one) with the ranges that its figures
+ * come from, and noise as it was measured on real drives (profile_noise.c). Not the most probable disks, but all that a
+ * measurement has to bear.
  */
 #include "wild.h"
 
@@ -219,7 +219,8 @@ static int draw_defects(struct rng *r, struct profile *p, const struct era *era)
 	return 0;
 }
 
-/* A curve as drives have it: no square root and no line, but points near them, smooth bends, and here and there a step down. */
+/* A curve as drives have it: no square root and no line, but points near them, smooth bends, and here and there a step
+ * down. */
 static int draw_points(struct rng *r, struct profile *p)
 {
 	double most = 0, bend[3], phase[3], scatter = between(r, 0.005, 0.03), wide = between(r, 0.02, 0.2), last = 0;
@@ -640,8 +641,8 @@ static int add_places(struct rng *r, const char *class_name, struct profile *p)
 }
 
 /*
- * Desktop drives of late that shingle and do not say so, and large conventional ones with a media cache. From a stream of its own: a disk that is
- * only read is as it would be without.
+ * Desktop drives of late that shingle and do not say so, and large conventional ones with a media cache. From a stream
+ * of its own: a disk that is only read is as it would be without.
  */
 static void add_media_cache(uint64_t seed, const char *class_name, struct profile *p)
 {

@@ -163,8 +163,8 @@ static double mean(const double *x, size_t n)
 }
 
 /*
- * Both distributions have as many steps of the same height, so that the horizontal distance at each height is that of the two values
- * of the same rank.
+ * Both distributions have as many steps of the same height, so that the horizontal distance at each height is that of
+ * the two values of the same rank.
  */
 static double rms_of_ranks(const double *x, const double *y, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model against a drive's own trace: the requests of the trace go through the model in virtual time, one at a time, with the pauses of
- * the trace between them, and the two distributions of response times are held against each other.
+ * The model against a drive's own trace: the requests of the trace go through the model in virtual time, one at a time,
+ * with the pauses of the trace between them, and the two distributions of response times are held against each other.
  */
 #ifndef PLATTER_SIMDISK_REPLAY_H
 #define PLATTER_SIMDISK_REPLAY_H
@@ -27,12 +27,13 @@ struct replay_trace {
 };
 
 /*
- * Lines "R|W WORD LBN BLOCKS RESPONSE THINK": blocks of 512 bytes, times in microseconds; WORD is any word, # begins a comment.
- * 0, or a negative errno and a sentence that names the line.
+ * Lines "R|W WORD LBN BLOCKS RESPONSE THINK": blocks of 512 bytes, times in microseconds; WORD is any word, # begins a
+ * comment. 0, or a negative errno and a sentence that names the line.
  */
 int replay_parse(struct replay_trace *ret, const char *name, FILE *in, struct err *err);
 void replay_trace_done(struct replay_trace *t);
-/* Sends all requests through a new disk and fills in model_us and how. -EINVAL: a request that the disk does not have or cannot serve. */
+/* Sends all requests through a new disk and fills in model_us and how. -EINVAL: a request that the disk does not have
+ * or cannot serve. */
 int replay_run(struct replay_trace *t, const struct profile *p, enum replay_think think, struct err *err);
 
 static const double replay_quantiles[] = { 0.05, 0.25, 0.5, 0.75, 0.95, 0.99 };
@@ -42,7 +43,8 @@ struct replay_figures {
 	size_t n;
 	double drive_mean_us, model_mean_us;
 	double drive_us[REPLAY_QUANTILES], model_us[REPLAY_QUANTILES];
-	double demerit_us; /* rms of the horizontal distance between the two cumulative distributions (Ruemmler and Wilkes 1994) */
+	double demerit_us;     /* rms of the horizontal distance between the two cumulative distributions (Ruemmler and
+	                          Wilkes 1994) */
 	double demerit;        /* as a share of the drive's mean */
 	double same_median_us; /* request by request: the median of the absolute difference */
 };

@@ -30,7 +30,8 @@ bool rundir_is_name(const char *name)
 	return true;
 }
 
-/* Whether the locked descriptor is still what the name stands for: another process may have removed it before we had the lock. */
+/* Whether the locked descriptor is still what the name stands for: another process may have removed it before we had
+ * the lock. */
 static bool is_same_file(const char *path, int fd)
 {
 	struct stat by_name, by_fd;

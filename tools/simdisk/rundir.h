@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which simulated disks there are: one file per disk in the run folder, locked (flock) by its keeper as long as it lives. A file
- * without a lock is what a killed keeper left, and everybody who meets it removes it.
+ * Which simulated disks there are: one file per disk in the run folder, locked (flock) by its keeper as long as it
+ * lives. A file without a lock is what a killed keeper left, and everybody who meets it removes it.
  */
 #ifndef PLATTER_SIMDISK_RUNDIR_H
 #define PLATTER_SIMDISK_RUNDIR_H
@@ -25,7 +25,8 @@ struct rundir_entry {
 	char profile[256]; /* as it was given */
 };
 
-/* Creates and locks the file of a new disk. A descriptor to be kept, or -EEXIST and a sentence when such a disk is there. */
+/* Creates and locks the file of a new disk. A descriptor to be kept, or -EEXIST and a sentence when such a disk is
+ * there. */
 int rundir_claim(const char *dir, const char *name, struct err *err);
 int rundir_publish(int fd, const struct rundir_entry *entry);
 void rundir_release(const char *dir, const char *name, int fd); /* removes, unlocks */

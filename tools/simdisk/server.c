@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time. Requests are submitted to the model with the time at which they arrived, and the model says when it would be done with them, on
- * its own time line: a late answer never shifts the next one. The model is advanced to that point only up to which all arrivals are known
- * (now - comp_in). What it has decided is popped at once, so that data are ready long before the answer is due; answers wait in a heap.
+ * Time. Requests are submitted to the model with the time at which they arrived, and the model says when it would be
+ * done with them, on its own time line: a late answer never shifts the next one. The model is advanced to that point
+ * only up to which all arrivals are known (now - comp_in). What it has decided is popped at once, so that data are
+ * ready long before the answer is due; answers wait in a heap.
  *
- * Waiting is ppoll, which a new request ends, until spin_ns before the next answer, and polling from there. Never longer: a real-time
- * thread that does not sleep is throttled by the kernel for 50 ms in each second (sched_rt_runtime_us).
+ * Waiting is ppoll, which a new request ends, until spin_ns before the next answer, and polling from there. Never
+ * longer: a real-time thread that does not sleep is throttled by the kernel for 50 ms in each second
+ * (sched_rt_runtime_us).
  */
 #include "server.h"
 

@@ -26,8 +26,8 @@ enum server_word {
 };
 
 /*
- * Serves until the file is unmounted and unused (0), the control socket closes (0), or something breaks (negative errno and a sentence).
- * Takes fuse_fd and control_fd over.
+ * Serves until the file is unmounted and unused (0), the control socket closes (0), or something breaks (negative errno
+ * and a sentence). Takes fuse_fd and control_fd over.
  */
 int server_run(int fuse_fd, int control_fd, const struct profile *profile, const struct server_tuning *tuning,
                struct sim_shared *shared, struct err *err);

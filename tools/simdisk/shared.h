@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the processes of one simulated disk share: memory without a name (memfd) that the server writes on its timing thread without any
- * system call, and that keeper and `status` read.
+ * What the processes of one simulated disk share: memory without a name (memfd) that the server writes on its timing
+ * thread without any system call, and that keeper and `status` read.
  */
 #ifndef PLATTER_SIMDISK_SHARED_H
 #define PLATTER_SIMDISK_SHARED_H
@@ -35,14 +35,15 @@ enum sim_state {
 };
 
 /*
- * As long as a disk's answer takes: after a short sleep the way is much shorter than after one of some milliseconds, when processors have gone
- * idle (measured here: 40 us after 0.5 ms, 80 to 120 us after 3 to 12 ms, both ways together).
+ * As long as a disk's answer takes: after a short sleep the way is much shorter than after one of some milliseconds,
+ * when processors have gone idle (measured here: 40 us after 0.5 ms, 80 to 120 us after 3 to 12 ms, both ways
+ * together).
  */
 #define CALIBRATION_NS 5000000u
 
 /*
- * What the way between a program and the server takes, there and back. The disk's answers are given so much earlier, and its requests
- * taken for so much older, that the program sees the disk's own times.
+ * What the way between a program and the server takes, there and back. The disk's answers are given so much earlier,
+ * and its requests taken for so much older, that the program sees the disk's own times.
  */
 struct sim_path {
 	uint64_t in_ns, out_ns;

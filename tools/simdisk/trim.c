@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What holds no data: trimmed ranges of a disk, the unwritten part of a thin volume. Zeros, at the speed of the electronics, until it is
- * written. Ranges are sorted and do not overlap.
+ * What holds no data: trimmed ranges of a disk, the unwritten part of a thin volume. Zeros, at the speed of the
+ * electronics, until it is written. Ranges are sorted and do not overlap.
  */
 #include "disk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a measurement should find, computed from the profile alone: nothing here looks at how the model in disk.c and media.c works, so that
- * each is a check of the other (tests/unit/test_truth.c).
+ * What a measurement should find, computed from the profile alone: nothing here looks at how the model in disk.c and
+ * media.c works, so that each is a check of the other (tests/unit/test_truth.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ static double band_revolutions(const struct geometry *g, const struct geo_zone *
 	return sum;
 }
 
-/* How many whole bands from this slot on, the begin of one, can be passed at once: without skips, with a next one in the zone. */
+/* How many whole bands from this slot on, the begin of one, can be passed at once: without skips, with a next one in
+ * the zone. */
 static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, uint64_t slot, uint64_t end_slot)
 {
 	uint64_t skipped = geo_skipped_before(g, slot), n = 0, most;
@@ -139,8 +140,8 @@ static double walk_revolutions(const struct geometry *g, uint64_t first, uint64_
 }
 
 /*
- * Revolutions from the begin of `first` to the end of the sector before `end`. Where no band is like another a whole zone takes long, and is
- * asked for often: that is remembered.
+ * Revolutions from the begin of `first` to the end of the sector before `end`. Where no band is like another a whole
+ * zone takes long, and is asked for often: that is remembered.
  */
 static double stream_revolutions(const struct geometry *g, uint64_t first, uint64_t end)
 {
@@ -386,7 +387,8 @@ static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, u
 		w->w[(size_t)(a.cylinder - w->first) * w->surfaces + a.surface] += (double)count / (double)n;
 		last = first + ((from - first + len - 1) / len + count - 1) * len;
 		transfer += (double)(count - 1) * block / a.spt;
-		/* The head comes down within the block in its share of a revolution; its last sectors are not waited for then. */
+		/* The head comes down within the block in its share of a revolution; its last sectors are not waited
+		 * for then. */
 		w->saved += (double)count / (double)n * block / a.spt * (block - 1) / 2 / a.spt;
 		if ((last + len + sector - 1) / sector <= at + a.run)
 			transfer += block / a.spt;
@@ -470,8 +472,9 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 /* ---- spans of a few tracks ---- */
 
 /*
- * Wait for the block after overhead and move. A drive that reads ahead goes on with that for what lies a track ahead at most, instead of moving there by
- * itself: mostly that is as soon, but where a track's skew exceeds overhead and head switch it may be a revolution later.
+ * Wait for the block after overhead and move. A drive that reads ahead goes on with that for what lies a track ahead at
+ * most, instead of moving there by itself: mostly that is as soon, but where a track's skew exceeds overhead and head
+ * switch it may be a revolution later.
  */
 static double pair_wait(const struct geometry *g, const struct place *end, uint64_t after, const struct place *to,
                         uint64_t first)
@@ -500,9 +503,10 @@ static double pair_wait(const struct geometry *g, const struct place *end, uint6
 }
 
 /*
- * Mean wait. Over many tracks it is half a revolution, as any angle is as likely as any other. In a span of few, of which one is there in part only, some
- * angles hold more blocks, and where the next block comes by depends on where the last one was: the mean over the pairs of blocks. What has passed the head
- * by the end of the overhead comes by a revolution later, though a cache may have it.
+ * Mean wait. Over many tracks it is half a revolution, as any angle is as likely as any other. In a span of few, of
+ * which one is there in part only, some angles hold more blocks, and where the next block comes by depends on where the
+ * last one was: the mean over the pairs of blocks. What has passed the head by the end of the overhead comes by a
+ * revolution later, though a cache may have it.
  */
 static double mean_latency(const struct geometry *g, uint64_t first, uint64_t n, uint32_t len)
 {

@@ -11,7 +11,8 @@ double truth_arrival(const struct geometry *g, double move, const struct scatter
 	double slack = ANGLE_SLACK_NS / g->period_ns, ms = g->period_ns / 1e6, sum = ahead, late;
 	int k;
 
-	/* The sector comes by at ahead, ahead + 1, ...; each time that the head is later than that, one revolution more. */
+	/* The sector comes by at ahead, ahead + 1, ...; each time that the head is later than that, one revolution
+	 * more. */
 	for (k = 0; k < 1000; k++) {
 		late = scatter_above(scatter, (ahead + k + slack - move) * ms);
 		sum += late;

@@ -6,8 +6,8 @@
 #include "geometry.h"
 
 /*
- * Mean revolutions until a sector is under the head that is `ahead` revolutions ahead (0 <= ahead < 1), when the head needs move revolutions,
- * scattered, to be on its track.
+ * Mean revolutions until a sector is under the head that is `ahead` revolutions ahead (0 <= ahead < 1), when the head
+ * needs move revolutions, scattered, to be on its track.
  */
 double truth_arrival(const struct geometry *g, double move, const struct scatter *scatter, double ahead);
 /* Mean revolutions that a weak track loses while so many sectors from a place on pass. */

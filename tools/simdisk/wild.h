@@ -17,9 +17,11 @@ extern const struct wild_class wild_classes[];
 enum wild_noise { WILD_NOISE_NONE, WILD_NOISE_MILD, WILD_NOISE_REAL, WILD_NOISE_LIVE };
 extern const char *const wild_noise_names[]; /* ends with NULL */
 
-/* A finished disk, named wild-CLASS-SEED; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL and a sentence: there is no such class. */
+/* A finished disk, named wild-CLASS-SEED; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL
+ * and a sentence: there is no such class. */
 int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, struct err *err);
-/* To a drawn disk, not finished, what few have; from a stream of its own: a disk without any is as it would be. 0 or -ENOMEM. */
+/* To a drawn disk, not finished, what few have; from a stream of its own: a disk without any is as it would be. 0 or
+ * -ENOMEM. */
 int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
 /*
  * Laws that the draw of a disk has no choice of, drawn either way, to a finished profile, which is finished again:
@@ -27,7 +29,8 @@ int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
  * cylinder. What measures well on drawn disks only was fitted to them.
  */
 int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err);
-/* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be finished. */
+/* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be
+ * finished. */
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);
 /* The same with a seed, which is then the profile's, to a finished profile, which is finished again. */
 int profile_add_noise(struct profile *p, enum wild_noise level, uint64_t seed, struct err *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The write cache at work: what it takes, when flushes are over, and how it is emptied. Which sectors are dirty is cache.c's.
+ * The write cache at work: what it takes, when flushes are over, and how it is emptied. Which sectors are dirty is
+ * cache.c's.
  *
- * All that is written to the media goes through writecache_destage() or, without the cache, start() in disk.c; where a disk writes elsewhere
- * first (mediacache.c), it does so there.
+ * All that is written to the media goes through writecache_destage() or, without the cache, start() in disk.c; where a
+ * disk writes elsewhere first (mediacache.c), it does so there.
  */
 #include "disk.h"
 

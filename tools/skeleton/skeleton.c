@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What idea this measurement holds: the method, its source (a paper, a clause of a standard), and how large its error is.
- * For now: the service time of single reads at places drawn at random, each place at most once.
+ * What idea this measurement holds: the method, its source (a paper, a clause of a standard), and how large its error
+ * is. For now: the service time of single reads at places drawn at random, each place at most once.
  */
 #include <errno.h>
 #include <stdlib.h>

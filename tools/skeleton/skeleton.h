@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of `skeleton`, each knowing only those before it; nobody else includes this. For now the measurement reads single blocks at random
- * places, one at a time, and tells the mean time.
+ * The parts of `skeleton`, each knowing only those before it; nobody else includes this. For now the measurement reads
+ * single blocks at random places, one at a time, and tells the mean time.
  */
 #ifndef PLATTER_MEASURE_SKELETON_H
 #define PLATTER_MEASURE_SKELETON_H

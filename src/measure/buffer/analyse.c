@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Votes to edges. Something is held up to a place and not beyond it; each read at some place x is quick or slow. Between any two neighbours of those that were
- * tried the edge may lie, and each such gap has a likelihood: of the quick ones before it and the slow ones behind it. The gap that is told has to be a
- * thousand times as likely as all others together (noisy bisection: Burnashev and Zigangirov 1974).
+ * Votes to edges. Something is held up to a place and not beyond it; each read at some place x is quick or slow.
+ * Between any two neighbours of those that were tried the edge may lie, and each such gap has a likelihood: of the
+ * quick ones before it and the slow ones behind it. The gap that is told has to be a thousand times as likely as all
+ * others together (noisy bisection: Burnashev and Zigangirov 1974).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,8 @@ int buffer_is_held(const struct buffer_samples *s, const struct buffer_condition
 	return l > SURE ? 1 : l < -SURE ? 0 : -1;
 }
 
-/* A track's data, skews and what the rate may be off included, are 0.85 to 1.45 of what passes in a revolution at that rate. */
+/* A track's data, skews and what the rate may be off included, are 0.85 to 1.45 of what passes in a revolution at that
+ * rate. */
 #define TRACK_LEAST 0.85
 #define TRACK_SIZES 8
 #define TRACK_STEP  1.08
@@ -210,12 +212,13 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
 	return e;
 }
 
-#define WAKING \
-	0.125 /* of a revolution (a choice): half of twenty waits for random angles are shorter by chance in 2 of 10000 */
+#define WAKING                                                                                                    \
+	0.125 /* of a revolution (a choice): half of twenty waits for random angles are shorter by chance in 2 of \
+	         10000 */
 
 /*
- * Answers that are too slow for the buffer wait for their angle, at random ones after a rest; together they are far too quick for that where a host took its time
- * to wake up after it.
+ * Answers that are too slow for the buffer wait for their angle, at random ones after a rest; together they are far too
+ * quick for that where a host took its time to wake up after it.
  */
 static bool is_of_neither(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
 {
@@ -320,8 +323,9 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 /* ---- writes ---- */
 
 #define FIRST_WRITES 32
-#define CACHED_TURN \
-	0.25 /* of a revolution: half of the first writes are quicker, where there is a cache; to the media it is one in four at most */
+#define CACHED_TURN                                                                                                   \
+	0.25 /* of a revolution: half of the first writes are quicker, where there is a cache; to the media it is one \
+	        in four at most */
 #define QUICK_BEHIND \
 	0.3 /* writes behind the knee that are quick all the same, as some are emptied together: a choice */
 #define WIDEST       0.3 /* of the size of a cache, that its interval may be */
@@ -374,10 +378,12 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 }
 
 #define READS_LEAST 16
-#define CLEAR_TIMES \
-	8.0 /* so often the longest read at rest goes into the time that the cache takes to be emptied: else it does not tell (a choice) */
+#define CLEAR_TIMES                                                                                                  \
+	8.0 /* so often the longest read at rest goes into the time that the cache takes to be emptied: else it does \
+	       not tell (a choice) */
 
-/* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the writes. */
+/* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the
+ * writes. */
 static void analyse_reads(const struct buffer_samples *s, const struct buffer_knee *knee, uint64_t block_bytes,
                           struct buffer_found *f)
 {
@@ -411,13 +417,15 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 		f->passes = 0;
 }
 
-#define FUA_CLEAR \
-	0.45 /* of a revolution: if writes behind the knee are quicker, they may go to a cache on the media, and so may those with FUA (a choice) */
+#define FUA_CLEAR                                                                                                   \
+	0.45 /* of a revolution: if writes behind the knee are quicker, they may go to a cache on the media, and so \
+	        may those with FUA (a choice) */
 #define FUA_LEAST 8
 #define FUA_AGREE 0.75 /* of them */
 #define FUA_TURNS 4    /* at most, for one block */
-#define FUA_OFF \
-	0.05 /* of a revolution, early or late: by chance one in ten lies there, and three of four of eight in 1e-5 (choices) */
+#define FUA_OFF                                                                                                     \
+	0.05 /* of a revolution, early or late: by chance one in ten lies there, and three of four of eight in 1e-5 \
+	        (choices) */
 
 /* Whole revolutions from one to the next: 1; none: 0; or neither: -1. */
 static int turns_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
@@ -477,7 +485,8 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	f->has_written = n > 0;
 	if (n >= FIRST_WRITES && f->write_cache < 0)
 		f->write_cache = 0;
-	/* Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a cache on the media. */
+	/* Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a cache on
+	 * the media. */
 	n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_FLUSH, 0)) {

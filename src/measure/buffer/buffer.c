@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the drive's buffer does, from outside: by what it answers quickly after what. The method is that of the extraction of drives' caches
- * (Worthington, Ganger, Patt and Wilkes, On-line extraction of SCSI disk drive parameters, 1995), but each answer is only a vote.
+ * What the drive's buffer does, from outside: by what it answers quickly after what. The method is that of the
+ * extraction of drives' caches (Worthington, Ganger, Patt and Wilkes, On-line extraction of SCSI disk drive parameters,
+ * 1995), but each answer is only a vote.
  */
 #include <errno.h>
 #include <math.h>

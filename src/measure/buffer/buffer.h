@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of `buffer`, each knowing only those before it; nobody else includes this: plan.c what will be done; run.c single experiments, each of which
- * brings the drive's buffer into a state and reads once to see what it holds; analyse.c how far something reaches, by the votes of many such reads;
- * search.c which experiment is next; write.c and fua.c what needs no search; tell.c the document; buffer.c goes through them.
+ * The parts of `buffer`, each knowing only those before it; nobody else includes this: plan.c what will be done; run.c
+ * single experiments, each of which brings the drive's buffer into a state and reads once to see what it holds;
+ * analyse.c how far something reaches, by the votes of many such reads; search.c which experiment is next; write.c and
+ * fua.c what needs no search; tell.c the document; buffer.c goes through them.
  *
- * A read that the buffer answers is quick; one of the media waits for its angle, anything up to a revolution. Hence a quick answer is nearly always the
- * buffer's, while a slow one may be a quick one that came late on its way. No single read decides, but the likelihood of all of them.
+ * A read that the buffer answers is quick; one of the media waits for its angle, anything up to a revolution. Hence a
+ * quick answer is nearly always the buffer's, while a slow one may be a quick one that came late on its way. No single
+ * read decides, but the likelihood of all of them.
  */
 #ifndef PLATTER_MEASURE_BUFFER_H
 #define PLATTER_MEASURE_BUFFER_H
@@ -94,7 +96,8 @@ int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double
                 struct err *err);
 /* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
 int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
-/* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of them or until none is held any more. */
+/* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of
+ * them or until none is held any more. */
 int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
                  struct err *err);
 /* Only the first of so many streams. */
@@ -114,7 +117,8 @@ void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditio
                     uint64_t len_bytes, struct buffer_edge *ret);
 /* Whether it is held at this one place: 1, 0, or -1: not decided. */
 int buffer_is_held(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
-/* That reading ahead ends with the track, and so anywhere, to that it ends after a fixed length: the logarithm of the odds. */
+/* That reading ahead ends with the track, and so anywhere, to that it ends after a fixed length: the logarithm of the
+ * odds. */
 double buffer_track_odds(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
 
 struct buffer_knee {                  /* of writes of blocks of one size: where the cache is full */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FUA: one block again and again. What goes to its medium each time takes whole revolutions from one completion to the next; what does not, none. */
+/* FUA: one block again and again. What goes to its medium each time takes whole revolutions from one completion to the
+ * next; what does not, none. */
 #include <math.h>
 #include <string.h>
 

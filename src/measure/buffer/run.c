@@ -182,7 +182,8 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	return r < 0 ? r : buffer_keep(io, test, at, ns, 0, err);
 }
 
-/* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how many are left. */
+/* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how
+ * many are left. */
 static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
                         struct err *err)
 {
@@ -299,7 +300,8 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	io->cond.hit_ns = rot->hit_ns;
 	io->cond.hit_limit_ns = rot->hit_most_ns;
 	io->cond.period_ns = rot->period_ns;
-	/* Of a place on the way some come by at once: as long as a hit may take longer than one does. And a choice for what else may be. */
+	/* Of a place on the way some come by at once: as long as a hit may take longer than one does. And a choice for
+	 * what else may be. */
 	io->cond.chance_ratio = fmin(0.3, fmax(0.02, 1.5 * (rot->hit_most_ns - rot->hit_ns) / rot->period_ns));
 	return r;
 }

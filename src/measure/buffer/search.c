@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which experiment is next, and when enough is known: edges by doubling and halving, where a doubtful place is asked again before it is built upon. */
+/* Which experiment is next, and when enough is known: edges by doubling and halving, where a doubtful place is asked
+ * again before it is built upon. */
 #include <errno.h>
 #include <math.h>
 
@@ -133,7 +134,8 @@ static int find_sizing(struct buffer_io *io, struct err *err)
 	return r;
 }
 
-/* So large that the host, asking for one after the other, keeps up with the media: else the drive reads ahead over what it holds. */
+/* So large that the host, asking for one after the other, keeps up with the media: else the drive reads ahead over what
+ * it holds. */
 static void choose_chunk(struct buffer_io *io)
 {
 	const struct buffer_conditions *c = &io->cond;

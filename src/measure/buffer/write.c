@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The write cache, with consent: small writes at random places, which its media take slowly, fill it at the interface's speed until it is full; and
- * flushes with data in it, which take as long as the media need, or are not true.
+ * The write cache, with consent: small writes at random places, which its media take slowly, fill it at the interface's
+ * speed until it is full; and flushes with data in it, which take as long as the media need, or are not true.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,7 +46,8 @@ void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t byt
 }
 
 /*
- * n writes of blocks at places that were not written before in this fill, or reads of places between those; then, or instead, a flush. ret_ns: of each.
+ * n writes of blocks at places that were not written before in this fill, or reads of places between those; then, or
+ * instead, a flush. ret_ns: of each.
  */
 static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, bool flushes, double *ret_ns,
                 struct err *err)

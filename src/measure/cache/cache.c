@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the page cache gives, as a matrix of file size and record size (iozone's automatic mode, Norcott; Doupnik 1993), each cell cached and direct,
- * cold and warm, at least three times.
+ * What the page cache gives, as a matrix of file size and record size (iozone's automatic mode, Norcott; Doupnik 1993),
+ * each cell cached and direct, cold and warm, at least three times.
  *
- * States are made and verified per file (pagecache.c): "read" and "cold_random_read" start with nothing of the file in memory, "reread" and
- * "random_read" after one sequential pass over the whole file, so that a file larger than the cache finds what such a pass leaves behind. A
- * repetition covers the file, or as much of it as --cell allows; warm reading goes round for 5 ms at least. The hit ratio is counted, not inferred
- * from the speed: what the kernel fetched from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with
- * replacement, the mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel is told that it is random
- * (as fio does): otherwise it reads ahead now and then, up to 128 KiB beside a record of 16, and a missed record counts for eight.
+ * States are made and verified per file (pagecache.c): "read" and "cold_random_read" start with nothing of the file in
+ * memory, "reread" and "random_read" after one sequential pass over the whole file, so that a file larger than the
+ * cache finds what such a pass leaves behind. A repetition covers the file, or as much of it as --cell allows; warm
+ * reading goes round for 5 ms at least. The hit ratio is counted, not inferred from the speed: what the kernel fetched
+ * from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with replacement, the
+ * mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel is told that
+ * it is random (as fio does): otherwise it reads ahead now and then, up to 128 KiB beside a record of 16, and a missed
+ * record counts for eight.
  */
 #include <assert.h>
 #include <errno.h>
@@ -74,8 +76,9 @@ struct cell_rates {
 };
 
 /*
- * 95 % interval of the median: order statistics as soon as they carry it, from 6 repetitions on. For fewer it is Student's t of the mean, which
- * then has the median within it whatever the values are: the two are never further apart than the standard deviation.
+ * 95 % interval of the median: order statistics as soon as they carry it, from 6 repetitions on. For fewer it is
+ * Student's t of the mean, which then has the median within it whatever the values are: the two are never further apart
+ * than the standard deviation.
  */
 static struct interval cell_interval(double *rate, size_t n, const struct summary *s)
 {
@@ -109,9 +112,10 @@ static int judge(struct cell_rates *x, struct cell_row *ret)
 }
 
 /*
- * Goes on beyond --repeat? Readings from memory are short, and what a cold reading set in motion in the kernel still goes on beside the first ones:
- * until the interval is within --precision, for as long as one repetition of --cell might take. It is looked at when the number has doubled only:
- * stopping where chance had the values close together would make the interval too narrow.
+ * Goes on beyond --repeat? Readings from memory are short, and what a cold reading set in motion in the kernel still
+ * goes on beside the first ones: until the interval is within --precision, for as long as one repetition of --cell
+ * might take. It is looked at when the number has doubled only: stopping where chance had the values close together
+ * would make the interval too narrow.
  */
 static bool wants_more(const struct cache_run *c, enum operation op, bool is_direct, uint64_t start_ns,
                        const struct cell_row *row)
@@ -334,7 +338,8 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		r = run_matrix(&c, err);
 		cache_tell_plots(ses);
 		if (r == -EINTR || (r < 0 && ses->res->nfault_totals))
-			r = 0; /* interrupted, or the disk answered badly: the document says so, the matrix so far stays */
+			r = 0; /* interrupted, or the disk answered badly: the document says so, the matrix so far stays
+			        */
 		else if (r < 0 && err && !err->text[0])
 			r = err_set(err, r, "%s could not be measured (%s).", c.path, err_name(r));
 	}

@@ -71,7 +71,8 @@ struct cache_loop {
 	struct rng rng;
 };
 
-/* Nobody said how far to go: on much memory that would take hours, so it ends after this time and says what it left out. */
+/* Nobody said how far to go: on much memory that would take hours, so it ends after this time and says what it left
+ * out. */
 #define CACHE_DEFAULT_NS (300 * NS_PER_S)
 
 bool cache_has_default_end(const struct session *ses, const struct cache_params *p); /* plan.c */

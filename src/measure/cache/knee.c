@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The knee is the largest file whose second reading comes from memory (hit ratio at least 0.98), bracketed by doubling and then halved in the
- * logarithm until the bracket is within 5 %. cachestat(2) is the second witness: another reading asks about each record before it is read.
+ * The knee is the largest file whose second reading comes from memory (hit ratio at least 0.98), bracketed by doubling
+ * and then halved in the logarithm until the bracket is within 5 %. cachestat(2) is the second witness: another reading
+ * asks about each record before it is read.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,9 +13,10 @@
 #define KNEE_RECORD 65536u /* as a program reads; the knee is that of pages, whatever the record */
 
 /*
- * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was
- * told not to read ahead. Not timed: the asking would show. A reading of its own, since what stays differs from one to the next when the cache is
- * too small: so the same reading is also judged by what came from the device, as the timed one is.
+ * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed
+ * there, for the kernel was told not to read ahead. Not timed: the asking would show. A reading of its own, since what
+ * stays differs from one to the next when the cache is too small: so the same reading is also judged by what came from
+ * the device, as the timed one is.
  */
 static int counted_reading(struct cache_run *c, struct knee_row *row)
 {

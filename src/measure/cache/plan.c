@@ -140,8 +140,9 @@ bool cache_has_default_end(const struct session *ses, const struct cache_params 
 }
 
 /*
- * Guesses, said as such in the manual: a cell takes --cell a repetition or its file at 1 GB/s, whichever is less; and each repetition may have to
- * write or read the whole file first, at 1 GB/s while it fits into memory and at 100 MB/s beyond. existing_bytes: 0: all sizes.
+ * Guesses, said as such in the manual: a cell takes --cell a repetition or its file at 1 GB/s, whichever is less; and
+ * each repetition may have to write or read the whole file first, at 1 GB/s while it fits into memory and at 100 MB/s
+ * beyond. existing_bytes: 0: all sizes.
  */
 static uint64_t matrix_time_ns(const struct cache_params *p, uint64_t existing_bytes)
 {

@@ -8,8 +8,10 @@
 
 #include "measure/cache/cache.h"
 
-#define CLOCK_BYTES 65536u          /* bytes between looks at the clock: 22 ns against 4 us at 16 GB/s */
-#define WARM_NS     (5 * NS_PER_MS) /* a warm cell takes at least so long: more than a tick of the timer (4 ms at 250 Hz) */
+#define CLOCK_BYTES 65536u /* bytes between looks at the clock: 22 ns against 4 us at 16 GB/s */
+#define WARM_NS                                                                                               \
+	(5 * NS_PER_MS) /* a warm cell takes at least so long: more than a tick of the timer (4 ms at 250 Hz) \
+	                 */
 
 uint64_t cache_now_ns(const struct cache_run *c)
 {
@@ -67,9 +69,10 @@ int cache_make_cold(struct cache_run *c)
 }
 
 /*
- * The state that an operation starts from: nothing in memory, or what one sequential reading leaves behind. Of a file that does not fit, earlier
- * cells have made the front hot (the kernel keeps what was used twice), so that reading must start from nothing. Before writing all is on the disk
- * already, so that no write-back of before is in the way; and in memory, or a part of a page would have to be fetched first.
+ * The state that an operation starts from: nothing in memory, or what one sequential reading leaves behind. Of a file
+ * that does not fit, earlier cells have made the front hot (the kernel keeps what was used twice), so that reading must
+ * start from nothing. Before writing all is on the disk already, so that no write-back of before is in the way; and in
+ * memory, or a part of a page would have to be fetched first.
  */
 int cache_prepare(struct cache_run *c, enum operation op, bool is_direct)
 {
@@ -103,7 +106,8 @@ static const void *record_to_write(const struct cache_run *c, const struct cache
 	return l->fd == c->direct_fd ? memcpy(c->buf, data, l->record) : data;
 }
 
-/* Records one after the other: the system call and the next place. -EIO or another errno when one failed; that is on record then. */
+/* Records one after the other: the system call and the next place. -EIO or another errno when one failed; that is on
+ * record then. */
 static int batch(struct cache_run *c, struct cache_loop *l, uint64_t count)
 {
 	uint64_t record = l->record;
@@ -143,8 +147,8 @@ int cache_run_loop(struct cache_run *c, struct cache_loop *l, uint64_t limit_ns,
 }
 
 /*
- * The part of the records that came from memory. Fetching is by pages: in order each page is fetched once for all of its records; at random a
- * record smaller than a page fetches the page.
+ * The part of the records that came from memory. Fetching is by pages: in order each page is fetched once for all of
+ * its records; at random a record smaller than a page fetches the page.
  */
 double cache_hits(const struct cache_run *c, const struct cache_loop *l, const struct pagecache_traffic *t)
 {

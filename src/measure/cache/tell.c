@@ -73,8 +73,8 @@ void cache_tell_extremes(struct result *res, const struct table *t)
 }
 
 /*
- * Costs and gains, at the largest file that was wholly in memory and the smallest record that is not less than a page: one number each, of
- * cells that the matrix has.
+ * Costs and gains, at the largest file that was wholly in memory and the smallest record that is not less than a page:
+ * one number each, of cells that the matrix has.
  */
 void cache_tell_findings(struct result *res, const struct table *t, uint64_t page_bytes)
 {

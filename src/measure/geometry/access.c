@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The shortest access from one track to another. All angles are known, so an access of any length can be aimed at by choosing the sectors: one that the head
- * can make takes just that long, one that it cannot a revolution more; threshold.c finds the border. Many pairs take turns, so that none is read again while
- * the drive's cache still holds it. Always from the later track to the earlier, where reading ahead does not help.
+ * The shortest access from one track to another. All angles are known, so an access of any length can be aimed at by
+ * choosing the sectors: one that the head can make takes just that long, one that it cannot a revolution more;
+ * threshold.c finds the border. Many pairs take turns, so that none is read again while the drive's cache still holds
+ * it. Always from the later track to the earlier, where reading ahead does not help.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,9 +19,11 @@
 #define FINE_SCATTER  0.6            /* of what single accesses scatter: finer takes many looks */
 #define STUCK_MOST    10             /* accesses of a pair that ended where none can, until it is given up */
 #define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
-#define START_FROM    0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
-#define AIMS          16   /* starts that are tried: the best of them is some hundredths of a sector off */
-#define AIM_MET       0.05 /* of a revolution: so far off is no answer that came in time */
+#define START_FROM                                                                                                 \
+	0.8          /* part of the track that accesses begin in: behind it reading ahead may be on the next track \
+	              */
+#define AIMS    16   /* starts that are tried: the best of them is some hundredths of a sector off */
+#define AIM_MET 0.05 /* of a revolution: so far off is no answer that came in time */
 
 const struct field geo_profile_fields[] = {
 	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
@@ -51,8 +54,8 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
 }
 
 /*
- * What an access says when y was aimed at: it ends when the sector has passed, then or whole revolutions later; whatever ends at another time came from the
- * cache, or late.
+ * What an access says when y was aimed at: it ends when the sector has passed, then or whole revolutions later;
+ * whatever ends at another time came from the cache, or late.
  */
 static void learn(struct geo_pair *p, struct geo_looks *k, double turns)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Does the drive's cache have what was read ahead, though not the sector that was asked for? Then a read again shows no cache, and reads beside it are answered by one. */
+/* Does the drive's cache have what was read ahead, though not the sector that was asked for? Then a read again shows no
+ * cache, and reads beside it are answered by one. */
 #include <math.h>
 
 #include "base/cleanup.h"

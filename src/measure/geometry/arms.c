@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One arm, or several behind one name? An arm that was taken far away has to come back; one whose neighbour did the reading has not. So: a read, one far away
- * or one not so far, and one beside the first. With one arm the way back from farther away takes as long, or longer; where it takes clearly less, something else
- * than this arm did the reading. The comparison needs no seek curve, and a disk whose arm is quick anyway shows nothing, which is right.
+ * One arm, or several behind one name? An arm that was taken far away has to come back; one whose neighbour did the
+ * reading has not. So: a read, one far away or one not so far, and one beside the first. With one arm the way back from
+ * farther away takes as long, or longer; where it takes clearly less, something else than this arm did the reading. The
+ * comparison needs no seek curve, and a disk whose arm is quick anyway shows nothing, which is right.
  */
 #include <math.h>
 

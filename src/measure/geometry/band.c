@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One band of a layout held against the tracks from somewhere on (a cylinder is a band of one): do their sizes go on as those of its surfaces, and their skews as
- * those between its slots? What does not fit costs, or ends it.
+ * One band of a layout held against the tracks from somewhere on (a cylinder is a band of one): do their sizes go on as
+ * those of its surfaces, and their skews as those between its slots? What does not fit costs, or ends it.
  */
 #include <math.h>
 
@@ -22,7 +22,8 @@
 #define USUAL      16  /* votes: so many more tracks of the zone have that skew than have others */
 #define COST_TAIL  0.1 /* each but the first of them, which costs as any track without data that does not show */
 
-/* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
+/* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends
+ * of first sectors.) */
 static double skew_before(struct geo_order *o, uint64_t track)
 {
 	const struct geo_seg *seg;
@@ -81,7 +82,8 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 		st->other[c] = NAN;
 		return false;
 	}
-	/* After two odd ones that were alike by chance the usual one may be about twice as much, as if each track behind were missing. */
+	/* After two odd ones that were alike by chance the usual one may be about twice as much, as if each track
+	 * behind were missing. */
 	if (st->votes[c] >= USUAL && geo_order_same(p->o, *jump, st->often[c])) {
 		st->jump[c] = *jump;
 		st->other[c] = NAN;
@@ -107,8 +109,9 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 }
 
 /*
- * How far behind a track the n-th next one of its surface lies, in a cylinder by cylinder order, or in a band. k: its head, counted in the order in which they come. Where heads alternate the last
- * one of a cylinder is the first of the next.
+ * How far behind a track the n-th next one of its surface lies, in a cylinder by cylinder order, or in a band. k: its
+ * head, counted in the order in which they come. Where heads alternate the last one of a cylinder is the first of the
+ * next.
  */
 static uint64_t next_of_surface(const struct geo_parser *p, const struct geo_band *b, uint64_t k, uint64_t n)
 {
@@ -147,8 +150,9 @@ static bool is_behind(const struct geo_parser *p, uint64_t t, uint64_t size, uin
 }
 
 /*
- * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
- * surface has its size, for where none has a zone may have begun; behind the last ones of a band those before count.
+ * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a
+ * few sectors. One of the next tracks of that surface has its size, for where none has a zone may have begun; behind
+ * the last ones of a band those before count.
  */
 static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
                     uint64_t j)
@@ -199,14 +203,16 @@ static void label(struct geo_parser *p, const struct geo_band *b, uint64_t t, ui
 	l->head[t - l->first] = head_of(p, b, k);
 }
 
-/* Is this one of a row of equal tracks, behind its first, with the usual skew to the next cylinder? Such are passed at once, but for labels, which each of them gets. */
+/* Is this one of a row of equal tracks, behind its first, with the usual skew to the next cylinder? Such are passed at
+ * once, but for labels, which each of them gets. */
 static bool is_in_row(const struct geo_parser *p, const struct geo_state *st, const struct geo_seg *seg, uint64_t at)
 {
 	return at > seg->track && !seg->is_odd && !p->labels &&
 	       geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]);
 }
 
-/* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
+/* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go.
+ */
 static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
                       uint64_t size, uint64_t slot, uint64_t j)
 {
@@ -256,8 +262,8 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
 }
 
 /*
- * A track that fits nothing, in front of one that has the surface's size: pieces of a track before were counted as one more, so that the last track of that surface is
- * where the first of this one should be.
+ * A track that fits nothing, in front of one that has the surface's size: pieces of a track before were counted as one
+ * more, so that the last track of that surface is where the first of this one should be.
  */
 static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
                      uint64_t j)
@@ -282,7 +288,8 @@ uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end)
 	return size;
 }
 
-/* A surface of which tracks are lost or counted twice, so that nothing can be said of its order: each change in it is one that is odd. */
+/* A surface of which tracks are lost or counted twice, so that nothing can be said of its order: each change in it is
+ * one that is odd. */
 static uint64_t pass_hurt(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
                           uint64_t *size, uint64_t k)
 {

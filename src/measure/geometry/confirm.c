@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk's second look (walk.c): are the ends of its items where they were found? An item whose end is none is walked again. What was found behind it is kept: when the walk comes by a begin
- * of that, all from there on is taken over as far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only: single tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
+ * The walk's second look (walk.c): are the ends of its items where they were found? An item whose end is none is walked
+ * again. What was found behind it is kept: when the walk comes by a begin of that, all from there on is taken over as
+ * far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only: single
+ * tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
  */
 #include <errno.h>
 #include <math.h>
@@ -133,8 +135,8 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 /* ---- the second look ---- */
 
 /*
- * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part of a track, cut by an answer that
- * strayed: then its own size says nothing about it.
+ * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part
+ * of a track, cut by an answer that strayed: then its own size says nothing about it.
  */
 static double spacing_before(const struct geo_walk *w, size_t i)
 {

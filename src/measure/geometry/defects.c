@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is sure has as many sectors as all others of its
- * surface, so what it lacks is known even where noise hides the gap itself; elsewhere a track tells by the spacing of its sectors. And of each surface how much of that
- * it has, and how fast its media pass.
+ * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is
+ * sure has as many sectors as all others of its surface, so what it lacks is known even where noise hides the gap
+ * itself; elsewhere a track tells by the spacing of its sectors. And of each surface how much of that it has, and how
+ * fast its media pass.
  */
 #include <errno.h>
 #include <math.h>
@@ -88,8 +89,9 @@ static uint32_t surface_of(struct finder *f, uint64_t track)
 }
 
 /*
- * Is there a track of that size near by that lacks nothing, and none that is as large as what this one holds? Where ends of tracks are mistaken one after the other, what is told from one of them is
- * of no track that there is, or of several that were taken for one.
+ * Is there a track of that size near by that lacks nothing, and none that is as large as what this one holds? Where
+ * ends of tracks are mistaken one after the other, what is told from one of them is of no track that there is, or of
+ * several that were taken for one.
  */
 static bool has_like(const struct geo_order *o, size_t i)
 {
@@ -119,8 +121,8 @@ static uint64_t expected(struct finder *f, size_t i)
 }
 
 /*
- * Is an end of this track of so many sectors perhaps not where it was found? An end between two tracks was not seen, one beside it has too much, or the two have so little that they
- * are pieces of one.
+ * Is an end of this track of so many sectors perhaps not where it was found? An end between two tracks was not seen,
+ * one beside it has too much, or the two have so little that they are pieces of one.
  */
 static bool is_loose(struct finder *f, size_t i, uint64_t size)
 {
@@ -146,8 +148,9 @@ static bool is_noisy(const struct finder *f)
 }
 
 /*
- * Does it go on like the tracks of the surface beside it? Where a track before was counted as two, or two as one, the last of a surface, or the first, is put on the next, or the one
- * before, and seems to lack what these surfaces differ by.
+ * Does it go on like the tracks of the surface beside it? Where a track before was counted as two, or two as one, the
+ * last of a surface, or the first, is put on the next, or the one before, and seems to lack what these surfaces differ
+ * by.
  */
 static bool is_of_next(struct finder *f, size_t i)
 {
@@ -166,7 +169,8 @@ static bool is_of_next(struct finder *f, size_t i)
 	return false;
 }
 
-/* Have equal tracks in a row the size of the surfaces that they were put on? Where not, the count of tracks went wrong before. */
+/* Have equal tracks in a row the size of the surfaces that they were put on? Where not, the count of tracks went wrong
+ * before. */
 static bool is_of_surface(const struct finder *f, const struct geo_fit_zone *z, const struct geo_seg *seg)
 {
 	uint64_t last = seg->track + seg->tracks - 1;
@@ -190,7 +194,8 @@ static bool are_all_alike(const struct geo_order *o, const struct geo_fit_zone *
 	return is_like(o, z->head_skew, z->cylinder_skew) && is_like(o, z->band_skew, z->cylinder_skew);
 }
 
-/* Then which surface a track is on rests on how many are before it: is it the same if those that are unclear are none, or twice as many? */
+/* Then which surface a track is on rests on how many are before it: is it the same if those that are unclear are none,
+ * or twice as many? */
 static bool is_counted(const struct finder *f, size_t zone, uint64_t track)
 {
 	const struct geo_fit_zone *z = &f->m->layout->fit->zone[zone];
@@ -216,7 +221,8 @@ static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t hea
 		                                       .certainty = is_sure ? "sure" : "unclear" });
 }
 
-/* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. most: sectors of a track. */
+/* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. most: sectors of a
+ * track. */
 static bool is_miscount(struct geo_order *o, uint64_t most, uint64_t t)
 {
 	return geo_order_at(o, t)->size > most ||
@@ -224,8 +230,9 @@ static bool is_miscount(struct geo_order *o, uint64_t most, uint64_t t)
 }
 
 /*
- * Are all tracks about this one as they should be, over a turn of all surfaces to either side? Where one was counted as two a track that is not there makes the count right again,
- * and so it does where two were taken for one; and where noise hides skews, sectors that a track lacks at its end turn what follows as a missing track may.
+ * Are all tracks about this one as they should be, over a turn of all surfaces to either side? Where one was counted as
+ * two a track that is not there makes the count right again, and so it does where two were taken for one; and where
+ * noise hides skews, sectors that a track lacks at its end turn what follows as a missing track may.
  */
 static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 {
@@ -248,8 +255,8 @@ static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 }
 
 /*
- * Is it where a zone begins, or in the last band that it has, or cylinder? A zone may begin with any surface, and end with a part of a band, which looks in noise as if tracks were missing, and anywhere as if several
- * were in one place.
+ * Is it where a zone begins, or in the last band that it has, or cylinder? A zone may begin with any surface, and end
+ * with a part of a band, which looks in noise as if tracks were missing, and anywhere as if several were in one place.
  */
 static bool is_of_edge(const struct finder *f, const struct geo_hole *hole)
 {
@@ -263,7 +270,8 @@ static bool is_of_edge(const struct finder *f, const struct geo_hole *hole)
 	return (is_noisy(f) || !is_alone) && (hole->track == z->track || hole->track + turn > z->track + z->tracks);
 }
 
-/* Is there a row for it? Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that looks so. */
+/* Is there a row for it? Of one surface each rests on a single skew, as no other surface's tracks are shifted by it,
+ * and in noise a late answer makes one that looks so. */
 static bool is_told(const struct finder *f, const struct geo_hole *hole)
 {
 	const struct geo_layout *l = f->m->layout;
@@ -285,7 +293,8 @@ static bool is_hole_sure(const struct finder *f, size_t i)
 	return may_be_sure(f, hole) && is_counted(f, hole->zone, hole->track) && (f->jumps[i] == THERE || !is_noisy(f));
 }
 
-/* Is a track taken to be without data, and may not be, right in front of this one or behind it? Then the two may have changed places. */
+/* Is a track taken to be without data, and may not be, right in front of this one or behind it? Then the two may have
+ * changed places. */
 static bool is_hole_beside(const struct finder *f, uint64_t track)
 {
 	for (size_t i = f->hole; i-- > 0 && f->m->hole[i].track == track;)
@@ -410,8 +419,9 @@ bool geo_jumps_as_seen(double jump, double seen, double lack, double near)
 }
 
 /*
- * Are both ends of this track where they were found? One that is a few sectors beside its place, by an answer that was late, makes a lack of what is none: there the angle does not jump. Does it
- * jump by something else than the walk has found there, one of the two was wrong, so that this is not known.
+ * Are both ends of this track where they were found? One that is a few sectors beside its place, by an answer that was
+ * late, makes a lack of what is none: there the angle does not jump. Does it jump by something else than the walk has
+ * found there, one of the two was wrong, so that this is not known.
  */
 static void judge_ends(struct lack *v, const struct geo_seg *seg, const double jump[2], double near)
 {
@@ -495,7 +505,8 @@ static int look_at_holes(struct finder *f, const size_t *at, size_t n, struct er
 	return r;
 }
 
-/* In noise a single late answer turns what follows as a track without data does: as many as there is time for are asked once more. */
+/* In noise a single late answer turns what follows as a track without data does: as many as there is time for are asked
+ * once more. */
 static int confirm_holes(struct finder *f, struct err *err)
 {
 	const struct geo_map *m = f->m;

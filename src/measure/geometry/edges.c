@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Edges: where the angle of the next sector is not one sector further on. A grid of some sectors per track is read downwards (a read backwards waits
- * for a little less than a revolution, and what a drive reads ahead does not help it), or upwards where that has given the same angles; between neighbours of one track the angle grows evenly, and where
- * it does not there is an edge in between, found by bisection: a sector's angle tells on which side of the edge it lies. As both sides are
- * known in advance only the jump has to stand out of the noise, not a single sector: the edge is exact or not found.
+ * Edges: where the angle of the next sector is not one sector further on. A grid of some sectors per track is read
+ * downwards (a read backwards waits for a little less than a revolution, and what a drive reads ahead does not help
+ * it), or upwards where that has given the same angles; between neighbours of one track the angle grows evenly, and
+ * where it does not there is an edge in between, found by bisection: a sector's angle tells on which side of the edge
+ * it lies. As both sides are known in advance only the jump has to stand out of the noise, not a single sector: the
+ * edge is exact or not found.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,8 +28,9 @@
 #define UP_FLUSH \
 	20.0    /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
 #define TOL 5.0 /* deviations of one angle, that g->tol is */
-#define LIKELY \
-	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads more find it */
+#define LIKELY                                                                                                      \
+	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads \
+	       more find it */
 #define SAVES    4 /* so many times as wide a gap is searched by that */
 #define NOWHERE  UINT64_MAX
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
@@ -114,8 +117,9 @@ struct grid {
 };
 
 /*
- * Do the angles come out the same upwards? Then a point comes by a part of a revolution after the one before, not the rest of it, and what the drive keeps of
- * the sectors in front of one does not help it. Tried where they are known already.
+ * Do the angles come out the same upwards? Then a point comes by a part of a revolution after the one before, not the
+ * rest of it, and what the drive keeps of the sectors in front of one does not help it. Tried where they are known
+ * already.
  */
 static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 {
@@ -135,14 +139,16 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 	return r;
 }
 
-/* Upwards the cache gets all of two tracks: is nothing lost by that? Where it has what is below a read, it gets that downwards, too, and forgets behind each point. */
+/* Upwards the cache gets all of two tracks: is nothing lost by that? Where it has what is below a read, it gets that
+ * downwards, too, and forgets behind each point. */
 static bool may_go_up(const struct geo *g)
 {
 	return !g->is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
 }
 
 /*
- * Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for. (Where all are read upwards such points are left for later.)
+ * Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for.
+ * (Where all are read upwards such points are left for later.)
  */
 static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, double per_track,
                      struct err *err)
@@ -189,7 +195,8 @@ static void find_even(const struct geo *g, struct grid *grid, double per_track)
 				continue;
 			even = even || fabs(spacing(grid, o) - s) * width < 2.0 * g->tol;
 		}
-		/* The next zone may have fewer sectors, but not a third; two edges that look even by chance do not fool us. */
+		/* The next zone may have fewer sectors, but not a third; two edges that look even by chance do not fool
+		 * us. */
 		grid->is_even[i] = even && s * per_track > 0.5 && s * per_track < 3.0;
 	}
 }
@@ -277,7 +284,8 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 }
 
 /*
- * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first one on. Spacings are by the angles of two sectors.
+ * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
+ * one on. Spacings are by the angles of two sectors.
  */
 static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
 {
@@ -295,7 +303,8 @@ static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t beg
 	}
 }
 
-/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much. */
+/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much.
+ */
 static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
 {
 	uint64_t low = gap->likely - gap->wide - 1, high = gap->likely + gap->wide;
@@ -310,8 +319,10 @@ static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
 }
 
 /*
- * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of them; where that is dear they are taken
- * one by one from above, as going up within a track brings all that lies between into the cache: unless each is read several times, for which it forgets all the same. want_high: the edge where the high side begins.
+ * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of
+ * them; where that is dear they are taken one by one from above, as going up within a track brings all that lies
+ * between into the cache: unless each is read several times, for which it forgets all the same. want_high: the edge
+ * where the high side begins.
  */
 static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
 {
@@ -340,7 +351,8 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 			struct gap *p = &gap[which[i]];
 			bool low = want_high ? !is_high(g, p, sector[i], angle[i]) : is_low(g, p, sector[i], angle[i]);
 
-			if (isnan(angle[i])) { /* unreadable: taken to lie on the low side; the check in the end is what counts */
+			if (isnan(angle[i])) { /* unreadable: taken to lie on the low side; the check in the end is what
+				                  counts */
 				p->in = sector[i];
 				p->in_angle = NAN;
 			} else if (low) {
@@ -428,7 +440,8 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, str
 
 #define FINER 8 /* the steps of a grid against those of the next finer one */
 
-/* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing, it takes time.) */
+/* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing,
+ * it takes time.) */
 static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
 {
 	size_t m = 0;
@@ -507,8 +520,8 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
 #define STUMP 12 /* sectors that are looked at */
 
 /*
- * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid is fine enough for it, but
- * where the sectors of that stretch begin tells.
+ * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
+ * is fine enough for it, but where the sectors of that stretch begin tells.
  */
 static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo_edge *ret, size_t max, size_t *ret_n,
                         struct err *err)
@@ -589,7 +602,8 @@ static void judge(const struct geo *g, struct geo_edge *e, double jump)
 {
 	if (isnan(jump))
 		return;
-	/* First of all: what was taken for a jump once, by an answer that was late, may be as near to none as to itself. */
+	/* First of all: what was taken for a jump once, by an answer that was late, may be as near to none as to
+	 * itself. */
 	if (geo_apart(jump, 0.0) < geo_near(g))
 		e->is_unsure = true;
 	else if (geo_apart(jump, e->jump) >= geo_near(g))
@@ -668,7 +682,8 @@ static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t
 	return (double)len * edge[i].after < 0.5 ? whole_piece(g, edge[i].after, len) : whole_track(g, edge[i].after);
 }
 
-/* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge but one when n allows. */
+/* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge
+ * but one when n allows. */
 static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
                             const struct geo_track *last)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The disk's own shape from the times of single reads: rotation, sectors per track, skew. How angles come about: probe.c; how
- * the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H. Wong's ("Discovering Hard Disk
- * Physical Geometry through Microbenchmarking", 2019).
+ * The disk's own shape from the times of single reads: rotation, sectors per track, skew. How angles come about:
+ * probe.c; how the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H.
+ * Wong's ("Discovering Hard Disk Physical Geometry through Microbenchmarking", 2019).
  */
 #include "measure/geometry/geometry.h"
 
@@ -16,10 +16,12 @@
 #include "base/cleanup.h"
 #include "session/replay.h"
 
-#define WALK_PART \
-	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
-#define WALK_MORE \
-	0.66 /* the same where making the cache forget is dear and no band was seen to come again, without which accesses tell nothing */
+#define WALK_PART                                                                                                      \
+	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk \
+	      */
+#define WALK_MORE                                                                                                \
+	0.66 /* the same where making the cache forget is dear and no band was seen to come again, without which \
+	        accesses tell nothing */
 #define LATE_PART 1.5  /* what only computes may go on until then */
 #define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
 
@@ -42,7 +44,8 @@ static const struct field angle_shape[] = {
 	FIELD_END,
 };
 
-/* Equal tracks, one after the other, each followed by the same jump; and the same again, times over, each every_bytes further on. */
+/* Equal tracks, one after the other, each followed by the same jump; and the same again, times over, each every_bytes
+ * further on. */
 struct run_row {
 	uint64_t first_byte, tracks, sectors_per_track;
 	double skew_ratio;
@@ -164,7 +167,8 @@ static void rotation_figures(struct geo *g)
 		              d->name);
 }
 
-/* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that of the run's last quarter. */
+/* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that
+ * of the run's last quarter. */
 static void speed_figures(struct geo *g)
 {
 	struct result *res = g->ses->res;
@@ -225,7 +229,8 @@ static void plots(struct session *ses)
 }
 
 /* A track alone that is not whole, or not sure, may be a piece of another, or hide one. */
-/* Of the order, which has pieces of a track as one and knows of ends that noise hid; where a track lacks sectors, or is a piece, it may be one more or less. */
+/* Of the order, which has pieces of a track as one and knows of ends that noise hid; where a track lacks sectors, or is
+ * a piece, it may be one more or less. */
 static void count_tracks(const struct geo_walk *w, const struct geo_order *o)
 {
 	uint64_t n = o->tracks, rest = w->g->sectors - w->at, odd = 0;
@@ -268,8 +273,8 @@ static void run_rows(const struct geo_walk *w)
 }
 
 /*
- * Zones of the layout; without one, of the cheapest that explains the sizes, if it does; else as the walk found them, which is enough where
- * each zone has one size.
+ * Zones of the layout; without one, of the cheapest that explains the sizes, if it does; else as the walk found them,
+ * which is enough where each zone has one size.
  */
 static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
@@ -295,7 +300,8 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 #define SMALL_ZONE \
 	10 /* so many times smaller than the largest: of such a zone the skews may be what disturbs the sequence */
 
-/* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise may put off what a zone has. */
+/* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise
+ * may put off what a zone has. */
 static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, double tol, const char *key,
                         const char *label)
 {
@@ -329,7 +335,8 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
 }
 
-/* What most tracks of a zone have is one of them, and the others are near it. A rarer skew that is as near to the usual one is taken for it, where it was a single one that strayed. */
+/* What most tracks of a zone have is one of them, and the others are near it. A rarer skew that is as near to the usual
+ * one is taken for it, where it was a single one that strayed. */
 static void skew_figures(struct geo *g, const struct geo_layout *layout)
 {
 	const struct geo_shape *shape = &layout->shape;

@@ -40,8 +40,8 @@ struct geo_kept {
 #define GEO_POINTS  256 /* times at which the clock was held against them */
 
 struct geo_spindle {
-	uint64_t
-		at_ns; /* the clock: so many revolutions then, and on from there; 0: it has not begun, which the first read does */
+	uint64_t at_ns; /* the clock: so many revolutions then, and on from there; 0: it has not begun, which the first
+	                   read does */
 	double turns, period_ns;
 	uint64_t due_ns, every_ns; /* when the anchors are read again; 0: they are not */
 	struct geo_anchor {
@@ -112,7 +112,8 @@ struct geo_edge {
 
 /* ---- budget.c ---- */
 
-/* Device time that a run may take unless --time says otherwise: a coffee, and enough for the whole of a disk in good order. */
+/* Device time that a run may take unless --time says otherwise: a coffee, and enough for the whole of a disk in good
+ * order. */
 #define GEO_BUDGET_NS (600 * NS_PER_S)
 
 /* What comes next may take until this part of the budget is spent; the rest is for what comes behind it. */
@@ -135,14 +136,16 @@ int geo_down(const void *a, const void *b); /* for qsort: uint64_t, downwards */
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /*
- * The same, at most GEO_BATCH of them; ret_doubt[i]: the read was so short that the drive may have had the sector already, and the angle may be that of the
- * answer, not the sector's. again: those whose doubt is set are read anew, after reads elsewhere.
+ * The same, at most GEO_BATCH of them; ret_doubt[i]: the read was so short that the drive may have had the sector
+ * already, and the angle may be that of the answer, not the sector's. again: those whose doubt is set are read anew,
+ * after reads elsewhere.
  */
 #define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
 /*
- * How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number. are_dear: making the cache forget before each look takes long.
+ * How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number.
+ * are_dear: making the cache forget before each look takes long.
  */
 unsigned geo_looks(double near, bool are_dear);
 double geo_noise_left(unsigned looks); /* that part of it */
@@ -150,7 +153,8 @@ void geo_set_looks(struct geo *g, unsigned looks);
 bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */
 #define GEO_UP_GRIDS 2             /* that have to agree */
 /*
- * Are several sectors read upwards? Where the drive keeps what comes by before a sector that is asked for, reading one has most of what lies below in the cache, and those above come by at their time.
+ * Are several sectors read upwards? Where the drive keeps what comes by before a sector that is asked for, reading one
+ * has most of what lies below in the cache, and those above come by at their time.
  */
 bool geo_goes_up(const struct geo *g);
 /* How often the cache has the second of two neighbours that are read one after the other, downwards or upwards. */
@@ -161,8 +165,8 @@ int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles,
 int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n,
                   struct err *err);
 /*
- * Angles that were read twice: of each sector the earlier of two readings that agree, as answers come late, never early. NaN: none did, or the sector
- * could not be read. At most GEO_BATCH.
+ * Angles that were read twice: of each sector the earlier of two readings that agree, as answers come late, never
+ * early. NaN: none did, or the sector could not be read. At most GEO_BATCH.
  */
 int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /* Reads elsewhere, so that the drive's cache has nothing any more of what lies between these sectors. */
@@ -172,8 +176,8 @@ void geo_forget(struct geo *g);
 #define GEO_DEAR      12.0  /* reads: so much making the cache forget costs where it is avoided */
 #define GEO_VERY_DEAR 100.0 /* where a run has time to do it some hundred times, as with caches of many megabytes */
 /*
- * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all between in its cache afterwards, so something elsewhere is
- * read first, if making the cache forget is dear.
+ * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all
+ * between in its cache afterwards, so something elsewhere is read first, if making the cache forget is dear.
  */
 int geo_leave(struct geo *g, uint64_t sector, struct err *err);
 /* What making the drive's cache forget costs, in reads of the media. */
@@ -197,12 +201,14 @@ static inline double geo_apart(double a, double b)
 	return d > 0.5 ? 1.0 - d : d;
 }
 
-/* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what noise is like aside. */
+/* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what
+ * noise is like aside. */
 double geo_near(const struct geo *g);
 
 /* ---- spindle.c ---- */
 
-/* From now on the clock is kept; until then it goes by the period alone, as places that are looked at for seconds only need no more. */
+/* From now on the clock is kept; until then it goes by the period alone, as places that are looked at for seconds only
+ * need no more. */
 void geo_spindle_start(struct geo *g);
 /* Reads the anchors if it is time to, and sets the clock right. */
 int geo_spindle_follow(struct geo *g, struct err *err);
@@ -228,30 +234,34 @@ double geo_spindle_period(const struct geo *g, double *ret_error);
 void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit);
 /* The cache has forgotten all that was read. */
 void geo_kept_forget(struct geo_kept *k);
-/* Does the drive keep what comes by before the sector that is asked for, so that what lies below a read is in the cache? */
+/* Does the drive keep what comes by before the sector that is asked for, so that what lies below a read is in the
+ * cache? */
 bool geo_kept_has_below(const struct geo_kept *k);
-/* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that it takes to make the cache forget. */
+/* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that
+ * it takes to make the cache forget. */
 uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 
 /* ---- ahead.c ---- */
 
 /*
- * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows no cache. Where none was found: a sector is
- * read, one elsewhere, and the one behind the first, which comes at once if it is in the cache; g->rot.hit_most_ns is set then.
+ * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
+ * no cache. Where none was found: a sector is read, one elsewhere, and the one behind the first, which comes at once if
+ * it is in the cache; g->rot.hit_most_ns is set then.
  */
 int geo_find_ahead(struct geo *g, struct err *err);
 
 /* ---- edges.c ---- */
 
-/* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN: could not tell. */
+/* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN:
+ * could not tell. */
 int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err);
 /* All edges in [from, from + span): the exact sectors. per_track: as geo_spacing says. */
 int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
                size_t *ret_n, struct err *err);
 
 /*
- * Angles of the sectors first[] and of those before them, each read twice: by how much more than the spacing they are apart. NaN: not both could be read. None of first[] is 0; at most
- * GEO_JUMPS.
+ * Angles of the sectors first[] and of those before them, each read twice: by how much more than the spacing they are
+ * apart. NaN: not both could be read. None of first[] is 0; at most GEO_JUMPS.
  */
 #define GEO_JUMPS (GEO_BATCH / 2)
 int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err);
@@ -273,8 +283,8 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 /* ---- spare.c ---- */
 
 struct geo_spare {
-	double more,
-		error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise does not hide them */
+	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
+	                       does not hide them */
 	uint64_t sectors, most; /* the nearest whole number; there may be so many */
 	bool is_sure;
 };
@@ -293,9 +303,11 @@ int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t s
 
 extern const struct field geo_track_fields[];
 
-/* Sectors per track there, of which nothing is known yet: from the rate beside it, and then as geo_spacing() does. NaN: not known. */
+/* Sectors per track there, of which nothing is known yet: from the rate beside it, and then as geo_spacing() does. NaN:
+ * not known. */
 int geo_place_spacing(struct geo *g, uint64_t sector, double *ret_per_track, struct err *err);
-/* Figures of sectors per track at the start, in the middle and at the end, the usual skew, and the table of the tracks that were looked at. */
+/* Figures of sectors per track at the start, in the middle and at the end, the usual skew, and the table of the tracks
+ * that were looked at. */
 int geo_look_at_places(struct geo *g, struct err *err);
 
 /* ---- what the walk finds ---- */
@@ -370,9 +382,10 @@ int geo_walk_on(struct geo_walk *w, struct err *err);
 struct geo_seg {
 	uint64_t first, size, track, tracks; /* track: number of the first one */
 	double jump;
-	double before; /* the skew in front of the first one, by what its begin is turned; only of the first nof tracks */
-	bool has_gap; /* one with missing sectors */
-	bool is_odd;  /* one of which only a part may be there: its size says little */
+	double before; /* the skew in front of the first one, by what its begin is turned; only of the first nof tracks
+	                */
+	bool has_gap;  /* one with missing sectors */
+	bool is_odd;   /* one of which only a part may be there: its size says little */
 };
 
 /* What is tried. */
@@ -414,7 +427,8 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 /* The same anew, as the walk has gone on; pins stay where they are. */
 int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err);
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
-/* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
+/* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they
+ * are of. -ENOMEM, or 0. */
 int geo_order_fill_up(struct geo_order *o);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
@@ -503,18 +517,19 @@ struct geo_band {
 	uint64_t cylinders;
 	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
 	bool is_back;
-	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
-	bool is_full;         /* no other has none, whatever a skew looks like */
-	bool is_doubtful;     /* ret: the skew of one does look like that */
-	double most;          /* of cost: more, and it does not fit */
-	uint64_t hurt,
-		hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it should; 0: none */
-	uint64_t misfit, begun[2]; /* the surface that did not fit; where the one before it and itself begin */
+	size_t skip, skip_to;       /* these slots have no data; SIZE_MAX: none */
+	bool is_full;               /* no other has none, whatever a skew looks like */
+	bool is_doubtful;           /* ret: the skew of one does look like that */
+	double most;                /* of cost: more, and it does not fit */
+	uint64_t hurt, hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it
+	                               should; 0: none */
+	uint64_t misfit, begun[2];  /* the surface that did not fit; where the one before it and itself begin */
 };
 
 /* A band from track *t on, which is then behind it; false: the sizes do not fit. */
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
-/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them then, and st as if each had been matched. */
+/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them
+ * then, and st as if each had been matched. */
 uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
                         uint64_t to);
 /* The size of the longest row of equal tracks there; 0: there is none. */
@@ -552,7 +567,8 @@ struct geo_fit {
 };
 
 /*
- * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over. labels may be NULL.
+ * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over.
+ * labels may be NULL.
  */
 void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
                    struct geo_labels *labels, struct geo_fit *fit);
@@ -569,8 +585,9 @@ struct geo_zone {
 	bool is_unclear; /* it may belong to a neighbour */
 };
 
-#define GEO_MISREAD \
-	2.0 /* times the cost of the layout that is right, that what a wrong reading, or mistakes, add to it may make (seen: 1.6) */
+#define GEO_MISREAD                                                                                                   \
+	2.0 /* times the cost of the layout that is right, that what a wrong reading, or mistakes, add to it may make \
+	       (seen: 1.6) */
 #define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
 #define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
 
@@ -596,10 +613,12 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 /* ---- shapes.c ---- */
 
 #define GEO_RANK_TRACKS 40000 /* the first so many are enough for ranking */
-#define GEO_SHAPES_MAX \
-	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full */
+#define GEO_SHAPES_MAX                                                                                               \
+	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is \
+	       full */
 
-/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. Where it is broken o->ranked is less then. -ENOMEM, or 0. */
+/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. Where it is
+ * broken o->ranked is less then. -ENOMEM, or 0. */
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n);
 /* Figure layout. */
 void geo_tell_layout(struct result *res, const struct geo_shape *shape);
@@ -619,8 +638,8 @@ struct geo_profile_row {
 extern const struct field geo_profile_fields[];
 
 /*
- * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that speak for or against them; accesses in a second place.
- * The larger the disk the more the walk takes.
+ * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that speak for or against them;
+ * accesses in a second place. The larger the disk the more the walk takes.
  */
 #define GEO_WALK_AT   0.15
 #define GEO_LAYOUT_AT 0.65
@@ -640,7 +659,8 @@ struct geo_pair {
 	int stuck;
 };
 
-/* The shortest access of each pair. from, to: the part of the whole run that this is. *ret_scatter: of single accesses, revolutions. */
+/* The shortest access of each pair. from, to: the part of the whole run that this is. *ret_scatter: of single accesses,
+ * revolutions. */
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
                  struct err *err);
 
@@ -692,18 +712,21 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 
 /* That of most cylinders, the first of them; NULL: there is no zone. */
 const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit);
-/* How long the longest zone is, if what lies behind it has the same sizes on the same surfaces: as long as a band. 0: it has not. */
+/* How long the longest zone is, if what lies behind it has the same sizes on the same surfaces: as long as a band. 0:
+ * it has not. */
 uint64_t geo_band_behind(const struct geo_fit *fit);
 
 /* ---- settle.c ---- */
 
 /*
- * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so,
- * and a surface is one of two. (Drives of which all surfaces are alike are rare since the density of each is set apart.)
+ * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it
+ * is told and read that way; where it makes no difference, a notice says so, and a surface is one of two. (Drives of
+ * which all surfaces are alike are rare since the density of each is set apart.)
  */
 int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
 
-/* Of a layout in which a zone is one band, and all that was walked: if it says how long bands are, it is told and read that way; if only that zones are longer, the layout is not told any more. */
+/* Of a layout in which a zone is one band, and all that was walked: if it says how long bands are, it is told and read
+ * that way; if only that zones are longer, the layout is not told any more. */
 int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
 
 /* ---- heads.c ---- */
@@ -731,8 +754,8 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 #define GEO_PIECES_MOST 16
 
 /*
- * The sector `first`, then pieces up to end[i] behind each other. ret_done_ns: n + 1, the first sector's first. *ret_is_read: all were, and the first sector from the
- * media.
+ * The sector `first`, then pieces up to end[i] behind each other. ret_done_ns: n + 1, the first sector's first.
+ * *ret_is_read: all were, and the first sector from the media.
  */
 int geo_read_pieces(struct geo *g, uint64_t first, const uint64_t *end, size_t n, uint64_t *ret_done_ns,
                     bool *ret_is_read, struct err *err);
@@ -777,14 +800,16 @@ extern const struct field geo_surface_fields[], geo_defect_fields[];
 #define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something, */
 #define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
 
-/* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin or its end? */
+/* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin
+ * or its end? */
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
 /*
- * Does the angle say that a track is passed over? It jumps as it was seen to, by more or less than between two tracks of the zone, and behind the next one as between any two: a track that lies
- * askew for itself jumps back.
+ * Does the angle say that a track is passed over? It jumps as it was seen to, by more or less than between two tracks
+ * of the zone, and behind the next one as between any two: a track that lies askew for itself jumps back.
  */
 bool geo_passes_track(const struct geo_fit_zone *z, double jump, double seen, double behind, double near);
-/* What is missing, sure where a second look found both ends of the track (or, of one that is missing, the jump), and the surfaces with how much of it each has. */
+/* What is missing, sure where a second look found both ends of the track (or, of one that is missing, the jump), and
+ * the surfaces with how much of it each has. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which surface bytes are on, for whoever reads the document (measure/shared/heads.h): the layout's labels of the tracks of sure zones, neighbours of one surface
- * joined, and turns of all surfaces that are alike as one.
+ * Which surface bytes are on, for whoever reads the document (measure/shared/heads.h): the layout's labels of the
+ * tracks of sure zones, neighbours of one surface joined, and turns of all surfaces that are alike as one.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head. An arm takes longer over more
- * cylinders, as a rule: the curves of real drives fall here and there, so that a deep fall is unlikely and not impossible. A change of heads takes its own
- * time and hides a move that is shorter. The curve is otherwise free: it rises between a few distances as it will. So the fit has as many freedoms for a false layout as for the true
- * one, and what differs is how far the accesses are from it.
+ * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head.
+ * An arm takes longer over more cylinders, as a rule: the curves of real drives fall here and there, so that a deep
+ * fall is unlikely and not impossible. A change of heads takes its own time and hides a move that is shorter. The curve
+ * is otherwise free: it rises between a few distances as it will. So the fit has as many freedoms for a false layout as
+ * for the true one, and what differs is how far the accesses are from it.
  */
 #include <assert.h>
 #include <math.h>
@@ -23,8 +24,9 @@
 #define STARTS  5      /* times that a change of heads may take, to begin with */
 #define FLOOR   0.0005 /* of a revolution: nothing is known better than that */
 #define MISFIT  0.002  /* so far real arms are off any smooth curve */
-#define ROUGH \
-	0.004 /* the same, for what agrees: of the published curves of seven drives at most 4 in 100 distances are four times as far off */
+#define ROUGH                                                                                                      \
+	0.004 /* the same, for what agrees: of the published curves of seven drives at most 4 in 100 distances are \
+	         four times as far off */
 #define DEEP    0.006 /* so far a curve falls at least where it does: less is misfit */
 #define BEYOND  4.0   /* deviations: an access that is farther off does not agree */
 #define HEAVY   3.0   /* degrees of freedom of Student's t: a few accesses may be anywhere */
@@ -33,13 +35,15 @@
 #define LONGEST 1.7   /* of the access to the next cylinder: no change of heads takes longer */
 #define RISEN   8     /* cylinders: over so many an arm takes longer than over one */
 #define AGAIN   6     /* rounds of reweighting from a curve that was found */
-#define FALL \
-	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off by 0.005 or so */
+#define FALL                                                                                                           \
+	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off \
+	         by 0.005 or so */
 
 /* How far all accesses of one kind may be off the curve together, in revolutions; what suits a layout best is taken. */
 static const double misfits[] = { 0.0, 0.0007, MISFIT };
 
-/* Accesses that go equally far, and to another head or not, as far as a layout says. Of one look each access is on its own. */
+/* Accesses that go equally far, and to another head or not, as far as a layout says. Of one look each access is on its
+ * own. */
 struct row {
 	const struct geo_access *seen; /* the first of them */
 	double share[KNOTS];
@@ -244,7 +248,8 @@ static void take(struct geo_verdict *v, struct fit *f, double scatter)
 {
 	bool is_change_long = f->column[HEAD] > LONGEST * f->column[0];
 
-	/* Where none of the accesses shows how long a change of heads takes, the fit has it explain whichever is off. */
+	/* Where none of the accesses shows how long a change of heads takes, the fit has it explain whichever is off.
+	 */
 	if (is_change_long) {
 		f->column[HEAD] = LONGEST * f->column[0];
 		residuals(f);
@@ -449,8 +454,8 @@ static void joint_rounds(struct joint *j, int rounds, double misfit, bool finds_
 }
 
 /*
- * How unlikely all of them are: so far each is off its kind, and each kind off the curve. What a kind may be off is integrated over, so that a layout of many kinds is not
- * better for having more that suits.
+ * How unlikely all of them are: so far each is off its kind, and each kind off the curve. What a kind may be off is
+ * integrated over, so that a layout of many kinds is not better for having more that suits.
  */
 static double joint_cost(const struct joint *j, double scale, double misfit)
 {

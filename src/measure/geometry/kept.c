@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the drive's cache keeps of single reads, as far as answers have shown it, and which sector of a gap is read next so that few of those are met.
+ * What the drive's cache keeps of single reads, as far as answers have shown it, and which sector of a gap is read next
+ * so that few of those are met.
  *
- * A drive that has read a sector has, as a rule, those that pass before the next command comes. So a sector just above one that was read is answered by the cache
- * for a long time, while one below it is not: halving a gap pays for each answer "low" with the reads elsewhere that it takes to make the cache forget.
- * Where that is dear it is cheaper to come down from above in small steps, as one who has few eggs finds the floor from which they break: the steps that cost least in the mean
- * are computed for each width of the gap (Bellman 1957).
+ * A drive that has read a sector has, as a rule, those that pass before the next command comes. So a sector just above
+ * one that was read is answered by the cache for a long time, while one below it is not: halving a gap pays for each
+ * answer "low" with the reads elsewhere that it takes to make the cache forget. Where that is dear it is cheaper to
+ * come down from above in small steps, as one who has few eggs finds the floor from which they break: the steps that
+ * cost least in the mean are computed for each width of the gap (Bellman 1957).
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +26,8 @@ static unsigned log2_of(uint64_t n)
 	return k;
 }
 
-/* How far below a sector, or above it, the nearest of those lies that the drive may still have; UINT64_MAX: there is none. */
+/* How far below a sector, or above it, the nearest of those lies that the drive may still have; UINT64_MAX: there is
+ * none. */
 static uint64_t apart(const struct geo_kept *k, uint64_t sector, bool is_below)
 {
 	size_t n = k->n < GEO_RECENT ? k->n : GEO_RECENT;
@@ -72,8 +75,9 @@ bool geo_kept_has_below(const struct geo_kept *k)
 }
 
 /*
- * The cheapest sector of a gap of w to be read next, up to the end-th from above, and what it costs in all: behind it is either what rest[] tells of the gap below, or
- * what kept[] tells of the one above, into which the drive has read ahead.
+ * The cheapest sector of a gap of w to be read next, up to the end-th from above, and what it costs in all: behind it
+ * is either what rest[] tells of the gap below, or what kept[] tells of the one above, into which the drive has read
+ * ahead.
  */
 static uint64_t cheapest(const double *rest, const double *kept, uint64_t w, uint64_t end, double *cost)
 {
@@ -91,8 +95,9 @@ static uint64_t cheapest(const double *rest, const double *kept, uint64_t w, uin
 }
 
 /*
- * The least that it costs, in reads, to find where in a gap of w sectors the edge is: open[w] where the cache has none of it, kept[w] where it has the `ahead` lowest ones; and the
- * sector, counted from the upper end, that is to be read next.
+ * The least that it costs, in reads, to find where in a gap of w sectors the edge is: open[w] where the cache has none
+ * of it, kept[w] where it has the `ahead` lowest ones; and the sector, counted from the upper end, that is to be read
+ * next.
  */
 static void plan(struct geo_kept *k, uint64_t ahead, double flush)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Surfaces and the order in which they are used. Many layouts are held against the sequence of tracks (order.c); those that explain it at about
- * the least cost are held against the shortest accesses between some tracks: a layout says which tracks lie over each other (all are equally near),
- * and how many cylinders are between others; equal distances take equal times, larger ones no less, and the curve bends the way that arms move: each cylinder
- * more costs less than the one before, but not all at once much less. What remains in the end is told only if it is one layout.
+ * Surfaces and the order in which they are used. Many layouts are held against the sequence of tracks (order.c); those
+ * that explain it at about the least cost are held against the shortest accesses between some tracks: a layout says
+ * which tracks lie over each other (all are equally near), and how many cylinders are between others; equal distances
+ * take equal times, larger ones no less, and the curve bends the way that arms move: each cylinder more costs less than
+ * the one before, but not all at once much less. What remains in the end is told only if it is one layout.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,19 +18,24 @@
 
 #define MESSY_MOST 0.4 /* of cost for each change of size or skew: more, and nothing is told */
 #define EXPLAINS   0.7 /* the same where accesses have their say in two places: it must explain some */
-#define ODD_MOST \
-	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
+#define ODD_MOST                                                                                                     \
+	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told \
+	      */
 #define ODD_BAND \
 	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
-#define ZONE_LEAST 8   /* of a zone, on the average, or one band: half of that is too little */
-#define BAND_ZONES 3   /* that a disturbed sequence of such zones has at least */
-#define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
-#define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
-#define HINT       6.0  /* and with more surfaces not by so much better */
-#define LIKELY \
-	4.0 /* of the log-likelihood, by which an arm moves from track to track: 1 in 50, as of what is not told to be sure */
-#define LOOKS_END_AT \
-	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time for another place */
+#define ZONE_LEAST 8 /* of a zone, on the average, or one band: half of that is too little */
+#define BAND_ZONES 3 /* that a disturbed sequence of such zones has at least */
+#define AT_FIRST                                                                                                      \
+	2.0          /* times that, while there was but one look: a few accesses that are wrong in it must not decide \
+	              */
+#define CLOSELY 0.98 /* of accesses agree with one surface in a disturbed sequence, */
+#define HINT    6.0  /* and with more surfaces not by so much better */
+#define LIKELY                                                                                                         \
+	4.0 /* of the log-likelihood, by which an arm moves from track to track: 1 in 50, as of what is not told to be \
+	       sure */
+#define LOOKS_END_AT                                                                                                  \
+	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time \
+	        for another place */
 #define LONGER     3   /* tracks: bands so much longer or shorter are held against accesses as well (a choice) */
 #define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
 #define TURNS_MOST 4   /* readings of the sequence, each with what accesses said of the one before */
@@ -70,13 +76,15 @@ static size_t judge_read(struct geo_search *s, struct geo_candidate *c, struct g
 	return n;
 }
 
-/* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
+/* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but
+ * what came late. */
 static bool agree_closely(const struct geo_candidate *c)
 {
 	return (double)c->verdict.agreeing >= CLOSELY * (double)c->verdict.judged;
 }
 
-/* The same; where accesses say that cylinders begin elsewhere than it was read, it is read anew, and has to agree closely then, as it was given one more freedom. */
+/* The same; where accesses say that cylinders begin elsewhere than it was read, it is read anew, and has to agree
+ * closely then, as it was given one more freedom. */
 static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_access *ret)
 {
 	size_t pins = s->o->npins, n;
@@ -92,8 +100,8 @@ static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_ac
 }
 
 /*
- * A curve that suits well is not found from anywhere, and a layout would be out for want of it: each is looked for from the one that was found before and from that of the best layout, too, as there is
- * but one arm.
+ * A curve that suits well is not found from anywhere, and a layout would be out for want of it: each is looked for from
+ * the one that was found before and from that of the best layout, too, as there is but one arm.
  */
 static void find_curves(struct geo_search *s)
 {
@@ -140,8 +148,9 @@ static double weigh_all(struct geo_search *s)
 /* ---- is it shown, and may others be? ---- */
 
 /*
- * Bands of so few tracks could be the cylinders of a head-first disk of as many surfaces, and surfaces its cylinders: both explain two kinds of accesses, quick ones within and slow ones
- * between. Only an arm that takes longer over more tracks of a band shows that it moves there.
+ * Bands of so few tracks could be the cylinders of a head-first disk of as many surfaces, and surfaces its cylinders:
+ * both explain two kinds of accesses, quick ones within and slow ones between. Only an arm that takes longer over more
+ * tracks of a band shows that it moves there.
  */
 static bool may_be_cylinders(const struct geo_shape *shape)
 {
@@ -158,7 +167,8 @@ static bool are_lengths_of_one(const struct geo_search *s)
 	return least > GEO_SPEAKS;
 }
 
-/* Nothing else is left, and the arm moves from track to track, if only many accesses together say so; or zones have any number of tracks. */
+/* Nothing else is left, and the arm moves from track to track, if only many accesses together say so; or zones have any
+ * number of tracks. */
 static bool is_one_shown(const struct geo_search *s, const struct geo_candidate *one)
 {
 	return are_lengths_of_one(s) || geo_rise_speaks(one->seen, s->nmade, &one->curve) > GEO_SPEAKS;
@@ -184,8 +194,9 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 }
 
 /*
- * Is another layout left than the best one? That heads alternate need not be seen where all surfaces are alike and a change of heads takes as long as a step of the arm: when accesses
- * have been asked that often, it leaves nothing else open.
+ * Is another layout left than the best one? That heads alternate need not be seen where all surfaces are alike and a
+ * change of heads takes as long as a step of the arm: when accesses have been asked that often, it leaves nothing else
+ * open.
  */
 static bool are_several(const struct geo_search *s)
 {
@@ -263,7 +274,8 @@ static size_t likeliest(const struct geo_search *s, size_t n)
 	return best;
 }
 
-/* What the accesses speak for comes first, what they speak against is out; where all are, the likeliest of them is where the best one was. Are several layouts left? */
+/* What the accesses speak for comes first, what they speak against is out; where all are, the likeliest of them is
+ * where the best one was. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
 	double scale = weigh_all(s), least = INFINITY, speaks = GEO_SPEAKS * (s->looks ? 1.0 : AT_FIRST);
@@ -316,8 +328,10 @@ static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shap
 
 enum order {
 	IN_ORDER,
-	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
-	UNORDERED, /* no more of it is explained than a false layout would: it is accesses that speak for one, and no more than likely */
+	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a
+	              second place say so */
+	UNORDERED, /* no more of it is explained than a false layout would: it is accesses that speak for one, and no
+	              more than likely */
 	MESSY,
 	ONCE /* no band came again, so there may be more surfaces than were seen */
 };
@@ -345,8 +359,9 @@ static bool has_zones_of_several(const struct geo_fit *one)
 }
 
 /*
- * Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards. Where a zone is one band nearly any order can be
- * explained, but not by zones that hold less each time. changes: of size or skew in those tracks.
+ * Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards.
+ * Where a zone is one band nearly any order can be explained, but not by zones that hold less each time. changes: of
+ * size or skew in those tracks.
  */
 static enum order order_of(const struct geo_fit *fit, const struct geo_shape *shape, size_t changes)
 {
@@ -368,8 +383,9 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 }
 
 /*
- * One surface, as far as the sequence says, but of that much is in no order, so that other layouts may have been read from wrong tracks on. Accesses that go from one head to another over less than
- * a cylinder show in any case which distances are whole cylinders; and the bands may be cut as any other layout does.
+ * One surface, as far as the sequence says, but of that much is in no order, so that other layouts may have been read
+ * from wrong tracks on. Accesses that go from one head to another over less than a cylinder show in any case which
+ * distances are whole cylinders; and the bands may be cut as any other layout does.
  */
 static bool may_have_surfaces(struct geo_search *s)
 {
@@ -397,7 +413,8 @@ static bool may_have_surfaces(struct geo_search *s)
 	return false;
 }
 
-/* Have accesses spoken against the layout that differs from the best one in whether heads alternate? Where the sequence is the same it need not have been asked. */
+/* Have accesses spoken against the layout that differs from the best one in whether heads alternate? Where the sequence
+ * is the same it need not have been asked. */
 static bool is_turning_said(struct geo_search *s)
 {
 	struct geo_shape turned = s->c[0].shape;
@@ -418,7 +435,8 @@ static bool is_turning_said(struct geo_search *s)
 enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 /*
- * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do, wherever one comes, as none of bands that drives have shows.
+ * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do,
+ * wherever one comes, as none of bands that drives have shows.
  */
 static bool is_one_likely(const struct geo_search *s, const struct geo_fit *fit, enum elsewhere elsewhere)
 {
@@ -444,7 +462,8 @@ static bool is_likely_by_accesses(struct geo_search *s)
 	return s->n && s->is_shown && s->does_agree && s->plain > s->c[0].against + GEO_SPEAKS;
 }
 
-/* All accesses so far, as that layout has them, read anew; false: it does not explain the sequence. ret: room for all of them. */
+/* All accesses so far, as that layout has them, read anew; false: it does not explain the sequence. ret: room for all
+ * of them. */
 static bool read_made(struct geo_search *s, const struct geo_shape *shape, struct geo_access *ret)
 {
 	struct geo_made_labels l;
@@ -463,7 +482,8 @@ static bool read_made(struct geo_search *s, const struct geo_shape *shape, struc
 }
 
 /*
- * May bands that do not show in the sequence be some tracks longer or shorter, whichever way heads go, for all that accesses say? Which lengths were tried is chance then.
+ * May bands that do not show in the sequence be some tracks longer or shorter, whichever way heads go, for all that
+ * accesses say? Which lengths were tried is chance then.
  */
 static bool may_be_as_long(struct geo_search *s)
 {
@@ -542,7 +562,8 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 	return false;
 }
 
-/* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
+/* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none
+ * when none is left. */
 static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 {
 	for (size_t i = 0; s->n && i < layout->fit->n; i++)
@@ -569,8 +590,9 @@ static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 }
 
 /*
- * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there. One surface is held against accesses over
- * all that was seen: where the first place was a part of a band, another surface lies somewhere else.
+ * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that
+ * this layout fits there. One surface is held against accesses over all that was seen: where the first place was a part
+ * of a band, another surface lies somewhere else.
  */
 static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool closely, enum elsewhere *ret,
                            struct err *err)
@@ -649,7 +671,8 @@ static bool may_be_another(struct geo_search *s)
 	return geo_may_rival_be_misread(s, &s->c[0].shape) || (!s->are_sizes_its_own && geo_may_be_bands(s));
 }
 
-/* A layout that was out, as its bands were taken to begin elsewhere, takes the place of the best one if it is far likelier by all accesses. */
+/* A layout that was out, as its bands were taken to begin elsewhere, takes the place of the best one if it is far
+ * likelier by all accesses. */
 static bool take_back(struct geo_search *s)
 {
 	size_t pins = s->o->npins, of;

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Leaps of the walk (walk.c): is there an end of a track of the same kind so many tracks further on, and has the angle advanced by so many jumps?
+ * Leaps of the walk (walk.c): is there an end of a track of the same kind so many tracks further on, and has the angle
+ * advanced by so many jumps?
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "measure/geometry/walk.h"
 
-#define ALIKE_TRACKS \
-	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or smaller */
+#define ALIKE_TRACKS                                                                                                  \
+	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or \
+	     smaller */
 #define CLOSE  4   /* further sectors of a track for a closer look: */
 #define CLOSER 0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
-#define SLANTED \
-	0.5 /* of what is told apart: the farthest is off by so much more than the nearest where a track is of another size */
+#define SLANTED                                                                                                        \
+	0.5 /* of what is told apart: the farthest is off by so much more than the nearest where a track is of another \
+	       size */
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
 /*
- * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
- * angle of first sectors advances from track to track, and can be measured before the next track's size is known.
+ * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's
+ * sectors: so it is also by what the angle of first sectors advances from track to track, and can be measured before
+ * the next track's size is known.
  */
 static double near(const struct geo *g)
 {
@@ -25,8 +29,8 @@ static double near(const struct geo *g)
 }
 
 /*
- * Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the two are read until two readings
- * agree.
+ * Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the
+ * two are read until two readings agree.
  */
 static int check_late(struct geo *g, const uint64_t *sector, double *angle, double after, struct err *err)
 {
@@ -46,9 +50,10 @@ static int check_late(struct geo *g, const uint64_t *sector, double *angle, doub
 }
 
 /*
- * Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a short time is looked at) nor the inside of a
- * track is checked: an answer may have been late, or the drive's cache have given it. before: the angle that the sector in front should have. Where it is
- * read first, has another one, and the cache has the one behind it, the two are of one track.
+ * Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a
+ * short time is looked at) nor the inside of a track is checked: an answer may have been late, or the drive's cache
+ * have given it. before: the angle that the sector in front should have. Where it is read first, has another one, and
+ * the cache has the one behind it, the two are of one track.
  */
 int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, double before, double *ret_angle,
                     double *ret_jump, struct err *err)
@@ -85,7 +90,8 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
 	return r;
 }
 
-/* Is there an end of a track, behind which a track of 1/after sectors goes on after such a jump? before: the angle in front of it, as far as it is known; NAN: it is not. */
+/* Is there an end of a track, behind which a track of 1/after sectors goes on after such a jump? before: the angle in
+ * front of it, as far as it is known; NAN: it is not. */
 static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wanted, double before, bool *ret_ok,
                       struct err *err)
 {
@@ -112,8 +118,9 @@ bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo
 }
 
 /*
- * Ends inside of a new cycle, those to be looked at first: of the rarest kinds of runs all, if there are not too many, as a cycle in another order has them
- * elsewhere, although its sum is the same; of the others some all over the cycle. How many.
+ * Ends inside of a new cycle, those to be looked at first: of the rarest kinds of runs all, if there are not too many,
+ * as a cycle in another order has them elsewhere, although its sum is the same; of the others some all over the cycle.
+ * How many.
  */
 static uint32_t choose_ends(const struct geo *g, const struct geo_item *cycle, uint32_t *ret)
 {
@@ -160,8 +167,8 @@ static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k
 }
 
 /*
- * Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another zone, of which the first track ends where so many sectors are
- * over: then the one in front of it is of another size.
+ * Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another
+ * zone, of which the first track ends where so many sectors are over: then the one in front of it is of another size.
  */
 static int check_whole(struct geo_walk *w, const struct geo_item *cycle, uint64_t edge, bool *ret_ok, struct err *err)
 {
@@ -182,7 +189,8 @@ static double leap_error(const struct geo_walk *w, const struct geo_leap *l, uin
 }
 
 /*
- * A jump as it should be, but not where it should be: one answer strays now and then. Two other sectors of that track tell, if they agree: on a track of another size they do not.
+ * A jump as it should be, but not where it should be: one answer strays now and then. Two other sectors of that track
+ * tell, if they agree: on a track of another size they do not.
  */
 static int look_again(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double *angle, struct err *err)
 {
@@ -201,8 +209,8 @@ static int look_again(struct geo_walk *w, const struct geo_leap *l, uint64_t edg
 }
 
 /*
- * By what the angles of a track's sectors are off at its begin: their median, or what is left of it there where they grow with the distance, as the track is of another size
- * than was expected. off[0] is at the begin itself.
+ * By what the angles of a track's sectors are off at its begin: their median, or what is left of it there where they
+ * grow with the distance, as the track is of another size than was expected. off[0] is at the begin itself.
  */
 static double off_at_begin(const struct geo *g, const double *distance, const double *off, size_t n)
 {
@@ -247,8 +255,9 @@ int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle,
 }
 
 /*
- * The angle is off by what noise does at times, and also one skew of another kind among many: all three angles that this follows from are looked at more
- * closely. *ret_closer: by so much less they are off then; 1: no more was to be seen.
+ * The angle is off by what noise does at times, and also one skew of another kind among many: all three angles that
+ * this follows from are looked at more closely. *ret_closer: by so much less they are off then; 1: no more was to be
+ * seen.
  */
 static int look_again_closely(struct geo_walk *w, struct geo_leap *l, uint64_t edge, double *angle, double *ret_closer,
                               struct err *err)
@@ -274,8 +283,8 @@ static int look_again_closely(struct geo_walk *w, struct geo_leap *l, uint64_t e
 }
 
 /*
- * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of another size do, and skews add up to nearly
- * the same angle.
+ * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of
+ * another size do, and skews add up to nearly the same angle.
  */
 static int check_last(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double angle, bool *ret_ok,
                       struct err *err)

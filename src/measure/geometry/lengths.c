@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many tracks zones have: with several surfaces as many on each, so whole cylinders. Where surfaces are alike, and an arm that settles slowly takes as long to the next cylinder as to another
- * head, neither sizes nor skews nor accesses tell two surfaces from one, but a half of the zones of one surface have an odd number of tracks.
+ * How many tracks zones have: with several surfaces as many on each, so whole cylinders. Where surfaces are alike, and
+ * an arm that settles slowly takes as long to the next cylinder as to another head, neither sizes nor skews nor
+ * accesses tell two surfaces from one, but a half of the zones of one surface have an odd number of tracks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 #include "measure/geometry/search.h"
 
 #define HIDDEN 0.05 /* of zones may lack a track where it is not seen */
-#define SEEN_LEAST \
-	2 /* surfaces whose sizes come again behind a band: one alone may be a zone that another one follows (a choice) */
+#define SEEN_LEAST                                                                                              \
+	2 /* surfaces whose sizes come again behind a band: one alone may be a zone that another one follows (a \
+	     choice) */
 #define NEARLY 16 /* part of a band: so many tracks a surface may seem to have more or fewer */
 
 /* The zones that begin and end for certain, of which no track is without data; how many tracks each has. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A layout that cuts the bands of the one that is left otherwise, with its reading of the sequence mended: accesses may have spoken against it only because it was
- * read from the wrong track on. So the bands of the layout that is left are cut as the other one cuts them, wherever in them one of it may begin, and all accesses are
- * held against the best of these ways. And a head-first layout whose cylinders were read from the wrong track on is read anew where accesses say from which one.
+ * A layout that cuts the bands of the one that is left otherwise, with its reading of the sequence mended: accesses may
+ * have spoken against it only because it was read from the wrong track on. So the bands of the layout that is left are
+ * cut as the other one cuts them, wherever in them one of it may begin, and all accesses are held against the best of
+ * these ways. And a head-first layout whose cylinders were read from the wrong track on is read anew where accesses say
+ * from which one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +136,8 @@ struct best_cut {
 	bool is_serpentine;
 };
 
-/* against is minus infinity where that could not be found out. w, curve: the accesses as the best layout has them, and what suits them. */
+/* against is minus infinity where that could not be found out. w, curve: the accesses as the best layout has them, and
+ * what suits them. */
 static struct best_cut find_cut(struct geo_search *s, struct within *w, const struct geo_curve *curve,
                                 const struct geo_shape *rival)
 {
@@ -197,8 +200,9 @@ double geo_speaks_against_bands(struct geo_search *s)
 /* ---- rivals that may be misread ---- */
 
 /*
- * Do some surfaces hold more than in the zone before, and others not? All do where another arm or disk begins, else none; so bands were cut where they are not:
- * accesses are held against tracks that are on other surfaces then, and speak against a layout that may be true.
+ * Do some surfaces hold more than in the zone before, and others not? All do where another arm or disk begins, else
+ * none; so bands were cut where they are not: accesses are held against tracks that are on other surfaces then, and
+ * speak against a layout that may be true.
  */
 static bool is_misread(const struct geo_fit *fit, uint32_t heads)
 {
@@ -213,7 +217,8 @@ static bool is_misread(const struct geo_fit *fit, uint32_t heads)
 	return false;
 }
 
-/* Are the bands of that one a whole number of the rival's, cut otherwise? With zones of one band each both have such. */
+/* Are the bands of that one a whole number of the rival's, cut otherwise? With zones of one band each both have such.
+ */
 static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *rival)
 {
 	if (left->band == 0 || rival->band == 0)
@@ -221,13 +226,15 @@ static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *r
 	return left->heads * left->band % (rival->heads * rival->band) == 0;
 }
 
-/* Heads that alternate from cylinder to cylinder come two by two, as in bands of two cylinders that begin a track later. */
+/* Heads that alternate from cylinder to cylinder come two by two, as in bands of two cylinders that begin a track
+ * later. */
 static bool is_turned_cylinder_by_cylinder(const struct geo_shape *shape, const struct geo_shape *left)
 {
 	return shape->band == 1 && shape->is_alternate && left->band > 1;
 }
 
-/* Where the first and the last of the rival's bands begin, of those that accesses were made in; how many of the two there are. */
+/* Where the first and the last of the rival's bands begin, of those that accesses were made in; how many of the two
+ * there are. */
 static size_t find_begins(struct geo_search *s, const struct geo_shape *rival, uint64_t shift, uint64_t ret[2])
 {
 	const struct geo_shape *left = &s->c[0].shape;
@@ -340,8 +347,8 @@ bool geo_has_pin(const struct geo_order *o, const struct geo_shape *shape)
 }
 
 /*
- * Of the accesses that agree with it only so, the first and the last one say where a cylinder begins: what lies between is read as it must be to come from the one to the other, and what lies
- * beyond may have been read rightly.
+ * Of the accesses that agree with it only so, the first and the last one say where a cylinder begins: what lies between
+ * is read as it must be to come from the one to the other, and what lies beyond may have been read rightly.
  */
 static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const struct within *w,
                      const uint64_t (*track)[2], uint64_t shift)

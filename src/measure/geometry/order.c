@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of tracks: does a layout (so many surfaces, bands of so many cylinders) explain the sequence of track sizes and skews that the walk has found,
- * and where are the zones then?
+ * The order of tracks: does a layout (so many surfaces, bands of so many cylinders) explain the sequence of track sizes
+ * and skews that the walk has found, and where are the zones then?
  *
- * A layout says for each track which surface it is on and what lies between it and the one before: a step to the next cylinder, another head, the next band. In one
- * zone all tracks of a surface have one size, and all changes of a kind one skew. The sequence is read band by band (a cylinder is a band of one); where
- * the sizes do not go on, the zone has ended: before this band, or with a part of a band, in which all surfaces have equally many tracks. What does not
- * fit costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up) 2, a zone 2. A wrong
- * layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains is left to access times (layout.c).
+ * A layout says for each track which surface it is on and what lies between it and the one before: a step to the next
+ * cylinder, another head, the next band. In one zone all tracks of a surface have one size, and all changes of a kind
+ * one skew. The sequence is read band by band (a cylinder is a band of one); where the sizes do not go on, the zone has
+ * ended: before this band, or with a part of a band, in which all surfaces have equally many tracks. What does not fit
+ * costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up)
+ * 2, a zone 2. A wrong layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains
+ * is left to access times (layout.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +63,8 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 	return n;
 }
 
-/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How many. */
+/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
+ * many. */
 static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
@@ -106,8 +109,8 @@ static double odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
 }
 
 /*
- * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where the zones of surfaces end at different places
- * some hold as many as before, and the others fewer.
+ * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where
+ * the zones of surfaces end at different places some hold as many as before, and the others fewer.
  */
 static double odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after)
 {
@@ -334,8 +337,9 @@ static struct geo_band next_band(const struct reading *q, const struct way *from
 }
 
 /*
- * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. Where skews look like
- * those of further tracks without data, these may be answers that were late as well.
+ * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them:
+ * the zone ends so. Where skews look like those of further tracks without data, these may be answers that were late as
+ * well.
  */
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
@@ -373,7 +377,8 @@ static void go_hurt(struct reading *q, const struct way *from, uint64_t hurt, ui
 		add_way(q, &w);
 }
 
-/* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks there. */
+/* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks
+ * there. */
 static void go_without_tail(struct reading *q, const struct way *from)
 {
 	struct geo_order *o = q->p.o;
@@ -421,8 +426,8 @@ static void go_without_some(struct reading *q, const struct way *from)
 }
 
 /*
- * One surface of this band has some tracks more or fewer than it should, as ends between them were hidden, or some were found where there are none: the next surface begins where a size begins
- * that is its own.
+ * One surface of this band has some tracks more or fewer than it should, as ends between them were hidden, or some were
+ * found where there are none: the next surface begins where a size begins that is its own.
  */
 static void go_past_hurt(struct reading *q, const struct way *from)
 {
@@ -483,8 +488,9 @@ static uint64_t next_pin(const struct reading *q, uint64_t t)
 }
 
 /*
- * So much more may a whole band at the begin of all cost, as surfaces are unlike each other, and for a few defects. A part of one, all of its first surface, would have only such that are alike, and
- * the next begin with the second; where all are alike, skews say where bands begin.
+ * So much more may a whole band at the begin of all cost, as surfaces are unlike each other, and for a few defects. A
+ * part of one, all of its first surface, would have only such that are alike, and the next begin with the second; where
+ * all are alike, skews say where bands begin.
  */
 static double unlike_first(const struct reading *q, const struct way *from)
 {
@@ -766,9 +772,10 @@ static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
 }
 
 /*
- * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of their zones are? A track that is not may belong
- * to either; and where some surfaces hold more the bands of one zone may have been cut up wrongly. Within a row of tracks just like each other nothing begins that is seen: where the
- * next zone's first surface goes on as the last one ended, and the skew between them was lost, that may lack some tracks.
+ * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of
+ * their zones are? A track that is not may belong to either; and where some surfaces hold more the bands of one zone
+ * may have been cut up wrongly. Within a row of tracks just like each other nothing begins that is seen: where the next
+ * zone's first surface goes on as the last one ended, and the skew between them was lost, that may lack some tracks.
  */
 static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
 {
@@ -778,8 +785,9 @@ static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone
 }
 
 /*
- * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind it, ways that stay behind those that may begin
- * one there, by more than ways ever make good and what makes an edge certain, need not be read to the end.
+ * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind
+ * it, ways that stay behind those that may begin one there, by more than ways ever make good and what makes an edge
+ * certain, need not be read to the end.
  */
 static void find_margins(struct geo_order *o, const struct geo_shape *shape, struct trail *trail, struct geo_fit *fit)
 {

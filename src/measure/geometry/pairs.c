@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which accesses are made to tell layouts apart: those at distances of which a layout has something to say, and those of which two say most different things. */
+/* Which accesses are made to tell layouts apart: those at distances of which a layout has something to say, and those
+ * of which two say most different things. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,8 @@ static size_t telling(const struct geo_search *s, const struct geo_shape *shape,
 }
 
 /*
- * Over such a distance, from one of the first tracks: not always from the first, as zones may seem to begin some tracks before they do, and a track that lies elsewhere would be in all of these accesses. Once
- * since pair n.
+ * Over such a distance, from one of the first tracks: not always from the first, as zones may seem to begin some tracks
+ * before they do, and a track that lies elsewhere would be in all of these accesses. Once since pair n.
  */
 static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
 {
@@ -75,7 +76,8 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 	size_t near;
 	struct rng *rng = &s->g->t.rng;
 
-	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads hides. */
+	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of
+	 * heads hides. */
 	for (uint64_t d0 = 1; d0 <= NEAR_TRACKS && s->tracks > 2 * d0 + 1; d0++)
 		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
 			;
@@ -103,7 +105,8 @@ static struct geo_spot spot(struct geo_search *s, uint64_t track)
 }
 
 /*
- * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of them say no more than one does.
+ * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of
+ * them say no more than one does.
  */
 static void find_repeated(struct geo_search *s)
 {
@@ -153,8 +156,8 @@ size_t geo_side_by_side(const struct geo_search *s, struct geo_access *ret, uint
 }
 
 /*
- * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
- * it, more often where there are few, and as far within zones.
+ * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it
+ * is. From before an edge to behind it, more often where there are few, and as far within zones.
  */
 void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 {
@@ -177,8 +180,9 @@ void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 }
 
 /*
- * One surface: an access over more tracks takes no less, wherever it begins, and whatever is between. With bands, however long, some that go over about as many tracks end beside where they began, and
- * others as far away as a band is long. As many at distances up to 10 as up to 100, or 1000.
+ * One surface: an access over more tracks takes no less, wherever it begins, and whatever is between. With bands,
+ * however long, some that go over about as many tracks end beside where they began, and others as far away as a band is
+ * long. As many at distances up to 10 as up to 100, or 1000.
  */
 void geo_choose_wide_pairs(struct geo_search *s)
 {
@@ -201,7 +205,8 @@ struct sampled {
 	uint64_t track, distance;
 	struct geo_access of[2];
 	double access[2];
-	double tells; /* revolutions, by which it differs from others that are of its kind in one of the layouts, if the other one is true */
+	double tells; /* revolutions, by which it differs from others that are of its kind in one of the layouts, if the
+	                 other one is true */
 };
 
 static int kinds_of(const struct geo_access *a, const struct geo_access *b)

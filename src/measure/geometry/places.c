@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A quick look at three places, the start, the middle and the end of the disk: some tracks of each, and what they have in common. */
+/* A quick look at three places, the start, the middle and the end of the disk: some tracks of each, and what they have
+ * in common. */
 #include "measure/geometry/geometry.h"
 
 #include <math.h>
@@ -79,9 +80,10 @@ struct skews {
 };
 
 /*
- * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0: there is none that others bear out: one track
- * alone may be a piece between ends that are none, and where noise hides ends, so may several if no two of them are equal; and where most ends are not there again, the others are chance, or of
- * stripes in which several arms share the addresses.
+ * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0:
+ * there is none that others bear out: one track alone may be a piece between ends that are none, and where noise hides
+ * ends, so may several if no two of them are equal; and where most ends are not there again, the others are chance, or
+ * of stripes in which several arms share the addresses.
  */
 static uint64_t usual_size(const struct geo *g, const struct geo_track *track, size_t n, size_t *ret_votes,
                            struct interval *ret_all)
@@ -307,7 +309,8 @@ int geo_look_at_places(struct geo *g, struct err *err)
 		                 60e9 / g->rot.period_ns);
 		r = look_at(g, &places[seen], false, seen || !starts, &spare[seen], &skews, err);
 	}
-	/* Without it there is no walk, and what disturbed the first look may have passed; but ends that no noise hides are none. */
+	/* Without it there is no walk, and what disturbed the first look may have passed; but ends that no noise hides
+	 * are none. */
 	for (int k = 1; k <= starts && r == 0 && !geo_is_over(g) && !is_known(g, &places[0]); k++)
 		r = look_at(g, &places[0], true, k == starts, &spare[0], &skews, err);
 	for (size_t i = 0; i < seen && r == 0; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where sectors lie on the circle. A read ends when its sector has passed the head, so its completion modulo the rotation period is the sector's
- * angle, whatever the way to it took. What the drive's cache answers says nothing: such a read is known by its time, and repeated after as many
- * reads elsewhere as it takes to have the sector out of the cache (rotation_find). Reads with FUA need none of that where they are seen to come from the media.
+ * Where sectors lie on the circle. A read ends when its sector has passed the head, so its completion modulo the
+ * rotation period is the sector's angle, whatever the way to it took. What the drive's cache answers says nothing: such
+ * a read is known by its time, and repeated after as many reads elsewhere as it takes to have the sector out of the
+ * cache (rotation_find). Reads with FUA need none of that where they are seen to come from the media.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,8 +36,9 @@
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
 #define READINGS      5    /* of one sector, until two agree */
 #define LOOKS_MOST    9
-#define LOOKS_FROM \
-	0.04 /* of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less) */
+#define LOOKS_FROM                                                                                                 \
+	0.04 /* of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly \
+	        less) */
 #define LOOKS_WANTED 0.03 /* so far they may */
 #define LOOKS_DEAR \
 	0.06 /* the same where all looks but the first take very many reads elsewhere before: most skews stand out */
@@ -92,9 +94,10 @@ static double known(const struct geo *g, uint64_t sector)
 }
 
 /*
- * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution only, where reading ahead is of no use to it.
- * How far down that may be at most depends on how long the arm takes, and what a drive keeps of sectors that come by may make it useless: so all ways
- * are tried, and the one that takes least time for each read that helped is gone.
+ * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
+ * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes, and
+ * what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes least
+ * time for each read that helped is gone.
  */
 #define ANYWHERE  0
 #define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
@@ -118,8 +121,8 @@ static size_t choose_step(const struct geo *g)
 }
 
 /*
- * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The cache of a drive has so many segments, or so many
- * bytes, and forgets what was read longest ago.
+ * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
+ * cache of a drive has so many segments, or so many bytes, and forgets what was read longest ago.
  */
 static uint32_t first_lead(struct geo *g)
 {
@@ -174,8 +177,9 @@ double geo_flush_cost(const struct geo *g)
 }
 
 /*
- * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to forget. What is far away may be another disk, with a cache of
- * its own, and takes long to go to. Above them, or below where there is no room.
+ * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to
+ * forget. What is far away may be another disk, with a cache of its own, and takes long to go to. Above them, or below
+ * where there is no room.
  */
 static uint64_t begin_elsewhere(struct geo *g, uint64_t bytes, uint64_t first, uint64_t end)
 {
@@ -340,8 +344,9 @@ static int up(const void *a, const void *b)
 }
 
 /*
- * Upwards a sector passes before it can be asked for that is near the one before, and all behind it, too, as the drive answers for them no sooner than they pass: such are left for later. Not the
- * first sector of a track behind the last one of another, which a skew comes before. How many stay.
+ * Upwards a sector passes before it can be asked for that is near the one before, and all behind it, too, as the drive
+ * answers for them no sooner than they pass: such are left for later. Not the first sector of a track behind the last
+ * one of another, which a skew comes before. How many stay.
  */
 static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 {
@@ -359,7 +364,8 @@ static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 }
 
 /*
- * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain: not even the first was read from the media.
+ * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain:
+ * not even the first was read from the media.
  */
 static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                       size_t *ret_hits, bool *ret_was_in_vain, struct err *err)
@@ -468,7 +474,8 @@ static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles
 	return r;
 }
 
-/* Of angles on the circle: what has as many on either side, by what they differ from the first; those that are not known are left out. */
+/* Of angles on the circle: what has as many on either side, by what they differ from the first; those that are not
+ * known are left out. */
 static double middle(const double *a, size_t n)
 {
 	double off[LOOKS_MOST];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How fast each surface is really read: whole tracks of it, at the start, in the middle and at the end of what is known, in turn with those of the others, so that a busy host does to all what it does to
- * one. A track is read in a few pieces behind its first sector, whose end is where time is taken from; so neither the way there nor the change to another track is in it. Its last sector passes when
- * the track's angle says, or whole revolutions later: what the drive needs for each piece of each track is the same for all surfaces and not counted; what is more was lost on this track, by
- * retries or because a sector lies elsewhere. The places of those are looked at again (slow.c).
+ * How fast each surface is really read: whole tracks of it, at the start, in the middle and at the end of what is
+ * known, in turn with those of the others, so that a busy host does to all what it does to one. A track is read in a
+ * few pieces behind its first sector, whose end is where time is taken from; so neither the way there nor the change to
+ * another track is in it. Its last sector passes when the track's angle says, or whole revolutions later: what the
+ * drive needs for each piece of each track is the same for all surfaces and not counted; what is more was lost on this
+ * track, by retries or because a sector lies elsewhere. The places of those are looked at again (slow.c).
  */
 #include <errno.h>
 #include <math.h>
@@ -18,9 +20,12 @@
 #define WINDOW     40000 /* tracks about a spot: bands of all surfaces are among them */
 #define ZONE_LEAST 200   /* tracks */
 #define TRIES      400   /* until one of the surface is met there */
-#define PIECES     4 /* of a track at least: where a revolution was lost, and requests not much larger than programs' own */
-#define EARLY \
-	0.03 /* of a revolution: by so much an answer may come before its time, as that of the first sector was late, */
+#define PIECES                                                                                                 \
+	4 /* of a track at least: where a revolution was lost, and requests not much larger than programs' own \
+	   */
+#define EARLY                                                                                                         \
+	0.03 /* of a revolution: by so much an answer may come before its time, as that of the first sector was late, \
+	      */
 #define LATE      0.3  /* and after it, as the answer of a piece waits for the host's next one */
 #define USUAL     0.6  /* of the tracks need as many revolutions, or nothing is told */
 #define FEWEST    8    /* tracks of a surface */
@@ -64,8 +69,9 @@ struct reader {
 };
 
 /*
- * Is it certain which surface a track of that zone is on? Where the edges of a zone are in doubt, too, if its sizes come in an order that no other beginning, and no turn the other way, makes the same: a
- * track of the size that its surface has is where the layout says.
+ * Is it certain which surface a track of that zone is on? Where the edges of a zone are in doubt, too, if its sizes
+ * come in an order that no other beginning, and no turn the other way, makes the same: a track of the size that its
+ * surface has is where the layout says.
  */
 static bool are_sizes_telling(const struct geo_fit_zone *z, uint32_t heads)
 {
@@ -82,7 +88,8 @@ static bool are_sizes_telling(const struct geo_fit_zone *z, uint32_t heads)
 	return true;
 }
 
-/* How unlike the first zone's surfaces are those of this one, were they counted from another one on, or backwards: sectors, on the average. NaN: too few are known. */
+/* How unlike the first zone's surfaces are those of this one, were they counted from another one on, or backwards:
+ * sectors, on the average. NaN: too few are known. */
 static double unlike(const struct geo_fit_zone *first, const struct geo_fit_zone *z, uint32_t heads, uint32_t by)
 {
 	double a[GEO_HEADS], b[GEO_HEADS], sum_a = 0.0, sum_b = 0.0, off = 0.0;
@@ -102,8 +109,8 @@ static double unlike(const struct geo_fit_zone *first, const struct geo_fit_zone
 }
 
 /*
- * Is the first surface of this zone the first one of the disk? Surfaces keep their densities; where the order of tracks was lost on the way, the zone behind it begins with any of them, or goes
- * through them backwards.
+ * Is the first surface of this zone the first one of the disk? Surfaces keep their densities; where the order of tracks
+ * was lost on the way, the zone behind it begins with any of them, or goes through them backwards.
  */
 static bool is_numbered(const struct geo_fit_zone *first, const struct geo_fit_zone *z, uint32_t heads)
 {
@@ -221,7 +228,8 @@ static bool is_over(const struct reader *q)
 	return q->n == q->room || geo_is_share_over(q->g, q->until_ns);
 }
 
-/* Spot by spot, as the way between them is long, and the surfaces in turn; shorter rounds first, so that a spot that comes last has its share. */
+/* Spot by spot, as the way between them is long, and the surfaces in turn; shorter rounds first, so that a spot that
+ * comes last has its share. */
 static int read_all(struct reader *q, uint32_t heads, struct err *err)
 {
 	uint64_t start = session_answered_ns(q->g->ses), share = (q->until_ns - start) / SPOTS;
@@ -338,7 +346,8 @@ static void tell_rates(struct reader *q, uint32_t heads)
 	}
 }
 
-/* A surface of which more tracks lose revolutions than chance and the host explain, as they were read in turn with all others. */
+/* A surface of which more tracks lose revolutions than chance and the host explain, as they were read in turn with all
+ * others. */
 static void tell_slow_ones(struct reader *q, uint32_t heads)
 {
 	struct part all = { .tracks = 0 };

@@ -55,7 +55,8 @@ static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
 	return n;
 }
 
-/* How many tracks of about that size one is that holds as much as several: ends between them were hidden by answers that came late. 1: it is one. */
+/* How many tracks of about that size one is that holds as much as several: ends between them were hidden by answers
+ * that came late. 1: it is one. */
 static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t short_by)
 {
 	uint64_t m = usual && seg->tracks == 1 ? (seg->size + usual / 2) / usual : 1;
@@ -63,7 +64,8 @@ static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t sh
 	return m > 1 && seg->size + short_by * m >= m * usual && seg->size <= m * usual + short_by ? m : 1;
 }
 
-/* The last track of a surface and the first of the next one: the end between them was hidden. 0: there is none before, or behind. */
+/* The last track of a surface and the first of the next one: the end between them was hidden. 0: there is none before,
+ * or behind. */
 static bool is_last_and_next(const struct geo_seg *seg, uint64_t before, uint64_t next)
 {
 	uint64_t both = before + next;
@@ -72,8 +74,8 @@ static bool is_last_and_next(const struct geo_seg *seg, uint64_t before, uint64_
 }
 
 /*
- * How many tracks one is that holds too much to be one, and less than several by what one of them may lack: both its neighbours are whole ones. 1: it may be one, or a piece beside it
- * belongs to it.
+ * How many tracks one is that holds too much to be one, and less than several by what one of them may lack: both its
+ * neighbours are whole ones. 1: it may be one, or a piece beside it belongs to it.
  */
 static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint64_t next)
 {
@@ -84,8 +86,9 @@ static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint
 }
 
 /*
- * By what a track, or a piece of one that holds so many of `whole` sectors, turns up to the begin of the next. What is known to have a gap goes by its whole turn; the
- * jump behind a piece is beyond the spacing that sectors of a track of its size have.
+ * By what a track, or a piece of one that holds so many of `whole` sectors, turns up to the begin of the next. What is
+ * known to have a gap goes by its whole turn; the jump behind a piece is beyond the spacing that sectors of a track of
+ * its size have.
  */
 static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 {
@@ -122,7 +125,8 @@ static uint64_t usual_size(const struct geo_order *o, size_t before)
 	return 0;
 }
 
-/* That size, or where pieces hold more than that one does, that of the surface next to it, as it was when tracks just like those in front of them came by last. */
+/* That size, or where pieces hold more than that one does, that of the surface next to it, as it was when tracks just
+ * like those in front of them came by last. */
 static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 {
 	uint64_t usual = usual_size(o, before);
@@ -140,8 +144,9 @@ static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 }
 
 /*
- * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than the track before, so that none of them can be
- * one, and what follows is turned against their begin as behind it. A turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track.
+ * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than
+ * the track before, so that none of them can be one, and what follows is turned against their begin as behind it. A
+ * turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track.
  */
 static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
@@ -176,8 +181,8 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 }
 
 /*
- * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end. turn: from its begin to the next one's; NaN: not known, as of tracks
- * that are equal to others.
+ * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end.
+ * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others.
  */
 static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
 {
@@ -186,8 +191,8 @@ static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *se
 }
 
 /*
- * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks: shorter than the ones around it, and what follows is turned against
- * its begin as behind one of them.
+ * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
+ * shorter than the ones around it, and what follows is turned against its begin as behind one of them.
  */
 static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next, double turn)
 {
@@ -202,8 +207,8 @@ static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64
 }
 
 /*
- * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that noise hid the end between them. *ret_jump: from the one to the
- * other, as behind tracks nearby.
+ * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that
+ * noise hid the end between them. *ret_jump: from the one to the other, as behind tracks nearby.
  */
 static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double turn,
                              double *ret_jump)
@@ -225,7 +230,8 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	return false;
 }
 
-/* held: sectors with data; next: size of what follows; turn: as above. The skews between tracks whose ends were hidden are not known. */
+/* held: sectors with data; next: size of what follows; turn: as above. The skews between tracks whose ends were hidden
+ * are not known. */
 static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next, double turn)
 {
 	uint64_t usual = next, m = tracks_in(&seg, next, 0);
@@ -298,7 +304,8 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;
-		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again is one of a surface. */
+		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again
+		 * is one of a surface. */
 		bool is_odd = item->is_unsure && (item->missing || item->end - item->first > item->run[0].per_track ||
 		                                  near_of_size(w, i, item->run[0].per_track) < OFTEN);
 

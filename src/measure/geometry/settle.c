@@ -2,10 +2,12 @@
 /*
  * What all that was walked says of a layout that was told from the first tracks.
  *
- * Whether heads alternate: does every second band go through them backwards? Accesses are made where the walk began, and sizes show it only where surfaces differ, which may be zones that
- * were not walked yet when the layout was told. So all that was walked is read the other way as well.
+ * Whether heads alternate: does every second band go through them backwards? Accesses are made where the walk began,
+ * and sizes show it only where surfaces differ, which may be zones that were not walked yet when the layout was told.
+ * So all that was walked is read the other way as well.
  *
- * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer shows where its first band ends.
+ * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer
+ * shows where its first band ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,8 +16,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define READ_MOST \
-	0.1 /* of cost for each change of size or skew, where the first tracks were in no order: more is no reading, even where it costs less than another one */
+#define READ_MOST                                                                                                    \
+	0.1 /* of cost for each change of size or skew, where the first tracks were in no order: more is no reading, \
+	       even where it costs less than another one */
 
 /* Would it make no difference to sizes if every second band went through the heads backwards? */
 static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
@@ -48,10 +51,12 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	fit->cost = l->fit->cost;
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
-	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
+	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of
+	 * zones. */
 	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
 	            is_read(o, l, fit) && !geo_has_thought_enough(g);
-	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
+	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the
+	 * other way costs. */
 	l->is_turning_hidden = !is_turned && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
 	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
 		l->shape = turned;

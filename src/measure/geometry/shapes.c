@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which layouts can be true by the sequence of tracks: all shapes that its runs suggest are held against the first tracks (order.c), and those that explain them
- * at about the least cost against more. Accesses decide between these (layout.c).
+ * Which layouts can be true by the sequence of tracks: all shapes that its runs suggest are held against the first
+ * tracks (order.c), and those that explain them at about the least cost against more. Accesses decide between these
+ * (layout.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,8 +30,9 @@
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
 #define TWIN_DEARER \
 	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
-#define BY_CHANCE \
-	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
+#define BY_CHANCE                                                                                                      \
+	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an \
+	        order */
 #define BROKEN_TIMES 2.0 /* by which a true layout is cheaper than others as far as it can be read (a choice) */
 #define BROKEN_LEAST 2   /* times the first look, at least, that it is */
 #define TWIN_ZONES   2   /* of them one has at most so many times as many zones, and: */
@@ -52,7 +54,8 @@ struct ranking {
 	struct geo_fit *fit;
 };
 
-/* The most frequent ones of length[0..n), at most `most`, if there are several of it, as ret. How many; length[] is put in order. */
+/* The most frequent ones of length[0..n), at most `most`, if there are several of it, as ret. How many; length[] is put
+ * in order. */
 static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t most, size_t least)
 {
 	size_t found = 0;
@@ -78,7 +81,8 @@ static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t mo
 	return found;
 }
 
-/* Where tracks that lack something cut all runs of equal ones: lengths that come again of what one surface would have as zones, which goes on past those. */
+/* Where tracks that lack something cut all runs of equal ones: lengths that come again of what one surface would have
+ * as zones, which goes on past those. */
 static size_t lengths_past_defects(struct ranking *s, uint64_t *ret, size_t most)
 {
 	const struct geo_shape one = { .heads = 1, .band = 1 };
@@ -219,8 +223,9 @@ static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool 
 }
 
 /*
- * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many heads, head-first, as a band has tracks, and
- * the same band cut otherwise. What disturbs the sequence costs one of two many times as much as the other, so that only accesses tell them apart.
+ * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many
+ * heads, head-first, as a band has tracks, and the same band cut otherwise. What disturbs the sequence costs one of two
+ * many times as much as the other, so that only accesses tell them apart.
  */
 static void add_twins(struct ranking *s, uint64_t tracks)
 {
@@ -280,8 +285,9 @@ static uint64_t turn_of(const struct geo_shape *shape)
 }
 
 /*
- * Are the sizes of a zone's surfaces, and the skews between its tracks, just those of fewer surfaces, or of more, whose order comes again in a part of this one's? Heads that
- * alternate, for one, go 0 1 2, 2 1 0, 0 1 2 as the first half of nine do.
+ * Are the sizes of a zone's surfaces, and the skews between its tracks, just those of fewer surfaces, or of more, whose
+ * order comes again in a part of this one's? Heads that alternate, for one, go 0 1 2, 2 1 0, 0 1 2 as the first half of
+ * nine do.
  */
 static bool has_same_order(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape,
                            const struct geo_shape *twin)
@@ -425,8 +431,9 @@ double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape
 }
 
 /*
- * Fewer surfaces whose sizes come again in those of a candidate: skews need not be alike, as in a cycle that was looked at once and leaped over time and again they are all off where one was. What is
- * dearer than a layout that was misread may be would be out for good when accesses speak against it.
+ * Fewer surfaces whose sizes come again in those of a candidate: skews need not be alike, as in a cycle that was looked
+ * at once and leaped over time and again they are all off where one was. What is dearer than a layout that was misread
+ * may be would be out for good when accesses speak against it.
  */
 static void add_few_of(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone, uint64_t tracks)
 {
@@ -449,11 +456,13 @@ static void add_few_of(struct ranking *s, const struct candidate *c, const struc
 		}
 }
 
-/* What disturbs the sequence makes one of them much dearer from there on, so it is the first few bands that are looked at. */
+/* What disturbs the sequence makes one of them much dearer from there on, so it is the first few bands that are looked
+ * at. */
 #define PAIR_BANDS  16
 #define PAIR_DEARER 2.0
 
-/* Two heads in bands twice as long, if they alternate, and half as long and alternating, if not: from the middle of a band on the sequence is the same. heads 1: there are more. */
+/* Two heads in bands twice as long, if they alternate, and half as long and alternating, if not: from the middle of a
+ * band on the sequence is the same. heads 1: there are more. */
 static struct geo_shape turned_pair(const struct geo_shape *shape)
 {
 	if (shape->heads != 2 || shape->band == 0 || (!shape->is_alternate && shape->band % 2))
@@ -480,8 +489,8 @@ static void add_turned_pair(struct ranking *s, const struct candidate *c)
 }
 
 /*
- * Where accesses are made the order is the same, so only they tell these apart, whatever they cost elsewhere, where something disturbs the sequence, or the walk has gone
- * astray. n: candidates that do explain it.
+ * Where accesses are made the order is the same, so only they tell these apart, whatever they cost elsewhere, where
+ * something disturbs the sequence, or the walk has gone astray. n: candidates that do explain it.
  */
 static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 {
@@ -522,8 +531,8 @@ static uint64_t usual_run(const struct geo_order *o)
 }
 
 /*
- * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true one is charged for more of the sequence than
- * others are.
+ * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true
+ * one is charged for more of the sequence than others are.
  */
 static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 {
@@ -548,7 +557,8 @@ static void add_ways(struct ranking *s)
 		}
 }
 
-/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is told must be more than that. */
+/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is told must
+ * be more than that. */
 static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t tracks, bool is_last)
 {
 	size_t m = 0;
@@ -574,8 +584,9 @@ static double cost_over(const struct ranking *s, const struct geo_shape *shape, 
 }
 
 /*
- * How many tracks can be read. Tracks that could not be, or that the walk mistook, break the sequence: what is true cannot be read on from there, whatever it may cost, while something else
- * explains any tracks at about the same cost each. So far does one of those that are out, all[0..n), explain it at a fraction of the cost of all that are left.
+ * How many tracks can be read. Tracks that could not be, or that the walk mistook, break the sequence: what is true
+ * cannot be read on from there, whatever it may cost, while something else explains any tracks at about the same cost
+ * each. So far does one of those that are out, all[0..n), explain it at a fraction of the cost of all that are left.
  */
 static uint64_t readable(struct ranking *s, const struct candidate *all, size_t n, uint64_t few, uint64_t tracks)
 {

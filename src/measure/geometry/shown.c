@@ -6,8 +6,9 @@
 
 #define SIZES \
 	3 /* of a cylinder's tracks at least: of two the smaller one may have spare sectors, every so many tracks */
-#define HINTS \
-	6.0 /* of the log-likelihood, by which accesses are likelier with no layout: a part of the surfaces was read into tracks that were mistaken */
+#define HINTS                                                                                                        \
+	6.0 /* of the log-likelihood, by which accesses are likelier with no layout: a part of the surfaces was read \
+	       into tracks that were mistaken */
 #define COMES      16   /* so many cylinders in a row are alike */
 #define BANDS      16   /* in a row */
 #define TURNS      50   /* cylinders of a zone, in which two sizes come by turns, */
@@ -27,7 +28,8 @@ static bool is_new_size(const struct geo_fit_zone *z, uint32_t head)
 	return is_new;
 }
 
-/* The tracks on both sides of it have other sizes: with heads that alternate the one at either end of a cylinder comes twice. */
+/* The tracks on both sides of it have other sizes: with heads that alternate the one at either end of a cylinder comes
+ * twice. */
 static bool stands_alone(const struct geo_fit_zone *z, const struct geo_shape *shape, uint32_t head)
 {
 	uint32_t before = head ? head - 1 : shape->heads - 1, behind = head + 1 < shape->heads ? head + 1 : 0;
@@ -94,7 +96,8 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 	return most;
 }
 
-/* Do sizes of the best layout's surfaces come again as those of fewer ones, asked or not, by more than so much of the log-likelihood? */
+/* Do sizes of the best layout's surfaces come again as those of fewer ones, asked or not, by more than so much of the
+ * log-likelihood? */
 static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 {
 	const struct geo_shape *best = &s->c[0].shape;
@@ -130,7 +133,8 @@ static bool holds_more(const struct geo_fit_zone *a, const struct geo_fit_zone *
 	return a->size[head] && b->size[head] && a->size[head] > b->size[head];
 }
 
-/* Does a zone go on with the sizes of its first band, for more than one surface? A part of a longer band does not; but where heads alternate it is gone through to and fro at either end. */
+/* Does a zone go on with the sizes of its first band, for more than one surface? A part of a longer band does not; but
+ * where heads alternate it is gone through to and fro at either end. */
 static bool goes_on(const struct geo_fit_zone *z, const struct geo_shape *shape)
 {
 	uint64_t bands = (shape->is_alternate ? 2 : 1) * shape->heads + 1;
@@ -237,8 +241,8 @@ bool geo_may_be_bands(struct geo_search *s)
 }
 
 /*
- * Where heads alternate the surface comes first again that was last, and with it those beside it that hold as many: they say nothing, as any other number of surfaces could end, or begin, with so many that are alike.
- * How many.
+ * Where heads alternate the surface comes first again that was last, and with it those beside it that hold as many:
+ * they say nothing, as any other number of surfaces could end, or begin, with so many that are alike. How many.
  */
 static uint32_t alike_at_turn(const struct geo_fit_zone *z, const struct geo_shape *shape)
 {

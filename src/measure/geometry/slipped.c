@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tracks that lack a few sectors, of a drive that passes defects over. Where noise hides of how many sectors such a track would be they come as tracks of fewer sectors, and, if there
- * are thousands of them, no band seems to be as long as another one. Between tracks of one size those that have a little less are of that size, too, unless they
- * come again and again after as many tracks each time, as tracks of another surface do.
+ * Tracks that lack a few sectors, of a drive that passes defects over. Where noise hides of how many sectors such a
+ * track would be they come as tracks of fewer sectors, and, if there are thousands of them, no band seems to be as long
+ * as another one. Between tracks of one size those that have a little less are of that size, too, unless they come
+ * again and again after as many tracks each time, as tracks of another surface do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 #define LACKS    16 /* part of a track that may be lacking */
 #define IN_A_ROW 12 /* equal ones in a row may be so by chance */
 #define GROUP    12 /* segments of them, one behind the other */
-#define LAG_MOST        \
-	(2 * IN_A_ROW * \
-	 GEO_HEADS) /* tracks until a surface comes again: heads that alternate go through all twice, and so many in a row */
-#define OFTEN_LAG 0.5 /* part of those of one size that come again so: a surface's */
-#define BESIDE    6   /* segments in which a surface shows, by so many tracks: */
+#define LAG_MOST                                                                                                     \
+	(2 * IN_A_ROW * GEO_HEADS) /* tracks until a surface comes again: heads that alternate go through all twice, \
+	                              and so many in a row */
+#define OFTEN_LAG 0.5              /* part of those of one size that come again so: a surface's */
+#define BESIDE    6                /* segments in which a surface shows, by so many tracks: */
 #define SHOWS     4
 #define NEAR      40 /* segments */
 #define MANY      40 /* of them, where few are alike by chance: a drive that passes over so much */
@@ -47,7 +48,8 @@ static bool may_be(uint64_t size, uint64_t whole)
 	return size < whole && whole - size <= whole / LACKS;
 }
 
-/* Is the size of this segment that of a surface, which has several tracks here? Looked for among those behind it, or in front. */
+/* Is the size of this segment that of a surface, which has several tracks here? Looked for among those behind it, or in
+ * front. */
 static bool shows(const struct geo_order *o, size_t at, bool is_behind)
 {
 	uint64_t tracks = 0;
@@ -69,7 +71,8 @@ static bool is_of_surface(const struct geo_order *o, size_t at)
 	return false;
 }
 
-/* Does another surface than that of segment i begin with segment k, and not only with tracks of it that lack something? */
+/* Does another surface than that of segment i begin with segment k, and not only with tracks of it that lack something?
+ */
 static bool is_begin(const struct geo_order *o, size_t i, size_t k)
 {
 	uint64_t size = o->seg[k].size;
@@ -85,7 +88,8 @@ static bool is_begin(const struct geo_order *o, size_t i, size_t k)
 }
 
 /*
- * The segment behind those that may lack something: of the same size as segment i in front of them, or else the first of another surface. 0: there are none, or no end of them.
+ * The segment behind those that may lack something: of the same size as segment i in front of them, or else the first
+ * of another surface. 0: there are none, or no end of them.
  */
 static size_t end_of_short(const struct geo_order *o, size_t i)
 {

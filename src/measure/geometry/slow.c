@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places that cost a revolution each time: what was late once is read again, when the drive's cache has forgotten it, and cut into smaller pieces, until it is known to a few sectors; by the third time
- * neither chance nor the host is behind it. A sector that the drive has moved elsewhere is among those, and tells by its angle, which is not the one of its place between its neighbours; one that is
- * hard to read is where it should be.
+ * Places that cost a revolution each time: what was late once is read again, when the drive's cache has forgotten it,
+ * and cut into smaller pieces, until it is known to a few sectors; by the third time neither chance nor the host is
+ * behind it. A sector that the drive has moved elsewhere is among those, and tells by its angle, which is not the one
+ * of its place between its neighbours; one that is hard to read is where it should be.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,8 +12,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define CUTS \
-	6 /* pieces of what is looked at again: the drive reads on while the host asks for one after the other, and must not get a revolution ahead */
+#define CUTS                                                                                                        \
+	6 /* pieces of what is looked at again: the drive reads on while the host asks for one after the other, and \
+	     must not get a revolution ahead */
 #define SHOWS             0.5 /* of a revolution: a piece that takes so much longer than the others has lost one */
 #define MOST              64  /* places */
 #define PASSES            5   /* 6^5 sectors */
@@ -29,7 +31,8 @@ const struct field geo_slow_fields[] = {
 	FIELD_END,
 };
 
-/* Reads elsewhere until the cache has forgotten these; the time that a few seconds leave for it is looked at by who calls. */
+/* Reads elsewhere until the cache has forgotten these; the time that a few seconds leave for it is looked at by who
+ * calls. */
 static int forget(struct geo *g, const struct geo_late *late, struct err *err)
 {
 	double angle;
@@ -37,7 +40,8 @@ static int forget(struct geo *g, const struct geo_late *late, struct err *err)
 	return geo_probe_afresh(g, &late->track, &angle, 1, err);
 }
 
-/* One more time, in pieces: where the longest wait was is what is left. late->from == late->end: it did not come again. */
+/* One more time, in pieces: where the longest wait was is what is left. late->from == late->end: it did not come again.
+ */
 static int narrow(struct geo *g, struct geo_late *l, struct err *err)
 {
 	uint64_t end[CUTS], done[CUTS + 1] = { 0 }, width = l->end - l->from;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sectors that a track has and nobody can address: spares at its end. Seen from the ends of tracks alone they belong to the skew. But the sectors that can be
- * read are only as wide as their track has room for: over n of them the angle grows by n parts of a whole track. One pair of sectors says that as well as
- * noise lets it; many pairs of several tracks together say it to a fraction of a sector.
+ * Sectors that a track has and nobody can address: spares at its end. Seen from the ends of tracks alone they belong to
+ * the skew. But the sectors that can be read are only as wide as their track has room for: over n of them the angle
+ * grows by n parts of a whole track. One pair of sectors says that as well as noise lets it; many pairs of several
+ * tracks together say it to a fraction of a sector.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static double angle_of(const uint64_t *sector, const double *angle, size_t n, ui
 	return NAN;
 }
 
-/* Will it tell? Else the reads are better spent on the walk, as where the cache has to forget all behind each few of them. */
+/* Will it tell? Else the reads are better spent on the walk, as where the cache has to forget all behind each few of
+ * them. */
 static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 {
 	return size <= LARGEST && !(geo_kept_has_below(&g->kept) && geo_flush_cost(g) > GEO_VERY_DEAR) &&

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The spindle's own clock: how many revolutions it has made when a read is done. A spindle that warms up turns by parts in 10^5 faster or slower after a minute, and angles of sectors that were read
- * then would not fit those that are read now. So a few sectors, the anchors, are read again every few seconds: what their angles have moved by is what the clock is off, and by that phase and period
- * are set right (a phase-locked loop of second order, which takes little from a deviation that noise explains and all of one that it does not).
+ * The spindle's own clock: how many revolutions it has made when a read is done. A spindle that warms up turns by parts
+ * in 10^5 faster or slower after a minute, and angles of sectors that were read then would not fit those that are read
+ * now. So a few sectors, the anchors, are read again every few seconds: what their angles have moved by is what the
+ * clock is off, and by that phase and period are set right (a phase-locked loop of second order, which takes little
+ * from a deviation that noise explains and all of one that it does not).
  *
- * A drive whose cache still has an anchor is asked for the sector in front of it the next time, and so on: those are of the same track, and drives read ahead behind what was asked for.
+ * A drive whose cache still has an anchor is asked for the sector in front of it the next time, and so on: those are of
+ * the same track, and drives read ahead behind what was asked for.
  */
 #include <math.h>
 #include <string.h>
@@ -40,7 +43,8 @@ void geo_spindle_start(struct geo *g)
 	}
 }
 
-/* It is read again at once, in front, or, where it was never read from the media, anywhere on the disk: nothing may be stored at the start. There nobody knows how far sectors are apart. */
+/* It is read again at once, in front, or, where it was never read from the media, anywhere on the disk: nothing may be
+ * stored at the start. There nobody knows how far sectors are apart. */
 static void leave_kept(struct geo *g, struct geo_anchor *a, double spacing)
 {
 	if (isnan(a->angle) || a->is_moved) {
@@ -214,7 +218,8 @@ bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
 	return ret->error < 1.96 * (g->rot.se_ns / g->rot.period_ns + SPREAD);
 }
 
-/* Against what the search of the rotation has found, and against the begin of the run: one alone may be off as noise puts it once in a thousand times. */
+/* Against what the search of the rotation has found, and against the begin of the run: one alone may be off as noise
+ * puts it once in a thousand times. */
 bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
 {
 	const struct geo_spindle *s = &g->spindle;

@@ -22,7 +22,8 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
 }
 
-/* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same zone, or its second half; false: there is none of them. */
+/* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same
+ * zone, or its second half; false: there is none of them. */
 bool geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
 	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
@@ -56,8 +57,8 @@ bool geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
 }
 
 /*
- * Where bands are long the tracks of one surface are as those of a disk that has no other, but for the end of them: what is about there in the longest zone; false: that
- * was not seen.
+ * Where bands are long the tracks of one surface are as those of a disk that has no other, but for the end of them:
+ * what is about there in the longest zone; false: that was not seen.
  */
 static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
 {
@@ -80,7 +81,8 @@ static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
 	return true;
 }
 
-/* Another layout is possible: a zone as that one reads them, or as the best one does, where it has more to say. Turn by turn. Where it reads none, the stretch before. */
+/* Another layout is possible: a zone as that one reads them, or as the best one does, where it has more to say. Turn by
+ * turn. Where it reads none, the stretch before. */
 void geo_choose_rival_stretch(struct geo_search *s, int round)
 {
 	uint64_t before = s->tracks;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The shortest access between two tracks from accesses that were aimed: one of x revolutions is made when the head gets there in time, else it takes a
- * revolution more. Where the head takes a little longer or shorter each time there is no sharp border, but one by which half of the accesses are made; some
- * are late by a revolution for no reason at all. All accesses of a pair count, each by how likely it is for a border at y: the posterior of y, by which the
- * next aim is chosen, too (probabilistic bisection, Horstein 1963). How far accesses scatter is the same for all pairs, and is learned from all of them.
+ * The shortest access between two tracks from accesses that were aimed: one of x revolutions is made when the head gets
+ * there in time, else it takes a revolution more. Where the head takes a little longer or shorter each time there is no
+ * sharp border, but one by which half of the accesses are made; some are late by a revolution for no reason at all. All
+ * accesses of a pair count, each by how likely it is for a border at y: the posterior of y, by which the next aim is
+ * chosen, too (probabilistic bisection, Horstein 1963). How far accesses scatter is the same for all pairs, and is
+ * learned from all of them.
  */
 #include <math.h>
 
 #include "measure/geometry/geometry.h"
 
-#define LAPSES \
-	0.03 /* of the accesses come a revolution late, or a little more or less: those that do not are not hurt by that */
+#define LAPSES                                                                                                      \
+	0.03 /* of the accesses come a revolution late, or a little more or less: those that do not are not hurt by \
+	        that */
 #define STRAY   1e-4 /* what nothing explains */
 #define POINTS  48   /* of a grid over what is possible, made finer so often: */
 #define REFINED 5    /* from 4 revolutions to below the finest deviation */

@@ -2,11 +2,12 @@
 /*
  * The walk over the whole disk, from end of track to end of track, without visiting all of them.
  *
- * Tracks of one size that are followed by one and the same jump are a run; after one of them is known, the end of the track 1, 2, 4 ... further on is
- * looked at: two reads tell whether there is such a jump at that very sector, and whether the angle has advanced by so many jumps. If not, half as far is
- * tried, down to one track: so the end of a run is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago, those
- * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the track with them is
- * surveyed like any that does not fit (edges.c).
+ * Tracks of one size that are followed by one and the same jump are a run; after one of them is known, the end of the
+ * track 1, 2, 4 ... further on is looked at: two reads tell whether there is such a jump at that very sector, and
+ * whether the angle has advanced by so many jumps. If not, half as far is tried, down to one track: so the end of a run
+ * is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago, those
+ * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the
+ * track with them is surveyed like any that does not fit (edges.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,8 +43,8 @@ static double near(const struct geo *g)
 /* ---- what was found ---- */
 
 /*
- * Two pieces that make one track: with sectors missing in between that could not be counted. Together they have no more sectors than it, and behind
- * them the angle is where it is behind any other track of that size.
+ * Two pieces that make one track: with sectors missing in between that could not be counted. Together they have no more
+ * sectors than it, and behind them the angle is where it is behind any other track of that size.
  */
 static bool join_pieces(struct geo_walk *w, const struct geo_run *run, uint64_t missing)
 {
@@ -120,7 +121,8 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	return 0;
 }
 
-/* Is the jump behind a single track that of the run before? Where noise leaves that open the angles on both sides of it are looked at more closely. */
+/* Is the jump behind a single track that of the run before? Where noise leaves that open the angles on both sides of it
+ * are looked at more closely. */
 static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct geo_run *run, struct err *err)
 {
 	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
@@ -140,7 +142,8 @@ static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct 
 	return r;
 }
 
-/* The longest of the last few runs: what follows may be as long, on another surface, or in another zone. NULL: none is long. */
+/* The longest of the last few runs: what follows may be as long, on another surface, or in another zone. NULL: none is
+ * long. */
 static const struct geo_run *long_run(const struct geo_walk *w)
 {
 	const struct geo_run *best = NULL;
@@ -151,7 +154,8 @@ static const struct geo_run *long_run(const struct geo_walk *w)
 	return best;
 }
 
-/* Is the run as long as the one before? With the same jump, its tracks may be of another size: another surface, or the same band in the next zone. */
+/* Is the run as long as the one before? With the same jump, its tracks may be of another size: another surface, or the
+ * same band in the next zone. */
 static int leap_as_before(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err)
 {
 	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
@@ -172,7 +176,8 @@ static int leap_as_before(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_
 	return 0;
 }
 
-/* Where noise hides how far one jump advances the angle, it is known from a long run with such jumps; its tracks may be of another size, as on another surface. */
+/* Where noise hides how far one jump advances the angle, it is known from a long run with such jumps; its tracks may be
+ * of another size, as on another surface. */
 static void advance_as_before(const struct geo_walk *w, struct geo_leap *l)
 {
 	const struct geo_run *run = l->error > GEO_ADVANCE_SURE ? long_run(w) : NULL;
@@ -280,7 +285,8 @@ struct ahead {
 	size_t n;
 };
 
-/* By how much a size leaves them off, in units of what they may be off: the sum of the squares; infinite: one is off by more than that. */
+/* By how much a size leaves them off, in units of what they may be off: the sum of the squares; infinite: one is off by
+ * more than that. */
 static double off_ahead(const struct geo_walk *w, const struct ahead *a, const struct geo_run *run, uint64_t size)
 {
 	double sum = 0.0;
@@ -315,8 +321,9 @@ static uint64_t size_ahead(const struct geo_walk *w, const struct ahead *a, cons
 }
 
 /*
- * A run with the jump of a long one before, its tracks of another size, as on the next surface: a few sectors some tracks ahead tell it, each of another track, so that none brings
- * another into the cache, and the end of the first track is where it has to be then. Where surveys cost much; they are what is left if that fails.
+ * A run with the jump of a long one before, its tracks of another size, as on the next surface: a few sectors some
+ * tracks ahead tell it, each of another track, so that none brings another into the cache, and the end of the first
+ * track is where it has to be then. Where surveys cost much; they are what is left if that fails.
  */
 static int guess_size(struct geo_walk *w, bool *ret_ok, struct err *err)
 {
@@ -576,7 +583,8 @@ static int one_step(struct geo_walk *w, struct err *err)
 	return r;
 }
 
-/* No end was found: an answer that came late may have been believed, or the cache have given what was read upwards, and what tracks hold been mistaken by that. */
+/* No end was found: an answer that came late may have been believed, or the cache have given what was read upwards, and
+ * what tracks hold been mistaken by that. */
 static int begin_anew(struct geo_walk *w, struct err *err)
 {
 	double per_track = NAN;

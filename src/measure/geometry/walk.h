@@ -19,12 +19,15 @@ int geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap, struct err *err);
 
 /* ---- confirm.c ---- */
 
-#define GEO_CONFIRM \
-	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
+#define GEO_CONFIRM                                                                                               \
+	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere \
+	      before */
 
-/* A second look at the ends of so many items. Behind one whose end is none the walk goes on from its begin again, and what was found behind it is for later. */
+/* A second look at the ends of so many items. Behind one whose end is none the walk goes on from its begin again, and
+ * what was found behind it is for later. */
 int geo_walk_confirm(struct geo_walk *w, struct err *err);
-/* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has passed. */
+/* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
+ * passed. */
 int geo_walk_take_later(struct geo_walk *w, struct err *err);
 
 /* ---- leap.c ---- */
@@ -37,12 +40,12 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err);
 /* What is tried as a whole. */
 struct geo_leap {
 	uint64_t sectors, tracks;
-	double advance,
-		error; /* of the angle, by jumps; what is unknown of it, falling as the way grows that it is known from: */
-	uint64_t total; /* so many times that was seen already */
-	double jump;    /* at its end */
-	double after;   /* spacing behind it */
-	uint64_t from;  /* where `total` began, an end of the same kind; as walk.at: there is none that is known */
+	double advance, error; /* of the angle, by jumps; what is unknown of it, falling as the way grows that it is
+	                          known from: */
+	uint64_t total;        /* so many times that was seen already */
+	double jump;           /* at its end */
+	double after;          /* spacing behind it */
+	uint64_t from; /* where `total` began, an end of the same kind; as walk.at: there is none that is known */
 	double from_angle;
 	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
 	const struct geo_item *inside;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zones from what the walk found. A cycle of runs that came again and again is a zone for certain: its sizes in turn are those of the surfaces. Runs before
- * and after it belong to it as long as they go on with the same sizes in the same order. What is left over between two zones, with one size all through, is a
- * zone as well; with several sizes it is told as it is, with a note.
+ * Zones from what the walk found. A cycle of runs that came again and again is a zone for certain: its sizes in turn
+ * are those of the surfaces. Runs before and after it belong to it as long as they go on with the same sizes in the
+ * same order. What is left over between two zones, with one size all through, is a zone as well; with several sizes it
+ * is told as it is, with a note.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ static void sizes_of(const struct geo_item *item, struct geo_zone *z)
 		z->nsizes--;
 }
 
-/* Where a size comes next in the cycle, not earlier than at and at most one further; false: it does not. dir: 1 or -1. */
+/* Where a size comes next in the cycle, not earlier than at and at most one further; false: it does not. dir: 1 or -1.
+ */
 static bool goes_on(const struct geo_zone *z, size_t *at, uint64_t size, int dir)
 {
 	size_t next = (*at + z->nsizes + (size_t)dir) % z->nsizes;
@@ -111,7 +113,8 @@ static size_t plain_zones(struct geo_walk *w, size_t from, size_t to, struct geo
 				z->best = i;
 		}
 		z->end_item = i--;
-		/* Zones hold less and less inwards; what holds more is another surface of a zone that ended too soon to show its cycle. */
+		/* Zones hold less and less inwards; what holds more is another surface of a zone that ended too soon to
+		 * show its cycle. */
 		z->is_unclear = tracks < GEO_FEW || (n > 1 && size > zone[n - 2].size[0]);
 	}
 	return n;
@@ -178,8 +181,8 @@ static uint64_t tracks_of(const struct geo_walk *w, const struct geo_zone *z, ui
 }
 
 /*
- * Is the begin of a zone doubtful? A track beside it that holds more sectors than fit is two, and the zone may begin with the second; and where sectors
- * cannot be read the end of the track before was seen but once.
+ * Is the begin of a zone doubtful? A track beside it that holds more sectors than fit is two, and the zone may begin
+ * with the second; and where sectors cannot be read the end of the track before was seen but once.
  */
 static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 {
@@ -260,7 +263,8 @@ static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t en
 	return n;
 }
 
-/* Is that one of the skews of these two zones, or two with a track in between that has no data? Sizes may differ from track to track, and with them jumps. */
+/* Is that one of the skews of these two zones, or two with a track in between that has no data? Sizes may differ from
+ * track to track, and with them jumps. */
 static bool is_usual_skew(const struct geo_fit_zone *z, double jump)
 {
 	const double usual[] = { 0.0,          z[-1].cylinder_skew, z[-1].head_skew, z[-1].band_skew, z->cylinder_skew,
@@ -273,7 +277,8 @@ static bool is_usual_skew(const struct geo_fit_zone *z, double jump)
 	return false;
 }
 
-/* Is the skew before or behind the first track of a zone one that nothing explains? Then its size may have been mistaken. */
+/* Is the skew before or behind the first track of a zone one that nothing explains? Then its size may have been
+ * mistaken. */
 static bool is_odd_edge(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
 	for (size_t i = 0; i < w->nitems; i++) {
@@ -296,7 +301,8 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 
-/* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was seen to be one. */
+/* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was
+ * seen to be one. */
 static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
 	uint64_t tracks = 0;

@@ -21,8 +21,8 @@ double mark_mean(double write, double read, double random)
 }
 
 /*
- * Distinct records among n draws of N: mean N (1 - (1 - 1/N)^n); variance about N e^-a (1 - (1 + a) e^-a), a = n / N (occupancy; Johnson and
- * Kotz 1977).
+ * Distinct records among n draws of N: mean N (1 - (1 - 1/N)^n); variance about N e^-a (1 - (1 + a) e^-a), a = n / N
+ * (occupancy; Johnson and Kotz 1977).
  */
 static bool is_covered_as_expected(const struct mark_draws *d, uint64_t records)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DiskMark (Dujmovic): records of 64 bytes written one after the other for a given time, all read back, then read in random order for the same
- * time; the mark is the harmonic mean of the three speeds in MiB/s. The same work is done in three ways side by side:
+ * DiskMark (Dujmovic): records of 64 bytes written one after the other for a given time, all read back, then read in
+ * random order for the same time; the mark is the harmonic mean of the three speeds in MiB/s. The same work is done in
+ * three ways side by side:
  *
- *   stream   through a buffer of 8 KiB in the program, as the C++ streams of the seed do: a random read seeks, so it fills a new buffer
- *   syscall  one pread or pwrite for each record
- *   media    O_DIRECT, records of one sector: what the disk itself does
+ *   stream   through a buffer of 8 KiB in the program, as the C++ streams of the seed do: a random read seeks, so it
+ * fills a new buffer syscall  one pread or pwrite for each record media    O_DIRECT, records of one sector: what the
+ * disk itself does
  *
- * Check sums over the records must agree (the seed counts the last record twice at end of file; this does not). Draws of record numbers are
- * judged by mean and coefficient of variation as in the seed, and by what a poor generator does not pass: a Kolmogorov-Smirnov test and the
- * number of distinct records. They are repeated from the seed after the clock has stopped, so that judging costs no measured time.
+ * Check sums over the records must agree (the seed counts the last record twice at end of file; this does not). Draws
+ * of record numbers are judged by mean and coefficient of variation as in the seed, and by what a poor generator does
+ * not pass: a Kolmogorov-Smirnov test and the number of distinct records. They are repeated from the seed after the
+ * clock has stopped, so that judging costs no measured time.
  */
 #include <errno.h>
 #include <math.h>
@@ -94,7 +96,8 @@ static int sweep_point(struct mark_run *m, struct mark_cache_end *s, uint64_t ns
 	return 0;
 }
 
-/* The sizes of the list; then between the largest that was in memory and the smallest that was not, until they are near each other. */
+/* The sizes of the list; then between the largest that was in memory and the smallest that was not, until they are near
+ * each other. */
 static int run_sweep(struct mark_run *m, struct err *err)
 {
 	struct mark_cache_end s = { 0, UINT64_MAX };

@@ -56,7 +56,8 @@ int mark_check_sweep(const char *list, const char *path, struct err *err);
 /* The mark: 3 / (1/write + 1/read + 1/random); NaN unless all are positive. */
 double mark_mean(double write, double read, double random);
 
-/* Are record numbers random? Mean and coefficient of variation are what the seed looked at; a poor generator passes these two. */
+/* Are record numbers random? Mean and coefficient of variation are what the seed looked at; a poor generator passes
+ * these two. */
 struct mark_draws {
 	uint64_t draws, ks_draws;         /* ks_draws: the first ones, that the Kolmogorov-Smirnov test is about */
 	double mean, cv;                  /* of the places, 0..1; uniform: 0.5 and 1/sqrt(3) = 0.5774 */
@@ -97,7 +98,8 @@ struct mark_run {
 	bool has_witness;         /* noted in the head */
 	struct mark_draws draws;  /* of the last repetition of the way that gives the mark */
 };
-/* One repetition of one way, for so long, or of so many bytes (0: as the options say). -EOPNOTSUPP: no direct I/O here. */
+/* One repetition of one way, for so long, or of so many bytes (0: as the options say). -EOPNOTSUPP: no direct I/O here.
+ */
 int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uint64_t time_ns, uint64_t bytes,
                  struct mark_row *ret);
 
@@ -107,8 +109,8 @@ extern const struct field mark_run_fields[], mark_sweep_fields[];
 extern const struct measure_table mark_tables[];
 struct table *mark_way_table(struct result *res);
 /*
- * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media with --direct) and its draws
- * (NULL: not known), and the marks of the others.
+ * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media
+ * with --direct) and its draws (NULL: not known), and the marks of the others.
  */
 void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
                    const struct mark_draws *draws);

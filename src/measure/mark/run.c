@@ -89,7 +89,8 @@ static int failed(struct bench *b, const char *op, uint64_t offset, uint64_t len
 	return res < 0 ? (int)res : -EIO;
 }
 
-/* How many records are to be made now, most at most; 0: writing is over. Looks at the clock once in CLOCK_EVERY records. */
+/* How many records are to be made now, most at most; 0: writing is over. Looks at the clock once in CLOCK_EVERY
+ * records. */
 static uint64_t records_wanted(struct bench *b, uint64_t room, uint64_t most, uint64_t start_ns)
 {
 	uint64_t n = CLOCK_EVERY - b->records % CLOCK_EVERY;
@@ -113,7 +114,8 @@ static inline int put(struct bench *b, uint64_t at, size_t len)
 	return n == (ssize_t)len ? 0 : failed(b, "write", at, len, n);
 }
 
-/* What close() waits for, which over a network is the server: file systems do it whenever any descriptor of the file is closed. */
+/* What close() waits for, which over a network is the server: file systems do it whenever any descriptor of the file is
+ * closed. */
 static int close_like(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -121,7 +123,8 @@ static int close_like(int fd)
 	return copy < 0 ? copy : close(copy);
 }
 
-/* Writes the file from its start. Time includes what a program would wait for: the last buffer and close(), not fsync. */
+/* Writes the file from its start. Time includes what a program would wait for: the last buffer and close(), not fsync.
+ */
 static int write_phase(struct bench *b)
 {
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes, fill = 0;
@@ -150,7 +153,8 @@ static int write_phase(struct bench *b)
 	return r;
 }
 
-/* Sums the balances of the records in a buffer and counts those that are not in their place. Sums in registers: this is part of the speed. */
+/* Sums the balances of the records in a buffer and counts those that are not in their place. Sums in registers: this is
+ * part of the speed. */
 static void check_records(struct bench *b, const uint8_t *buf, size_t len, uint64_t number)
 {
 	const size_t step = b->record_bytes;
@@ -193,7 +197,8 @@ static int read_phase(struct bench *b)
 	return 0;
 }
 
-/* What a random read needs of the disk, in the mean: through the page cache whole pages, beginning at any of a page's records. */
+/* What a random read needs of the disk, in the mean: through the page cache whole pages, beginning at any of a page's
+ * records. */
 static uint64_t bytes_touched(const struct bench *b, size_t unit)
 {
 	return b->way == WAY_MEDIA ? unit : unit + (uint64_t)sysconf(_SC_PAGESIZE) - b->record_bytes;

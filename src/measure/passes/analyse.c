@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps to rates; how far a run is, by time (bytes say little when a file is written to a disk and read from memory). */
+/* Steps to rates; how far a run is, by time (bytes say little when a file is written to a disk and read from memory).
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB of words that do not compress, written
- * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, by three witnesses: counted by the
- * kernel for the very thread (/proc/thread-self/io), by the disk for everybody (diskstats), and what was in memory before (cachestat). Writing and
- * fsync() are steps of their own.
+ * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB of
+ * words that do not compress, written once, read R times, every word compared. Beside the rate of each pass stands what
+ * of it came from the device, by three witnesses: counted by the kernel for the very thread (/proc/thread-self/io), by
+ * the disk for everybody (diskstats), and what was in memory before (cachestat). Writing and fsync() are steps of their
+ * own.
  *
- * These loops do not go through load_run(): at memory speed a request object per 64 KiB would be part of what is measured, and cached reads
- * are answered at once. Several files run at once as threads; they share nothing but the document, under one lock.
+ * These loops do not go through load_run(): at memory speed a request object per 64 KiB would be part of what is
+ * measured, and cached reads are answered at once. Several files run at once as threads; they share nothing but the
+ * document, under one lock.
  */
 #include <errno.h>
 #include <math.h>
@@ -98,8 +100,8 @@ static size_t file_of(const char **names, size_t *n, const char *name)
 }
 
 /*
- * The table does not say which steps were done in full. Without faults and signals all were, but for a pass that --time broke off: it moved less than
- * the one before. Words that differ are not in it.
+ * The table does not say which steps were done in full. Without faults and signals all were, but for a pass that --time
+ * broke off: it moved less than the one before. Words that differ are not in it.
  */
 static int passes_again(const struct result *saved, struct result *ret, struct err *err)
 {

@@ -36,7 +36,8 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 
 /* ---- analyse.c: no session, no document ---- */
 
-/* Two parts, each with a rate of its own: writing, or the first pass over a file that exists; and all passes after that. */
+/* Two parts, each with a rate of its own: writing, or the first pass over a file that exists; and all passes after
+ * that. */
 struct passes_pace {
 	uint64_t start_ns, rest_ns; /* when each began; rest_ns 0: not yet */
 	uint64_t first_bytes, rest_bytes, first_done_bytes, rest_done_bytes;
@@ -54,8 +55,8 @@ struct passes_step { /* of one of several files; done in full */
 	double rate_bytes_per_s, moved_bytes;
 };
 /*
- * Bytes per second of all nfiles files together, while all of them were being read: from the latest first start to the earliest last end, of passes that
- * lie partly in it their part. NaN: there was no such time.
+ * Bytes per second of all nfiles files together, while all of them were being read: from the latest first start to the
+ * earliest last end, of passes that lie partly in it their part. NaN: there was no such time.
  */
 double passes_common_rate(const struct passes_step *v, size_t n, size_t nfiles);
 

@@ -52,7 +52,8 @@ static void watch_begin(struct passes_work *w, struct stopwatch *s)
 	s->start_ns = clock_now_ns(w->ses->env->clk);
 }
 
-/* Ends a step: a row, a log line, a checkpoint. moved: by this step; 0 for fsync, whose disk share is of the whole file. */
+/* Ends a step: a row, a log line, a checkpoint. moved: by this step; 0 for fsync, whose disk share is of the whole
+ * file. */
 static struct passes_row watch_finish(struct passes_work *w, const struct stopwatch *s, const char *step,
                                       uint64_t moved, bool is_write)
 {
@@ -158,7 +159,8 @@ static bool write_file(struct passes_work *w, uint64_t *ret_moved)
 	return !is_over(w);
 }
 
-/* A block is not as written: its wrong words are counted, the first is told. A memcmp() over the block has found out; this is not timed work. */
+/* A block is not as written: its wrong words are counted, the first is told. A memcmp() over the block has found out;
+ * this is not timed work. */
 static void note_difference(struct passes_work *w, uint64_t at, size_t len)
 {
 	uint32_t found = 0, want = 0, f, v;
@@ -189,7 +191,8 @@ static void note_difference(struct passes_work *w, uint64_t at, size_t len)
 	(void)pthread_mutex_unlock(&w->shared->lock);
 }
 
-/* Are these our words? Other commands make files with other contents; and a wrong word or two must not hide a file of ours. */
+/* Are these our words? Other commands make files with other contents; and a wrong word or two must not hide a file of
+ * ours. */
 static bool has_words(const struct passes_work *w, size_t len)
 {
 	size_t same = 0;

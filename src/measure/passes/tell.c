@@ -96,8 +96,8 @@ void passes_tell_words(struct result *res, const struct passes_work *works, size
 }
 
 /*
- * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that was only read has lines of
- * their own kind.
+ * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that
+ * was only read has lines of their own kind.
  */
 void passes_tell_classic(const struct passes_work *w)
 {
@@ -133,8 +133,8 @@ void passes_tell_classic(const struct passes_work *w)
 			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %.8s\n", seconds, step + 5,
 			            rate, end);
 		else if (strncmp(step, "read ", 5) == 0)
-			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %.8s\n", seconds, mib, step + 5,
-			            rate, end);
+			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %.8s\n", seconds, mib,
+			            step + 5, rate, end);
 	}
 	result_text(ses->res, "\n");
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What reads a little ahead of the head say of the overhead: of sectors on the track that the head is over, which come by when the command is given, or soon
- * after it. Where a track begins need not be known for that, so that it goes where tracks are unequal, too. Drives do one of two things:
+ * What reads a little ahead of the head say of the overhead: of sectors on the track that the head is over, which come
+ *by when the command is given, or soon after it. Where a track begins need not be known for that, so that it goes where
+ *tracks are unequal, too. Drives do one of two things:
  *
- *	they read ahead	 what is on its way is answered when the command is through, or when the sector has come by: the later of both, max(o, w);
- *	they do not	 the sector is waited for: w where the command is through by then, and w and a revolution where it is not.
+ *	they read ahead	 what is on its way is answered when the command is through, or when the sector has come by: the
+ *later of both, max(o, w); they do not	 the sector is waited for: w where the command is through by then, and w and a
+ *revolution where it is not.
  *
- * Both are tried, each is as likely beforehand, and the reads themselves say which it is. Arithmetic only: no device, no clock.
+ * Both are tried, each is as likely beforehand, and the reads themselves say which it is. Arithmetic only: no device,
+ *no clock.
  */
 #include <math.h>
 
@@ -28,7 +31,8 @@ static double density(double z)
 	return 0.375 / (q * q * sqrt(q));
 }
 
-/* How likely the time of a read is beside one that may be anything up to the revolution; ret[0]: of a drive that reads ahead, ret[1]: of one that does not. */
+/* How likely the time of a read is beside one that may be anything up to the revolution; ret[0]: of a drive that reads
+ * ahead, ret[1]: of one that does not. */
 static void likely(const struct aim_access *a, double overhead, double scale, double period, double *ret)
 {
 	double unit = period / scale, over = (a->wait_ns - overhead) / scale;

@@ -2,17 +2,20 @@
 /*
  * Accesses between two places, each aimed at a time: where `seek` learns when the head arrives.
  *
- * The period is known to a millionth, so the time of a completion tells the angle of the sector that was read, and the sectors about it on its track follow
- * at known angles. So a target can be chosen that comes by any time after the command: the wait is not left to chance (Worthington et al.,
- * "On-line extraction of SCSI disk drive parameters", 1995, aim at the minimal time likewise; Wong 2019 finds it by shrinking steps). An access that
- * was aimed at a time w takes w if the head is there by then, and w and a revolution if not.
+ * The period is known to a millionth, so the time of a completion tells the angle of the sector that was read, and the
+ * sectors about it on its track follow at known angles. So a target can be chosen that comes by any time after the
+ * command: the wait is not left to chance (Worthington et al., "On-line extraction of SCSI disk drive parameters",
+ * 1995, aim at the minimal time likewise; Wong 2019 finds it by shrinking steps). An access that was aimed at a time w
+ * takes w if the head is there by then, and w and a revolution if not.
  *
- * First come accesses aimed evenly over the revolution: they tell where to begin, and their mean less half a revolution is another estimate, which bears
- * other errors. Then each aims a little before or after where the head may arrive, as far as the accesses so far tell (a draw from the belief: Thompson
- * 1933), which is where an access tells most. Nothing is concluded here: stats/arrival.c does that from all accesses of a distance.
+ * First come accesses aimed evenly over the revolution: they tell where to begin, and their mean less half a revolution
+ * is another estimate, which bears other errors. Then each aims a little before or after where the head may arrive, as
+ * far as the accesses so far tell (a draw from the belief: Thompson 1933), which is where an access tells most. Nothing
+ * is concluded here: stats/arrival.c does that from all accesses of a distance.
  *
- * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the next one knows. An access that did
- * not end at the angle that was aimed at was late for another reason, or the neighbour is no neighbour: it does not count.
+ * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the
+ * next one knows. An access that did not end at the angle that was aimed at was late for another reason, or the
+ * neighbour is no neighbour: it does not count.
  */
 #include <math.h>
 #include <string.h>
@@ -21,13 +24,16 @@
 #include "measure/seek/seek.h"
 
 #define SEEN_MAX 64 /* sectors of a track whose angles are kept: a pair of places is visited less often */
-#define TOLERANCE \
-	0.012 /* of a revolution: so far from the angle aimed at, a completion is not what was aimed at (real drives: 97 % come within 0.12 ms, which is 0.014 at 7200 rpm) */
-#define NEAR_EDGE \
-	0.7 /* scales: an access that is aimed there tells most of the median (statistics: of the logistic law, nearly as much as at it, and the scatter too) */
+#define TOLERANCE                                                                                                     \
+	0.012 /* of a revolution: so far from the angle aimed at, a completion is not what was aimed at (real drives: \
+	         97 % come within 0.12 ms, which is 0.014 at 7200 rpm) */
+#define NEAR_EDGE                                                                                                      \
+	0.7 /* scales: an access that is aimed there tells most of the median (statistics: of the logistic law, nearly \
+	       as much as at it, and the scatter too) */
 #define HARDLY 5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
-#define FORGETS \
-	0.5 /* what the places before tell of the next ones: their log likelihood times this (a choice: half as sure) */
+#define FORGETS                                                                                                       \
+	0.5 /* what the places before tell of the next ones: their log likelihood times this (a choice: half as sure) \
+	     */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -65,7 +71,8 @@ static bool is_stale(const struct aim *a, const struct aim_place *p, double offs
 	return false;
 }
 
-/* A target that comes by at the phase, as far as is known; from its nearest neighbour, as tracks end somewhere. -1: none known. */
+/* A target that comes by at the phase, as far as is known; from its nearest neighbour, as tracks end somewhere. -1:
+ * none known. */
 static double aimed_target(const struct aim *a, const struct aim_place *p, double phase, double *ret_phase)
 {
 	double best = -1.0, nearest = INFINITY, block = a->s->t.block_bytes, step = a->s->t.step_bytes;
@@ -182,7 +189,8 @@ static void add(struct aim *a, const struct aim_access *access)
 		believe(a->belief, access->ns, a->period);
 }
 
-/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_tells: it is in the log, and not as a hit (fault, head elsewhere). */
+/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_tells: it is in the log, and not as
+ * a hit (fault, head elsewhere). */
 static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *ret_tells, struct err *err)
 {
 	struct aim_place *p = &a->place[side];
@@ -282,7 +290,8 @@ static int about_the_edge(struct aim *a, struct err *err)
 }
 
 /*
- * By single sectors: of a longer block a drive without latency reads the end first if the head comes down in it, and is done before the angle aimed at.
+ * By single sectors: of a longer block a drive without latency reads the end first if the head comes down in it, and is
+ * done before the angle aimed at.
  */
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
              struct err *err)

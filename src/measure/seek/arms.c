@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several arms, or several disks in a row, behind one name: each has a range of the addresses, and stays where it is while the others move. So reads that
- * go to and fro between the first and the last addresses take no longer than reads about one place, where one arm would need the whole stroke each time,
- * which is more than a revolution. From where on the second one's range goes is found by halving: a place that the first arm holds is far from the begin and
- * costs nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
+ * Several arms, or several disks in a row, behind one name: each has a range of the addresses, and stays where it is
+ * while the others move. So reads that go to and fro between the first and the last addresses take no longer than reads
+ * about one place, where one arm would need the whole stroke each time, which is more than a revolution. From where on
+ * the second one's range goes is found by halving: a place that the first arm holds is far from the begin and costs
+ * nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
  *
- * Each range is then measured by itself, as a disk of its own: a distance means something within it only. What the kernel tells of ranges
- * (queue/independent_access_ranges) is taken as it is. The first one gets the time that a whole disk would, the others what a short run takes. The tables
- * curve, near, smooth, accesses and rates, and the figures of seek times, are the first one's.
+ * Each range is then measured by itself, as a disk of its own: a distance means something within it only. What the
+ * kernel tells of ranges (queue/independent_access_ranges) is taken as it is. The first one gets the time that a whole
+ * disk would, the others what a short run takes. The tables curve, near, smooth, accesses and rates, and the figures of
+ * seek times, are the first one's.
  */
 #include <errno.h>
 #include <math.h>
@@ -63,7 +65,8 @@ const struct field seek_arm_fields[] = {
 
 /* ---- finding them ---- */
 
-/* A few tracks from there on; and the many about an end of the device, where each look reads, so that the drive's cache has none of them. */
+/* A few tracks from there on; and the many about an end of the device, where each look reads, so that the drive's cache
+ * has none of them. */
 static struct device_range place_at(const struct seek_run *s, uint64_t first)
 {
 	uint64_t part = s->size_bytes / REACH_PART, least = 64ull * s->t.block_bytes;
@@ -222,7 +225,8 @@ static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *
 	session_checkpoint(s->ses);
 }
 
-/* Only the first one's accesses and curve go into the document: scratch is for the others', and for what is told of a whole device. */
+/* Only the first one's accesses and curve go into the document: scratch is for the others', and for what is told of a
+ * whole device. */
 static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct device_range *range,
                    struct result *scratch, struct err *err)
 {

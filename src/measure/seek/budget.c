@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a run takes, and which phase may take how much of it. A run ends when it said it would, on every disk: each phase ends when only as much is left as
- * is kept for those that come after it, and what one does not need is theirs. Most is worth the rotation, as all that follows is by it: where it is hard to find,
- * what only few figures are from gives way. What was not reached is told.
+ * How long a run takes, and which phase may take how much of it. A run ends when it said it would, on every disk: each
+ * phase ends when only as much is left as is kept for those that come after it, and what one does not need is theirs.
+ * Most is worth the rotation, as all that follows is by it: where it is hard to find, what only few figures are from
+ * gives way. What was not reached is told.
  */
 #include <math.h>
 #include <string.h>

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the media would have taken for the reads of a span that the drive's cache answered. Leaving them out would bias the rest in two ways.
+ * What the media would have taken for the reads of a span that the drive's cache answered. Leaving them out would bias
+ * the rest in two ways.
  *
- * Those just behind the read before have passed the head while the command was on its way, and the drive reads ahead: it answers them from its cache, or as
- * soon as it looks at the command. The media would have had them a revolution later, the longest wait of all. Where they lie is known: nearer than passes in
- * the overhead of a command. They count as that revolution.
+ * Those just behind the read before have passed the head while the command was on its way, and the drive reads ahead:
+ * it answers them from its cache, or as soon as it looks at the command. The media would have had them a revolution
+ * later, the longest wait of all. Where they lie is known: nearer than passes in the overhead of a command. They count
+ * as that revolution.
  *
- * The others lie where the drive has read before, by itself or for others: as much of a small span as the cache holds. They are read again after reads
- * elsewhere that have the cache forget the span, each behind the read that it came behind, and so are those that came behind a hit, as the head was not where
- * that had been. So each time is that of the media from one place at random to the next. Those that there is no time for count as one that was read again,
- * chosen by chance (hot deck; the interval knows of it).
+ * The others lie where the drive has read before, by itself or for others: as much of a small span as the cache holds.
+ * They are read again after reads elsewhere that have the cache forget the span, each behind the read that it came
+ * behind, and so are those that came behind a hit, as the head was not where that had been. So each time is that of the
+ * media from one place at random to the next. Those that there is no time for count as one that was read again, chosen
+ * by chance (hot deck; the interval knows of it).
  */
 #include <errno.h>
 #include <math.h>
@@ -20,18 +23,22 @@
 #include "measure/seek/seek.h"
 
 #define TRACK_MOST 4e6 /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
-#define FEW_HITS \
-	0.01 /* of the reads: so few are left out (half a revolution each is half a percent of one: below the precision) */
+#define FEW_HITS                                                                                              \
+	0.01 /* of the reads: so few are left out (half a revolution each is half a percent of one: below the \
+	        precision) */
 #define AGAIN_MOST \
 	0.02 /* of the reads: a cache that has them even then hides the media (a choice: a percent of the mean) */
 #define AGAIN_LEAST 10  /* read again at least: fewer do not tell how many the cache still has (a choice) */
 #define LEFT_MOST   0.1 /* of the reads: a choice; so few add 5 % of a revolution to the interval */
-#define UNSTORED_MOST \
-	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer then */
-#define FUA_WRONG \
-	0.01 /* of a revolution, as a standard error: so much less took blocks of simulated drives that were read with FUA while the drive read ahead */
-#define LEFT_WRONG \
-	0.25 /* of a revolution, as a standard error: those that had just passed would have taken half of one more than the others */
+#define UNSTORED_MOST                                                                                                 \
+	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer \
+	       then */
+#define FUA_WRONG                                                                                                      \
+	0.01 /* of a revolution, as a standard error: so much less took blocks of simulated drives that were read with \
+	        FUA while the drive read ahead */
+#define LEFT_WRONG                                                                                                 \
+	0.25 /* of a revolution, as a standard error: those that had just passed would have taken half of one more \
+	        than the others */
 
 /* Those that are wanted again, and what came of it. */
 struct again {
@@ -98,7 +105,8 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
 	return r;
 }
 
-/* A time like a hit's is no hit's by that, as the cache has forgotten the place, unless the drive read ahead from the one before. */
+/* A time like a hit's is no hit's by that, as the cache has forgotten the place, unless the drive read ahead from the
+ * one before. */
 static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, size_t index, double ns)
 {
 	bool is_hit = seek_is_hit(s, ns);
@@ -166,7 +174,8 @@ static bool is_dear(const struct seek_run *s, const struct seek_where *where)
 	return s->rot.forget_ns * AGAIN_LEAST >= 1.2 * (double)where->budget_ns;
 }
 
-/* Few are left out where it is dear to read them again; all that lie where nothing was ever stored. What that makes wrong is in the interval. */
+/* Few are left out where it is dear to read them again; all that lie where nothing was ever stored. What that makes
+ * wrong is in the interval. */
 static void leave_out(const struct seek_run *s, struct seek_uncached *ret)
 {
 	if (s->rot.is_patchy) {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mean over random reads, from fewer of them: period, angle and seek curve explain nearly all of what a read takes, and what they explain has a mean
- * that is known. The angle tells by how much u of a revolution the sector came by after the head should have been there, F(d) by the curve; so the read
- * should take F(d) + u, but for the scatter about u = 0. Over random places u is uniform and the distances d are what the span's places give, whatever
- * F is: so the mean of what reads took beyond that, and the known mean of F(d) + u, are the mean over all reads without bias, and with a fraction of the
- * variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1). What misses a revolution or is late is in it.
+ * The mean over random reads, from fewer of them: period, angle and seek curve explain nearly all of what a read takes,
+ * and what they explain has a mean that is known. The angle tells by how much u of a revolution the sector came by
+ * after the head should have been there, F(d) by the curve; so the read should take F(d) + u, but for the scatter about
+ * u = 0. Over random places u is uniform and the distances d are what the span's places give, whatever F is: so the
+ * mean of what reads took beyond that, and the known mean of F(d) + u, are the mean over all reads without bias, and
+ * with a fraction of the variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1).
+ * What misses a revolution or is late is in it.
  *
- * Nearly all that is left is whole revolutions that now and then one access loses, on noisy disks up to 5 in 100, which no angle and no curve foretells.
- * They are the disk's and the machine's, wherever the read is: so what the spans lost is told from all of them together, each drawn to the mean of all
- * as far as their differences are no more than chance (empirical Bayes: Efron and Morris 1975). The whole device speaks for itself: it has places that are
- * in no other span.
+ * Nearly all that is left is whole revolutions that now and then one access loses, on noisy disks up to 5 in 100, which
+ * no angle and no curve foretells. They are the disk's and the machine's, wherever the read is: so what the spans lost
+ * is told from all of them together, each drawn to the mean of all as far as their differences are no more than chance
+ * (empirical Bayes: Efron and Morris 1975). The whole device speaks for itself: it has places that are in no other
+ * span.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,14 +27,15 @@
 #define POOL_LEAST 4 /* spans: of fewer nobody knows how they differ (a choice) */
 #define LEAST_BLUR 0.002 /* of a revolution: angles are known no better */
 /*
- * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its skew (a quarter of a revolution: real
- * drives have 0.1 to 0.3), and one in 300 besides (real drives: 1 in 1000 to 1 in 100). A run that ends when it has seen few would else end when chance
- * hides them.
+ * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its
+ * skew (a quarter of a revolution: real drives have 0.1 to 0.3), and one in 300 besides (real drives: 1 in 1000 to 1 in
+ * 100). A run that ends when it has seen few would else end when chance hides them.
  */
 #define LATE_SKEW  0.25
 #define LATE_LEAST 0.003
-#define FLIPS_MOST \
-	3.0 /* lost revolutions that few reads may hide: with so many on the average chance shows none once in 20 (Poisson) */
+#define FLIPS_MOST                                                                                                \
+	3.0 /* lost revolutions that few reads may hide: with so many on the average chance shows none once in 20 \
+	       (Poisson) */
 #define WHOLE 0.99 /* of the device: what is longer is all of it */
 #define STEPS 160  /* of the mean over the span's pairs, each way (a choice) */
 
@@ -82,8 +86,9 @@ static double blur(const struct seek_run *s)
 }
 
 /*
- * Of the variance of what n reads take beyond what is expected. A blurred edge has reads pass for late by a revolution, or for in time, as well; but no more of
- * them than chance hides, for those are in what the reads show. (Of a span, whose reads are few, all spans' tell.)
+ * Of the variance of what n reads take beyond what is expected. A blurred edge has reads pass for late by a revolution,
+ * or for in time, as well; but no more of them than chance hides, for those are in what the reads show. (Of a span,
+ * whose reads are few, all spans' tell.)
  */
 static double least_variance(const struct seek_run *s, uint64_t first, size_t n, bool is_whole)
 {
@@ -95,7 +100,8 @@ static double least_variance(const struct seek_run *s, uint64_t first, size_t n,
 	return least * period * period;
 }
 
-/* What a read from behind `before` should take, given when its sector came by. later: than the curve, which is of single sectors, says. */
+/* What a read from behind `before` should take, given when its sector came by. later: than the curve, which is of
+ * single sectors, says. */
 static double expected(const struct seek_run *s, const struct seek_read *r, double later)
 {
 	double period = s->rot.period_ns, transfer = seek_transfer(s, (double)r->offset), scale = 0.5 * blur(s);
@@ -128,8 +134,9 @@ size_t seek_part_of(const struct seek_run *s, const struct seek_read *read)
 }
 
 /*
- * Who says what a read should take: over the whole device, whose reads are themselves part of what the curve is from, each part of them is held against what
- * the others tell (cross-fitting: Chernozhukov et al. 2018), as a curve through a read's own time would explain it too well.
+ * Who says what a read should take: over the whole device, whose reads are themselves part of what the curve is from,
+ * each part of them is held against what the others tell (cross-fitting: Chernozhukov et al. 2018), as a curve through
+ * a read's own time would explain it too well.
  */
 static const struct seek_run *judge_of(const struct seek_run *s, bool is_whole, size_t part)
 {
@@ -152,9 +159,10 @@ static bool is_judged(const struct seek_run *s, bool is_whole)
 #define LATER_WORSE 2.0     /* of the log likelihood: as likely as the likeliest (95 % of one number) */
 
 /*
- * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. A drive that begins to read wherever the head
- * comes down in a block has its end not at the block's angle then, and angles just behind the edge never come: the wait would be told too short by
- * what is missing there. So the edge is looked for where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
+ * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. A drive
+ * that begins to read wherever the head comes down in a block has its end not at the block's angle then, and angles
+ * just behind the edge never come: the wait would be told too short by what is missing there. So the edge is looked for
+ * where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
  */
 static double later_of(const struct seek_run *s, const struct seek_read *const *reads, size_t n, size_t without,
                        bool is_whole)
@@ -236,7 +244,8 @@ static bool control_by_curve(const struct seek_run *s, const struct seek_read *c
 #define REGRESSED_LEAST 40  /* reads: of fewer the slopes follow chance (a choice; the interval knows of theirs) */
 #define REGRESSED_HELPS 0.9 /* of the deviation: else nothing is won (a choice) */
 
-/* What reads take, against root and length of their ways, in parts of the span: about both means, the products; then the slopes. */
+/* What reads take, against root and length of their ways, in parts of the span: about both means, the products; then
+ * the slopes. */
 struct regression {
 	double mean[3];            /* root, length, time */
 	double rr, rd, dd, rt, dt; /* sums of products, less the means */
@@ -269,8 +278,9 @@ static void regress(const double *root, const double *length, const double *time
 }
 
 /*
- * Where neither period nor curve is known: longer ways take longer, about as a + b sqrt(d) + c d. Slopes are those of the reads themselves (regression
- * estimator: Cochran, Sampling Techniques, 7), and over uniform pairs of a span the means of sqrt(d) and d are 8/15 and 1/3. The wait for the sector remains.
+ * Where neither period nor curve is known: longer ways take longer, about as a + b sqrt(d) + c d. Slopes are those of
+ * the reads themselves (regression estimator: Cochran, Sampling Techniques, 7), and over uniform pairs of a span the
+ * means of sqrt(d) and d are 8/15 and 1/3. The wait for the sector remains.
  */
 static bool control_by_distance(const struct seek_run *s, const struct seek_read *const *reads, size_t n,
                                 uint64_t first, uint64_t end, struct seek_controlled *ret)
@@ -329,7 +339,8 @@ bool seek_control(const struct seek_run *s, const struct seek_read *const *reads
 	struct seek_controlled other;
 	bool is_known = control_by_curve(s, reads, n, first, end, ret);
 
-	/* A curve from few reads may explain less than the reads themselves do. (What spans lose is told together, by the curve.) */
+	/* A curve from few reads may explain less than the reads themselves do. (What spans lose is told together, by
+	 * the curve.) */
 	if (is_known && !ret->is_whole)
 		return true;
 	if (!control_by_distance(s, reads, n, first, end, &other) || (is_known && ret->half_ns <= other.half_ns))
@@ -341,14 +352,16 @@ bool seek_control(const struct seek_run *s, const struct seek_read *const *reads
 void seek_control_tell(const struct seek_run *s, struct seek_controlled *c)
 {
 	c->mean_ns = c->known_ns + c->off_ns;
-	/* Over the whole device a wrong curve is no error of the mean: what the curve says is wrong of the reads, too, and of its mean alike. */
+	/* Over the whole device a wrong curve is no error of the mean: what the curve says is wrong of the reads, too,
+	 * and of its mean alike. */
 	if (!c->is_whole)
 		c->half_ns = hypot(c->half_ns, 0.5 * s->smooth_rms_ns);
 }
 
 /* ---- all spans together ---- */
 
-/* What all lost, if theirs differ by `spread`; and the log likelihood of that (of what is left beside the mean: REML, Patterson and Thompson 1971). */
+/* What all lost, if theirs differ by `spread`; and the log likelihood of that (of what is left beside the mean: REML,
+ * Patterson and Thompson 1971). */
 static double pooled(const struct seek_controlled *c, size_t n, double variance, double spread, double *ret_mean,
                      double *ret_weight)
 {
@@ -370,7 +383,8 @@ static double pooled(const struct seek_controlled *c, size_t n, double variance,
 
 void seek_control_pool(const struct seek_run *s, struct seek_controlled *c, size_t n, size_t whole)
 {
-	/* Of the error of a middling span: from none to where there is nothing to be learnt from the others. All alike likely beforehand. */
+	/* Of the error of a middling span: from none to where there is nothing to be learnt from the others. All alike
+	 * likely beforehand. */
 	static const double spreads[] = { 0.0, 0.3, 0.6, 1.0, 1.7, 3.0, 6.0 };
 	double spread[ARRAY_LEN(spreads)], mean[ARRAY_LEN(spreads)], weight[ARRAY_LEN(spreads)],
 		likely[ARRAY_LEN(spreads)], most = -INFINITY, all = 0.0, variance = 0.0, reads = 0.0;

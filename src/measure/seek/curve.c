@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Seek time against distance: which pairs of places are visited (here), how (aim.c), what that says (points.c). Distances of the curve are parts of the
- * stroke, in cylinders, evenly in the logarithm. Nearer places do not tell the number of cylinders between them, as that depends on the order of the
- * tracks: those are given by tracks, from one to where the curve begins.
+ * Seek time against distance: which pairs of places are visited (here), how (aim.c), what that says (points.c).
+ * Distances of the curve are parts of the stroke, in cylinders, evenly in the logarithm. Nearer places do not tell the
+ * number of cylinders between them, as that depends on the order of the tracks: those are given by tracks, from one to
+ * where the curve begins.
  */
 #include <errno.h>
 #include <math.h>
@@ -195,7 +196,8 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 	(void)seek_begin(s, SEEK_CURVE);
 	s->aim_scatter_ns = FIRST_SCATTER * s->rot.period_ns;
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		/* Near and far in turn: a drift in time does not bend the curve. What there may be no time for lies between others. */
+		/* Near and far in turn: a drift in time does not bend the curve. What there may be no time for lies
+		 * between others. */
 		struct seek_point *q = &p[s->p->quick ? (i * 5 + 7) % n : (i * 7) % n];
 		bool is_figure = q->stroke == 1.0 || q->stroke == 1.0 / 3.0;
 		struct summary even;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a random read should take, straight from the times of others, and of aimed accesses: the likeliest a + b sqrt(d) + c d (stats/arrival.c says how likely a time is by it). That is
- * no seek curve to be told, as it knows neither its own error nor a knee; but it needs no points of thirty reads each, and a hundred reads know three numbers well.
- * The mean over the device, which it takes variance off, is right by any curve (control.c).
+ * What a random read should take, straight from the times of others, and of aimed accesses: the likeliest a + b sqrt(d)
+ * + c d (stats/arrival.c says how likely a time is by it). That is no seek curve to be told, as it knows neither its
+ * own error nor a knee; but it needs no points of thirty reads each, and a hundred reads know three numbers well. The
+ * mean over the device, which it takes variance off, is right by any curve (control.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -117,7 +118,8 @@ static double likeliest(struct judge *j, double *ret_scatter)
 	return most;
 }
 
-/* Behind the reads, what aimed accesses say: of distances that are known, and not far from what reads say, as what a bridge's cache answers is. */
+/* Behind the reads, what aimed accesses say: of distances that are known, and not far from what reads say, as what a
+ * bridge's cache answers is. */
 static void add_aimed(const struct seek_run *s, struct judge *j, struct seek_random *v)
 {
 	for (size_t i = 0; i < s->naimed; i++) {

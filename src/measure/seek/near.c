@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What accesses over few tracks say: a row for each distance, and the next cylinder, which is the least of the distances at which the arm moves and not
- * another head is chosen. Arithmetic only: no device, no clock.
+ * What accesses over few tracks say: a row for each distance, and the next cylinder, which is the least of the
+ * distances at which the arm moves and not another head is chosen. Arithmetic only: no device, no clock.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "measure/seek/seek.h"
 
 #define APART 3 /* tracks: nearer the places overlap, and the drive reads on from one into the other */
-#define GAP \
-	0.4 /* of all that these times differ by: from one to twelve cylinders they rise by steps of less than a sixth of that */
+#define GAP                                                                                                            \
+	0.4 /* of all that these times differ by: from one to twelve cylinders they rise by steps of less than a sixth \
+	       of that */
 #define CYLINDER_MOST 24 /* tracks of a cylinder: no drive has more surfaces than 22 */
 
 struct near_row {
@@ -65,9 +66,10 @@ static size_t all_pairs(const struct seek_point *p, double (*pairs)[64], const s
 }
 
 /*
- * Times far below the curve's begin are changes to another head, where they stand beside longer ones over as many tracks: of places as far apart some lie
- * in one cylinder and some do not. So they are where nothing lies between them and the longer ones, as the arm's times become longer evenly. Where all are as
- * short, the curve begins lower than it was followed.
+ * Times far below the curve's begin are changes to another head, where they stand beside longer ones over as many
+ * tracks: of places as far apart some lie in one cylinder and some do not. So they are where nothing lies between them
+ * and the longer ones, as the arm's times become longer evenly. Where all are as short, the curve begins lower than it
+ * was followed.
  */
 static double least_of_seeks(const struct seek_run *s, const struct seek_point *p, double (*pairs)[64],
                              const size_t *npairs, size_t n)
@@ -116,9 +118,10 @@ static size_t choose_track(struct seek_run *s, const struct seek_point *p, doubl
 }
 
 /*
- * Where tracks follow each other on one surface, k of them are k cylinders: the time to the next one is then less, by about as much as twice as many take
- * more, under the square root. And what was chosen may be a change of the head: over more tracks than a cylinder holds the arm moves for certain, and
- * the time to the next cylinder is not more than that.
+ * Where tracks follow each other on one surface, k of them are k cylinders: the time to the next one is then less, by
+ * about as much as twice as many take more, under the square root. And what was chosen may be a change of the head:
+ * over more tracks than a cylinder holds the arm moves for certain, and the time to the next cylinder is not more than
+ * that.
  */
 static void widen_track(struct seek_run *s, const struct seek_point *p, double (*pairs)[64], const size_t *npairs,
                         size_t n, size_t chosen)
@@ -159,7 +162,8 @@ void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 
 		npairs[i] = p[i].log.pairs ? pairs_of(s, &p[i], pairs[i]) : 0;
 		memcpy(v, pairs[i], sizeof(v));
-		/* Where places overlap the drive may read on from one into the other: one pair alone is not believed. */
+		/* Where places overlap the drive may read on from one into the other: one pair alone is not believed.
+		 */
 		if (npairs[i] < (p[i].tracks < APART ? 2 : 1) || !summary_of(v, npairs[i], &sum))
 			continue;
 		row.distance_bytes = seek_distance(&p[i].log, &row.samples, &row.hits);

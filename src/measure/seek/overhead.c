@@ -2,19 +2,22 @@
 /*
  * The overhead of a command: an access without any movement, wait and transfer.
  *
- * After a read at P the sector a part f of a track before P comes by after (1 - f) of a revolution, if both lie on one track. As long as
- * that leaves time for the overhead the access takes just so long; else a revolution more. Backwards, as drives read ahead. To come back to where the
- * head is in little more than the overhead, P must lie at the end of a track and its target at the begin.
+ * After a read at P the sector a part f of a track before P comes by after (1 - f) of a revolution, if both lie on one
+ * track. As long as that leaves time for the overhead the access takes just so long; else a revolution more. Backwards,
+ * as drives read ahead. To come back to where the head is in little more than the overhead, P must lie at the end of a
+ * track and its target at the begin.
  *
- * So first the tracks about a place are surveyed: reads that go backwards by a third of a track, whose angles tell the length of a track (two on one
- * track differ by their distance) and between which of them tracks begin; where equal tracks explain that, their grid is known to a few hundredths.
- * Then where they begin is narrowed down (a return by half a track takes half a revolution only within one track), and then come returns that are aimed
- * about the overhead, as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead from all of
- * them, its groups are the places.
+ * So first the tracks about a place are surveyed: reads that go backwards by a third of a track, whose angles tell the
+ * length of a track (two on one track differ by their distance) and between which of them tracks begin; where equal
+ * tracks explain that, their grid is known to a few hundredths. Then where they begin is narrowed down (a return by
+ * half a track takes half a revolution only within one track), and then come returns that are aimed about the overhead,
+ * as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead
+ * from all of them, its groups are the places.
  *
- * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the overhead by. And where tracks are
- * unequal, as surfaces differ, their begins are not known well enough to return to. So each place also gets reads a little ahead of the head, of sectors that
- * come by soon after the command, for which only the length of the track must be known, about (ahead.c). They come first, and in a short run alone.
+ * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the
+ * overhead by. And where tracks are unequal, as surfaces differ, their begins are not known well enough to return to.
+ * So each place also gets reads a little ahead of the head, of sectors that come by soon after the command, for which
+ * only the length of the track must be known, about (ahead.c). They come first, and in a short run alone.
  */
 #include <errno.h>
 #include <math.h>
@@ -48,9 +51,9 @@
 	1.6 /* of what tracks are tried to be longer by, where the rate is the interface's, and up to how much */
 #define SCALE_MOST   4.0
 #define STORED_TRIES 12 /* of places for one that holds data, where a third does: one in a hundred is not found */
-#define BUS_UNKNOWN_MOST \
-	(2.0 *           \
-	 SEEK_AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is known to half of it */
+#define BUS_UNKNOWN_MOST                                                                                          \
+	(2.0 * SEEK_AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is \
+	                              known to half of it */
 
 struct walk {
 	struct seek_run *s;
@@ -71,8 +74,9 @@ static int go(struct walk *w, double to, double *ret_access, uint64_t *ret_done,
 }
 
 /*
- * From one byte back to another, both to be on one track. *ret_turns: what the access took beyond the time at which the target came by first, in
- * revolutions: 0 or 1 on one track, something broken else; *ret_ns: the access. NaN: not known.
+ * From one byte back to another, both to be on one track. *ret_turns: what the access took beyond the time at which the
+ * target came by first, in revolutions: 0 or 1 on one track, something broken else; *ret_ns: the access. NaN: not
+ * known.
  */
 static int back(struct walk *w, double from, double to, double *ret_ns, double *ret_turns, struct err *err)
 {
@@ -112,8 +116,8 @@ struct lookaround {
 };
 
 /*
- * A drive that keeps what passes before a read answers many of them, which tell nothing. So where the length is all that is wanted, each second one goes on
- * ahead, where nothing has passed yet.
+ * A drive that keeps what passes before a read answers many of them, which tell nothing. So where the length is all
+ * that is wanted, each second one goes on ahead, where nothing has passed yet.
  */
 static int look(struct walk *w, struct lookaround *v, size_t hops, double guess, struct err *err)
 {
@@ -308,7 +312,8 @@ static void believe(struct belief *b, double access, double period)
 }
 
 /*
- * To the begin of the track from where it comes by after the time aimed at: so the drive does not read on over the track's end meanwhile.
+ * To the begin of the track from where it comes by after the time aimed at: so the drive does not read on over the
+ * track's end meanwhile.
  */
 static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct err *err)
 {
@@ -343,7 +348,8 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 
 /* ---- ahead of the head ---- */
 
-/* Two sectors in a row, so that the drive reads on; then one that comes by in want_ns, on the same track if none ends there. */
+/* Two sectors in a row, so that the drive reads on; then one that comes by in want_ns, on the same track if none ends
+ * there. */
 static int read_on(struct walk *w, double from, double want_ns, struct belief *b, struct aim_log *log, struct err *err)
 {
 	const double period = w->s->rot.period_ns, step = w->s->t.step_bytes, transfer = step / w->track * period;
@@ -415,7 +421,8 @@ struct found {
 	size_t futile, silent; /* places that could not be come back to; that told nothing by reads ahead */
 };
 
-/* A short run has time for one way, unless writes want to know what returns have beside the overhead. A long one looks for tracks to return to, unless there are none. */
+/* A short run has time for one way, unless writes want to know what returns have beside the overhead. A long one looks
+ * for tracks to return to, unless there are none. */
 static bool wants_returns(const struct seek_run *s, const struct found *f)
 {
 	if (!f->on || f->silent > 0)
@@ -491,7 +498,8 @@ bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
 	return s->sector_hit_ns > 0.0 && fabs(access_ns - s->sector_hit_ns) < s->rot.hit_width_ns;
 }
 
-/* The same place at once again, in blocks of so many bytes: the median, NaN where the cache does not answer within most_ns. */
+/* The same place at once again, in blocks of so many bytes: the median, NaN where the cache does not answer within
+ * most_ns. */
 static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, double *ret, struct err *err)
 {
 	const uint32_t block = s->t.block_bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What lies where. Distances are parts of the stroke, in cylinders. Under constant linear density the place of a byte on the stroke follows from the
- * sequential rates at the start and the end: tracks become shorter inwards as the rate falls, so stroke(x) = (1 - sqrt(1 - x (1 - r^2))) / (1 - r), r the
- * ratio of the rates.
+ * What lies where. Distances are parts of the stroke, in cylinders. Under constant linear density the place of a byte
+ * on the stroke follows from the sequential rates at the start and the end: tracks become shorter inwards as the rate
+ * falls, so stroke(x) = (1 - sqrt(1 - x (1 - r^2))) / (1 - r), r the ratio of the rates.
  */
 #include <math.h>
 
@@ -13,8 +13,9 @@
 	9 /* half a second each; two parameters are fitted to them, and the rest tells what places are off */
 #define LITTLE_PART    2e-4 /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
 #define INTERFACE_PART 0.8  /* of what the interface carries: commands have their part of it (a choice) */
-#define SKEW_MOST \
-	1.3 /* times as long as what passes in a revolution of sequential reading may a track be: real skews take up to a quarter */
+#define SKEW_MOST                                                                                                    \
+	1.3 /* times as long as what passes in a revolution of sequential reading may a track be: real skews take up \
+	       to a quarter */
 #define TRACKS_LEAST 3 /* that tell two parameters, and the rest what places are off */
 #define TRACKS_MOST  16
 #define LATE_HIT     3.0 /* times of a hit: most of those that the host made late (one in a hundred) */

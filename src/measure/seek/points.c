@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the accesses of all distances say: points with intervals, the two-piece fit through them, and the figures. Arithmetic only: no device, no clock.
+ * What the accesses of all distances say: points with intervals, the two-piece fit through them, and the figures.
+ * Arithmetic only: no device, no clock.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,24 +11,29 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define ROUNDS \
-	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little changes then */
-#define HITS_MOST \
-	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one in 50 does) */
+#define ROUNDS                                                                                                       \
+	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little \
+	     changes then */
+#define HITS_MOST                                                                                                    \
+	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one \
+	     in 50 does) */
 #define OWN_CURVE 12   /* points of writes: more tell their curve by themselves (a choice) */
 #define MODEL_NS  10e3 /* no point is better than the model (a choice) */
 #define REFITS    60   /* for the intervals of the fit: their width is known to a tenth then */
 #define BEYOND    20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define AHEAD_ALONE \
-	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) */
-#define RETURNS_LEAST \
-	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
+#define AHEAD_ALONE                                                                                                    \
+	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) \
+	    */
+#define RETURNS_LEAST                                                                                                \
+	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not \
+	        one track */
 #define RETURNS_MANY  5   /* in time by chance at one angle: once in ten million */
 #define SPLIT         0.3 /* of the rise of the curve: real ones fall by less (a choice) */
 #define AVERAGE_STEPS 200 /* of an average over distances (a choice) */
 #define GROSS         4.0 /* standard errors: chance does that once in 16000 */
-#define BRIDGE \
-	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
+#define BRIDGE                                                                                                      \
+	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over \
+	       pairs */
 
 struct curve_row {
 	uint64_t distance_bytes;
@@ -86,9 +92,9 @@ void seek_no_overhead(struct seek_run *s)
 }
 
 /*
- * Two ways that bear other errors. Where reads that go on need less for certain, returns hold a time to find the place again, or reads that go on are answered
- * in a shorter way: the overhead is what the shorter ones take, and may be up to what the longer do. Else it is the mean of both by their weights, and what
- * they differ is in the interval.
+ * Two ways that bear other errors. Where reads that go on need less for certain, returns hold a time to find the place
+ * again, or reads that go on are answered in a shorter way: the overhead is what the shorter ones take, and may be up
+ * to what the longer do. Else it is the mean of both by their weights, and what they differ is in the interval.
  */
 static void hold_against(struct seek_run *s, const struct aim_log *on)
 {
@@ -242,7 +248,8 @@ double seek_smooth_at(size_t cell)
 	return SMOOTH_LOW * pow(1.0 / SMOOTH_LOW, (double)cell / (SEEK_SMOOTH_CELLS - 1));
 }
 
-/* Writes of which few points are known: they tell no curve of their own, but the arm that moves is that of the reads. */
+/* Writes of which few points are known: they tell no curve of their own, but the arm that moves is that of the reads.
+ */
 static bool is_by_reads(const struct seek_run *s)
 {
 	return s->reads && s->npoints < OWN_CURVE;
@@ -265,7 +272,8 @@ double seek_arrival(const struct seek_run *s, double stroke)
 	return fmax(trend_at(s, stroke) + (1.0 - part) * s->smooth[cell] + part * s->smooth[cell + 1], 0.0);
 }
 
-/* What a wrong place does to the time, as 95 %: places err by a bridge between the ends of the stroke, which are known. */
+/* What a wrong place does to the time, as 95 %: places err by a bridge between the ends of the stroke, which are known.
+ */
 static double place_off_ns(const struct seek_run *s, double stroke)
 {
 	double slope = (seek_fit_at(&s->fit, stroke * 1.1) - seek_fit_at(&s->fit, stroke * 0.9)) / (0.2 * stroke);
@@ -410,7 +418,8 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 
 /* ---- the fit ---- */
 
-/* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
+/* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as
+ * well. */
 static struct interval scatter(double value, const double *v, size_t n)
 {
 	double sum = 0.0;
@@ -434,8 +443,8 @@ static size_t fit_input(const struct seek_run *s, double *ret_x, double *ret_y, 
 }
 
 /*
- * How sure the fit is: fitted again to points that are as far off it as their intervals allow (a parametric bootstrap: Efron 1979). Only fits of the
- * same shape are compared.
+ * How sure the fit is: fitted again to points that are as far off it as their intervals allow (a parametric bootstrap:
+ * Efron 1979). Only fits of the same shape are compared.
  */
 static void fit_intervals(struct seek_run *s)
 {
@@ -483,7 +492,8 @@ static void fit_intervals(struct seek_run *s)
 	}
 }
 
-/* From the begin to the whole stroke no arm is there before the command, or takes more than eight revolutions: no curve is better than such a one. */
+/* From the begin to the whole stroke no arm is there before the command, or takes more than eight revolutions: no curve
+ * is better than such a one. */
 static bool is_likely(const struct seek_fit *f, double period)
 {
 	double first = seek_fit_at(f, 0.0), last = seek_fit_at(f, 1.0);
@@ -492,8 +502,8 @@ static bool is_likely(const struct seek_fit *f, double period)
 }
 
 /*
- * What writes take beyond the curve of reads: the mean over their points, which differ by what each is not known and by what one does more than another (DerSimonian
- * and Laird 1986).
+ * What writes take beyond the curve of reads: the mean over their points, which differ by what each is not known and by
+ * what one does more than another (DerSimonian and Laird 1986).
  */
 static void beyond_reads(struct seek_run *s)
 {
@@ -543,8 +553,8 @@ static void fit_points(struct seek_run *s)
 }
 
 /*
- * Do the two estimates differ by more than chance and missed revolutions explain? What makes them differ is a wait that is not one turn at most: requests
- * that take turns to repeat, a busy host, another user.
+ * Do the two estimates differ by more than chance and missed revolutions explain? What makes them differ is a wait that
+ * is not one turn at most: requests that take turns to repeat, a busy host, another user.
  */
 static void compare_estimates(struct seek_run *s, const struct seek_point *p, size_t n)
 {
@@ -589,7 +599,8 @@ static void tell_row(struct seek_run *s, struct table *t, const struct seek_poin
 	result_row(t, &row);
 }
 
-/* The pairs over the whole stroke lie a few tracks inwards, each on fresh ones: on small disks that is less of the stroke. */
+/* The pairs over the whole stroke lie a few tracks inwards, each on fresh ones: on small disks that is less of the
+ * stroke. */
 static void note_full(const struct seek_run *s, struct seek_point *p)
 {
 	uint64_t reads, hits, distance = seek_distance(&p->log, &reads, &hits);
@@ -687,8 +698,9 @@ static size_t read_points(const struct seek_run *s, int without, struct seek_poi
 }
 
 /*
- * What random reads say, by the curve so far, and the aimed accesses of distances that are known. Of these what the curve is far from, where that is from random
- * reads, is of something else: of a bridge's cache, which knows a place that was read before.
+ * What random reads say, by the curve so far, and the aimed accesses of distances that are known. Of these what the
+ * curve is far from, where that is from random reads, is of something else: of a bridge's cache, which knows a place
+ * that was read before.
  */
 static void gather(struct seek_run *s, int without, bool has_aimed)
 {

@@ -2,9 +2,10 @@
 /*
  * Random reads over the whole device with more of them in flight: what the drive's reordering brings.
  *
- * A queue that was just filled has much to choose from and nobody who has waited long: it is quicker than it stays. Drives take those first that have waited
- * for, say, half a second; where a queue is about as long as that, its reads become old one after the other, until nothing is left to choose: within 50 to 250
- * reads at a depth of 32. So nothing counts before that, and what counts ends before the queue is drained.
+ * A queue that was just filled has much to choose from and nobody who has waited long: it is quicker than it stays.
+ * Drives take those first that have waited for, say, half a second; where a queue is about as long as that, its reads
+ * become old one after the other, until nothing is left to choose: within 50 to 250 reads at a depth of 32. So nothing
+ * counts before that, and what counts ends before the queue is drained.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -100,7 +101,8 @@ static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_f
 	note_point(q, req->done_ns);
 }
 
-/* Of the time between completions. What the halves differ by is in it: a queue may change its ways more slowly than any batch of it is long. */
+/* Of the time between completions. What the halves differ by is in it: a queue may change its ways more slowly than any
+ * batch of it is long. */
 static struct interval gap_interval(const struct queue *q, double *gap, double mean)
 {
 	size_t n = q->npoints, half = n / 2;
@@ -162,8 +164,8 @@ static struct stats_estimate rate_of(const struct queue_row *row)
 }
 
 /*
- * One at a time over the whole device, which is measured already: by the media alone, so not where parts answer without them. Of what does not turn, a run that is
- * not short has it measured as the others are.
+ * One at a time over the whole device, which is measured already: by the media alone, so not where parts answer without
+ * them. Of what does not turn, a run that is not short has it measured as the others are.
  */
 static bool is_known_alone(const struct seek_run *s)
 {
@@ -182,8 +184,9 @@ static struct queue_row alone(const struct seek_run *s)
 }
 
 /*
- * What the drive has no room for waits in the kernel, whose scheduler may sort it by place: then that is what more requests bring, and not the drive. Where
- * it sorts nothing, as none does, one at a time is all that there is. low: no less is the gain of the deepest queue.
+ * What the drive has no room for waits in the kernel, whose scheduler may sort it by place: then that is what more
+ * requests bring, and not the drive. Where it sorts nothing, as none does, one at a time is all that there is. low: no
+ * less is the gain of the deepest queue.
  */
 static void tell_who_sorts(const struct seek_run *s, uint64_t deepest, double low)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What random reads over the whole device say of the seek curve. Each is an access that was aimed nowhere: it tells that the head arrived in the last
- * revolution of it (stats/arrival.c), at a distance of its own. Those of like distances are moved to the middle of them along the curve as far as it is known,
- * and make a point as aimed accesses do. A hundred reads know a point to a hundredth of a revolution only, where a dozen aimed ones know it as well;
- * but they are there anyway, everywhere between the distances that were aimed at, and also on drives that have a track in their cache as soon as one
- * sector of it was read, which foils aims.
+ * What random reads over the whole device say of the seek curve. Each is an access that was aimed nowhere: it tells
+ * that the head arrived in the last revolution of it (stats/arrival.c), at a distance of its own. Those of like
+ * distances are moved to the middle of them along the curve as far as it is known, and make a point as aimed accesses
+ * do. A hundred reads know a point to a hundredth of a revolution only, where a dozen aimed ones know it as well; but
+ * they are there anyway, everywhere between the distances that were aimed at, and also on drives that have a track in
+ * their cache as soon as one sector of it was read, which foils aims.
  */
 #include <math.h>
 #include <stdlib.h>

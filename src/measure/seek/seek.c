@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random access: service time against span (spans.c), the seek curve (curve.c), the figures of a data sheet from it, and what a queue
- * brings. The rotation period is found on the way (timed.c). A device without rotation gets spans and queue only, and is told so.
+ * Random access: service time against span (spans.c), the seek curve (curve.c), the figures of a data sheet from it,
+ * and what a queue brings. The rotation period is found on the way (timed.c). A device without rotation gets spans and
+ * queue only, and is told so.
  */
 #include "measure/seek/seek.h"
 
@@ -141,8 +142,9 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
-#define WRITES_TIMES \
-	1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest profile) */
+#define WRITES_TIMES                                                                                                \
+	1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest \
+	       profile) */
 
 /* Of the run; of the time that was asked for, what leaves the writes theirs. Longer spans make it longer. */
 static uint64_t reading_ns(const struct seek_run *s)
@@ -264,7 +266,8 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	return r < 0 ? r : closed;
 }
 
-/* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many reads to be in the document. */
+/* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many
+ * reads to be in the document. */
 static int seek_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	const struct table *accesses = result_find_table(saved, "accesses");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `seek`: seek.c plans and sums up, budget.c says how long each phase may take, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
- * accesses, reads.c by random ones, overhead.c what a command takes without any, control.c takes off the mean what is known of each read, which judge.c says
- * where the curve does not, queue.c has several in flight, writes.c times seeks of writes.
+ * Inside of `seek`: seek.c plans and sums up, budget.c says how long each phase may take, arms.c finds several arms and
+ * has each measured, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random
+ * ones, overhead.c what a command takes without any, control.c takes off the mean what is known of each read, which
+ * judge.c says where the curve does not, queue.c has several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
@@ -25,7 +26,8 @@ struct seek_regime {
 	size_t nfirst;
 };
 
-/* A random read over the whole device: by how far the head went, what it took until the sector began, in which part of the reads it counts. */
+/* A random read over the whole device: by how far the head went, what it took until the sector began, in which part of
+ * the reads it counts. */
 #define SEEK_RANDOM_MAX 1024
 #define SEEK_PARTS      4
 struct seek_random {
@@ -70,7 +72,8 @@ struct seek_run {
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */
 	struct interval overhead_ci;
-	double restart_ns; /* more that a read takes which does not go on with what the drive is reading; 0: none was seen */
+	double restart_ns; /* more that a read takes which does not go on with what the drive is reading; 0: none was
+	                      seen */
 	bool has_rates, has_overhead; /* were looked for */
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
 	double place_off;             /* parts of the stroke that a place may be off */
@@ -94,7 +97,8 @@ struct seek_run {
 	double smooth[SEEK_SMOOTH_CELLS]; /* what the smooth curve adds to the fit, at seek_smooth_at() */
 	struct arrival average;
 	double average_se; /* of the fit's average over uniform pairs, by other fits to the points */
-	/* What the curve follows from: aimed accesses, and random reads. And the distances with what is known of them, in order. */
+	/* What the curve follows from: aimed accesses, and random reads. And the distances with what is known of them,
+	 * in order. */
 	struct seek_point *aimed, *near, *point; /* room for POINTS_MAX each; near: over few tracks */
 	size_t naimed, nnear, npoints;
 	struct seek_random random[SEEK_RANDOM_MAX];
@@ -131,7 +135,8 @@ extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
 
-/* The mean over all of a part of the device, into whole_mean_ns and whole_ci; nothing is told. Learns from the reads as a whole device's do. */
+/* The mean over all of a part of the device, into whole_mean_ns and whole_ci; nothing is told. Learns from the reads as
+ * a whole device's do. */
 int seek_part_mean(struct seek_run *s, struct err *err);
 
 #define SPAN_READS 20000            /* of one span that the media answered, at most */
@@ -178,9 +183,9 @@ struct seek_controlled {
 	bool is_by_distance;             /* without period and curve */
 	size_t n;
 };
-double seek_answer(
-	const struct seek_run *s, double bytes,
-	double track); /* of so many bytes of a track of so many, from the sector's begin on: to pass by, or through a slower interface */
+double seek_answer(const struct seek_run *s, double bytes,
+                   double track); /* of so many bytes of a track of so many, from the sector's begin on: to pass by, or
+                                     through a slower interface */
 double seek_transfer(const struct seek_run *s, double byte);                     /* the same of a block there */
 double seek_stroke_between(const struct seek_run *s, double byte, double other); /* part of the stroke */
 size_t seek_part_of(const struct seek_run *s, const struct seek_read *read);
@@ -189,7 +194,8 @@ bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
 bool seek_control(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret);
 void seek_control_tell(const struct seek_run *s, struct seek_controlled *c); /* mean and interval from the parts */
-/* Of all spans of a run together: what each lost, as far as it differs from the others. whole: the index of the whole device, which is left as it is. */
+/* Of all spans of a run together: what each lost, as far as it differs from the others. whole: the index of the whole
+ * device, which is left as it is. */
 void seek_control_pool(const struct seek_run *s, struct seek_controlled *c, size_t n, size_t whole);
 
 /* Says when reads became fewer a second, if they did. */
@@ -199,11 +205,13 @@ void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 
-/* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order. */
+/* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order.
+ */
 int seek_writes(struct seek_run *s, struct err *err);
 #define SEEK_READS_SHARE \
 	0.65 /* of a run that writes, too: what comes before takes about two minutes, and a minute follows */
-/* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none of the curve. */
+/* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none
+ * of the curve. */
 bool seek_load_all(struct seek_run *s, const struct table *t);
 int seek_writes_again(struct seek_run *s, const struct table *accesses, struct err *err); /* from the document */
 /* What a part of the run is called. */
@@ -212,7 +220,8 @@ static inline const char *seek_of(const struct seek_run *s, const char *reads, c
 	return s->is_writing ? writes : reads;
 }
 
-/* Several arms, or disks, behind one name (arms.c). Finds them, and measures each by itself: narms says how many, 0: one arm. */
+/* Several arms, or disks, behind one name (arms.c). Finds them, and measures each by itself: narms says how many, 0:
+ * one arm. */
 extern const struct field seek_arm_fields[];
 int seek_arms(struct seek_run *s, struct err *err);
 uint64_t seek_first_arm_bytes(const struct result *saved); /* 0: the document has no arms */
@@ -220,7 +229,8 @@ uint64_t seek_first_arm_bytes(const struct result *saved); /* 0: the document ha
 /* Rates, and with them what lies where (place.c); the overhead. */
 extern const struct field seek_rate_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
-/* That a rate is from, at most, and that the drive's cache may hold; 0: it holds nothing, or they are no little part of the device. */
+/* That a rate is from, at most, and that the drive's cache may hold; 0: it holds nothing, or they are no little part of
+ * the device. */
 double seek_rate_bytes(const struct seek_run *s);
 bool seek_learn_places(struct seek_run *s, const struct result *res); /* from their tables */
 /* What a track's length makes the rate, at a place (0..1). */
@@ -232,7 +242,8 @@ bool seek_is_interface_rate(const struct seek_run *s); /* the sequential rate is
 int seek_media(struct seek_run *s, struct err *err);   /* both, once: who comes first has them measured */
 int seek_overhead(struct seek_run *s, struct err *err);
 
-/* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few tracks, too; end: what all say. */
+/* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few
+ * tracks, too; end: what all say. */
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
 static inline bool seek_wants_curve(const struct seek_run *s)
 {
@@ -261,7 +272,8 @@ enum aim_how {
 	AIM_EDGE,
 	AIM_RANDOM,
 	AIM_BLURRED
-}; /* any place; evenly over the revolution; about the arrival; of a random read; evenly, but what the interface takes of it is not known */
+}; /* any place; evenly over the revolution; about the arrival; of a random read; evenly, but what the interface takes
+      of it is not known */
 enum aim_end {
 	AIM_THERE,
 	AIM_ELSEWHERE,
@@ -316,7 +328,8 @@ void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
 #define SEEK_AHEAD_BLUR_NS 20e3            /* so far is a blurred one off at most */
 #define SEEK_OVERHEAD_MOST 0.4             /* of a revolution: longer overheads are not looked for (a choice) */
 
-/* Reads ahead of the head (ahead.c). Of one: the logarithm of how likely it is. Of all: the middle of what is likely of the overhead up to most, and its 95 %; false: not told. */
+/* Reads ahead of the head (ahead.c). Of one: the logarithm of how likely it is. Of all: the middle of what is likely of
+ * the overhead up to most, and its 95 %; false: not told. */
 double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period);
 bool seek_ahead_overhead(const struct aim_log *on, double period, double most, double *ret, struct interval *ret_ci);
 /* most: half of the interval of what counts as known, in revolutions. */
@@ -324,12 +337,14 @@ void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct
 #define SEEK_KNOWN 0.05
 /* Of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice). */
 #define SEEK_STRAY      0.35
-#define SEEK_TURNS_MOST 8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) */
+#define SEEK_TURNS_MOST 8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) \
+	                     */
 void seek_fit_aimed(struct seek_run *s);
 /* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all). */
 void seek_conclude_curve(struct seek_run *s, int without);
 void seek_tell_curve(struct seek_run *s); /* into the tables */
-/* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's. */
+/* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's.
+ */
 bool seek_is_after_overhead(const struct seek_run *s, const struct arrival *a);
 /* What is left of an arrival. All seek times share what the overhead, which is taken off them, is wrong. */
 struct stats_estimate seek_less_overhead(const struct seek_run *s, double arrival, struct interval ci);
@@ -352,7 +367,8 @@ void seek_tell_figures(struct seek_run *s);
 void seek_tell_parts(struct seek_run *s);
 void seek_tell_plots(struct result *res);
 
-/* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
+/* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and
+ * back. */
 double seek_stroke_of(const struct seek_run *s, double x);
 double seek_place_of(const struct seek_run *s, double stroke);
 /* Bytes that pass in one revolution at a place (0..1): a track without its skew. */

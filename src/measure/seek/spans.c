@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time. Reads that the
- * drive's own cache answered take its hit time; they are counted and kept out of the service time.
+ * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at
+ * a time. Reads that the drive's own cache answered take its hit time; they are counted and kept out of the service
+ * time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -111,7 +112,8 @@ static void control_row(struct told *t)
 
 /* ---- storage that slows down ---- */
 
-/* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing. */
+/* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing.
+ */
 static void regime_note_one(struct seek_regime *g, uint64_t done_ns)
 {
 	g->reads++;
@@ -143,8 +145,8 @@ static void regime_note(struct seek_run *s, const uint64_t *offsets, const doubl
 }
 
 /*
- * Spans lie elsewhere one after the other, and of what is stored in parts, places differ as a credit's rates do. So the first of all is read again: with a
- * credit used up it takes as much longer as the rest does.
+ * Spans lie elsewhere one after the other, and of what is stored in parts, places differ as a credit's rates do. So the
+ * first of all is read again: with a credit used up it takes as much longer as the rest does.
  */
 static int regime_of_spans(struct seek_run *s, struct err *err)
 {
@@ -194,7 +196,8 @@ static bool is_whole(const struct span *sp)
 	return strcmp(sp->anchor, "whole") == 0;
 }
 
-/* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
+/* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the
+ * span. */
 static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, uint64_t *done_ns,
                       size_t *ret_n, struct err *err)
 {
@@ -216,7 +219,8 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 	return r;
 }
 
-/* The reads of a span so far; v: the times of those that the media answered behind others that they did, for when to stop. */
+/* The reads of a span so far; v: the times of those that the media answered behind others that they did, for when to
+ * stop. */
 struct taken {
 	struct seek_read read[SEEK_TRIED];
 	double v[SPAN_READS];
@@ -248,7 +252,8 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
 }
 
-/* What the search of the rotation read at random over the device counts among its reads. Not where some places answer at once, and leave the head where it was. */
+/* What the search of the rotation read at random over the device counts among its reads. Not where some places answer
+ * at once, and leave the head where it was. */
 static void take_samples(const struct seek_run *s, struct taken *t)
 {
 	for (size_t i = 0; i < s->t.nsamples && !s->rot.is_patchy; i++) {
@@ -266,8 +271,9 @@ static void take_samples(const struct seek_run *s, struct taken *t)
 }
 
 /*
- * Is the relative half-width by what the curve leaves small enough? Looked at when there are a quarter more reads than the last time; and, of the whole device, twice in a row, as
- * who stops at the first good look stops where chance hides what is rare.
+ * Is the relative half-width by what the curve leaves small enough? Looked at when there are a quarter more reads than
+ * the last time; and, of the whole device, twice in a row, as who stops at the first good look stops where chance hides
+ * what is rare.
  */
 static bool is_controlled_enough(const struct seek_run *s, const struct span *sp, double precision, struct taken *t)
 {
@@ -286,7 +292,8 @@ static bool is_controlled_enough(const struct seek_run *s, const struct span *sp
 	return t->was_enough && (was_enough || !is_whole(sp));
 }
 
-/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
+/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again.
+ */
 static bool is_enough(const struct seek_run *s, const struct span *sp, struct stop *stop, struct taken *t,
                       uint64_t spent_ns)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is told of a run: figures, the parts of an access, pictures. From what is in seek_run, nothing is measured here. */
+/* What is told of a run: figures, the parts of an access, pictures. From what is in seek_run, nothing is measured here.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -106,7 +107,8 @@ void seek_tell_rotation(struct seek_run *s)
 		              s->ses->devs[0].name);
 }
 
-/* Mean of the fitted curve, overhead and seek, over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
+/* Mean of the fitted curve, overhead and seek, over uniform pairs of bytes, which is what random reads do: outer
+ * cylinders hold more of them. */
 static double mean_over_bytes(const struct seek_run *s)
 {
 	double sum = 0.0;
@@ -120,8 +122,8 @@ static double mean_over_bytes(const struct seek_run *s)
 }
 
 /*
- * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known well enough to tell: a cylinder
- * holds one to ten tracks, and three is off by less than the curve rises over that.
+ * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known
+ * well enough to tell: a cylinder holds one to ten tracks, and three is off by less than the curve rises over that.
  */
 static void choose_track(struct seek_run *s)
 {
@@ -209,7 +211,8 @@ static void time_figures(struct seek_run *s)
 	}
 }
 
-/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own. */
+/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own.
+ */
 static void scatter_figures(struct seek_run *s)
 {
 	struct interval ci = stats_share_ci(s->missed.missed, s->missed.of);

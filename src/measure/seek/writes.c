@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Seek times of writes: a head that writes must have come to rest, where one that reads may begin a little before. So data sheets give both, 0.3 to 1 ms
- * apart. The same accesses as for reads, aimed in the same way over the same distances, but each writes a sector: the overhead of a write is found by itself,
- * as it may be another. Only where writes wait for the media: a write cache takes them all in the time of a command, and that is told instead.
+ * Seek times of writes: a head that writes must have come to rest, where one that reads may begin a little before. So
+ * data sheets give both, 0.3 to 1 ms apart. The same accesses as for reads, aimed in the same way over the same
+ * distances, but each writes a sector: the overhead of a write is found by itself, as it may be another. Only where
+ * writes wait for the media: a write cache takes them all in the time of a command, and that is told instead.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,8 +18,9 @@
 #define LOOKS           24 /* writes at random that tell whether a cache takes them */
 #define QUICK_WRITES_NS (10 * NS_PER_S)
 #define FULL_WRITES_NS  (60 * NS_PER_S)
-#define CACHED \
-	0.4 /* of what the media would take on the average: a mean of so many from the media lies within a fifth of that (a choice) */
+#define CACHED                                                                                                      \
+	0.4 /* of what the media would take on the average: a mean of so many from the media lies within a fifth of \
+	       that (a choice) */
 
 /* Writes at random places take far less than a seek and half a revolution. */
 static int is_cached(struct seek_run *w, double media_ns, bool *ret_is, struct err *err)
@@ -72,7 +74,8 @@ static struct stats_estimate without_overheads(const struct seek_run *s, const s
 	                 (struct stats_estimate){ s->overhead_ns, s->overhead_ci });
 }
 
-/* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its average. */
+/* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its
+ * average. */
 static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret)
 {
 	struct stats_estimate average = stats_difference((struct stats_estimate){ s->average.median, s->average.ci },
@@ -82,7 +85,8 @@ static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, st
 	return isfinite(ret->value) && isfinite(ret->ci.low) && isfinite(ret->ci.high);
 }
 
-/* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own. false: not known. */
+/* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own.
+ * false: not known. */
 static bool find_settle(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
 {
 	double more[POINTS_MAX];
@@ -105,8 +109,8 @@ static bool find_settle(const struct seek_run *s, const struct seek_run *w, stru
 }
 
 /*
- * No head may write sooner than it may read. Where it seems so, the returns that told the overhead were none on one track, but to another head, and that is in
- * the overhead.
+ * No head may write sooner than it may read. Where it seems so, the returns that told the overhead were none on one
+ * track, but to another head, and that is in the overhead.
  */
 static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
 {

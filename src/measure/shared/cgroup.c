@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Page cache is charged to the group that first touches a page, so a file made inside the group lives within its limit. In version 2 a group with
- * processes may not have controllers for its children, so ours is made below the root of the hierarchy.
+ * Page cache is charged to the group that first touches a page, so a file made inside the group lives within its limit.
+ * In version 2 a group with processes may not have controllers for its children, so ours is made below the root of the
+ * hierarchy.
  */
 #include "measure/shared/cgroup.h"
 
@@ -165,7 +166,8 @@ int cgroup_version(const struct cgroup *cg)
 	return cg ? cg->plan.version : 0;
 }
 
-/* The number alone on the first line of a file of the group, or behind a word at the start of a line. UINT64_MAX: there is none. */
+/* The number alone on the first line of a file of the group, or behind a word at the start of a line. UINT64_MAX: there
+ * is none. */
 static uint64_t number_of(const char *folder, const char *file, const char *word)
 {
 	char path[PATH_MAX + 32], line[128];

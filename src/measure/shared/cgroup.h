@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A memory cgroup around this process for the time of a run, so that the end of the page cache shows in seconds on a large machine. */
+/* A memory cgroup around this process for the time of a run, so that the end of the page cache shows in seconds on a
+ * large machine. */
 #ifndef PLATTER_MEASURE_CGROUP_H
 #define PLATTER_MEASURE_CGROUP_H
 
@@ -12,8 +13,8 @@
 struct cgroup;
 
 /*
- * What has to be done to live within a limit, in order, as files and texts: made apart from doing it, so that both versions can be tested
- * where only one is mounted.
+ * What has to be done to live within a limit, in order, as files and texts: made apart from doing it, so that both
+ * versions can be tested where only one is mounted.
  */
 #define CGROUP_STEPS 6
 struct cgroup_plan {
@@ -36,8 +37,8 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 void cgroup_leave(struct cgroup *cg);
 int cgroup_version(const struct cgroup *cg);
 /*
- * How much of the limit is left to file pages at this moment: all but what the process and the kernel need besides (its buffers, inodes, the trees that
- * find the pages), which is charged to the group as well. 0: not known.
+ * How much of the limit is left to file pages at this moment: all but what the process and the kernel need besides (its
+ * buffers, inodes, the trees that find the pages), which is charged to the group as well. 0: not known.
  */
 uint64_t cgroup_room(const struct cgroup *cg);
 uint64_t cgroup_file_room(const struct cgroup_plan *plan); /* the same, of any group */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bars are of one width, or of one ratio where the longest is far from the median; renderers take the axis from that. What lies between the
- * edges of two of the histogram's own buckets is shared out in proportion.
+ * The bars are of one width, or of one ratio where the longest is far from the median; renderers take the axis from
+ * that. What lies between the edges of two of the histogram's own buckets is shared out in proportion.
  */
 #include "measure/shared/distribution.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which surface (which head reads it) the bytes of a disk are on: geometry tells it in its document, and others find it there. */
+/* Which surface (which head reads it) the bytes of a disk are on: geometry tells it in its document, and others find it
+ * there. */
 #ifndef PLATTER_MEASURE_HEADS_H
 #define PLATTER_MEASURE_HEADS_H
 
@@ -8,7 +9,8 @@
 
 #define HEADS_MOST 32 /* no drive was ever built with more */
 
-/* Bytes on one surface; the same comes so many times over, each every_bytes further on. What is in no row is not known for certain. */
+/* Bytes on one surface; the same comes so many times over, each every_bytes further on. What is in no row is not known
+ * for certain. */
 struct heads_row {
 	uint64_t first_byte, length_bytes, surface, times, every_bytes;
 };
@@ -25,7 +27,8 @@ struct heads {
 	uint32_t n; /* surfaces */
 };
 
-/* From the document of a disk: -EINVAL and a sentence when it is none of geometry, of another disk, or does not tell. */
+/* From the document of a disk: -EINVAL and a sentence when it is none of geometry, of another disk, or does not tell.
+ */
 int heads_load(struct heads *ret, const char *path, const struct device *dev, struct err *err);
 void heads_done(struct heads *h);
 /* The surface that all of [first, end) is on; -1: on several, or not known. */

@@ -14,8 +14,8 @@
 #define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 
 /*
- * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and the lattice is another's:
- * the kernel's timer tick, to which an emulated or a failing device falls into step.
+ * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and
+ * the lattice is another's: the kernel's timer tick, to which an emulated or a failing device falls into step.
  */
 static bool waits_for_rotation(struct events *ev, double period_ns)
 {
@@ -23,8 +23,9 @@ static bool waits_for_rotation(struct events *ev, double period_ns)
 }
 
 /*
- * Sectors lie at angles of their own. If all come at one phase of the period, it is that of a clock: the kernel's timer tick, at which answers of a busy host
- * are seen, and 4 ms of it look like 15000 rpm. Each sector counts once, by the direction of its events (Rayleigh's test, Mardia and Jupp 2000, 6.3).
+ * Sectors lie at angles of their own. If all come at one phase of the period, it is that of a clock: the kernel's timer
+ * tick, at which answers of a busy host are seen, and 4 ms of it look like 15000 rpm. Each sector counts once, by the
+ * direction of its events (Rayleigh's test, Mardia and Jupp 2000, 6.3).
  */
 static bool is_of_a_clock(const struct events *ev, const struct period_fit *fit)
 {
@@ -95,8 +96,8 @@ static bool is_on_lattice(const struct events *ev, struct period_fit *ret)
 }
 
 /*
- * A sector whose first answer was late is off the lattice with all its events, always by the same: what looks like a finer lattice. Without those of
- * which most are off.
+ * A sector whose first answer was late is off the lattice with all its events, always by the same: what looks like a
+ * finer lattice. Without those of which most are off.
  */
 static struct events without_strays(const struct events *ev, const struct period_fit *fit)
 {
@@ -120,7 +121,8 @@ static struct events without_strays(const struct events *ev, const struct period
 	return kept;
 }
 
-/* The share of events that lie, within their sector, whole revolutions of so many periods apart; NaN: too few to tell. */
+/* The share of events that lie, within their sector, whole revolutions of so many periods apart; NaN: too few to tell.
+ */
 static double share_apart(const struct events *ev, double period, int times)
 {
 	size_t same = 0, free = 0;
@@ -149,8 +151,8 @@ static double share_apart(const struct events *ev, double period, int times)
 }
 
 /*
- * The same where most sectors are on the finer lattice, as there are but a few: each by itself is on one that is so many times longer, which chance does not bring about, as waiting
- * varies.
+ * The same where most sectors are on the finer lattice, as there are but a few: each by itself is on one that is so
+ * many times longer, which chance does not bring about, as waiting varies.
  */
 static void lengthen(const struct events *ev, struct period_fit *fit)
 {

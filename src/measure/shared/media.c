@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads that come from the media whatever the drive's cache holds: after reads elsewhere by which it has forgotten; or with FUA, where the device takes that and was seen to obey it. A block that the cache
- * holds, as it answers plain reads of it at once, takes whole revolutions from one completion with FUA to the next. Many drives and bridges take no notice
- * of it, or know it not; those that lie behind a partition, or below anything else than a disk's own driver, are not asked (engine/commands.h).
+ * Reads that come from the media whatever the drive's cache holds: after reads elsewhere by which it has forgotten; or
+ * with FUA, where the device takes that and was seen to obey it. A block that the cache holds, as it answers plain
+ * reads of it at once, takes whole revolutions from one completion with FUA to the next. Many drives and bridges take
+ * no notice of it, or know it not; those that lie behind a partition, or below anything else than a disk's own driver,
+ * are not asked (engine/commands.h).
  */
 #include <math.h>
 
@@ -81,7 +83,8 @@ static bool is_of_media(double ns, double hit_most_ns)
 	return ns > hit_most_ns && ns > TURN_LEAST_NS;
 }
 
-/* Is something stored beside that, as a first read there takes as long as one of the media? An answer may be late, but hardly both. */
+/* Is something stored beside that, as a first read there takes as long as one of the media? An answer may be late, but
+ * hardly both. */
 static int is_stored_beside(struct timed *t, uint64_t at, double hit_most_ns, bool *ret, struct err *err)
 {
 	const uint64_t beside = at >= ROTATION_BESIDE ? at - ROTATION_BESIDE : at + ROTATION_BESIDE;
@@ -98,8 +101,9 @@ struct counts {
 };
 
 /*
- * A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered; of the block before it, where the cache keeps only what it
- * has read ahead. What is answered at once by either may be stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
+ * A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered; of
+ * the block before it, where the cache keeps only what it has read ahead. What is answered at once by either may be
+ * stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
  */
 static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct counts *n, struct err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cachestat(2) (Linux 6.5) is exact to the page and costs microseconds where mincore(2) costs milliseconds. It counts pages that are still
- * being read as cached; mincore counts those that are up to date. After a completed read both agree.
+ * cachestat(2) (Linux 6.5) is exact to the page and costs microseconds where mincore(2) costs milliseconds. It counts
+ * pages that are still being read as cached; mincore counts those that are up to date. After a completed read both
+ * agree.
  */
 #include "measure/shared/pagecache.h"
 

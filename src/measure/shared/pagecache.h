@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page cache, looked at and put into a known state, per file: how much of a range is in it (cachestat(2), else mincore(2)), made cold
- * (POSIX_FADV_DONTNEED, verified), made warm (read through, verified), and what came from the device while something ran. Used by the
- * cached measurements only.
+ * The page cache, looked at and put into a known state, per file: how much of a range is in it (cachestat(2), else
+ * mincore(2)), made cold (POSIX_FADV_DONTNEED, verified), made warm (read through, verified), and what came from the
+ * device while something ran. Used by the cached measurements only.
  */
 #ifndef PLATTER_MEASURE_PAGECACHE_H
 #define PLATTER_MEASURE_PAGECACHE_H
@@ -23,7 +23,8 @@ struct pagecache_state {
 	enum pagecache_method method;
 };
 
-/* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel tells nothing (method is PAGECACHE_NONE then). */
+/* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel tells nothing (method is
+ * PAGECACHE_NONE then). */
 int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret);
 /* The same by one method alone: what pagecache_look() falls back on, and what tests hold against each other. */
 int pagecache_look_by(enum pagecache_method method, int fd, uint64_t offset_bytes, uint64_t length_bytes,
@@ -31,14 +32,14 @@ int pagecache_look_by(enum pagecache_method method, int fd, uint64_t offset_byte
 const char *pagecache_method_name(enum pagecache_method m);
 
 /*
- * A write of want bytes came back short after done: why? Writes the rest, and -1 with errno when that fails (a full disk takes the first part).
- * Otherwise done: a short write is a fault even if the rest can be written.
+ * A write of want bytes came back short after done: why? Writes the rest, and -1 with errno when that fails (a full
+ * disk takes the first part). Otherwise done: a short write is a fault even if the rest can be written.
  */
 ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes);
 
 /*
- * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes still cached (0: verified cold;
- * UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
+ * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes
+ * still cached (0: verified cold; UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
  */
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
@@ -55,8 +56,9 @@ struct pagecache_traffic {
 /* index: which device of the session the file lies on. */
 void pagecache_traffic(const struct session *ses, size_t index, struct pagecache_traffic *ret);
 /*
- * A reading of what was not wholly in memory, for which the kernel has counted nothing: it counts what comes from disks, not what comes from
- * a server or a program (FUSE, 9p). has_process is false then, unless a disk stands by as the other witness. cached_before: NaN, if unknown.
+ * A reading of what was not wholly in memory, for which the kernel has counted nothing: it counts what comes from
+ * disks, not what comes from a server or a program (FUSE, 9p). has_process is false then, unless a disk stands by as
+ * the other witness. cached_before: NaN, if unknown.
  */
 void pagecache_doubt(struct pagecache_traffic *t, double cached_before);
 /* What there is now less what there was before, for each counter, and doubted like that. */
@@ -64,9 +66,10 @@ void pagecache_traffic_since(const struct session *ses, size_t index, const stru
                              double cached_before, struct pagecache_traffic *ret);
 
 /*
- * The three witnesses of where data came from, as parts of what a program moved, shown together: the kernel's account of this thread, the
- * disk's counters (of everybody), and what was in memory before. Above 1: more was moved than was asked for (small records, read-ahead, a
- * journal). NaN: not known; by the thread's account never known for writes through the page cache, which others carry out later.
+ * The three witnesses of where data came from, as parts of what a program moved, shown together: the kernel's account
+ * of this thread, the disk's counters (of everybody), and what was in memory before. Above 1: more was moved than was
+ * asked for (small records, read-ahead, a journal). NaN: not known; by the thread's account never known for writes
+ * through the page cache, which others carry out later.
  */
 struct pagecache_share {
 	double device_ratio, disk_ratio;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sequential rate at a place, on the way to something else: its first requests do not count, as the way there is in them. */
+/* The sequential rate at a place, on the way to something else: its first requests do not count, as the way there is in
+ * them. */
 #include <math.h>
 
 #include "measure/shared/timed.h"

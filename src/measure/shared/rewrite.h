@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal of --rewrite. Writing the same bytes back changes nothing, unless the power goes (or the kernel dies) while a sector is
- * being written: such a sector may be unreadable or garbled afterwards. So what is in work, one place or many, lies in a file on another disk,
- * synced, before its first byte is written, until it was flushed and verified.
+ * The journal of --rewrite. Writing the same bytes back changes nothing, unless the power goes (or the kernel dies)
+ * while a sector is being written: such a sector may be unreadable or garbled afterwards. So what is in work, one place
+ * or many, lies in a file on another disk, synced, before its first byte is written, until it was flushed and verified.
  *
- * One file per disk or file measured, "rewrite-ID.journal" in the directory of --journal, which is its owner's alone; ID is the serial number, the
- * world-wide name or a UUID (else the kernel name and number), and the place of the partition. It is removed when the run is over.
+ * One file per disk or file measured, "rewrite-ID.journal" in the directory of --journal, which is its owner's alone;
+ * ID is the serial number, the world-wide name or a UUID (else the kernel name and number), and the place of the
+ * partition. It is removed when the run is over.
  *
- * The bytes that are written are those that were there. So a sector that differs afterwards is torn, by a power failure, in the block that was in flight,
- * or it is newer and somebody else's: nothing proves that nobody wrote there between the end of the run and the last start of the machine. So --recover puts
- * back what cannot be read. What differs is saved, both sides, and put back with consent (--destroy-data). Never to a device that shows another name.
- * The start of the machine (boot_id), blocks beside that are not written, and what is in flight are noted so that the consent is an informed one.
+ * The bytes that are written are those that were there. So a sector that differs afterwards is torn, by a power
+ * failure, in the block that was in flight, or it is newer and somebody else's: nothing proves that nobody wrote there
+ * between the end of the run and the last start of the machine. So --recover puts back what cannot be read. What
+ * differs is saved, both sides, and put back with consent (--destroy-data). Never to a device that shows another name.
+ * The start of the machine (boot_id), blocks beside that are not written, and what is in flight are noted so that the
+ * consent is an informed one.
  *
  * While it runs, whatever anybody else writes to the device stops it (guard.c).
  */
@@ -28,7 +31,8 @@
 struct rewrite_journal;
 
 /*
- * Opens (makes) the journal of a device in dir, which is made if it is not there; locks it against other runs. 0 or negative errno and a sentence
+ * Opens (makes) the journal of a device in dir, which is made if it is not there; locks it against other runs. 0 or
+ * negative errno and a sentence
  * (-EBUSY: another run has it). What is unfinished in it stays.
  */
 int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err);
@@ -77,15 +81,17 @@ int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct re
 int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery *found, struct err *err);
 
 /*
- * Reads these bytes, notes them, writes the same back, flushes, reads again and compares; a signal does not stop it. 0: ret->restored of ret->sectors were
- * written and are as before; or none, as ret->unreadable could not be read before. Negative errno and a sentence: the journal keeps them.
+ * Reads these bytes, notes them, writes the same back, flushes, reads again and compares; a signal does not stop it. 0:
+ * ret->restored of ret->sectors were written and are as before; or none, as ret->unreadable could not be read before.
+ * Negative errno and a sentence: the journal keeps them.
  */
 int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_bytes, struct rewrite_recovery *ret,
                  struct err *err);
 
 /*
- * Many places at once, none of which share a byte, in the order in which they will be written. Reads and notes them all, durably; nothing may be written before. Each
- * is at most one of the engine's buffers. *ret_is_noted: false when go_on() said no. What cannot be read is an error.
+ * Many places at once, none of which share a byte, in the order in which they will be written. Reads and notes them
+ * all, durably; nothing may be written before. Each is at most one of the engine's buffers. *ret_is_noted: false when
+ * go_on() said no. What cannot be read is an error.
  */
 struct rewrite_watch {
 	bool (*go_on)(void *arg, double done); /* asked now and then */
@@ -98,8 +104,8 @@ int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, 
  */
 int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, size_t len, struct err *err);
 /*
- * A flush; then what was fetched is read again and compared, as far as go_on() lets it, and forgotten. 0: ret->same of ret->sectors were read and are
- * as before. Negative errno and a sentence: the journal keeps all of it.
+ * A flush; then what was fetched is read again and compared, as far as go_on() lets it, and forgotten. 0: ret->same of
+ * ret->sectors were read and are as before. Negative errno and a sentence: the journal keeps all of it.
  */
 int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch, struct rewrite_recovery *ret,
                    struct err *err);
@@ -110,8 +116,8 @@ int rewrite_flush(struct rewrite_journal *j, struct err *err);
 /* ---- recover.c ---- */
 
 /*
- * Opens the journal of a target of the session, and looks after what an earlier run left in it: with is_asked it is put back, else it is an error unless all is
- * as it was. *ret is to be closed also after a failure, unless it is NULL.
+ * Opens the journal of a target of the session, and looks after what an earlier run left in it: with is_asked it is put
+ * back, else it is an error unless all is as it was. *ret is to be closed also after a failure, unless it is NULL.
  */
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
                   bool is_asked, struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rotation period, from sectors that are read again and again, with the drive's cache made to forget them or passed by. */
+/* The rotation period, from sectors that are read again and again, with the drive's cache made to forget them or passed
+ * by. */
 #include "measure/shared/rotation.h"
 
 #include <math.h>
@@ -10,8 +11,9 @@
 #define VOLUME_MAX  1024                  /* of a MiB: the largest caches hold 512; it takes a few seconds */
 #define LOOKS_LEAST 8                     /* of fewer nobody knows how quick the device is (a choice) */
 #define EVENTS_GOOD 60                    /* enough: the error of a period falls with the 1.5th power of their number */
-#define BY_FUA \
-	32 /* sectors of each half: those that come between are time to tell the period by, and slow drives get through them */
+#define BY_FUA                                                                                                  \
+	32 /* sectors of each half: those that come between are time to tell the period by, and slow drives get \
+	      through them */
 #define BY_VOLUME   72 /* sectors after each flood, always the same: events enough, but for those that are late */
 #define RETRIES     4  /* each with other sectors (a choice) */
 #define BLOCKS_MOST 2  /* times of the budget, if brief: then large reads flush sooner than more blocks (a choice) */
@@ -19,13 +21,16 @@
 #define PLACES      24 /* first looks: one in six stored is found but once in a hundred disks */
 #define HITS        15 /* reads again: so many tell their spread to a fifth */
 #define HITS_LEAST  5  /* of a place that answers that often at least (a choice) */
-#define WHOLE_BYTES 4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take */
-#define AGAIN_MOST \
-	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once in 800 */
+#define WHOLE_BYTES 4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take \
+	                        */
+#define AGAIN_MOST                                                                                                     \
+	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once \
+	     in 800 */
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
 
-/* Reads `between` blocks elsewhere, then the sector. Time of the last read in *ret_access, its completion in *ret_done. */
+/* Reads `between` blocks elsewhere, then the sector. Time of the last read in *ret_access, its completion in *ret_done.
+ */
 static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *ret_access, uint64_t *ret_done,
                    struct err *err)
 {
@@ -45,7 +50,8 @@ static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *r
 }
 
 /*
- * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier. Sorts v; the lower quartile.
+ * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier.
+ * Sorts v; the lower quartile.
  */
 static double quick_ones(double *v, size_t n, double *ret_mad)
 {
@@ -74,7 +80,8 @@ static int compare_places(const void *a, const void *b)
 	return (p->ns > q->ns) - (p->ns < q->ns);
 }
 
-/* Evenly over the device, as what is unreadable, trimmed or cached in one place must not decide. The first read of all wakes it up and is not looked at. */
+/* Evenly over the device, as what is unreadable, trimmed or cached in one place must not decide. The first read of all
+ * wakes it up and is not looked at. */
 static int look_around(struct timed *t, struct places *l, struct err *err)
 {
 	uint64_t done;
@@ -133,7 +140,8 @@ static void note_hits(double *v, size_t n, struct rotation *ret)
 	}
 }
 
-/* Reads that are slow where others are quick: do they stay so beside? Then something is stored there, and elsewhere not; what is late is late anywhere. */
+/* Reads that are slow where others are quick: do they stay so beside? Then something is stored there, and elsewhere
+ * not; what is late is late anywhere. */
 static int are_places_slow(struct timed *t, const struct places *l, double most_ns, bool *ret_are, struct err *err)
 {
 	size_t tried = 0, slow = 0;
@@ -152,8 +160,8 @@ static int are_places_slow(struct timed *t, const struct places *l, double most_
 }
 
 /*
- * Reads again are as slow as first ones, which are quicker than a rotating disk's over the whole of it; and they are not of one length, as a revolution
- * is. That is a network's time, or that of flash.
+ * Reads again are as slow as first ones, which are quicker than a rotating disk's over the whole of it; and they are
+ * not of one length, as a revolution is. That is a network's time, or that of flash.
  */
 static bool is_alike(const struct timed *t, const struct places *l, double *again, size_t n)
 {
@@ -243,8 +251,8 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 }
 
 /*
- * How many reads of blocks elsewhere it takes until the sector is read from the media again, as caches of a few segments want. More than ret says, if it says
- * any: those were not enough.
+ * How many reads of blocks elsewhere it takes until the sector is read from the media again, as caches of a few
+ * segments want. More than ret says, if it says any: those were not enough.
  */
 static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                         bool *ret_is, struct err *err)
@@ -268,7 +276,8 @@ static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uin
 	return r;
 }
 
-/* The same. Where FUA is preferred, or blocks are not enough, or not in the time there is, FUA is as good for who takes any way, and then nothing is to be forgotten. */
+/* The same. Where FUA is preferred, or blocks are not enough, or not in the time there is, FUA is as good for who takes
+ * any way, and then nothing is to be forgotten. */
 static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                       bool *ret_is, struct err *err)
 {
@@ -291,8 +300,9 @@ static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint6
 }
 
 /*
- * Many sectors in turn, so that each read is an event, and none is in the cache any more when its turn comes: two halves of at least as many as it takes,
- * each shuffled every time (waiting must vary for the longest period to be the true one).
+ * Many sectors in turn, so that each read is an event, and none is in the cache any more when its turn comes: two
+ * halves of at least as many as it takes, each shuffled every time (waiting must vary for the longest period to be the
+ * true one).
  */
 struct rounds {
 	uint64_t sector[2 * FLUSH_LAST],
@@ -358,8 +368,9 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 }
 
 /*
- * First reads of sectors are as slow as those of a rotating disk, or there are few: that no period stood out may be the host's doing. What the drive's cache
- * answers, or a place where nothing is stored, says nothing of what turns; and as some of those are late, half of the reads have to be quick there.
+ * First reads of sectors are as slow as those of a rotating disk, or there are few: that no period stood out may be the
+ * host's doing. What the drive's cache answers, or a place where nothing is stored, says nothing of what turns; and as
+ * some of those are late, half of the reads have to be quick there.
  */
 static bool is_slow(const struct rotation *rot, struct events *ev)
 {
@@ -399,9 +410,10 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 }
 
 /*
- * By volume, where many small pieces fit in: all sectors of a round are read, and then large blocks elsewhere until those that were read first are read from the
- * media again, each of which is tried but once. So no volume has to be read twice, and the others, behind which all that was read as well, are out of the cache
- * when that is found out: reading them again are the events.
+ * By volume, where many small pieces fit in: all sectors of a round are read, and then large blocks elsewhere until
+ * those that were read first are read from the media again, each of which is tried but once. So no volume has to be
+ * read twice, and the others, behind which all that was read as well, are out of the cache when that is found out:
+ * reading them again are the events.
  */
 static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                            struct events *ev, struct err *err)
@@ -465,7 +477,8 @@ static int forget_more(struct timed *t, uint64_t sector, uint64_t start_ns, uint
 	return flush_by_volume(t, start_ns, budget_ns, ret, ev, err);
 }
 
-/* When nothing else was enough, and the cache still has what was read: twice as many blocks as one drive's has room for. */
+/* When nothing else was enough, and the cache still has what was read: twice as many blocks as one drive's has room
+ * for. */
 static int by_most_blocks(struct timed *t, uint64_t sector, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
 	struct events ev = { .n = 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search of the rotation: rotation.c reads sectors again and again, fresh.c each but once; media.c has what passes the drive's cache by, lattice.c finds the period in what came of it. */
+/* Inside of the search of the rotation: rotation.c reads sectors again and again, fresh.c each but once; media.c has
+ * what passes the drive's cache by, lattice.c finds the period in what came of it. */
 #ifndef PLATTER_MEASURE_ROTATION_H
 #define PLATTER_MEASURE_ROTATION_H
 
@@ -7,14 +8,16 @@
 
 #include "measure/shared/timed.h"
 
-#define PERIOD_LOW_NS \
-	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
+#define PERIOD_LOW_NS                                                                                              \
+	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its \
+	         half */
 #define FLUSH_MAX       256              /* blocks: more segments no cache has that gives each a place of its own; */
 #define FLUSH_LAST      512              /* and where two drives are behind one name, each has half of those reads */
 #define LOOKS_MOST      (2 * FLUSH_LAST) /* one of each sector of both halves */
 #define EVENTS_MAX      400              /* room for a few rounds of the longest kind */
-#define ROTATION_BESIDE (8u << 20) /* bytes: beyond what drives read ahead, within what is trimmed or stored together */
-#define STRAY_NOISES    8          /* off by more: of no use for the lattice */
+#define ROTATION_BESIDE (8u << 20) /* bytes: beyond what drives read ahead, within what is trimmed or stored together \
+	                            */
+#define STRAY_NOISES 8             /* off by more: of no use for the lattice */
 
 struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];
@@ -55,7 +58,8 @@ static inline int compare_times(const void *a, const void *b)
 /* The period from these; false: none stands out. */
 bool rotation_fit(const struct events *all, struct rotation *ret);
 
-/* From sectors that were never read before, about a place that the media have: where the cache keeps what was read. ret->is_rotating: it was found. */
+/* From sectors that were never read before, about a place that the media have: where the cache keeps what was read.
+ * ret->is_rotating: it was found. */
 int rotation_fresh(struct timed *t, uint64_t about, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
 #endif

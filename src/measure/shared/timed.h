@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Single reads, one after the other, each with its time: what seek and geometry are made of. And two steps that both need: the rotation
- * period, and the rate at a few places.
+ * Single reads, one after the other, each with its time: what seek and geometry are made of. And two steps that both
+ * need: the rotation period, and the rate at a few places.
  */
 #ifndef PLATTER_MEASURE_TIMED_H
 #define PLATTER_MEASURE_TIMED_H
@@ -42,7 +42,8 @@ struct timed {
 	uint64_t until_ns;    /* 0, or when no further read begins: as at the end of the run */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
 	bool prefers_fua;     /* FUA passes the cache by, where it does, before ways to make it forget are looked for */
-	bool takes_any_way; /* it has no time for floods, so it may pass the cache by with FUA, or by what was never read, and not know then how it forgets */
+	bool takes_any_way;   /* it has no time for floods, so it may pass the cache by with FUA, or by what was never
+	                         read, and not know then how it forgets */
 	struct engine
 		*fua; /* NULL, or reads of a block with FUA come from the media (media.c); close with engine_close() */
 	enum timed_fua fua_reads; /* as they were seen last */
@@ -60,8 +61,8 @@ static inline uint64_t timed_size(const struct timed *t)
 }
 
 /*
- * Reads at the offsets in order, depth 1. ret_access_ns[i]: done - submit, NaN where the read failed or was not done (end of the run);
- * ret_done_ns may be NULL. 0 or negative errno; how it ended shows in session_is_over().
+ * Reads at the offsets in order, depth 1. ret_access_ns[i]: done - submit, NaN where the read failed or was not done
+ * (end of the run); ret_done_ns may be NULL. 0 or negative errno; how it ended shows in session_is_over().
  */
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err);
@@ -70,8 +71,8 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                       struct err *err);
 /*
- * Sets t->fua where it does, clears it where it does so no longer, and sets t->fua_reads. at: where it is tried first. is_ahead: the cache keeps only what was read ahead. No
- * hit takes longer than hit_most_ns.
+ * Sets t->fua where it does, clears it where it does so no longer, and sets t->fua_reads. at: where it is tried first.
+ * is_ahead: the cache keeps only what was read ahead. No hit takes longer than hit_most_ns.
  */
 int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err);
 void timed_drop_fua(struct timed *t);
@@ -86,7 +87,8 @@ uint64_t timed_align(const struct timed *t, double offset);
 
 struct rotation {
 	bool is_rotating; /* a period stands out */
-	bool is_unclear; /* none does, but reads are as slow as a disk's: answers may have been late, or the run ended; not to be called "not rotating" */
+	bool is_unclear;  /* none does, but reads are as slow as a disk's: answers may have been late, or the run ended;
+	                     not to be called "not rotating" */
 	double period_ns, se_ns;
 	double noise_ns;      /* deviation of a completion from the lattice */
 	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
@@ -103,8 +105,9 @@ struct rotation {
 };
 
 /*
- * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out of the drive's cache: a sector
- * comes by once a revolution, so the times between completions of its reads lie on a lattice of the period (fit_period). budget_ns: device time.
+ * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out
+ * of the drive's cache: a sector comes by once a revolution, so the times between completions of its reads lie on a
+ * lattice of the period (fit_period). budget_ns: device time.
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
@@ -115,7 +118,8 @@ uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);
 int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err);
 
 #define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
-/* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it could not be read. */
+/* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it
+ * could not be read. */
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
 
 #endif

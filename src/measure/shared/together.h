@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the documents of several hosts say together, for measurements that have a timeline: the window common to all, histograms, gaps, the slow one. */
+/* What the documents of several hosts say together, for measurements that have a timeline: the window common to all,
+ * histograms, gaps, the slow one. */
 #ifndef PLATTER_MEASURE_TOGETHER_H
 #define PLATTER_MEASURE_TOGETHER_H
 
@@ -8,8 +9,8 @@
 #include "stats/stats.h"
 
 /*
- * A histogram as it is, into table "histogram" of a host's document; and the sum of these of all hosts, or of one (host < n), of all that there are
- * where of is NULL. NULL: no memory.
+ * A histogram as it is, into table "histogram" of a host's document; and the sum of these of all hosts, or of one (host
+ * < n), of all that there are where of is NULL. NULL: no memory.
  */
 extern const struct field together_hist_fields[];
 #define HISTOGRAM_TABLE                                        \
@@ -34,8 +35,8 @@ struct together_window {
 	double from_s, to_s;
 };
 /*
- * Finds it, and judges the hosts by their timelines in it: heap, one for each; NULL: no memory. Names those that are slow as figures, and as a notice.
- * Nobody is named where hosts have different disks.
+ * Finds it, and judges the hosts by their timelines in it: heap, one for each; NULL: no memory. Names those that are
+ * slow as figures, and as a notice. Nobody is named where hosts have different disks.
  */
 struct straggler *together_look(const struct hosts_part *parts, size_t n, const struct together_line *line,
                                 struct together_window *ret, struct result *res);
@@ -48,7 +49,8 @@ uint64_t together_count(const struct result *doc, const char *figure);
 double together_sum(const struct hosts_part *parts, size_t n, const char *figure);
 double together_most(const struct hosts_part *parts, size_t n, const char *figure);
 
-/* Table "gaps": the rows of these tables (start_s, length_s) on one axis, with how many hosts had one at the time; and figures of them. */
+/* Table "gaps": the rows of these tables (start_s, length_s) on one axis, with how many hosts had one at the time; and
+ * figures of them. */
 extern const struct field together_gap_fields[];
 #define GAPS_TABLE                                  \
 	{                                           \

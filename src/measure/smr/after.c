@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is asked of a full cache when the verdict stands. Is it the map that is full, or the room? The comb makes room for as many writes as teeth go at
- * once; where larger blocks come then, as many find room if it is entries that count, and only as many bytes if it is those. And how soon does
- * it recover: after a rest as many writes are fast again as it has cleaned for.
+ * What is asked of a full cache when the verdict stands. Is it the map that is full, or the room? The comb makes room
+ * for as many writes as teeth go at once; where larger blocks come then, as many find room if it is entries that count,
+ * and only as many bytes if it is those. And how soon does it recover: after a rest as many writes are fast again as it
+ * has cleaned for.
  */
 #include <math.h>
 
@@ -10,8 +11,9 @@
 
 #define ENTRIES_LEAST 0.6 /* of the writes that found room before: entries count */
 #define BYTES_MOST    0.3 /* bytes do: an eighth of them, and one that a cleaning is late by */
-#define GROWS \
-	0.3 /* the longer rest has to make more room, and about as much a second: not all drives clean when they rest */
+#define GROWS                                                                                                         \
+	0.3 /* the longer rest has to make more room, and about as much a second: not all drives clean when they rest \
+	     */
 #define CHANCE    128 /* writes: what was left of the last cleaning */
 #define UNDER_WAY 2   /* first writes after a rest: a cleaning that had begun ends before */
 

@@ -2,13 +2,14 @@
 /*
  * What the writes say. Three kinds of disk are held against each other by the likelihood of what was seen:
  *
- *   plain      no cache but one in memory: each write takes an access of the arm, or less where many are sorted, from the beginning on
- *   cached     a cache on the media: faster than any arm until it is full, from then on an access or two for each write
- *   shingled   the same before; behind, a write to a band of its own takes what it takes to read and write the band, which is
- *              much longer than an access, and the same each time
+ *   plain      no cache but one in memory: each write takes an access of the arm, or less where many are sorted, from
+ * the beginning on cached     a cache on the media: faster than any arm until it is full, from then on an access or two
+ * for each write shingled   the same before; behind, a write to a band of its own takes what it takes to read and write
+ * the band, which is much longer than an access, and the same each time
  *
- * Two things are looked at: the batches while the map is being filled, and behind the cliff the twelve writes in a row that are slowest by their median
- * (those of the singles, if the cache is cleaned from its oldest entries on). Times are taken in logarithms, and each may be an outlier.
+ * Two things are looked at: the batches while the map is being filled, and behind the cliff the twelve writes in a row
+ * that are slowest by their median (those of the singles, if the cache is cleaned from its oldest entries on). Times
+ * are taken in logarithms, and each may be an outlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -48,17 +49,19 @@
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better; the others are for large blocks */
-/* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls better. */
+/* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls
+ * better. */
 #define PATH_MOST (SORTED / 2)
 
 struct view { /* of the samples */
 	const struct smr_input *in;
 	double access_ns, band_least_ns, band_most_ns;
-	bool is_media_rate; /* the rate in sequence was held up neither by the interface nor by lost turns: inside, the drive is no faster */
-	uint64_t bulk;     /* number of its first write */
-	double usual_ns;   /* a batch of the bulk, by their median */
-	size_t first_bulk; /* sample */
-	size_t tail, end;  /* samples: the last ones in a row that are single; tail is n when there are none */
+	bool is_media_rate; /* the rate in sequence was held up neither by the interface nor by lost turns: inside, the
+	                       drive is no faster */
+	uint64_t bulk;      /* number of its first write */
+	double usual_ns;    /* a batch of the bulk, by their median */
+	size_t first_bulk;  /* sample */
+	size_t tail, end;   /* samples: the last ones in a row that are single; tail is n when there are none */
 };
 
 static double total_ns(const struct smr_sample *s)
@@ -253,8 +256,8 @@ struct comb { /* what went at once */
 };
 
 /*
- * Teeth of the comb that go at once are those of one band: writes from one long wait to the next. What a stray wait cuts, and the bands at
- * the ends, are left out.
+ * Teeth of the comb that go at once are those of one band: writes from one long wait to the next. What a stray wait
+ * cuts, and the bands at the ends, are left out.
  */
 static bool comb_of(const struct view *v, const double *x, size_t n, double wait_ns, struct comb *ret)
 {
@@ -312,8 +315,8 @@ static void rates(const struct view *v, struct smr_found *f)
 }
 
 /*
- * Of the writes that found room: the cliff lies within a batch, or at a single write soon after it. A write cache that is not emptied by a flush
- * would have taken in more, and nobody knows how many.
+ * Of the writes that found room: the cliff lies within a batch, or at a single write soon after it. A write cache that
+ * is not emptied by a flush would have taken in more, and nobody knows how many.
  */
 static void entries(const struct view *v, struct smr_found *f)
 {
@@ -346,8 +349,9 @@ static bool has_cushion_gone(const struct view *v, const double *x, size_t late_
 }
 
 /*
- * Was that the cliff, and not the machine? Then the cushion had to go, and the writes that it made room for were fast, but the last ones not any
- * more. Where a write cache that no flush empties has hidden that, whole batches have to stay slow.
+ * Was that the cliff, and not the machine? Then the cushion had to go, and the writes that it made room for were fast,
+ * but the last ones not any more. Where a write cache that no flush empties has hidden that, whole batches have to stay
+ * slow.
  */
 static bool is_full(const struct view *v, const double *x, size_t n, size_t late_by)
 {
@@ -369,8 +373,8 @@ static bool is_full(const struct view *v, const double *x, size_t n, size_t late
 }
 
 /*
- * A band cannot go in less time than it takes to read and write it. (That it takes longer tells nothing: conventional drives clean what lies together
- * at once, too, and as long as it takes.)
+ * A band cannot go in less time than it takes to read and write it. (That it takes longer tells nothing: conventional
+ * drives clean what lies together at once, too, and as long as it takes.)
  */
 static void weigh_comb(const struct view *v, const struct comb *c, double log_l[SMR_MODELS])
 {
@@ -381,7 +385,8 @@ static void weigh_comb(const struct view *v, const struct comb *c, double log_l[
 	log_l[SMR_SHINGLED] += fmin(0, common_time(c->waits, c->n, 0.75 * twice, 8 * twice + 1e9, 0.1) - any);
 }
 
-/* Writes behind the cliff before those that the comb makes room for: long waits early among them are for what lay in the cache before, and for the cushion. */
+/* Writes behind the cliff before those that the comb makes room for: long waits early among them are for what lay in
+ * the cache before, and for the cushion. */
 static size_t before_comb(const struct smr_layout *l)
 {
 	return l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + WINDOW;
@@ -442,7 +447,8 @@ static bool has_seen_singles(const struct smr_input *in, const struct smr_found 
 	return f->behind >= f->late_by + before_comb(l) + l->part[SMR_COMB].n / 4;
 }
 
-/* Slow from the start, or behind a write cache that no flush empties, what takes long may be bands all the same: the singles are not seen one by one. */
+/* Slow from the start, or behind a write cache that no flush empties, what takes long may be bands all the same: the
+ * singles are not seen one by one. */
 static bool may_hide(const struct view *v, const struct smr_found *f)
 {
 	return f->is_slow_from_start || (!v->in->is_through && are_flushes_short(v));

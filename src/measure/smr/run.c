@@ -142,13 +142,14 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 }
 
 /*
- * Of reads of blocks so far apart, what each takes on average beyond the turn that it takes where no buffer holds the block: a drive may forget what it has
- * handed out, or read ahead only now and then. NaN: too few were answered.
+ * Of reads of blocks so far apart, what each takes on average beyond the turn that it takes where no buffer holds the
+ * block: a drive may forget what it has handed out, or read ahead only now and then. NaN: too few were answered.
  */
 static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, double *ret_ns, struct err *err)
 {
 	double ns[1 + PATH_READS], sum = 0.0;
-	/* Between the large blocks and the singles, where no block is written: of a cache on the media, some drives read from there each time. */
+	/* Between the large blocks and the singles, where no block is written: of a cache on the media, some drives
+	 * read from there each time. */
 	uint64_t unit = io->layout->part[SMR_SINGLES].step_bytes, at[1 + PATH_READS];
 	uint64_t first = io->layout->part[SMR_SINGLES].first_bytes - unit / 8;
 	size_t n = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What speaks for tracks that shingle without a write. None of it proves anything, and that it is not there says nothing: each has a weight, in
- * decades of likelihood, and those of TRIM are one thing seen three ways, so that only the heaviest counts.
+ * What speaks for tracks that shingle without a write. None of it proves anything, and that it is not there says
+ * nothing: each has a weight, in decades of likelihood, and those of TRIM are one thing seen three ways, so that only
+ * the heaviest counts.
  */
 #include <errno.h>
 #include <math.h>

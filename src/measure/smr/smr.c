@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is this disk shingled, and what does that cost? (After Aghayev and Desnoyers, Skylight, FAST 2015.) The cache that such a disk must have is filled with
- * single blocks until it has to be cleaned, and what it then takes for a write to a band of its own decides: see smr.h and analyse.c.
+ * Is this disk shingled, and what does that cost? (After Aghayev and Desnoyers, Skylight, FAST 2015.) The cache that
+ * such a disk must have is filled with single blocks until it has to be cleaned, and what it then takes for a write to
+ * a band of its own decides: see smr.h and analyse.c.
  */
 #include <errno.h>
 #include <math.h>
@@ -84,7 +85,8 @@ static int look_whether_it_turns(struct smr_io *io, struct smr_input *in, bool *
 	if (r == 0 && !session_is_over(io->ses))
 		r = smr_turns(io, io->file ? end : io->target->size_bytes, &turns, err);
 	*ret_turns = !does_not_turn(dev, turns);
-	/* What was written a moment ago no disk reads without turning, unless it still has it in memory; virtual disks say that they turn. */
+	/* What was written a moment ago no disk reads without turning, unless it still has it in memory; virtual disks
+	 * say that they turn. */
 	if (io->file && turns == 0 && end > MEMORY)
 		*ret_turns = false;
 	return r;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; signs.c what is seen without
- * a write; back.c every byte put back; run.c the writes, timed; analyse.c what they say of each kind of disk; after.c
- * what they say of the cache behind it; tell.c the document; smr.c goes through them.
+ * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
+ * are written in which order; signs.c what is seen without a write; back.c every byte put back; run.c the writes,
+ * timed; analyse.c what they say of each kind of disk; after.c what they say of the cache behind it; tell.c the
+ * document; smr.c goes through them.
  *
- * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on the media until its map, or the
- * cache, is full; from then on it has to clean a band for what is to be taken in: read, merged and written (Aghayev and Desnoyers, Skylight, FAST
- * 2015). Conventional drives may have such a cache, too, and are then as fast before and as slow afterwards; what they never do is to need the time of a
- * band for a single block.
+ * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
+ * the media until its map, or the cache, is full; from then on it has to clean a band for what is to be taken in: read,
+ * merged and written (Aghayev and Desnoyers, Skylight, FAST 2015). Conventional drives may have such a cache, too, and
+ * are then as fast before and as slow afterwards; what they never do is to need the time of a band for a single block.
  */
 #ifndef PLATTER_MEASURE_SMR_H
 #define PLATTER_MEASURE_SMR_H
@@ -23,14 +24,12 @@ struct smr_params { /* what the options fill */
 /* ---- plan.c: options and the device to what will be done, or a sentence why not ---- */
 
 /*
- * Blocks of 4 KiB, none beside another, in the order in which they are written; caches are cleaned from what is oldest on, so that it comes back in
- * this order:
- *   cushion   close together, but at random, which takes long: the first to be cleaned, all at once, for the writes that are under way when the
- *             cache turns out to be full
- *   singles   far from each other, so that no two lie in one band: each costs what a band costs
- *   comb      in even steps, upward: how many go at once tells how large a band is
- *   bulk      at random, to fill the map
- * Large blocks come last, where nothing else was written.
+ * Blocks of 4 KiB, none beside another, in the order in which they are written; caches are cleaned from what is oldest
+ * on, so that it comes back in this order: cushion   close together, but at random, which takes long: the first to be
+ * cleaned, all at once, for the writes that are under way when the cache turns out to be full singles   far from each
+ * other, so that no two lie in one band: each costs what a band costs comb      in even steps, upward: how many go at
+ * once tells how large a band is bulk      at random, to fill the map Large blocks come last, where nothing else was
+ * written.
  */
 enum smr_part { SMR_CUSHION, SMR_SINGLES, SMR_COMB, SMR_BULK, SMR_PARTS };
 
@@ -104,7 +103,8 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
 int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err);
 int smr_back_large(struct smr_io *io, uint64_t k, void *buf, struct err *err);
 int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err);
-/* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were. */
+/* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were.
+ */
 int smr_back_end(struct smr_io *io, int r, struct err *err);
 
 int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err);
@@ -116,11 +116,13 @@ int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
 /* Writes that stretch; bytes per second in sequence as it was taken, NaN: not known. */
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err);
 /*
- * What a read takes at places at random, if they are as slow as an arm; NaN: too few are. What comes through from the drive's buffer. And the rate in
- * sequence, if reading is the faster: a drive without a cache for writes misses its turn at each of them.
+ * What a read takes at places at random, if they are as slow as an arm; NaN: too few are. What comes through from the
+ * drive's buffer. And the rate in sequence, if reading is the faster: a drive without a cache for writes misses its
+ * turn at each of them.
  */
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
-/* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer when last looked at; NaN: it does not tell. */
+/* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer
+ * when last looked at; NaN: it does not tell. */
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
 struct smr_order {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `stream` streams over: devices and existing files as the session opened them; in directories rolling files, made and preallocated before the run, so
- * that nothing but data moves during it. A directory that has too little room gets what fits (a reserve stays free) and is full earlier; the others have
- * to make up for it. And the page cache, for --cached.
+ * What `stream` streams over: devices and existing files as the session opened them; in directories rolling files, made
+ * and preallocated before the run, so that nothing but data moves during it. A directory that has too little room gets
+ * what fits (a reserve stays free) and is full earlier; the others have to make up for it. And the page cache, for
+ * --cached.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +62,8 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	return 0;
 }
 
-/* Files for so many bytes, in whole blocks; fewer when there is no room for them. *ret_made: bytes that there is room for now. */
+/* Files for so many bytes, in whole blocks; fewer when there is no room for them. *ret_made: bytes that there is room
+ * for now. */
 static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, uint64_t each, uint64_t *ret_made,
                            struct err *err)
 {
@@ -84,8 +86,8 @@ static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, ui
 }
 
 /*
- * A fair share for each directory first. Then for those that have room: half as much again, since a fast one takes more than its share in balance, and
- * what others have no room for.
+ * A fair share for each directory first. Then for those that have room: half as much again, since a fast one takes more
+ * than its share in balance, and what others have no room for.
  */
 static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 {

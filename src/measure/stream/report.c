@@ -156,7 +156,8 @@ static void target_table(struct stream_run *s)
 	}
 }
 
-/* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order statistics. */
+/* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order
+ * statistics. */
 void stream_tell_responses(struct result *res, const struct hist *all)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
@@ -231,8 +232,9 @@ static void stall_table(struct stream_run *s)
 }
 
 /*
- * Several targets do not begin and end together. The aggregate of the window in which all were active (from when the last had begun to when the first was
- * done) has neither ragged end in it; beside it, when the first and the last were done.
+ * Several targets do not begin and end together. The aggregate of the window in which all were active (from when the
+ * last had begun to when the first was done) has neither ragged end in it; beside it, when the first and the last were
+ * done.
  */
 static void window_figures(struct stream_run *s)
 {
@@ -341,7 +343,8 @@ void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high)
 	              &(struct interval){ (double)low, (double)high }, 0);
 }
 
-/* The search again: what held and what did not. Nothing, if the upper end was the disks' own rate, or errors decided: neither is in the table. */
+/* The search again: what held and what did not. Nothing, if the upper end was the disks' own rate, or errors decided:
+ * neither is in the table. */
 static void max_rate_again(const struct result *saved, const struct table *tries, struct result *ret)
 {
 	uint64_t low = 0, high = UINT64_MAX;

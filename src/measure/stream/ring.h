@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The account of a ring buffer between a clock and disks: pure arithmetic, no memory of data, no I/O. Exact at any instant: 128-bit integers.
+ * The account of a ring buffer between a clock and disks: pure arithmetic, no memory of data, no I/O. Exact at any
+ * instant: 128-bit integers.
  *
- * A producer's clock makes `rate` bytes per second from t0 on; block k begins at begin(k) = ceil(k B / R) and exists from exist(k) = begin(k + 1) on. The ring
- * has whole blocks as places. When a block begins and no place is free, that block is dropped, whole (drop newest). A place is taken from the
- * block's first byte until its write has completed.
+ * A producer's clock makes `rate` bytes per second from t0 on; block k begins at begin(k) = ceil(k B / R) and exists
+ * from exist(k) = begin(k + 1) on. The ring has whole blocks as places. When a block begins and no place is free, that
+ * block is dropped, whole (drop newest). A place is taken from the block's first byte until its write has completed.
  *
- * Two ledgers: the finite ring with its drops, and the endless one: due - done, where dropped bytes stay owed; the ring that would have been needed.
- * Playing back is the same account with empty places in the part of full ones: what was consumed waits to be read again, and a drop is an underrun.
+ * Two ledgers: the finite ring with its drops, and the endless one: due - done, where dropped bytes stay owed; the ring
+ * that would have been needed. Playing back is the same account with empty places in the part of full ones: what was
+ * consumed waits to be read again, and a drop is an underrun.
  *
- * Completions must come in order of time (the loop's order). A completion at the very instant when a block begins frees its place for it.
+ * Completions must come in order of time (the loop's order). A completion at the very instant when a block begins frees
+ * its place for it.
  */
 #ifndef PLATTER_MEASURE_RING_H
 #define PLATTER_MEASURE_RING_H
@@ -51,8 +54,9 @@ void ring_done(struct ring *r);
 /* Brings the account up to now: blocks that have begun are taken or dropped. */
 void ring_advance(struct ring *r, uint64_t now_ns);
 /*
- * The next block that may be written now: true, its number among the taken in *ret_number and the time from which it existed in *ret_exist_ns. false: none;
- * *ret_when_ns is the time of the next (UINT64_MAX: not before a completion, or never: ring_is_over). Call ring_issue() to hand it out.
+ * The next block that may be written now: true, its number among the taken in *ret_number and the time from which it
+ * existed in *ret_exist_ns. false: none; *ret_when_ns is the time of the next (UINT64_MAX: not before a completion, or
+ * never: ring_is_over). Call ring_issue() to hand it out.
  */
 bool ring_next(struct ring *r, uint64_t now_ns, uint64_t *ret_number, uint64_t *ret_exist_ns, uint64_t *ret_when_ns);
 void ring_issue(struct ring *r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One run: the feeder asks the ring's account which block may go, picks a target, and hands out a buffer of the ring; the sink gives the buffer back and
- * keeps the accounts. Buffers are the engine's own (huge pages, registered), as many as the ring has places: really there, filled once with data that do
- * not compress, and locked. Nothing is copied unless --producer=memcpy asks for the load of a real receiver.
+ * One run: the feeder asks the ring's account which block may go, picks a target, and hands out a buffer of the ring;
+ * the sink gives the buffer back and keeps the accounts. Buffers are the engine's own (huge pages, registered), as many
+ * as the ring has places: really there, filled once with data that do not compress, and locked. Nothing is copied
+ * unless --producer=memcpy asks for the load of a real receiver.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,9 @@
 
 #define DEPTH_TURNING 4  /* one in the drive, one on the bus, two in hand: more only lengthens the response */
 #define DEPTH_OTHER   16 /* their channels work at the same time; a choice */
-#define DEAD_STREAK \
-	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a choice) */
+#define DEAD_STREAK                                                                                                    \
+	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a \
+	      choice) */
 
 #define STEP_BLOCKS 10.0 /* in a step of the timeline at least: a block more or less is 10 % */
 
@@ -72,7 +74,8 @@ static bool all_closed(const struct stream_run *s)
 	return true;
 }
 
-/* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back is told by where the lane stands. */
+/* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back
+ * is told by where the lane stands. */
 static void advance_lane(const struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
@@ -185,7 +188,8 @@ static void lane_account(struct stream_run *s, struct lane *l, const struct io_r
 	l->all_at_last = s->done_bytes;
 }
 
-/* Silence of a target that had work: since its last completion, or since this request went to it when that was later. */
+/* Silence of a target that had work: since its last completion, or since this request went to it when that was later.
+ */
 static void note_stall(struct stream_run *s, const struct lane *l, const struct io_req *req, uint64_t full)
 {
 	uint64_t since = req->submit_ns > l->last_done_ns ? req->submit_ns : l->last_done_ns;
@@ -267,7 +271,8 @@ static bool turns(const struct device *d)
 	return d->rotational == 1 && strcmp(d->transport, "loop") != 0 && strcmp(d->transport, "virtio") != 0;
 }
 
-/* A disk that turns gains nothing from more in flight, but answers later; others are kept busy by it, at less CPU time for each. */
+/* A disk that turns gains nothing from more in flight, but answers later; others are kept busy by it, at less CPU time
+ * for each. */
 static uint64_t depth_in_force(const struct stream_run *s)
 {
 	if (s->p->depth)
@@ -351,8 +356,8 @@ static const char *short_name(const char *path, char *buf, size_t len)
 }
 
 /*
- * What part of the whole measurement is done: of this run by its time or its blocks, whichever says more, for it ends with either; and how many runs like
- * it there are. Negative: nobody knows.
+ * What part of the whole measurement is done: of this run by its time or its blocks, whichever says more, for it ends
+ * with either; and how many runs like it there are. Negative: nobody knows.
  */
 static double part_done(const struct stream_run *s, uint64_t now_ns)
 {

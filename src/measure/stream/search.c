@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rate for which ring: --tradeoff says it for all rings from one run at full speed (with W(t) the completed bytes, the largest R with
- * R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find-max finds it for one ring by real runs.
+ * Which rate for which ring: --tradeoff says it for all rings from one run at full speed (with W(t) the completed
+ * bytes, the largest R with R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find-max finds it for one ring by real
+ * runs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -69,8 +70,8 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 }
 
 /*
- * A block that cannot be read fails at every rate, and is told as the error that it is: it says nothing against this one. But a target that was lost,
- * or of which more than a hundredth failed, bears nothing.
+ * A block that cannot be read fails at every rate, and is told as the error that it is: it says nothing against this
+ * one. But a target that was lost, or of which more than a hundredth failed, bears nothing.
  */
 static bool is_borne(const struct stream_run *s)
 {

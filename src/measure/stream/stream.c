@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Will these disks hold this rate? (Mujunen, wr.c 2001.) A clock makes data at the rate, a ring holds them until a disk has taken them; ring.c keeps the
- * account, run.c does the I/O. This file: what a run is made of; stream.h tells where the rest is.
+ * Will these disks hold this rate? (Mujunen, wr.c 2001.) A clock makes data at the rate, a ring holds them until a disk
+ * has taken them; ring.c keeps the account, run.c does the I/O. This file: what a run is made of; stream.h tells where
+ * the rest is.
  */
 #include "measure/stream/stream.h"
 
@@ -55,8 +56,8 @@ static int plain(struct stream_run *s, struct err *err)
 }
 
 /*
- * Blocks carry what no other run's do, not even one with the same --seed: else an old block would pass for one that has just been lost. Nothing that is
- * measured depends on it.
+ * Blocks carry what no other run's do, not even one with the same --seed: else an old block would pass for one that has
+ * just been lost. Nothing that is measured depends on it.
  */
 static uint64_t nonce(void)
 {
@@ -96,8 +97,7 @@ static const struct screen_decl stream_screen = {
 			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },
 			{ "{verdict}" },
 			{ "{slowest}" },
-			{ "{rate_bytes_per_s} at full speed; a block took {response_max_ns} at most",
-	                  .instead_of = 3 },
+			{ "{rate_bytes_per_s} at full speed; a block took {response_max_ns} at most", .instead_of = 3 },
 			{ "all {verified_blocks:block} that were read back are as written", .if_any = "verified_blocks",
 	                  .if_none = "verify_errors" },
 			{ "{verify_errors:block} came back wrong", .if_any = "verify_errors" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `stream` of many hosts: rates over the time that all have in common, rings that all have to hold, gaps that they share, the one that is slow. */
+/* `stream` of many hosts: rates over the time that all have in common, rings that all have to hold, gaps that they
+ * share, the one that is slow. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Second readings. Suspects are read again in rounds, one reading of each in a round, and reads elsewhere between the rounds put the drive's cache out of
- * the way. A reading is of a lead-in that takes the arm there, and what is in question behind it, so that the time between the two
- * completions is the medium's. What is slow each time is halved down to a sector, and that sector is read alone beside another: only
- * what is slow then as well is weak itself; else the drive goes elsewhere there (a sector moved away, a track skipped), or time misled: then what lies about it
- * is halved by such readings alone.
+ * Second readings. Suspects are read again in rounds, one reading of each in a round, and reads elsewhere between the
+ * rounds put the drive's cache out of the way. A reading is of a lead-in that takes the arm there, and what is in
+ * question behind it, so that the time between the two completions is the medium's. What is slow each time is halved
+ * down to a sector, and that sector is read alone beside another: only what is slow then as well is weak itself; else
+ * the drive goes elsewhere there (a sector moved away, a track skipped), or time misled: then what lies about it is
+ * halved by such readings alone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,15 +30,17 @@
 #define ROTATION_NS     (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
 #define AGAIN_AFTER_NS  (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
 #define AGAIN_FULL      (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
-#define DOUBT_LEAST \
-	0.6 /* of a revolution longer is looked at again while there is much time for that, whatever else sticks out, */
+#define DOUBT_LEAST                                                                                                   \
+	0.6 /* of a revolution longer is looked at again while there is much time for that, whatever else sticks out, \
+	     */
 #define DOUBT_MOST   0.8           /* and while there is some */
 #define FAR_BYTES    (32ull << 20) /* the arm moves, and what was read ahead does not reach */
 #define BESIDE_BYTES (4ull << 20)  /* another track, in the same zone */
 /*
- * A sector beside differs by up to a revolution either way, as the disk happens to stand: by x of one, as often as 1 - |x| says, and a weak one by one more. The
- * logarithm of the odds, summed up (sequential test of Wald): so much for weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as
- * some readings lose a revolution of their own; where a track lies a quarter of a turn off its place each says 3 to 1 in 3 of 4 cases.
+ * A sector beside differs by up to a revolution either way, as the disk happens to stand: by x of one, as often as 1 -
+ * |x| says, and a weak one by one more. The logarithm of the odds, summed up (sequential test of Wald): so much for
+ * weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as some readings lose a
+ * revolution of their own; where a track lies a quarter of a turn off its place each says 3 to 1 in 3 of 4 cases.
  */
 #define ALONE_WEAK 11.5
 #define ALONE_WELL (-8.0)
@@ -45,8 +48,9 @@
 #define ALONE_FOR  1.7
 #define ALONE_MOST 32
 #define HALF_SURE  6.0 /* one error in 400 of each half, before the sector is asked by itself */
-#define HALVED_EACH \
-	16 /* as many halved of a kind and none of them weak: this is what the disk is like, and costs time (a choice) */
+#define HALVED_EACH                                                                                                    \
+	16 /* as many halved of a kind and none of them weak: this is what the disk is like, and costs time (a choice) \
+	    */
 #define NEAR_UNITS  32  /* about the place that is well: pieces of requests and what is read ahead end not far off */
 #define ALONE_SIDES 3.0 /* a third of it at least from either side of the place */
 
@@ -244,7 +248,8 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		far = size / 8 + timed_random(&run->timed, 0, size / 8);
 		beside = beside > size / 16 ? size / 64 + s->step * (size / 512) : beside;
 	}
-	/* Behind it and before it by turns: on one side there may be another disk of a volume, or nothing that was ever written. */
+	/* Behind it and before it by turns: on one side there may be another disk of a volume, or nothing that was ever
+	 * written. */
 	if (surface_is_turn_before(s) ? at >= far + beside : at + far + beside + len > size) {
 		far = -far;
 		beside = -beside;
@@ -339,8 +344,9 @@ static enum surface_kind without_proof(enum surface_kind kind)
 }
 
 /*
- * Time does not tell where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was found is well by itself: that and
- * what lies near is asked alone, all of it, and if that is slow halves of it, down to a sector.
+ * Time does not tell where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was
+ * found is well by itself: that and what lies near is asked alone, all of it, and if that is slow halves of it, down to
+ * a sector.
  */
 static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)
 {
@@ -404,9 +410,8 @@ static void after_bisection(struct surface_run *run, struct surface_suspect *s)
 	if (s->good_end == s->first_bytes && !s->rests && s->restarts++ < RESTARTS_MOST &&
 	    s->first_bytes >=
 	            run->range.first_bytes +
-	                    (uint64_t)SHIFT_UNITS *
-	                            run->range
-	                                    .unit_bytes) { /* some drives stumble where two requests meet: let them meet elsewhere */
+	                    (uint64_t)SHIFT_UNITS * run->range.unit_bytes) { /* some drives stumble where two requests
+		                                                                meet: let them meet elsewhere */
 		s->first_bytes -= SHIFT_UNITS * run->range.unit_bytes;
 		begin_bisection(s);
 		return;
@@ -621,8 +626,8 @@ int surface_forget(struct surface_run *run, size_t others, struct err *err)
 }
 
 /*
- * Drives that read ahead only after two requests in a row pass what is behind the first by the time that they know of it, and wait for it to come around: then
- * a lead-in of two is it.
+ * Drives that read ahead only after two requests in a row pass what is behind the first by the time that they know of
+ * it, and wait for it to come around: then a lead-in of two is it.
  */
 static int learn_leads(struct surface_run *run, struct err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the connection is slower than the medium, the drive's buffer is full all the time, and a revolution that the medium loses is made up for before anybody
- * waits. A medium is slower towards its inner end; what is as fast two sevenths of the disk further in is a connection.
+ * Where the connection is slower than the medium, the drive's buffer is full all the time, and a revolution that the
+ * medium loses is made up for before anybody waits. A medium is slower towards its inner end; what is as fast two
+ * sevenths of the disk further in is a connection.
  */
 #include "measure/surface/surface.h"
 

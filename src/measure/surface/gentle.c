@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Room for others. With --idle there is one request at a time, and before each the disk's counters are looked at: what they have beyond our own bytes is
- * somebody's, and we wait until there was nothing of that for a while. With --rate and --share there is a pause after every few batches, so that what is
- * judged was read at the full rate of the medium. Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
+ * Room for others. With --idle there is one request at a time, and before each the disk's counters are looked at: what
+ * they have beyond our own bytes is somebody's, and we wait until there was nothing of that for a while. With --rate
+ * and --share there is a pause after every few batches, so that what is judged was read at the full rate of the medium.
+ * Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
 #include "measure/surface/surface.h"
 

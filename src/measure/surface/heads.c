@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --geometry: by head. A request counts for a surface when it lies on it altogether, and the byte before it as well: the arm's way from one surface to the next
- * is in none of them. A head that goes bad loses revolutions all over its surface, so the disk is cut into stretches, and in each it is asked under
- * which head most were lost. Where all heads are alike, each is that one as often as the others, whatever else disturbs the disk, in bursts or not:
- * losses of one moment or place are one stretch's, and one vote. That is tested by the binomial law, for as many heads as there are.
+ * --geometry: by head. A request counts for a surface when it lies on it altogether, and the byte before it as well:
+ * the arm's way from one surface to the next is in none of them. A head that goes bad loses revolutions all over its
+ * surface, so the disk is cut into stretches, and in each it is asked under which head most were lost. Where all heads
+ * are alike, each is that one as often as the others, whatever else disturbs the disk, in bursts or not: losses of one
+ * moment or place are one stretch's, and one vote. That is tested by the binomial law, for as many heads as there are.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -221,8 +222,8 @@ static void vote(const struct tally v[STRETCHES][HEADS_MOST], struct head_row *r
 }
 
 /*
- * 95 % interval of what is lost per GB: as far as the stretches differ (of a ratio of sums), and not narrower than that of the events, were each by itself
- * (of Poisson's law, by Byar).
+ * 95 % interval of what is lost per GB: as far as the stretches differ (of a ratio of sums), and not narrower than that
+ * of the events, were each by itself (of Poisson's law, by Byar).
  */
 static struct interval interval_of(const struct tally v[STRETCHES][HEADS_MOST], size_t head, const struct tally *sum,
                                    double turn_ns)
@@ -243,7 +244,8 @@ static struct interval interval_of(const struct tally v[STRETCHES][HEADS_MOST], 
 	return (struct interval){ fmax(0.0, fmin(low * each, rate - half)), fmax(high * each, rate + half) };
 }
 
-/* Which head is bad beyond doubt, and how many times as much is lost under it as under the others (their median). -1: none is. */
+/* Which head is bad beyond doubt, and how many times as much is lost under it as under the others (their median). -1:
+ * none is. */
 static int bad_head(const struct head_row *row, size_t n, double *ret_times)
 {
 	for (size_t h = 0; h < n; h++) {

@@ -167,7 +167,8 @@ bool surface_is_out_of_time(const struct surface_run *run)
 {
 	uint64_t took_ns = surface_now(run) - run->start_ns;
 
-	/* The search of the rotation comes to its end, and second readings that are all that is left, or no portion that is shorter would ever get past them. */
+	/* The search of the rotation comes to its end, and second readings that are all that is left, or no portion
+	 * that is shorter would ever get past them. */
 	return session_time_left_ns(run->ses) == 0 ||
 	       (run->p->portion_ns && !run->is_scanned && took_ns >= run->p->portion_ns &&
 	        (run->is_known || took_ns >= SEARCH_NS));

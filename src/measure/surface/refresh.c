@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --rewrite: what is weak, and can be read, is written again with the same bytes. A sector whose magnetisation has faded is quick afterwards; one of a damaged
- * surface stays slow, or the drive takes another one for it. Each is read alone beside another before and after, so that the gain is measured and not hoped
- * for; the bytes are in the journal until they were read back.
+ * --rewrite: what is weak, and can be read, is written again with the same bytes. A sector whose magnetisation has
+ * faded is quick afterwards; one of a damaged surface stays slow, or the drive takes another one for it. Each is read
+ * alone beside another before and after, so that the gain is measured and not hoped for; the bytes are in the journal
+ * until they were read back.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every block once, in order, several requests in flight. A leg ends between two batches, so that a position says exactly what was scanned.
+ * Every block once, in order, several requests in flight. A leg ends between two batches, so that a position says
+ * exactly what was scanned.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A scan that is continued. Its state is its document: what was counted, the places found, and up to where all was judged, saved between two batches, so
- * that nothing is left out and nothing counted twice. What is in flight when the power fails is read again.
+ * A scan that is continued. Its state is its document: what was counted, the places found, and up to where all was
+ * judged, saved between two batches, so that nothing is left out and nothing counted twice. What is in flight when the
+ * power fails is read again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,7 +91,8 @@ static int check_whose(const struct surface_run *run, const struct result *state
 	r = check_disk(run, state, err);
 	if (r < 0)
 		return r;
-	if (count_of(state, "first_bytes") != run->range.first_bytes || count_of(state, "end_bytes") != run->range.end_bytes)
+	if (count_of(state, "first_bytes") != run->range.first_bytes ||
+	    count_of(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
 		               "--state=%s is of the bytes from %" PRIu64 " to %" PRIu64
 		               "; give the same --from and --to, or another file.",
@@ -161,7 +163,8 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	r = check_whose(run, state, err);
 	if (r == 0)
 		r = check_scan(run, state, err);
-	is_done = r == 0 && count_of(state, "scanned_to_bytes") == run->range.end_bytes && !count_of(state, "pending_places");
+	is_done = r == 0 && count_of(state, "scanned_to_bytes") == run->range.end_bytes &&
+	          !count_of(state, "pending_places");
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
- * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that and what is slow, in lists; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
- * sector; heads.c: the same by head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written again; contents.c: what lies there; surface.c: the run.
+ * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer
+ * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that
+ * verify commands reach the medium; failed.c: what could not be read; places.c: that and what is slow, in lists;
+ * again.c: what was slow or unreadable once more, later and otherwise cut, down to the sector; heads.c: the same by
+ * head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written
+ * again; contents.c: what lies there; surface.c: the run.
  *
- * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
- * its completion. A *batch* is a number of requests in a row that are judged together. A *suspect* is a request that was slow or failed.
+ * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
+ * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
+ * A *suspect* is a request that was slow or failed.
  */
 #ifndef PLATTER_MEASURE_SURFACE_H
 #define PLATTER_MEASURE_SURFACE_H
@@ -56,8 +60,8 @@ struct surface_limit {
 };
 
 /*
- * The requests of a batch by their times per byte (NaN: not known), each of about len_bytes: what to expect of them, by themselves and the batches before.
- * The batch is then one of these. Less than least_over_ns is never slow.
+ * The requests of a batch by their times per byte (NaN: not known), each of about len_bytes: what to expect of them, by
+ * themselves and the batches before. The batch is then one of these. Less than least_over_ns is never slow.
  */
 struct surface_limit surface_judge(struct surface_base *base, const double *ns_per_byte, size_t n, double len_bytes,
                                    double least_over_ns);
@@ -66,9 +70,10 @@ struct surface_limit surface_judge(struct surface_base *base, const double *ns_p
 
 enum surface_kind { /* what became of it */
 	            SURFACE_PENDING,
-	            SURFACE_ALWAYS,    /* slow whenever it is read, also alone */
-	            SURFACE_SOMETIMES, /* slow in some of the readings; of a disk without rotation only */
-	            SURFACE_PASSING, /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no bad place */
+	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
+	            SURFACE_SOMETIMES,  /* slow in some of the readings; of a disk without rotation only */
+	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no
+	                                   bad place */
 	            SURFACE_ONCE,       /* never again, or not by itself */
 	            SURFACE_UNREADABLE, /* failed again */
 	            SURFACE_HEALED,     /* failed once, and was read since */
@@ -93,8 +98,8 @@ struct surface_suspect {
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
 	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	double odds
-		[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind it, and before it */
+	double odds[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind
+	                   it, and before it */
 	bool is_halved; /* alone, or is being: */
 	struct {
 		uint64_t first_bytes, end_bytes;
@@ -109,8 +114,10 @@ struct surface_failures {
 		uint64_t first_bytes, end_bytes, time_ns; /* time: of the longest request that failed there */
 		uint32_t readings;                        /* that failed there */
 		int error;                                /* negative errno or 1 (short) */
-		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be bad */
-		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when it is well */
+		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be
+		                   bad */
+		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when
+		                 it is well */
 	} * v;
 	size_t n, room;
 };
@@ -260,7 +267,8 @@ uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_
 
 /* ---- bound.c ---- */
 
-/* Up to where the connection is slower than the medium, and hides what that loses: run->bound_bytes. 0, or negative errno. */
+/* Up to where the connection is slower than the medium, and hides what that loses: run->bound_bytes. 0, or negative
+ * errno. */
 int surface_find_bound(struct surface_run *run, struct err *err);
 
 /* ---- verify.c ---- */
@@ -270,7 +278,8 @@ int surface_verifier_open(struct surface_run *run, struct err *err);
 
 /* ---- scan.c ---- */
 
-/* From run->position on until suspects want to be read again, or to the end. 0, also when the run is over; or negative errno. */
+/* From run->position on until suspects want to be read again, or to the end. 0, also when the run is over; or negative
+ * errno. */
 int surface_scan_leg(struct surface_run *run, struct err *err);
 
 /* ---- again.c ---- */
@@ -293,9 +302,11 @@ bool surface_can_doubt(const struct surface_run *run);
 /* So much of a revolution longer is looked at for that. */
 double surface_doubt_part(const struct surface_run *run);
 
-/* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or negative errno. */
+/* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or
+ * negative errno. */
 int surface_forget(struct surface_run *run, size_t others, struct err *err);
-/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
+/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same
+ * distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
 int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
                        struct err *err);
 /* Does s->step read it beside a place before it, or behind it? By turns. */
@@ -332,7 +343,8 @@ int surface_heads_again(const struct result *saved, struct result *ret, struct e
 /* ---- contents.c ---- */
 
 extern const struct field surface_content_fields[];
-/* Tells in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or negative errno and a sentence. */
+/* Tells in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or
+ * negative errno and a sentence. */
 int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err);
 
 /* ---- tell.c ---- */
@@ -367,7 +379,8 @@ void surface_tell_ending(struct surface_run *run);
 
 /* ---- state.c ---- */
 
-/* Saves the state when it is time, or is_due, when the caller has just told all. Between two batches. 0, or negative errno and a sentence. */
+/* Saves the state when it is time, or is_due, when the caller has just told all. Between two batches. 0, or negative
+ * errno and a sentence. */
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was found, as tables and figures; and back: the document of a scan that did not come to its end is all that it takes to go on.
+ * What was found, as tables and figures; and back: the document of a scan that did not come to its end is all that it
+ * takes to go on.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --verify-command: the disk reads by itself, and only says whether it could. Some bridges and emulations say yes without a look. What looks at a rotating
- * medium cannot be quicker than the arm and the platter: at places at random as slow as reading there, in a row not much faster than what comes off a track.
+ * --verify-command: the disk reads by itself, and only says whether it could. Some bridges and emulations say yes
+ * without a look. What looks at a rotating medium cannot be quicker than the arm and the platter: at places at random
+ * as slow as reading there, in a row not much faster than what comes off a track.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 #define RANDOM_LEAST 0.6         /* of the time of reading at random: less is not the medium */
 #define PLACES       3           /* where a row is timed, spread over the disk */
 #define ROW_BYTES    (16u << 20) /* at each */
-#define FASTER_MOST \
-	4.0 /* in a row than reading: the slowest connections (USB 2) of the fastest disks are not slower than that by more */
+#define FASTER_MOST                                                                                                    \
+	4.0 /* in a row than reading: the slowest connections (USB 2) of the fastest disks are not slower than that by \
+	       more */
 
 /* Medians of single accesses: reading and verifying by turns, never at the same place. */
 static int compare_random(struct surface_run *run, struct timed *verify, double *ret_read_ns, double *ret_verify_ns,

@@ -12,7 +12,8 @@
 
 #define SLICE_NS   (100 * NS_PER_US) /* between two looks whether to give up: nobody sees a delay of it */
 #define PAGE_BYTES 4096              /* the smallest page there is: each is touched */
-/* The loop wakes and polls this long before a deadline (base/clock.c): looking twice as rarely leaves it asleep half of the time at least. */
+/* The loop wakes and polls this long before a deadline (base/clock.c): looking twice as rarely leaves it asleep half of
+ * the time at least. */
 #define LOOK_AGAIN_NS (150 * NS_PER_US)
 
 struct worker {
@@ -50,7 +51,8 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Relaxed stores: in open runs several transactions may share a piece of memory, and what is in it matters to nobody. */
+/* Relaxed stores: in open runs several transactions may share a piece of memory, and what is in it matters to nobody.
+ */
 static void touch(const struct tx_burst *b, uint64_t at)
 {
 	__atomic_store_n(&b->memory[at], (uint8_t)at, __ATOMIC_RELAXED);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processor time of users: a thread for each processor does real work, first come first served, until its own CPU clock has moved by what
- * was asked. The loop that does the I/O never works itself. Inside `transactions` only; real time only.
+ * Processor time of users: a thread for each processor does real work, first come first served, until its own CPU clock
+ * has moved by what was asked. The loop that does the I/O never works itself. Inside `transactions` only; real time
+ * only.
  */
 #ifndef PLATTER_MEASURE_TRANSACTIONS_CPU_H
 #define PLATTER_MEASURE_TRANSACTIONS_CPU_H
@@ -36,7 +37,8 @@ void tx_cpu_submit(struct tx_cpu *c, struct tx_burst *b);
 struct tx_burst *tx_cpu_take(struct tx_cpu *c);
 /* Waits until one is done, or until then. */
 void tx_cpu_wait(struct tx_cpu *c, uint64_t until_ns);
-/* When it pays to look again: the earliest expected end, not sooner than the loop can afford. CLOCK_NEVER: nothing to do. */
+/* When it pays to look again: the earliest expected end, not sooner than the loop can afford. CLOCK_NEVER: nothing to
+ * do. */
 uint64_t tx_cpu_expect_ns(struct tx_cpu *c, uint64_t now_ns);
 /* CPU time used by all bursts so far, those given up and those under way included. */
 uint64_t tx_cpu_used_ns(struct tx_cpu *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that users work on, when platter makes it (diskrand's Write, Longbottom 1997): written from begin to end and synchronised, then
- * read in three passes of random records, one at a time, each of at least 200 reads and the asked time. Also files of ours that --write goes to:
- * both want a permit, which such a file brings along.
+ * The file that users work on, when platter makes it (diskrand's Write, Longbottom 1997): written from begin to end and
+ * synchronised, then read in three passes of random records, one at a time, each of at least 200 reads and the asked
+ * time. Also files of ours that --write goes to: both want a permit, which such a file brings along.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The users. Each is a state machine - thinking, wanting the processor, wanting a request, waiting for it - behind the one loop that does all I/O
- * (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in virtual time is exact, and no scheduler stands between the
- * intended start of a transaction and its first request.
+ * The users. Each is a state machine - thinking, wanting the processor, wanting a request, waiting for it - behind the
+ * one loop that does all I/O (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in
+ * virtual time is exact, and no scheduler stands between the intended start of a transaction and its first request.
  *
- * Processor time is served first come first served by so many processors. In real time a thread for each works until its CPU clock has moved by the
- * burst (cpu.c), and the loop takes what is done between completions; in virtual time the same queue is calculated.
+ * Processor time is served first come first served by so many processors. In real time a thread for each works until
+ * its CPU clock has moved by the burst (cpu.c), and the loop takes what is done between completions; in virtual time
+ * the same queue is calculated.
  *
- * Response counts from the intended start: the end of the think time, or the arrival that the Poisson process drew. What the loop was late by is
- * part of it, and is told apart (lateness).
+ * Response counts from the intended start: the end of the think time, or the arrival that the Poisson process drew.
+ * What the loop was late by is part of it, and is told apart (lateness).
  */
 #include <errno.h>
 #include <math.h>
@@ -88,8 +89,8 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 }
 
 /*
- * N = X (R + Z) holds for a system in balance. All users begin with a thought, so that the first transactions are too many thoughts and too few
- * responses: the law is looked at from when the last user has had its first.
+ * N = X (R + Z) holds for a system in balance. All users begin with a thought, so that the first transactions are too
+ * many thoughts and too few responses: the law is looked at from when the last user has had its first.
  */
 static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
@@ -289,8 +290,8 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 }
 
 /*
- * The next one, the first too: none once the time is up. With other hosts each draws the arrivals of all, and whose they are, so that together they are one
- * Poisson stream, to the last arrival, and each has one of its own.
+ * The next one, the first too: none once the time is up. With other hosts each draws the arrivals of all, and whose
+ * they are, so that together they are one Poisson stream, to the last arrival, and each has one of its own.
  */
 static void expect_arrival(struct tx_run *r)
 {
@@ -346,7 +347,8 @@ static bool is_over(const struct tx_run *r, uint64_t now_ns)
 	       (r->stop_ns != CLOCK_NEVER && now_ns >= r->stop_ns + OPEN_DRAIN_NS);
 }
 
-/* Nothing is ready: until when. With nothing to reap this waits for the processors itself, for the loop could not be woken by them. */
+/* Nothing is ready: until when. With nothing to reap this waits for the processors itself, for the loop could not be
+ * woken by them. */
 static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
 {
 	uint64_t until = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
@@ -413,8 +415,8 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 }
 
 /*
- * A closed run with --count ends with its slowest user: by what a transaction has taken so far in its class, and how many are left to the one that has most
- * of them. Negative: nobody knows.
+ * A closed run with --count ends with its slowest user: by what a transaction has taken so far in its class, and how
+ * many are left to the one that has most of them. Negative: nobody knows.
  */
 static double count_done(const struct tx_run *r, double s)
 {

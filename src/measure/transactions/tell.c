@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Results of `transactions`: tables and figures of a run, the kernel's counters beside it, and what the operational laws (Denning and Buzen
- * 1978) make of the same numbers.
+ * Results of `transactions`: tables and figures of a run, the kernel's counters beside it, and what the operational
+ * laws (Denning and Buzen 1978) make of the same numbers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -232,7 +232,8 @@ static void device_figures(const struct tx_run *r)
 	result_figure(res, "device_service_ns", "its busy time per transfer", UNIT_NS, d.service_s * 1e9, NULL,
 	              (uint64_t)d.transfers);
 	result_figure(res, "device_busy_ratio", "its utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
-	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a difference. */
+	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a
+	 * difference. */
 	if (!r->p->cached && r->all.any.done)
 		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
 		              law_utilisation((double)r->all.any.ios / tx_seconds(r), d.service_s), NULL, 0);
@@ -254,7 +255,8 @@ static void host_figures(const struct tx_run *r)
 
 /* ---- laws ---- */
 
-/* Asymptotic bounds of a closed run, from the demands that were measured: a processor of several has its share of the work. */
+/* Asymptotic bounds of a closed run, from the demands that were measured: a processor of several has its share of the
+ * work. */
 static void bound_figures(const struct tx_run *r)
 {
 	struct device_part dev = device_part(r);
@@ -533,7 +535,8 @@ static void file_again(const struct table *t, struct result *ret)
 		tx_tell_written(ret, rate[0], rate[1]);
 }
 
-/* The document has the responses' quantiles and distribution, not each response (--each has): their means and intervals cannot be had again. */
+/* The document has the responses' quantiles and distribution, not each response (--each has): their means and intervals
+ * cannot be had again. */
 int tx_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	const struct table *classes = result_find_table(saved, "classes"), *tries = result_find_table(saved, "tries"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `transactions` of many hosts: the rate while all were at work, responses from the histograms of all, the one that is slow. */
+/* `transactions` of many hosts: the rate while all were at work, responses from the histograms of all, the one that is
+ * slow. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transactions of many users (Longbottom, diskrand 1997), closed with think times or open with Poisson arrivals: response, throughput, and what
- * the operational laws say beside it. plan.c says what will be done, file.c makes the file, run.c holds the users, tell.c the results; this file
- * goes through them, once or until --find-users has found.
+ * Transactions of many users (Longbottom, diskrand 1997), closed with think times or open with Poisson arrivals:
+ * response, throughput, and what the operational laws say beside it. plan.c says what will be done, file.c makes the
+ * file, run.c holds the users, tell.c the results; this file goes through them, once or until --find-users has found.
  */
 #include "measure/transactions/transactions.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- how many users ---- */
 
-/* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say (-ENODATA). */
+/* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say
+ * (-ENODATA). */
 static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *limit, struct err *err)
 {
 	int ret = tx_once(r, users, err);

@@ -134,8 +134,9 @@ struct tx_run {
 extern const struct opt tx_opts[];
 int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
 /*
- * Without --class one class from the plain options; else the classes alone, which take from the plain options what they do not say. With other hosts those of
- * the users that are ours: user i of them all is on host i modulo their number, and the same there as on one host alone.
+ * Without --class one class from the plain options; else the classes alone, which take from the plain options what they
+ * do not say. With other hosts those of the users that are ours: user i of them all is on host i modulo their number,
+ * and the same there as on one host alone.
  */
 int tx_parse_classes(const struct session *ses, const struct tx_params *p, struct tx_class *ret, size_t *ret_n,
                      struct err *err);

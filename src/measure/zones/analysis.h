@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks whose truth is known. estimate.c: completions to
- * a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording
- * zones; mean.c: the mean of the surface; count.c: how many zones; waits.c and slow.c: slow regions; path.c: those that the way to the host makes; chance.c: those that
- * chance makes; stretches.c: what is no media of one disk.
+ * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
+ * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
+ * the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording zones; mean.c:
+ * the mean of the surface; count.c: how many zones; waits.c and slow.c: slow regions; path.c: those that the way to the
+ * host makes; chance.c: those that chance makes; stretches.c: what is no media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
 #define PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -32,18 +33,21 @@ struct zone_estimate {
 
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
 
-/* false when there are too few completions. d is changed (late completions are moved to where they belong). rev_ns: 0 where tracks do not show. */
+/* false when there are too few completions. d is changed (late completions are moved to where they belong). rev_ns: 0
+ * where tracks do not show. */
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret);
 /*
- * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time. The knee is
- * where they are furthest from the straight line between the first and the last. 0 bytes: there is none.
+ * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time.
+ * The knee is where they are furthest from the straight line between the first and the last. 0 bytes: there is none.
  */
 double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns);
 /* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
-/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
+/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time
+ * is known. */
 double zone_wait_ns(const struct zone_sample *s);
-/* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both false: not known. */
+/* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both
+ * false: not known. */
 bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l);
 bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l);
 
@@ -59,7 +63,8 @@ int zone_losses_find(const struct zone_samples *samples, const struct zone_sampl
 
 /* ---- level.c ---- */
 
-/* A level is y = log(ns per byte), so that noise and drift are relative. Its rate, bytes per second, and the interval of that: */
+/* A level is y = log(ns per byte), so that noise and drift are relative. Its rate, bytes per second, and the interval
+ * of that: */
 static inline double zone_rate(double y)
 {
 	return 1e9 * exp(-y);
@@ -96,11 +101,11 @@ struct zone_levels {
 	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
 	double drift_fit_per_s; /* the same as it was fitted */
 	struct interval drift_ci;
-	double mid_s;          /* the time that the levels are for */
-	double lost_ratio;     /* time lost in the samples set aside, as part of all */
-	double loss, loss_var; /* time lost by revolutions lost, usually, as part of the rest; and its variance */
-	double excess,
-		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
+	double mid_s;              /* the time that the levels are for */
+	double lost_ratio;         /* time lost in the samples set aside, as part of all */
+	double loss, loss_var;     /* time lost by revolutions lost, usually, as part of the rest; and its variance */
+	double excess, excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and
+	                              stalls cost time, too */
 	size_t samples, outliers;
 	bool has_cycles;    /* places are of whole cycles over the surfaces */
 	double cycle_bytes; /* one of them, where it was looked at first */
@@ -123,7 +128,8 @@ static inline bool zone_is_usable(const struct zone_sample *s)
 	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
 }
 
-/* In which stretch of the time from first_s to last_s it lies: of noise that lasts for a while what is of one stretch hangs together. */
+/* In which stretch of the time from first_s to last_s it lies: of noise that lasts for a while what is of one stretch
+ * hangs together. */
 #define ZONE_TIME_BLOCKS 12 /* (a choice) */
 static inline size_t zone_time_block(double at_s, double first_s, double last_s)
 {
@@ -138,7 +144,8 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
 
 /* ---- regime.c ---- */
 
-/* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret (zeroed before). */
+/* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret
+ * (zeroed before). */
 void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
 
 /* ---- order.c ---- */
@@ -149,16 +156,17 @@ struct zone_stretches;
 struct zone_at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
-	double slowest_y; /* of its quarters */
-	double later_y,
-		later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN: not known */
-	double said;          /* relative error that it says of itself */
+	double slowest_y;             /* of its quarters */
+	double later_y, later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN:
+	                                 not known */
+	double said;                  /* relative error that it says of itself */
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
-#define ZONE_FALL_LEAST \
-	0.07 /* log, from the first quarter to the last: rates of zoned disks fall by a quarter and more from start to end */
+#define ZONE_FALL_LEAST                                                                                                \
+	0.07 /* log, from the first quarter to the last: rates of zoned disks fall by a quarter and more from start to \
+	        end */
 
 /* What says nothing of recording zones; both NULL: all count. */
 struct zone_left_out {
@@ -187,18 +195,21 @@ struct zone_bands {
 	size_t n;
 	double least_step;    /* relative: a larger change of the rate between two places is always seen */
 	double spacing_bytes; /* from place to place; 0: not known */
-	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
-	bool lacks_step; /* one that was seen may be between surfaces, or between zones */
-	bool lacks_end;  /* what was seen of one place, at an end, may be a zone of its own or none */
+	bool has_sawtooth;    /* rates go up and down: surfaces of different density; a band may be of a zone or of
+	                         surfaces */
+	bool lacks_step;      /* one that was seen may be between surfaces, or between zones */
+	bool lacks_end;       /* what was seen of one place, at an end, may be a zone of its own or none */
 };
 
-/* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
+/* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v).
+ */
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
 /* ---- mean.c ---- */
 
-/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do not cover it. */
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
+ * not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
 
@@ -220,10 +231,11 @@ struct zone_slow {
 	size_t sample;                           /* of a single sample: which */
 	size_t readings, again_slow, again_good; /* samples there; of those that were to confirm: slow, not slow */
 	bool is_confirmed;
-	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits; /* its samples lose whole revolutions; else by its level alone ... */
-	bool wants_again; /* ... and by few, or such as requests may make: the bytes of its samples have to be read again */
-	bool is_of_path; /* it loses what is lost elsewhere as well, on the way to the host */
+	double chance;    /* that it shows because of the times when it was read, and not of the place; 1 at most */
+	bool by_waits;    /* its samples lose whole revolutions; else by its level alone ... */
+	bool wants_again; /* ... and by few, or such as requests may make: the bytes of its samples have to be read
+	                     again */
+	bool is_of_path;  /* it loses what is lost elsewhere as well, on the way to the host */
 };
 
 struct zone_slows {
@@ -235,18 +247,21 @@ struct zone_slows {
 };
 
 /*
- * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other reasons (stretches.c). 0 or
- * -ENOMEM. free(ret->v). st: places that answer as fast as the interface have neither waits nor a level that others are measured by.
+ * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other
+ * reasons (stretches.c). 0 or -ENOMEM. free(ret->v). st: places that answer as fast as the interface have neither waits
+ * nor a level that others are measured by.
  */
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_stretches *st, struct zone_slows *ret);
-/* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin. 0 or -ENOMEM. */
+/* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin.
+ * 0 or -ENOMEM. */
 int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
                      bool *ret_is_of_time);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
 int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
                     const bool *is_of_time, struct zone_slows *slows);
-/* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that are confirmed, or both. */
+/* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that
+ * are confirmed, or both. */
 enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
 /* Are bytes of the sample in it? */
@@ -257,7 +272,8 @@ static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone
 
 /* In a confirmed one? */
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
-/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The bytes read again tell. */
+/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The
+ * bytes read again tell. */
 enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
 /* As it is told: without what is good at the ends of its first and last sample, which lie partly beside it. */
@@ -268,8 +284,9 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 /* ---- path.c ---- */
 
 /*
- * Of a device that has one request at a time: what may be lost on the way to the host is no slow place. Nor are waits that cost nothing: where several arms give by turns what
- * they read ahead one completion waits for another, and the next come at once, so that samples with many take no longer than those with few.
+ * Of a device that has one request at a time: what may be lost on the way to the host is no slow place. Nor are waits
+ * that cost nothing: where several arms give by turns what they read ahead one completion waits for another, and the
+ * next come at once, so that samples with many take no longer than those with few.
  */
 void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
                               struct zone_slows *slows);
@@ -279,25 +296,30 @@ void zone_slows_leave_to_path(const struct zone_samples *samples, const struct z
 #define ZONE_CHANCE_MAX \
 	0.05 /* that spells of time look like it, anywhere on the device: what is likelier is not told */
 
-/* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its place; 1 at most. */
+/* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its
+ * place; 1 at most. */
 double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
 /*
- * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each against the others of its place; 1 at
- * least. Near by, if it is more there: how often the next request comes too late is of the zone. s: n samples in order of place.
+ * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each
+ * against the others of its place; 1 at least. Near by, if it is more there: how often the next request comes too late
+ * is of the zone. s: n samples in order of place.
  */
 double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
-/* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places have. 0 where they are many, or not what makes it slow. */
+/* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places
+ * have. 0 where they are many, or not what makes it slow. */
 double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,
                           const struct zone_slows *slows, const struct zone_slow *slow);
-/* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there are. */
+/* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there
+ * are. */
 double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
                              size_t suspects);
 
 /* ---- stretches.c ---- */
 
 enum zone_stretch_kind {
-	STRETCH_FAST, /* faster than the media beside it: not stored (never written, trimmed), or cached */
-	STRETCH_DEVICE, /* from here on to the end everything is faster, and falls again: another device, or another arm */
+	STRETCH_FAST,   /* faster than the media beside it: not stored (never written, trimmed), or cached */
+	STRETCH_DEVICE, /* from here on to the end everything is faster, and falls again: another device, or another arm
+	                 */
 	STRETCH_UNEVEN, /* of what does not rotate: it differs from what lies beside it */
 };
 
@@ -313,8 +335,8 @@ struct zone_stretch {       /* of places at one level that the media of one heal
 struct zone_stretches {
 	struct zone_stretch *v;
 	size_t n;
-	uint64_t
-		relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew; 0: nowhere */
+	uint64_t relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew;
+	                          0: nowhere */
 };
 
 /* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
@@ -322,7 +344,8 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
                         const struct zone_slows *slows, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
-/* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more; INFINITY: nowhere. */
+/* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more;
+ * INFINITY: nowhere. */
 double zone_begins_anew(const struct zone_stretches *st);
 /* Is it in one that no media take part in? */
 static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
@@ -334,8 +357,9 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
 }
 
 /*
- * Are the long samples of start, middle and end far faster than the short ones beside, in part? Then others are read ahead meanwhile (arms or disks in stripes), and
- * how fast it is hangs on how much is read: short samples say nothing of the whole.
+ * Are the long samples of start, middle and end far faster than the short ones beside, in part? Then others are read
+ * ahead meanwhile (arms or disks in stripes), and how fast it is hangs on how much is read: short samples say nothing
+ * of the whole.
  */
 bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv);
 
@@ -345,18 +369,20 @@ bool zone_is_by_length(const struct zone_samples *samples, const struct zone_lay
 #define ZONE_LOOK_CHUNK 16 /* windows of a grid, between two looks at what they show */
 
 /*
- * How far places lie apart: usual deviation, by each place's difference from the middle of its neighbours (3/2 of the variance of one).
+ * How far places lie apart: usual deviation, by each place's difference from the middle of its neighbours (3/2 of the
+ * variance of one).
  */
 double zone_places_apart(const struct zone_levels *lv);
 /*
- * Of windows on a grid: the part of neighbours that are unlike (von Neumann's ratio, by the variance of all, or of places that lie `apart`); NaN: not
- * known.
+ * Of windows on a grid: the part of neighbours that are unlike (von Neumann's ratio, by the variance of all, or of
+ * places that lie `apart`); NaN: not known.
  */
 double zone_look_change(const double *z, size_t n, double apart);
 /* How many steps there are in them, by the noise of neighbours, or sigma where that is less. */
 size_t zone_look_steps(const double *z, size_t n, double sigma);
-/* z: log(ns per byte) of windows on a grid, NaN: none. Fills *ret but for its bytes and times, when a cycle is found. sigma: noise that is known, infinity: none; expected: lag of
- * that of another place, which less needs to be seen of; 0: none. */
+/* z: log(ns per byte) of windows on a grid, NaN: none. Fills *ret but for its bytes and times, when a cycle is found.
+ * sigma: noise that is known, infinity: none; expected: lag of that of another place, which less needs to be seen of;
+ * 0: none. */
 bool zone_cycle_find(const double *z, size_t n, double sigma, double expected, struct zone_cycle *ret);
 
 /* ---- all of it ---- */
@@ -377,7 +403,8 @@ struct zone_analysis {
 	size_t lowest; /* position of the lowest rate; ZONE_NONE */
 };
 
-/* count.c: are there as many zones as bands at least, and may be more, by zone_bands_may_hide() or zone_places_hide()? */
+/* count.c: are there as many zones as bands at least, and may be more, by zone_bands_may_hide() or zone_places_hide()?
+ */
 bool zone_count_is_least(const struct zone_analysis *a);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several arms, or several disks in a row: each of the ranges alone, and all at once. The ranges are those that the kernel tells
- * (queue/independent_access_ranges), else those that the curve shows: another device from some place on. In each round all read their next bytes, one
- * after the other and then together, so that a drift in time meets all alike; the rounds tell the intervals.
+ * Several arms, or several disks in a row: each of the ranges alone, and all at once. The ranges are those that the
+ * kernel tells (queue/independent_access_ranges), else those that the curve shows: another device from some place on.
+ * In each round all read their next bytes, one after the other and then together, so that a drift in time meets all
+ * alike; the rounds tell the intervals.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,8 +17,9 @@
 #define UNSURE_PLACES 2    /* places of the curve, between which another device begins */
 #define ROUNDS        5    /* t is 2.8 for so many (a choice) */
 #define SPAN_REVS     30.0 /* of a reading: a sample of the curve has 24 */
-#define PLACE_PART \
-	128 /* of a range, from its begin to the first reading: behind the cell of the curve, and within the first zone */
+#define PLACE_PART                                                                                                 \
+	128 /* of a range, from its begin to the first reading: behind the cell of the curve, and within the first \
+	       zone */
 #define STRIDE_BYTES (1ull << 30) /* from one reading to the next, at most: beyond what any buffer has read ahead */
 #define ROOM_PART    4 /* of a range, that all readings may take: or the arm is too small to be measured apart */
 
@@ -88,7 +90,8 @@ static void take_of_streams(struct sink *sink, const struct io_req *req, bool is
 	s->n++;
 }
 
-/* Of stream k in the reading; one that hardly had its turn beside the others (a drive's queue may be unfair) by all its bytes. NaN: a fault. */
+/* Of stream k in the reading; one that hardly had its turn beside the others (a drive's queue may be unfair) by all its
+ * bytes. NaN: a fault. */
 static double rate_of(const struct reading *g, size_t k)
 {
 	const struct stream *s = &g->streams[k];

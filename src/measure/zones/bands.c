@@ -2,11 +2,12 @@
 /*
  * Recording zones, from samples in the order of their places.
  *
- * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the scatter within
- * positions. Revolutions lost in a sample are left out of it: they say nothing of density. Density never rises from
- * one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left out, unless so many do that surfaces must
- * differ. The edge between two zones lies between the last sample of one and the first of the next: the middle is reported. Its uncertainty
- * reaches over all places where the edge would fit the samples hardly worse (likelihood ratio).
+ * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the
+ * scatter within positions. Revolutions lost in a sample are left out of it: they say nothing of density. Density never
+ * rises from one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left
+ * out, unless so many do that surfaces must differ. The edge between two zones lies between the last sample of one and
+ * the first of the next: the middle is reported. Its uncertainty reaches over all places where the edge would fit the
+ * samples hardly worse (likelihood ratio).
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +23,9 @@
 #define JOIN_CYCLES     4.0 /* the same of places of whole cycles, whose errors have nothing in common */
 #define READ_AHEAD_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
 #define OWN_DF_MIN      6.0 /* degrees of freedom that tell two bands' own noise (a choice) */
-#define OWN_F \
-	5.0 /* by so many deviations of a ratio of variances it must be more: 1 + this * sqrt(1 / df), as with places (level.c) */
+#define OWN_F                                                                                                         \
+	5.0 /* by so many deviations of a ratio of variances it must be more: 1 + this * sqrt(1 / df), as with places \
+	       (level.c) */
 #define SEEN_SIGMAS   7.0 /* of the difference of two places: a larger one is not missed (trial: wild disks) */
 #define PRECISE_TIMES 4.0 /* the error that the best quarter of samples says of itself (a choice) */
 #define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
@@ -35,14 +37,16 @@
 #define LONG_PARTS    8     /* of all samples: in so long a part a cycle over all surfaces has ended (a choice) */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
-#define EDGE_LOG \
-	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
+#define EDGE_LOG                                                                                                  \
+	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one \
+	        place hang together (trial: wild disks) */
 #define STRADDLE_PART 0.5  /* of the distance of two places: an edge lies nearer to one of them */
 #define BEGUN_PART    0.5  /* of a step: the larger half is of what samples begin with */
 #define TURN_PART     0.25 /* of a step: nearer to the level of the other side (a choice) */
 #define TURN_SIGMAS   2.5  /* by which such a sample is off its own side at least (a choice) */
-#define UNEVEN_TIMES \
-	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
+#define UNEVEN_TIMES                                                                                                 \
+	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild \
+	       disks) */
 
 /* Of a place of whole cycles: in the middle. */
 static double sigma_of_cycles(const struct zone_levels *lv)
@@ -90,7 +94,8 @@ static size_t join_at(struct segments *s, size_t k)
 	return k > 1 ? k - 1 : 1;
 }
 
-/* Of the level of samples [a, b): the standard error. A place of cycles that was read less than others has a larger one. */
+/* Of the level of samples [a, b): the standard error. A place of cycles that was read less than others has a larger
+ * one. */
 static double segment_error(const struct segments *s, size_t a, size_t b)
 {
 	double sum = 0.0;
@@ -127,8 +132,9 @@ static bool falls(const struct segments *s)
 }
 
 /*
- * Is a long part of it, which all surfaces have their turns in, faster than one before it, and by more than surfaces differ? No disk is: it is of what lies in front of one, as of a bridge
- * through which some lengths of tracks lose more revolutions than others.
+ * Is a long part of it, which all surfaces have their turns in, faster than one before it, and by more than surfaces
+ * differ? No disk is: it is of what lies in front of one, as of a bridge through which some lengths of tracks lose more
+ * revolutions than others.
  */
 static bool rises_for_long(const struct segments *s)
 {
@@ -150,9 +156,10 @@ static bool rises_for_long(const struct segments *s)
 }
 
 /*
- * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns, so that rates fall again before they rise: one
- * long rise is of how requests and tracks lie to each other, where a host reads one request at a time. A rise by more than surfaces differ says that they do so
- * there, as do rates that do not fall over all of the disk, and then lesser steps up and down are of that, too.
+ * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns,
+ * so that rates fall again before they rise: one long rise is of how requests and tracks lie to each other, where a
+ * host reads one request at a time. A rise by more than surfaces differ says that they do so there, as do rates that do
+ * not fall over all of the disk, and then lesser steps up and down are of that, too.
  */
 static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 {
@@ -230,8 +237,8 @@ static bool is_narrow(const struct segments *s, size_t k, double spacing)
 }
 
 /*
- * A band between two others, also in its rate, and much narrower than the distance of two places, is of samples that an edge lies in, and not sure to be a
- * zone: it is not told as one.
+ * A band between two others, also in its rate, and much narrower than the distance of two places, is of samples that an
+ * edge lies in, and not sure to be a zone: it is not told as one.
  */
 static void drop_straddling(struct segments *s, double spacing)
 {
@@ -254,8 +261,8 @@ static bool is_within_place(const struct segments *s, size_t k, double spacing)
 }
 
 /*
- * The same at either end, where such a band is a part of one place, and the rest of the place is of the band beside it: a surface that has its turn there makes it as well as a zone. Was
- * there one?
+ * The same at either end, where such a band is a part of one place, and the rest of the place is of the band beside it:
+ * a surface that has its turn there makes it as well as a zone. Was there one?
  */
 static bool drop_ends(struct segments *s, double spacing)
 {
@@ -270,8 +277,8 @@ static bool drop_ends(struct segments *s, double spacing)
 }
 
 /*
- * A band far faster than the one behind it, whose samples are as slow as that in part, is of what was read ahead, which long samples meet and short ones do not: none
- * of a zone.
+ * A band far faster than the one behind it, whose samples are as slow as that in part, is of what was read ahead, which
+ * long samples meet and short ones do not: none of a zone.
  */
 static void drop_read_ahead(struct segments *s)
 {
@@ -310,7 +317,8 @@ static bool are_even(const struct zone_at *v, size_t n, const struct segments *s
 static void edge_between(const struct segments *s, size_t k, double per_place, double *ret_first, double *ret_end)
 {
 	double y0 = segment_y(s, k - 1), y1 = segment_y(s, k), worse = 0.0;
-	/* Samples of a place lie on one surface, most of them: together they say no more than one that scatters as surfaces do. */
+	/* Samples of a place lie on one surface, most of them: together they say no more than one that scatters as
+	 * surfaces do. */
 	double sigma = fmax(s->sigma, APART_PART * s->apart * sqrt(per_place));
 	size_t at = s->start[k], first = at - 1, end = at;
 
@@ -361,8 +369,9 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 }
 
 /*
- * By how much places differ within bands, as a variance, in parts of what the noise of their samples lets expect; 1 at least. Samples of a place lie close
- * together: on the same surfaces, and in one stretch of time, so that they say less of a band than as many at random (design effect, Kish 1965).
+ * By how much places differ within bands, as a variance, in parts of what the noise of their samples lets expect; 1 at
+ * least. Samples of a place lie close together: on the same surfaces, and in one stretch of time, so that they say less
+ * of a band than as many at random (design effect, Kish 1965).
  */
 static double between_places(const struct segments *s)
 {
@@ -386,9 +395,10 @@ static double between_places(const struct segments *s)
 }
 
 /*
- * Noise of one sample beside the edge before band k: the usual, or by what all[0..nall) scatter in these two bands, where that is more beyond chance. What comes at
- * the interface's pace hardly differs, and makes the usual too little; and what was dropped for rising scatters as well, unless it is far less even than
- * those that were kept: an accident. work: room for s->n.
+ * Noise of one sample beside the edge before band k: the usual, or by what all[0..nall) scatter in these two bands,
+ * where that is more beyond chance. What comes at the interface's pace hardly differs, and makes the usual too little;
+ * and what was dropped for rising scatters as well, unless it is far less even than those that were kept: an accident.
+ * work: room for s->n.
  */
 static double sigma_beside(const struct segments *s, size_t k, const struct zone_at *all, size_t nall, double *work)
 {
@@ -429,8 +439,9 @@ static void join_scattered(struct segments *s, const struct zone_at *all, size_t
 }
 
 /*
- * Joins neighbours of which only the begins of samples differ, and the rest is even. Where media are hardly faster than the interface a buffer fills while a sample is read, and
- * its begin, when there is nothing in that, shows the ends of tracks. work: room for s->n.
+ * Joins neighbours of which only the begins of samples differ, and the rest is even. Where media are hardly faster than
+ * the interface a buffer fills while a sample is read, and its begin, when there is nothing in that, shows the ends of
+ * tracks. work: room for s->n.
  */
 static void join_begun(struct segments *s, double *work)
 {
@@ -448,9 +459,10 @@ static void join_begun(struct segments *s, double *work)
 }
 
 /*
- * Do samples on both sides of the edge before band k have the level of the other side, and lie farther from it than places are apart? Then what differs has its turns there, as
- * surfaces have: an accident makes a sample slower, and none faster. Asked where one request is under way at a time, as how a request lies to the tracks adds to that: elsewhere a
- * zone whose surfaces differ by as much as its step has such samples, too. work: room for s->n.
+ * Do samples on both sides of the edge before band k have the level of the other side, and lie farther from it than
+ * places are apart? Then what differs has its turns there, as surfaces have: an accident makes a sample slower, and
+ * none faster. Asked where one request is under way at a time, as how a request lies to the tracks adds to that:
+ * elsewhere a zone whose surfaces differ by as much as its step has such samples, too. work: room for s->n.
  */
 static bool is_by_turns(const struct segments *s, size_t k, const struct zone_samples *samples, double spacing,
                         double *work)
@@ -496,8 +508,9 @@ static void join_turns(struct segments *s, const struct zone_samples *samples, d
 }
 
 /*
- * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their errors, but not so often that bands are told of surfaces:
- * a step down may be of them as well as those up. 0: too few are. More than surfaces of one disk differ by is none of this.
+ * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their
+ * errors, but not so often that bands are told of surfaces: a step down may be of them as well as those up. 0: too few
+ * are. More than surfaces of one disk differ by is none of this.
  */
 static double surfaces_apart(const struct zone_levels *lv, const struct zone_left_out *out, double anew)
 {
@@ -590,8 +603,9 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 }
 
 /*
- * Leaves those of v[0..n) that say of themselves that they are about as good as the best quarter; returns how many. A revolution that was lost in two parts, or behind what
- * was read ahead, was not found, but makes its sample far less even than others.
+ * Leaves those of v[0..n) that say of themselves that they are about as good as the best quarter; returns how many. A
+ * revolution that was lost in two parts, or behind what was read ahead, was not found, but makes its sample far less
+ * even than others.
  */
 static size_t keep_precise(struct zone_at *v, size_t n)
 {
@@ -657,8 +671,9 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 	if (lv->has_cycles)
 		return find_with(sigma_of_cycles(lv), samples, l, lv, &out, ret);
 	/*
-	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that are looked for: there the
-	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
+	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that
+	 * are looked for: there the robust one is taken. It makes too little of rare disturbances, which other disks
+	 * may have.
 	 */
 	if (ROBUST_TIMES * lv->rob_sigma < usual) {
 		int r = find_with(lv->rob_sigma, samples, l, lv, &out, ret);

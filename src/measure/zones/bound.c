@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least time that intervals of these widths take by physics, for each place: one seek and half a revolution, which the samples of the upward pass show
- * themselves (all of a sample's time, less its bytes at its rate), and the revolutions that the variance between tracks demands. Those are the ones that
- * were counted (where surfaces come by turns each of the windows has its own seek), less what Student's t wanted for the variance was not known: of a mean's width that is its square.
+ * The least time that intervals of these widths take by physics, for each place: one seek and half a revolution, which
+ * the samples of the upward pass show themselves (all of a sample's time, less its bytes at its rate), and the
+ * revolutions that the variance between tracks demands. Those are the ones that were counted (where surfaces come by
+ * turns each of the windows has its own seek), less what Student's t wanted for the variance was not known: of a mean's
+ * width that is its square.
  */
 #include <math.h>
 #include <stdlib.h>

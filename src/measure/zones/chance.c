@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is a place slow, or was the time when it was read? A busy host, a bridge or a recalibration slow down all that is read for a while, and passes read
- * neighbours one after the other, so that a few such spells look like a region. What tells them apart is that every place is read several times, at times of
- * their own: what is of the place is there each time. How often samples are slow for a while is seen at all other places, by the fastest sample
- * of each: so another slow region does not count. That a region's looks are slow that often by chance is binomial; places that may be hit are as many as fit.
+ * Is a place slow, or was the time when it was read? A busy host, a bridge or a recalibration slow down all that is
+ * read for a while, and passes read neighbours one after the other, so that a few such spells look like a region. What
+ * tells them apart is that every place is read several times, at times of their own: what is of the place is there each
+ * time. How often samples are slow for a while is seen at all other places, by the fastest sample of each: so another
+ * slow region does not count. That a region's looks are slow that often by chance is binomial; places that may be hit
+ * are as many as fit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +13,9 @@
 #include "base/cleanup.h"
 #include "measure/zones/analysis.h"
 
-#define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) */
-#define FEW_WAITS   20  /* of a region: more are no accident of a law, but differ for a reason (a choice) */
+#define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) \
+	                 */
+#define FEW_WAITS 20    /* of a region: more are no accident of a law, but differ for a reason (a choice) */
 #define WAITS_SCALE \
 	2.0 /* times the places: so many stretches there are, short and long, that do not hang together (a choice) */
 #define LOST_PART \
@@ -25,7 +28,8 @@ static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
 	return s->position >= slow->first && s->position <= slow->last;
 }
 
-/* Part of the samples elsewhere that are slower by `more` than the fastest one of their place, which counts for no sample. */
+/* Part of the samples elsewhere that are slower by `more` than the fastest one of their place, which counts for no
+ * sample. */
 static double share_elsewhere(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
                               double more)
 {
@@ -96,7 +100,8 @@ static bool overlaps(const struct zone_slow *slow, const struct zone_sample *s)
 	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
 }
 
-/* Is it told by waits, and are they so few that chance may have put them together? Of what loses whole requests none shows. */
+/* Is it told by waits, and are they so few that chance may have put them together? Of what loses whole requests none
+ * shows. */
 static bool is_of_few(const struct zone_slow *slow, double waits, double lost_ns, double ns)
 {
 	return waits > 0.0 && waits < FEW_WAITS && lost_ns >= LOST_PART * (1.0 - exp(slow->expected_y - slow->y)) * ns;
@@ -145,7 +150,8 @@ static int by_time(const void *a, const void *b)
 	return x->at_s < y->at_s ? -1 : x->at_s > y->at_s;
 }
 
-/* Waits of samples s[0..n), all of one position, as excess over their common rate. Returns how many visits these are. */
+/* Waits of samples s[0..n), all of one position, as excess over their common rate. Returns how many visits these are.
+ */
 static size_t fill_visits(const struct zone_sample *const *s, size_t n, struct visit *v)
 {
 	double waits = 0.0, ns = 0.0;
@@ -193,7 +199,8 @@ static struct range near_to(const struct zone_sample *const *s, size_t first, si
 	return r.first > r.last ? r : (struct range){ r.first > NEAR ? r.first - NEAR : 0, r.last + NEAR };
 }
 
-/* Of the samples at these positions, without those that have one of s[first..last]; `together` visits are one look. v: room for n. */
+/* Of the samples at these positions, without those that have one of s[first..last]; `together` visits are one look. v:
+ * room for n. */
 static double dispersion_at(const struct zone_sample *const *s, size_t n, size_t first, size_t last, struct range at,
                             size_t together, struct visit *v)
 {

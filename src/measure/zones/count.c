@@ -2,10 +2,15 @@
 /*
  * How many recording zones a disk has: exactly, at least, or untold.
  *
- * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
- * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
- * of the usual than to one may hold a zone more, and so may a band that is as wide as two of the usual, whose step is lost in the scatter. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
- * them, or of one of which the edge differs from surface to surface; so is one at the end of a band that leans to the next. And where places scatter by so much that those of a band may differ by a whole step two zones may be in it. Where one band is narrower than the distance of two places, or may be, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
+ * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that
+ * the scatter hides; what betrays both is that one step takes the place of two. Makers take away about as many sectors
+ * from each zone to the next, so that rates fall by about as much: a fall nearer to two of the usual than to one may
+ * hold a zone more, and so may a band that is as wide as two of the usual, whose step is lost in the scatter. (Where
+ * they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone
+ * between them, or of one of which the edge differs from surface to surface; so is one at the end of a band that leans
+ * to the next. And where places scatter by so much that those of a band may differ by a whole step two zones may be in
+ * it. Where one band is narrower than the distance of two places, or may be, so may others be that no place lies in.
+ * And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +81,8 @@ bool zone_bands_may_hide(const struct zone_bands *b)
 	return most > FALL_MOST * stats_median(fall, b->n - 1) || is_any_wide(b);
 }
 
-/* Does a place lie so far towards the level of the band beside its own, by more than its interval and the band's, that it may be of a zone between the two? */
+/* Does a place lie so far towards the level of the band beside its own, by more than its interval and the band's, that
+ * it may be of a zone between the two? */
 static bool leans(const struct zone_level *v, const struct zone_band *own, const struct zone_band *beside)
 {
 	double way = beside->y - own->y, off = (v->y - own->y) * (way > 0.0 ? 1.0 : -1.0);
@@ -97,7 +103,8 @@ static double mean_of(const struct zone_level *const *v, size_t n, double *ret_h
 	return sum / weights;
 }
 
-/* May there be a step between the band's first places and its last ones, as far as these scatter, that is as large as the lesser one at its sides? */
+/* May there be a step between the band's first places and its last ones, as far as these scatter, that is as large as
+ * the lesser one at its sides? */
 static bool hides_step(const struct zone_bands *b, size_t k, const struct zone_level *const *v, size_t n)
 {
 	double before = k ? fabs(b->v[k].y - b->v[k - 1].y) : (double)INFINITY;

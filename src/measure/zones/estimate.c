@@ -2,18 +2,20 @@
 /*
  * From the completions of one sequential sample to a rate.
  *
- * While a disk streams, the completion of byte b comes at t(b) = t0 + S(b): S is the time the media need, a straight line with a
- * step (the skew) at every track's end. Bytes between the first and the last completion over the time between them is off by up to
- * one skew, whatever the sample's length in tracks; the regression of time on bytes is off by that over the number of
- * tracks, since the steps repeat. It is also unbiased for a lost revolution at a random place. What it regresses is time on bytes, not the other way round, so
- * that means of samples are means of time: harmonic in the rate.
+ * While a disk streams, the completion of byte b comes at t(b) = t0 + S(b): S is the time the media need, a straight
+ * line with a step (the skew) at every track's end. Bytes between the first and the last completion over the time
+ * between them is off by up to one skew, whatever the sample's length in tracks; the regression of time on bytes is off
+ * by that over the number of tracks, since the steps repeat. It is also unbiased for a lost revolution at a random
+ * place. What it regresses is time on bytes, not the other way round, so that means of samples are means of time:
+ * harmonic in the rate.
  *
- * Lead-in: the first `depth` completions (seek, settle, waiting for the angle), and more while completions come too fast: that is
- * what the drive's cache held, plus the wait for the angle after it.
+ * Lead-in: the first `depth` completions (seek, settle, waiting for the angle), and more while completions come too
+ * fast: that is what the drive's cache held, plus the wait for the angle after it.
  *
- * Late completions: a host that was busy sees some completions too late; the disk went on. A completion i cannot have happened later than a
- * later one, j, less the time that the bytes between them take. So those that stand out are moved back to where j proves them to have been. A disk that
- * itself loses time (a retry) shifts all that follows, nothing proves otherwise, and it counts.
+ * Late completions: a host that was busy sees some completions too late; the disk went on. A completion i cannot have
+ * happened later than a later one, j, less the time that the bytes between them take. So those that stand out are moved
+ * back to where j proves them to have been. A disk that itself loses time (a retry) shifts all that follows, nothing
+ * proves otherwise, and it counts.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,17 +25,20 @@
 
 #define LATE_LOOK 8   /* completions ahead that may prove one late: twice the usual depth */
 #define LATE_MAD  6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
-#define WAIT_REVS_MIN \
-	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some tenths */
-#define QUICK_RATIO \
-	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones change it by less than a fifth */
+#define WAIT_REVS_MIN                                                                                               \
+	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some \
+	       tenths */
+#define QUICK_RATIO                                                                                                \
+	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones \
+	       change it by less than a fifth */
 #define SKEW_MOST    0.5  /* of a revolution, that a track's end takes at most */
 #define PER_REV_FINE 4.0  /* completions in a revolution that show its track (trial: fewer gain nothing) */
 #define LAGS_PART    3.0  /* a lag is this part of a sample at most */
 #define LEAD_IN_PART 3    /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 #define AT_ONCE_REVS 0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
-#define REQUEST_REVS \
-	0.5 /* that a request may take, so that none of them hides a revolution that each loses; what is as fast as the interface loses none */
+#define REQUEST_REVS                                                                                                \
+	0.5 /* that a request may take, so that none of them hides a revolution that each loses; what is as fast as \
+	       the interface loses none */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -62,8 +67,9 @@ static size_t lead_in_end(const struct zone_done *d, size_t n, uint32_t depth)
 }
 
 /*
- * Weight of completion i of d[0..n) in the slope: as that of a regression, or, where completions show the tracks, going to 0 at both ends, u sqrt(1 - u^2).
- * Of the steps at the ends of tracks what is left then is less by far: of a whole regression the part track at each end decides.
+ * Weight of completion i of d[0..n) in the slope: as that of a regression, or, where completions show the tracks, going
+ * to 0 at both ends, u sqrt(1 - u^2). Of the steps at the ends of tracks what is left then is less by far: of a whole
+ * regression the part track at each end decides.
  */
 static double weight_of(const struct zone_done *d, size_t n, size_t i, double per_rev)
 {
@@ -136,8 +142,8 @@ static double variance_of_neighbours(const double *x, size_t n)
 }
 
 /*
- * The same of what comes back in each track (Newey and West 1987): with a lag of one revolution the weights are nought at its frequency and the
- * multiples of that.
+ * The same of what comes back in each track (Newey and West 1987): with a lag of one revolution the weights are nought
+ * at its frequency and the multiples of that.
  */
 static double variance_of_tracks(const double *x, size_t n, double per_rev)
 {
@@ -201,8 +207,8 @@ static struct paces paces_of(const struct zone_done *d, size_t n, double rev_ns,
 }
 
 /*
- * Time that passes between completion i - 1 and i beyond what the bytes take at the usual pace, as far as later completions do not catch up with it: by coming
- * sooner than media give them.
+ * Time that passes between completion i - 1 and i beyond what the bytes take at the usual pace, as far as later
+ * completions do not catch up with it: by coming sooner than media give them.
  */
 static double lasting_wait(const struct zone_done *d, size_t n, size_t i, const struct paces *pace)
 {
@@ -216,8 +222,9 @@ static double lasting_wait(const struct zone_done *d, size_t n, size_t i, const 
 }
 
 /*
- * Waits of most of a revolution and more between two completions, beyond the sample's own pace (its quicker quarter): the drive tried
- * again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such waits; after a host that was late they are made up for.
+ * Waits of most of a revolution and more between two completions, beyond the sample's own pace (its quicker quarter):
+ * the drive tried again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such
+ * waits; after a host that was late they are made up for.
  */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
 {

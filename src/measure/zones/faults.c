@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From failed requests to unreadable sectors. A failed request is read again in pieces of 64 KiB; where one fails, its sectors are read from
- * its begin upwards to the first that fails, and in the last failing piece from the end downwards. Pieces between are taken as unreadable: each
- * read of a bad sector costs a dying disk seconds, and may be its last.
+ * From failed requests to unreadable sectors. A failed request is read again in pieces of 64 KiB; where one fails, its
+ * sectors are read from its begin upwards to the first that fails, and in the last failing piece from the end
+ * downwards. Pieces between are taken as unreadable: each read of a bad sector costs a dying disk seconds, and may be
+ * its last.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in the slope of a sample that a third of
- * its length does (estimate.c). But a drive that loses time with each request, or a bridge that does, is slower so, and where revolutions get lost only many
- * of them tell how many. So in the first pass every third place has large ones in shorter samples, and those of the figures, and all that come after
- * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small ones than in large ones, or the second pass
- * lost many where the first did not, all in small ones is taken back, and the rest is as if there were none.
+ * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in
+ * the slope of a sample that a third of its length does (estimate.c). But a drive that loses time with each request, or
+ * a bridge that does, is slower so, and where revolutions get lost only many of them tell how many. So in the first
+ * pass every third place has large ones in shorter samples, and those of the figures, and all that come after
+ * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small
+ * ones than in large ones, or the second pass lost many where the first did not, all in small ones is taken back, and
+ * the rest is as if there were none.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +39,9 @@ static double least_request(const struct zone_target *t)
 }
 
 /*
- * Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the first do not count. What a host takes at once,
- * and with it a request, may be any number of sectors. Where requests stay long, fewer of them wait at the drive: as many as are under way at once are left out.
+ * Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the
+ * first do not count. What a host takes at once, and with it a request, may be any number of sectors. Where requests
+ * stay long, fewer of them wait at the drive: as many as are under way at once are left out.
  */
 static void shorten_lead_in(struct zone_target *t)
 {
@@ -157,8 +160,8 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 	if (pass > 1)
 		return false;
 	/*
-	 * What was not lossy after the first pass, and is after one of small requests alone, is so by those. Where it was lossy before, and the second pass was of large
-	 * requests, small ones may still have been slower.
+	 * What was not lossy after the first pass, and is after one of small requests alone, is so by those. Where it
+	 * was lossy before, and the second pass was of large requests, small ones may still have been slower.
 	 */
 	is_worse = pass == 1 && ((l->fine_bytes && is_lossy) || slower_by(t) >= SLOWER_MIN);
 	if (is_worse || is_lossy)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --full: everything is read once, without a stop, and cut into bins of equal size: a bin's time is that from the completion of
- * the bytes before it to the completion of its own. No lead-in but the first bin's, no two readings of the same place: what the intervals
- * know of noise is the scatter of the completions inside the bins.
+ * --full: everything is read once, without a stop, and cut into bins of equal size: a bin's time is that from the
+ * completion of the bytes before it to the completion of its own. No lead-in but the first bin's, no two readings of
+ * the same place: what the intervals know of noise is the scatter of the completions inside the bins.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,7 +40,8 @@ static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *
 
 	if (!s->start_ns)
 		s->start_ns = now_ns;
-	/* A fault upsets the order in which a queue is served, which may then never come right by itself: begin anew. */
+	/* A fault upsets the order in which a queue is served, which may then never come right by itself: begin anew.
+	 */
 	if (s->is_draining && s->in_flight) {
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;

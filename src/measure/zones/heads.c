@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Surfaces of unlike density that the disk goes through by turns. A sample sees one of them or two, and places scatter by what those differ; all of them come
- * by in a cycle, which repeats itself: windows on a grid (SAMPLE_LOOK, spread.c) show a sawtooth, and the lag by which it fits itself again is the cycle.
- * Windows spread evenly over one cycle of a place (SAMPLE_SPREAD) then speak of all surfaces in the parts that they have there; what they miss, being few, the
- * grids show, too. It pays where samples of a place scatter so that many of them would be wanted there: only then is a cycle looked for.
+ * Surfaces of unlike density that the disk goes through by turns. A sample sees one of them or two, and places scatter
+ * by what those differ; all of them come by in a cycle, which repeats itself: windows on a grid (SAMPLE_LOOK, spread.c)
+ * show a sawtooth, and the lag by which it fits itself again is the cycle. Windows spread evenly over one cycle of a
+ * place (SAMPLE_SPREAD) then speak of all surfaces in the parts that they have there; what they miss, being few, the
+ * grids show, too. It pays where samples of a place scatter so that many of them would be wanted there: only then is a
+ * cycle looked for.
  *
- * Cylinders, not bytes, repeat: a cycle takes the same time everywhere. That it does is seen at two places far from each other, or no cycle is told.
+ * Cylinders, not bytes, repeat: a cycle takes the same time everywhere. That it does is seen at two places far from
+ * each other, or no cycle is told.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +25,9 @@
 	0.1 /* part of the windows that lose revolutions: what is lost then is another at each place (a choice) */
 #define LAG_STEP 0.1
 #define LAG_MIN  4 /* windows in a cycle */
-#define MATCH \
-	0.06 /* mean square difference over that of unlike windows: a cycle is found (trial: surfaces drawn at random) */
+#define MATCH                                                                                                          \
+	0.06 /* mean square difference over that of unlike windows: a cycle is found (trial: surfaces drawn at random) \
+	      */
 #define MATCH_BETWEEN    0.02
 #define MATCH_EXPECTED   0.06
 #define MATCH_NOISE      1.5
@@ -37,11 +41,13 @@
 #define OVERLAP          1.0  /* of a cycle, that must have been seen twice */
 #define SIGMA_MIN        5e-4 /* of a window: what is left of skew, if nothing else */
 #define BEGINS           64
-#define FASTER           0.2 /* relative, than the middle of the windows of a place: no surface is, a buffer may be (a choice) */
-#define TRIM             0.9 /* of the differences; the others may be of edges that the grid cuts otherwise, or disturbed */
-#define QUARTILE         0.3186      /* of a normal deviation's absolute values */
-#define UNSEEN_REVS      (1.0 / 3.0) /* as in losses.c */
-#define SIGNAL           2.0         /* deviation of the windows over their noise: less shows no cycle */
+#define FASTER                                                                                                \
+	0.2 /* relative, than the middle of the windows of a place: no surface is, a buffer may be (a choice) \
+	     */
+#define TRIM        0.9 /* of the differences; the others may be of edges that the grid cuts otherwise, or disturbed */
+#define QUARTILE    0.3186      /* of a normal deviation's absolute values */
+#define UNSEEN_REVS (1.0 / 3.0) /* as in losses.c */
+#define SIGNAL      2.0         /* deviation of the windows over their noise: less shows no cycle */
 
 /* ---- is there reason to look? ---- */
 
@@ -139,7 +145,8 @@ static double window_sigma(const double *z, size_t n, double *work)
 }
 
 /*
- * How unlike the windows are to those a lag behind, or to anything between two of these, where an edge may lie: 0, the same; about 1, unlike.
+ * How unlike the windows are to those a lag behind, or to anything between two of these, where an edge may lie: 0, the
+ * same; about 1, unlike.
  */
 static double unlike(const double *z, size_t n, size_t lag, double var, double *work)
 {
@@ -217,8 +224,9 @@ size_t zone_look_steps(const double *z, size_t n, double sigma)
 }
 
 /*
- * What n windows over the cycle are off by, as windows on the grid show it: a number of them at equal distances, from each of many begins, against the mean of all
- * (systematic sampling; Cochran 1977, chapter 8). It needs no count of the surfaces, which few windows would miss.
+ * What n windows over the cycle are off by, as windows on the grid show it: a number of them at equal distances, from
+ * each of many begins, against the mean of all (systematic sampling; Cochran 1977, chapter 8). It needs no count of the
+ * surfaces, which few windows would miss.
  */
 static void measure_missed(const double *z, size_t n, struct zone_cycle *ret)
 {
@@ -319,7 +327,8 @@ static int by_at(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Mean over one cycle of windows at their places, each standing for half of the gaps beside it, and its variance, relative. */
+/* Mean over one cycle of windows at their places, each standing for half of the gaps beside it, and its variance,
+ * relative. */
 static double mean_of(const struct window *w, size_t n, double cycle, double sigma, double pieces, double *ret_var)
 {
 	double mean = 0.0, noise = 0.0, steps = 0.0, var = 0.0, between = 0.0;

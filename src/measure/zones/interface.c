@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How fast the drive gives what it holds in its buffer: the same bytes read again and again, in two sizes, whose difference is free of what each
- * request costs. Nothing comes faster than that, neither from the media nor from places where nothing is stored. Some drives give up what they have sent: of
- * those what they read ahead is read, a while after what lies before it.
+ * How fast the drive gives what it holds in its buffer: the same bytes read again and again, in two sizes, whose
+ * difference is free of what each request costs. Nothing comes faster than that, neither from the media nor from places
+ * where nothing is stored. Some drives give up what they have sent: of those what they read ahead is read, a while
+ * after what lies before it.
  */
 #include <math.h>
 #include <stddef.h>
@@ -15,8 +16,9 @@
 #define TRIES       5 /* of each size; the first brings the bytes in, the best of the others counts */
 #define TRIES_BRIEF 3 /* of few places what is read ahead, which takes some revolutions each time (a choice) */
 #define LEADS       2 /* reads that make a drive read ahead */
-#define AHEAD_REVS \
-	2.5 /* after a read, until what lies behind it is in the buffer (a choice): no whole ones, or what is not comes by at once */
+#define AHEAD_REVS                                                                                                \
+	2.5 /* after a read, until what lies behind it is in the buffer (a choice): no whole ones, or what is not \
+	       comes by at once */
 #define HIT_PART 0.3   /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
 #define HIT_NS   2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
 
@@ -34,8 +36,8 @@ struct rereads {
 };
 
 /*
- * What the drive read ahead: a little is read, in two requests, since some read ahead in sequences only, and what lies behind it a while later. Each time further on, for
- * nothing may come from an earlier one.
+ * What the drive read ahead: a little is read, in two requests, since some read ahead in sequences only, and what lies
+ * behind it a while later. Each time further on, for nothing may come from an earlier one.
  */
 static void aim_ahead(struct rereads *s, struct io_req *req)
 {
@@ -89,7 +91,8 @@ static void take_reread(struct sink *sink, const struct io_req *req, bool is_fau
 		s->best_ns[is_large] = fmin(s->best_ns[is_large], ns);
 }
 
-/* is_ahead: by what the drive reads ahead; else by the same bytes again. *ret_is_hit: the smaller requests were in the buffer. */
+/* is_ahead: by what the drive reads ahead; else by the same bytes again. *ret_is_hit: the smaller requests were in the
+ * buffer. */
 static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large, bool is_ahead,
                        bool *ret_is_hit, struct err *err)
 {
@@ -150,7 +153,8 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	if (is_ahead && r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
 		r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);
 	t->layout.interface_bytes_per_s = 1e9 / t->byte_ns;
-	if (is_ahead) /* not for small requests, which zones were resolved by less well on such drives (trial: wild disks) */
+	if (is_ahead) /* not for small requests, which zones were resolved by less well on such drives (trial: wild
+	                 disks) */
 		t->byte_ns = t->request_ns = NAN;
 	return r;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the document keeps of a run: all that the analysis is made of, so that `platter report --again` can make it anew, by later methods, too. */
+/* What the document keeps of a run: all that the analysis is made of, so that `platter report --again` can make it
+ * anew, by later methods, too. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

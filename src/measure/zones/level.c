@@ -2,15 +2,16 @@
 /*
  * From samples to the level of each position, apart from drift in time, with honest intervals.
  *
- * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position is visited in an upward, a
- * downward and a shuffled pass, time and place are nearly orthogonal; least squares within positions gives the drift, the
- * scatter that is left within positions gives the noise: pooled over all positions of a class (short samples, long samples), so
- * that three samples at a place are enough for an interval.
+ * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position
+ * is visited in an upward, a downward and a shuffled pass, time and place are nearly orthogonal; least squares within
+ * positions gives the drift, the scatter that is left within positions gives the noise: pooled over all positions of a
+ * class (short samples, long samples), so that three samples at a place are enough for an interval.
  *
- * Outliers: a sample that stands out from the others at its position by six deviations (robust, from the differences of pairs) is set aside if most others
- * there agree. It is not forgotten: the time it lost, as part of all time, is added to every level (with its variance, that of a compound Poisson
- * process), for a disk that loses a revolution now and then is slower by that everywhere. Samples on the two sides of an
- * edge between recording zones differ, too; those lie between the levels of the neighbours, and are no outliers.
+ * Outliers: a sample that stands out from the others at its position by six deviations (robust, from the differences of
+ * pairs) is set aside if most others there agree. It is not forgotten: the time it lost, as part of all time, is added
+ * to every level (with its variance, that of a compound Poisson process), for a disk that loses a revolution now and
+ * then is slower by that everywhere. Samples on the two sides of an edge between recording zones differ, too; those lie
+ * between the levels of the neighbours, and are no outliers.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,17 +27,20 @@
 	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
 #define DRIFT_SURE (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
-#define READ_PART_MAX \
-	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
+#define READ_PART_MAX                                                                                               \
+	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for \
+	        places are not drawn like balls */
 #define OUTLIERS_MANY    0.03 /* part of all samples; more are the disk itself */
 #define PAIRS_MIN        6    /* for a median of differences */
 #define NOISE_NEIGHBOURS 8    /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
 #define NOISE_DF_MIN     6.0  /* degrees of freedom that a common noise needs: t is 2.4 there */
 #define UNEVEN_DF_MIN    4.0  /* five samples: fewer tell no pattern */
 #define UNEVEN_RATIO     0.7  /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
-#define SAID_DF \
-	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: coverage) */
-#define NOISE_F 2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
+#define SAID_DF                                                                                                       \
+	1.0         /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
+	               coverage) */
+#define NOISE_F 2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others \
+	             */
 
 void zone_levels_done(struct zone_levels *lv)
 {
@@ -165,8 +169,9 @@ static double unevenness(const struct zone_sample *s)
 }
 
 /*
- * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows inside the sample, as unevenness, and as
- * waits that hold the time that it took longer; a sample that is only a little off belongs to the place: it lies on a surface of another density, or partly so.
+ * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows
+ * inside the sample, as unevenness, and as waits that hold the time that it took longer; a sample that is only a little
+ * off belongs to the place: it lies on a surface of another density, or partly so.
  */
 static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance,
                          double rev_ns)
@@ -264,9 +269,10 @@ static void add_cluster(struct cluster *sum, const struct cluster *c)
 }
 
 /*
- * Standard error of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over surfaces that differ by a tenth they
- * decide it, and the scatter of all says too little. Or as stretches of time differ, for noise that lasts for a while says less than it has samples. A cluster that
- * has much weight pulls the slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many clusters
+ * Standard error of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over
+ * surfaces that differ by a tenth they decide it, and the scatter of all says too little. Or as stretches of time
+ * differ, for noise that lasts for a while says less than it has samples. A cluster that has much weight pulls the
+ * slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many clusters
  * of equal weight.
  */
 static double drift_se_by_clusters(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
@@ -384,8 +390,8 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
 }
 
 /*
- * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the disk is not losing time,
- * its places differ.
+ * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the
+ * disk is not losing time, its places differ.
  */
 static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
@@ -440,9 +446,9 @@ static void scatter_add(struct scatter *to, const struct scatter *more)
 }
 
 /*
- * Variance of a sample that says `said` of itself, by the scatter of others. Noise is larger where a sample has fewer tracks, and what samples say
- * goes with it; what they scatter beyond that is of places that differ, everywhere alike. Less scatter than said is partly chance: what was
- * said counts as SAID_DF degrees of freedom there.
+ * Variance of a sample that says `said` of itself, by the scatter of others. Noise is larger where a sample has fewer
+ * tracks, and what samples say goes with it; what they scatter beyond that is of places that differ, everywhere alike.
+ * Less scatter than said is partly chance: what was said counts as SAID_DF degrees of freedom there.
  */
 static double variance_by(const struct scatter *sc, double said)
 {
@@ -459,8 +465,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Mean square of the differences of neighbours in place over twice the variance (von Neumann 1941): 1 for noise, less where the samples
- * follow a pattern in space. Sorts the group by place.
+ * Mean square of the differences of neighbours in place over twice the variance (von Neumann 1941): 1 for noise, less
+ * where the samples follow a pattern in space. Sorts the group by place.
  */
 static double neumann_ratio(const struct groups *g, size_t p)
 {
@@ -478,7 +484,8 @@ static double neumann_ratio(const struct groups *g, size_t p)
 	return diff / (2.0 * own.ss);
 }
 
-/* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this one. */
+/* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this
+ * one. */
 static struct scatter scatter_beside(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
                                      size_t p)
 {
@@ -497,7 +504,8 @@ static struct scatter scatter_beside(const struct groups *g, const struct zone_l
 	return all;
 }
 
-/* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different density, lie in it. */
+/* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different
+ * density, lie in it. */
 static bool is_odd(const struct scatter *own, const struct scatter *others)
 {
 	return own->df >= 1.0 && others->df >= NOISE_DF_MIN &&
@@ -505,8 +513,9 @@ static bool is_odd(const struct scatter *own, const struct scatter *others)
 }
 
 /*
- * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk, and so does what chance
- * does to the skews in it. So it comes from the position and its neighbours; from an odd position alone.
+ * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk,
+ * and so does what chance does to the skews in it. So it comes from the position and its neighbours; from an odd
+ * position alone.
  */
 static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
@@ -534,8 +543,8 @@ static void find_noise(const struct groups *g, const struct zone_layout *l, stru
 }
 
 /*
- * 95 % half of a level of n samples; own_var: what they say of their own errors. Scatter beyond that is of places that differ, and of those only
- * what was not read is unknown (correction for a finite population, Cochran 1977).
+ * 95 % half of a level of n samples; own_var: what they say of their own errors. Scatter beyond that is of places that
+ * differ, and of those only what was not read is unknown (correction for a finite population, Cochran 1977).
  */
 static double half_of(const struct zone_level *v, double n, double own_var)
 {
@@ -547,8 +556,10 @@ static double half_of(const struct zone_level *v, double n, double own_var)
 }
 
 /*
- * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes and half of the gaps beside
- * it. A step between two samples lies anywhere in their gap: uniform, variance (step x gap)^2 / 12; that holds for an edge between zones, while surfaces may come and go within a gap. Sorts the group by place.
+ * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes
+ * and half of the gaps beside it. A step between two samples lies anywhere in their gap: uniform, variance (step x
+ * gap)^2 / 12; that holds for an edge between zones, while surfaces may come and go within a gap. Sorts the group by
+ * place.
  */
 static void fill_uneven(const struct groups *g, size_t p, double log_excess, struct zone_level *v)
 {
@@ -614,9 +625,8 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		}
 		if (!v->n)
 			continue;
-		v->y = log(
-			sum /
-			s.n); /* of times, not of their logarithms: samples of surfaces that differ by a tenth lie 0.3 % apart there */
+		v->y = log(sum / s.n); /* of times, not of their logarithms: samples of surfaces that differ by a tenth
+		                          lie 0.3 % apart there */
 		v->half = half_of(v, s.n, own / s.n);
 		if (v->is_uneven)
 			fill_uneven(g, p, log_excess, v);

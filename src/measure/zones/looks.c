@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Second looks: samples where the passes did not suffice, and bytes that are read again to see whether what they showed is of the place. */
+/* Second looks: samples where the passes did not suffice, and bytes that are read again to see whether what they showed
+ * is of the place. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,8 +68,8 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
 }
 
 /*
- * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the places of the figures those, too, that
- * were set aside: the figure has to hold them where they are of the place.
+ * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the
+ * places of the figures those, too, that were set aside: the figure has to hold them where they are of the place.
  */
 static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
@@ -100,8 +101,8 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 }
 
 /*
- * Does an end of the region rest on sample i alone, while other passes saw nothing at its place? Then the region ends there, or what was read just before
- * or after it met a spell of time.
+ * Does an end of the region rest on sample i alone, while other passes saw nothing at its place? Then the region ends
+ * there, or what was read just before or after it met a spell of time.
  */
 static bool is_lone_end(const struct zone_target *t, const struct zone_slow *slow, size_t i)
 {
@@ -140,8 +141,9 @@ static bool is_of_few(const struct zone_target *t, const struct zone_slow *slow,
 }
 
 /*
- * The samples that ends of regions rest on alone, and all with waits where those are few: a region is where the most of them are, so they show more than the place loses.
- * What reading them again does not lose was of the time (waits.c), and is none of the region.
+ * The samples that ends of regions rest on alone, and all with waits where those are few: a region is where the most of
+ * them are, so they show more than the place loses. What reading them again does not lose was of the time (waits.c),
+ * and is none of the region.
  */
 static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
@@ -196,7 +198,8 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 	return 0;
 }
 
-/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. */
+/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples.
+ */
 int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	size_t n = t->layout.npositions, taken = 0;

@@ -2,16 +2,19 @@
 /*
  * Revolutions lost here and there: what they cost everywhere.
  *
- * A healthy disk loses a revolution now and then: a settle that took too long, a track whose skew does not suffice, a recalibration. A few samples at a
- * place mostly hold none, or one that weighs far too much. So a sample's level is that of its time without them (estimate.c finds them), and
- * their rate, time lost over time read, comes from all places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
+ * A healthy disk loses a revolution now and then: a settle that took too long, a track whose skew does not suffice, a
+ * recalibration. A few samples at a place mostly hold none, or one that weighs far too much. So a sample's level is
+ * that of its time without them (estimate.c finds them), and their rate, time lost over time read, comes from all
+ * places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
  *
- * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in another sample. What took most of a
- * sample's time stays in its level, or is added with the time of the samples set aside (level.c): it counts there, and not here again.
+ * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in
+ * another sample. What took most of a sample's time stays in its level, or is added with the time of the samples set
+ * aside (level.c): it counts there, and not here again.
  *
- * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as much. A place that loses far more than
- * the others is none of them: it speaks for itself alone, and not for them. What comes out of the drive's buffer, as places that were never stored do, loses nothing to the
- * media: it is summed up apart.
+ * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as
+ * much. A place that loses far more than the others is none of them: it speaks for itself alone, and not for them. What
+ * comes out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up
+ * apart.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,9 +25,9 @@
 
 #define LOST_PART 0.5  /* of a sample's time: more is no accident in it but its level */
 #define LOST_MAX  0.95 /* more cannot be: some of the time was spent on reading */
-#define UNSEEN_REVS \
-	(1.0 /      \
-	 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are none */
+#define UNSEEN_REVS                                                                                                    \
+	(1.0 / 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are \
+	               none */
 #define RARE       0.05 /* revolutions lost in a place, expected: so few that 19 of 20 have none (Poisson) */
 #define STALL_REVS 3.0  /* per wait: more are a stall; a second try takes one, a third two */
 #define STALLS_MIN 2    /* samples of a place with stalls, that make them its own: one is chance */
@@ -48,7 +51,8 @@ double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
 {
 	double lost = lost_ns(l, s);
 
-	/* Not less than half of that: a fit of old documents weighs what is lost in the middle of a sample by up to 3/2. */
+	/* Not less than half of that: a fit of old documents weighs what is lost in the middle of a sample by up to
+	 * 3/2. */
 	return log(!is_in_level(l, s) ? fmax(s->ns_per_byte - lost / s->moved_bytes, LOST_PART / 2 * s->ns_per_byte)
 	                              : s->ns_per_byte);
 }
@@ -131,9 +135,10 @@ static double between(const struct place *v, size_t n, const struct place *all)
 }
 
 /*
- * How much of a place's own losses its level holds, and the variance that is left, as a part of that of its own. Where losses hang on places the level should
- * hold `part`, what was read of it; where they hang on time, nothing. A half, or less where less was read, leaves the least that holds for both:
- * max(own^2, (part - own)^2 + part (1 - part)). is_whole: all is read once (--full), and what that took is the answer.
+ * How much of a place's own losses its level holds, and the variance that is left, as a part of that of its own. Where
+ * losses hang on places the level should hold `part`, what was read of it; where they hang on time, nothing. A half, or
+ * less where less was read, leaves the least that holds for both: max(own^2, (part - own)^2 + part (1 - part)).
+ * is_whole: all is read once (--full), and what that took is the answer.
  */
 static double own_part(const struct place *v, bool is_whole, double expected, double tau2, double *ret_left)
 {
@@ -146,7 +151,8 @@ static double own_part(const struct place *v, bool is_whole, double expected, do
 	return fmax(part, differ);
 }
 
-/* Sectors that are slow lie as they lie, more evenly than chance would have it: of the ratio, by what its samples differ in it (Cochran 1977). */
+/* Sectors that are slow lie as they lie, more evenly than chance would have it: of the ratio, by what its samples
+ * differ in it (Cochran 1977). */
 static double odd_variance(const struct place *v, double loss)
 {
 	double ss = v->ll - 2.0 * loss * v->lc + loss * loss * v->cc, t = stats_t_975(v->n - 1.0) / 1.96;
@@ -156,7 +162,8 @@ static double odd_variance(const struct place *v, double loss)
 }
 
 /*
- * Is it unlikely that a single revolution is lost in all of the place, from its first byte to its last? Then what it varies by there is no matter of 95 %.
+ * Is it unlikely that a single revolution is lost in all of the place, from its first byte to its last? Then what it
+ * varies by there is no matter of 95 %.
  */
 static bool is_rare(const struct place *v, const struct place *all)
 {
@@ -190,7 +197,8 @@ static bool is_odd(const struct place *v, const struct place *all)
 	return v->waits > expected && v->waits * log(v->waits / expected) - (v->waits - expected) > ODD_LOG;
 }
 
-/* Which place a sample is of; readings for edges between zones are of one more, behind the last: they tell of what is usually lost as well. */
+/* Which place a sample is of; readings for edges between zones are of one more, behind the last: they tell of what is
+ * usually lost as well. */
 static size_t place_of(const struct zone_sample *s, const struct zone_layout *l)
 {
 	bool is_usable = s->is_good && !s->is_burst && !s->is_disturbed;

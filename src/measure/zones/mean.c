@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mean of the whole surface, from samples in the order of their places: time to read everything = integral of time per byte over the place, by trapezoids between
- * the samples. Its error has two parts: the noise of the samples with their weights, and the place of each step between two samples, about which nothing is known
- * but that it lies there: uniform, variance (step x distance)^2 / 12.
+ * The mean of the whole surface, from samples in the order of their places: time to read everything = integral of time
+ * per byte over the place, by trapezoids between the samples. Its error has two parts: the noise of the samples with
+ * their weights, and the place of each step between two samples, about which nothing is known but that it lies there:
+ * uniform, variance (step x distance)^2 / 12.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,8 +27,9 @@ static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layo
 }
 
 /*
- * Variance of the mean of all places where surfaces differ. The samples of a place lie close together, and mostly over the same ones, so that they scatter less
- * than places do: how much those do, a place's difference from the middle of its neighbours tells (3/2 of the variance of one).
+ * Variance of the mean of all places where surfaces differ. The samples of a place lie close together, and mostly over
+ * the same ones, so that they scatter less than places do: how much those do, a place's difference from the middle of
+ * its neighbours tells (3/2 of the variance of one).
  */
 static double variance_of_places(const struct zone_levels *lv)
 {
@@ -46,8 +48,9 @@ static int by_position(const void *a, const void *b)
 }
 
 /*
- * By how much noise that lasts for a while is larger in the mean than the same noise at random: samples' differences from their places, summed over stretches of
- * time. 1 at least; samples of places that were read once, and of no place, say nothing.
+ * By how much noise that lasts for a while is larger in the mean than the same noise at random: samples' differences
+ * from their places, summed over stretches of time. 1 at least; samples of places that were read once, and of no place,
+ * say nothing.
  */
 static double lasting_noise(const struct zone_at *v, size_t n)
 {
@@ -83,8 +86,9 @@ static double lasting_noise(const struct zone_at *v, size_t n)
 }
 
 /*
- * Variance of the mean by slow regions that no sample met. One narrower than the distance of two places is met by chance, with the probability of its part of that
- * distance: for each that was met as much as fills the rest of it is expected elsewhere (Horvitz and Thompson 1952), and not known.
+ * Variance of the mean by slow regions that no sample met. One narrower than the distance of two places is met by
+ * chance, with the probability of its part of that distance: for each that was met as much as fills the rest of it is
+ * expected elsewhere (Horvitz and Thompson 1952), and not known.
  */
 static double variance_of_unmet(const struct zone_layout *l, const struct zone_slows *slows)
 {

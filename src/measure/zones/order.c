@@ -65,8 +65,8 @@ static void fill_later(const struct zone_sample *s, struct zone_at *ret)
 }
 
 /*
- * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends lies in it in part, and of what an edge between zones
- * was looked for by a single one may meet a bad track.
+ * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends
+ * lies in it in part, and of what an edge between zones was looked for by a single one may meet a bad track.
  */
 static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l)
 {

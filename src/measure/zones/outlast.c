@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing that outlasts the write cache. A cache takes data as fast as the interface brings them, and the media begin when it likes (half full, or a
- * quarter of a second later); only once it is full do completions come at the pace of the media. So samples of writing write some bytes first that do not
- * count. How many is found out before: a place is read, then written in growing lengths, until the pace at the end is no faster than
- * that of reading, which no medium exceeds, and what the flush afterwards takes agrees with it.
+ * Writing that outlasts the write cache. A cache takes data as fast as the interface brings them, and the media begin
+ * when it likes (half full, or a quarter of a second later); only once it is full do completions come at the pace of
+ * the media. So samples of writing write some bytes first that do not count. How many is found out before: a place is
+ * read, then written in growing lengths, until the pace at the end is no faster than that of reading, which no medium
+ * exceeds, and what the flush afterwards takes agrees with it.
  *
- * The flush tells more: what lies in the cache when it is asked for takes its time to reach the media. A disk that answers far sooner has not done it.
- * Once proves nothing: a host that stood still while the last bytes came makes the media look slow, and all before it cached. It is told where further
- * tries, each with an empty cache, say so of one and the same cache.
+ * The flush tells more: what lies in the cache when it is asked for takes its time to reach the media. A disk that
+ * answers far sooner has not done it. Once proves nothing: a host that stood still while the last bytes came makes the
+ * media look slow, and all before it cached. It is told where further tries, each with an empty cache, say so of one
+ * and the same cache.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,7 +42,8 @@ static bool is_lasting(const struct zone_target *t, const struct zone_sample *s)
 	                             : s->flush_ns < fmax(EARLY_REVS * zone_rev_ns(&t->layout), FLUSH_PART * all_ns);
 }
 
-/* The cache was full when the flush came: cached_bytes less what the media took meanwhile, which is at most what they can. */
+/* The cache was full when the flush came: cached_bytes less what the media took meanwhile, which is at most what they
+ * can. */
 static bool is_early(const struct zone_target *t, const struct zone_sample *s)
 {
 	double emptying_ns = (s->cached_bytes - s->cached_ns / s->ns_per_byte) * s->ns_per_byte;
@@ -49,8 +52,8 @@ static bool is_early(const struct zone_target *t, const struct zone_sample *s)
 }
 
 /*
- * Does the flush end early each further time? *how: twice as long as the one that said so first, as an empty cache takes more than one that
- * earlier samples have left full. Before each, the time for what was not flushed.
+ * Does the flush end early each further time? *how: twice as long as the one that said so first, as an empty cache
+ * takes more than one that earlier samples have left full. Before each, the time for what was not flushed.
  */
 static bool is_early_again(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                            const struct zone_sample *first, int *ret_r, struct err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Slow regions of a device that has one request at a time: is it the place that loses revolutions, or the way to the host? */
+/* Slow regions of a device that has one request at a time: is it the place that loses revolutions, or the way to the
+ * host? */
 #include <math.h>
 
 #include "measure/zones/analysis.h"
@@ -19,21 +20,25 @@
 #define PATH_LOSS \
 	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
 #define LOST_PART 0.5 /* of what a region loses, that its waits must hold to be what it is: the larger half */
-#define ALIKE_LEAST \
-	0.9 /* revolutions of what one is taken for, that each of alike waits takes: none as long would be one (estimate.c) ... */
+#define ALIKE_LEAST                                                                                            \
+	0.9 /* revolutions of what one is taken for, that each of alike waits takes: none as long would be one \
+	       (estimate.c) ... */
 #define ALIKE_MOST  1.4  /* ... and a disk that turns slower than it says has no longer ones: 7200 for 5400 ... */
 #define ALIKE_SURE  0.1  /* ... where that is known so well ... */
 #define ALIKE_APART 0.25 /* ... and they differ by less: half of what a mix of one and two revolutions does */
 #define STEP_WAITS  7.0  /* that a region's rate lets expect in a sample that has none: by chance 1 in 1000 */
 #define STEP_PART   0.5  /* of its excess, that such a one has less of: it is nearer to what lies beside it */
-#define FREE_STEP \
-	0.30 /* log: a region that is slower by more than zones are apart (stretches.c) loses revolutions, whether all its waits show or not */
+#define FREE_STEP                                                                                                      \
+	0.30 /* log: a region that is slower by more than zones are apart (stretches.c) loses revolutions, whether all \
+	        its waits show or not */
 #define FREE_MOST 0.5 /* revolutions, that a wait takes at most which costs none: half of one ... */
-#define FREE_APART \
-	2.0 /* ... by samples whose waits deviate by so many: of one more or less at an end it does not tell (a choice) */
+#define FREE_APART                                                                                              \
+	2.0 /* ... by samples whose waits deviate by so many: of one more or less at an end it does not tell (a \
+	       choice) */
 
 /*
- * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up to the next good ones.
+ * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up
+ * to the next good ones.
  */
 static void find_near(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                       const struct zone_slow *slow, double *ret_first, double *ret_end)
@@ -61,8 +66,8 @@ static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double
 }
 
 /*
- * How many revolutions more than one a wait takes elsewhere, where none is slow: a disk that turns slower than it says loses a little more than what it is taken
- * for, and some of that count as two. 0 where that is not known.
+ * How many revolutions more than one a wait takes elsewhere, where none is slow: a disk that turns slower than it says
+ * loses a little more than what it is taken for, and some of that count as two. 0 where that is not known.
  */
 static double usually_more(const struct zone_samples *samples, const struct zone_slows *slows)
 {
@@ -130,8 +135,8 @@ static bool find_length(const struct zone_samples *samples, const struct zone_la
 }
 
 /*
- * Are the waits of a region's samples all of one length, and not of two revolutions or more? A disk that turns slower than it says has waits that count as one or
- * as two, though each is one.
+ * Are the waits of a region's samples all of one length, and not of two revolutions or more? A disk that turns slower
+ * than it says has waits that count as one or as two, though each is one.
  */
 static bool are_alike(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
 {
@@ -142,8 +147,8 @@ static bool are_alike(const struct zone_samples *samples, const struct zone_layo
 }
 
 /*
- * Do a region's waits cost nothing? Where several arms give by turns what they read ahead one completion waits for another, and the next come at once: samples with many waits
- * take no longer than those with few.
+ * Do a region's waits cost nothing? Where several arms give by turns what they read ahead one completion waits for
+ * another, and the next come at once: samples with many waits take no longer than those with few.
  */
 static bool is_free(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
 {
@@ -153,7 +158,8 @@ static bool is_free(const struct zone_samples *samples, const struct zone_layout
 	       w.differ >= FREE_APART * FREE_APART && w.revs + stats_t_975(w.df) * w.se < FREE_MOST;
 }
 
-/* Was a part of what was read again kept by the drive? Beside what comes at once all else is a wait of several revolutions. */
+/* Was a part of what was read again kept by the drive? Beside what comes at once all else is a wait of several
+ * revolutions. */
 static bool is_kept(const struct zone_slow *slow, const struct zone_sample *s)
 {
 	for (size_t k = 0; s->kind == SAMPLE_CHECK && k < ZONE_PARTS; k++)
@@ -163,8 +169,9 @@ static bool is_kept(const struct zone_slow *slow, const struct zone_sample *s)
 }
 
 /*
- * Is a sample inside a region as quick as what lies beside it, though much would be lost in it by the region's rate? Requests that come one at a time fall into step with
- * the disk, so that each loses a revolution or none does, and which of both it is hangs on where a sample began; what fails does so in every sample.
+ * Is a sample inside a region as quick as what lies beside it, though much would be lost in it by the region's rate?
+ * Requests that come one at a time fall into step with the disk, so that each loses a revolution or none does, and
+ * which of both it is hangs on where a sample began; what fails does so in every sample.
  */
 static bool is_by_step(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow,
                        double revs_per_wait)
@@ -183,8 +190,9 @@ static bool is_by_step(const struct zone_samples *samples, const struct zone_lay
 }
 
 /*
- * Is most of what its samples lose not lost when their bytes are read again, in requests that begin elsewhere? Where a request waits for the host at the end of a
- * track, and so whether a revolution is lost there, may stay the same for a while, if tracks and requests are about a multiple of each other.
+ * Is most of what its samples lose not lost when their bytes are read again, in requests that begin elsewhere? Where a
+ * request waits for the host at the end of a track, and so whether a revolution is lost there, may stay the same for a
+ * while, if tracks and requests are about a multiple of each other.
  */
 static bool is_of_requests(const struct zone_samples *samples, const struct zone_layout *l,
                            const struct zone_slow *slow)
@@ -213,8 +221,9 @@ static bool is_of_requests(const struct zone_samples *samples, const struct zone
 }
 
 /*
- * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
- * zone is so from its first byte on. waits in ns: what it has itself.
+ * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it
+ * that loses next to nothing: a way that is too slow for a zone is so from its first byte on. waits in ns: what it has
+ * itself.
  */
 static bool is_of_first_zone(const struct zone_samples *samples, const struct zone_slow *slow, double waits, double ns)
 {
@@ -234,11 +243,13 @@ static bool is_of_first_zone(const struct zone_samples *samples, const struct zo
 }
 
 /*
- * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
- * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
- * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
- * from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet places, however narrow. A region of a disk that fails
- * has a begin and an end. And where samples elsewhere are about as slow as a single one nothing tells the disk from the way.
+ * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often
+ * depends on how the end of a request lies to the sectors behind it, and so changes with the zones. What looks slow by
+ * waits of one revolution each is no place that fails where others, which do not look slow, have as many. Nor is a wide
+ * part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses
+ * less and less from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet
+ * places, however narrow. A region of a disk that fails has a begin and an end. And where samples elsewhere are about
+ * as slow as a single one nothing tells the disk from the way.
  */
 static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                        const struct zone_slow *slow)

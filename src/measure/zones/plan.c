@@ -3,9 +3,9 @@
  * Where `platter zones` reads, and how much.
  *
  * Positions are spread evenly, the first cell begins with the first byte, the last one ends with the last. A cell
- * takes at most half of the distance between two positions, so that the middle of the target fits between them as one more place.
- * Positions of the lower half take their windows from the cell's start upwards, those of the upper half from its end
- * downwards: neither end is favoured, and each sample is read at a place of its own.
+ * takes at most half of the distance between two positions, so that the middle of the target fits between them as one
+ * more place. Positions of the lower half take their windows from the cell's start upwards, those of the upper half
+ * from its end downwards: neither end is favoured, and each sample is read at a place of its own.
  */
 #include "measure/zones/zones.h"
 
@@ -20,30 +20,34 @@
 #include "measure/shared/rewrite.h"
 
 #define MIB (1ull << 20)
-#define SAMPLE_BYTES \
-	(64 *        \
-	 MIB) /* of a place of the figures; the others: a third in each of three passes (a choice: half a second of a modern disk) */
+#define SAMPLE_BYTES                                                                                                  \
+	(64 * MIB) /* of a place of the figures; the others: a third in each of three passes (a choice: half a second \
+	                   of a modern disk) */
 #define GAP_BYTES           (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
 #define WINDOW_MIN_BYTES    (1900 * 1024ull) /* ten revolutions of a small disk */
 #define BLOCK_BYTES         MIB              /* large beside what a request costs, small beside a sample */
 #define REQUEST_REVOLUTIONS 0.5
-#define PLACE_REQUEST_REVOLUTIONS \
-	0.25 /* the same with --zones: samples are short, the lead-in is counted in requests; and tracks show (estimate.c) */
+#define PLACE_REQUEST_REVOLUTIONS                                                                             \
+	0.25 /* the same with --zones: samples are short, the lead-in is counted in requests; and tracks show \
+	        (estimate.c) */
 #define CUT_REVOLUTIONS    4.0           /* with waits for the host a twentieth of the time and less (a choice) */
 #define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks, and a short sample has not many */
 #define FULL_BYTES_MIN     (64 * MIB)    /* less is read in smaller blocks */
 #define BLOCK_MIN_BYTES    (64 * 1024u)  /* smaller ones cost more than they carry */
 #define WINDOW_BLOCKS      32            /* at least, in a window: lead-in and a slope */
 #define COUNTED_BLOCKS_MIN 12            /* a slope with an interval needs so many */
-#define REVOLUTIONS \
-	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
+#define REVOLUTIONS                                                                                                  \
+	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) \
+	      */
 #define SHORT_REVOLUTIONS \
 	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
 #define LONG_REVOLUTIONS 60.0 /* of the places of the figures: surfaces that differ come by turns */
-#define PLACE_REVOLUTIONS \
-	13.0 /* the same with --zones: where surfaces differ many short samples say more than few long ones, and the precision asked for decides how many */
-#define FINE_PART \
-	0.36 /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) */
+#define PLACE_REVOLUTIONS                                                                                            \
+	13.0 /* the same with --zones: where surfaces differ many short samples say more than few long ones, and the \
+	        precision asked for decides how many */
+#define FINE_PART                                                                                                      \
+	0.36 /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) \
+	      */
 #define REQUESTS \
 	50.0 /* of a short sample in the pass before that, in large ones: less show no tracks (trial, the same) */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
@@ -156,8 +160,9 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 /* ---- cells and windows ---- */
 
 /*
- * Larger requests reach the device in pieces of what it takes at once, the last one small: each costs what a request costs, and where one goes at a time
- * a small one may cost a revolution. So requests are such a piece, or twice as much and so on.
+ * Larger requests reach the device in pieces of what it takes at once, the last one small: each costs what a request
+ * costs, and where one goes at a time a small one may cost a revolution. So requests are such a piece, or twice as much
+ * and so on.
  */
 static uint32_t uncut(uint32_t block, const struct zone_layout *l)
 {
@@ -281,7 +286,8 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 	for (const char *c = copy; *c; c++)
 		n += *c == ',';
 	l->wanted_positions = n;
-	/* As large as the cells of a curve, so that "start" means the same bytes: on small disks more would be several recording zones. */
+	/* As large as the cells of a curve, so that "start" means the same bytes: on small disks more would be several
+	 * recording zones. */
 	n = n < p->positions ? p->positions : n;
 	size_cells(l, p, &n);
 	l->positions = calloc(l->wanted_positions, sizeof(*l->positions));
@@ -332,12 +338,14 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 		                   .piece_bytes = dev->max_sectors_bytes,
 		                   .is_one_at_a_time = dev->queue_depth == 1 };
 	/*
-	 * Those under way at once, of which a drive serves the first as it likes. One that has one request at a time has only the one that it seeks for, and the others wait at
-	 * the host; of a curve they are left out all the same: what is lost at the begin of a sample is of the way (trial: wild disks).
+	 * Those under way at once, of which a drive serves the first as it likes. One that has one request at a time
+	 * has only the one that it seeks for, and the others wait at the host; of a curve they are left out all the
+	 * same: what is lost at the begin of a sample is of the way (trial: wild disks).
 	 */
 	l->lead_in = l->is_one_at_a_time && p->places ? 1 : l->depth;
 	l->align_bytes = direct ? direct : 512;
-	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for one. */
+	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for
+	 * one. */
 	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
 	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->alignment_offset_bytes == 0)
 		l->align_bytes = dev->physical_block_bytes;
@@ -441,7 +449,8 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 
 	if (pos->used == l->slots)
 		return false;
-	/* By chance, or each pass would meet the same surfaces everywhere, where their cycle fits into the distance of two places: that looks like drift. */
+	/* By chance, or each pass would meet the same surfaces everywhere, where their cycle fits into the distance of
+	 * two places: that looks like drift. */
 	if (!pos->used && pos->class == ZONE_SHORT && l->slots > 3)
 		pos->turn = (uint32_t)rng_below(rng, l->slots / 2 - 1);
 	/* Of three places in order, what changes along each looks like drift. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before the passes: spins up, and tells roughly how fast the disk and its interface are, by which requests and samples are chosen. */
+/* Before the passes: spins up, and tells roughly how fast the disk and its interface are, by which requests and samples
+ * are chosen. */
 #include <math.h>
 
 #include "base/units.h"
@@ -8,8 +9,9 @@
 #define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
 
 /*
- * How fast the disk is nobody knows yet, and as many bytes as a quick one gives in some revolutions take an old one a second, of the three that few places have:
- * there requests are those of the guess, and as much is read as that time gives (sample.c).
+ * How fast the disk is nobody knows yet, and as many bytes as a quick one gives in some revolutions take an old one a
+ * second, of the three that few places have: there requests are those of the guess, and as much is read as that time
+ * gives (sample.c).
  */
 static int first_sample(struct zones_run *run, struct zone_target *t, const struct zone_sample **ret, struct err *err)
 {
@@ -53,7 +55,8 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	if (run->p->write || run->p->rewrite)
 		return t->layout.rev_ns == 0.0 ? 0 : zone_outlast(run, t, s->first_bytes, err);
 	r = zone_interface_measure(run, t, s->first_bytes, err);
-	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
+	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's
+	 * waits are hidden anyway. */
 	if (!(t->bytes_per_s > INTERFACE_NEAR * t->layout.interface_bytes_per_s))
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Regimes: storage behind a token bucket is fast until its credit is spent. That is a step in time, at all places alike; it is looked for
- * before the levels (largest reduction of the scatter within positions, Quandt 1960), and what came before it is left out of them.
+ * Regimes: storage behind a token bucket is fast until its credit is spent. That is a step in time, at all places
+ * alike; it is looked for before the levels (largest reduction of the scatter within positions, Quandt 1960), and what
+ * came before it is left out of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -98,8 +99,9 @@ static double best_split(const struct zone_sample *const *s, size_t n, size_t np
 }
 
 /*
- * Is a step that only second looks were behind seen at nearly all of their places, and these many? They are at what was slow or odd: where a region begins within a
- * place what is read there later may be slow where what was read earlier is not, and a few such places make a step that is none of time.
+ * Is a step that only second looks were behind seen at nearly all of their places, and these many? They are at what was
+ * slow or odd: where a region begins within a place what is read there later may be slow where what was read earlier is
+ * not, and a few such places make a step that is none of time.
  */
 static bool is_of_time(const struct zone_sample *const *s, size_t n, size_t npositions, size_t split, double step)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables, figures and plots of `platter zones`. Whatever is written here is a place in the samples or comes out of the analysis. */
+/* Tables, figures and plots of `platter zones`. Whatever is written here is a place in the samples or comes out of the
+ * analysis. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -234,9 +235,10 @@ struct sectors {
 #define SPEED_OFF 0.0074 /* by which real drives turn faster or slower than they say, at most (measured) */
 
 /*
- * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew. Where the interface limits, or how
- * fast it is is not known (writing), the rate says nothing of tracks, nor does that of several disks, and where surfaces differ a band may be of several. A speed that the user gave is
- * taken at its word, the drive's own is nominal.
+ * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew.
+ * Where the interface limits, or how fast it is is not known (writing), the rate says nothing of tracks, nor does that
+ * of several disks, and where surfaces differ a band may be of several. A speed that the user gave is taken at its
+ * word, the drive's own is nominal.
  */
 static struct sectors sectors_of(const struct zones_run *run, const struct zone_target *t, const struct zone_band *b)
 {
@@ -407,7 +409,8 @@ static bool is_one_disk(const struct zones_run *run)
 	return true;
 }
 
-/* Start, middle and end of the disk as far as the targets reach: the outermost of all, and the one nearest to the disk's middle. */
+/* Start, middle and end of the disk as far as the targets reach: the outermost of all, and the one nearest to the
+ * disk's middle. */
 static void find_spots(const struct zones_run *run, struct spot *start, struct spot *middle, struct spot *end)
 {
 	double nearest = 2.0;
@@ -517,17 +520,19 @@ static void mean_figures(const struct zones_run *run)
 }
 
 /*
- * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie within a burst or meet a pause, and their
- * rates say little. What betrays it: the samples, whole, take far longer than at their median rate, for pauses that are met at most places. A rotating
- * disk that fails all over has such pauses as well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes over all
- * the time.
+ * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie
+ * within a burst or meet a pause, and their rates say little. What betrays it: the samples, whole, take far longer than
+ * at their median rate, for pauses that are met at most places. A rotating disk that fails all over has such pauses as
+ * well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes
+ * over all the time.
  */
 #define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
 #define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
 #define BURST_LEAST   700e6 /* two arms at once reach 550 */
 #define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
 
-/* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored part of a thin volume) does not pause. */
+/* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored
+ * part of a thin volume) does not pause. */
 static bool has_pause(const struct zone_sample *s)
 {
 	double quickest = INFINITY;
@@ -722,10 +727,11 @@ static void note_link(const struct zones_run *run, const struct spot *start)
 
 	if (!dev || !dev->link_bytes_per_s || !(rate >= LINK_PART * (double)dev->link_bytes_per_s))
 		return;
-	result_notice(run->res, "link-limit",
-	              "%s at the start is about what the link of %s carries (%s, %s at most): the medium may be faster.",
-	              units_rate(measured, sizeof(measured), rate), dev->disk, dev->link,
-	              units_rate(carried, sizeof(carried), (double)dev->link_bytes_per_s));
+	result_notice(
+		run->res, "link-limit",
+		"%s at the start is about what the link of %s carries (%s, %s at most): the medium may be faster.",
+		units_rate(measured, sizeof(measured), rate), dev->disk, dev->link,
+		units_rate(carried, sizeof(carried), (double)dev->link_bytes_per_s));
 }
 
 static void fill_figures(struct zones_run *run, bool is_final)

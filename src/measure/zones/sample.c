@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One sample: a window is read (written, rewritten) from its first byte to its last, always `depth` requests in flight, and the completions are kept
- * for the estimate.
+ * One sample: a window is read (written, rewritten) from its first byte to its last, always `depth` requests in flight,
+ * and the completions are kept for the estimate.
  *
- * Writing is timed twice in each sample: a short piece with a flush after it, then the rest with a flush. Rate = (difference of the
- * bytes) / (difference of the times): what the two have in common falls out (seek, waiting for the angle, the flush's own cost),
- * and what a write-back cache took in without writing it is in neither. A disk that writes through is seen by its flush, which takes no
- * time; there the completions are as good as those of reading, and are used.
+ * Writing is timed twice in each sample: a short piece with a flush after it, then the rest with a flush. Rate =
+ * (difference of the bytes) / (difference of the times): what the two have in common falls out (seek, waiting for the
+ * angle, the flush's own cost), and what a write-back cache took in without writing it is in neither. A disk that
+ * writes through is seen by its flush, which takes no time; there the completions are as good as those of reading, and
+ * are used.
  */
 #include "measure/zones/zones.h"
 
@@ -68,9 +69,10 @@ static struct sampler *of_sink(struct sink *s)
 /* ---- feeding ---- */
 
 /*
- * Where the requests of a check begin, behind those of its sample. Skews that barely suffice cost a revolution wherever a request ends at the end of a track; on
- * tracks of p/q requests that comes again with every q-th track, at the q-th parts of a request. So each quarter of the check has another
- * phase: for q from 1 to 4 at least two of them keep away, and a sample of which two quarters are good is not slow throughout.
+ * Where the requests of a check begin, behind those of its sample. Skews that barely suffice cost a revolution wherever
+ * a request ends at the end of a track; on tracks of p/q requests that comes again with every q-th track, at the q-th
+ * parts of a request. So each quarter of the check has another phase: for q from 1 to 4 at least two of them keep away,
+ * and a sample of which two quarters are good is not slow throughout.
  */
 static uint64_t check_phase(const struct sampler *s)
 {
@@ -323,11 +325,13 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	blocks_of(run, part, blocks);
 	if (!zone_estimate(blocks, n, l->lead_in, rev_ns, &e))
 		return;
-	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits say nothing. */
+	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits
+	 * say nothing. */
 	if (s->op != IO_WRITE || is_through(run, s))
 		zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
 		                    rev_ns, &z->waits, &z->wait_revs);
-	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the same. */
+	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the
+	 * same. */
 	lost = z->wait_revs * rev_ns / e.moved_bytes;
 	blocks_of(run, part, blocks);
 	if (z->wait_revs && zone_estimate(blocks + e.first, n - e.first, 0, rev_ns, &clean)) {
@@ -388,7 +392,8 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 		return;
 	z->is_good = true;
 	z->ns_per_byte = zone_as_kept(dt / db);
-	/* Each of the two times contains a wait for the angle, uniform over a revolution: deviation of their difference. */
+	/* Each of the two times contains a wait for the angle, uniform over a revolution: deviation of their
+	 * difference. */
 	z->se_ratio = (isfinite(run->targets[s->target].layout.rev_ns) ? run->targets[s->target].layout.rev_ns : 0.0) /
 	              sqrt(6.0) / dt;
 	z->moved_bytes = db;
@@ -433,7 +438,8 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
 	return r;
 }
 
-/* A sample of writing that counts begins with what does not: before it, or where the target begins, at its cost behind it. */
+/* A sample of writing that counts begins with what does not: before it, or where the target begins, at its cost behind
+ * it. */
 static void add_lead(const struct zone_target *t, struct zone_sample *z)
 {
 	uint64_t before = z->first_bytes - t->layout.first_bytes, lead = t->lead_bytes;

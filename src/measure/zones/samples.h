@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where `platter zones` reads, and what a sample of it is: all that the analysis (analysis.h) and the run (zones.h) have in common.
+ * Where `platter zones` reads, and what a sample of it is: all that the analysis (analysis.h) and the run (zones.h)
+ * have in common.
  *
- * Words: a *position* is a place of the curve; it has a *cell* of `slots` windows; each *sample* reads one window (or a part of it)
- * that was not read before. Offsets count from the start of the target.
+ * Words: a *position* is a place of the curve; it has a *cell* of `slots` windows; each *sample* reads one window (or a
+ * part of it) that was not read before. Offsets count from the start of the target.
  */
 #ifndef PLATTER_MEASURE_ZONES_SAMPLES_H
 #define PLATTER_MEASURE_ZONES_SAMPLES_H
@@ -38,12 +39,14 @@ enum zone_class {
 #define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
 #define ZONE_DENSITY_MAX \
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
-#define ZONE_LOSES \
-	0.01 /* waits per revolution, of a way to the host that loses some; a healthy place has less than half of that (waits.c) */
+#define ZONE_LOSES                                                                                                     \
+	0.01 /* waits per revolution, of a way to the host that loses some; a healthy place has less than half of that \
+	        (waits.c) */
 
 /*
- * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what each request costs (interface.c), a
- * stream's is not (a bridge that takes one request at a time gave 0.85 of it in requests of 64 KiB: trial), so none is 1. They differ by what is at stake:
+ * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what
+ * each request costs (interface.c), a stream's is not (a bridge that takes one request at a time gave 0.85 of it in
+ * requests of 64 KiB: trial), so none is 1. They differ by what is at stake:
  */
 #define INTERFACE_REACHED \
 	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */
@@ -55,11 +58,12 @@ enum zone_class {
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
 	enum zone_class class;
-	bool is_extra; /* the middle, when no position of the curve lies there */
-	bool is_high; /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
-	bool is_centred;  /* the middle: windows are taken from the cell's centre outwards */
-	uint32_t used;    /* windows taken */
-	uint32_t turn;    /* by so many the order of the first windows, those of the passes, is turned */
+	bool is_extra;   /* the middle, when no position of the curve lies there */
+	bool is_high;    /* in the upper half: windows are taken from the cell's end, so that the last sample ends where
+	                  the cell ends */
+	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
+	uint32_t used;   /* windows taken */
+	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
 	uint32_t step[2]; /* --zones: from one window to the next, of the passes' and of the others; 0: not drawn yet */
 	uint64_t cycle_first_bytes,
 		cycle_bytes;   /* where surfaces differ: one cycle over them, which windows are spread over; 0: none */
@@ -97,8 +101,8 @@ static inline double zone_rev_ns(const struct zone_layout *l)
 }
 
 /*
- * The host cuts requests to pieces, and the device takes one piece at a time (USB storage): between small requests it waits for the host, and loses a
- * revolution here and there; pieces of a large one follow each other at once.
+ * The host cuts requests to pieces, and the device takes one piece at a time (USB storage): between small requests it
+ * waits for the host, and loses a revolution here and there; pieces of a large one follow each other at once.
  */
 static inline bool zone_is_cut(const struct zone_layout *l)
 {
@@ -109,16 +113,17 @@ static inline bool zone_is_cut(const struct zone_layout *l)
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
 void zone_layout_done(struct zone_layout *l);
 /*
- * Halves the request until it takes no longer than half a revolution at this rate, so that a revolution lost shows between two completions; or than four
- * where it is cut.
+ * Halves the request until it takes no longer than half a revolution at this rate, so that a revolution lost shows
+ * between two completions; or than four where it is cut.
  */
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
-/* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
+/* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a
+ * window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
                            double bytes_per_s);
 /*
- * Takes the next window of the position, and about want_bytes of it from a random place in it; the very first sample at the target's start and at
- * its end reach the first and the last byte. false when all were taken.
+ * Takes the next window of the position, and about want_bytes of it from a random place in it; the very first sample at
+ * the target's start and at its end reach the first and the last byte. false when all were taken.
  */
 bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
                       uint64_t *ret_end);
@@ -168,8 +173,9 @@ struct zone_sample {
 	double clean_y;  /* the same with what is usually lost instead: of the media alone */
 };
 
-#define ZONE_IN_PART \
-	0.75 /* of samples: where so many are fast in part only, as slow in another as what is beside them, none is a fast place (a choice) */
+#define ZONE_IN_PART                                                                                                  \
+	0.75 /* of samples: where so many are fast in part only, as slow in another as what is beside them, none is a \
+	        fast place (a choice) */
 
 /* Time per byte of its slowest quarter; 0: not known. */
 static inline double zone_slowest_part(const struct zone_sample *s)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slow regions: places that take longer than their neighbourhood lets expect. Most lose whole revolutions, which waits.c finds; here come those
- * that are slow by their level alone, and single samples.
+ * Slow regions: places that take longer than their neighbourhood lets expect. Most lose whole revolutions, which
+ * waits.c finds; here come those that are slow by their level alone, and single samples.
  *
- * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
- * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the fastest of all places behind. It must be slower
- * by more than surfaces of one disk differ in density, and by so much that nearly every request loses a revolution: a disk with two arm assemblies runs
- * through its zones twice, and its first half is not slow. Single slow samples among good ones at their position are suspects, too, until their bytes were read again.
+ * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is
+ * slow when places behind it are faster: the expectation is not a smooth curve, which real zones do not follow, but the
+ * fastest of all places behind. It must be slower by more than surfaces of one disk differ in density, and by so much
+ * that nearly every request loses a revolution: a disk with two arm assemblies runs through its zones twice, and its
+ * first half is not slow. Single slow samples among good ones at their position are suspects, too, until their bytes
+ * were read again.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,15 +33,18 @@
 	0.01 /* the same where something does (of 500 healthy disks one was told as having a slow region at 0.05) */
 #define ONCE_A_TRACK M_LN2 /* log: as long again is lost by a revolution with each track */
 #define CHANCE_SURE  1e-9  /* below it nothing has to be read again, though retries may come in spells (a choice) */
-#define FAR_TIMES \
-	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
-#define FAR_REACHED \
-	0.6 /* part of the interface's rate, that those are below: what is not stored comes as fast as that (a choice) */
+#define FAR_TIMES                                                                                                     \
+	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 \
+	       of its start) */
+#define FAR_REACHED                                                                                                    \
+	0.6 /* part of the interface's rate, that those are below: what is not stored comes as fast as that (a choice) \
+	     */
 #define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
 #define SLOW_PART  0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 
-#define RETRY_REVS \
-	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
+#define RETRY_REVS                                                                                                     \
+	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a \
+	       request may take */
 
 struct series { /* positions that have a level, in order */
 	size_t *position;
@@ -131,8 +136,8 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 }
 
 /*
- * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a single
- * stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
+ * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a
+ * single stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
  */
 static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
 {
@@ -195,8 +200,8 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 }
 
 /*
- * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the extent only: a region may begin
- * or end within a position.
+ * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the
+ * extent only: a region may begin or end within a position.
  */
 static void fill_region(const struct zone_samples *samples, const bool *is_of_time, size_t npositions,
                         const struct zone_slows *slows, struct zone_slow *slow)
@@ -247,8 +252,8 @@ static void stretch_region(const struct zone_samples *samples, const struct zone
 }
 
 /*
- * Slow by its level alone, without waits that stand out: only a disk where nearly every request loses a revolution is. What loses less is the
- * media's own pace beside something faster that is none (stretches.c).
+ * Slow by its level alone, without waits that stand out: only a disk where nearly every request loses a revolution is.
+ * What loses less is the media's own pace beside something faster that is none (stretches.c).
  */
 static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slow)
 {
@@ -272,8 +277,9 @@ static double rest_of(const struct zone_samples *samples, const struct zone_slow
 }
 
 /*
- * Is the run of slow places a region that its waits have told of already? Then that gets what is more, or less: beside a run that is far slower what its waits
- * told of is mostly none of it. A run that is not retrying is slow for another reason where its waits are in a small part of it: a second device behind it.
+ * Is the run of slow places a region that its waits have told of already? Then that gets what is more, or less: beside
+ * a run that is far slower what its waits told of is mostly none of it. A run that is not retrying is slow for another
+ * reason where its waits are in a small part of it: a second device behind it.
  */
 static bool join_waits(struct zone_slows *slows, const struct zone_samples *samples, const struct zone_layout *l,
                        const struct zone_slow *run, bool is_far)
@@ -313,15 +319,17 @@ static bool join_waits(struct zone_slows *slows, const struct zone_samples *samp
 	return false;
 }
 
-/* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast they should be. */
+/* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast
+ * they should be. */
 static bool is_beside_media(const struct zone_layout *l, const struct zone_slow *slow)
 {
 	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * l->interface_bytes_per_s);
 }
 
 /*
- * Is it far slower than what lies on both of its sides, and those as fast as media are, not as a buffer? Then revolutions are lost in it though none stands out: where
- * the disk turns faster than it says none is as long as what a revolution is taken for.
+ * Is it far slower than what lies on both of its sides, and those as fast as media are, not as a buffer? Then
+ * revolutions are lost in it though none stands out: where the disk turns faster than it says none is as long as what a
+ * revolution is taken for.
  */
 static bool is_far_below(const struct series *s, size_t a, size_t b, const struct zone_layout *l)
 {
@@ -372,8 +380,8 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 }
 
 /*
- * Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. Or of the one before it: a disk gets no
- * faster, so where another device begins the sample is of the end of the first.
+ * Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. Or
+ * of the one before it: a disk gets no faster, so where another device begins the sample is of the end of the first.
  */
 static double single_expectation(const struct zone_levels *lv, size_t position)
 {
@@ -391,7 +399,8 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
-/* Cuts what is good at one end of the sample, the first in it (way 1) or the last (-1), but never all of it; returns how many parts. */
+/* Cuts what is good at one end of the sample, the first in it (way 1) or the last (-1), but never all of it; returns
+ * how many parts. */
 static size_t good_parts(const struct zone_sample *s, int way, double limit_y)
 {
 	size_t n = 0;
@@ -458,7 +467,8 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 	return false;
 }
 
-/* Waits that the samples beside it let expect in so much time: some disks give data by the track, and all their samples have waits. */
+/* Waits that the samples beside it let expect in so much time: some disks give data by the track, and all their samples
+ * have waits. */
 static double usual_waits(const struct zone_samples *samples, const struct zone_slow *slow, double elapsed_ns)
 {
 	double waits = 0.0, ns = 0.0;
@@ -487,7 +497,8 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_lay
 	         (s->waits >= SINGLE_WAITS_LESS + SINGLE_TIMES * usual || is_retrying(l, slow))));
 }
 
-/* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says nothing. */
+/* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says
+ * nothing. */
 static void count_checks(const struct zone_samples *samples, const struct zone_slows *slows,
                          const struct zone_layout *l, double usual, struct zone_slow *slow)
 {
@@ -507,7 +518,8 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 	}
 }
 
-/* Does an end of it come as fast as the interface, and so all beyond? It lies over where media begin, and the rest is as slow as those are. */
+/* Does an end of it come as fast as the interface, and so all beyond? It lies over where media begin, and the rest is
+ * as slow as those are. */
 static bool is_over_border(const struct zone_layout *l, const struct zone_stretches *st, const struct zone_sample *s)
 {
 	const double at_ns = 1e9 / (INTERFACE_REACHED * l->interface_bytes_per_s);
@@ -553,8 +565,9 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 }
 
 /*
- * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where other places are slow as often. Where a request
- * waits for the host in between, whether one loses a revolution at the end of a track is of where it begins there, which may stay the same for a while, whatever chance says.
+ * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where
+ * other places are slow as often. Where a request waits for the host in between, whether one loses a revolution at the
+ * end of a track is of where it begins there, which may stay the same for a while, whatever chance says.
  */
 static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
@@ -576,8 +589,9 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 }
 
 /*
- * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of this run; retries come in
- * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short, or of several disks.
+ * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of
+ * this run; retries come in whole revolutions, and how many of them fall into a sample is uncertain by one: so much of
+ * a usual sample is one. 1: none is told, for samples are too short, or of several disks.
  */
 static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
 {

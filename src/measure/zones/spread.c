@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where surfaces differ (heads.c): looks for their cycle at two places, then reads windows spread evenly over one cycle of each place. */
+/* Where surfaces differ (heads.c): looks for their cycle at two places, then reads windows spread evenly over one cycle
+ * of each place. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,8 +88,8 @@ static double wider(const struct zone_target *t, size_t position, size_t n)
 }
 
 /*
- * Looks at a position until a cycle shows, by windows side by side and then by ever wider ones, until a few of them lie on one surface. expected: the lag
- * that was found elsewhere by such a grid; 0: none.
+ * Looks at a position until a cycle shows, by windows side by side and then by ever wider ones, until a few of them lie
+ * on one surface. expected: the lag that was found elsewhere by such a grid; 0: none.
  */
 static int look(struct zones_run *run, struct zone_target *t, size_t position, uint64_t spacing, double expected,
                 struct zone_cycle *cycle, bool *ret_is_found, struct err *err)
@@ -304,7 +305,8 @@ int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *er
 	return r;
 }
 
-/* The same where places are of whole cycles over the surfaces: one more place in the middle between two bands, in the room that there is. */
+/* The same where places are of whole cycles over the surfaces: one more place in the middle between two bands, in the
+ * room that there is. */
 int zone_spread_narrow(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	cleanup_free uint64_t *at = calloc(t->analysis->bands.n + 1, sizeof(*at));

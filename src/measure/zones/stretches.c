@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stretches whose rate is not that of the media of one healthy disk, and that are no sign of failure either: parts that were never written or were
- * trimmed answer without any media, as fast as the interface; a cache does; behind a volume of several disks, or a second arm, the zones begin anew.
+ * Stretches whose rate is not that of the media of one healthy disk, and that are no sign of failure either: parts that
+ * were never written or were trimmed answer without any media, as fast as the interface; a cache does; behind a volume
+ * of several disks, or a second arm, the zones begin anew.
  *
- * What they are told by: the density of one disk falls from its first byte to its last, in steps of at most a tenth, and surfaces differ by
- * a sixth at most; so nothing in it gets faster by more than that from one place to the next. What does not rotate has no such law: there the
- * level of most places is the measure. And what no media take part in comes at once: media that are faster than the interface come as fast, but after a seek and a turn of the disk.
+ * What they are told by: the density of one disk falls from its first byte to its last, in steps of at most a tenth,
+ * and surfaces differ by a sixth at most; so nothing in it gets faster by more than that from one place to the next.
+ * What does not rotate has no such law: there the level of most places is the measure. And what no media take part in
+ * comes at once: media that are faster than the interface come as fast, but after a seek and a turn of the disk.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,8 +21,9 @@
 #define STEP_UP \
 	0.20 /* log: more than surfaces of one disk differ by (0.17, physics of heads; published drives up to 0.15) */
 #define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
-#define STEP_UNEVEN \
-	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud volumes) */
+#define STEP_UNEVEN                                                                                            \
+	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
+	        volumes) */
 #define STEP_OF_REQUESTS \
 	0.08 /* log; a second step up, where requests lose revolutions: half of what surfaces differ by (a choice) */
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
@@ -121,8 +124,8 @@ static bool is_step_up(const struct places *s, size_t i, double least)
 }
 
 /*
- * Does another device begin behind place i? Then all that lies there is faster, and not only than a place or two that are slow: than the fastest of some places before,
- * by the middle of as many behind.
+ * Does another device begin behind place i? Then all that lies there is faster, and not only than a place or two that
+ * are slow: than the fastest of some places before, by the middle of as many behind.
  */
 static bool begins_device(const struct places *s, size_t i, double least)
 {
@@ -161,15 +164,16 @@ static bool is_flat(const struct places *s, size_t a, size_t b)
 }
 
 /*
- * Is a quarter of the sample as slow as what is beside the stretch? What is not stored is fast throughout; where one arm reads ahead while another reads, a long sample
- * meets what was read ahead, and a short one does not.
+ * Is a quarter of the sample as slow as what is beside the stretch? What is not stored is fast throughout; where one
+ * arm reads ahead while another reads, a long sample meets what was read ahead, and a short one does not.
  */
 static bool is_slow_in_part(const struct zone_sample *z, const struct zone_stretch *st)
 {
 	return log(zone_slowest_part(z)) > 0.5 * (st->y + st->beside_y);
 }
 
-/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or arm rates fall to what is beside. */
+/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or arm
+ * rates fall to what is beside. */
 static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st)
 {
 	double y = log(z->ns_per_byte);
@@ -183,7 +187,8 @@ static bool is_of_stretch(const struct zone_sample *z, const struct zone_stretch
 	       z->position <= st->last && z->kind != SAMPLE_PROBE;
 }
 
-/* Are samples between those of the stretch as what is beside it? Then what differs was of the times when it was read. An outlier says so as well as others. */
+/* Are samples between those of the stretch as what is beside it? Then what differs was of the times when it was read.
+ * An outlier says so as well as others. */
 static bool is_contradicted(const struct zone_samples *samples, const struct zone_stretch *st)
 {
 	size_t against = 0;
@@ -198,8 +203,9 @@ static bool is_contradicted(const struct zone_samples *samples, const struct zon
 }
 
 /*
- * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow wherever it lies: often enough, by all other
- * places, for a place to have met it each time, or second looks at one place fell into one such spell.
+ * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow
+ * wherever it lies: often enough, by all other places, for a place to have met it each time, or second looks at one
+ * place fell into one such spell.
  */
 static bool is_of_time(const struct zone_samples *samples, const struct places *s, const struct zone_stretch *st)
 {
@@ -272,8 +278,8 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 }
 
 /*
- * A stretch ends with a step as well, of half of what it began with at least; another device falls slowly, zone by zone. A place may lie over the
- * step: levels count over two of them.
+ * A stretch ends with a step as well, of half of what it began with at least; another device falls slowly, zone by
+ * zone. A place may lie over the step: levels count over two of them.
  */
 static size_t stretch_end(const struct places *s, size_t a)
 {
@@ -292,8 +298,8 @@ static size_t stretch_end(const struct places *s, size_t a)
 }
 
 /*
- * Are places a..b the zones of another device? They are many, fall from the first to the last, and are slower than what is not stored comes; so what seems to end them
- * is one zone more, for a device goes on to the end.
+ * Are places a..b the zones of another device? They are many, fall from the first to the last, and are slower than what
+ * is not stored comes; so what seems to end them is one zone more, for a device goes on to the end.
  */
 static bool falls_as_media(const struct places *s, size_t a, size_t b)
 {
@@ -302,8 +308,8 @@ static bool falls_as_media(const struct places *s, size_t a, size_t b)
 }
 
 /*
- * A device that has one request at a time waits for the host between them. Where its fast zones lose revolutions by that and those from one of them on do not, the step
- * up behind position `before` is no begin of another device.
+ * A device that has one request at a time waits for the host between them. Where its fast zones lose revolutions by
+ * that and those from one of them on do not, the step up behind position `before` is no begin of another device.
  */
 static bool ends_losing(const struct zone_samples *samples, const struct zone_layout *l, size_t before)
 {
@@ -322,8 +328,9 @@ static bool ends_losing(const struct zone_samples *samples, const struct zone_la
 }
 
 /*
- * What a request loses, where only one is under way, hangs on how its length and the track's lie to each other: rates rise wherever a zone's tracks suit requests
- * better, and larger requests are faster. Of another device they rise once, and as much for any request.
+ * What a request loses, where only one is under way, hangs on how its length and the track's lie to each other: rates
+ * rise wherever a zone's tracks suit requests better, and larger requests are faster. Of another device they rise once,
+ * and as much for any request.
  */
 static bool hangs_on_requests(const struct zone_samples *samples, const struct zone_layout *l,
                               const struct zone_levels *lv, const struct places *s, size_t before)
@@ -344,7 +351,8 @@ static bool hangs_on_requests(const struct zone_samples *samples, const struct z
 }
 
 /*
- * What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media, whose steps say what else there is.
+ * What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media,
+ * whose steps say what else there is.
  */
 static void find_at_once(const struct zone_samples *samples, struct places *s, double least, struct zone_stretches *ret)
 {
@@ -466,7 +474,8 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 		*ret = (struct zone_stretches){ 0 };
 		return -ENOMEM;
 	}
-	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike. */
+	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike.
+	 */
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
 	else if (s.n >= ZONE_BESIDE)

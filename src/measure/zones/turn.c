@@ -7,9 +7,9 @@
 
 #define OWN_LIMIT_NS   (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
 #define QUICK_LIMIT_NS (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
-#define PLACES_LIMIT_NS  \
-	(29 * NS_PER_S / \
-	 10) /* with --zones: three figures in three seconds, and the last sample may be a little longer than others */
+#define PLACES_LIMIT_NS                                                                                           \
+	(29 * NS_PER_S / 10) /* with --zones: three figures in three seconds, and the last sample may be a little \
+	                        longer than others */
 
 /* Time left for this target: of the budget that was given, its share; else of its own. */
 bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)

@@ -4,8 +4,10 @@
 
 #include "measure/zones/zones.h"
 
-#define FAULT_TRIES 2   /* more windows after a fault, in the same visit (a choice) */
-#define OWN_TIMES   2.0 /* a place's rate: zones of one disk differ by less (the end of one is 0.4 to 0.6 of its start) */
+#define FAULT_TRIES 2 /* more windows after a fault, in the same visit (a choice) */
+#define OWN_TIMES                                                                                           \
+	2.0 /* a place's rate: zones of one disk differ by less (the end of one is 0.4 to 0.6 of its start) \
+	     */
 
 /* Of all samples so far; infinite: there is none. */
 static double slowest(const struct zone_target *t)
@@ -19,8 +21,9 @@ static double slowest(const struct zone_target *t)
 }
 
 /*
- * What a place will be read at, at most: few places lie zones apart, and one of them may not be stored at all, so what was read last says little of this one, and of one that is new no more than the
- * slowest does. (Written, a cache takes in what is short.)
+ * What a place will be read at, at most: few places lie zones apart, and one of them may not be stored at all, so what
+ * was read last says little of this one, and of one that is new no more than the slowest does. (Written, a cache takes
+ * in what is short.)
  */
 static double expected_rate(const struct zones_run *run, const struct zone_target *t, size_t position)
 {
@@ -59,8 +62,9 @@ int zone_visit(struct zones_run *run, struct zone_target *t, size_t position, en
 }
 
 /*
- * Positions in the order of a pass: upward, downward, then shuffled; of few places, which are far from each other, upward and downward by turns. Those of the
- * figures come once more at the end, the middle first: right after a sample at the same place the drive would have read ahead into the next one.
+ * Positions in the order of a pass: upward, downward, then shuffled; of few places, which are far from each other,
+ * upward and downward by turns. Those of the figures come once more at the end, the middle first: right after a sample
+ * at the same place the drive would have read ahead into the next one.
  */
 size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slow regions by what makes disks slow where they fail: the drive tries again and loses whole revolutions, which shows as waits inside the samples
- * (estimate.c). A surface or a zone of less density is slower as well, but has none.
+ * Slow regions by what makes disks slow where they fail: the drive tries again and loses whole revolutions, which shows
+ * as waits inside the samples (estimate.c). A surface or a zone of less density is slower as well, but has none.
  *
- * Healthy places have few waits: a spare track, a disturbance. All samples in the order of their places are a series of waits and of revolutions in which
- * they could happen; a region is a stretch where they are so dense that the likelihood ratio of two Poisson rates, summed up
- * (Page 1954), says so beyond doubt. So it does not matter how long a single sample is: many short ones say the same as a long one.
+ * Healthy places have few waits: a spare track, a disturbance. All samples in the order of their places are a series of
+ * waits and of revolutions in which they could happen; a region is a stretch where they are so dense that the
+ * likelihood ratio of two Poisson rates, summed up (Page 1954), says so beyond doubt. So it does not matter how long a
+ * single sample is: many short ones say the same as a long one.
  *
  * Of a volume over several disks nothing is said: one waits for the other, and how long says nothing of a place.
  */
@@ -20,26 +21,32 @@
 	0.004 /* per revolution, that a healthy place may have on top of the background (trial: wild disks) ... */
 #define USUAL_TIMES 1.3  /* ... times this: the background is the rate of a quiet stretch */
 #define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
-#define WAITS_COMMON \
-	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
+#define WAITS_COMMON                                                                                                  \
+	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law \
+	        does not hold */
 #define BORDER_REVS 80.0 /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
 #define BORDER_MIN  20.0 /* fewer than these tell none, nor does one sample alone of less than all of those */
 #define SLOPE_PARTS 6 /* of BORDER_REVS each, before a border, that tell how much slower the disk gets along it ... */
 #define SLOPE_LEAST 3 /* ... and at least (choices) */
 #define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
 #define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) ... */
-#define SHARP_SCORE \
-	6.0 /* ... by this log of the likelihood ratio, of both borders together, which are where they show best (1 in 400: trial, wild disks) ... */
-#define SHARP_PART \
-	0.5 /* ... and so much of all that it has: else they grow from nothing, and there is no border (the lesser half) */
+#define SHARP_SCORE                                                                                                    \
+	6.0 /* ... by this log of the likelihood ratio, of both borders together, which are where they show best (1 in \
+	       400: trial, wild disks) ... */
+#define SHARP_PART                                                                                                 \
+	0.5 /* ... and so much of all that it has: else they grow from nothing, and there is no border (the lesser \
+	       half) */
 #define STEP_PART   0.5  /* of the excess that the step at the borders must be, at least: the larger half */
 #define STEP_ENOUGH 0.05 /* but not more than this, ... */
-#define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
+#define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data \
+	                  */
 #define STEP_TIMES \
 	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
-#define SIDE_PART -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one */
-#define BEGIN_PART \
-	0.25 /* of the excess, that what lies before must be faster by, where the way to the host loses revolutions (a choice) */
+#define SIDE_PART -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one \
+	                */
+#define BEGIN_PART                                                                                                     \
+	0.25 /* of the excess, that what lies before must be faster by, where the way to the host loses revolutions (a \
+	        choice) */
 #define SCORE_MIN     7.0  /* log of the likelihood ratio that makes a suspect, which is read again ... */
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
@@ -50,15 +57,17 @@
 #define RETRIES_MIN 3   /* samples that tell what is usual of them (a choice) */
 #define SCORE_REST  5.0 /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
 #define NEARER      0.5 /* of a region's excess: what is slower is nearer to its level than to what is usual there */
-#define FAR_TIMES \
-	3.0 /* slower than a place behind it: no zones of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
+#define FAR_TIMES                                                                                                 \
+	3.0 /* slower than a place behind it: no zones of one disk differ so (the end of one is 0.4 to 0.6 of its \
+	       start) */
 #define LEAST_SHARE 0.07 /* of its time that a region loses: less is not told (a choice) */
 #define SPARSE_SHARE \
 	0.5 /* the same of few places, where revolutions are lost by the zone, too: most of the time (a choice) */
 #define LOST_MAX 0.95 /* more cannot be: some of the time was spent on reading */
 #define DENSER   1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
-#define OTHERS_PART \
-	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
+#define OTHERS_PART                                                                                              \
+	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild \
+	       disks) */
 #define PASS_PART     0.5  /* of a region's waits, that each pass must have rather than the usual (the lesser half) */
 #define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
 #define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
@@ -77,16 +86,19 @@ struct series { /* samples in order of place */
 	bool is_sparse;                     /* places lie zones apart: what was not read between them is in no region */
 	const struct zone_samples *samples; /* in order of time */
 	size_t npositions;
-	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
+	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of
+	                 them stands out */
 };
 
-/* What is left of a sample's time without its waits, at most: each was counted in whole revolutions, and may have been half of one less. */
+/* What is left of a sample's time without its waits, at most: each was counted in whole revolutions, and may have been
+ * half of one less. */
 static double left_ns(const struct zone_sample *s, double rev_ns)
 {
 	return s->elapsed_ns - (fmin(s->wait_revs, REVS_PER_WAIT * s->waits) - 0.5 * s->waits) * rev_ns;
 }
 
-/* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored. */
+/* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored.
+ */
 static bool is_of_media(const struct zone_sample *s, const struct zone_layout *l, const struct zone_stretches *st)
 {
 	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE && s->kind != SAMPLE_CHECK &&
@@ -96,8 +108,8 @@ static bool is_of_media(const struct zone_sample *s, const struct zone_layout *l
 enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
 
 /*
- * What reading the bytes of a sample again said: where nothing was lost then, it was of the time. What comes faster than the sample did without its waits, or than any, was
- * kept by the drive, and says nothing.
+ * What reading the bytes of a sample again said: where nothing was lost then, it was of the time. What comes faster
+ * than the sample did without its waits, or than any, was kept by the drive, and says nothing.
  */
 static enum again again_of(const struct zone_sample *s, const struct zone_sample *check, double rev_ns, double fastest)
 {
@@ -148,9 +160,10 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Leaves out samples whose waits cost nothing. Where several disks or arms give by turns what was read ahead one completion waits for another, and the next come at once: no
- * revolution is in that. Then what is left of a sample's time is too short for its bytes: faster than anything before it that has no wait, and no disk gets faster.
- * Where nothing before it is as fast as what comes behind its front may be slow, and zones differ by much.
+ * Leaves out samples whose waits cost nothing. Where several disks or arms give by turns what was read ahead one
+ * completion waits for another, and the next come at once: no revolution is in that. Then what is left of a sample's
+ * time is too short for its bytes: faster than anything before it that has no wait, and no disk gets faster. Where
+ * nothing before it is as fast as what comes behind its front may be slow, and zones differ by much.
  */
 static int leave_out_free(struct series *v)
 {
@@ -176,7 +189,8 @@ static int leave_out_free(struct series *v)
 	return 0;
 }
 
-/* Fills is_far. Two samples have to say so: one alone may have come out of a buffer, as after a stall, and all before it would be far slower. */
+/* Fills is_far. Two samples have to say so: one alone may have come out of a buffer, as after a stall, and all before
+ * it would be far slower. */
 static void mark_far(struct series *v)
 {
 	double fastest = INFINITY, second = INFINITY;
@@ -191,8 +205,8 @@ static void mark_far(struct series *v)
 }
 
 /*
- * Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow; what is far slower than a
- * place behind it is not quiet for having none. *ret_least: of the best.
+ * Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be
+ * slow; what is far slower than a place behind it is not quiet for having none. *ret_least: of the best.
  */
 static double background(const struct series *v, double *ret_least)
 {
@@ -217,7 +231,8 @@ static double background(const struct series *v, double *ret_least)
 	return n ? stats_quantile_sorted(rate, n, QUIET_PART) : 0.0;
 }
 
-/* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts for more, one long freeze not. */
+/* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts
+ * for more, one long freeze not. */
 static double score(const struct series *v, size_t i, double slow)
 {
 	double sum = 0.5 * (v->s[i]->waits + fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits)) *
@@ -227,7 +242,8 @@ static double score(const struct series *v, size_t i, double slow)
 	return v->is_far[i] ? fmax(sum, 0.0) : sum;
 }
 
-/* The stretch of [first, end) with the largest sum of scores, without a part in it that says the contrary; returns the sum. */
+/* The stretch of [first, end) with the largest sum of scores, without a part in it that says the contrary; returns the
+ * sum. */
 static double best_stretch(const struct series *v, double slow, double split, size_t first, size_t end,
                            size_t *ret_first, size_t *ret_last)
 {
@@ -262,7 +278,8 @@ static double rate_of(const struct series *v, size_t first, size_t last)
 	return waits * v->rev_ns / ns;
 }
 
-/* Time of a sample without what a wait took beyond so many revolutions: freezes of disk or host are not of the place. */
+/* Time of a sample without what a wait took beyond so many revolutions: freezes of disk or host are not of the place.
+ */
 static double time_within(const struct series *v, const struct zone_sample *s, double most)
 {
 	return s->elapsed_ns - fmin(fmax(s->wait_revs - most * s->waits, 0.0) * v->rev_ns, LOST_MAX * s->elapsed_ns);
@@ -332,8 +349,8 @@ static struct amount waits_from(const struct series *v, size_t from, int way, si
 }
 
 /*
- * Log of the likelihood ratio that there are more inside a border than outside, against as many; negative where there is none: hardly more inside, or less than
- * half of the rate of all that is inside, as where they grow from nothing.
+ * Log of the likelihood ratio that there are more inside a border than outside, against as many; negative where there
+ * is none: hardly more inside, or less than half of the rate of all that is inside, as where they grow from nothing.
  */
 static double sharpness(struct amount in, struct amount out, double rate)
 {
@@ -371,8 +388,8 @@ static struct steps steps_at(const struct series *v, size_t first, size_t last)
 }
 
 /*
- * How much of the step at the begin of a stretch is the slope of the disk, as what lies before it falls; 0: too little does to tell. Beside a stretch with both borders the slopes of the two steps
- * cancel out.
+ * How much of the step at the begin of a stretch is the slope of the disk, as what lies before it falls; 0: too little
+ * does to tell. Beside a stretch with both borders the slopes of the two steps cancel out.
  */
 static double slope_at(const struct series *v, size_t first)
 {
@@ -403,9 +420,9 @@ static bool is_wide(const struct series *v, size_t first, size_t last)
 }
 
 /*
- * Does a stretch have borders, where its waits begin and end? What a drive loses at the ends of tracks or of requests comes and goes with the zones, or grows
- * towards an end of the disk, and where such a stretch is cut off is chance. That is of wide ones, and of those with nothing behind them; what is short
- * may lie beside another region.
+ * Does a stretch have borders, where its waits begin and end? What a drive loses at the ends of tracks or of requests
+ * comes and goes with the zones, or grows towards an end of the disk, and where such a stretch is cut off is chance.
+ * That is of wide ones, and of those with nothing behind them; what is short may lie beside another region.
  */
 static bool has_borders(const struct series *v, size_t first, size_t last, const struct steps *steps)
 {
@@ -415,8 +432,9 @@ static bool has_borders(const struct series *v, size_t first, size_t last, const
 }
 
 /*
- * Revolutions that a wait of [first, last] takes at most, and no freeze: what is so long in most samples is of the place. Drives try again for several of
- * them, and one that turns faster than it says takes more of what a revolution is taken for.
+ * Revolutions that a wait of [first, last] takes at most, and no freeze: what is so long in most samples is of the
+ * place. Drives try again for several of them, and one that turns faster than it says takes more of what a revolution
+ * is taken for.
  */
 static double most_per_wait(const struct series *v, size_t first, size_t last)
 {
@@ -430,9 +448,9 @@ static double most_per_wait(const struct series *v, size_t first, size_t last)
 }
 
 /*
- * Time and bytes of [first, last], and what was lost of the time. Part of what is lost shows in no wait: a revolution counts only when nearly all of it is
- * between two requests. The steps tell that part; but not more than all of it is slower than what lies on both sides, for its ends are where they
- * are because samples there are slow.
+ * Time and bytes of [first, last], and what was lost of the time. Part of what is lost shows in no wait: a revolution
+ * counts only when nearly all of it is between two requests. The steps tell that part; but not more than all of it is
+ * slower than what lies on both sides, for its ends are where they are because samples there are slow.
  */
 static void sum_up(const struct series *v, size_t first, size_t last, const struct steps *steps, double *ret_ns,
                    double *ret_bytes, double *ret_lost)
@@ -451,8 +469,9 @@ static void sum_up(const struct series *v, size_t first, size_t last, const stru
 }
 
 /*
- * Do its samples lose beyond doubt more than those of healthy places may? Where some lose much and others nothing they met a bad track or two, and what all of it loses they
- * do not say. By what each differs from the share of all (a ratio of two sums, Cochran 1977). Few samples, and what loses more than waits show, is judged otherwise.
+ * Do its samples lose beyond doubt more than those of healthy places may? Where some lose much and others nothing they
+ * met a bad track or two, and what all of it loses they do not say. By what each differs from the share of all (a ratio
+ * of two sums, Cochran 1977). Few samples, and what loses more than waits show, is judged otherwise.
  */
 static bool is_loss_sure(const struct series *v, size_t first, size_t last, double lost)
 {
@@ -484,15 +503,17 @@ static double nearer_pace(const struct series *v, size_t first, size_t last)
 	return ns / bytes * pow(1.0 - lost / ns, NEARER);
 }
 
-/* Is a sample at an end none of it: nearer to what all would be without the revolutions lost (half) than to its level, or slow for a freeze? */
+/* Is a sample at an end none of it: nearer to what all would be without the revolutions lost (half) than to its level,
+ * or slow for a freeze? */
 static bool is_beside(const struct zone_sample *s, double half, double most_per_wait)
 {
 	return s->elapsed_ns < half * s->moved_bytes || s->wait_revs > FREEZE_TIMES * most_per_wait * s->waits;
 }
 
 /*
- * How many samples of [first, last], from its begin (way 1) or its end (-1) on, are of a place of which the rest, outside, says the contrary, and do not say by themselves
- * that they are of the region? That one ends within a place is less likely than that it ends in what lies between two and was not read.
+ * How many samples of [first, last], from its begin (way 1) or its end (-1) on, are of a place of which the rest,
+ * outside, says the contrary, and do not say by themselves that they are of the region? That one ends within a place is
+ * less likely than that it ends in what lies between two and was not read.
  */
 static size_t doubtful(const struct series *v, size_t first, size_t last, int way)
 {
@@ -507,7 +528,8 @@ static size_t doubtful(const struct series *v, size_t first, size_t last, int wa
 	return position != ZONE_NONE && n <= last - first && in < SCORE_SPLIT && out < -SCORE_SPLIT ? n : 0;
 }
 
-/* Without what lies at its ends and is none of it, though it has lost a revolution by chance, or many at once. Was there any? */
+/* Without what lies at its ends and is none of it, though it has lost a revolution by chance, or many at once. Was
+ * there any? */
 static bool trim(const struct series *v, size_t *first, size_t *last)
 {
 	double half = nearer_pace(v, *first, *last), most = most_per_wait(v, *first, *last);
@@ -522,7 +544,8 @@ static bool trim(const struct series *v, size_t *first, size_t *last)
 	return *last - *first < n;
 }
 
-/* What a sample says for a region of so many waits; one that is as slow as the region (pace: in the middle) without a wait says nothing: of large requests none stands out. */
+/* What a sample says for a region of so many waits; one that is as slow as the region (pace: in the middle) without a
+ * wait says nothing: of large requests none stands out. */
 static double said_by(const struct series *v, size_t i, double slow, double pace)
 {
 	double said = score(v, i, slow);
@@ -531,7 +554,8 @@ static double said_by(const struct series *v, size_t i, double slow, double pace
 }
 
 /*
- * Do large requests say the contrary, in it and at the places where it begins and ends? What comes of small requests is not in others.
+ * Do large requests say the contrary, in it and at the places where it begins and ends? What comes of small requests is
+ * not in others.
  */
 static bool is_of_small(const struct series *v, size_t first, size_t last, uint32_t small, double half)
 {
@@ -571,8 +595,9 @@ static double least_step(double excess)
 }
 
 /*
- * Does each side of it show, where both are known? Where it is no slower than what lies there, as the slope of the disk goes against it, there must be fewer waits: a step between zones on the
- * other side is none of it. (A device that has one request at a time is asked for its begin instead.)
+ * Does each side of it show, where both are known? Where it is no slower than what lies there, as the slope of the disk
+ * goes against it, there must be fewer waits: a step between zones on the other side is none of it. (A device that has
+ * one request at a time is asked for its begin instead.)
  */
 static bool has_sides(const struct series *v, size_t first, size_t last, const struct steps *s, double excess)
 {
@@ -584,9 +609,10 @@ static bool has_sides(const struct series *v, size_t first, size_t last, const s
 }
 
 /*
- * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but all over a zone, which is
- * slower than what is before it and faster than what comes behind. The mean of the two steps is free of the slope of the disk. At its end the
- * step must be about as large as the waits explain, and more than the slope: there it may be one between zones.
+ * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but
+ * all over a zone, which is slower than what is before it and faster than what comes behind. The mean of the two steps
+ * is free of the slope of the disk. At its end the step must be about as large as the waits explain, and more than the
+ * slope: there it may be one between zones.
  */
 static bool stands_out(const struct steps *s, double slope, double excess)
 {
@@ -600,8 +626,9 @@ static bool stands_out(const struct steps *s, double slope, double excess)
 }
 
 /*
- * A device that has one request at a time loses revolutions in some zones more than in others, so that it grows from nothing: a region has a begin, where it gets
- * slower, and the slope of the disk only adds to that. (At its end the slope takes away.) What lies before it and is as slow may be of it, with waits that do not show.
+ * A device that has one request at a time loses revolutions in some zones more than in others, so that it grows from
+ * nothing: a region has a begin, where it gets slower, and the slope of the disk only adds to that. (At its end the
+ * slope takes away.) What lies before it and is as slow may be of it, with waits that do not show.
  */
 static bool begins(const struct series *v, size_t first, size_t last, double excess)
 {
@@ -665,7 +692,8 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		return;
 	if (best_stretch(v, slow, SCORE_SPLIT, first, end, &a, &b) < SCORE_MIN)
 		return;
-	/* What was looked for is less than what was found: with that in mind the stretch falls apart where there is nothing between. */
+	/* What was looked for is less than what was found: with that in mind the stretch falls apart where there is
+	 * nothing between. */
 	for (int round = 0; round < 3; round++) {
 		double half = 0.5 * rate_of(v, a, b);
 
@@ -674,7 +702,8 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		slow = half;
 		best_stretch(v, slow, SCORE_SPLIT, a, b + 1, &a, &b);
 	}
-	/* All that was found says what its ends have to have: less is chance. What is left says it anew, without what was none of it. */
+	/* All that was found says what its ends have to have: less is chance. What is left says it anew, without what
+	 * was none of it. */
 	do
 		best_stretch(v, fmax(slow, rate_of(v, a, b)), INFINITY, a, b + 1, &a, &b);
 	while (trim(v, &a, &b));

@@ -3,11 +3,12 @@
  * platter zones: the transfer rate of the media by place. The method, in the order of the run:
  *
  * 1. A probe spins the disk up and tells roughly how fast it is.
- * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one read (plan.c), the
- *    lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place (level.c).
- *    Where surfaces differ their cycle is looked for after the second, and windows over it take the place of the rest (heads.c, spread.c).
- * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree, where
- *    a fault spoiled them, where something looks slow.
+ * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one
+ * read (plan.c), the lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place
+ * (level.c). Where surfaces differ their cycle is looked for after the second, and windows over it take the place of
+ * the rest (heads.c, spread.c).
+ * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree,
+ * where a fault spoiled them, where something looks slow.
  * 4. Edges: where slow regions begin and end, by halving; which sectors of a failed request are unreadable (faults.c).
  * The document is complete after every pass; a run that is stopped has what it has.
  */
@@ -262,7 +263,8 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 
 /* ---- edges of recording zones ---- */
 
-/* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean with them. */
+/* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean
+ * with them. */
 static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
@@ -499,7 +501,8 @@ static void fill_buffers(struct zones_run *run)
 
 static int run_init(struct zones_run *run, struct err *err)
 {
-	/* One by one: a merged request completes as a whole, so that bytes of its front would count as late as its end. */
+	/* One by one: a merged request completes as a whole, so that bytes of its front would count as late as its end.
+	 */
 	struct engine_config cfg = { .depth = (uint32_t)run->p->depth, .one_by_one = true };
 	int r;
 

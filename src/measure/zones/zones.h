@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of `platter zones` share that have the run. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much; sample.c: one
- * sample; fine.c: the size of its requests; outlast.c: writing behind a cache; interface.c: what the drive holds; heads.c: surfaces that differ, their cycle; spread.c:
- * windows over it; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that
- * the samples of a target say; bound.c: the least time by physics; report.c: tables and figures; kept.c: samples in the document; again.c: their analysis anew.
+ * What the parts of `platter zones` share that have the run. zones.c: options and the run; probe.c: the first sample;
+ * plan.c: where to read and how much; sample.c: one sample; fine.c: the size of its requests; outlast.c: writing behind
+ * a cache; interface.c: what the drive holds; heads.c: surfaces that differ, their cycle; spread.c: windows over it;
+ * arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; faults.c: what cannot be read;
+ * full.c: all of it; analyse.c: all that the samples of a target say; bound.c: the least time by physics; report.c:
+ * tables and figures; kept.c: samples in the document; again.c: their analysis anew.
  */
 #ifndef PLATTER_MEASURE_ZONES_H
 #define PLATTER_MEASURE_ZONES_H
@@ -55,8 +57,8 @@ struct zones_run {
 };
 
 /*
- * Takes one sample over [first, end) as the mode says (read, write, rewrite) and appends it to t->samples. *ret (may be NULL) points to it until the next
- * one. 0 also when the disk answered badly or the run is over: the sample says it.
+ * Takes one sample over [first, end) as the mode says (read, write, rewrite) and appends it to t->samples. *ret (may be
+ * NULL) points to it until the next one. 0 also when the disk answered badly or the run is over: the sample says it.
  */
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err);
@@ -68,21 +70,22 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
 /* ---- outlast.c ---- */
 
 /*
- * Finds out at at_bytes how much must be written until the pace is the media's, and fills lead_bytes and is_outlasted of t. Writes
- * there, or puts back, as the run does. 0, also when nothing outlasts the cache; negative errno.
+ * Finds out at at_bytes how much must be written until the pace is the media's, and fills lead_bytes and is_outlasted
+ * of t. Writes there, or puts back, as the run does. 0, also when nothing outlasts the cache; negative errno.
  */
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 
 /* ---- probe.c ---- */
 
-/* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when nothing could be found out; negative errno. */
+/* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when
+ * nothing could be found out; negative errno. */
 int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- interface.c ---- */
 
 /*
- * Reads the same bytes at `at` again and again, large and a part of that at a time, and fills byte_ns and request_ns of t; NaN where nothing could be found out.
- * 0; negative errno.
+ * Reads the same bytes at `at` again and again, large and a part of that at a time, and fills byte_ns and request_ns of
+ * t; NaN where nothing could be found out. 0; negative errno.
  */
 int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
                           struct err *err);
@@ -95,22 +98,25 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 /* In the first pass, before a sample: its requests. */
 void zone_fine_begin(struct zone_target *t, size_t position);
-/* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to be done anew? */
+/* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to
+ * be done anew? */
 bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
 /* ---- plan.c, during the run ---- */
 
-/* One more place, which is none of the curve; those behind it are numbered anew. 0 or -ENOMEM. The analysis is to be done anew. */
+/* One more place, which is none of the curve; those behind it are numbered anew. 0 or -ENOMEM. The analysis is to be
+ * done anew. */
 int zone_layout_insert(struct zone_target *t, uint64_t at_bytes, size_t *ret);
 
 /* ---- heads.c ---- */
 
 /*
- * By the first passes: do samples of one place differ by more than they say of their own errors, and by so much that windows over a cycle reach the precision
- * asked for sooner than samples?
+ * By the first passes: do samples of one place differ by more than they say of their own errors, and by so much that
+ * windows over a cycle reach the precision asked for sooner than samples?
  */
 bool zone_heads_may_differ(const struct zone_target *t, double precision);
-/* Noise of one window, by all grids until the last of this position: the least, for where the grid is coarse neighbours lie on unlike surfaces. */
+/* Noise of one window, by all grids until the last of this position: the least, for where the grid is coarse neighbours
+ * lie on unlike surfaces. */
 double zone_look_sigma(const struct zone_target *t, size_t position);
 /* Do many windows lose revolutions? What is lost then is another at each place, and windows see too little of it. */
 bool zone_looks_lose(const struct zone_target *t);
@@ -118,7 +124,8 @@ bool zone_looks_lose(const struct zone_target *t);
 bool zone_heads_look(const struct zone_target *t, size_t position, double expected, struct zone_cycle *ret);
 /* The levels of places whose windows are spread over a cycle. 0 or -ENOMEM. */
 int zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
-/* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that are alike. Returns how many. */
+/* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that
+ * are alike. Returns how many. */
 size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
 
 /* ---- spread.c ---- */
@@ -127,9 +134,11 @@ size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, siz
 bool zone_spread_may(const struct zones_run *run, const struct zone_target *t);
 /* Looks for the cycle: t->has_cycle. 0; negative errno. */
 int zone_spread_find(struct zones_run *run, struct zone_target *t, struct err *err);
-/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some more. */
+/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some
+ * more. */
 uint64_t zone_unread(const struct zone_target *t, uint64_t at, uint64_t bytes);
-/* Instead of the passes that are left: windows over a cycle of each place, once more where that does not suffice. 0; negative errno. */
+/* Instead of the passes that are left: windows over a cycle of each place, once more where that does not suffice. 0;
+ * negative errno. */
 int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *err);
 /* One more place in the middle between two zones, in the time that there is. 0; negative errno. */
 int zone_spread_narrow(struct zones_run *run, struct zone_target *t, struct err *err);
@@ -147,12 +156,14 @@ struct zone_arm_row {
 };
 
 extern const struct field zone_arm_fields[];
-/* Where there are several arms, or disks in a row: reads each of their ranges alone and all at once, and tells it. 0; negative errno. */
+/* Where there are several arms, or disks in a row: reads each of their ranges alone and all at once, and tells it. 0;
+ * negative errno. */
 int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- bound.c ---- */
 
-/* The least time that intervals as wide as those of the levels take by physics, and the time from the first sample to the end of the last; NaN: not known. */
+/* The least time that intervals as wide as those of the levels take by physics, and the time from the first sample to
+ * the end of the last; NaN: not known. */
 double zone_least_ns(const struct zone_target *t);
 double zone_used_ns(const struct zone_target *t);
 
@@ -183,7 +194,8 @@ void zone_keep(const struct zones_run *run, const struct zone_target *t, struct 
 extern const struct field zone_surface_fields[];
 /* The surfaces one by one, where they were looked at. */
 void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t, struct table *table);
-/* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not whole. zone_targets_done(). */
+/* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not
+ * whole. zone_targets_done(). */
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
 /* A time per byte that a rate in a document gives back to the last bit: once there and back. */
 static inline double zone_as_kept(double ns_per_byte)
@@ -199,7 +211,8 @@ void zones_report(struct zones_run *run, bool is_final);
 
 /* ---- turn.c ---- */
 
-/* Is there time left for this target: of the budget that was given, its share; else of its own, for more than the passes (is_extra)? */
+/* Is there time left for this target: of the budget that was given, its share; else of its own, for more than the
+ * passes (is_extra)? */
 bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra);
 void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part);
 /* Analyses and tells anew. 0; negative errno. */
@@ -217,9 +230,11 @@ size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint3
 
 /* ---- looks.c ---- */
 
-/* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative errno. */
+/* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative
+ * errno. */
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err);
-/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. 0; negative errno. */
+/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples.
+ * 0; negative errno. */
 int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- again.c ---- */
@@ -229,7 +244,8 @@ int zones_again(const struct result *saved, struct result *ret, struct err *err)
 
 /* ---- journal.c ---- */
 
-/* Opens the journals of all targets and finishes what an earlier run left; makes the chunk. 0 or negative errno and a sentence. */
+/* Opens the journals of all targets and finishes what an earlier run left; makes the chunk. 0 or negative errno and a
+ * sentence. */
 int zones_journal_open(struct zones_run *run, struct err *err);
 void zones_journal_close(struct zones_run *run); /* after the engine */
 
