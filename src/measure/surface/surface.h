@@ -3,9 +3,9 @@
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer
  * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that
  * verify commands reach the medium; failed.c: what could not be read; places.c: that and what is slow, in lists;
- * again.c: what was slow or unreadable once more, later and otherwise cut, down to the sector; heads.c: the same by
- * head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written
- * again; contents.c: what lies there; surface.c: the run.
+ * reading.c, again.c: what was slow or unreadable once more, later and otherwise cut, down to the sector; heads.c: the
+ * same by head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places
+ * written again; contents.c: what lies there; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
  * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "measure/shared/timed.h"
+#include "measure/surface/suspects.h"
 #include "session/session.h"
 
 struct surface_params {
@@ -41,97 +42,6 @@ struct surface_range {
 /* 0, or -EINVAL and a sentence. */
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err);
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
-
-/* ---- judge.c ---- */
-
-#define SURFACE_BATCH           64 /* requests: few tracks' worth of neighbours, and a median that one slow one does not move */
-#define SURFACE_BASE            31    /* batches that say what is usual */
-#define SURFACE_LEAST_OVER_NS   2.2e6 /* half a revolution of the quickest drives */
-#define SURFACE_REVOLUTION_PART 0.9   /* of a revolution: what is told only beyond it leaves weak sectors out */
-
-struct surface_base { /* of the last batches: ns per byte */
-	double level[SURFACE_BASE], over[SURFACE_BASE], mad[SURFACE_BASE];
-	size_t n, at;
-};
-
-struct surface_limit {
-	double level;   /* expected time of a byte here */
-	double over_ns; /* a request that takes so much longer is slow */
-};
-
-/*
- * The requests of a batch by their times per byte (NaN: not known), each of about len_bytes: what to expect of them, by
- * themselves and the batches before. The batch is then one of these. Less than least_over_ns is never slow.
- */
-struct surface_limit surface_judge(struct surface_base *base, const double *ns_per_byte, size_t n, double len_bytes,
-                                   double least_over_ns);
-
-/* ---- suspects ---- */
-
-enum surface_kind { /* what became of it */
-	            SURFACE_PENDING,
-	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
-	            SURFACE_SOMETIMES,  /* slow in some of the readings; of a disk without rotation only */
-	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no
-	                                   bad place */
-	            SURFACE_ONCE,       /* never again, or not by itself */
-	            SURFACE_UNREADABLE, /* failed again */
-	            SURFACE_HEALED,     /* failed once, and was read since */
-	            SURFACE_UNCHECKED,  /* left open: the limit of rechecks was reached */
-	            SURFACE_KINDS,
-};
-extern const char *const surface_kind_names[SURFACE_KINDS];
-
-enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_HALVE, STAGE_ALONE, STAGE_END };
-
-struct surface_suspect {
-	uint64_t first_bytes, end_bytes; /* the request; later what is known to be hit */
-	uint64_t time_ns, scan_bytes;    /* of the request when it was scanned */
-	double ns_per_byte;              /* expected; NaN: not known */
-	uint64_t again_ns;               /* the longest of the second readings */
-	uint32_t again, again_bad;       /* second readings, and those that were slow or failed */
-	int error;                       /* negative errno or 1 (short) of the scan or of a reading again; 0: slow */
-	bool is_silent; /* no word about it when it is well: what is left of a request behind a bad place */
-	enum surface_kind kind;
-	enum surface_stage stage;
-	uint32_t step, restarts;    /* of the stage; begun anew */
-	uint32_t rests;             /* bad places before it in the same request */
-	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
-	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	double odds[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind
-	                   it, and before it */
-	bool is_halved; /* alone, or is being: */
-	struct {
-		uint64_t first_bytes, end_bytes;
-		enum surface_kind kind;
-	} otherwise; /* what it is if that finds nothing weak */
-};
-
-/* ---- failed.c ---- */
-
-struct surface_failures {
-	struct surface_failed {
-		uint64_t first_bytes, end_bytes, time_ns; /* time: of the longest request that failed there */
-		uint32_t readings;                        /* that failed there */
-		int error;                                /* negative errno or 1 (short) */
-		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be
-		                   bad */
-		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when
-		                 it is well */
-	} * v;
-	size_t n, room;
-};
-
-/*
- * A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer
- * true.
- */
-bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
-bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
-bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
-/* The first before this place that is still to be narrowed down to sectors, or NULL. */
-const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
-void surface_failures_done(struct surface_failures *l);
 
 /* ---- the run ---- */
 
@@ -282,12 +192,40 @@ int surface_verifier_open(struct surface_run *run, struct err *err);
  * errno. */
 int surface_scan_leg(struct surface_run *run, struct err *err);
 
-/* ---- again.c ---- */
+/* ---- reading.c ---- */
+
+#define SURFACE_FLUSH_LEAST 2 /* reads elsewhere */
+
+struct surface_outcome {
+	bool is_known, is_bad;
+	int error; /* 0: good; 1: short */
+	uint64_t time_ns;
+};
+/* [first, end) behind a lead-in of one request, or of two. 0, or negative errno. */
+int surface_read_behind(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
+                        struct surface_outcome *ret, struct err *err);
+/* Half of what is looked for: a revolution, or where none was found what the request took too long. */
+double surface_limit_ns(const struct surface_run *run, const struct surface_suspect *s);
+/* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or
+ * negative errno. */
+int surface_forget(struct surface_run *run, size_t others, struct err *err);
+/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same
+ * distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
+                       struct err *err);
+/* Does s->step read it beside a place before it, or behind it? By turns. */
+static inline bool surface_is_turn_before(const struct surface_suspect *s)
+{
+	return (s->step + s->hits) % 2;
+}
 
 /* The rotation period, and how the drive's cache forgets: before all else. */
 int surface_learn_rotation(struct surface_run *run, struct err *err);
 /* run->buffer_ns. 0, or negative errno. */
 int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
+
+/* ---- again.c ---- */
+
 /* Reads again what failed, then active suspects, until all came to an end, or the run is over. 0, or negative errno. */
 int surface_again(struct surface_run *run, struct err *err);
 /*
@@ -301,19 +239,6 @@ bool surface_wants_again(const struct surface_run *run);
 bool surface_can_doubt(const struct surface_run *run);
 /* So much of a revolution longer is looked at for that. */
 double surface_doubt_part(const struct surface_run *run);
-
-/* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or
- * negative errno. */
-int surface_forget(struct surface_run *run, size_t others, struct err *err);
-/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same
- * distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
-int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
-                       struct err *err);
-/* Does s->step read it beside a place before it, or behind it? By turns. */
-static inline bool surface_is_turn_before(const struct surface_suspect *s)
-{
-	return (s->step + s->hits) % 2;
-}
 
 /* ---- refresh.c ---- */
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is slow and what failed, without a run: judge.c, failed.c, and the states of a suspect. */
+#ifndef PLATTER_MEASURE_SURFACE_SUSPECTS_H
+#define PLATTER_MEASURE_SURFACE_SUSPECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- judge.c ---- */
+
+#define SURFACE_BATCH           64    /* requests: a few tracks of neighbours; one slow one does not move the median */
+#define SURFACE_BASE            31    /* batches that say what is usual */
+#define SURFACE_LEAST_OVER_NS   2.2e6 /* half a revolution of the quickest drives */
+#define SURFACE_REVOLUTION_PART 0.9   /* of a revolution: what is told only beyond it leaves weak sectors out */
+
+struct surface_base { /* of the last batches: ns per byte */
+	double level[SURFACE_BASE], over[SURFACE_BASE], mad[SURFACE_BASE];
+	size_t n, at;
+};
+
+struct surface_limit {
+	double level;   /* expected time of a byte here */
+	double over_ns; /* a request that takes so much longer is slow */
+};
+
+/*
+ * The requests of a batch by their times per byte (NaN: not known), each of about len_bytes: what to expect of them, by
+ * themselves and the batches before. The batch is then one of these. Less than least_over_ns is never slow.
+ */
+struct surface_limit surface_judge(struct surface_base *base, const double *ns_per_byte, size_t n, double len_bytes,
+                                   double least_over_ns);
+
+/* ---- suspects ---- */
+
+enum surface_kind { /* what became of it */
+	            SURFACE_PENDING,
+	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
+	            SURFACE_SOMETIMES,  /* slow in some of the readings; of a disk without rotation only */
+	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no
+	                                   bad place */
+	            SURFACE_ONCE,       /* never again, or not by itself */
+	            SURFACE_UNREADABLE, /* failed again */
+	            SURFACE_HEALED,     /* failed once, and was read since */
+	            SURFACE_UNCHECKED,  /* left open: the limit of rechecks was reached */
+	            SURFACE_KINDS,
+};
+extern const char *const surface_kind_names[SURFACE_KINDS];
+
+enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_HALVE, STAGE_ALONE, STAGE_END };
+
+struct surface_suspect {
+	uint64_t first_bytes, end_bytes; /* the request; later what is known to be hit */
+	uint64_t time_ns, scan_bytes;    /* of the request when it was scanned */
+	double ns_per_byte;              /* expected; NaN: not known */
+	uint64_t again_ns;               /* the longest of the second readings */
+	uint32_t again, again_bad;       /* second readings, and those that were slow or failed */
+	int error;                       /* negative errno or 1 (short) of the scan or of a reading again; 0: slow */
+	bool is_silent; /* no word about it when it is well: what is left of a request behind a bad place */
+	enum surface_kind kind;
+	enum surface_stage stage;
+	uint32_t step, restarts;    /* of the stage; begun anew */
+	uint32_t rests;             /* bad places before it in the same request */
+	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
+	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
+	double odds[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind
+	                   it, and before it */
+	bool is_halved; /* alone, or is being: */
+	struct {
+		uint64_t first_bytes, end_bytes;
+		enum surface_kind kind;
+	} otherwise; /* what it is if that finds nothing weak */
+};
+
+/* ---- failed.c ---- */
+
+struct surface_failures {
+	struct surface_failed {
+		uint64_t first_bytes, end_bytes, time_ns; /* time: of the longest request that failed there */
+		uint32_t readings;                        /* that failed there */
+		int error;                                /* negative errno or 1 (short) */
+		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be
+		                   bad */
+		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when
+		                 it is well */
+	} * v;
+	size_t n, room;
+};
+
+/*
+ * A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer
+ * true.
+ */
+bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
+bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
+bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
+/* The first before this place that is still to be narrowed down to sectors, or NULL. */
+const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
+void surface_failures_done(struct surface_failures *l);
+
+#endif
