@@ -60,6 +60,16 @@ done
 wait
 [ "$(jq -c .version "$dir/many.jsonl" | grep -c 1)" = 6 ] || fail "--jsonl by six at once"
 
+# The three lines of the manual that load a table into pandas; where that is not installed, what they give it.
+if ! python3 -c 'import pandas' 2>"$dir/err"; then
+	mkdir "$dir/stand-in"
+	printf '%s\n' 'def DataFrame(rows, columns):' '	assert rows and all(len(row) == len(columns) for row in rows)' '	return rows' >"$dir/stand-in/pandas.py"
+fi
+sed -n '/^import json, pandas$/,/^\.Ed$/p' "$TOP/man/platter-json.5" | sed '/^\.Ed$/d' >"$dir/load.py"
+[ "$(wc -l <"$dir/load.py")" = 3 ] || fail "platter-json(5) does not show pandas in three lines"
+echo 'assert len(curve) > 3' >>"$dir/load.py"
+(cd "$dir/documents" && PYTHONPATH="$dir/stand-in" python3 "$dir/load.py") >"$dir/out" 2>"$dir/err" || fail "the lines for pandas"
+
 # The head says which machine it was, and not by its secret.
 jq -e '.head.host | .name != null and .cpus >= 1 and (.machine_id == null or (.machine_id | test("^[0-9a-f]{16}$")))' "$dir/documents/info.json" >/dev/null ||
 	fail "head.host: $(jq -c .head.host "$dir/documents/info.json")"
