@@ -17,20 +17,13 @@
 #define IN_FLIGHT 64
 #define START_NS  NS_PER_S /* of the clock: 0 may mean "never" somewhere */
 
-struct kept {
-	const char *op; /* NULL, while it is asked again: was asked */
-	uint64_t offset_bytes, len_bytes;
-	uint64_t submit_ns, done_ns; /* since the start of the run */
-	int64_t result;              /* bytes moved, or a negative errno */
-};
-
 const struct field replay_fields[] = {
-	FIELD_STR(struct kept, op, "operation"),
-	FIELD_U64(struct kept, offset_bytes, UNIT_BYTES, "offset"),
-	FIELD_U64(struct kept, len_bytes, UNIT_BYTES, "length"),
-	FIELD_U64(struct kept, submit_ns, UNIT_NS, "submitted"),
-	FIELD_U64(struct kept, done_ns, UNIT_NS, "completed"),
-	FIELD_I64(struct kept, result, UNIT_NONE, "bytes moved, or an error's number below 0"),
+	FIELD_STR(struct kept_request, op, "operation"),
+	FIELD_U64(struct kept_request, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct kept_request, len_bytes, UNIT_BYTES, "length"),
+	FIELD_U64(struct kept_request, submit_ns, UNIT_NS, "submitted"),
+	FIELD_U64(struct kept_request, done_ns, UNIT_NS, "completed"),
+	FIELD_I64(struct kept_request, result, UNIT_NONE, "bytes moved, or an error's number below 0"),
 	FIELD_END,
 };
 
@@ -44,9 +37,14 @@ void session_keep_requests(struct session *ses)
 	ses->state->kept->rows_max = KEPT_MAX;
 }
 
+uint64_t session_requests_kept(const struct session *ses)
+{
+	return ses->state->kept ? ses->state->kept->nrows : 0;
+}
+
 void replay_keep(const struct session *ses, const struct io_req *req)
 {
-	const struct kept row = {
+	const struct kept_request row = {
 		io_op_name(req->op),          req->offset_bytes, req->len_bytes, req->submit_ns - ses->start_ns,
 		req->done_ns - ses->start_ns, req->res
 	};
@@ -60,7 +58,7 @@ struct replay {
 	struct clock clk; /* first: an engine knows its clock */
 	uint64_t now_ns;
 	struct device dev;
-	struct kept *kept;
+	struct kept_request *kept;
 	size_t n, next; /* all before next were asked */
 	struct {
 		struct io_req *req;
@@ -96,7 +94,7 @@ static int engine_start(struct engine *eng, struct err *err)
 static size_t find(const struct replay *p, const struct io_req *req)
 {
 	for (size_t i = p->next; i < p->n && i < p->next + IN_FLIGHT; i++) {
-		const struct kept *k = &p->kept[i];
+		const struct kept_request *k = &p->kept[i];
 
 		if (k->op && k->offset_bytes == req->offset_bytes && k->len_bytes == req->len_bytes &&
 		    strcmp(k->op, io_op_name(req->op)) == 0)

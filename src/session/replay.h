@@ -10,6 +10,12 @@
 #include "session/session.h"
 
 /* Table "requests": for a measurement's list of tables. */
+struct kept_request {
+	const char *op; /* NULL, while it is asked again: was asked */
+	uint64_t offset_bytes, len_bytes;
+	uint64_t submit_ns, done_ns; /* since the start of the run */
+	int64_t result;              /* bytes moved, or a negative errno */
+};
 extern const struct field replay_fields[];
 #define REQUESTS_TABLE                                                                 \
 	{                                                                              \
@@ -18,6 +24,8 @@ extern const struct field replay_fields[];
 
 /* From now on every request of session_load() to the first target goes into that table. */
 void session_keep_requests(struct session *ses);
+/* So many rows it has; 0: none are kept. */
+uint64_t session_requests_kept(const struct session *ses);
 /* Was this option, one without an argument, given to the run? */
 bool replay_flag(const struct result *saved, const char *name);
 /*

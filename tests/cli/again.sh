@@ -66,6 +66,11 @@ for words in "" "--zones=start,25%,end" "--full"; do
 	differs "$dir/sim.json" '.tables.samples as $t | ($t.columns | map(.key)) as $k | ($k | index("rate_bytes_per_s")) as $rate |
 		.tables.samples.rows |= map(if .[$k | index("position")] == 0 then .[$rate] *= 1.1 else . end)' start_bytes_per_s
 done
+# With --keep-requests each sample is estimated anew from its completions.
+run_sim zones --keep-requests
+same "$dir/sim.json" 14
+differs "$dir/sim.json" '.tables.requests as $t | ($t.columns | map(.key)) as $k |
+	.tables.requests.rows |= map(.[$k | index("submit_ns", "done_ns")] |= (. * 1.01 | floor))' mean_bytes_per_s
 # geometry asks by the answers: its search is had once more, also where it ended by a signal or for want of time; changed answers show, and where
 # other questions follow from them, or others were kept, that is said.
 for words in "--tracks" "--time=20s" "--quick"; do

@@ -24,27 +24,27 @@ struct zone_estimate {
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end */
 	size_t first;                        /* the lead-in ends with this completion */
 	double moved_bytes, elapsed_ns;      /* counted: after the lead-in */
-	size_t late;                         /* completions that were seen too late, and were put right */
 };
 
-#define ZONE_LEAD_MAX \
-	(128ull       \
-	 << 20) /* what a sample of writing writes at most before it counts; write caches of 8 to 64 MiB are usual */
+/* false: too few completions. d is changed: late ones are moved. rev_ns: 0 where tracks do not show. */
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret);
+
+/* What a sample of writing writes at most before it counts; write caches of 8 to 64 MiB are usual. */
+#define ZONE_LEAD_MAX (128ull << 20)
 
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
 
-/* false when there are too few completions. d is changed (late completions are moved to where they belong). rev_ns: 0
- * where tracks do not show. */
-bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret);
 /*
  * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time.
  * The knee is where they are furthest from the straight line between the first and the last. 0 bytes: there is none.
  */
 double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns);
+/* Rate and waits (has_waits: they show) of a sample and is_good, from its completions, which are changed. */
+bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t n, const struct zone_layout *l,
+                          bool has_waits);
 /* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
-/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time
- * is known. */
+/* From being asked to the first byte that passes the head. Of one whose whole time is known. */
 double zone_wait_ns(const struct zone_sample *s);
 /* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both
  * false: not known. */

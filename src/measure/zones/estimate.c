@@ -19,6 +19,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/zones/analysis.h"
@@ -271,7 +272,7 @@ double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns)
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret)
 {
 	cleanup_free double *residual = NULL, *work = NULL;
-	size_t first = lead_in_end(d, n, depth), m = n - first, late = 0;
+	size_t first = lead_in_end(d, n, depth), m = n - first;
 	double slope = 0.0, per_rev;
 
 	if (n < ZONE_DONE_MIN || m < ZONE_DONE_MIN)
@@ -284,7 +285,6 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 	for (int round = 0; round < 3; round++) {
 		size_t moved = unlate(d + first, m, slope, LATE_MAD * deviation(residual, work, m));
 
-		late += moved;
 		if (!moved || !fit_time(d + first, m, per_rev, &slope, residual))
 			break;
 	}
@@ -295,8 +295,40 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 	ret->first = first;
 	ret->moved_bytes = d[n - 1].bytes - d[first].bytes;
 	ret->elapsed_ns = d[n - 1].t_ns - d[first].t_ns;
-	ret->late = late;
 	return true;
+}
+
+bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t n, const struct zone_layout *l,
+                          bool has_waits)
+{
+	cleanup_free struct zone_done *d = calloc(n + 1, sizeof(*d));
+	struct zone_estimate e, clean;
+	double rev_ns = zone_rev_ns(l), lost;
+
+	z->is_good = false;
+	if (!d)
+		return false;
+	memcpy(d, done, n * sizeof(*d));
+	if (!zone_estimate(d, n, l->lead_in, rev_ns, &e))
+		return false;
+	z->waits = z->wait_revs = 0;
+	if (has_waits)
+		zone_estimate_waits(done + e.first, n - e.first, rev_ns, &z->waits, &z->wait_revs);
+	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the
+	 * same. */
+	lost = z->wait_revs * rev_ns / e.moved_bytes;
+	memcpy(d, done, n * sizeof(*d));
+	if (z->wait_revs && zone_estimate(d + e.first, n - e.first, 0, rev_ns, &clean)) {
+		e.ns_per_byte = clean.ns_per_byte + lost;
+		e.se_ratio = clean.se_ratio * clean.ns_per_byte / e.ns_per_byte;
+	}
+	z->ns_per_byte = zone_as_kept(e.ns_per_byte);
+	z->se_ratio = e.se_ratio;
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		z->part_ns_per_byte[i] = zone_as_kept(e.part_ns_per_byte[i]);
+	z->moved_bytes = e.moved_bytes;
+	z->elapsed_ns = round(e.elapsed_ns);
+	return z->is_good = true;
 }
 
 double zone_wait_ns(const struct zone_sample *s)

@@ -12,7 +12,7 @@
 struct layout_row {
 	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
 	double rev_ns, interface_bytes_per_s;
-	uint64_t disk_offset_bytes, disk_bytes, queue_depth;
+	uint64_t disk_offset_bytes, disk_bytes, queue_depth, lead_in;
 	const char *disk, *members, *target;
 };
 
@@ -30,6 +30,7 @@ const struct field zone_layout_fields[] = {
 	FIELD_U64(struct layout_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
 	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),
 	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true), /* 0: not known */
+	FIELD_U64(struct layout_row, lead_in, UNIT_COUNT, "requests of a lead-in", .detail = true),
 	FIELD_STR(struct layout_row, disk, "disk"),
 	FIELD_STR(struct layout_row, members, "made of"), /* of several; else none */
 	FIELD_STR(struct layout_row, target, "target"),
@@ -60,9 +61,10 @@ struct sample_row {
 	double at_s;
 	uint64_t offset_bytes, counted_from_bytes, end_bytes;
 	double rate_bytes_per_s;
-	uint64_t moved_bytes, elapsed_ns, flush_ns, late, pass;
+	uint64_t moved_bytes, elapsed_ns, flush_ns, pass;
 	const char *kind, *state, *target;
-	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns, request_bytes;
+	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns, request_bytes,
+		first_request;
 	double error_ratio, quarter1_bytes_per_s, quarter2_bytes_per_s, quarter3_bytes_per_s, quarter4_bytes_per_s;
 };
 
@@ -75,7 +77,6 @@ const struct field zone_sample_fields[] = {
 	FIELD_U64(struct sample_row, moved_bytes, UNIT_BYTES, "counted"),
 	FIELD_U64(struct sample_row, elapsed_ns, UNIT_NS, "time"),
 	FIELD_U64(struct sample_row, flush_ns, UNIT_NS, "flush"),
-	FIELD_U64(struct sample_row, late, UNIT_COUNT, "seen late"),
 	FIELD_U64(struct sample_row, pass, UNIT_COUNT, "pass"),
 	FIELD_STR(struct sample_row, kind, "kind"),
 	FIELD_STR(struct sample_row, state, "state"),
@@ -88,6 +89,7 @@ const struct field zone_sample_fields[] = {
 	FIELD_U64(struct sample_row, whole_bytes, UNIT_BYTES, "all of it", .detail = true),
 	FIELD_U64(struct sample_row, whole_ns, UNIT_NS, "time of all", .detail = true),
 	FIELD_U64(struct sample_row, request_bytes, UNIT_BYTES, "request", .detail = true),
+	FIELD_U64(struct sample_row, first_request, UNIT_COUNT, "first of its requests", .detail = true),
 	FIELD_F64(struct sample_row, error_ratio, UNIT_RATIO, "error by itself", .detail = true),
 	FIELD_F64(struct sample_row, quarter1_bytes_per_s, UNIT_BYTES_PER_S, "first quarter", .detail = true),
 	FIELD_F64(struct sample_row, quarter2_bytes_per_s, UNIT_BYTES_PER_S, "second quarter", .detail = true),
@@ -126,6 +128,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.disk_offset_bytes = t->dev->partition_offset_bytes,
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
 		.queue_depth = t->dev->queue_depth,
+		.lead_in = l->lead_in,
 		.disk = t->dev->disk,
 		.members = device_has_members(t->dev) ? t->dev->below : NULL,
 		.target = name,
@@ -163,7 +166,6 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .moved_bytes = s->is_good ? (uint64_t)s->moved_bytes : 0,
 		                  .elapsed_ns = s->is_good ? (uint64_t)s->elapsed_ns : UINT64_MAX,
 		                  .flush_ns = isnan(s->flush_ns) ? UINT64_MAX : (uint64_t)s->flush_ns,
-		                  .late = s->late,
 		                  .pass = s->pass,
 		                  .kind = kind_names[s->kind],
 		                  .target = name,
@@ -175,6 +177,7 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .whole_bytes = (uint64_t)s->whole_bytes,
 		                  .whole_ns = (uint64_t)s->whole_ns,
 		                  .request_bytes = s->request_bytes,
+		                  .first_request = s->first_request ? s->first_request - 1 : UINT64_MAX,
 		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN,
 		                  .quarter1_bytes_per_s = 1e9 / s->part_ns_per_byte[0],
 		                  .quarter2_bytes_per_s = 1e9 / s->part_ns_per_byte[1],
@@ -216,6 +219,7 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 		                   .align_bytes = (uint32_t)layout->align_bytes,
 		                   .block_bytes = (uint32_t)layout->block_bytes,
 		                   .request_bytes = (uint32_t)layout->request_bytes,
+		                   .lead_in = (uint32_t)layout->lead_in,
 		                   .cell_bytes = layout->cell_bytes,
 		                   .rev_ns = layout->rev_ns,
 		                   .interface_bytes_per_s = layout->interface_bytes_per_s,
@@ -261,14 +265,14 @@ static bool load_sample(const struct sample_row *row, const struct zone_target *
 		                      1e9 / row->quarter3_bytes_per_s, 1e9 / row->quarter4_bytes_per_s },
 		.at_s = row->at_s,
 		.flush_ns = row->flush_ns == UINT64_MAX ? (double)NAN : (double)row->flush_ns,
-		.late = (uint32_t)row->late,
 		.waits = (uint32_t)row->waits,
 		.wait_revs = (uint32_t)row->lost_revolutions,
 		.request_bytes = row->request_bytes == UINT64_MAX ? 0 : (uint32_t)row->request_bytes,
 		.is_good = row->counted_from_bytes != UINT64_MAX,
 		.has_fault = row->state && strcmp(row->state, "error") == 0,
 		.is_disturbed = row->disturbed == 1,
-		.check_of = row->check_of
+		.check_of = row->check_of,
+		.first_request = row->first_request + 1,
 	};
 	if (s->is_good) {
 		s->from_bytes = row->counted_from_bytes;
@@ -287,7 +291,34 @@ static bool load_sample(const struct sample_row *row, const struct zone_target *
 	return false;
 }
 
-static int load_samples(const struct table *samples, const struct layout_row *layout, struct zone_target *t)
+/* What its completions say, where the document has them (`requests`; NULL: no such table): they hold its bytes. */
+static void estimate_anew(const struct table *requests, const struct zone_layout *l, struct zone_sample *s)
+{
+	const size_t first = s->first_request - 1, bytes = s->end_bytes - s->first_bytes;
+	cleanup_free struct zone_done *done = NULL;
+	double moved = 0.0;
+	uint64_t start_ns = 0;
+	size_t n = 0;
+
+	if (!requests || !s->first_request || s->has_fault || (!s->is_good && s->is_disturbed))
+		return;
+	done = calloc(requests->nrows + 1, sizeof(*done));
+	while (done && moved < (double)bytes && first + n < requests->nrows) {
+		struct kept_request row;
+
+		table_row(requests, first + n, replay_fields, &row);
+		if (row.offset_bytes < s->first_bytes || row.offset_bytes >= s->end_bytes)
+			break;
+		start_ns = n ? start_ns : row.submit_ns;
+		moved += (double)row.result;
+		done[n++] = (struct zone_done){ (double)(row.done_ns - start_ns), moved };
+	}
+	if (done && zone_sample_estimate(s, done, n, l, true))
+		s->from_bytes = s->end_bytes - (uint64_t)s->moved_bytes;
+}
+
+static int load_samples(const struct table *samples, const struct table *requests, const struct layout_row *layout,
+                        struct zone_target *t)
 {
 	t->samples.v = calloc(samples->nrows + 1, sizeof(*t->samples.v));
 	t->spread.v = calloc(samples->nrows + 1, sizeof(*t->spread.v));
@@ -300,6 +331,7 @@ static int load_samples(const struct table *samples, const struct layout_row *la
 			continue;
 		if (!load_sample(&row, t, &s))
 			return -ENODATA;
+		estimate_anew(requests, &t->layout, &s);
 		if (s.kind == SAMPLE_LOOK || s.kind == SAMPLE_SPREAD)
 			t->spread.v[t->spread.n++] = s;
 		else
@@ -347,7 +379,7 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
 	t->layout.is_one_at_a_time = dev->queue_depth == 1;
 	if (r == 0)
-		r = load_samples(result_find_table(saved, "samples"), &layout, t);
+		r = load_samples(result_find_table(saved, "samples"), result_find_table(saved, "requests"), &layout, t);
 	if (r == 0)
 		r = load_unreadable(result_find_table(saved, "unreadable"), t);
 	return r == 0 && !(t->layout.npositions && t->samples.n) ? -ENODATA : r;

@@ -157,6 +157,7 @@ const struct measure_table zones_tables[] = {
 	{ "places", "Targets and their places on the disk", place_fields },
 	{ "spots", "The bytes that the figures speak of", spot_fields },
 	{ "samples", "Samples", zone_sample_fields },
+	REQUESTS_TABLE,
 	{ "layouts", "What is measured of each target", zone_layout_fields },
 	{ "cells", "Places", zone_cell_fields },
 	{ NULL },
@@ -294,11 +295,9 @@ static void fill_slow(const struct zones_run *run, const struct zone_target *t, 
 	}
 }
 
-static const char *const stretch_kinds[] = {
-	[STRETCH_FAST] = "not stored, or cached",
-	[STRETCH_DEVICE] = "another device or arm",
-	[STRETCH_UNEVEN] = "uneven",
-};
+static const char *const stretch_kinds[] = { [STRETCH_FAST] = "not stored, or cached",
+	                                     [STRETCH_DEVICE] = "another device or arm",
+	                                     [STRETCH_UNEVEN] = "uneven" };
 
 static void fill_stretches(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {

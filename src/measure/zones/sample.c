@@ -296,12 +296,6 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 
 /* ---- estimates ---- */
 
-static void blocks_of(const struct zones_run *run, size_t part, struct zone_done *ret)
-{
-	for (size_t i = 0; i < run->ndone / part; i++)
-		ret[i] = run->done[(i + 1) * part - 1];
-}
-
 /* Does what is written go through to the media? Then the flush afterwards finds nothing to do. */
 static bool is_through(const struct zones_run *run, const struct sampler *s)
 {
@@ -312,42 +306,15 @@ static bool is_through(const struct zones_run *run, const struct sampler *s)
 
 static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
 {
-	const struct zone_layout *l = &run->targets[s->target].layout;
-	size_t part = l->block_bytes / l->request_bytes, n = run->ndone / part;
-	cleanup_free struct zone_done *blocks = calloc(n + 1, sizeof(*blocks));
-	struct zone_estimate e, clean;
-	double rev_ns = zone_rev_ns(l), lost;
-
 	z->has_fault = s->has_fault;
 	z->is_disturbed |= s->is_stopped;
-	if (s->has_fault || s->is_stopped || !blocks)
-		return;
-	blocks_of(run, part, blocks);
-	if (!zone_estimate(blocks, n, l->lead_in, rev_ns, &e))
-		return;
-	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits
-	 * say nothing. */
-	if (s->op != IO_WRITE || is_through(run, s))
-		zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
-		                    rev_ns, &z->waits, &z->wait_revs);
-	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the
-	 * same. */
-	lost = z->wait_revs * rev_ns / e.moved_bytes;
-	blocks_of(run, part, blocks);
-	if (z->wait_revs && zone_estimate(blocks + e.first, n - e.first, 0, rev_ns, &clean)) {
-		e.ns_per_byte = clean.ns_per_byte + lost;
-		e.se_ratio = clean.se_ratio * clean.ns_per_byte / e.ns_per_byte;
+	/* Out of a write cache they come by the batch, and waits say nothing. */
+	if (!s->has_fault && !s->is_stopped && run->ndone &&
+	    zone_sample_estimate(z, run->done, run->ndone, &run->targets[s->target].layout,
+	                         s->op != IO_WRITE || is_through(run, s))) {
+		z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + run->done[run->ndone - 1].bytes);
+		z->from_bytes = z->end_bytes - (uint64_t)z->moved_bytes;
 	}
-	z->is_good = true;
-	z->ns_per_byte = zone_as_kept(e.ns_per_byte);
-	z->se_ratio = e.se_ratio;
-	for (size_t i = 0; i < ZONE_PARTS; i++)
-		z->part_ns_per_byte[i] = zone_as_kept(e.part_ns_per_byte[i]);
-	z->moved_bytes = e.moved_bytes;
-	z->elapsed_ns = round(e.elapsed_ns);
-	z->late = (uint32_t)e.late;
-	z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + blocks[n - 1].bytes);
-	z->from_bytes = z->end_bytes - (uint64_t)e.moved_bytes;
 }
 
 /* Leaves the completions that come at the media's pace: those behind the lead, or in a probe those behind the knee. */
@@ -406,11 +373,13 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 static int take_reading(struct zones_run *run, struct zone_target *t, struct zone_sample *z, struct err *err)
 {
 	struct sampler s = make_sampler(run, t, z, IO_READ);
+	uint64_t before = session_requests_kept(run->ses);
 	int r = run_sampler(run, &s, err);
 	struct zone_done whole = r == 0 && run->ndone ? run->done[run->ndone - 1] : (struct zone_done){ 0 };
 
 	if (r == 0)
 		estimate(run, &s, z);
+	z->first_request = session_requests_kept(run->ses) > before ? before + 1 : 0;
 	if (r == 0 && z->is_good) {
 		z->whole_bytes = whole.bytes;
 		z->whole_ns = whole.t_ns;

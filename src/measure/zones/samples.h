@@ -23,7 +23,7 @@ struct zones_params {
 	uint64_t positions, passes, depth, block_bytes, sample_bytes;
 	const char *places, *range, *journal;
 	double rpm, skew_ratio;
-	bool quick, full, write, rewrite, include_edges, allow_zoned, recover;
+	bool quick, full, write, rewrite, include_edges, allow_zoned, recover, requests;
 };
 
 /* ---- plan.c ---- */
@@ -159,8 +159,8 @@ struct zone_sample {
 	double at_s;                         /* middle of the sample, since the start of the run */
 	double flush_ns;                     /* writing: the flush after it; NaN: none */
 	double cached_bytes, cached_ns;      /* writing: what a cache took in before the pace became the media's */
-	uint32_t late;                       /* completions that were seen late */
 	uint32_t request_bytes;              /* of each; 0: not known */
+	uint64_t first_request;              /* --keep-requests: its first row of that table, from 1 on; 0: none */
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
 	bool has_fault;
@@ -176,6 +176,12 @@ struct zone_sample {
 #define ZONE_IN_PART                                                                                                  \
 	0.75 /* of samples: where so many are fast in part only, as slow in another as what is beside them, none is a \
 	        fast place (a choice) */
+
+/* A time per byte that a rate in a document gives back to the last bit: once there and back. */
+static inline double zone_as_kept(double ns_per_byte)
+{
+	return 1e9 / (1e9 / ns_per_byte);
+}
 
 /* Time per byte of its slowest quarter; 0: not known. */
 static inline double zone_slowest_part(const struct zone_sample *s)

@@ -52,6 +52,7 @@ static const struct opt zones_opts[] = {
 	OPT_FLAG(P, include_edges, "include-edges", 0, "write the first and the last MiB, too"),
 	OPT_FLAG(P, allow_zoned, "allow-zoned", 0, "write to shingled (zoned) disks, too"),
 	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the block in work"),
+	OPT_FLAG(P, requests, "keep-requests", 0, "each read into the document, for report --again"),
 	OPT_FLAG(P, recover, "recover", 0, "put back what an interrupted --rewrite left in its journal, and stop"),
 	OPT_END,
 };
@@ -78,7 +79,6 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 				"%s and %s lie on different disks, and each is a result of its own; run platter zones "
 				"once for each, at the same time if they share no cable.",
 				ses->devs[0].path, dev->path);
-
 		if (dev->kind == DEVICE_DIRECTORY)
 			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
 			               dev->path);
@@ -154,17 +154,11 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 
 /* ---- one target ---- */
 
-/* One more where small requests were slower, and what was read in them says nothing. */
-static uint32_t passes_of(const struct zones_run *run, const struct zone_target *t)
-{
-	return zone_passes(run->p) + t->is_taken_back;
-}
-
 static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
 {
 	static const char *const names[] = { "upward", "downward", "shuffled" };
 	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
-	uint32_t passes = passes_of(run, t);
+	uint32_t passes = zone_passes(run->p) + t->is_taken_back; /* what small requests read said nothing */
 	size_t n;
 	int r;
 
@@ -381,7 +375,8 @@ static int run_passes(struct zones_run *run, struct zone_target *t, struct err *
 {
 	int r = zone_probe(run, t, err);
 
-	for (uint32_t pass = 0; r == 0 && pass < passes_of(run, t) && !session_is_over(run->ses); pass++) {
+	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) + t->is_taken_back && !session_is_over(run->ses);
+	     pass++) {
 		if (!zones_has_time(run, t, false))
 			continue;
 		r = run_pass(run, t, pass, err);
@@ -539,8 +534,11 @@ static void run_done(struct zones_run *run)
 static int zones_run(struct session *ses, const void *params, struct err *err)
 {
 	struct zones_run run = { .ses = ses, .res = ses->res, .p = params };
-	int r = run_init(&run, err);
+	int r;
 
+	if (run.p->requests)
+		session_keep_requests(ses);
+	r = run_init(&run, err);
 	if (r == 0) {
 		declare_plots(ses, run.p);
 		say_settings(&run);

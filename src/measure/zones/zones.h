@@ -11,7 +11,7 @@
 #define PLATTER_MEASURE_ZONES_H
 
 #include "measure/zones/analysis.h"
-#include "session/session.h"
+#include "session/replay.h"
 
 struct zone_target {
 	size_t index; /* in the session */
@@ -197,11 +197,6 @@ void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t
 /* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not
  * whole. zone_targets_done(). */
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
-/* A time per byte that a rate in a document gives back to the last bit: once there and back. */
-static inline double zone_as_kept(double ns_per_byte)
-{
-	return 1e9 / (1e9 / ns_per_byte);
-}
 
 /* ---- report.c ---- */
 
