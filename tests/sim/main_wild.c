@@ -68,7 +68,7 @@ static const struct opt opts[] = {
 	        "save the board as JSON, - for stdout instead of text"),
 	OPT_FLAG(struct options, by_class, "by-class", 0, "the table of figures for each class, too"),
 	OPT_STR(struct options, row, "row", 0, "NAME", NULL,
-	        "print a row of this name for the table in tests/README.md, too"),
+	        "print a row of this name for the table in tests/BOARDS.md, too"),
 	OPT_TIME(struct options, disk_limit_ns, "disk-limit", 0, "TIME", "2m",
 	         "processor time for one disk; its run is cut off then, and told so"),
 	OPT_TIME(struct options, time_limit_ns, "time-limit", 0, "TIME", "0s",

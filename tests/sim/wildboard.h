@@ -71,7 +71,7 @@ void wild_board_free(struct wild_board *b);
 /* seed's verdict (taken over): what wild_judge() gave, with "seed", "class", "ended", "device_s", "cpu_s". */
 void wild_board_add(struct wild_board *b, json_t *verdict);
 void wild_board_print(const struct wild_board *b, FILE *out, bool by_class);
-void wild_board_row(const struct wild_board *b, FILE *out, const char *name); /* of the table in tests/README.md */
+void wild_board_row(const struct wild_board *b, FILE *out, const char *name); /* of the table in tests/BOARDS.md */
 json_t *wild_board_json(const struct wild_board *b);
 
 #endif

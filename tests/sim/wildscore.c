@@ -449,7 +449,7 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 	print_texts(out, b, "missed", "Not told");
 }
 
-/* ---- a row of the table in tests/README.md ---- */
+/* ---- a row of the table in tests/BOARDS.md ---- */
 
 static const struct score_line *find_line(const struct wild_board *b, const char *name)
 {

@@ -3,7 +3,7 @@
  * The phase method on requests that nobody aimed: from the times and places of some thousand reads alone, zones,
  * sectors per track and skew of a drive. Each read that the media answered ends at the angle of its last sector; two
  * reads that end d sectors apart in tracks of N differ by d/N, and by a skew more for each end of a track between them.
- * PLATTER_TRACE=FILE: of a real drive's trace as well, as replay.h reads them (tests/README.md has what came of that);
+ * PLATTER_TRACE=FILE: of a real drive's trace as well, as replay.h reads them (tests/BOARDS.md has what came of that);
  * else of one that the model made.
  */
 #include <setjmp.h>
