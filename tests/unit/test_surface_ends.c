@@ -283,6 +283,57 @@ static void no_number_of_errors_ends_a_scan_unless_it_was_asked_for(void **state
 	}
 }
 
+/*
+ * Drives try for long before a read fails: what fails is skipped at first, by a rule of time, also where runs end in
+ * between; nothing is lost of it, and asked for all, all of it is read, and is known to the sector.
+ */
+static void a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked(void **state)
+{
+	const uint64_t lba = 39062496, count = 98304, span = 30000000000;
+	char dir[] = "/tmp/surface-dead-XXXXXX", path[64], words[160];
+	double skipped = NAN, hours = 0.0;
+	struct profile p;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	load(&p, "modern-4tb");
+	assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ .lba = lba,
+	                                                            .count = count,
+	                                                            .kind = BAD_READ,
+	                                                            .revolutions = 3000,
+	                                                            .err = -EIO }),
+	                 0);
+	finish(&p);
+	for (int i = 0; i < 20 && !(skipped == 0.0); i++) {
+		bool is_all = !isnan(skipped) && skipped > 0.0 && hours < 0.0;
+		struct sim_run run;
+
+		(void)snprintf(words, sizeof(words), "--to=30GB --no-files --resume --state=%s %s sda", path,
+		               is_all ? "--recheck-all" : "--time=500");
+		run = run_on(&p, words);
+		assert_true(sim_figure(&run, "scanned_bytes") + sim_figure(&run, "skipped_bytes") ==
+		            sim_figure(&run, "scanned_to_bytes"));
+		hours += is_all ? 0.0 : (double)sim_elapsed_ns(run.sim) / 3.6e12;
+		if (is_all || !result_has_notice(run.res, "unfinished")) {
+			skipped = sim_figure(&run, "skipped_bytes");
+			assert_true(is_all ? skipped == 0.0 : skipped > 0.0 && skipped < 4.0 * (double)count * 512);
+			assert_true(is_all || hours < 0.6); /* 48 blocks of 25 s, halved to sectors: days */
+			hours = -1.0;
+		}
+		if (is_all) {
+			assert_true(sim_figure(&run, "scanned_bytes") == (double)span);
+			assert_true(sim_figure(&run, "unreadable_bytes") == (double)count * 512);
+			assert_int_equal(count_kind(run.res, "unreadable", lba), 1);
+		}
+		sim_run_end(&run);
+	}
+	assert_true(skipped == 0.0);
+	(void)unlink(path);
+	(void)rmdir(dir);
+	profile_done(&p);
+}
+
 /* ---- states that lie ---- */
 
 static void set(json_t *doc, const char *figure, double value)
@@ -428,6 +479,7 @@ int main(void)
 		cmocka_unit_test(what_failed_is_no_rate),
 		cmocka_unit_test(a_clause_of_nothing_found_says_over_how_much),
 		cmocka_unit_test(no_number_of_errors_ends_a_scan_unless_it_was_asked_for),
+		cmocka_unit_test(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked),
 		cmocka_unit_test(a_state_that_no_scan_can_have_come_to_is_refused),
 		cmocka_unit_test(a_state_that_is_no_regular_file_is_refused_at_once),
 	};

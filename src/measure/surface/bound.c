@@ -35,7 +35,7 @@ int surface_find_bound(struct surface_run *run, struct err *err)
 	size_t first = PLACES, last = 0;
 	int r = 0;
 
-	run->bound_bytes = 0;
+	run->blind.bound_bytes = 0;
 	if (!run->rot.is_rotating || run->p->verify || size < 4 * PLACES * row)
 		return 0;
 	for (size_t i = 0; i < PLACES && r == 0 && !session_is_over(run->ses); i++) {
@@ -48,6 +48,6 @@ int surface_find_bound(struct surface_run *run, struct err *err)
 			last = i;
 		}
 	if (last >= first + APART)
-		run->bound_bytes = size / (PLACES - 1) * last;
+		run->blind.bound_bytes = size / (PLACES - 1) * last;
 	return r;
 }

@@ -9,36 +9,40 @@
 
 #include "base/cleanup.h"
 #include "base/shell.h"
-#include "base/whole.h"
 #include "measure/surface/surface.h"
 
 #define DEAF_MOST 0.01 /* of what was read: rarer than that, what hides is rare */
 
 /* ---- what goes on from there ---- */
 
-/* Without a state, which is of the same --from. */
-static bool begins_there(const struct surface_run *run)
-{
-	return !run->p->state && run->position > run->range.first_bytes;
-}
+struct next {
+	bool resumes, rechecks_all;
+	uint64_t from_bytes, to_bytes; /* 0: as it was */
+};
 
 /* Options that the next command has otherwise; with their value in the next word where there is no "=". */
-static bool is_replaced(const struct surface_run *run, const char *word, bool *ret_has_value)
+static bool is_replaced(const struct next *next, const char *word, bool *ret_has_value)
 {
-	static const char *const always[] = { "--time", "--resume", "--from" };
-	size_t n = begins_there(run) ? 3 : 2;
+	const struct {
+		const char *option;
+		bool has_value, is_out;
+	} all[] = { { "--resume", false, true },
+		    { "--recheck-all", false, next->rechecks_all },
+		    { "--time", true, true },
+		    { "--from", true, next->from_bytes > 0 },
+		    { "--to", true, next->to_bytes > 0 } };
 
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(always[i]);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		size_t len = strlen(all[i].option);
 
-		*ret_has_value = i != 1 && word[len < strlen(word) ? len : strlen(word)] != '=';
-		if (strncmp(word, always[i], len) == 0 && (!word[len] || word[len] == '='))
+		*ret_has_value = all[i].has_value && word[len < strlen(word) ? len : strlen(word)] != '=';
+		if (all[i].is_out && strncmp(word, all[i].option, len) == 0 && (!word[len] || word[len] == '='))
 			return true;
 	}
 	return false;
 }
 
-static void tell_next(struct surface_run *run)
+static void tell_next(struct surface_run *run, const struct next *next)
 {
 	const struct result *res = run->ses->res;
 	cleanup_free char *text = NULL;
@@ -47,11 +51,12 @@ static void tell_next(struct surface_run *run)
 
 	if (!f)
 		return;
-	(void)fputs("platter surface", f);
-	if (run->p->state)
-		(void)fputs(" --resume", f);
-	if (begins_there(run))
-		(void)fprintf(f, " --from=%" PRIu64, run->position);
+	(void)fprintf(f, "platter surface%s%s", next->resumes ? " --resume" : "",
+	              next->rechecks_all ? " --recheck-all" : "");
+	if (next->from_bytes)
+		(void)fprintf(f, " --from=%" PRIu64, next->from_bytes);
+	if (next->to_bytes)
+		(void)fprintf(f, " --to=%" PRIu64, next->to_bytes);
 	while (i < res->head.argc && strcmp(res->head.argv[i], "surface") != 0)
 		i++;
 	if (i >= res->head.argc)
@@ -59,13 +64,34 @@ static void tell_next(struct surface_run *run)
 	for (i++; i < res->head.argc; i++) {
 		bool has_value = false;
 
-		if (is_replaced(run, res->head.argv[i], &has_value))
+		if (is_replaced(next, res->head.argv[i], &has_value))
 			i += has_value;
 		else
 			shell_put_word(f, res->head.argv[i]);
 	}
 	if (fclose(f) == 0)
 		result_figure_text(run->ses->res, "next_command", "to go on", text);
+}
+
+/* What the limits of rechecks left open: all of it lies from there to there. */
+static bool find_open(const struct surface_run *run, struct next *ret)
+{
+	cleanup_free struct surface_suspect *v = NULL;
+	uint64_t from = UINT64_MAX, to = 0;
+	size_t n = 0;
+
+	v = surface_all_places(run, &n);
+	for (size_t i = 0; v && i < n; i++)
+		if (v[i].kind == SURFACE_UNCHECKED || v[i].kind == SURFACE_SKIPPED) {
+			from = v[i].first_bytes < from ? v[i].first_bytes : from;
+			to = v[i].end_bytes > to ? v[i].end_bytes : to;
+		}
+	*ret = (struct next){ .resumes = run->p->state, .rechecks_all = true };
+	if (!run->p->state) {
+		ret->from_bytes = from;
+		ret->to_bytes = to;
+	}
+	return to > 0;
 }
 
 /* ---- why it ended ---- */
@@ -92,41 +118,42 @@ static void tell_why(struct surface_run *run)
 
 /* ---- notices ---- */
 
+/* By what weak places may be missing, and in how much of what was read. */
 static void say_what_hides(const struct surface_run *run)
 {
-	struct result *res = run->ses->res;
-	const char *path = run->ses->devs[0].path;
+	static const char *const words[][2] = {
+		{ "insensitive",
+		  "the times of its requests vary so much that a lost revolution does not stand out: weak places may be "
+		  "missing. Stop what else runs on this machine, and repeat." },
+		{ "buffered",
+		  "it is as fast as its connection, and the drive's buffer hides a lost revolution: weak places may be "
+		  "missing. Connect it otherwise, or try --verify-command." },
+		{ "insensitive",
+		  "no rotation was found, though it calls itself rotating. Delays below 2.2 ms do not stand out: weak places "
+		  "may be missing." },
+	};
+	bool is_still = run->ses->devs[0].rotational == 1 && run->is_known && !run->rot.is_rotating;
+	const double shares[] = { (double)run->blind.deaf_bytes / (double)run->scan_bytes,
+		                  (double)run->blind.bound_batches / (double)run->blind.batches, is_still };
 
-	if ((double)run->deaf_bytes > DEAF_MOST * (double)run->scan_bytes)
-		result_notice(
-			res, "insensitive",
-			"In %.0f %% of what was read the times of requests to %s vary so much that a lost revolution does not "
-			"stand out: weak places may be missing. Stop what else runs on this machine, and repeat.",
-			100.0 * (double)run->deaf_bytes / (double)run->scan_bytes, path);
-	if ((double)run->bound_batches > DEAF_MOST * (double)run->batches)
-		result_notice(
-			res, "buffered",
-			"In %.0f %% of what was read %s is as fast as its connection, which the drive's buffer keeps busy while a "
-			"revolution is lost: weak places may be missing. Connect it otherwise, or try --verify-command.",
-			100.0 * (double)run->bound_batches / (double)run->batches, path);
-	if (run->ses->devs[0].rotational == 1 && run->is_known && !run->rot.is_rotating)
-		result_notice(
-			res, "insensitive",
-			"%s calls itself rotating, but no rotation was found. A delay below %.1f ms does not stand out: "
-			"weak places may be missing. See platter-geometry(8) for what it says of the rotation.",
-			path, SURFACE_LEAST_OVER_NS * 1e-6);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (shares[i] > DEAF_MOST)
+			result_notice(run->ses->res, words[i][0], "In %.0f %% of what was read of %s %s",
+			              100.0 * shares[i], run->ses->devs[0].path, words[i][1]);
 }
 
-static void say_what_is_left_out(const struct surface_run *run)
+static void say_what_is_left_out(struct surface_run *run)
 {
-	uint64_t unchecked = whole(figure_number(result_find_figure(run->ses->res, "unchecked_places")));
 	struct result *res = run->ses->res;
+	struct next next;
 
-	if (unchecked)
+	if (!surface_is_unfinished(run) && find_open(run, &next)) {
 		result_notice(res, "unchecked",
-		              "%" PRIu64 " suspects were left open (limit of rechecks reached). Scan their part "
-		              "alone with --from and --to.",
-		              unchecked);
+		              "%.0f suspects were not rechecked and %.0f bytes not read (limit of rechecks reached).",
+		              figure_number(result_find_figure(res, "unchecked_places")),
+		              figure_number(result_find_figure(res, "skipped_bytes")));
+		tell_next(run, &next);
+	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++)
 		if (run->unlisted[k])
 			result_notice(res, "places-cut",
@@ -141,6 +168,8 @@ void surface_tell_ending(struct surface_run *run)
 	uint64_t left = run->range.end_bytes - run->position;
 
 	if (surface_is_unfinished(run)) {
+		const struct next next = { .resumes = run->p->state, .from_bytes = run->p->state ? 0 : run->position };
+
 		if (run->position == run->range.first_bytes)
 			result_notice(res, "nothing-scanned", "Nothing was scanned, so nothing is known of the disk.");
 		result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned%s.", left,
@@ -148,7 +177,7 @@ void surface_tell_ending(struct surface_run *run)
 		              left ? "" : ", and suspects still to be rechecked");
 		tell_why(run);
 		if (left || run->p->state)
-			tell_next(run);
+			tell_next(run, &next);
 	}
 	say_what_hides(run);
 	say_what_is_left_out(run);

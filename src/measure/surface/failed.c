@@ -155,6 +155,15 @@ const struct surface_failed *surface_next_unproven(const struct surface_failures
 	return NULL;
 }
 
+uint64_t surface_failures_bytes(const struct surface_failures *l)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		bytes += l->v[i].end_bytes - l->v[i].first_bytes;
+	return bytes;
+}
+
 void surface_failures_done(struct surface_failures *l)
 {
 	free(l->v);

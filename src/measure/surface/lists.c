@@ -32,19 +32,20 @@ static void map_line(FILE *f, uint64_t first, uint64_t end, char status)
 static int write_map(FILE *f, void *arg)
 {
 	const struct list *l = arg;
-	const struct surface_failures *bad = &l->run->failures;
+	const struct surface_failures *bad = &l->run->failures, *skipped = &l->run->later.skipped;
 	uint64_t at = l->run->range.first_bytes, to = l->run->position;
 
 	(void)fprintf(f, "# Mapfile of a scan by platter surface\n# current_pos  current_status  current_pass\n");
 	(void)fprintf(f, "0x%08" PRIX64 "     %c               1\n#      pos        size  status\n", to,
 	              to < l->run->range.end_bytes ? '?' : '+');
 	map_line(f, 0, at, '?');
-	for (size_t i = 0; i < bad->n && bad->v[i].first_bytes < to; i++) {
-		uint64_t first = bad->v[i].first_bytes > at ? bad->v[i].first_bytes : at;
-		uint64_t end = bad->v[i].end_bytes < to ? bad->v[i].end_bytes : to;
+	for (size_t i = 0, k = 0; (i < bad->n && bad->v[i].first_bytes < to) || k < skipped->n;) {
+		bool is_bad = i < bad->n && (k == skipped->n || bad->v[i].first_bytes <= skipped->v[k].first_bytes);
+		const struct surface_failed *e = is_bad ? &bad->v[i++] : &skipped->v[k++];
+		uint64_t first = e->first_bytes > at ? e->first_bytes : at, end = e->end_bytes < to ? e->end_bytes : to;
 
 		map_line(f, at, first, '+');
-		map_line(f, first, end, bad->v[i].is_sector ? '-' : '*');
+		map_line(f, first, end, !is_bad ? '?' : e->is_sector ? '-' : '*');
 		at = end > at ? end : at;
 	}
 	map_line(f, at, to, '+');

@@ -55,7 +55,8 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 
 	if (req->res == -ENODEV || req->res == -ENXIO) /* it went: no word about the place */
 		return;
-	if (is_fault ? !surface_failures_add(&run->failures, &f, end > run->position)
+	if (is_fault ? !surface_failures_add(&run->failures, &f,
+	                                     end > run->position || surface_has_failed(&run->later.skipped, first, end))
 	             : !surface_failures_read(&run->failures, first, end))
 		surface_no_memory(run);
 }
@@ -67,7 +68,7 @@ static int by_place(const void *a, const void *b)
 	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
 }
 
-static struct surface_suspect suspect_of(const struct surface_run *run, const struct surface_failed *f)
+static struct surface_suspect suspect_of(const struct surface_failed *f, enum surface_kind unproven)
 {
 	return (struct surface_suspect){ .first_bytes = f->first_bytes,
 		                         .end_bytes = f->end_bytes,
@@ -78,15 +79,14 @@ static struct surface_suspect suspect_of(const struct surface_run *run, const st
 		                         .again_bad = f->readings - 1,
 		                         .error = f->error,
 		                         .rests = f->is_rest,
-		                         .kind = f->is_sector                 ? SURFACE_UNREADABLE
-		                                 : surface_is_unfinished(run) ? SURFACE_PENDING
-		                                                              : SURFACE_UNCHECKED };
+		                         .kind = f->is_sector ? SURFACE_UNREADABLE : unproven };
 }
 
 struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n)
 {
 	size_t n = run->nplaces + run->nactive;
-	struct surface_suspect *v = calloc(n + run->failures.n + 1, sizeof(*v));
+	struct surface_suspect *v = calloc(n + run->failures.n + run->later.skipped.n + 1, sizeof(*v));
+	enum surface_kind unproven = surface_is_unfinished(run) ? SURFACE_PENDING : SURFACE_UNCHECKED;
 
 	if (!v)
 		return NULL;
@@ -94,7 +94,9 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 		memcpy(v, run->places, run->nplaces * sizeof(*v));
 	memcpy(v + run->nplaces, run->active, run->nactive * sizeof(*v));
 	for (size_t i = 0; i < run->failures.n && run->failures.v[i].first_bytes < run->position; i++)
-		v[n++] = suspect_of(run, &run->failures.v[i]);
+		v[n++] = suspect_of(&run->failures.v[i], unproven);
+	for (size_t i = 0; i < run->later.skipped.n; i++)
+		v[n++] = suspect_of(&run->later.skipped.v[i], SURFACE_SKIPPED);
 	qsort(v, n, sizeof(*v), by_place);
 	*ret_n = n;
 	return v;
@@ -104,8 +106,10 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 
 double surface_again_left(const struct surface_run *run, enum surface_budget of)
 {
-	return 1.0 -
-	       (double)run->again_spent_ns[of] / (SURFACE_AGAIN_SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
+	return run->p->recheck_all
+	               ? 1.0
+	               : 1.0 - (double)run->again_spent_ns[of] /
+	                                 (SURFACE_AGAIN_SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
 }
 
 bool surface_wants_errors(const struct surface_run *run)
@@ -113,7 +117,13 @@ bool surface_wants_errors(const struct surface_run *run)
 	return surface_next_unproven(&run->failures, run->position) && surface_again_left(run, AGAIN_OF_ERRORS) > 0.0;
 }
 
+bool surface_wants_skipped(const struct surface_run *run)
+{
+	return run->later.skipped.n && surface_again_left(run, AGAIN_OF_SKIPPED) > 0.0;
+}
+
 bool surface_is_unfinished(const struct surface_run *run)
 {
-	return run->position < run->range.end_bytes || run->nactive || surface_wants_errors(run);
+	return run->position < run->range.end_bytes || run->nactive || surface_wants_errors(run) ||
+	       surface_wants_skipped(run);
 }

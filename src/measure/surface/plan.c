@@ -12,8 +12,8 @@
 #define SEARCH_NS         (120 * NS_PER_S) /* beside others who pause now and then */
 #define GUESS_BYTES_PER_S 100e6            /* for the plan, before anything was read */
 
-const char *const surface_kind_names[SURFACE_KINDS] = { "pending", "always",     "sometimes", "passing",
-	                                                "once",    "unreadable", "healed",    "unchecked" };
+const char *const surface_kind_names[SURFACE_KINDS] = { "pending",    "always", "sometimes", "passing", "once",
+	                                                "unreadable", "healed", "unchecked", "skipped" };
 
 const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,
 	                                             500 * NS_PER_MS, 5000 * NS_PER_MS, UINT64_MAX };
@@ -39,6 +39,7 @@ const struct opt surface_opts[] = {
 	OPT_F64(P, max_celsius, "max-temperature", 0, "CELSIUS", NULL, "pause while the disk is warmer", .min = 1,
 	        .max = 150),
 	OPT_STR(P, hours, "hours", 0, "FROM-TO", NULL, "read in these hours of the day only: 22-6"),
+	OPT_FLAG(P, recheck_all, "recheck-all", 0, "read skipped ranges and recheck suspects, however long it takes"),
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile",
 	        .writes = OUTFILE_MAPFILE),
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,

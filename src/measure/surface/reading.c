@@ -238,7 +238,7 @@ int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *er
 	if (run->position <
 	    run->range.first_bytes + (BUFFER_READINGS + 1) * block) /* nothing that is still to be scanned */
 		return 0;
-	run->buffer_ns = 0.0;
+	run->blind.buffer_ns = 0.0;
 	if (!run->rot.is_rotating || run->verifier)
 		return 0;
 	while (n < BUFFER_READINGS && r == 0 && !surface_is_over(run)) {
@@ -249,7 +249,7 @@ int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *er
 		most_ns = fmax(most_ns, ns[n++]);
 	}
 	if (most_ns < BUFFER_MOST * run->rot.period_ns)
-		run->buffer_ns = stats_median(ns, stats_keep_finite(ns, n));
+		run->blind.buffer_ns = stats_median(ns, stats_keep_finite(ns, n));
 	return r;
 }
 

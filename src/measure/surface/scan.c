@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
@@ -38,7 +39,9 @@ struct scan {
 	uint64_t at, end; /* next request */
 	uint64_t start_ns, last_done_ns, last_batch_ns;
 	uint32_t in_flight;
-	bool is_draining; /* after a fault */
+	bool is_draining; /* after a fault, until one is read again: one by one */
+	bool is_later;    /* of what was skipped */
+	uint64_t skip_to; /* 0: the leg ended without a skip */
 	bool is_ending;   /* with this batch */
 	uint32_t depth;
 	uint32_t late; /* so many completions are seen late */
@@ -64,7 +67,6 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;
 	}
-	s->is_draining = false;
 	if (s->run->p->idle && s->in_flight == 0)
 		*ret_until_ns = surface_yield_until(s->run, now_ns);
 	else
@@ -104,6 +106,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 
 static void count(struct surface_run *run, uint64_t offset, const struct request *q, double expected_ns, bool is_slow)
 {
+	bool is_later = offset < run->position;
 	const struct surface_range *g = &run->range;
 	size_t i =
 		(size_t)((double)(offset - g->first_bytes) / (double)(g->end_bytes - g->first_bytes) * SURFACE_CELLS);
@@ -115,6 +118,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 		c->errors++;
 		c->failed_bytes += q->len_bytes;
 		run->failed++;
+		*(is_later ? &run->again_spent_ns[AGAIN_OF_SKIPPED] : &run->later.failed_ns) += q->time_ns;
 		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
@@ -142,6 +146,22 @@ static void suspect(struct surface_run *run, const struct request *q, uint64_t o
 	                                                    .is_silent = q->is_lead || is_part });
 }
 
+/* All before this place was judged; of it, so much was read. */
+static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now_ns)
+{
+	struct surface_run *run = s->run;
+
+	if (!s->is_later)
+		run->position = offset;
+	else if (!surface_failures_read(&run->later.skipped, run->later.at, offset))
+		surface_no_memory(run);
+	run->later.at = s->is_later ? offset : 0;
+	run->scan_bytes += bytes;
+	if (now_ns > s->last_batch_ns)
+		run->bytes_per_s = (double)bytes * 1e9 / (double)(now_ns - s->last_batch_ns);
+	s->last_batch_ns = now_ns;
+}
+
 static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 {
 	struct surface_run *run = s->run;
@@ -156,10 +176,10 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
 	if (run->rot.is_rotating)
 		limit.over_ns = fmin(limit.over_ns, surface_doubt_part(run) * run->rot.period_ns);
-	run->over_sum_ns += limit.over_ns;
-	run->batches += limit.over_ns > 0.0;
-	run->bound_batches +=
-		offset < run->bound_bytes || limit.level * run->range.block_bytes < ALIKE * run->buffer_ns;
+	run->blind.over_sum_ns += limit.over_ns;
+	run->blind.batches += limit.over_ns > 0.0;
+	run->blind.bound_batches +=
+		offset < run->blind.bound_bytes || limit.level * run->range.block_bytes < ALIKE * run->blind.buffer_ns;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];
 		double expected_ns = limit.level * q->len_bytes;
@@ -170,7 +190,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		count(run, offset, q, expected_ns, is_slow);
 		if (run->rot.is_rotating && !is_slow && !is_both &&
 		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
-			run->deaf_bytes += q->len_bytes;
+			run->blind.deaf_bytes += q->len_bytes;
 		if (is_both)
 			suspect(run, &s->before, offset - s->before.len_bytes, limit.level, true);
 		if ((is_slow || is_both) && !q->error)
@@ -180,11 +200,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		offset += q->len_bytes;
 		bytes += q->error ? 0 : q->len_bytes;
 	}
-	run->position = offset;
-	run->scan_bytes += bytes;
-	if (now_ns > s->last_batch_ns)
-		run->bytes_per_s = (double)bytes * 1e9 / (double)(now_ns - s->last_batch_ns);
-	s->last_batch_ns = now_ns;
+	passed(s, offset, bytes, now_ns);
 }
 
 static uint8_t look_of(const struct surface_cell *c)
@@ -246,6 +262,19 @@ static void pause_after(struct scan *s, const struct batch *b, uint64_t now_ns)
 	s->burst_bytes = 0;
 }
 
+/* What failed may end the leg, with nothing in flight. */
+static void end_after_failure(struct scan *s)
+{
+	uint64_t failed_ns = 0; /* not judged yet */
+
+	for (size_t k = 0; k < ARRAY_LEN(s->batches); k++)
+		for (size_t i = 0; i < s->batches[k].n; i++)
+			failed_ns += s->batches[k].v[i].error ? s->batches[k].v[i].time_ns : 0;
+	s->skip_to = s->is_later ? s->at + (s->end - s->at) / 2 : surface_skip_to(s->run, s->at, failed_ns);
+	if (s->is_later || s->skip_to > s->at || surface_is_out_of_time(s->run))
+		s->end = s->at;
+}
+
 static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct scan *s = (struct scan *)((char *)sink - offsetof(struct scan, sink));
@@ -261,8 +290,10 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 		                                        .is_lead = req->tag || s->late || req->is_late };
 	s->late -= s->late > 0;
 	s->last_done_ns = req->done_ns;
-	s->is_draining |= is_fault;
+	s->is_draining = is_fault || (s->is_draining && s->in_flight);
 	b->done++;
+	if (s->is_draining && s->in_flight == 0)
+		end_after_failure(s);
 	for (b = &s->batches[s->judged % 2]; is_complete(s, b); b = &s->batches[s->judged % 2]) {
 		judge_batch(s, b, req->done_ns);
 		pause_after(s, b, req->done_ns);
@@ -293,9 +324,6 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	struct scan s = { .feeder = { .next = scan_next },
 		          .sink = { scan_take },
 		          .run = run,
-		          .origin = run->position,
-		          .at = run->position,
-		          .end = run->range.end_bytes,
 		          .start_ns = surface_now(run),
 		          .depth = run->p->idle || run->verifier ? 1 : run->eng->cfg.depth };
 	struct load load = {
@@ -305,7 +333,11 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	struct load_stats stats;
 	int r;
 
-	if (run->is_tuned && run->buffer_ns < 0.0) {
+	surface_next_part(run, &s.at, &s.end);
+	s.origin = s.at;
+	s.is_later = s.at < run->position;
+	run->later.at = s.at;
+	if (run->is_tuned && run->blind.buffer_ns < 0.0) {
 		r = surface_learn_buffer(run, s.depth, err);
 		if (r < 0)
 			return r;
@@ -314,7 +346,11 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	s.last_batch_ns = s.burst_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
 	run->scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
-	if (!run->is_tuned && !session_is_over(run->ses))
+	if (s.is_later && s.skip_to)
+		run->later.at = s.skip_to - s.skip_to % run->range.unit_bytes;
+	else if (s.skip_to > run->position)
+		surface_skip(run, s.skip_to);
+	if (!run->is_tuned && run->bytes_per_s > 0.0 && !session_is_over(run->ses))
 		tune(run);
 	if (r == 0 && run->error)
 		r = err_set(err, run->error, "%s", run->why.text);

@@ -112,7 +112,7 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 		               "--state=%s says that %" PRIu64 " was reached, and the scan is from %" PRIu64
 		               " to %" PRIu64 "; remove it.",
 		               path, to, g->first_bytes, g->end_bytes);
-	if (bytes != to - g->first_bytes || count_of(state, "failed_bytes") > bytes)
+	if (bytes + count_of(state, "skipped_bytes") != to - g->first_bytes || count_of(state, "failed_bytes") > bytes)
 		wrong = "as many bytes scanned as lie before it";
 	else if (!surface_are_tables_of(run, state, to))
 		wrong = "cells and places that lie in them, each once";
@@ -133,6 +133,8 @@ static void take(struct surface_run *run, const struct result *state)
 	run->scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
 	run->again_spent_ns[AGAIN_OF_ERRORS] = nanoseconds(state, "again_failed_s");
 	run->again_spent_ns[AGAIN_OF_SLOW] = nanoseconds(state, "again_slow_s");
+	run->again_spent_ns[AGAIN_OF_SKIPPED] = nanoseconds(state, "again_skipped_s");
+	run->later.failed_ns = nanoseconds(state, "failed_s");
 	surface_take_rotation(run, state);
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
@@ -164,7 +166,8 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	if (r == 0)
 		r = check_scan(run, state, err);
 	is_done = r == 0 && count_of(state, "scanned_to_bytes") == run->range.end_bytes &&
-	          !count_of(state, "pending_places");
+	          !count_of(state, "pending_places") &&
+	          !(run->p->recheck_all && count_of(state, "unchecked_places") + count_of(state, "skipped_places"));
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);

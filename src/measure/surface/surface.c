@@ -115,7 +115,7 @@ static int run_init(struct surface_run *run, struct err *err)
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
-	run->buffer_ns = -1.0;
+	run->blind.buffer_ns = -1.0;
 	r = surface_heads_open(run, err);
 	if (r == 0 && run->p->rewrite)
 		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
@@ -174,16 +174,17 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	engine_close(run->verifier);
 	surface_heads_close(run);
 	surface_failures_done(&run->failures);
+	surface_failures_done(&run->later.skipped);
 	free(run->places);
 	free(run);
 	return r;
 }
 
-#define FINDINGS 9 /* clauses, of which none is said where nothing was found */
+#define FINDINGS 10 /* clauses, of which none is said where nothing was found */
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
+		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,skipped_bytes,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "nothing was scanned", .because = "nothing-scanned" },
@@ -194,13 +195,15 @@ static const struct screen_decl surface_screen = {
 			{ "{unreadable_places:unreadable place}, at LBA {unreadable_lbas}",
 	                  .if_any = "unreadable_places" },
 			{ "{unnarrowed_places:range} failed and not narrowed down to sectors",
-	                  .if_any = "unnarrowed_places" },
+	                  .if_any = "unnarrowed_places", .unless = "unchecked" },
 			{ "{healed_places:place} failed, then read well", .if_any = "healed_places" },
 			{ "{always_places:place} always slow", .if_any = "always_places" },
 			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
 			{ "{suspects:slow suspect} still to be rechecked", .if_any = "suspects" },
-			{ "{unchecked_places:suspect} left open (limit of rechecks reached)",
+			{ "{unchecked_places:suspect} not rechecked (limit of rechecks reached)",
 	                  .if_any = "unchecked_places" },
+			{ "{skipped_bytes} not read, as reads before it failed and took long",
+	                  .if_any = "skipped_bytes" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
 			{ "head {bad_head} loses revolutions wherever it reads", .because = "one-head" },
 			{ "no place in {scanned_bytes@scanned_ratio} is unreadable or stays slow",

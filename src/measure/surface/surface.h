@@ -27,7 +27,7 @@ struct surface_params {
 	uint64_t rate;
 	double share, max_celsius;
 	const char *hours;
-	bool resume, idle, no_files, verify, rewrite;
+	bool resume, idle, no_files, verify, rewrite, recheck_all;
 };
 
 /* ---- plan.c ---- */
@@ -51,17 +51,9 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 #define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
 #define SURFACE_AGAIN_SHARE \
 	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */
-#define SURFACE_REWRITE_MOST 256                         /* places in one run: the others are reported */
-#define SURFACE_CLASSES      7                           /* of times; the last: more than all */
-extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
+#define SURFACE_REWRITE_MOST 256 /* places in one run: the others are reported */
 
-struct surface_cell {
-	uint64_t bytes, failed_bytes, busy_ns, worst_ns,
-		excess_ns; /* bytes: also those that failed; busy: without them */
-	uint64_t classes[SURFACE_CLASSES], errors;
-};
-
-enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_KINDS }; /* errors come first */
+enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_OF_SKIPPED, AGAIN_KINDS };
 
 struct surface_run {
 	struct session *ses;
@@ -78,15 +70,11 @@ struct surface_run {
 	bool is_scanned;   /* when this run began: second readings are left */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
-	double over_sum_ns;     /* what is slow, of all batches of this run */
-	uint64_t bound_bytes;   /* before that the connection is slower than the medium */
-	double buffer_ns;       /* a block of the scan that is in the drive's buffer; 0: not known; <0: not asked yet */
-	uint64_t bound_batches; /* there, or as quick as from the buffer */
-	uint64_t batches;
-	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
+	struct surface_blind blind;
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_heads *heads; /* --geometry, else NULL */
 	struct surface_failures failures;
+	struct surface_later later;
 	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
 	size_t nactive, nplaces, places_room;
 	struct surface_suspect *places;
@@ -161,7 +149,17 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 double surface_again_left(const struct surface_run *run, enum surface_budget of);
 /* Is something still to be scanned or read again? */
 bool surface_is_unfinished(const struct surface_run *run);
-bool surface_wants_errors(const struct surface_run *run); /* of these, what failed */
+bool surface_wants_errors(const struct surface_run *run);  /* of these, what failed */
+bool surface_wants_skipped(const struct surface_run *run); /* what was skipped */
+
+/* ---- skip.c ---- */
+
+/* Requests fail up to here, which took so long beside what is counted: where to go on. */
+uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns);
+/* The scan goes on there; what lies before it is left for later. */
+void surface_skip(struct surface_run *run, uint64_t to);
+/* What is scanned next: [first, end), of what was skipped when all else was scanned. */
+void surface_next_part(struct surface_run *run, uint64_t *ret_first, uint64_t *ret_end);
 
 /* ---- gentle.c ---- */
 

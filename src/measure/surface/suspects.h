@@ -43,6 +43,7 @@ enum surface_kind { /* what became of it */
 	            SURFACE_UNREADABLE, /* failed again */
 	            SURFACE_HEALED,     /* failed once, and was read since */
 	            SURFACE_UNCHECKED,  /* left open: the limit of rechecks was reached */
+	            SURFACE_SKIPPED,    /* not read: failures before it took too long */
 	            SURFACE_KINDS,
 };
 extern const char *const surface_kind_names[SURFACE_KINDS];
@@ -96,6 +97,34 @@ bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t 
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
 /* The first before this place that is still to be narrowed down to sectors, or NULL. */
 const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
+uint64_t surface_failures_bytes(const struct surface_failures *l);
 void surface_failures_done(struct surface_failures *l);
+
+/* What was never read: for later. */
+struct surface_later {
+	struct surface_failures skipped;
+	uint64_t at;        /* where to go on with these */
+	uint64_t failed_ns; /* in requests of the scan that failed, these left out */
+};
+
+/* ---- what a scan sums up ---- */
+
+#define SURFACE_CLASSES 7                                /* of times; the last: more than all */
+extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
+
+struct surface_cell {
+	uint64_t bytes, failed_bytes, busy_ns, worst_ns,
+		excess_ns; /* bytes: also those that failed; busy: without them */
+	uint64_t classes[SURFACE_CLASSES], errors;
+};
+
+struct surface_blind {          /* where weak places may hide */
+	double over_sum_ns;     /* what is slow, of all batches of this run */
+	uint64_t bound_bytes;   /* before that the connection is slower than the medium */
+	double buffer_ns;       /* a block of the scan that is in the drive's buffer; 0: not known; <0: not asked yet */
+	uint64_t bound_batches; /* there, or as quick as from the buffer */
+	uint64_t batches;
+	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
+};
 
 #endif

@@ -221,7 +221,7 @@ static const char *kind_figure(char *buf, size_t len, size_t kind)
 static const char *const kind_labels[SURFACE_KINDS] = {
 	"places to be read again",           "places that are always slow", "places that are slow sometimes",
 	"passed slowly, well by themselves", "slow once, and well since",   "places that cannot be read",
-	"failed once, and read since",       "places not read again",
+	"failed once, and read since",       "suspects not rechecked",      "ranges skipped",
 };
 
 /* What is in no list is counted, and reported: nobody may take the list for all there is. */
@@ -233,7 +233,7 @@ static void tell_kinds(struct surface_run *run, const struct surface_suspect *v,
 	for (size_t i = 0; i < n; i++) {
 		listed[v[i].kind]++;
 		count[v[i].kind] += v[i].kind == SURFACE_UNREADABLE || v[i].kind == SURFACE_PENDING ||
-		                    (v[i].kind == SURFACE_UNCHECKED && v[i].error);
+		                    v[i].kind == SURFACE_SKIPPED || (v[i].kind == SURFACE_UNCHECKED && v[i].error);
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
@@ -278,12 +278,15 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	uint64_t span = run->range.end_bytes - run->range.first_bytes, unnarrowed = 0, suspects = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		unnarrowed += v[i].error && v[i].kind != SURFACE_UNREADABLE && v[i].kind != SURFACE_HEALED;
+		unnarrowed += v[i].error && v[i].kind != SURFACE_UNREADABLE && v[i].kind != SURFACE_HEALED &&
+		              v[i].kind != SURFACE_SKIPPED;
 		suspects += v[i].kind == SURFACE_PENDING && !v[i].is_silent && !v[i].error;
 	}
 	result_figure_u64(run->ses->res, "suspects", "slow, and still to be rechecked", UNIT_COUNT, suspects);
 	result_figure_u64(run->ses->res, "unnarrowed_places", "failed, and not narrowed down to sectors", UNIT_COUNT,
 	                  unnarrowed);
+	result_figure_u64(run->ses->res, "skipped_bytes", "skipped, as reads there failed", UNIT_BYTES,
+	                  surface_failures_bytes(&run->later.skipped));
 	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->bytes);
 	result_figure(run->ses->res, "scanned_ratio", "share that was scanned", UNIT_RATIO,
 	              (double)all->bytes / (double)span, NULL, 0);
@@ -350,14 +353,14 @@ void surface_tell(struct surface_run *run)
 	tell_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
 	result_figure(res, "rate_bytes_per_s", "rate of the scan", UNIT_BYTES_PER_S,
-	              run->scan_ns ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
+	              run->scan_bytes ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
 	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
 	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);
 	tell_kinds(run, places, n);
 	tell_unreadable(run, places, n);
 	tell_share(run, &all, places, n);
 	result_figure(res, "least_over_ns", "longer by this is told", UNIT_NS,
-	              run->batches ? run->over_sum_ns / (double)run->batches : (double)NAN, NULL, 0);
+	              run->blind.batches ? run->blind.over_sum_ns / (double)run->blind.batches : (double)NAN, NULL, 0);
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
 	result_figure(res, "again_s", "second readings took", UNIT_S,
@@ -365,6 +368,10 @@ void surface_tell(struct surface_run *run)
 	              0);
 	result_figure(res, "again_failed_s", "of these of what failed", UNIT_S,
 	              (double)run->again_spent_ns[AGAIN_OF_ERRORS] * 1e-9, NULL, 0);
+	result_figure(res, "failed_s", "requests of the scan that failed took", UNIT_S,
+	              (double)run->later.failed_ns * 1e-9, NULL, 0);
+	result_figure(res, "again_skipped_s", "and those in ranges that were skipped at first", UNIT_S,
+	              (double)run->again_spent_ns[AGAIN_OF_SKIPPED] * 1e-9, NULL, 0);
 	result_figure(res, "again_slow_s", "of what was slow", UNIT_S,
 	              (double)run->again_spent_ns[AGAIN_OF_SLOW] * 1e-9, NULL, 0);
 	tell_rotation(run);
@@ -399,12 +406,14 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 		                     .is_silent = row->before > 0,
 		                     .kind = kind_of(row->kind) };
 
-	if (s.error && s.kind != SURFACE_HEALED) {
+	if (s.kind == SURFACE_UNCHECKED && run->p->recheck_all)
+		s.kind = SURFACE_PENDING;
+	if ((s.error || s.kind == SURFACE_SKIPPED) && s.kind != SURFACE_HEALED) {
 		const struct surface_failed f = { s.first_bytes, s.end_bytes, s.time_ns,
 			                          s.again + 1,   s.error,     s.kind == SURFACE_UNREADABLE,
 			                          s.rests > 0 };
 
-		if (!surface_failures_add(&run->failures, &f, true))
+		if (!surface_failures_add(s.kind == SURFACE_SKIPPED ? &run->later.skipped : &run->failures, &f, true))
 			surface_no_memory(run);
 	} else if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE &&
 	           row->length_bytes <= run->range.block_bytes) {
@@ -489,6 +498,7 @@ static bool are_rows_of(const struct surface_run *run, const struct table *slow,
 
 		table_row(slow, i, slow_fields, &row);
 		is_failed = row.error && kind_of(row.kind) != SURFACE_HEALED;
+
 		if (!row.length_bytes || (row.offset_bytes | row.length_bytes) % sector ||
 		    row.offset_bytes < run->range.first_bytes || row.offset_bytes >= to_bytes ||
 		    row.length_bytes > run->range.end_bytes - row.offset_bytes || row.error > 1 ||
@@ -502,7 +512,16 @@ static bool are_rows_of(const struct surface_run *run, const struct table *slow,
 bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes)
 {
 	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
+	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
 	uint64_t left = to_bytes - run->range.first_bytes;
+
+	for (size_t i = 0; slow && i < slow->nrows; i++) {
+		struct slow_row row;
+
+		table_row(slow, i, slow_fields, &row);
+		if (kind_of(row.kind) == SURFACE_SKIPPED)
+			left -= row.length_bytes < left ? row.length_bytes : left;
+	}
 
 	for (size_t i = 0; map && i < map->nrows; i++) {
 		struct surface_cell c = cell_of(map, i);
@@ -511,7 +530,7 @@ bool surface_are_tables_of(const struct surface_run *run, const struct result *s
 			return false;
 		left -= c.bytes;
 	}
-	return !left && are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name), to_bytes) &&
+	return !left && are_rows_of(run, slow, to_bytes) &&
 	       are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_PASSED].name), to_bytes);
 }
 
@@ -537,7 +556,7 @@ void surface_take_tables(struct surface_run *run, const struct result *state)
 
 		double n = figure_number(result_find_figure(state, kind_figure(name, sizeof(name), k)));
 
-		if (k != SURFACE_PENDING && k != SURFACE_UNREADABLE && n >= 0.0 && n < 0x1p53)
+		if (k != SURFACE_PENDING && k != SURFACE_UNREADABLE && k != SURFACE_SKIPPED && n >= 0.0 && n < 0x1p53)
 			run->nkinds[k] += (uint64_t)n;
 	}
 }
