@@ -3,10 +3,9 @@
 #ifndef PLATTER_RESULT_BUILD_H
 #define PLATTER_RESULT_BUILD_H
 
+#include "base/xalloc.h"
 #include "result/result.h"
 
-/* p, or the end of the program when it is NULL. */
-void *build_must(void *p);
 /* Room for one more element in v of n: arrays double, so that n itself says when one is full. */
 void *build_grow(void *v, size_t n, size_t size);
 /* Sets or replaces a figure; takes over the text of f.value, copies name and label. */

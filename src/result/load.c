@@ -377,7 +377,7 @@ static int load_rows(const struct reader *rd, const json_t *rows, struct table *
 	}
 	t->room = json_array_size(rows);
 	/* cannot overflow: all these values are in memory already */
-	t->cells = build_must(calloc(t->room * t->ncolumns + 1, sizeof(*t->cells)));
+	t->cells = xmust(calloc(t->room * t->ncolumns + 1, sizeof(*t->cells)));
 	json_array_foreach(rows, n, row) json_array_foreach(row, i, value) t->cells[n * t->ncolumns + i] =
 		cell_from(value, t->columns[i].type);
 	t->nrows = t->room;
@@ -400,7 +400,7 @@ static int load_table(struct reader *rd, const char *name, const json_t *obj, st
 	if (r)
 		return r;
 	free(t->columns);
-	t->columns = build_must(calloc(json_array_size(columns) + 1, sizeof(*t->columns)));
+	t->columns = xmust(calloc(json_array_size(columns) + 1, sizeof(*t->columns)));
 	t->ncolumns = json_array_size(columns);
 	json_array_foreach(columns, i, value)
 	{

@@ -16,19 +16,11 @@
 #include "base/utf8.h"
 #include "result/build.h"
 
-void *build_must(void *p)
-{
-	if (p)
-		return p;
-	(void)fputs("platter: out of memory\n", stderr); /* the one place below cli/ that has nobody to return to */
-	abort();
-}
-
 void *build_grow(void *v, size_t n, size_t size)
 {
 	if (n & (n - 1))
 		return v;
-	return build_must(reallocarray(v, n ? n * 2 : 1, size));
+	return xmust(reallocarray(v, n ? n * 2 : 1, size));
 }
 
 /* ---- text ---- */
@@ -42,7 +34,7 @@ char *result_strdup(const char *text)
 		return NULL;
 	for (const char *p = text; *p; p += utf8_len(p) ? utf8_len(p) : 1)
 		n += utf8_len(p) ? utf8_len(p) : strlen(UTF8_REPLACEMENT);
-	copy = to = build_must(malloc(n + 1));
+	copy = to = xmust(malloc(n + 1));
 	while (*text) {
 		size_t len = utf8_len(text);
 
@@ -219,7 +211,7 @@ const char *result_cell_text(char *buf, size_t len, enum field_type type, const 
 
 struct result *result_new(const char *measurement)
 {
-	struct result *res = build_must(calloc(1, sizeof(*res)));
+	struct result *res = xmust(calloc(1, sizeof(*res)));
 
 	res->status = STATUS_FAILED;
 	res->head.measurement = result_strdup(measurement);
@@ -353,7 +345,7 @@ static size_t fields_count(const struct field *fields)
 
 static struct column *columns_new(const struct field *fields, size_t n)
 {
-	struct column *columns = build_must(calloc(n ? n : 1, sizeof(*columns)));
+	struct column *columns = xmust(calloc(n ? n : 1, sizeof(*columns)));
 
 	for (size_t i = 0; i < n; i++) {
 		columns[i].key = result_strdup(fields[i].key);
@@ -373,7 +365,7 @@ struct table *result_table(struct result *res, const char *name, const char *tit
 	for (size_t i = 0; i < res->ntables; i++)
 		if (!strcmp(res->tables[i]->name, name))
 			return res->tables[i];
-	t = build_must(calloc(1, sizeof(*t)));
+	t = xmust(calloc(1, sizeof(*t)));
 	t->name = result_strdup(name);
 	t->title = result_strdup(title);
 	t->fields = fields;
@@ -405,8 +397,7 @@ void result_row(struct table *t, const void *row_struct)
 	}
 	if (t->nrows == t->room) {
 		t->room = t->room ? t->room * 2 : 16;
-		t->cells = build_must(
-			reallocarray(t->cells, t->room * (t->ncolumns ? t->ncolumns : 1), sizeof(*t->cells)));
+		t->cells = xmust(reallocarray(t->cells, t->room * (t->ncolumns ? t->ncolumns : 1), sizeof(*t->cells)));
 	}
 	row = t->cells + t->nrows++ * t->ncolumns;
 	for (size_t i = 0; i < t->ncolumns; i++)
@@ -719,7 +710,7 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		raw = NULL; /* glibc leaves it undefined */
-	text = result_strdup(build_must(raw));
+	text = result_strdup(xmust(raw));
 	if (is_told(res, code, text, &same) || same > RESULT_NOTICES_MAX)
 		return;
 	if (same == RESULT_NOTICES_MAX ||
@@ -744,11 +735,11 @@ void result_text(struct result *res, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		more = NULL; /* glibc leaves it undefined */
-	(void)build_must(more);
+	(void)xmust(more);
 	res->text = NULL;
 	if (asprintf(&res->text, "%s%s", old ? old : "", more) < 0)
 		res->text = NULL;
-	(void)build_must(res->text);
+	(void)xmust(res->text);
 }
 
 bool result_has_notice(const struct result *res, const char *code)
@@ -777,7 +768,7 @@ void result_target(struct result *res, const void *target_struct, const struct f
 	struct target_info t = { .n = fields_count(fields) };
 
 	t.columns = columns_new(fields, t.n);
-	t.cells = build_must(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
+	t.cells = xmust(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
 	for (size_t i = 0; i < t.n; i++)
 		t.cells[i] = cell_of_member(target_struct, fields[i].type, fields[i].offset);
 	res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));

@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "result/result.h"
 
 struct row {
@@ -418,9 +421,33 @@ static void numbers_of_files_are_the_shortest_that_read_back(void **state)
 	                    "18446744073709551615");
 }
 
+static void memory_that_is_missing_ends_the_program_with_a_sentence(void **state)
+{
+	char said[200] = "";
+	int fds[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(fds[1], STDERR_FILENO);
+		(void)xcalloc(SIZE_MAX / 2, 1);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	(void)close(fds[1]);
+	assert_true(read(fds[0], said, sizeof(said) - 1) > 0);
+	(void)close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_non_null(strstr(said, "Out of memory."));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_that_is_missing_ends_the_program_with_a_sentence),
 		cmocka_unit_test_setup_teardown(a_new_result_has_failed_until_somebody_says_better, make, drop),
 		cmocka_unit_test_setup_teardown(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop),
 		cmocka_unit_test_setup_teardown(a_cleared_table_takes_new_rows, make, drop),

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 static const char *option_of(const struct result *saved, const char *name)
@@ -35,18 +36,16 @@ int zones_again(const struct result *saved, struct result *ret, struct err *err)
 		return err_set(err, -ENODATA, "The document does not have its samples.");
 	(void)units_parse_ratio(option_of(saved, "skew"), &p.skew_ratio, NULL);
 	(void)units_parse_f64(option_of(saved, "rpm"), &p.rpm, NULL);
-	run.targets = calloc(layouts->nrows, sizeof(*run.targets));
-	devs = calloc(layouts->nrows, sizeof(*devs));
-	if (!run.targets || !devs)
-		r = -ENOMEM;
+	run.targets = xcalloc(layouts->nrows, sizeof(*run.targets));
+	devs = xcalloc(layouts->nrows, sizeof(*devs));
 	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++) {
 		r = zone_load(saved, run.ntargets, &run.targets[run.ntargets], &devs[run.ntargets]);
 		run.targets[run.ntargets].layout.is_whole = is_set(saved, "full");
 	}
 	for (size_t i = 0; r == 0 && i < run.ntargets; i++)
-		r = zone_analyse(&run.targets[i]);
+		zone_analyse(&run.targets[i]);
 	if (r == 0)
 		zones_report(&run, false);
 	zone_targets_done(&run);
-	return r == 0 ? 0 : err_set(err, r, r == -ENOMEM ? "Out of memory." : "The document's samples are not whole.");
+	return r == 0 ? 0 : err_set(err, r, "The document's samples are not whole.");
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The steps of the analysis in their order, for one target. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define FALL_LEAST 0.93 /* end to start of the smooth fit; published drives: 0.45 to 0.75 */
@@ -30,11 +30,11 @@ void zone_analysis_free(struct zone_analysis *a)
 /* The smooth law of constant linear density, by the healthy positions. */
 static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 {
-	cleanup_free double *x = calloc(a->levels.n + 1, sizeof(*x));
-	cleanup_free double *rate = calloc(a->levels.n + 1, sizeof(*rate));
+	cleanup_free double *x = xcalloc(a->levels.n + 1, sizeof(*x));
+	cleanup_free double *rate = xcalloc(a->levels.n + 1, sizeof(*rate));
 	size_t n = 0;
 
-	for (size_t p = 0; x && rate && p < a->levels.n; p++) {
+	for (size_t p = 0; p < a->levels.n; p++) {
 		if (!a->levels.v[p].n || zone_is_in_slow(&a->slows, p, ZONE_SLOW_REGION) ||
 		    zone_is_in_stretch(&a->stretches, p))
 			continue;
@@ -75,32 +75,20 @@ static void find_lowest(struct zone_analysis *a)
 			a->lowest = p;
 }
 
-int zone_analyse(struct zone_target *t)
+void zone_analyse(struct zone_target *t)
 {
-	struct zone_analysis *a = calloc(1, sizeof(*a));
+	struct zone_analysis *a = xcalloc(1, sizeof(*a));
 	struct zone_stretches fast = { 0 }; /* without it what is stored would be slow beside what is not */
-	int r = a ? 0 : -ENOMEM;
 
 	t->layout.has_members = device_has_members(t->dev);
-	if (r == 0)
-		r = zone_levels_fit(&t->samples, &t->layout, &a->levels);
-	if (r == 0)
-		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
-	if (r == 0)
-		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
-	if (r == 0)
-		zone_slows_leave_to_path(&t->samples, &t->layout, &a->slows);
+	zone_levels_fit(&t->samples, &t->layout, &a->levels);
+	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
+	zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
+	zone_slows_leave_to_path(&t->samples, &t->layout, &a->slows);
 	free(fast.v);
-	if (r == 0)
-		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
-	if (r == 0)
-		r = zone_heads_levels(t, &a->levels);
-	if (r == 0)
-		r = zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
-	if (r < 0) {
-		zone_analysis_free(a);
-		return r;
-	}
+	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
+	zone_heads_levels(t, &a->levels);
+	zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
 	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->slows,
 	                        &a->mean_ns_per_byte, &a->mean_ci);
 	a->is_by_length = zone_is_by_length(&t->samples, &t->layout, &a->levels);
@@ -110,7 +98,6 @@ int zone_analyse(struct zone_target *t)
 	find_lowest(a);
 	zone_analysis_free(t->analysis);
 	t->analysis = a;
-	return 0;
 }
 
 void zone_targets_done(struct zones_run *run)

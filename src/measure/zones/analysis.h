@@ -57,9 +57,9 @@ struct zone_levels;
 
 /* Level of a sample, log(ns per byte), without the revolutions lost in it. */
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
-/* Fills the losses of lv and of its positions; spread: windows over cycles, NULL: none. 0 or -ENOMEM. */
-int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
-                     struct zone_levels *lv);
+/* Fills the losses of lv and of its positions; spread: windows over cycles, NULL: none. */
+void zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread,
+                      const struct zone_layout *l, struct zone_levels *lv);
 
 /* ---- level.c ---- */
 
@@ -136,8 +136,8 @@ static inline size_t zone_time_block(double at_s, double first_s, double last_s)
 	return (size_t)fmin((at_s - first_s) / (last_s - first_s) * ZONE_TIME_BLOCKS, ZONE_TIME_BLOCKS - 1);
 }
 
-/* Marks samples (is_burst, is_outlier, y) and fills *ret; 0 or -ENOMEM. zone_levels_done() afterwards. */
-int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
+/* Marks samples (is_burst, is_outlier, y) and fills *ret; zone_levels_done() afterwards. */
+void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
 void zone_levels_done(struct zone_levels *lv);
 /* 97.5 % point times standard error of a mean of n samples of the class. */
 double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
@@ -201,10 +201,10 @@ struct zone_bands {
 	bool lacks_end;       /* what was seen of one place, at an end, may be a zone of its own or none */
 };
 
-/* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v).
+/* Recording zones by change points; slow regions and what is not of the media are left out. free(ret->v).
  */
-int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
+void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
 /* ---- mean.c ---- */
 
@@ -248,18 +248,18 @@ struct zone_slows {
 
 /*
  * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other
- * reasons (stretches.c). 0 or -ENOMEM. free(ret->v). st: places that answer as fast as the interface have neither waits
+ * reasons (stretches.c). free(ret->v). st: places that answer as fast as the interface have neither waits
  * nor a level that others are measured by.
  */
-int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_stretches *st, struct zone_slows *ret);
+void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                     const struct zone_stretches *st, struct zone_slows *ret);
 /* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin.
- * 0 or -ENOMEM. */
-int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                     bool *ret_is_of_time);
-/* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
-int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                    const bool *is_of_time, struct zone_slows *slows);
+ * */
+void zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                      bool *ret_is_of_time);
+/* Adds the stretches where samples lose revolutions; room for one more per sample. */
+void zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     const bool *is_of_time, struct zone_slows *slows);
 /* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that
  * are confirmed, or both. */
 enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
@@ -339,9 +339,9 @@ struct zone_stretches {
 	                          0: nowhere */
 };
 
-/* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
-int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_slows *slows, struct zone_stretches *ret);
+/* slows: empty, where they are not known yet. free(ret->v). */
+void zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                         const struct zone_slows *slows, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
 /* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more;

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define UNSURE_PLACES 2    /* places of the curve, between which another device begins */
@@ -268,7 +269,7 @@ int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *
 	uint64_t block = t->layout.coarse_bytes;
 	size_t blocks = (size_t)(t->bytes_per_s * SPAN_REVS * rev_ns * 1e-9 / (double)block) + run->p->depth + 1;
 	struct stream streams[DEVICE_RANGES_MAX] = { 0 };
-	cleanup_free struct rounds *m = calloc(1, sizeof(*m));
+	cleanup_free struct rounds *m = xcalloc(1, sizeof(*m));
 	cleanup_free struct zone_done *done = NULL;
 	struct reading g = { .feeder = { .next = next_of_streams },
 		             .sink = { take_of_streams },
@@ -280,9 +281,7 @@ int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *
 
 	if (n < 2 || run->p->depth < n)
 		return 0;
-	done = calloc(n * blocks, sizeof(*done));
-	if (!done || !m)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	done = xcalloc(n * blocks, sizeof(*done));
 	m->n = n;
 	g.depth = (uint32_t)(run->p->depth / n);
 	for (size_t k = 0; k < n; k++) {

@@ -9,12 +9,12 @@
  * the first of the next: the middle is reported. Its uncertainty reaches over all places where the edge would fit the
  * samples hardly worse (likelihood ratio).
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define SIGMA_MIN       3e-4 /* skew leaves regular errors of this size, even without noise */
@@ -51,10 +51,10 @@
 /* Of a place of whole cycles: in the middle. */
 static double sigma_of_cycles(const struct zone_levels *lv)
 {
-	cleanup_free double *half = calloc(lv->n + 1, sizeof(*half));
+	cleanup_free double *half = xcalloc(lv->n + 1, sizeof(*half));
 	size_t n = 0;
 
-	for (size_t p = 0; half && p < lv->n; p++)
+	for (size_t p = 0; p < lv->n; p++)
 		if (lv->v[p].is_cycle)
 			half[n++] = lv->v[p].noise_half;
 	return n ? stats_median(half, n) / 1.96 : (double)NAN;
@@ -335,12 +335,10 @@ static void edge_between(const struct segments *s, size_t k, double per_place, d
 	*ret_end = s->v[end].from;
 }
 
-static int fill_bands(const struct segments *s, const struct zone_layout *l, const struct zone_levels *lv,
-                      struct zone_bands *ret)
+static void fill_bands(const struct segments *s, const struct zone_layout *l, const struct zone_levels *lv,
+                       struct zone_bands *ret)
 {
-	ret->v = calloc(s->nsegments + 1, sizeof(*ret->v));
-	if (!ret->v)
-		return -ENOMEM;
+	ret->v = xcalloc(s->nsegments + 1, sizeof(*ret->v));
 	ret->n = s->nsegments;
 	ret->spacing_bytes = spacing_of(l);
 	for (size_t k = 0; k < s->nsegments; k++) {
@@ -365,7 +363,6 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 		band->edge_half_bytes = (uint64_t)fmax(fabs(at - first), fabs(end - at));
 		ret->v[k - 1].end_bytes = band->first_bytes;
 	}
-	return 0;
 }
 
 /*
@@ -539,14 +536,14 @@ static double surfaces_apart(const struct zone_levels *lv, const struct zone_lef
 }
 
 /* By samples v[0..n) in order of place. */
-static int find_among(double sigma, struct zone_at *v, size_t n, const struct zone_samples *samples,
-                      const struct zone_layout *l, const struct zone_levels *lv, const struct zone_left_out *out,
-                      struct zone_bands *ret)
+static void find_among(double sigma, struct zone_at *v, size_t n, const struct zone_samples *samples,
+                       const struct zone_layout *l, const struct zone_levels *lv, const struct zone_left_out *out,
+                       struct zone_bands *ret)
 {
-	cleanup_free double *y = calloc(n + 1, sizeof(*y));
-	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
-	cleanup_free struct zone_at *w = calloc(n + 1, sizeof(*w));
-	cleanup_free size_t *start_w = calloc(n + 1, sizeof(*start_w));
+	cleanup_free double *y = xcalloc(n + 1, sizeof(*y));
+	cleanup_free size_t *start = xcalloc(n + 1, sizeof(*start));
+	cleanup_free struct zone_at *w = xcalloc(n + 1, sizeof(*w));
+	cleanup_free size_t *start_w = xcalloc(n + 1, sizeof(*start_w));
 	struct segments s = { .v = v,
 		              .n = n,
 		              .start = start,
@@ -557,10 +554,8 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 		              .has_cycles = lv->has_cycles };
 
 	*ret = (struct zone_bands){ 0 };
-	if (!y || !start || !w || !start_w)
-		return -ENOMEM;
 	if (!n)
-		return 0;
+		return;
 	for (size_t i = 0; i < n; i++)
 		y[i] = v[i].y;
 	if (n >= 2)
@@ -599,7 +594,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	ret->least_step = fmax(ret->least_step, ret->has_sawtooth ? 0.0 : s.apart);
-	return fill_bands(&s, l, lv, ret);
+	fill_bands(&s, l, lv, ret);
 }
 
 /*
@@ -609,13 +604,13 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
  */
 static size_t keep_precise(struct zone_at *v, size_t n)
 {
-	cleanup_free double *said = calloc(n + 1, sizeof(*said));
+	cleanup_free double *said = xcalloc(n + 1, sizeof(*said));
 	double most;
 	size_t kept = 0;
 
-	for (size_t i = 0; said && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		said[i] = v[i].said;
-	if (!said || !n)
+	if (!n)
 		return n;
 	stats_sort(said, n);
 	most = PRECISE_TIMES * stats_quantile_sorted(said, n, 0.25);
@@ -637,50 +632,47 @@ static size_t places_of(const struct zone_at *v, size_t n)
 	return places;
 }
 
-static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_levels *lv, const struct zone_left_out *out, struct zone_bands *ret)
+static void find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
+                      const struct zone_levels *lv, const struct zone_left_out *out, struct zone_bands *ret)
 {
 	size_t n, places;
 	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, out, &n);
 	struct zone_bands precise;
-	int r = v ? find_among(sigma, v, n, samples, l, lv, out, ret) : -ENOMEM;
 
-	if (r < 0 || !ret->has_sawtooth)
-		return r;
+	find_among(sigma, v, n, samples, l, lv, out, ret);
+	if (!ret->has_sawtooth)
+		return;
 	/* Surfaces differ in even samples, too. */
 	places = places_of(v, n);
 	n = keep_precise(v, n);
-	r = n >= places ? find_among(sigma, v, n, samples, l, lv, out, &precise) : 0;
-	if (r < 0 || n < places)
-		return r;
-	if (precise.has_sawtooth) {
-		free(precise.v);
-		return 0;
-	}
-	free(ret->v);
-	*ret = precise;
-	return 0;
+	if (n < places)
+		return;
+	find_among(sigma, v, n, samples, l, lv, out, &precise);
+	free(precise.has_sawtooth ? precise.v : ret->v);
+	if (!precise.has_sawtooth)
+		*ret = precise;
 }
 
-int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
+void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
 	const struct zone_left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
 
-	if (lv->has_cycles)
-		return find_with(sigma_of_cycles(lv), samples, l, lv, &out, ret);
+	if (lv->has_cycles) {
+		find_with(sigma_of_cycles(lv), samples, l, lv, &out, ret);
+		return;
+	}
 	/*
 	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that
 	 * are looked for: there the robust one is taken. It makes too little of rare disturbances, which other disks
 	 * may have.
 	 */
 	if (ROBUST_TIMES * lv->rob_sigma < usual) {
-		int r = find_with(lv->rob_sigma, samples, l, lv, &out, ret);
-
-		if (r < 0 || ret->has_sawtooth)
-			return r;
+		find_with(lv->rob_sigma, samples, l, lv, &out, ret);
+		if (ret->has_sawtooth)
+			return;
 		free(ret->v);
 	}
-	return find_with(usual, samples, l, lv, &out, ret);
+	find_with(usual, samples, l, lv, &out, ret);
 }

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define NORMAL_975 1.959964 /* of the normal distribution: t where the variance is known */
 
 static double usual_wait(const struct zone_samples *samples)
 {
-	cleanup_free double *wait = calloc(samples->n + 1, sizeof(*wait));
+	cleanup_free double *wait = xcalloc(samples->n + 1, sizeof(*wait));
 	size_t n = 0;
 
-	for (size_t i = 0; wait && i < samples->n; i++) {
+	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
 		if (s->kind == SAMPLE_CURVE && s->pass == 0 && s->is_good && s->whole_ns > 0.0)

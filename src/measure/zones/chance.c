@@ -11,11 +11,13 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) \
-	                 */
-#define FEW_WAITS 20    /* of a region: more are no accident of a law, but differ for a reason (a choice) */
+#define PRIOR_WAITS                                                                                               \
+	5.0          /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) \
+	              */
+#define FEW_WAITS 20 /* of a region: more are no accident of a law, but differ for a reason (a choice) */
 #define WAITS_SCALE \
 	2.0 /* times the places: so many stretches there are, short and long, that do not hang together (a choice) */
 #define LOST_PART \
@@ -33,11 +35,9 @@ static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
 static double share_elsewhere(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
                               double more)
 {
-	cleanup_free double *best = calloc(npositions + 1, sizeof(*best));
+	cleanup_free double *best = xcalloc(npositions + 1, sizeof(*best));
 	double slower = 0.5, n = 1.0;
 
-	if (!best)
-		return 1.0;
 	for (size_t p = 0; p < npositions; p++)
 		best[p] = INFINITY;
 	for (size_t i = 0; i < samples->n; i++) {
@@ -230,11 +230,9 @@ static double dispersion_at(const struct zone_sample *const *s, size_t n, size_t
 
 double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)
 {
-	cleanup_free struct visit *v = calloc(n + 1, sizeof(*v));
+	cleanup_free struct visit *v = xcalloc(n + 1, sizeof(*v));
 	size_t together;
 
-	if (!v)
-		return INFINITY;
 	together = visits_of_look(s, n, first, last, v);
 	return fmax(dispersion_at(s, n, first, last, (struct range){ 0, SIZE_MAX }, together, v),
 	            dispersion_at(s, n, first, last, near_to(s, first, last), together, v));

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define FALLS_MIN   3     /* of bands, that say what is usual (a choice) */
@@ -40,14 +41,14 @@ static bool may_be_limited(const struct zone_band *b, double interface_bytes_per
 
 static bool is_any_wide(const struct zone_bands *b)
 {
-	cleanup_free double *wide = calloc(b->n, sizeof(*wide));
+	cleanup_free double *wide = xcalloc(b->n, sizeof(*wide));
 	double most = 0.0;
 
-	for (size_t k = 0; wide && k < b->n; k++) {
+	for (size_t k = 0; k < b->n; k++) {
 		wide[k] = (double)(b->v[k].end_bytes - b->v[k].first_bytes);
 		most = fmax(most, wide[k]);
 	}
-	return !wide || most > WIDE_MOST * stats_median(wide, b->n);
+	return most > WIDE_MOST * stats_median(wide, b->n);
 }
 
 /* Bytes between its edges, wherever these are. */
@@ -60,12 +61,12 @@ static double width_for_sure(const struct zone_bands *b, size_t k)
 
 bool zone_bands_may_hide(const struct zone_bands *b)
 {
-	cleanup_free double *fall = calloc(b->n + 1, sizeof(*fall));
+	cleanup_free double *fall = xcalloc(b->n + 1, sizeof(*fall));
 	double most = 0.0;
 
 	if (b->has_sawtooth || b->n < 2)
 		return false;
-	if (!fall || b->n <= FALLS_MIN || b->lacks_end || b->lacks_step)
+	if (b->n <= FALLS_MIN || b->lacks_end || b->lacks_step)
 		return true;
 	for (size_t k = 0; k < b->n; k++)
 		if (width_for_sure(b, k) < b->spacing_bytes)
@@ -119,9 +120,9 @@ static bool hides_step(const struct zone_bands *b, size_t k, const struct zone_l
 
 bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv)
 {
-	cleanup_free const struct zone_level **in = calloc(lv->n + 1, sizeof(const struct zone_level *));
+	cleanup_free const struct zone_level **in = xcalloc(lv->n + 1, sizeof(const struct zone_level *));
 
-	for (size_t k = 0; in && k < b->n && !b->has_sawtooth; k++) {
+	for (size_t k = 0; k < b->n && !b->has_sawtooth; k++) {
 		const struct zone_band *own = &b->v[k];
 		uint64_t from = own->first_bytes + own->edge_half_bytes;
 		uint64_t to = own->end_bytes - (k + 1 < b->n ? own[1].edge_half_bytes : 0);
@@ -138,7 +139,7 @@ bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv)
 		if (hides_step(b, k, in, n))
 			return true;
 	}
-	return !in;
+	return false;
 }
 
 bool zone_count_is_least(const struct zone_analysis *a)

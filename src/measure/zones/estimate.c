@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define LATE_LOOK 8   /* completions ahead that may prove one late: twice the usual depth */
@@ -55,9 +56,7 @@ static size_t lead_in_end(const struct zone_done *d, size_t n, uint32_t depth)
 
 	if (n < 3 * group)
 		return n > depth + ZONE_DONE_MIN ? first : n > ZONE_DONE_MIN ? n - ZONE_DONE_MIN : 0;
-	g = calloc(n, sizeof(*g));
-	if (!g)
-		return first;
+	g = xcalloc(n, sizeof(*g));
 	for (size_t i = n / 2; i < n; i++)
 		g[i - n / 2] = group_ns(d, i, group);
 	usual = stats_median(g, n - n / 2);
@@ -229,12 +228,12 @@ static double lasting_wait(const struct zone_done *d, size_t n, size_t i, const 
  */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
 {
-	cleanup_free double *work = calloc(n + 1, sizeof(*work));
+	cleanup_free double *work = xcalloc(n + 1, sizeof(*work));
 	struct paces pace;
 	double taken = 0.0;
 
 	*ret_waits = *ret_revs = 0;
-	if (!work || n < 2 || !(rev_ns > 0.0))
+	if (n < 2 || !(rev_ns > 0.0))
 		return;
 	pace = paces_of(d, n, rev_ns, work);
 	for (size_t i = 1; i < n; i++) {
@@ -278,9 +277,9 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 	if (n < ZONE_DONE_MIN || m < ZONE_DONE_MIN)
 		return false;
 	per_rev = rev_ns / (d[n - 1].t_ns - d[first].t_ns) * (double)(m - 1);
-	residual = calloc(m, sizeof(*residual));
-	work = calloc(m, sizeof(*work));
-	if (!residual || !work || !fit_time(d + first, m, per_rev, &slope, residual))
+	residual = xcalloc(m, sizeof(*residual));
+	work = xcalloc(m, sizeof(*work));
+	if (!fit_time(d + first, m, per_rev, &slope, residual))
 		return false;
 	for (int round = 0; round < 3; round++) {
 		size_t moved = unlate(d + first, m, slope, LATE_MAD * deviation(residual, work, m));
@@ -301,13 +300,11 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t n, const struct zone_layout *l,
                           bool has_waits)
 {
-	cleanup_free struct zone_done *d = calloc(n + 1, sizeof(*d));
+	cleanup_free struct zone_done *d = xcalloc(n + 1, sizeof(*d));
 	struct zone_estimate e, clean;
 	double rev_ns = zone_rev_ns(l), lost;
 
 	z->is_good = false;
-	if (!d)
-		return false;
 	memcpy(d, done, n * sizeof(*d));
 	if (!zone_estimate(d, n, l->lead_in, rev_ns, &e))
 		return false;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/shell.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 struct piece {
@@ -32,12 +33,10 @@ static size_t add_good(const struct zone_samples *samples, struct piece *pieces)
 /* Bytes that at least one good sample moved, each once; NaN: out of memory. */
 static double moved_once(const struct zone_target *t)
 {
-	cleanup_free struct piece *v = calloc(t->samples.n + t->spread.n + 1, sizeof(*v));
+	cleanup_free struct piece *v = xcalloc(t->samples.n + t->spread.n + 1, sizeof(*v));
 	uint64_t bytes = 0, at = 0;
 	size_t n;
 
-	if (!v)
-		return (double)NAN;
 	n = add_good(&t->samples, v);
 	n += add_good(&t->spread, v + n);
 	qsort(v, n, sizeof(*v), by_place);

@@ -5,25 +5,20 @@
  * downwards. Pieces between are taken as unreadable: each read of a bad sector costs a dying disk seconds, and may be
  * its last.
  */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define PIECE_BYTES   65536u           /* small beside a request, large beside a sector: 16 and 128 tries (a choice) */
 #define LOCATE_MAX    64               /* failed requests that are narrowed down (a choice) */
 #define LOCATE_MAX_NS (120 * NS_PER_S) /* each may take the drive seconds (a choice) */
 
-int zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
+void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
 {
-	struct zone_unreadable *more = realloc(t->unreadable, (t->nunreadable + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	t->unreadable = more;
-	more[t->nunreadable++] =
+	t->unreadable = xgrow(t->unreadable, t->nunreadable + 1, sizeof(*t->unreadable));
+	t->unreadable[t->nunreadable++] =
 		(struct zone_unreadable){ first_bytes, first_bytes + len_bytes, res < 0 ? res : 0, false };
-	return 0;
 }
 
 /* One read at a time, stopping at the first that goes wrong (or, with is_all, trying all). */

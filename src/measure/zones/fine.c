@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define PLACE_MIN_BYTES  (16 * 1024u) /* a quarter of the tracks of 1995 */
@@ -127,11 +128,11 @@ struct both { /* samples of one place, in small requests and in large ones */
 static double slower_by(const struct zone_target *t)
 {
 	size_t n = t->layout.npositions, pairs = 0;
-	cleanup_free struct both *at = calloc(n, sizeof(*at));
-	cleanup_free double *y = calloc(2 * n, sizeof(*y));
+	cleanup_free struct both *at = xcalloc(n, sizeof(*at));
+	cleanup_free double *y = xcalloc(2 * n, sizeof(*y));
 	double median;
 
-	for (size_t i = 0; at && i < t->samples.n; i++) {
+	for (size_t i = 0; i < t->samples.n; i++) {
 		const struct zone_sample *s = &t->samples.v[i];
 
 		if (s->kind != SAMPLE_CURVE || !s->is_good)
@@ -139,7 +140,7 @@ static double slower_by(const struct zone_target *t)
 		at[s->position].y[is_fine(t, s)] += zone_clean_y(&t->layout, s);
 		at[s->position].n[is_fine(t, s)]++;
 	}
-	for (size_t i = 0; at && y && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (at[i].n[0] > 0.0 && at[i].n[1] > 0.0)
 			y[pairs++] = at[i].y[1] / at[i].n[1] - at[i].y[0] / at[i].n[0];
 	if (!pairs)

@@ -4,12 +4,12 @@
  * completion of the bytes before it to the completion of its own. No lead-in but the first bin's, no two readings of
  * the same place: what the intervals know of noise is the scatter of the completions inside the bins.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define BINS_MAX      4096            /* rows of a curve that a page can show (a choice) */
@@ -30,7 +30,6 @@ struct sweeper {
 	bool has_fault, is_stopped; /* in this bin */
 	uint32_t in_flight;
 	bool is_draining; /* after a fault, until nothing is in flight */
-	int error;
 };
 
 static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
@@ -50,7 +49,7 @@ static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *
 		s->is_draining = false;
 		s->has_fault = true; /* of this bin as well: it has a lead-in now */
 	}
-	if (!left || s->error || session_time_left_ns(s->run->ses) == 0)
+	if (!left || session_time_left_ns(s->run->ses) == 0)
 		return FEED_END;
 	req->op = IO_READ;
 	req->target = (uint32_t)s->t->index;
@@ -62,24 +61,14 @@ static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *
 }
 
 /* The bin in work is complete: makes a sample of it. */
-static int close_bin(struct sweeper *s, double now_ns)
+static void close_bin(struct sweeper *s, double now_ns)
 {
 	struct zones_run *run = s->run;
 	struct zone_target *t = s->t;
-	struct zone_samples *all = &t->samples;
 	struct zone_estimate e = { .se_ratio = NAN, .part_ns_per_byte = { NAN, NAN, NAN, NAN } };
 	struct zone_sample z = { .position = s->bin, .kind = SAMPLE_CURVE, .flush_ns = NAN, .y = NAN };
 	double first_ns = s->bin_start_ns;
 
-	if (all->n == all->room) {
-		size_t room = all->room ? 2 * all->room : 1024;
-		struct zone_sample *more = realloc(all->v, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		all->v = more;
-		all->room = room;
-	}
 	z.first_bytes = t->layout.first_bytes + s->bin * s->bin_bytes;
 	z.end_bytes = z.first_bytes + s->bin_bytes < s->end ? z.first_bytes + s->bin_bytes : s->end;
 	z.from_bytes = z.first_bytes;
@@ -103,13 +92,12 @@ static int close_bin(struct sweeper *s, double now_ns)
 			z.part_ns_per_byte[i] = zone_as_kept(e.part_ns_per_byte[i]);
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	}
-	all->v[all->n++] = z;
+	zone_samples_add(&t->samples, &z);
 	s->bin++;
 	s->bin_start_ns = now_ns;
 	s->has_fault = s->is_draining;
 	s->is_stopped = false;
 	run->ndone = 0;
-	return 0;
 }
 
 static void report_now(struct sweeper *s, uint64_t now_ns, double done)
@@ -120,10 +108,7 @@ static void report_now(struct sweeper *s, uint64_t now_ns, double done)
 	if (now_ns < s->checkpoint_ns)
 		return;
 	s->checkpoint_ns = now_ns + CHECKPOINT_NS;
-	if (zone_analyse(s->t) == 0) {
-		zones_report(s->run, false);
-		session_checkpoint(s->run->ses);
-	}
+	zones_renew(s->run, s->t);
 }
 
 static void sweeper_take(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -135,7 +120,7 @@ static void sweeper_take(struct sink *sink, const struct io_req *req, bool is_fa
 	s->in_flight--;
 	if (is_fault) {
 		s->has_fault = s->is_draining = true;
-		s->error = zone_fault_note(s->t, req->offset_bytes, req->len_bytes, req->res);
+		zone_fault_note(s->t, req->offset_bytes, req->len_bytes, req->res);
 	}
 	s->is_stopped |= req->is_late;
 	/* Failed ones count as passed: the bins must stay where they are. */
@@ -145,13 +130,12 @@ static void sweeper_take(struct sink *sink, const struct io_req *req, bool is_fa
 	edge = (double)(s->bin + 1) * (double)s->bin_bytes;
 	if (s->moved < edge && s->moved < (double)(s->end - s->t->layout.first_bytes))
 		return;
-	if (!s->error)
-		s->error = close_bin(s, now_ns);
+	close_bin(s, now_ns);
 	report_now(s, req->done_ns, s->moved / (double)(s->end - s->t->layout.first_bytes));
 }
 
 /* Bins take the place of the positions. */
-static int make_bins(struct zones_run *run, struct zone_target *t, uint64_t *ret_bin_bytes, struct err *err)
+static void make_bins(struct zones_run *run, struct zone_target *t, uint64_t *ret_bin_bytes)
 {
 	struct zone_layout *l = &t->layout;
 	uint64_t blocks = (l->end_bytes - l->first_bytes) / l->block_bytes,
@@ -162,12 +146,10 @@ static int make_bins(struct zones_run *run, struct zone_target *t, uint64_t *ret
 		per_bin = BIN_BLOCKS;
 	n = (size_t)((l->end_bytes - l->first_bytes + per_bin * l->block_bytes - 1) / (per_bin * l->block_bytes));
 	free(l->positions);
-	l->positions = calloc(n, sizeof(*l->positions));
+	l->positions = xcalloc(n, sizeof(*l->positions));
 	free(run->done);
 	run->done_room = per_bin + 2 * l->depth;
-	run->done = calloc(run->done_room, sizeof(*run->done));
-	if (!l->positions || !run->done)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	run->done = xcalloc(run->done_room, sizeof(*run->done));
 	*ret_bin_bytes = per_bin * l->block_bytes;
 	l->npositions = l->wanted_positions = n;
 	l->cell_bytes = *ret_bin_bytes;
@@ -182,7 +164,6 @@ static int make_bins(struct zones_run *run, struct zone_target *t, uint64_t *ret
 	l->start = 0;
 	l->middle = n / 2;
 	l->end = n - 1;
-	return 0;
 }
 
 int zones_full_run(struct zones_run *run, struct zone_target *t, struct err *err)
@@ -200,22 +181,18 @@ int zones_full_run(struct zones_run *run, struct zone_target *t, struct err *err
 		             .sink = &s.sink,
 		             .depth = (uint32_t)run->p->depth };
 	struct load_stats stats;
-	int r = make_bins(run, t, &s.bin_bytes, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	make_bins(run, t, &s.bin_bytes);
 	run->ndone = 0;
 	t->bytes_per_s = zone_guess_rate(t->dev);
 	t->layout.interface_bytes_per_s = NAN;
 	s.checkpoint_ns = clock_now_ns(run->ses->env->clk) + CHECKPOINT_NS;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
-	if (r == 0 && (s.error || zone_analyse(t) < 0))
-		r = err_set(err, -ENOMEM, "Out of memory.");
 	if (r < 0)
 		return r;
 	if (s.at < s.end && !session_is_over(run->ses))
 		t->is_out_of_time = true;
-	zones_report(run, false);
-	session_checkpoint(run->ses);
+	zones_renew(run, t);
 	return 0;
 }

@@ -10,12 +10,12 @@
  * Cylinders, not bytes, repeat: a cycle takes the same time everywhere. That it does is seen at two places far from
  * each other, or no cycle is told.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define SAMPLES_MANY 9.0 /* at a place, for the precision asked for: windows over a cycle take less time (a choice) */
@@ -76,11 +76,11 @@ static void first_two(const struct zone_target *t, double *y, double *said, size
 bool zone_heads_may_differ(const struct zone_target *t, double precision)
 {
 	size_t n = t->layout.npositions, pairs = 0, nsaid;
-	cleanup_free double *y = calloc(2 * n + 1, sizeof(*y)), *d = calloc(n + 1, sizeof(*d)),
-			    *said = calloc(t->samples.n + 1, sizeof(*said));
+	cleanup_free double *y = xcalloc(2 * n + 1, sizeof(*y)), *d = xcalloc(n + 1, sizeof(*d)),
+			    *said = xcalloc(t->samples.n + 1, sizeof(*said));
 	double apart;
 
-	if (!y || !d || !said || n < PLACES_MIN)
+	if (n < PLACES_MIN)
 		return false;
 	first_two(t, y, said, &nsaid);
 	for (size_t p = 0; p < n; p++)
@@ -123,10 +123,10 @@ double zone_look_change(const double *z, size_t n, double apart)
 
 double zone_places_apart(const struct zone_levels *lv)
 {
-	cleanup_free double *off = calloc(lv->n + 1, sizeof(*off));
+	cleanup_free double *off = xcalloc(lv->n + 1, sizeof(*off));
 	size_t n = 0;
 
-	for (size_t p = 1; off && p + 1 < lv->n; p++)
+	for (size_t p = 1; p + 1 < lv->n; p++)
 		if (lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n)
 			off[n++] = fabs(lv->v[p].y - 0.5 * (lv->v[p - 1].y + lv->v[p + 1].y));
 	return n ? 1.4826 * stats_median(off, n) / sqrt(1.5) : 0.0;
@@ -213,11 +213,9 @@ static double refine(const double *z, size_t n, double lag, double var, double *
 
 size_t zone_look_steps(const double *z, size_t n, double sigma)
 {
-	cleanup_free double *work = calloc(n + 1, sizeof(*work));
+	cleanup_free double *work = xcalloc(n + 1, sizeof(*work));
 	struct zone_cycle c = { 0 };
 
-	if (!work)
-		return 0;
 	c.sigma = fmax(fmin(window_sigma(z, n, work), sigma), SIGMA_MIN);
 	measure_steps(z, n, &c);
 	return (size_t)c.changes;
@@ -258,11 +256,11 @@ static void measure_missed(const double *z, size_t n, struct zone_cycle *ret)
 bool zone_cycle_find(const double *z, size_t n, double sigma, double expected, struct zone_cycle *ret)
 {
 	double overlap = expected > 0.0 ? OVERLAP_EXPECTED : OVERLAP;
-	cleanup_free double *work = calloc(n + 1, sizeof(*work));
+	cleanup_free double *work = xcalloc(n + 1, sizeof(*work));
 	double var, best, at = 0.0, seen;
 	bool is_unlike = false;
 
-	if (!work || n < 2)
+	if (n < 2)
 		return false;
 	ret->sigma = fmax(fmin(window_sigma(z, n, work), sigma), SIGMA_MIN);
 	var = variance(z, n);
@@ -422,11 +420,11 @@ static bool is_last_look(const struct zone_target *t, size_t i)
 
 double zone_look_sigma(const struct zone_target *t, size_t position)
 {
-	cleanup_free double *z = calloc(t->spread.n + 1, sizeof(*z)), *work = calloc(t->spread.n + 1, sizeof(*work));
+	cleanup_free double *z = xcalloc(t->spread.n + 1, sizeof(*z)), *work = xcalloc(t->spread.n + 1, sizeof(*work));
 	double sigma = INFINITY;
 	size_t n = 0;
 
-	for (size_t i = 0; z && work && i < t->spread.n; i++) {
+	for (size_t i = 0; i < t->spread.n; i++) {
 		const struct zone_sample *s = &t->spread.v[i], *next = i + 1 < t->spread.n ? s + 1 : NULL;
 
 		if (s->kind != SAMPLE_LOOK)
@@ -457,7 +455,7 @@ bool zone_looks_lose(const struct zone_target *t)
 
 bool zone_heads_look(const struct zone_target *t, size_t position, double expected, struct zone_cycle *ret)
 {
-	cleanup_free double *z = calloc(t->spread.n + 1, sizeof(*z));
+	cleanup_free double *z = xcalloc(t->spread.n + 1, sizeof(*z));
 	size_t n = z ? look_at(t, position, z, &ret->spacing) : 0;
 	double sum = 0.0, m = 0.0;
 
@@ -528,19 +526,14 @@ static bool has_cycle(struct zone_target *t)
 	return t->has_cycle;
 }
 
-int zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
+void zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
 {
-	cleanup_free struct window *w = calloc(t->spread.n + 1, sizeof(*w));
-	int r;
+	cleanup_free struct window *w = xcalloc(t->spread.n + 1, sizeof(*w));
 
-	if (!w)
-		return -ENOMEM;
 	if (!has_cycle(t) || !are_most_spread(t, lv, w))
-		return 0;
+		return;
 	/* Now windows tell as well, and of more tracks. */
-	r = zone_losses_find(&t->samples, &t->spread, &t->layout, lv);
-	if (r < 0)
-		return r;
+	zone_losses_find(&t->samples, &t->spread, &t->layout, lv);
 	lv->has_cycles = true;
 	lv->cycle_bytes = t->cycle[0].lag * t->cycle[0].spacing;
 	for (size_t p = 0; p < t->layout.npositions; p++) {
@@ -553,7 +546,6 @@ int zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
 		lv->v[p].moved_bytes = moved;
 		lv->v[p].elapsed_ns = elapsed;
 	}
-	return 0;
 }
 
 /* ---- the surfaces one by one ---- */
@@ -561,14 +553,12 @@ int zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
 static size_t pieces_at(const struct zone_target *t, size_t position, const struct zone_cycle *c, struct zone_band *ret,
                         size_t max)
 {
-	cleanup_free double *z = calloc(t->spread.n + 1, sizeof(*z));
-	cleanup_free size_t *start = calloc(t->spread.n + 1, sizeof(*start));
+	cleanup_free double *z = xcalloc(t->spread.n + 1, sizeof(*z));
+	cleanup_free size_t *start = xcalloc(t->spread.n + 1, sizeof(*start));
 	const struct zone_levels *lv = &t->analysis->levels;
 	double spacing = 0.0, first = NAN;
 	size_t n, count, pieces = 0;
 
-	if (!z || !start)
-		return 0;
 	n = (size_t)fmin((double)look_at(t, position, z, &spacing), ceil(c->lag) + 1.0);
 	for (size_t i = 0; i < t->spread.n && isnan(first); i++)
 		if (t->spread.v[i].kind == SAMPLE_LOOK && t->spread.v[i].position == position &&

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 struct layout_row {
@@ -212,7 +213,7 @@ static bool is_of(const char *target, const struct layout_row *layout)
 	return !layout->target || (target && strcmp(target, layout->target) == 0);
 }
 
-static int load_cells(const struct table *cells, const struct layout_row *layout, struct zone_layout *l)
+static void load_cells(const struct table *cells, const struct layout_row *layout, struct zone_layout *l)
 {
 	*l = (struct zone_layout){ .first_bytes = layout->first_byte,
 		                   .end_bytes = layout->last_byte + 1,
@@ -223,7 +224,7 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 		                   .cell_bytes = layout->cell_bytes,
 		                   .rev_ns = layout->rev_ns,
 		                   .interface_bytes_per_s = layout->interface_bytes_per_s,
-		                   .positions = calloc(cells->nrows + 1, sizeof(*l->positions)),
+		                   .positions = xcalloc(cells->nrows + 1, sizeof(*l->positions)),
 		                   .start = ZONE_NONE,
 		                   .middle = ZONE_NONE,
 		                   .end = ZONE_NONE };
@@ -245,7 +246,6 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 			                        .cycle_first_bytes = row.cycle_first_bytes,
 			                        .cycle_bytes = row.cycle_bytes == UINT64_MAX ? 0 : row.cycle_bytes };
 	}
-	return l->positions ? 0 : -ENOMEM;
 }
 
 /* false: no row of a sample that this version knows. */
@@ -302,7 +302,7 @@ static void estimate_anew(const struct table *requests, const struct zone_layout
 
 	if (!requests || !s->first_request || s->has_fault || (!s->is_good && s->is_disturbed))
 		return;
-	done = calloc(requests->nrows + 1, sizeof(*done));
+	done = xcalloc(requests->nrows + 1, sizeof(*done));
 	while (done && moved < (double)bytes && first + n < requests->nrows) {
 		struct kept_request row;
 
@@ -320,9 +320,9 @@ static void estimate_anew(const struct table *requests, const struct zone_layout
 static int load_samples(const struct table *samples, const struct table *requests, const struct layout_row *layout,
                         struct zone_target *t)
 {
-	t->samples.v = calloc(samples->nrows + 1, sizeof(*t->samples.v));
-	t->spread.v = calloc(samples->nrows + 1, sizeof(*t->spread.v));
-	for (size_t i = 0; t->samples.v && t->spread.v && i < samples->nrows; i++) {
+	t->samples.v = xcalloc(samples->nrows + 1, sizeof(*t->samples.v));
+	t->spread.v = xcalloc(samples->nrows + 1, sizeof(*t->spread.v));
+	for (size_t i = 0; i < samples->nrows; i++) {
 		struct sample_row row;
 		struct zone_sample s;
 
@@ -337,22 +337,20 @@ static int load_samples(const struct table *samples, const struct table *request
 		else
 			t->samples.v[t->samples.n++] = s;
 	}
-	return t->samples.v && t->spread.v ? 0 : -ENOMEM;
+	return 0;
 }
 
-static int load_unreadable(const struct table *unreadable, struct zone_target *t)
+static void load_unreadable(const struct table *unreadable, struct zone_target *t)
 {
 	const char *name = t->dev->path;
-	int r = 0;
 
-	for (size_t i = 0; unreadable && r == 0 && i < unreadable->nrows; i++) {
+	for (size_t i = 0; unreadable && i < unreadable->nrows; i++) {
 		int column = table_column(unreadable, "target");
 		const char *target = column < 0 ? NULL : table_string(unreadable, i, (size_t)column);
 
 		if (!target || strcmp(target, name) == 0)
-			r = zone_fault_note(t, 0, 0, 0);
+			zone_fault_note(t, 0, 0, 0);
 	}
-	return r;
 }
 
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev)
@@ -376,12 +374,11 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 		(void)snprintf(dev->below, sizeof(dev->below), "%s", layout.members);
 	}
 	t->dev = dev;
-	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
+	load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
 	t->layout.is_one_at_a_time = dev->queue_depth == 1;
+	r = load_samples(result_find_table(saved, "samples"), result_find_table(saved, "requests"), &layout, t);
 	if (r == 0)
-		r = load_samples(result_find_table(saved, "samples"), result_find_table(saved, "requests"), &layout, t);
-	if (r == 0)
-		r = load_unreadable(result_find_table(saved, "unreadable"), t);
+		load_unreadable(result_find_table(saved, "unreadable"), t);
 	return r == 0 && !(t->layout.npositions && t->samples.n) ? -ENODATA : r;
 }
 

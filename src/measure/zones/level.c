@@ -13,12 +13,12 @@
  * then is slower by that everywhere. Samples on the two sides of an edge between recording zones differ, too; those lie
  * between the levels of the neighbours, and are no outliers.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define OUTLIER_SIGMAS 6.0  /* of a robust deviation from few pairs, which is off by half itself */
@@ -36,11 +36,12 @@
 #define NOISE_DF_MIN     6.0  /* degrees of freedom that a common noise needs: t is 2.4 there */
 #define UNEVEN_DF_MIN    4.0  /* five samples: fewer tell no pattern */
 #define UNEVEN_RATIO     0.7  /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
-#define SAID_DF                                                                                                       \
-	1.0         /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
-	               coverage) */
-#define NOISE_F 2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others \
-	             */
+#define SAID_DF                                                                                               \
+	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
+	       coverage) */
+#define NOISE_F                                                                                               \
+	2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others \
+	     */
 
 void zone_levels_done(struct zone_levels *lv)
 {
@@ -67,14 +68,12 @@ static void groups_done(struct groups *g)
 	free(g->first);
 }
 
-static int groups_make(struct zone_samples *samples, size_t npositions, struct groups *g)
+static void groups_make(struct zone_samples *samples, size_t npositions, struct groups *g)
 {
-	cleanup_free size_t *at = calloc(npositions + 1, sizeof(*at));
+	cleanup_free size_t *at = xcalloc(npositions + 1, sizeof(*at));
 
-	g->s = calloc(samples->n + 1, sizeof(struct zone_sample *));
-	g->first = calloc(npositions + 1, sizeof(*g->first));
-	if (!g->s || !g->first || !at)
-		return -ENOMEM;
+	g->s = xcalloc(samples->n + 1, sizeof(struct zone_sample *));
+	g->first = xcalloc(npositions + 1, sizeof(*g->first));
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]))
 			g->first[samples->v[i].position + 1]++;
@@ -85,7 +84,6 @@ static int groups_make(struct zone_samples *samples, size_t npositions, struct g
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]))
 			g->s[at[samples->v[i].position]++] = &samples->v[i];
-	return 0;
 }
 
 static double group_median(const struct groups *g, size_t p)
@@ -101,10 +99,10 @@ static double group_median(const struct groups *g, size_t p)
 /* Deviation of one sample, from differences of pairs: what lies apart now and then does not move it. */
 static double robust_sigma(const struct groups *g, const struct zone_layout *l, enum zone_class class)
 {
-	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
+	cleanup_free double *d = xcalloc(g->first[l->npositions] + 1, sizeof(*d));
 	size_t n = 0;
 
-	for (size_t p = 0; d && p < l->npositions; p++) {
+	for (size_t p = 0; p < l->npositions; p++) {
 		if (class != ZONE_CLASSES && l->positions[p].class != class)
 			continue;
 		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
@@ -116,10 +114,10 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 /* How far two samples of one position usually lie apart: the median. */
 static double usual_spread(const struct groups *g, const struct zone_layout *l)
 {
-	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
+	cleanup_free double *d = xcalloc(g->first[l->npositions] + 1, sizeof(*d));
 	size_t n = 0;
 
-	for (size_t p = 0; d && p < l->npositions; p++)
+	for (size_t p = 0; p < l->npositions; p++)
 		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
 			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1]));
 	if (n < PAIRS_MIN)
@@ -638,24 +636,21 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	}
 }
 
-int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret)
+void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret)
 {
 	struct zone_levels lv = { .n = l->npositions };
 	struct groups g = { 0 };
 	double sigma[ZONE_CLASSES];
-	int r = -ENOMEM;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		samples->v[i].is_burst = samples->v[i].is_outlier = false;
 		samples->v[i].y = NAN;
 		samples->v[i].clean_y = samples->v[i].is_good ? zone_clean_y(l, &samples->v[i]) : (double)NAN;
 	}
-	lv.v = calloc(l->npositions, sizeof(*lv.v));
-	if (!lv.v)
-		return -ENOMEM;
+	lv.v = xcalloc(l->npositions, sizeof(*lv.v));
 	zone_regime_find(samples, l, &lv.regime);
-	if (groups_make(samples, l->npositions, &g) < 0 || zone_losses_find(samples, NULL, l, &lv) < 0)
-		goto out;
+	groups_make(samples, l->npositions, &g);
+	zone_losses_find(samples, NULL, l, &lv);
 	lv.spread = usual_spread(&g, l);
 	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
@@ -677,10 +672,5 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 		z->clean_y += log1p(lv.loss) + log1p(lv.excess) - drift;
 	}
 	*ret = lv;
-	lv.v = NULL;
-	r = 0;
-out:
 	groups_done(&g);
-	zone_levels_done(&lv);
-	return r;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Second looks: samples where the passes did not suffice, and bytes that are read again to see whether what they showed
  * is of the place. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define CHECKS_MAX 5 /* of the bytes of one slow sample (a choice) */
@@ -166,10 +166,8 @@ static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_
 
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
+	cleanup_free size_t *order = xcalloc(2 * t->layout.npositions + 1, sizeof(*order));
 
-	if (!order)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
 		size_t n = zone_order_pass(run, t, 2, order), taken = 0;
 		int r = 0;
@@ -191,9 +189,9 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			return r;
 		if (!taken)
 			return 0;
-		r = zones_renew(run, t, err);
-		if (r < 0 || session_is_over(run->ses))
-			return r;
+		zones_renew(run, t);
+		if (session_is_over(run->ses))
+			return 0;
 	}
 	return 0;
 }
@@ -216,7 +214,7 @@ int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *e
 			taken++;
 		}
 		if (r == 0 && taken)
-			r = zones_renew(run, t, err);
+			zones_renew(run, t);
 	}
 	return r;
 }

@@ -16,11 +16,11 @@
  * comes out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up
  * apart.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define LOST_PART 0.5  /* of a sample's time: more is no accident in it but its level */
@@ -233,14 +233,12 @@ static void find(struct place *v, bool is_from_buffer, const struct zone_layout 
 			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
 }
 
-int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
-                     struct zone_levels *lv)
+void zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread,
+                      const struct zone_layout *l, struct zone_levels *lv)
 {
 	size_t n = l->npositions + 1;
-	cleanup_free struct place *v = calloc(n, sizeof(*v));
+	cleanup_free struct place *v = xcalloc(n, sizeof(*v));
 
-	if (!v)
-		return -ENOMEM;
 	for (size_t p = 0; p < n; p++)
 		v[p].first = INFINITY;
 	for (size_t i = 0; i < samples->n + (spread ? spread->n : 0); i++) {
@@ -261,5 +259,4 @@ int zone_losses_find(const struct zone_samples *samples, const struct zone_sampl
 		lv->v[p].loss = lv->loss;
 		lv->v[p].loss_var = lv->loss_var;
 	}
-	return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
@@ -54,11 +55,9 @@ static int by_position(const void *a, const void *b)
  */
 static double lasting_noise(const struct zone_at *v, size_t n)
 {
-	cleanup_free struct zone_at *w = calloc(n + 1, sizeof(*w));
+	cleanup_free struct zone_at *w = xcalloc(n + 1, sizeof(*w));
 	double block[ZONE_TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY, squares = 0.0, blocks = 0.0;
 
-	if (!w)
-		return 1.0;
 	memcpy(w, v, n * sizeof(*w));
 	qsort(w, n, sizeof(*w), by_position);
 	for (size_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define LOST_PART \
@@ -77,13 +78,13 @@ static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l
 struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
                               const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n)
 {
-	struct zone_at *v = calloc(samples->n + lv->n + 1, sizeof(*v));
+	struct zone_at *v = xcalloc(samples->n + lv->n + 1, sizeof(*v));
 	size_t n = 0;
 
 	*ret_n = 0;
 	if (v && lv->has_cycles)
 		n = add_cycles(v, lv, out);
-	for (size_t i = 0; v && i < samples->n && !lv->has_cycles; i++) {
+	for (size_t i = 0; i < samples->n && !lv->has_cycles; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 

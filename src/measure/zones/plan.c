@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 
 #define MIB (1ull << 20)
@@ -216,16 +217,14 @@ static void place_cell(struct zone_layout *l, struct zone_position *pos, double 
 		pos->cell_bytes = l->end_bytes - l->cell_bytes;
 }
 
-static int spread_positions(struct zone_layout *l, const struct zones_params *p, struct err *err)
+static void spread_positions(struct zone_layout *l, const struct zones_params *p)
 {
 	size_t n = p->positions;
 	double room;
 
 	l->wanted_positions = n;
 	size_cells(l, p, &n);
-	l->positions = calloc(n + 1, sizeof(*l->positions));
-	if (!l->positions)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	l->positions = xcalloc(n + 1, sizeof(*l->positions));
 	room = (double)(l->end_bytes - l->first_bytes - l->cell_bytes);
 	l->npositions = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -242,7 +241,6 @@ static int spread_positions(struct zone_layout *l, const struct zones_params *p,
 	l->start = 0;
 	l->end = l->npositions - 1;
 	l->positions[l->start].class = l->positions[l->middle].class = l->positions[l->end].class = ZONE_LONG;
-	return 0;
 }
 
 static int by_place(const void *a, const void *b)
@@ -277,12 +275,10 @@ static int list_place(const struct zone_layout *l, const char *word, double *ret
 /* --zones=start,middle,end */
 static int list_positions(struct zone_layout *l, const struct zones_params *p, struct err *err)
 {
-	cleanup_free char *copy = strdup(p->places);
+	cleanup_free char *copy = xmust(strdup(p->places));
 	size_t n = 1, at = 0;
 	char *save = NULL;
 
-	if (!copy)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (const char *c = copy; *c; c++)
 		n += *c == ',';
 	l->wanted_positions = n;
@@ -290,9 +286,7 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 	 * recording zones. */
 	n = n < p->positions ? p->positions : n;
 	size_cells(l, p, &n);
-	l->positions = calloc(l->wanted_positions, sizeof(*l->positions));
-	if (!l->positions)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	l->positions = xcalloc(l->wanted_positions, sizeof(*l->positions));
 	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
 		struct zone_position *pos = &l->positions[at++];
 		double place = 0.0;
@@ -355,8 +349,10 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 		               p->block_bytes, dev->path, l->align_bytes);
 	l->rev_ns = dev->rotational == 0 && !(p->rpm > 0.0) ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
 	r = find_extent(l, dev, p, err);
-	if (r == 0)
-		r = p->places ? list_positions(l, p, err) : spread_positions(l, p, err);
+	if (r == 0 && p->places)
+		r = list_positions(l, p, err);
+	else if (r == 0)
+		spread_positions(l, p);
 	if (r < 0)
 		zone_layout_done(l);
 	return r;
@@ -474,15 +470,13 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 	return true;
 }
 
-int zone_layout_insert(struct zone_target *t, uint64_t at_bytes, size_t *ret)
+size_t zone_layout_insert(struct zone_target *t, uint64_t at_bytes)
 {
 	struct zone_layout *l = &t->layout;
-	struct zone_position *more = realloc(l->positions, (l->npositions + 1) * sizeof(*more));
+	struct zone_position *more = xgrow(l->positions, l->npositions + 1, sizeof(*more));
 	size_t *const figures[] = { &l->start, &l->middle, &l->end };
 	size_t k = 0;
 
-	if (!more)
-		return -ENOMEM;
 	l->positions = more;
 	while (k < l->npositions && more[k].cell_bytes <= at_bytes)
 		k++;
@@ -495,6 +489,5 @@ int zone_layout_insert(struct zone_target *t, uint64_t at_bytes, size_t *ret)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 		*figures[i] += *figures[i] != ZONE_NONE && *figures[i] >= k;
-	*ret = k;
-	return 0;
+	return k;
 }

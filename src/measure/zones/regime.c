@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
@@ -35,13 +36,11 @@ static double part_step(const struct part *p)
 static double scatter(const struct zone_sample *const *s, size_t n, size_t npositions, double *ret_drift_part,
                       double *ret_df)
 {
-	cleanup_free double *m = calloc(3 * npositions, sizeof(*m));
+	cleanup_free double *m = xcalloc(3 * npositions, sizeof(*m));
 	double ss = 0.0, sxx = 0.0, sxy = 0.0, df = (double)n;
 
 	*ret_drift_part = 0.0;
 	*ret_df = 0.0;
-	if (!m)
-		return 0.0;
 	for (size_t i = 0; i < n; i++) {
 		double *p = &m[3 * s[i]->position];
 
@@ -68,11 +67,9 @@ static double scatter(const struct zone_sample *const *s, size_t n, size_t nposi
 static double best_split(const struct zone_sample *const *s, size_t n, size_t npositions, size_t *ret_split,
                          double *ret_step)
 {
-	cleanup_free struct part *parts = calloc(npositions, sizeof(*parts));
+	cleanup_free struct part *parts = xcalloc(npositions, sizeof(*parts));
 	double num = 0.0, weight = 0.0, best = 0.0;
 
-	if (!parts)
-		return 0.0;
 	for (size_t i = 0; i < n; i++) {
 		parts[s[i]->position].n[1] += 1.0;
 		parts[s[i]->position].sum[1] += s[i]->clean_y;
@@ -105,12 +102,10 @@ static double best_split(const struct zone_sample *const *s, size_t n, size_t np
  */
 static bool is_of_time(const struct zone_sample *const *s, size_t n, size_t npositions, size_t split, double step)
 {
-	cleanup_free struct part *parts = calloc(npositions, sizeof(*parts));
+	cleanup_free struct part *parts = xcalloc(npositions, sizeof(*parts));
 	size_t both = 0, stepped = 0;
 	bool is_of_looks = true;
 
-	if (!parts)
-		return false;
 	for (size_t i = 0; i < n; i++) {
 		parts[s[i]->position].n[i >= split] += 1.0;
 		parts[s[i]->position].sum[i >= split] += s[i]->clean_y;
@@ -133,13 +128,13 @@ static int by_time(const void *a, const void *b)
 /* Mean rate of samples and its interval, over places: of time per byte. */
 static double mean_rate(struct zone_sample *const *s, size_t n, struct interval *ret_ci)
 {
-	cleanup_free double *x = calloc(n, sizeof(*x));
+	cleanup_free double *x = xcalloc(n, sizeof(*x));
 	struct summary sum;
 
 	*ret_ci = (struct interval){ NAN, NAN };
-	for (size_t i = 0; x && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] = s[i]->ns_per_byte;
-	if (!x || !summary_of(x, n, &sum))
+	if (!summary_of(x, n, &sum))
 		return NAN;
 	*ret_ci = (struct interval){ 1e9 / sum.mean_ci.high, 1e9 / sum.mean_ci.low };
 	return 1e9 / sum.mean;
@@ -147,12 +142,12 @@ static double mean_rate(struct zone_sample *const *s, size_t n, struct interval 
 
 void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret)
 {
-	cleanup_free struct zone_sample **s = calloc(samples->n + 1, sizeof(*s));
+	cleanup_free struct zone_sample **s = xcalloc(samples->n + 1, sizeof(*s));
 	const struct zone_sample *const *c;
 	double all, drift, df, gain, step = 0.0;
 	size_t n = 0, split = 0;
 
-	for (size_t i = 0; s && i < samples->n; i++)
+	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]))
 			s[n++] = &samples->v[i];
 	if (n < 8)

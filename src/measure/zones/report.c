@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 struct curve_row {
@@ -370,14 +371,10 @@ static const struct zone_level *spot_level(const struct spot *s)
 static void rate_figure(struct result *res, const char *name, const char *label, const struct spot *s)
 {
 	const struct zone_level *v = spot_level(s);
-	struct interval ci;
+	struct interval ci = v ? zone_rate_ci(v->y, v->half) : (struct interval){ NAN, NAN };
 
-	if (!v) {
-		result_figure(res, name, label, UNIT_BYTES_PER_S, NAN, NULL, 0);
-		return;
-	}
-	ci = zone_rate_ci(v->y, v->half);
-	result_figure(res, name, label, UNIT_BYTES_PER_S, zone_rate(v->y), isnan(v->half) ? NULL : &ci, v->n);
+	result_figure(res, name, label, UNIT_BYTES_PER_S, v ? zone_rate(v->y) : (double)NAN, isnan(ci.low) ? NULL : &ci,
+	              v ? v->n : 0);
 }
 
 static void spot_row(const struct zones_run *run, struct table *table, const char *name, const struct spot *s)
@@ -544,12 +541,12 @@ static bool has_pause(const struct zone_sample *s)
 static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
 {
 	const struct zone_samples *samples = &t->samples;
-	cleanup_free double *rate = calloc(samples->n + 1, sizeof(*rate));
-	cleanup_free bool *is_paused = calloc(t->layout.npositions + 1, sizeof(*is_paused));
+	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
+	cleanup_free bool *is_paused = xcalloc(t->layout.npositions + 1, sizeof(*is_paused));
 	double bytes = 0.0, ns = 0.0, median;
 	size_t n = 0, paused = 0;
 
-	for (size_t i = 0; rate && i < samples->n; i++) {
+	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
 		if (!s->is_good || !(s->whole_ns > 0.0))
@@ -558,7 +555,7 @@ static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double 
 		bytes += s->whole_bytes;
 		ns += s->whole_ns;
 	}
-	if (!is_paused || n < 8)
+	if (n < 8)
 		return false;
 	median = stats_median(rate, n);
 	for (size_t i = 0; i < samples->n; i++) {

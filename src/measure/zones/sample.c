@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 
 #define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do (a choice) */
@@ -40,8 +41,8 @@ struct sampler {
 	enum io_op op;
 	uint64_t at, end; /* next byte to ask for */
 	uint64_t first;
-	uint64_t start_ns, limit_ns; /* limit: how long this may take, where completions suffice */
-	bool has_fault, is_enough, is_out_of_memory, is_stopped; /* this program did not run meanwhile */
+	uint64_t start_ns, limit_ns;           /* limit: how long this may take, where completions suffice */
+	bool has_fault, is_enough, is_stopped; /* this program did not run meanwhile */
 	/* writing */
 	enum piece piece;
 	uint64_t piece_end, piece_start_ns, last_done_ns;
@@ -158,15 +159,8 @@ static void keep_done(struct sampler *s, const struct io_req *req)
 	double before = run->ndone ? run->done[run->ndone - 1].bytes : 0.0;
 
 	if (run->ndone == run->done_room) {
-		size_t room = run->done_room ? 2 * run->done_room : 256;
-		struct zone_done *more = realloc(run->done, room * sizeof(*more));
-
-		if (!more) {
-			s->is_out_of_memory = s->is_enough = true;
-			return;
-		}
-		run->done = more;
-		run->done_room = room;
+		run->done_room = run->done_room ? 2 * run->done_room : 256;
+		run->done = xgrow(run->done, run->done_room, sizeof(*run->done));
 	}
 	run->done[run->ndone++] = (struct zone_done){ (double)(req->done_ns - s->start_ns), before + (double)req->res };
 }
@@ -190,8 +184,7 @@ static void take_read(struct sink *sink, const struct io_req *req, bool is_fault
 	if (is_fault) {
 		/* The disk's own retries have spoiled the times; the rest of the window would not be worth its wait. */
 		s->has_fault = s->is_enough = true;
-		if (zone_fault_note(&s->run->targets[s->target], req->offset_bytes, req->len_bytes, req->res) < 0)
-			s->is_out_of_memory = true;
+		zone_fault_note(&s->run->targets[s->target], req->offset_bytes, req->len_bytes, req->res);
 		return;
 	}
 	if (s->is_verify)
@@ -254,8 +247,6 @@ static int run_sampler(struct zones_run *run, struct sampler *s, struct err *err
 	s->at = s->first;
 	s->in_flight = 0;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
-	if (r == 0 && s->is_out_of_memory)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	return r == 0 && s->why.code ? err_set(err, s->why.code, "%s", s->why.text) : r;
 }
 
@@ -513,6 +504,15 @@ static int take_rewriting(struct zones_run *run, struct zone_target *t, struct z
 		t->dev->path);
 }
 
+void zone_samples_add(struct zone_samples *all, const struct zone_sample *z)
+{
+	if (all->n == all->room) {
+		all->room = all->room ? 2 * all->room : 256;
+		all->v = xgrow(all->v, all->room, sizeof(*all->v));
+	}
+	all->v[all->n++] = *z;
+}
+
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err)
 {
@@ -527,15 +527,6 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		z.part_ns_per_byte[i] = NAN;
 	z.y = NAN;
-	if (all->n == all->room) {
-		size_t room = all->room ? 2 * all->room : 256;
-		struct zone_sample *more = realloc(all->v, room * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		all->v = more;
-		all->room = room;
-	}
 	add_lead(t, &z);
 	r = run->p->rewrite ? take_rewriting(run, t, &z, err)
 	    : run->p->write ? take_writing(run, t, &z, err)
@@ -551,7 +542,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	if (zone_is_usable(&z))
 		t->layout.positions[z.position].bytes_per_s = t->bytes_per_s;
-	all->v[all->n++] = z;
+	zone_samples_add(all, &z);
 	if (ret)
 		*ret = &all->v[all->n - 1];
 	return 0;

@@ -10,12 +10,12 @@
  * first half is not slow. Single slow samples among good ones at their position are suspects, too, until their bytes
  * were read again.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/desc.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define SLOW_SIGMAS       5.0  /* of the difference of two places; tails are heavier than the normal law's */
@@ -61,14 +61,12 @@ static void series_done(struct series *s)
 	free(s->is_slow);
 }
 
-static int series_make(const struct zone_levels *lv, const struct zone_stretches *st, struct series *s)
+static void series_make(const struct zone_levels *lv, const struct zone_stretches *st, struct series *s)
 {
-	s->position = calloc(lv->n + 1, sizeof(*s->position));
-	s->y = calloc(lv->n + 1, sizeof(*s->y));
-	s->se = calloc(lv->n + 1, sizeof(*s->se));
-	s->is_slow = calloc(lv->n + 1, sizeof(*s->is_slow));
-	if (!s->position || !s->y || !s->se || !s->is_slow)
-		return -ENOMEM;
+	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
+	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
+	s->se = xcalloc(lv->n + 1, sizeof(*s->se));
+	s->is_slow = xcalloc(lv->n + 1, sizeof(*s->is_slow));
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_at_interface(st, p))
 			continue;
@@ -77,7 +75,6 @@ static int series_make(const struct zone_levels *lv, const struct zone_stretches
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->n++;
 	}
-	return 0;
 }
 
 /* The smallest of y[first..n) that is known well enough. */
@@ -93,11 +90,9 @@ static double fastest(const struct series *s, size_t first, double se_max)
 
 static double threshold_of(const struct series *s)
 {
-	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
+	cleanup_free double *se = xcalloc(s->n + 1, sizeof(*se));
 	double noise;
 
-	if (!se)
-		return INFINITY;
 	for (size_t i = 0; i < s->n; i++)
 		se[i] = s->se[i];
 	noise = stats_median(se, s->n);
@@ -571,19 +566,19 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
  */
 static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
-	cleanup_free double *chance = calloc(slows->n + 1, sizeof(*chance));
+	cleanup_free double *chance = xcalloc(slows->n + 1, sizeof(*chance));
 
-	for (size_t i = 0; chance && i < slows->n; i++)
+	for (size_t i = 0; i < slows->n; i++)
 		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
 	for (size_t i = 0; i < slows->n; i++) {
 		double most = slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW;
 
 		slows->v[i].wants_again =
 			(l->is_one_at_a_time && slows->v[i].y - slows->v[i].expected_y < ONCE_A_TRACK) ||
-			(chance && chance[i] > CHANCE_SURE);
-		if (chance && chance[i] < most)
+			(chance[i] > CHANCE_SURE);
+		if (chance[i] < most)
 			continue;
-		slows->v[i].chance = chance ? fmax(slows->v[i].chance, chance[i]) : 1.0;
+		slows->v[i].chance = fmax(slows->v[i].chance, chance[i]);
 		slows->v[i].is_confirmed = false;
 	}
 }
@@ -595,44 +590,37 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
  */
 static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
 {
-	cleanup_free double *revs = calloc(samples->n + 1, sizeof(*revs));
+	cleanup_free double *revs = xcalloc(samples->n + 1, sizeof(*revs));
 	size_t n = 0;
 	double usual;
 
-	for (size_t i = 0; revs && i < samples->n; i++)
+	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
 			revs[n++] = zone_rev_ns(l) / samples->v[i].elapsed_ns;
 	usual = n ? stats_median(revs, n) : (double)NAN;
 	return usual > 1.0 / SINGLE_REVS || l->has_members ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
 }
 
-int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_stretches *st, struct zone_slows *ret)
+void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                     const struct zone_stretches *st, struct zone_slows *ret)
 {
-	cleanup_free bool *is_of_time = calloc(samples->n + 1, sizeof(*is_of_time));
+	cleanup_free bool *is_of_time = xcalloc(samples->n + 1, sizeof(*is_of_time));
 	struct series s = { 0 };
-	int r = series_make(lv, st, &s);
 
-	*ret = (struct zone_slows){ 0 };
-	if (r == 0) {
-		ret->v = calloc(2 * samples->n + lv->n + 1, sizeof(*ret->v));
-		r = ret->v && is_of_time ? 0 : -ENOMEM;
-	}
-	if (r == 0 && l->rev_ns == 0.0)
-		ret->threshold = INFINITY;
-	else if (r == 0) {
+	series_make(lv, st, &s);
+	*ret = (struct zone_slows){ .v = xcalloc(2 * samples->n + lv->n + 1, sizeof(*ret->v)),
+		                    .threshold = INFINITY,
+		                    .least_loss = NAN };
+	if (l->rev_ns != 0.0) {
 		if (s.n >= 3)
 			mark_slow(&s, &ret->threshold);
-		else
-			ret->threshold = INFINITY;
-		r = zone_waits_again(samples, l, st, is_of_time);
-		r = r ? r : zone_waits_find(samples, l, st, is_of_time, ret);
+		zone_waits_again(samples, l, st, is_of_time);
+		zone_waits_find(samples, l, st, is_of_time, ret);
 		add_runs(&s, samples, is_of_time, l, ret);
 		if (!l->has_members)
 			add_singles(samples, l, lv, st, ret);
 		leave_to_chance(samples, l, ret);
+		ret->least_loss = least_loss(samples, l, ret->threshold);
 	}
-	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
 	series_done(&s);
-	return r;
 }

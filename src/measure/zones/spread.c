@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where surfaces differ (heads.c): looks for their cycle at two places, then reads windows spread evenly over one cycle
  * of each place. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
 #define WINDOW_REVS     3.0 /* counted; fewer show the skews, more take time that other windows need (a choice) */
@@ -300,7 +300,7 @@ int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *er
 			zones_show(run, t, "surfaces", 0.85 * (0.5 + 0.5 * (double)p / (double)t->layout.npositions));
 		}
 		if (r == 0)
-			r = zones_renew(run, t, err);
+			zones_renew(run, t);
 	}
 	return r;
 }
@@ -309,26 +309,23 @@ int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *er
  * room that there is. */
 int zone_spread_narrow(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	cleanup_free uint64_t *at = calloc(t->analysis->bands.n + 1, sizeof(*at));
+	cleanup_free uint64_t *at = xcalloc(t->analysis->bands.n + 1, sizeof(*at));
 	double want = (double)(t->layout.end_bytes - t->layout.first_bytes) / (double)t->layout.npositions / 4.0;
 	size_t n = 0;
 	int r = 0;
 
-	if (!at)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t k = 1; k < t->analysis->bands.n; k++)
 		if ((double)t->analysis->bands.v[k].edge_half_bytes > want)
 			at[n++] = t->analysis->bands.v[k].first_bytes;
 	for (size_t k = 0; r == 0 && k < n && !session_is_over(run->ses) && zones_has_time(run, t, true); k++) {
-		size_t p;
+		size_t p = zone_layout_insert(t, at[k]);
 
-		r = zone_layout_insert(t, at[k], &p);
-		if (r < 0)
-			return err_set(err, r, "Out of memory.");
 		r = visit(run, t, p, err);
 		zones_show(run, t, "edges of zones", 0.95);
 	}
-	return r == 0 && n ? zones_renew(run, t, err) : r;
+	if (r == 0 && n)
+		zones_renew(run, t);
+	return r;
 }
 
 /* ---- what is told ---- */

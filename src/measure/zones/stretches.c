@@ -9,11 +9,11 @@
  * What does not rotate has no such law: there the level of most places is the measure. And what no media take part in
  * comes at once: media that are faster than the interface come as fast, but after a seek and a turn of the disk.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define BY_LENGTH_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
@@ -75,21 +75,19 @@ static enum comes how_most_come(const struct begins *b)
 	return 2 * b->at_once > b->all ? COMES_AT_ONCE : 2 * b->after_seek > b->all ? COMES_AFTER_SEEK : COMES_UNKNOWN;
 }
 
-static int places_make(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                       const struct zone_slows *slows, struct places *s)
+static void places_make(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        const struct zone_slows *slows, struct places *s)
 {
-	cleanup_free double *se = calloc(lv->n + 1, sizeof(*se));
-	cleanup_free struct begins *begins = calloc(lv->n + 1, sizeof(*begins));
+	cleanup_free double *se = xcalloc(lv->n + 1, sizeof(*se));
+	cleanup_free struct begins *begins = xcalloc(lv->n + 1, sizeof(*begins));
 	size_t n = 0;
 
 	s->npositions = lv->n;
 	s->interface_bytes_per_s = l->interface_bytes_per_s;
-	s->position = calloc(lv->n + 1, sizeof(*s->position));
-	s->y = calloc(lv->n + 1, sizeof(*s->y));
-	s->se = calloc(lv->n + 1, sizeof(*s->se));
-	s->comes = calloc(lv->n + 1, sizeof(*s->comes));
-	if (!s->position || !s->comes || !s->y || !s->se || !se || !begins)
-		return -ENOMEM;
+	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
+	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
+	s->se = xcalloc(lv->n + 1, sizeof(*s->se));
+	s->comes = xcalloc(lv->n + 1, sizeof(*s->comes));
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
 			count_begin(&samples->v[i], l, &begins[samples->v[i].position]);
@@ -104,7 +102,6 @@ static int places_make(const struct zone_samples *samples, const struct zone_lay
 			se[n++] = lv->v[p].half / 1.96;
 	}
 	s->noise = n ? stats_median(se, n) : 0.0;
-	return 0;
 }
 
 /* How much faster the place behind i is, by as many as two places on either side; the log of the rates' ratio. */
@@ -426,11 +423,9 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 static void find_uneven(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
 {
 	double least = fmax(STEP_UNEVEN, STEP_SIGMAS * M_SQRT2 * s->noise), usual;
-	cleanup_free double *sorted = calloc(s->n + 1, sizeof(*sorted));
+	cleanup_free double *sorted = xcalloc(s->n + 1, sizeof(*sorted));
 	size_t most = 0, at = 0, runs = 0;
 
-	if (!sorted)
-		return;
 	for (size_t i = 0; i < s->n; i++)
 		sorted[i] = s->y[i];
 	stats_sort(sorted, s->n);
@@ -461,19 +456,13 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 	}
 }
 
-int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_slows *slows, struct zone_stretches *ret)
+void zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                         const struct zone_slows *slows, struct zone_stretches *ret)
 {
 	struct places s = { 0 };
-	int r = places_make(samples, l, lv, slows, &s);
 
-	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)) };
-	if (r < 0 || !ret->v) {
-		places_done(&s);
-		free(ret->v);
-		*ret = (struct zone_stretches){ 0 };
-		return -ENOMEM;
-	}
+	places_make(samples, l, lv, slows, &s);
+	*ret = (struct zone_stretches){ .v = xcalloc(lv->n + 1, sizeof(*ret->v)) };
 	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike.
 	 */
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
@@ -481,7 +470,6 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	else if (s.n >= ZONE_BESIDE)
 		find_rotating(samples, l, lv, &s, ret);
 	places_done(&s);
-	return 0;
 }
 
 double zone_begins_anew(const struct zone_stretches *st)

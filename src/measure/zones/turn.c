@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The turn of one target: how long it may take, how far it is, and what its samples say so far. */
-#include <errno.h>
 
 #include "base/units.h"
 #include "measure/zones/zones.h"
@@ -38,11 +37,9 @@ void zones_show(struct zones_run *run, const struct zone_target *t, const char *
 	                 units_rate(rate, sizeof(rate), t->bytes_per_s));
 }
 
-int zones_renew(struct zones_run *run, struct zone_target *t, struct err *err)
+void zones_renew(struct zones_run *run, struct zone_target *t)
 {
-	if (zone_analyse(t) < 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	zone_analyse(t);
 	zones_report(run, false);
 	session_checkpoint(run->ses);
-	return 0;
 }

@@ -10,11 +10,11 @@
  *
  * Of a volume over several disks nothing is said: one waits for the other, and how long says nothing of a place.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
 #define WAITS_USUAL \
@@ -38,12 +38,14 @@
 	       half) */
 #define STEP_PART   0.5  /* of the excess that the step at the borders must be, at least: the larger half */
 #define STEP_ENOUGH 0.05 /* but not more than this, ... */
-#define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data \
-	                  */
+#define STEP_LEAST                                                                                        \
+	0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data \
+	      */
 #define STEP_TIMES \
 	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
-#define SIDE_PART -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one \
-	                */
+#define SIDE_PART                                                                                           \
+	-0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one \
+	      */
 #define BEGIN_PART                                                                                                     \
 	0.25 /* of the excess, that what lies before must be faster by, where the way to the host loses revolutions (a \
 	        choice) */
@@ -126,14 +128,12 @@ static enum again again_of(const struct zone_sample *s, const struct zone_sample
 	               : AGAIN_SAME;
 }
 
-int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                     bool *ret_is_of_time)
+void zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                      bool *ret_is_of_time)
 {
-	cleanup_free enum again *again = calloc(samples->n + 1, sizeof(*again));
+	cleanup_free enum again *again = xcalloc(samples->n + 1, sizeof(*again));
 	double fastest = INFINITY;
 
-	if (!again)
-		return -ENOMEM;
 	for (size_t i = 0; i < samples->n; i++)
 		if (is_of_media(&samples->v[i], l, st))
 			fastest = fmin(fastest, samples->v[i].elapsed_ns / samples->v[i].moved_bytes);
@@ -149,7 +149,6 @@ int zone_waits_again(const struct zone_samples *samples, const struct zone_layou
 	}
 	for (size_t i = 0; i < samples->n; i++)
 		ret_is_of_time[i] = again[i] == AGAIN_NONE;
-	return 0;
 }
 
 static int by_place(const void *a, const void *b)
@@ -165,14 +164,12 @@ static int by_place(const void *a, const void *b)
  * time is too short for its bytes: faster than anything before it that has no wait, and no disk gets faster. Where
  * nothing before it is as fast as what comes behind its front may be slow, and zones differ by much.
  */
-static int leave_out_free(struct series *v)
+static void leave_out_free(struct series *v)
 {
-	cleanup_free double *least = calloc(v->n + 1, sizeof(*least)); /* of each and what comes behind it */
+	cleanup_free double *least = xcalloc(v->n + 1, sizeof(*least)); /* of each and what comes behind it */
 	double before = INFINITY, behind = INFINITY;
 	size_t n = 0;
 
-	if (!least)
-		return -ENOMEM;
 	for (size_t i = v->n; i-- > 0;)
 		least[i] = behind = fmin(behind, v->s[i]->elapsed_ns / v->s[i]->moved_bytes);
 	for (size_t i = 0; i < v->n; i++) {
@@ -186,7 +183,6 @@ static int leave_out_free(struct series *v)
 		v->s[n++] = s;
 	}
 	v->n = n;
-	return 0;
 }
 
 /* Fills is_far. Two samples have to say so: one alone may have come out of a buffer, as after a stall, and all before
@@ -438,10 +434,10 @@ static bool has_borders(const struct series *v, size_t first, size_t last, const
  */
 static double most_per_wait(const struct series *v, size_t first, size_t last)
 {
-	cleanup_free double *each = calloc(last - first + 1, sizeof(*each));
+	cleanup_free double *each = xcalloc(last - first + 1, sizeof(*each));
 	size_t n = 0;
 
-	for (size_t i = first; each && i <= last; i++)
+	for (size_t i = first; i <= last; i++)
 		if (v->s[i]->waits)
 			each[n++] = (double)v->s[i]->wait_revs / v->s[i]->waits;
 	return n >= RETRIES_MIN ? fmax(stats_median(each, n), REVS_PER_WAIT) : REVS_PER_WAIT;
@@ -722,34 +718,30 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 	find_in(v, b + 1, end, least, slows);
 }
 
-int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                    const bool *is_of_time, struct zone_slows *slows)
+void zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     const bool *is_of_time, struct zone_slows *slows)
 {
-	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
-	cleanup_free bool *is_far = calloc(samples->n + 1, sizeof(*is_far));
+	cleanup_free const struct zone_sample **s = xcalloc(samples->n + 1, sizeof(const struct zone_sample *));
+	cleanup_free bool *is_far = xcalloc(samples->n + 1, sizeof(*is_far));
 	struct series v = {
 		.s = s, .rev_ns = zone_rev_ns(l), .samples = samples, .npositions = l->npositions, .is_far = is_far
 	};
 	double least;
 
-	if (!s || !is_far)
-		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
-		return 0;
+		return;
 	for (size_t i = 0; i < samples->n; i++)
 		if (is_of_media(&samples->v[i], l, st) && !is_of_time[i])
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
-	if (leave_out_free(&v) < 0)
-		return -ENOMEM;
+	leave_out_free(&v);
 	mark_far(&v);
 	slows->quiet_waits = background(&v, &least);
 	v.usual = WAITS_USUAL + USUAL_TIMES * slows->quiet_waits;
 	if (least > WAITS_COMMON || l->has_members)
-		return 0;
+		return;
 	v.threshold = slows->threshold;
 	v.is_one_at_a_time = l->is_one_at_a_time;
 	v.is_sparse = l->npositions < ZONE_BESIDE;
 	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
-	return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
@@ -157,13 +158,11 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
 {
 	static const char *const names[] = { "upward", "downward", "shuffled" };
-	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
+	cleanup_free size_t *order = xcalloc(2 * t->layout.npositions + 1, sizeof(*order));
 	uint32_t passes = zone_passes(run->p) + t->is_taken_back; /* what small requests read said nothing */
 	size_t n;
 	int r;
 
-	if (!order)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	n = zone_order_pass(run, t, pass, order);
 	for (size_t i = 0; i < n && !session_is_over(run->ses) && zones_has_time(run, t, false); i++) {
 		if (!pass)
@@ -175,10 +174,10 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 		           ZONE_PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
 	}
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
-	r = zones_renew(run, t, err);
-	if (r == 0 && zone_fine_choose(run, t, pass))
-		r = zones_renew(run, t, err);
-	return r;
+	zones_renew(run, t);
+	if (zone_fine_choose(run, t, pass))
+		zones_renew(run, t);
+	return 0;
 }
 
 /* ---- edges of slow regions ---- */
@@ -252,7 +251,9 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 		if (r < 0)
 			return r;
 	}
-	return is_any ? zones_renew(run, t, err) : 0;
+	if (is_any)
+		zones_renew(run, t);
+	return 0;
 }
 
 /* ---- edges of recording zones ---- */
@@ -289,9 +290,7 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 		}
 		if (r < 0 || !taken)
 			return r;
-		r = zones_renew(run, t, err);
-		if (r < 0)
-			return r;
+		zones_renew(run, t);
 	}
 	return 0;
 }
@@ -501,9 +500,7 @@ static int run_init(struct zones_run *run, struct err *err)
 	struct engine_config cfg = { .depth = (uint32_t)run->p->depth, .one_by_one = true };
 	int r;
 
-	run->targets = calloc(run->ses->ndevs, sizeof(*run->targets));
-	if (!run->targets)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	run->targets = xcalloc(run->ses->ndevs, sizeof(*run->targets));
 	for (size_t i = 0; i < run->ses->ndevs; i++) {
 		struct zone_target *t = &run->targets[i];
 

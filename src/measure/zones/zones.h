@@ -63,6 +63,8 @@ struct zones_run {
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err);
 
+void zone_samples_add(struct zone_samples *all, const struct zone_sample *z);
+
 /* Reads [first, end) for t->read_bytes_per_s; not one of the samples. 0, also when nothing could be found out. */
 int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t first_bytes, uint64_t end_bytes,
                      struct err *err);
@@ -104,9 +106,9 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 
 /* ---- plan.c, during the run ---- */
 
-/* One more place, which is none of the curve; those behind it are numbered anew. 0 or -ENOMEM. The analysis is to be
+/* One more place, which is none of the curve; those behind it are numbered anew. The analysis is to be
  * done anew. */
-int zone_layout_insert(struct zone_target *t, uint64_t at_bytes, size_t *ret);
+size_t zone_layout_insert(struct zone_target *t, uint64_t at_bytes);
 
 /* ---- heads.c ---- */
 
@@ -122,8 +124,8 @@ double zone_look_sigma(const struct zone_target *t, size_t position);
 bool zone_looks_lose(const struct zone_target *t);
 /* As zone_cycle_find(), of the last look at a position. */
 bool zone_heads_look(const struct zone_target *t, size_t position, double expected, struct zone_cycle *ret);
-/* The levels of places whose windows are spread over a cycle. 0 or -ENOMEM. */
-int zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
+/* The levels of places whose windows are spread over a cycle. */
+void zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
 /* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that
  * are alike. Returns how many. */
 size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
@@ -177,8 +179,8 @@ void zone_extent_tell(const struct zones_run *run, bool is_final);
 
 /* ---- analyse.c ---- */
 
-/* Analyses what there is, anew; 0 or -ENOMEM. */
-int zone_analyse(struct zone_target *t);
+/* Analyses what there is, anew; */
+void zone_analyse(struct zone_target *t);
 void zone_analysis_free(struct zone_analysis *a);
 void zone_targets_done(struct zones_run *run);
 /* Where byte x of the target lies on the whole disk, 0 .. 1. */
@@ -194,7 +196,7 @@ void zone_keep(const struct zones_run *run, const struct zone_target *t, struct 
 extern const struct field zone_surface_fields[];
 /* The surfaces one by one, where they were looked at. */
 void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t, struct table *table);
-/* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not
+/* The target of row i of layouts, and its device as far as the analysis asks; 0, or -ENODATA: they are not
  * whole. zone_targets_done(). */
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
 
@@ -211,7 +213,7 @@ void zones_report(struct zones_run *run, bool is_final);
 bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra);
 void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part);
 /* Analyses and tells anew. 0; negative errno. */
-int zones_renew(struct zones_run *run, struct zone_target *t, struct err *err);
+void zones_renew(struct zones_run *run, struct zone_target *t);
 
 #define ZONE_PASS_PART 0.85 /* of the progress; the rest is second looks */
 
@@ -247,7 +249,7 @@ void zones_journal_close(struct zones_run *run); /* after the engine */
 /* ---- faults.c ---- */
 
 /* Notes a request that failed while a sample was taken. */
-int zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res);
+void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res);
 /* Narrows the failed requests down to the sectors that cannot be read, as long as there is time. */
 int zones_faults_locate(struct zones_run *run, struct zone_target *t, struct err *err);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory that an answer hangs on: without it the program ends with a sentence, as half an analysis is another answer.
+ * What was measured until the last phase is in the saved document.
+ */
+#ifndef PLATTER_BASE_XALLOC_H
+#define PLATTER_BASE_XALLOC_H
+
+#include <stddef.h>
+
+/* p, or the end of the program. */
+void *xmust(void *p) __attribute__((returns_nonnull));
+void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1, 2)));
+/* v with room for n of size, which is copied by realloc(). */
+void *xgrow(void *v, size_t n, size_t size) __attribute__((returns_nonnull));
+
+#endif
