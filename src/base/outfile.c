@@ -35,10 +35,10 @@ static bool is_between(const char *c, const char *set)
 	return *c && strchr(set, *c);
 }
 
-/* {"schema": "platter-result" with any white space between; of one line, as --jsonl writes it, or not. */
+/* {"schema": "platter-result", or -progress, with any white space between; of one line, as --jsonl writes, or not. */
 static bool is_document(const char *head, bool is_line)
 {
-	static const char *const parts[] = { "{", "\"schema\"", ":", "\"platter-result\"" };
+	static const char *const parts[] = { "{", "\"schema\"", ":", "\"platter-" };
 	bool has_newline = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {

@@ -169,6 +169,7 @@ void together_leave(struct together *t);
 /* The whole command line: argv[1] is the measurement's name. Returns the exit status. */
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv);
 /* Prints "platter NAME: sentence" to env->err. */
+void cli_say(const struct env *env, const char *name, const char *what, const char *text, const char *step);
 void cli_complain(const struct env *env, const char *name, const struct err *err);
 
 /* ---- output.c: files that we write, and what the terminal can show ---- */
@@ -210,9 +211,11 @@ int log_close(struct log *l); /* negative errno: lines are missing */
 /* ---- saver.c: the document while the run goes on; NULL is fine and does nothing ---- */
 
 struct saver;
-struct saver *saver_new(struct outfile *file); /* NULL: no file, or no memory */
+struct saver *saver_new(struct outfile *file, struct outfile *lines); /* NULL: neither, or no memory */
 /* As it is now, by a thread of its own. */
 void saver_put(struct saver *s, const struct result *res);
+/* Appends a line, which it owns, to the file of lines. */
+void saver_append(struct saver *s, char *line);
 /* How the last one went, once: code 0: well. */
 bool saver_news(struct saver *s, struct err *ret);
 void saver_rest(struct saver *s); /* waits until all that was put is saved */
@@ -248,6 +251,20 @@ int signals_end(int status);
 int cli_describe(const struct env *env, FILE *out);
 /* Candidates for the last word, one a line, a tab before an explanation; ":files" or ":dirs" ask the shell. */
 int cli_complete(const struct env *env, FILE *out, int argc, char **argv);
+
+/* ---- series.c: records of a long run in the file of --jsonl ---- */
+
+struct series {
+	uint64_t at_ns; /* of the last record; 0: none */
+	struct moved {
+		uint64_t read_bytes, written_bytes, faults;
+	} sum, last;
+	char target[64]; /* of the last request that moved anything, and where that ended */
+	uint64_t offset_bytes;
+};
+void series_count(struct series *s, const char *target, const struct io_req *req, bool is_fault);
+void series_update(struct series *s, struct saver *saver, const struct session *ses, const char *phase, double done,
+                   const char *figure);
 
 /* ---- progress.c ---- */
 

@@ -27,90 +27,12 @@ struct run {
 	int log_error; /* of the last line: a full disk must not end a measurement */
 	struct saver *saver;
 	bool is_trouble_told; /* of the saver's */
+	struct series series;
 	struct requests *requests;
 	struct together *together; /* with other hosts, else NULL */
 	unsigned at, runs;         /* --write-cache=both: of several, 0: it is the only one */
 	struct err save_err;       /* the first file that could not be saved */
 };
-
-/* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the
- * user can do. */
-static const char *next_step(int code)
-{
-	static const struct {
-		int code;
-		const char *text;
-	} steps[] = {
-		{ ENOENT, "check the name" },
-		{ ENODEV, "check the name and the cable" },
-		{ ENXIO, "check the name and the cable" },
-		{ ENOMEDIUM, "put one in" },
-		{ ENOTDIR, "give a folder that is there" },
-		{ EISDIR, "give the name of a file" },
-		{ EEXIST, "give another name, or remove what is there" },
-		{ ENAMETOOLONG, "give a shorter one" },
-		{ ELOOP, "give the thing itself, not a link to it" },
-		{ EROFS, "give another place" },
-		{ EBUSY, "end what uses it, or wait for that" },
-		{ ENOMEM, "end other programs, or ask for less" },
-		{ ENOSPC, "make room, or give another place" },
-		{ EDQUOT, "make room, or give another place" },
-		{ EFBIG, "ask for less, or raise the limit of file sizes" },
-		{ EMFILE, "raise the limit of open files (ulimit -n)" },
-		{ ENOTSUP, "give another device or file system" },
-		{ EIO, "see the kernel's log (dmesg)" },
-		{ ENODATA, "see the kernel's log (dmesg)" },
-		{ ETIMEDOUT, "see the kernel's log (dmesg)" },
-		{ EAGAIN, "end other programs, or raise the limit of processes (ulimit -u)" },
-		{ EINVAL, "see --help" },
-	};
-
-	if (code == -EACCES || code == -EPERM)
-		return err_forbidden();
-	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-		if (steps[i].code == -code)
-			return steps[i].text;
-	return "see platter(8)";
-}
-
-/* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too.
- */
-static bool says_what_to_do(const char *text)
-{
-	return strpbrk(text, ";?`\n") != NULL;
-}
-
-/* A name of a file, an option or a disk may hold what a terminal obeys: not here. Lines stay, findings have several. */
-static void say(const struct env *env, const char *name, const char *what, const char *text, const char *step)
-{
-	cleanup_free char *copy = strdup(text);
-	size_t room = strlen(text) + 8;
-	cleanup_free char *shown = malloc(room);
-	char *rest = copy, *line;
-
-	if (!copy || !shown)
-		return;
-	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
-	fprintf(env->err, "platter%s%s: %s", name ? " " : "", name ? name : "", what);
-	while ((line = strsep(&rest, "\n"))) {
-		(void)report_printable(shown, room, line, 0, true);
-		fprintf(env->err, "%s%s", shown, rest ? "\n" : "");
-	}
-	fprintf(env->err, "%s\n", step);
-}
-
-void cli_complain(const struct env *env, const char *name, const struct err *err)
-{
-	size_t len = strlen(err->text);
-	char text[sizeof(err->text)], step[120] = "";
-
-	memcpy(text, err->text, len + 1);
-	if (len && !says_what_to_do(text)) {
-		text[len - (text[len - 1] == '.')] = '\0';
-		(void)snprintf(step, sizeof(step), "; %s.", next_step(err->code));
-	}
-	say(env, name, "", text, step);
-}
 
 static bool is_stdout(const char *path)
 {
@@ -144,13 +66,24 @@ static void on_checkpoint(void *arg, struct session *ses)
 	saver_put(run->saver, ses->res);
 }
 
+static bool has_series(const struct run *run)
+{
+	return run->p.jsonl && run->p.progress == PROGRESS_JSON;
+}
+
+static bool wants_requests(const struct run *run)
+{
+	return run->requests || has_series(run);
+}
+
 static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
 {
 	struct run *run = arg;
 
-	(void)ses;
 	if (run->runs && done >= 0.0)
 		done = ((double)run->at + done) / run->runs;
+	if (has_series(run))
+		series_update(&run->series, run->saver, ses, phase, done, figure);
 	progress_update(run->progress, phase, done, figure);
 }
 
@@ -183,7 +116,7 @@ static void on_warn(void *arg, struct session *ses, const char *text)
 	if (run->p.quiet)
 		return;
 	progress_clear(run->progress);
-	say(run->env, run->m->name, "warning: ", text, "");
+	cli_say(run->env, run->m->name, "warning: ", text, "");
 	(void)fflush(run->env->err); /* before the first byte is written */
 }
 
@@ -197,8 +130,10 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 {
 	struct run *run = arg;
 
-	(void)is_fault; /* the row tells by its result */
-	requests_take(run->requests, target, req, ses->start_ns);
+	if (has_series(run))
+		series_count(&run->series, target, req, is_fault);
+	if (run->requests)
+		requests_take(run->requests, target, req, ses->start_ns);
 }
 
 static int on_agree(void *arg, struct session *ses, int r, bool *refused, struct err *err)
@@ -321,8 +256,9 @@ static int open_outputs(struct run *run, struct err *err)
 	}
 	if (r == 0 && run->p.requests)
 		run->requests = requests_new(outfiles_find(files, run->p.requests));
-	if (r == 0 && run->p.json)
-		run->saver = saver_new(outfiles_find(files, run->p.json));
+	if (r == 0)
+		run->saver = saver_new(run->p.json ? outfiles_find(files, run->p.json) : NULL,
+		                       run->p.jsonl ? outfiles_find(files, run->p.jsonl) : NULL);
 	return r;
 }
 
@@ -601,7 +537,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		           .map = run->progress ? on_map : NULL,
 		           .warn = on_warn,
 		           .log = on_log,
-		           .request = run->requests ? on_request : NULL,
+		           .request = wants_requests(run) ? on_request : NULL,
 		           .agree = run->together ? on_agree : NULL,
 		           .start = run->together ? on_start : NULL,
 		           .host = together_host(run->together),

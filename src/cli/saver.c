@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The document while the run goes on. The run makes its text, at a moment of its own; a thread brings that to the disk,
- * for which a file system may take longer than the disk that is measured takes for a request.
+ * The document while the run goes on, and lines of how far it is. The run makes the text, at a moment of its own; a
+ * thread brings it to the disk, for which a file system may take longer than the measured disk for a request.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
 struct saver {
-	struct outfile *file;
+	struct outfile *file, *lines; /* each may be NULL */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t work, idle;
 	bool is_running, is_busy, is_over, has_news;
 	char *text; /* to be saved, the newest; NULL: none */
+	char *line; /* to be appended; NULL: none */
 	struct err err;
 };
 
@@ -24,19 +26,23 @@ static void *save(void *arg)
 	struct saver *s = arg;
 
 	(void)pthread_mutex_lock(&s->lock);
-	while (s->text || !s->is_over) {
+	while (s->text || s->line || !s->is_over) {
 		struct err err = { 0 };
-		char *text = s->text;
+		char *text = s->text, *line = s->line;
 
-		s->is_busy = text != NULL;
-		if (!text) {
+		s->is_busy = text || line;
+		if (!s->is_busy) {
 			(void)pthread_cond_signal(&s->idle);
 			(void)pthread_cond_wait(&s->work, &s->lock);
 			continue;
 		}
-		s->text = NULL;
+		s->text = s->line = NULL;
 		(void)pthread_mutex_unlock(&s->lock);
-		(void)result_save_text(text, s->file, &err); /* err tells */
+		if (line)
+			(void)outfile_append(s->lines, line, strlen(line), &err); /* err has it */
+		if (text && err.code == 0)
+			(void)result_save_text(text, s->file, &err);
+		free(line);
 		free(text);
 		(void)pthread_mutex_lock(&s->lock);
 		s->err = err;
@@ -46,26 +52,23 @@ static void *save(void *arg)
 	return NULL;
 }
 
-struct saver *saver_new(struct outfile *file)
+struct saver *saver_new(struct outfile *file, struct outfile *lines)
 {
-	struct saver *s = file ? calloc(1, sizeof(*s)) : NULL;
+	struct saver *s = file || lines ? calloc(1, sizeof(*s)) : NULL;
 
 	if (!s)
 		return NULL;
 	s->file = file;
+	s->lines = lines;
 	(void)pthread_mutex_init(&s->lock, NULL); /* of the default kind: these cannot fail */
 	(void)pthread_cond_init(&s->work, NULL);
 	(void)pthread_cond_init(&s->idle, NULL);
 	return s;
 }
 
-/* The thread begins with what the run has given up its privileges to. */
-void saver_put(struct saver *s, const struct result *res)
+/* Hands *slot a text, which it owns. The thread begins with what the run has given up its privileges to. */
+static void hand_over(struct saver *s, char **slot, char *text)
 {
-	char *text = s ? result_to_json(res) : NULL;
-
-	if (!text)
-		return;
 	if (!s->is_running)
 		s->is_running = host_thread(&s->thread, save, s) == 0;
 	if (!s->is_running) {
@@ -73,11 +76,27 @@ void saver_put(struct saver *s, const struct result *res)
 		return;
 	}
 	(void)pthread_mutex_lock(&s->lock);
-	free(s->text);
-	s->text = text;
+	free(*slot);
+	*slot = text;
 	s->is_busy = true;
 	(void)pthread_cond_signal(&s->work);
 	(void)pthread_mutex_unlock(&s->lock);
+}
+
+void saver_put(struct saver *s, const struct result *res)
+{
+	char *text = s && s->file ? result_to_json(res) : NULL;
+
+	if (text)
+		hand_over(s, &s->text, text);
+}
+
+void saver_append(struct saver *s, char *line)
+{
+	if (s && s->lines && line)
+		hand_over(s, &s->line, line);
+	else
+		free(line);
 }
 
 bool saver_news(struct saver *s, struct err *ret)
@@ -119,5 +138,6 @@ void saver_free(struct saver *s)
 	(void)pthread_cond_destroy(&s->idle);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s->text);
+	free(s->line);
 	free(s);
 }

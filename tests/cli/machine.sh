@@ -70,6 +70,15 @@ sed -n '/^import json, pandas$/,/^\.Ed$/p' "$TOP/man/platter-json.5" | sed '/^\.
 echo 'assert len(curve) > 3' >>"$dir/load.py"
 (cd "$dir/documents" && PYTHONPATH="$dir/stand-in" python3 "$dir/load.py") >"$dir/out" 2>"$dir/err" || fail "the lines for pandas"
 
+# How a long run goes, while it goes: records each 10 s before its document, which readers of documents pass over.
+last="surface with records"
+"$sim" surface sim:tiny -q --progress=json --jsonl="$dir/live.jsonl" >"$dir/out" 2>"$dir/err" || fail "$last"
+jq -se '(.[:-1] | length >= 2 and all(.schema == "platter-progress" and .read_bytes_per_s > 1e6 and .elapsed_s >= 10)) and
+	(.[:-1] | map(.read_bytes) | . == sort and .[0] < .[-1]) and .[-1].schema == "platter-result"' "$dir/live.jsonl" >/dev/null || fail "$last: $(cut -c 1-200 "$dir/live.jsonl")"
+run 0 report "$dir/live.jsonl"
+"$sim" surface sim:tiny -q --jsonl="$dir/live.jsonl" >"$dir/out" 2>"$dir/err" || fail "$last: a file of records is not appended to"
+[ "$(grep -c platter-progress "$dir/live.jsonl")" = "$(($(wc -l <"$dir/live.jsonl") - 2))" ] || fail "$last: records without --progress=json"
+
 # The head says which machine it was, and not by its secret.
 jq -e '.head.host | .name != null and .cpus >= 1 and (.machine_id == null or (.machine_id | test("^[0-9a-f]{16}$")))' "$dir/documents/info.json" >/dev/null ||
 	fail "head.host: $(jq -c .head.host "$dir/documents/info.json")"
