@@ -218,6 +218,18 @@ void payload_fill(void *buf, const struct payload_id *id);
 /* Only the header and its checksum: for buffers that were filled before (a ring that goes round). */
 void payload_stamp(void *buf, const struct payload_id *id);
 int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err);
+enum payload_fault {
+	PAYLOAD_GOOD,
+	PAYLOAD_FLIPPED, /* a few bits of it */
+	PAYLOAD_DAMAGED,
+	PAYLOAD_EMPTY,     /* zeros */
+	PAYLOAD_FOREIGN,   /* no block of ours */
+	PAYLOAD_OTHER_RUN, /* another seed */
+	PAYLOAD_ELSEWHERE, /* of another place: *ret_found says of which */
+	PAYLOAD_OTHER,     /* another number, or length */
+};
+/* The same without a sentence. ret_found is filled where the header is whole. */
+enum payload_fault payload_look(const void *buf, const struct payload_id *expect, struct payload_id *ret_found);
 uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
 
 /*

@@ -174,11 +174,17 @@ void payload_pool_done(struct payload_pool *p)
 	p->bytes = NULL;
 }
 
-/* The sentence about a filling that is not what its header says: where, and how much of it. */
-static int describe_body(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
+#define FEW_BITS 8 /* flipped; more, and something else lies there */
+
+struct difference {
+	size_t first, nbytes;
+	unsigned nbits, bit;
+};
+
+/* Of a filling from what its header says. */
+static struct difference body_difference(const uint8_t *buf, const struct header *h, size_t len)
 {
-	size_t len = expect->len_bytes - sizeof(*h), first = len, nbytes = 0;
-	unsigned nbits = 0, bit = 0;
+	struct difference d = { .first = len };
 	struct stream st;
 
 	stream_init(&st, h->body_key);
@@ -191,52 +197,74 @@ static int describe_body(const uint8_t *buf, const struct header *h, const struc
 
 			if (!differ)
 				continue;
-			if (nbytes++ == 0) {
-				first = at + i;
-				bit = (unsigned)__builtin_ctz(differ);
+			if (d.nbytes++ == 0) {
+				d.first = at + i;
+				d.bit = (unsigned)__builtin_ctz(differ);
 			}
-			nbits += (unsigned)__builtin_popcount(differ);
+			d.nbits += (unsigned)__builtin_popcount(differ);
 		}
 	}
-	first += sizeof(*h);
-	if (nbits == 1)
+	d.first += sizeof(*h);
+	return d;
+}
+
+/* The sentence about a filling that is not what its header says: where, and how much of it. */
+static int describe_body(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
+{
+	struct difference d = body_difference(buf, h, expect->len_bytes - sizeof(*h));
+
+	if (d.nbits == 1)
 		return err_set(err, -EILSEQ,
 		               "The block at offset %" PRIu64 " came back with bit %u of its byte %zu flipped.",
-		               expect->offset_bytes, bit, first);
+		               expect->offset_bytes, d.bit, d.first);
 	return err_set(err, -EILSEQ,
 	               "The block at offset %" PRIu64
 	               " came back with %zu wrong bytes (%u bits), the first at byte %zu.",
-	               expect->offset_bytes, nbytes, nbits, first);
+	               expect->offset_bytes, d.nbytes, d.nbits, d.first);
 }
 
-/* The sentence about a header that is no good: what does lie there? */
-static int describe_header(const struct header *h, const struct payload_id *expect, struct err *err)
+/* A header that is no good: what does lie there? */
+static enum payload_fault header_fault(const uint8_t *buf, const struct header *h, const struct payload_id *expect)
 {
 	static const struct header zero;
 	struct header want = *h;
 	unsigned nbits = 0;
+	bool is_meant;
 
 	if (memcmp(h, &zero, sizeof(zero)) == 0)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is empty (zeros): what was written there was lost.",
-		               expect->offset_bytes);
+		return PAYLOAD_EMPTY;
 	want.magic = MAGIC;
 	want.seed = expect->seed;
 	want.sequence = expect->sequence;
 	want.offset_bytes = expect->offset_bytes;
 	want.target = expect->target;
 	want.len_bytes = expect->len_bytes;
+	is_meant = memcmp(&want, h, offsetof(struct header, body_key)) == 0;
 	want.hash = header_hash(&want);
 	for (size_t i = 0; i < sizeof(want) / 8; i++)
 		nbits += (unsigned)__builtin_popcountll(word_at((const uint8_t *)&want + 8 * i) ^
 		                                        word_at((const uint8_t *)h + 8 * i));
-	/* A flip in the two words about the filling also changes the hash that we expect: about 32 bits more. */
-	if (h->magic == MAGIC || nbits <= 8)
-		return err_set(err, -EILSEQ, "The header of the block at offset %" PRIu64 " is damaged.",
-		               expect->offset_bytes);
+	/* A flip in the two words about the filling also changes the hash that we expect: about 32 bits more. Then the
+	 * filling still is that of one of them. */
+	if (nbits <= FEW_BITS ||
+	    (is_meant && (payload_hash(buf + sizeof(*h), expect->len_bytes - sizeof(*h)) == h->body_hash ||
+	                  body_difference(buf, h, expect->len_bytes - sizeof(*h)).nbits == 0)))
+		return PAYLOAD_FLIPPED;
+	return h->magic == MAGIC ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
+}
+
+/* The sentence about a header that is no good. */
+static int describe_header(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
+{
+	enum payload_fault fault = header_fault(buf, h, expect);
+
 	return err_set(err, -EILSEQ,
-	               "The block at offset %" PRIu64
-	               " is not one of platter's: the write was lost, or other data lie there.",
+	               fault == PAYLOAD_EMPTY ? "The block at offset %" PRIu64
+	                                        " is empty (zeros): what was written there was lost."
+	               : fault == PAYLOAD_FOREIGN
+	                       ? "The block at offset %" PRIu64
+	                         " is not one of platter's: the write was lost, or other data lie there."
+	                       : "The header of the block at offset %" PRIu64 " is damaged.",
 	               expect->offset_bytes);
 }
 
@@ -269,7 +297,7 @@ static int describe_id(const struct header *h, const struct payload_id *expect, 
 	               expect->offset_bytes, h->sequence, expect->sequence, h->len_bytes, expect->len_bytes);
 }
 
-int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err)
+enum payload_fault payload_look(const void *buf, const struct payload_id *expect, struct payload_id *ret_found)
 {
 	const uint8_t *p = buf;
 	struct header h;
@@ -277,7 +305,7 @@ int payload_check(const void *buf, const struct payload_id *expect, struct paylo
 	assert(expect->len_bytes >= sizeof(h));
 	memcpy(&h, p, sizeof(h));
 	if (h.magic != MAGIC || h.hash != header_hash(&h))
-		return describe_header(&h, expect, err);
+		return header_fault(p, &h, expect);
 	if (ret_found)
 		*ret_found = (struct payload_id){
 			.seed = h.seed,
@@ -286,10 +314,31 @@ int payload_check(const void *buf, const struct payload_id *expect, struct paylo
 			.target = h.target,
 			.len_bytes = h.len_bytes,
 		};
-	if (h.seed != expect->seed || h.sequence != expect->sequence || h.offset_bytes != expect->offset_bytes ||
-	    h.target != expect->target || h.len_bytes != expect->len_bytes)
+	if (h.seed != expect->seed)
+		return PAYLOAD_OTHER_RUN;
+	if (h.offset_bytes != expect->offset_bytes || h.target != expect->target)
+		return PAYLOAD_ELSEWHERE;
+	if (h.sequence != expect->sequence || h.len_bytes != expect->len_bytes)
+		return PAYLOAD_OTHER;
+	if (payload_hash(p + sizeof(h), h.len_bytes - sizeof(h)) == h.body_hash)
+		return PAYLOAD_GOOD;
+	return body_difference(p, &h, h.len_bytes - sizeof(h)).nbits <= FEW_BITS ? PAYLOAD_FLIPPED : PAYLOAD_DAMAGED;
+}
+
+int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err)
+{
+	struct header h;
+
+	memcpy(&h, buf, sizeof(h));
+	switch (payload_look(buf, expect, ret_found)) {
+	case PAYLOAD_GOOD:
+		return 0;
+	case PAYLOAD_OTHER_RUN:
+	case PAYLOAD_ELSEWHERE:
+	case PAYLOAD_OTHER:
 		return describe_id(&h, expect, err);
-	if (payload_hash(p + sizeof(h), h.len_bytes - sizeof(h)) != h.body_hash)
-		return describe_body(p, &h, expect, err);
-	return 0;
+	default:
+		return h.magic == MAGIC && h.hash == header_hash(&h) ? describe_body(buf, &h, expect, err)
+		                                                     : describe_header(buf, &h, expect, err);
+	}
 }
