@@ -237,7 +237,7 @@ static int run_garbled(uint64_t at, const char *words, bool drops, bool *ret_is_
 
 	profile_small(&p);
 	if (drops)
-		p.drop_writes_from = 1;
+		p.miswrites.drop_from = 1;
 	world_new(&w, &p, words);
 	garble(&w, at);
 	before = hash(&w);

@@ -107,7 +107,7 @@ static int move_data(struct disk *d, struct node *n)
 		d->count.read_bytes += bus_bytes(n); /* as the kernel counts: commands that transfer nothing are none */
 		if (!n->req.buf)
 			return 0;
-		r = contents_read(&d->contents, n->lba, lbas, n->req.buf);
+		r = miswrites_read(d, n->lba, lbas, n->req.buf);
 		if (d->ntrims)
 			trim_zero(d, n->lba, lbas, n->req.buf);
 		return r;
@@ -115,11 +115,9 @@ static int move_data(struct disk *d, struct node *n)
 	if (d->ntrims && trim_written(d, n->lba, lbas) < 0)
 		return -ENOMEM;
 	d->count.written_bytes += (uint64_t)n->res;
-	if (!n->req.buf || (d->p.drop_writes_from && n->done.number >= d->p.drop_writes_from))
+	if (!n->req.buf || (d->p.miswrites.drop_from && n->done.number >= d->p.miswrites.drop_from))
 		return 0;
-	if (n->done.how == HOW_CACHED)
-		return contents_write_cache(&d->contents, n->lba, lbas, n->req.buf);
-	return contents_write_media(&d->contents, n->lba, lbas, n->req.buf);
+	return miswrites_store(d, n->lba, lbas, n->req.buf, n->done.how == HOW_CACHED);
 }
 
 static int32_t gone_res(const struct disk *d)

@@ -78,6 +78,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "miswrites.h"
 
 /* ---- profile.c: what a disk is ---- */
 
@@ -335,8 +336,7 @@ struct profile {
 	uint64_t gone_at_request; /* this request and all after it; 0: never */
 	enum gone_kind gone;
 	uint64_t power_loss_at_request; /* before it is looked at, what is only in the write cache is lost; 0: never */
-	uint64_t drop_writes_from; /* writes from this request on (counted over all) are answered, but not stored; 0:
-	                              never */
+	struct profile_miswrites miswrites;
 };
 
 /* Sets all to defaults (a disk without zones: not yet valid). */

@@ -67,8 +67,17 @@ void profile_init(struct profile *p)
 static const struct list_of {
 	size_t at, n, size;
 } lists[] = {
-	LIST(zones),  LIST(skips),       LIST(bads),          LIST(slows), LIST(fails),
-	LIST(stalls), LIST(seek_points), LIST(seek_scatters), LIST(trims),
+	LIST(zones),
+	LIST(skips),
+	LIST(bads),
+	LIST(slows),
+	LIST(fails),
+	LIST(stalls),
+	LIST(seek_points),
+	LIST(seek_scatters),
+	LIST(trims),
+	{ offsetof(struct profile, miswrites.v), offsetof(struct profile, miswrites.n),
+	  sizeof(struct profile_miswrite) },
 };
 
 static void **list_at(struct profile *p, const struct list_of *l)
@@ -162,6 +171,11 @@ int profile_add_fail(struct profile *p, const struct profile_fail *fail)
 int profile_add_stall(struct profile *p, const struct profile_stall *stall)
 {
 	return LIST_ADD(p, stalls, PROFILE_LIST_MAX, stall);
+}
+
+int profile_add_miswrite(struct profile *p, const struct profile_miswrite *m)
+{
+	return list_add((void **)&p->miswrites.v, &p->miswrites.n, sizeof(*m), PROFILE_LIST_MAX, m);
 }
 
 int profile_add_trim(struct profile *p, const struct profile_range *range)
@@ -543,5 +557,7 @@ int profile_finish(struct profile *p, struct err *err)
 	if (p->nstalls)
 		qsort(p->stalls, p->nstalls, sizeof(*p->stalls), stall_order);
 	r = traits_check_trims(p, err);
+	if (r == 0)
+		r = miswrites_check(p, err);
 	return r < 0 ? r : check_lists(p, err);
 }

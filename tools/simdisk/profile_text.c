@@ -142,7 +142,7 @@ static const struct key keys[] = {
 	KEY(KEY_DOUBLE, "retry_per_gb", retry_per_gb),
 	KEY(KEY_U64, "gone_at_request", gone_at_request),
 	KEY(KEY_U64, "power_loss_at_request", power_loss_at_request),
-	KEY(KEY_U64, "drop_writes_from", drop_writes_from),
+	KEY(KEY_U64, "drop_writes_from", miswrites.drop_from),
 };
 
 static int set_key(const struct parser *ps, const struct key *k, char *value)

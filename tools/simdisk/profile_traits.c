@@ -268,6 +268,7 @@ static const struct special {
 	{ "seek_point", 2, 3, key_seek_point },
 	{ "seek_scatter", 2, 4, key_seek_scatter },
 	{ "trimmed", 2, 2, key_trimmed },
+	{ "miswrite", 2, 4, miswrites_parse },
 };
 
 bool traits_parse(struct parser *ps, int *ret)
@@ -364,7 +365,7 @@ static int check_parts(const struct profile *p, struct err *err)
 		return 0;
 	if (p->kind != DISK_ROTATING || (p->surfaces < 2 && p->arms != ARMS_JOINED) || p->bridge_bytes || p->nbads ||
 	    p->nslows || p->ntrims || p->nfails || p->gone_at_request || p->power_loss_at_request ||
-	    p->drop_writes_from || p->limit_bytes_per_s > 0 || p->limit_ops > 0)
+	    p->miswrites.drop_from || p->miswrites.n || p->limit_bytes_per_s > 0 || p->limit_ops > 0)
 		return err_set(
 			err, -EINVAL,
 			"disk profile %s: two arms want two surfaces, and they or two disks go with no bridge, limit, bad, slow or trimmed "
@@ -505,6 +506,7 @@ void traits_save(FILE *out, const struct profile *p)
 		save_trait(out, p, &plain, &traits[i]);
 	for (i = 0; i < p->ntrims; i++)
 		(void)fprintf(out, "trimmed %" PRIu64 " %" PRIu64 "\n", p->trims[i].lba, p->trims[i].count);
+	miswrites_save(out, p);
 	for (i = 0; i < p->nseek_points; i++) {
 		const struct profile_seek_point *s = &p->seek_points[i];
 
