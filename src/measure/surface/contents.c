@@ -105,7 +105,7 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	if (!all || !places)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	q.n = gather(all, n, places);
-	if (run->p->no_files || !q.n || session_is_over(run->ses) || !env->devices->contents ||
+	if (run->p->no_files || run->p->write || !q.n || session_is_over(run->ses) || !env->devices->contents ||
 	    (dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION))
 		return 0;
 	session_progress(run->ses, "files at bad places", -1.0, NULL);

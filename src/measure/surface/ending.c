@@ -170,7 +170,7 @@ void surface_tell_ending(struct surface_run *run)
 	if (surface_is_unfinished(run)) {
 		const struct next next = { .resumes = run->p->state, .from_bytes = run->p->state ? 0 : run->position };
 
-		if (run->position == run->range.first_bytes)
+		if (run->position == run->range.first_bytes && !run->burn)
 			result_notice(res, "nothing-scanned", "Nothing was scanned, so nothing is known of the disk.");
 		result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned%s.", left,
 		              run->range.end_bytes - run->range.first_bytes,

@@ -5,7 +5,7 @@
  * and --share there is a pause after every few batches, so that what is judged was read at the full rate of the medium.
  * Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
 #define LOOK_NS        (5 * NS_PER_MS)   /* less than most requests of others take */
 #define QUIET_NS       (100 * NS_PER_MS) /* a program that thinks between two reads is not done yet, */
@@ -129,6 +129,8 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 	struct surface_run *run = arg;
 
 	surface_answered(run, req, is_fault);
+	if (!is_fault)
+		surface_burn_check(run, req);
 	run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
 	run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
 }

@@ -110,13 +110,13 @@ int surface_lists_prepare(struct surface_run *run, struct err *err)
 			"--badblocks wants the device of an ext file system, whose blocks it counts, and %s begins with "
 			"none; give the partition or the volume.",
 			run->ses->devs[0].path);
-	run->fs_block_bytes = EXT_BLOCK_LEAST << log;
+	run->range.fs_block_bytes = EXT_BLOCK_LEAST << log;
 	return 0;
 }
 
 int surface_lists_save(const struct surface_run *run, struct err *err)
 {
-	struct list l = { run, run->fs_block_bytes };
+	struct list l = { run, run->range.fs_block_bytes };
 	int r = 0;
 
 	if (run->p->mapfile)

@@ -45,6 +45,8 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l", .writes = OUTFILE_BLOCKS),
 	OPT_TIME(P, files_ns, "files-time", 0, "TIME", "15m", "look for these files no longer than this"),
+	OPT_FLAG(P, write, "write", 'w',
+	         "write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "write weak places again with the same bytes, and see what it brings"),
 	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the bytes in work"),
 	OPT_FLAG(P, no_files, "no-files", 0, "do not look which files lie at slow and unreadable places"),
@@ -118,6 +120,22 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	return 0;
 }
 
+static int plan_writing(const struct device *dev, const struct surface_params *p, const struct surface_range *range,
+                        struct plan *ret_plan, struct err *err)
+{
+	const char *other = p->rewrite ? "rewrite" : p->verify ? "verify-command" : p->badblocks ? "badblocks" : NULL;
+
+	if (other)
+		return err_set(err, -EINVAL, "--write does not go with --%s; leave one of them out.", other);
+	if (device_is_zoned(dev))
+		return err_set(err, -EINVAL, "%s is a %s zoned disk, which --write does not write on; leave it out.",
+		               dev->path, dev->zoned);
+	ret_plan->writes = WRITE_DESTROY;
+	ret_plan->write_bytes = range->end_bytes - range->first_bytes;
+	plan_phase(ret_plan, "writing", (uint64_t)((double)ret_plan->write_bytes / GUESS_BYTES_PER_S * 1e9));
+	return 0;
+}
+
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	struct surface_range range;
@@ -140,6 +158,9 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 			err, -EINVAL,
 			"--verify-command goes to whole disks, and %s is none; give the disk, with --from and --to.",
 			ses->devs[0].path);
+	r = p->write ? plan_writing(&ses->devs[0], p, &range, ret_plan, err) : 0;
+	if (r < 0)
+		return r;
 	plan_phase(ret_plan, "scan",
 	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
 	plan_phase(ret_plan, "second readings", 0);
@@ -157,7 +178,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
 	ret_plan->keeps_privileges =
-		!p->no_files ||
+		(!p->no_files && !p->write) ||
 		p->verify; /* which file lies where the kernel tells root only; so are commands of ATA */
 	return 0;
 }

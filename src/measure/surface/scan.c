@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
@@ -107,10 +107,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 static void count(struct surface_run *run, uint64_t offset, const struct request *q, double expected_ns, bool is_slow)
 {
 	bool is_later = offset < run->position;
-	const struct surface_range *g = &run->range;
-	size_t i =
-		(size_t)((double)(offset - g->first_bytes) / (double)(g->end_bytes - g->first_bytes) * SURFACE_CELLS);
-	struct surface_cell *c = &run->cells[i < SURFACE_CELLS ? i : SURFACE_CELLS - 1];
+	struct surface_cell *c = surface_cell_at(run, offset);
 	size_t k = 0;
 
 	c->bytes += q->len_bytes;

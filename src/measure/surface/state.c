@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "base/whole.h"
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
 #define SAVE_NS (50 * NS_PER_S) /* a batch more, and it is still less than a minute */
 
@@ -91,6 +91,9 @@ static int check_whose(const struct surface_run *run, const struct result *state
 	r = check_disk(run, state, err);
 	if (r < 0)
 		return r;
+	if (!run->burn != !result_find_figure(state, "run_id"))
+		return err_set(err, -EINVAL, "--state=%s is of a scan %s --write; name another file.", path,
+		               run->burn ? "without" : "with");
 	if (count_of(state, "first_bytes") != run->range.first_bytes ||
 	    count_of(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
@@ -123,7 +126,7 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 	return 0;
 }
 
-static void take(struct surface_run *run, const struct result *state)
+static bool take(struct surface_run *run, const struct result *state)
 {
 	run->position = count_of(state, "scanned_to_bytes");
 	run->slow = count_of(state, "slow_requests");
@@ -138,6 +141,7 @@ static void take(struct surface_run *run, const struct result *state)
 	surface_take_rotation(run, state);
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
+	return !run->burn || surface_burn_take(run, state, &surface_tables[SURFACE_TABLE_WRONG]);
 }
 
 int surface_state_load(struct surface_run *run, struct err *err)
@@ -174,8 +178,9 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	if (r == 0 && is_done && run->p->resume)
 		result_notice(run->ses->res, "begun-anew", "The scan in %s had come to its end: a new one begins.",
 		              path);
-	if (r == 0 && !is_done)
-		take(run, state);
+	if (r == 0 && !is_done && !take(run, state))
+		r = err_set(err, -EINVAL, "--state=%s is damaged: no run can have come to what it says; remove it.",
+		            path);
 	result_free(state);
 	return r;
 }

@@ -8,9 +8,9 @@
 
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
-static void declare_surface_plots(struct result *res)
+static void declare_surface_plots(struct result *res, bool is_written)
 {
 	result_plot(
 		res,
@@ -33,6 +33,18 @@ static void declare_surface_plots(struct result *res)
 			.x = "first_byte",
 			.y = "rate_bytes_per_s",
 			.marks = "slow:offset_bytes" });
+	if (is_written)
+		result_plot(
+			res,
+			&(struct plot_decl){
+				.name = "write-rate",
+				.see = "Writing falls in the same steps as reading; dips are places where the drive verified or remapped.",
+				.kind = "line",
+				.title = "Rate of writing by place",
+				.table = "map",
+				.x = "first_byte",
+				.y = "write_rate_bytes_per_s",
+				.marks = "wrong:offset_bytes" });
 	result_plot(
 		res,
 		&(struct plot_decl){
@@ -87,7 +99,7 @@ static void declare_plots(const struct surface_run *run)
 {
 	if (run->position == run->range.first_bytes || run->ses->res->nplots)
 		return;
-	declare_surface_plots(run->ses->res);
+	declare_surface_plots(run->ses->res, run->burn != NULL);
 	if (run->heads)
 		declare_head_plots(run->ses->res);
 }
@@ -119,6 +131,8 @@ static int run_init(struct surface_run *run, struct err *err)
 	r = surface_heads_open(run, err);
 	if (r == 0 && run->p->rewrite)
 		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
+	if (r == 0 && run->p->write)
+		r = surface_burn_open(run, err);
 	if (r == 0)
 		r = surface_lists_prepare(run, err);
 	if (r == 0)
@@ -143,9 +157,11 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	run->p = params;
 	r = run_init(run, err);
 	while (r == 0 && !surface_is_over(run) && surface_is_unfinished(run)) {
-		r = surface_scan_leg(run, err);
+		bool is_read = surface_is_written(run);
+
+		r = is_read ? surface_scan_leg(run, err) : surface_burn_leg(run, err);
 		declare_plots(run);
-		if (r == 0 && !session_is_over(ses) &&
+		if (r == 0 && is_read && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))
 			r = surface_again(run, err);
 		surface_tell(run);
@@ -162,6 +178,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		r = err_set(err, run->error, "%s", run->why.text);
 	if (run->eng)
 		surface_tell_ending(run);
+	surface_burn_judge(run);
 	surface_heads_say(run);
 	if (r == 0 && run->journal && !surface_is_unfinished(run) && !session_is_over(ses))
 		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
@@ -173,6 +190,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	engine_close(run->eng);
 	engine_close(run->verifier);
 	surface_heads_close(run);
+	surface_burn_close(run);
 	surface_failures_done(&run->failures);
 	surface_failures_done(&run->later.skipped);
 	free(run->places);
@@ -184,10 +202,15 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,skipped_bytes,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
+		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,skipped_bytes,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#wrong,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "nothing was scanned", .because = "nothing-scanned" },
+			{ "{wrong_bytes} not as written: {wrong_lbas}", .if_any = "wrong_bytes" },
+			{ "addresses begin anew: the disk holds {true_bytes}", .if_any = "true_bytes" },
+			{ "{unwritten_bytes} not written yet", .if_any = "unwritten_bytes" },
+			{ "written at {write_rate_bytes_per_s}, {verified_bytes} read back and verified",
+	                  .if_any = "verified_bytes" },
 			{ "every block was scanned: {scanned_bytes} at {rate_bytes_per_s}",
 	                  .if_none = "unscanned_bytes" },
 			{ "{scanned_ratio%} was scanned: {scanned_bytes} at {rate_bytes_per_s}",

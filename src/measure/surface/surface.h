@@ -27,7 +27,7 @@ struct surface_params {
 	uint64_t rate;
 	double share, max_celsius;
 	const char *hours;
-	bool resume, idle, no_files, verify, rewrite, recheck_all;
+	bool resume, idle, no_files, verify, rewrite, recheck_all, write;
 };
 
 /* ---- plan.c ---- */
@@ -38,6 +38,7 @@ struct surface_range {
 	uint64_t first_bytes, end_bytes;
 	uint32_t hours_from, hours_to;    /* --hours, seconds of the day; equal: all of it */
 	uint32_t block_bytes, unit_bytes; /* unit: what a bad place is narrowed down to, a physical sector */
+	uint32_t fs_block_bytes;          /* --badblocks */
 };
 /* 0, or -EINVAL and a sentence. */
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err);
@@ -73,6 +74,7 @@ struct surface_run {
 	struct surface_blind blind;
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_heads *heads; /* --geometry, else NULL */
+	struct surface_burn *burn;   /* --write, else NULL */
 	struct surface_failures failures;
 	struct surface_later later;
 	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
@@ -103,9 +105,8 @@ struct surface_run {
 		bool is_hot;
 		bool has_base;
 	} gentle;
-	uint64_t own_bytes;      /* read */
-	uint32_t fs_block_bytes; /* --badblocks */
-	uint64_t portions;       /* runs that it took so far */
+	uint64_t own_bytes; /* read */
+	uint64_t portions;  /* runs that it took so far */
 	uint64_t start_ns, saved_ns;
 	int error; /* of saving, or no memory, within a leg */
 	struct err why;
@@ -226,10 +227,7 @@ int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *er
 
 /* Reads again what failed, then active suspects, until all came to an end, or the run is over. 0, or negative errno. */
 int surface_again(struct surface_run *run, struct err *err);
-/*
- * A slow one; copies it. Without room, or when second readings have taken their share of the time, it is left
- * unchecked.
- */
+/* A slow one; copies it. Without room or time for second readings it is left unchecked. */
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run);
@@ -280,6 +278,7 @@ enum surface_table {
 	SURFACE_TABLE_REFRESH,
 	SURFACE_TABLE_ROTATION,
 	SURFACE_TABLE_PASSED,
+	SURFACE_TABLE_WRONG,
 };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/shared/rotation.h"
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */
 #define ERRNO_MOST      4095            /* the kernel's */
@@ -59,6 +59,8 @@ struct map_row {
 	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
 	double rate_bytes_per_s, revolutions_lost;
 	uint64_t row, column, shown_ns;
+	uint64_t written_bytes, write_ns, write_errors;
+	double write_rate_bytes_per_s;
 };
 
 static const struct field map_fields[] = {
@@ -82,6 +84,10 @@ static const struct field map_fields[] = {
 	FIELD_U64(struct map_row, row, UNIT_COUNT, "row", .detail = true),
 	FIELD_U64(struct map_row, column, UNIT_COUNT, "cell of the row", .detail = true),
 	FIELD_U64(struct map_row, shown_ns, UNIT_NS, "longest request, 10 s where one failed", .detail = true),
+	FIELD_U64(struct map_row, written_bytes, UNIT_BYTES, "written", .detail = true),
+	FIELD_U64(struct map_row, write_ns, UNIT_NS, "busy with writes", .detail = true),
+	FIELD_U64(struct map_row, write_errors, UNIT_COUNT, "writes that failed", .detail = true),
+	FIELD_F64(struct map_row, write_rate_bytes_per_s, UNIT_BYTES_PER_S, "rate of writing", .detail = true),
 	FIELD_END,
 };
 
@@ -114,6 +120,7 @@ const struct measure_table surface_tables[] = {
 	{ "rotation", "What a run that goes on need not find out again", rotation_fields },
 	{ "passed", "Places that are passed slowly and well by themselves: the drive's or the bridge's own way",
 	  slow_fields },
+	{ "wrong", "What is not as it was written", surface_wrong_fields },
 	{ "by_head", "By head", surface_head_fields },
 	{ "by_head_place", "By head and place", surface_head_place_fields },
 	{ NULL, NULL, NULL },
@@ -195,12 +202,17 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 			               .below_150ms = c->classes[3],
 			               .below_500ms = c->classes[4],
 			               .below_5s = c->classes[5],
-			               .over_5s = c->classes[6] };
+			               .over_5s = c->classes[6],
+			               .written_bytes = c->written_bytes,
+			               .write_ns = c->write_ns,
+			               .write_errors = c->write_errors };
 
 		row.first_byte = run->range.first_bytes + (uint64_t)from;
 		row.last_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
 		row.rate_bytes_per_s =
 			c->busy_ns ? (double)(c->bytes - c->failed_bytes) * 1e9 / (double)c->busy_ns : (double)NAN;
+		row.write_rate_bytes_per_s =
+			c->write_ns ? (double)c->written_bytes * 1e9 / (double)c->write_ns : (double)NAN;
 		row.revolutions_lost = (double)c->excess_ns / turn_ns;
 		row.row = i / MAP_COLUMNS;
 		row.column = i % MAP_COLUMNS;
@@ -376,6 +388,7 @@ void surface_tell(struct surface_run *run)
 	              (double)run->again_spent_ns[AGAIN_OF_SLOW] * 1e-9, NULL, 0);
 	tell_rotation(run);
 	surface_heads_tell(run);
+	surface_burn_tell(run, &surface_tables[SURFACE_TABLE_WRONG]);
 }
 
 /* ---- and back ---- */
@@ -468,6 +481,9 @@ static struct surface_cell cell_of(const struct table *map, size_t i)
 		{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
 		  row.over_5s },
 		row.errors,
+		row.written_bytes,
+		row.write_ns,
+		row.write_errors,
 	};
 }
 

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `surface --write`: what is not as it was written is found and named, and runs that are killed leave out nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "measure/surface/burn.h"
+#include "surfacerun.h"
+
+#define SECTORS 8192u
+#define BLOCK   128u /* sectors of a write */
+#define WRITE   "--write --destroy-data=SIM00000SSD --block=64KiB "
+
+static void small_ssd(struct profile *p)
+{
+	load(p, "ssd-sata");
+	p->capacity_lba = SECTORS;
+}
+
+static struct sim_run burn(struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	struct err err;
+
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)sim_add_disk(run.sim, p, "sda");
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
+/* The row that begins there; -1: none. */
+static int row_at(const struct result *res, uint64_t lba)
+{
+	const struct table *t = result_find_table(res, "wrong");
+
+	for (size_t i = 0; t && i < t->nrows; i++)
+		if ((uint64_t)number(t, i, "lba") == lba)
+			return (int)i;
+	return -1;
+}
+
+static void assert_row(const struct result *res, uint64_t lba, uint64_t count, const char *kind)
+{
+	const struct table *t = result_find_table(res, "wrong");
+	int i = row_at(res, lba);
+
+	if (i < 0 || (uint64_t)number(t, (size_t)i, "length_bytes") != count * 512 ||
+	    strcmp(table_string(t, (size_t)i, (size_t)table_column(t, "kind")), kind) != 0)
+		fail_msg("no row %" PRIu64 " + %" PRIu64 " %s (%s)", lba, count, kind,
+		         i < 0 ? "none" : table_string(t, (size_t)i, (size_t)table_column(t, "kind")));
+}
+
+static void a_sound_disk_is_written_verified_and_passed(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	small_ssd(&p);
+	run = burn(&p, WRITE "sda");
+	assert_true(sim_figure(&run, "wrong_bytes") == 0.0);
+	assert_true(sim_figure(&run, "verified_bytes") == SECTORS * 512.0);
+	assert_true(sim_figure(&run, "written_bytes") == SECTORS * 512.0);
+	assert_false(run.res->verdict_is_no || run.res->verdict_is_open);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+static struct profile_miswrite draw(struct rng *rng, enum miswrite_kind kind)
+{
+	struct profile_miswrite m = { .kind = kind };
+
+	switch (kind) {
+	case MISWRITE_LOST:
+		m.count = BLOCK * (1 + rng_below(rng, 3));
+		m.lba = BLOCK * rng_below(rng, SECTORS / BLOCK - 3);
+		break;
+	case MISWRITE_TORN:
+		m.count = 1;
+		m.lba = BLOCK * rng_below(rng, SECTORS / BLOCK) + 1 + rng_below(rng, BLOCK - 1);
+		break;
+	case MISWRITE_MISPLACED: /* forward it would be written over, and lost */
+		m.count = 1 + rng_below(rng, BLOCK);
+		m.lba = 2000 + rng_below(rng, SECTORS - 2000 - BLOCK);
+		m.arg = rng_below(rng, m.lba - 6 * BLOCK);
+		break;
+	case MISWRITE_FLIPPED:
+		m.count = 1 + rng_below(rng, 20);
+		m.lba = rng_below(rng, SECTORS - 20);
+		m.arg = rng_below(rng, 4096);
+		break;
+	default:
+		m.lba = 1000 + rng_below(rng, SECTORS - 1001);
+	}
+	return m;
+}
+
+static void check(const struct sim_run *run, const struct profile_miswrite *m)
+{
+	uint64_t wrapped = SECTORS - m->lba;
+
+	switch (m->kind) {
+	case MISWRITE_LOST:
+		assert_row(run->res, m->lba, m->count, "lost");
+		break;
+	case MISWRITE_TORN:
+		assert_row(run->res, m->lba, BLOCK - m->lba % BLOCK, "torn");
+		break;
+	case MISWRITE_MISPLACED:
+		assert_row(run->res, m->arg, m->count, "misplaced");
+		assert_row(run->res, m->lba, m->count, "misplaced");
+		assert_true(number(result_find_table(run->res, "wrong"), (size_t)row_at(run->res, m->arg),
+		                   "belongs_lba") == (double)m->lba);
+		break;
+	case MISWRITE_FLIPPED:
+		assert_row(run->res, m->lba, m->count, "bit-flip");
+		break;
+	default:
+		assert_true(sim_figure(run, "true_bytes") == (double)m->lba * 512.0);
+		assert_true(sim_figure(run, "wrong_bytes") == (double)wrapped * 512.0);
+		if (wrapped <= m->lba)
+			assert_row(run->res, 0, wrapped, "wrapped");
+		return;
+	}
+	assert_int_equal(result_find_table(run->res, "wrong")->nrows, m->kind == MISWRITE_MISPLACED ? 2 : 1);
+}
+
+static void what_is_written_wrongly_is_found_and_named_by_its_lba(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 56, 0);
+	for (int i = 0; i < 500; i++) {
+		struct profile_miswrite m = draw(&rng, (enum miswrite_kind)(i % 5));
+		struct profile p;
+		struct sim_run run;
+
+		small_ssd(&p);
+		assert_int_equal(profile_add_miswrite(&p, &m), 0);
+		run = burn(&p, WRITE "sda");
+		check(&run, &m);
+		assert_true(run.res->verdict_is_no);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* ---- killed ---- */
+
+struct killer {
+	struct sim *sim;
+	struct sim_disk *sd;
+	const char *path;
+	char *text; /* of the state when it was killed */
+	size_t len;
+	bool loses_power;
+	atomic_int cancel;
+};
+
+static void kill_it(void *arg)
+{
+	struct killer *k = arg;
+	FILE *f = fopen(k->path, "re");
+
+	free(k->text);
+	k->text = calloc(1, 1 << 20);
+	assert_non_null(k->text);
+	k->len = f ? fread(k->text, 1, 1 << 20, f) : 0;
+	if (f)
+		(void)fclose(f);
+	if (k->loses_power)
+		disk_power_loss(sim_model(k->sd));
+	atomic_store(&k->cancel, 15);
+}
+
+/* The state is what it was when the run was killed, whatever it still saved. */
+static void forget(const struct killer *k)
+{
+	FILE *f = k->len ? fopen(k->path, "we") : NULL;
+
+	if (f) {
+		assert_int_equal(fwrite(k->text, 1, k->len, f), k->len);
+		assert_int_equal(fclose(f), 0);
+	} else {
+		(void)unlink(k->path);
+	}
+}
+
+/* Over the whole run, writing and verifying; with half of them the drive's cache is lost. Returns the kills. */
+static int burn_killed(struct rng *rng, const char *path, uint64_t flipped)
+{
+	struct killer k = { .sim = sim_new(), .path = path };
+	const struct profile_miswrite m = { .kind = MISWRITE_FLIPPED, .lba = flipped, .count = 1 };
+	char words[200];
+	struct profile p;
+	struct err err;
+	bool is_done = false;
+	int kills = 0;
+
+	small_ssd(&p);
+	assert_int_equal(profile_add_miswrite(&p, &m), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	k.sd = sim_add_disk(k.sim, &p, "sda");
+	(void)snprintf(words, sizeof(words),
+	               "--write --destroy-data=SIM00000SSD --block=4096 --rate=20000 --resume --state=%s sda", path);
+	while (!is_done) {
+		struct sim_run run = { .sim = k.sim, .m = &measure_surface, .words = words, .cancel = &k.cancel };
+
+		atomic_store(&k.cancel, 0);
+		k.loses_power = rng_below(rng, 2);
+		assert_true(kills < 100);
+		sim_at(k.sim, sim_elapsed_ns(k.sim) + (20 + rng_below(rng, 130)) * NS_PER_S, kill_it, &k);
+		assert_int_equal(sim_run(&run), 0);
+		is_done = !atomic_load(&k.cancel);
+		if (is_done) {
+			assert_true(sim_figure(&run, "scanned_bytes") == SECTORS * 512.0);
+			assert_true(sim_figure(&run, "verified_bytes") == SECTORS * 512.0);
+			assert_true(sim_figure(&run, "wrong_bytes") == 512.0);
+			assert_row(run.res, flipped, 1, "bit-flip");
+		} else {
+			kills++;
+			forget(&k);
+		}
+		sim_run_done(&run);
+	}
+	free(k.text);
+	sim_free(k.sim);
+	profile_done(&p);
+	(void)unlink(path);
+	return kills;
+}
+
+static void killed_and_without_power_it_goes_on_and_skips_nothing(void **state)
+{
+	char dir[] = "/tmp/burn-XXXXXX", path[64];
+	struct rng rng;
+	int kills = 0;
+
+	(void)state;
+	rng_init(&rng, 57, 0);
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	for (int i = 0; kills < 100; i++)
+		kills += burn_killed(&rng, path, rng_below(&rng, SECTORS));
+	print_message("%d kills\n", kills);
+	(void)rmdir(dir);
+}
+
+/* ---- options ---- */
+
+static void what_does_not_go_with_writing_is_refused(void **state)
+{
+	static const char *const words[] = { "--write sda", "--write --destroy-data=OTHER sda", WRITE "--rewrite sda",
+		                             WRITE "--verify-command sda" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+		struct profile p;
+		struct err err;
+
+		small_ssd(&p);
+		assert_int_equal(profile_finish(&p, &err), 0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		assert_true(sim_run(&run) < 0);
+		assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sound_disk_is_written_verified_and_passed),
+		cmocka_unit_test(what_is_written_wrongly_is_found_and_named_by_its_lba),
+		cmocka_unit_test(killed_and_without_power_it_goes_on_and_skips_nothing),
+		cmocka_unit_test(what_does_not_go_with_writing_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
