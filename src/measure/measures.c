@@ -20,6 +20,7 @@ extern const struct measure measure_transactions;
 /* clang-format off */
 extern const struct measure measure_smr;
 extern const struct measure measure_buffer;
+extern const struct measure measure_sustain;
 const struct measure *const measures[] = {
 	&measure_info,
 	&measure_recover,
@@ -34,6 +35,7 @@ const struct measure *const measures[] = {
 	&measure_transactions,
 	&measure_smr,
 	&measure_buffer,
+	&measure_sustain,
 	NULL,
 };
 /* clang-format on */

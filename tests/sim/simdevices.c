@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* device_ops over simulated disks: the same answers that a machine with these disks would give. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,10 @@ static uint32_t dev_temperature(void *ctx, const struct device *dev)
 {
 	const struct sim_disk *sd = same(ctx, dev);
 
+	double celsius = sd && sd->whole->model ? disk_celsius(sd->whole->model, sd->sim->vc.now_ns) : 0;
+
+	if (celsius > 0) /* whole degrees, as drives say */
+		return (uint32_t)floor(celsius) * 1000;
 	return sd ? sd->whole->dev.temperature_mc : 0;
 }
 

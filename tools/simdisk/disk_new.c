@@ -110,6 +110,7 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	d->gone = p->gone_at_s * 1e9;
 	d->write_end = d->read_end = UINT64_MAX;
 	d->credit = (double)p->credit_bytes;
+	flash_new(d);
 	rng_init(&d->rng, p->seed, 1);
 	rng_init(&d->noise, p->seed, 2);
 	d->pending_ms = NAN;

@@ -29,4 +29,8 @@ static inline uint32_t whole(struct rng *r, uint32_t low, uint32_t high)
 	return low + (uint32_t)rng_below(r, high - low + 1);
 }
 
+struct profile;
+/* profile_burst.c: a device that is faster at first than it stays, in one way. */
+int draw_burst(struct rng *r, struct profile *p);
+
 #endif

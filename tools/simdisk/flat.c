@@ -24,6 +24,7 @@ void flat_admit(struct disk *d, struct node *n, double t)
 		end = fmax(end, *free_at);
 		at += k;
 	}
+	end = fmax(end, flash_pass(d, t, (uint64_t)n->res, is_write));
 	disk_finish(d, n, fmax(end, disk_bus(d, t, (uint64_t)n->res)), n->res,
 	            is_write && d->p.write_cache_bytes ? HOW_CACHED : HOW_MEDIA);
 	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.write_cache_bytes) { /* contents only: takes no time */

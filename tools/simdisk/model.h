@@ -234,6 +234,17 @@ struct profile {
 	double read_latency_us, write_latency_us, flush_latency_us, channel_bytes_per_s;
 	uint32_t stripe_bytes;
 
+	/* how long it keeps its rate up: see flash.c. MB/s of the cells */
+	uint64_t slc_bytes;               /* a cache of fast cells; 0: none */
+	double slc_mbs, direct_mbs;       /* while it has room, and past it */
+	double fold_mbs, fold_idle_ms;    /* idle for so long, it is emptied at this rate */
+	uint64_t spare_bytes;             /* erased beforehand: past it the rate is at most ... */
+	double spare_mbs;                 /* 0: no limit */
+	uint64_t collect_bytes;           /* past that, too, all stands still each so many bytes; 0: never */
+	double collect_ms;                /* for so long, both on average */
+	double heat_c_per_gb, heat_tau_s; /* warmed by what it moves, cooled in so long; 0: no temperature */
+	double heat_limit_c, hot_mbs;     /* warmer, it is at most so fast */
+
 	/* noise */
 	uint64_t seed;
 	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
@@ -509,6 +520,8 @@ struct disk_counters {
 	uint64_t cleanings;          /* of a band of the media cache */
 	uint64_t mcache_entries;     /* that are in it now */
 };
+/* Degrees Celsius; 0: it says none. */
+double disk_celsius(const struct disk *d, uint64_t now_ns);
 void disk_counters(const struct disk *d, struct disk_counters *ret);
 /* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is
  * one arm, or they interleave. */

@@ -24,7 +24,7 @@ struct value {
 	const char *choices; /* words with a blank between them; what is kept is the number of the word */
 };
 
-#define VALUES_MAX 4
+#define VALUES_MAX 5
 
 struct trait {
 	const char *name;
@@ -75,6 +75,16 @@ static const struct trait traits[] = {
 	{ "media_cache_direct_kb", 1, { KB(mcache_direct_bytes, 0, 0x1p40) } },
 	{ "shingle_band_kb", 1, { KB(band_bytes, 0, 0x1p40) } },
 	{ "write_dip", 2, { U32(dip_writes, 0, 1e9), DOUBLE(dip_ms, 0, 1e6), KB(dip_bytes, 0, 0x1p40) } },
+	{ "fast_cells",
+	  3,
+	  { KB(slc_bytes, 0, 0x1p50), DOUBLE(slc_mbs, 0, 1e6), DOUBLE(direct_mbs, 0, 1e6), DOUBLE(fold_mbs, 0, 1e6),
+	    DOUBLE(fold_idle_ms, 0, 1e7) } },
+	{ "spare_area", 2, { KB(spare_bytes, 0, 0x1p50), DOUBLE(spare_mbs, 0, 1e6) } },
+	{ "collection", 2, { KB(collect_bytes, 0, 0x1p50), DOUBLE(collect_ms, 0, 1e6) } },
+	{ "heat",
+	  4,
+	  { DOUBLE(heat_c_per_gb, 0, 1e4), DOUBLE(heat_tau_s, 0, 1e6), DOUBLE(heat_limit_c, 0, 200),
+	    DOUBLE(hot_mbs, 0, 1e6) } },
 	{ "slipped", 1, { U32(slipped, 0, PROFILE_LIST_MAX), DOUBLE(slip_run, 1, 1e6) } },
 	{ "spare_tracks", 1, { U32(spare_tracks, 0, 1e6) } },
 	{ "remapped", 1, { U32(remapped, 0, PROFILE_LIST_MAX) } },

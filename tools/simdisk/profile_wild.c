@@ -629,6 +629,7 @@ const struct wild_class wild_classes[] = {
 	{ "concatenation", "two disks in a row, as a linear volume", 0.5, draw_concatenation },
 	/* Drawn by its name only: a seed is the disk that it was. */
 	{ "stripe", "two like disks, as a striped volume (RAID 0)", 0, draw_stripe },
+	{ "burst", "flash or a volume, for what it does not keep up", 0, draw_burst },
 	{ NULL, NULL, 0, NULL },
 };
 

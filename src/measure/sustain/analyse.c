@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * States of a rate. Time is cut into cells that grow with it (what comes soon is short), and how many states there are,
+ * and where they change, is asked of the marginal likelihood of the cells' logarithms: each state has a mean and a
+ * deviation of its own, both integrated over their priors (normal-inverse-gamma), so that another state has to be worth
+ * what it costs. The best partition of each number by dynamic programming. Edges and amounts are of the bins.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/sustain/sustain.h"
+
+#define CELLS       512
+#define CELL_GROWS  0.04 /* of the time so far: bursts are known to a part of their length */
+#define CELL_LEAST  8    /* requests */
+#define CELL_FULL   200  /* requests; with more a cell is not much surer, as rates drift */
+#define STATE_CELLS 3    /* one slow cell is no state */
+#define DEVIATION   0.02 /* prior of a cell's */
+#define RANGE       9.2  /* logarithm of the factor over which rates may lie: 10000 */
+#define SURE        2.0  /* decades: that there is more than one state */
+#define ALIKE       0.9  /* neighbours that differ by less are one state */
+#define AGAIN       0.75 /* of the difference: what is as fast for as long later on is no burst */
+#define SETTLED     1.0  /* times as long as all before it; and at least ... */
+#define SETTLED_S   600.0
+#define ROUND_S     60.0 /* SNIA PTS: rounds of a minute, five of them, range 20 %, slope 10 % of their mean */
+#define ROUNDS      5
+
+struct cells {
+	size_t n, first[CELLS + 1];                         /* bins */
+	double w[CELLS + 1], wx[CELLS + 1], wxx[CELLS + 1]; /* sums of those before */
+};
+
+static void cells_init(struct cells *c, const struct sustain_series *s)
+{
+	double bytes = 0, requests = 0, from = 0;
+
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < s->n && c->n < CELLS; i++) {
+		double to = (double)(i + 1) * s->width_s, x, w;
+
+		bytes += (double)s->v[i].bytes;
+		requests += (double)s->v[i].requests;
+		if (requests < CELL_LEAST || to - from < CELL_GROWS * from)
+			continue;
+		x = log(bytes / (to - from));
+		w = requests / (requests + CELL_FULL);
+		c->n++;
+		c->first[c->n] = i + 1;
+		c->w[c->n] = c->w[c->n - 1] + w;
+		c->wx[c->n] = c->wx[c->n - 1] + w * x;
+		c->wxx[c->n] = c->wxx[c->n - 1] + w * x * x;
+		from = to;
+		bytes = requests = 0;
+	}
+}
+
+/* Logarithm of the likelihood of the cells [i, j) as one state, up to what all partitions have in common. */
+static double score(const struct cells *c, size_t i, size_t j)
+{
+	double n = (double)(j - i), w = c->w[j] - c->w[i], wx = c->wx[j] - c->wx[i], b = DEVIATION * DEVIATION;
+	double rest = fmax(0, c->wxx[j] - c->wxx[i] - wx * wx / w), a = 1 + (n - 1) / 2;
+
+	return log(b) - log(RANGE) + 0.5 * log(2 * M_PI / w) - n / 2 * log(2 * M_PI) + lgamma(a) -
+	       a * log(b + rest / 2);
+}
+
+/* The best partition; *ret_n states, whose ends are cells. Decades by which it is more likely than one state. */
+static double partition(const struct cells *c, size_t *ret_n, size_t end[SUSTAIN_STATES])
+{
+	static const double no = -1e300;
+	cleanup_free double *best = malloc(SUSTAIN_STATES * (c->n + 1) * sizeof(*best));
+	cleanup_free size_t *last = malloc(SUSTAIN_STATES * (c->n + 1) * sizeof(*last));
+	double change = log((double)c->n + 1), most;
+	size_t k, row = c->n + 1;
+
+	*ret_n = 0;
+	if (!best || !last)
+		return 0;
+	for (k = 0; k < SUSTAIN_STATES; k++)
+		for (size_t j = 0; j <= c->n; j++) {
+			double *b = &best[k * row + j];
+
+			*b = k == 0 && j >= STATE_CELLS ? score(c, 0, j) : no;
+			last[k * row + j] = 0;
+			for (size_t i = k * STATE_CELLS; k > 0 && i + STATE_CELLS <= j; i++) {
+				double x = best[(k - 1) * row + i] + score(c, i, j) - change;
+
+				if (x > *b) {
+					*b = x;
+					last[k * row + j] = i;
+				}
+			}
+		}
+	most = best[c->n];
+	*ret_n = 1;
+	for (k = 1; k < SUSTAIN_STATES; k++)
+		if (best[k * row + c->n] > fmax(most, best[c->n] + SURE * M_LN10)) {
+			most = best[k * row + c->n];
+			*ret_n = k + 1;
+		}
+	end[*ret_n - 1] = c->n;
+	for (k = *ret_n - 1; k > 0; k--)
+		end[k - 1] = last[k * row + end[k]];
+	return (most - best[c->n]) / M_LN10;
+}
+
+/* ---- states from bins ---- */
+
+static double rate_of(const struct sustain_series *s, size_t first, size_t end)
+{
+	double bytes = 0;
+
+	for (size_t i = first; i < end; i++)
+		bytes += (double)s->v[i].bytes;
+	return end > first ? bytes / ((double)(end - first) * s->width_s) : 0;
+}
+
+/* The bin in which the rate changes: what lies about the edge is divided so that both sides fit best. */
+static size_t settle_edge(const struct sustain_series *s, size_t from, size_t to, double before, double after)
+{
+	double middle = (before + after) / 2, sum = 0, most = 0;
+	size_t best = from;
+
+	for (size_t i = from; i < to; i++) {
+		sum += (s->v[i].rate_bytes_per_s - middle) * (before > after ? 1 : -1);
+		if (sum > most) {
+			most = sum;
+			best = i + 1;
+		}
+	}
+	return best;
+}
+
+static double worst_second(const struct sustain_series *s, size_t first, size_t end)
+{
+	size_t n = (size_t)(1 / s->width_s);
+	double sum = 0, least = INFINITY;
+
+	if (n == 0 || end < first + n)
+		return (double)NAN;
+	for (size_t i = first; i < end; i++) {
+		sum += (double)s->v[i].bytes - (i >= first + n ? (double)s->v[i - n].bytes : 0);
+		if (i + 1 >= first + n)
+			least = fmin(least, sum);
+	}
+	return least;
+}
+
+static double p999(const struct sustain_series *s, size_t first, size_t end)
+{
+	double n = 0, at[SUSTAIN_WAITS] = { 0 }, beyond = 0;
+
+	for (size_t i = first; s->waits && i < end; i++)
+		for (size_t k = 0; k < SUSTAIN_WAITS; k++)
+			at[k] += s->waits[i][k];
+	for (size_t k = 0; k < SUSTAIN_WAITS; k++)
+		n += at[k];
+	if (n < 10000)
+		return (double)NAN;
+	for (size_t k = SUSTAIN_WAITS; k-- > 0;) {
+		beyond += at[k];
+		if (beyond >= n / 1000)
+			return 256 * exp2(((double)k + (beyond - n / 1000) / at[k]) / SUSTAIN_PARTS);
+	}
+	return (double)NAN;
+}
+
+static int by_time(const struct sustain_series *s, struct sustain_state *st, bool is_first, bool is_last)
+{
+	/* what lies about a change is of neither */
+	size_t first = st->first + !is_first, end = st->end - (!is_last && st->end > first + 1), n = 0;
+	cleanup_free double *x = calloc(end > first ? end - first : 1, sizeof(*x));
+	double time, one;
+
+	if (!x)
+		return -1;
+	if (end <= first) {
+		first = st->first;
+		end = st->end;
+	}
+	for (size_t i = first; i < end && n < st->end - st->first; i++)
+		x[n++] = s->v[i].rate_bytes_per_s;
+	time = (double)(end - first) * s->width_s;
+	st->rate = (struct stats_estimate){ rate_of(s, first, end), stats_batch_means_ci(x, n) };
+	one = st->requests > 0 ? st->bytes / st->requests / time : 0; /* a request more or less, at its ends */
+	st->rate.ci.low -= one;
+	st->rate.ci.high += one;
+	st->worst_bytes_per_s = worst_second(s, first, end);
+	st->p999_ns = p999(s, first, end);
+	st->celsius = s->v[st->end - 1].celsius;
+	return 0;
+}
+
+/* Of each state whose bins are known. */
+static bool fill(const struct sustain_series *s, struct sustain_states *f)
+{
+	for (size_t k = 0; k < f->n; k++) {
+		struct sustain_state *st = &f->v[k];
+
+		st->bytes = st->requests = 0;
+		for (size_t i = st->first; i < st->end; i++) {
+			st->bytes += (double)s->v[i].bytes;
+			st->requests += (double)s->v[i].requests;
+		}
+		st->from_s = (double)st->first * s->width_s;
+		st->to_s = (double)st->end * s->width_s;
+		if (by_time(s, st, k == 0, k + 1 == f->n) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool are_one(const struct sustain_series *s, const struct sustain_state *a, const struct sustain_state *b,
+                    bool are_neighbours)
+{
+	double x = rate_of(s, a->first, a->end), y = rate_of(s, b->first, b->end);
+
+	if (a->end < a->first + STATE_CELLS || b->end < b->first + STATE_CELLS)
+		return are_neighbours;
+	return fmin(x, y) >= ALIKE * fmax(x, y);
+}
+
+/* States that are alike, with all between them, are one; an edge may have passed another. */
+static void join_alike(const struct sustain_series *s, struct sustain_states *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = f->n - 1; k > i; k--) {
+			if (!are_one(s, &f->v[i], &f->v[k], k == i + 1))
+				continue;
+			for (size_t j = i + 1; j <= k; j++)
+				f->v[i].end = f->v[j].end > f->v[i].end ? f->v[j].end : f->v[i].end;
+			memmove(&f->v[i + 1], &f->v[k + 1], (f->n - k - 1) * sizeof(f->v[0]));
+			f->n -= k - i;
+			i = (size_t)-1; /* from the beginning */
+			break;
+		}
+}
+
+/* Does it come as fast again for as long, when it is over? */
+static bool comes_again(const struct sustain_series *s, const struct sustain_states *f, size_t burst)
+{
+	size_t n = f->v[burst].end - f->v[burst].first, end = sustain_last(f)->end;
+	double slow = sustain_last(f)->rate.value, enough = slow + AGAIN * (f->v[burst].rate.value - slow);
+
+	for (size_t i = sustain_last(f)->first; i + n <= end; i += n / 2 + 1)
+		if (rate_of(s, i, i + n) >= enough)
+			return true;
+	return false;
+}
+
+/* The bytes until the change, which lies within the bins about the edge; how sure is where, by what bins scatter. */
+static void measure_amount(const struct sustain_series *s, struct sustain_states *f)
+{
+	struct sustain_state *b = &f->v[f->burst], *next = b + 1;
+	double rate = b->rate.value, step = rate - next->rate.value, sd = 0, n = 0, one = b->bytes / b->requests, end_s;
+	size_t i = b->end;
+
+	for (size_t k = i > 20 ? i - 20 : 0; k + 1 < i + 20 && k + 1 < s->n; k++)
+		if (k + 3 < i || k > i + 2) {
+			sd += fabs(s->v[k + 1].rate_bytes_per_s - s->v[k].rate_bytes_per_s);
+			n++;
+		}
+	sd = n > 0 ? sd / n / step * 0.886 : 0;  /* of one, in steps: the mean difference of two normal ones is 1.128 */
+	i = i > b->first + 1 ? i - 1 : b->first; /* that one may hold some of both, and the next */
+	end_s = (double)i * s->width_s;
+	b->bytes = rate_of(s, b->first, i) * (end_s - b->from_s);
+	for (size_t k = i; k < i + 2 && k < s->n; k++) {
+		double part = fmin(1, fmax(0, (s->v[k].rate_bytes_per_s - next->rate.value) / step));
+
+		b->bytes += part * s->width_s * rate;
+		end_s += part * s->width_s;
+	}
+	b->to_s = end_s;
+	b->requests = b->bytes / one;
+	/* of those under way at the change nobody knows on which side they are */
+	f->amount = stats_about(b->bytes, s->width_s * rate * (2 * sd + 3 * sd * sd) + one * (1 + s->depth / 2));
+}
+
+static double pts(const struct sustain_series *s)
+{
+	size_t n = (size_t)(ROUND_S / s->width_s);
+
+	for (size_t r = 0; n && (r + ROUNDS) * n <= s->n; r++) {
+		double low = INFINITY, high = 0, sum = 0, slope = 0;
+
+		for (size_t k = 0; k < ROUNDS; k++) {
+			double x = rate_of(s, (r + k) * n, (r + k + 1) * n);
+
+			low = fmin(low, x);
+			high = fmax(high, x);
+			sum += x;
+			slope += ((double)k - 2) * x / 10; /* least squares over 0 .. 4 */
+		}
+		if (high - low <= 0.2 * sum / ROUNDS && fabs(slope) * (ROUNDS - 1) <= 0.1 * sum / ROUNDS)
+			return (double)(r + ROUNDS) * ROUND_S;
+	}
+	return (double)NAN;
+}
+
+static bool find_burst(const struct sustain_series *s, struct sustain_states *f, bool is_rest)
+{
+	double most = 0, slow = sustain_last(f)->rate.value;
+
+	f->burst = f->n;
+	for (size_t k = 0; k + 1 < f->n; k++)
+		if (f->v[k].rate.value > fmax(most, slow)) {
+			most = f->v[k].rate.value;
+			f->burst = k;
+		}
+	for (size_t k = f->burst + 1; is_rest && k + 1 < f->n; k++)
+		if (f->v[k].rate.value > sqrt(most * slow)) /* more of it, however it stalls */
+			f->burst = k;
+	if (f->burst == f->n)
+		return true;
+	if (is_rest) {
+		f->v[f->burst].first = 0;
+		if (!fill(s, f))
+			return false;
+	}
+	if (f->v[f->burst].rate.value > f->v[f->burst + 1].rate.value)
+		measure_amount(s, f);
+	return true;
+}
+
+bool sustain_states(const struct sustain_series *s, bool is_rest, struct sustain_states *f)
+{
+	cleanup_free struct cells *c = malloc(sizeof(*c));
+	size_t end[SUSTAIN_STATES];
+
+	*f = (struct sustain_states){ .amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN };
+	if (!c || s->n == 0)
+		return false;
+	cells_init(c, s);
+	if (c->n < STATE_CELLS)
+		return false;
+	f->begin_celsius = s->v[0].celsius;
+	f->log10_ratio = partition(c, &f->n, end);
+	for (size_t k = 0; k < f->n; k++) {
+		size_t before = k ? end[k - 1] : 0;
+
+		f->v[k].first = k ? f->v[k - 1].end : 0;
+		f->v[k].end = k + 1 == f->n ? s->n : c->first[end[k]];
+		if (k + 1 < f->n) /* within two cells of the edge */
+			f->v[k].end = settle_edge(s, c->first[end[k] > before + 3 ? end[k] - 3 : before],
+			                          c->first[end[k] + 3 < c->n ? end[k] + 3 : c->n],
+			                          rate_of(s, c->first[before], c->first[end[k]]),
+			                          rate_of(s, c->first[end[k]], c->first[end[k + 1]]));
+	}
+	join_alike(s, f);
+	if (f->n == 0 || !fill(s, f))
+		return false;
+	if (!find_burst(s, f, is_rest))
+		return false;
+	if (f->burst < f->n && comes_again(s, f, f->burst)) {
+		f->n = 1;
+		f->v[0].first = 0;
+		f->v[0].end = s->n;
+		f->log10_ratio = 0;
+		f->amount = STATS_UNKNOWN;
+		if (!fill(s, f))
+			return false;
+		f->burst = 1;
+	}
+	f->pts_s = pts(s);
+	return true;
+}
+
+bool sustain_is_settled(const struct sustain_states *f)
+{
+	double from;
+
+	if (f->n == 0)
+		return false;
+	from = sustain_last(f)->from_s;
+	if (f->n == 1)
+		return f->time_s >= SUSTAIN_ALONE_S;
+	return f->time_s - from >= fmax(SETTLED * from, SETTLED_S);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How long a disk keeps its rate up, and what rest brings back. Requests go until the rate has settled (analyse.c),
+ * then the disk rests, each time for longer, and is asked again; the last rest is repeated with requests of another
+ * size (cause.c). Published tests write an SSD from end to end without asking what a rest brings back; SNIA's PTS asks
+ * when the rate is steady, and for that alone.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/sustain/sustain.h"
+
+#define LOOK_FIRST_S 5.0
+#define LOOK_GROWS   0.25 /* of the time so far: looks are stops, so they are few */
+#define AGAIN_S      5.0
+#define STEP_S       1.0 /* behind a rest */
+#define STEP_GROWS   0.5
+
+struct run {
+	struct sustain_io io;
+	struct sustain_series s;
+	struct sustain_states f;
+	struct sustain_rests rests;
+};
+
+static void tell(void *arg)
+{
+	struct run *run = arg;
+	struct sustain_found found;
+
+	if (!sustain_states(&run->s, false, &run->f))
+		return;
+	sustain_find_cause(&run->f, &run->rests, &found);
+	sustain_tell_rows(run->io.ses->res, &run->s, &run->rests);
+	sustain_tell_figures(run->io.ses->res, &run->f, &found, true);
+}
+
+/* How far it is: until it would be settled if nothing changed any more. */
+static double part_done(const struct run *run)
+{
+	double from = run->f.n > 1 ? sustain_last(&run->f)->from_s : 0;
+	double need = run->f.n > 1 ? from + fmax(from, 600) : SUSTAIN_ALONE_S;
+
+	return fmin(0.9, 0.9 * run->s.time_s / need);
+}
+
+/* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
+static bool lies_in_the_place(const struct run *run)
+{
+	return run->rests.again_bytes_per_s >
+	       sqrt(run->f.v[run->f.burst].rate.value * sustain_last(&run->f)->rate.value);
+}
+
+static int again(struct run *run, struct err *err)
+{
+	const struct sustain_state *b = &run->f.v[run->f.burst];
+	const struct sustain_order o = { "where it began", (uint64_t)(fmin(AGAIN_S, (b->to_s - b->from_s) / 2) * 1e9),
+		                         sustain_block(run->io.p), 0.9 };
+	struct sustain_series s;
+	uint64_t at = run->io.at;
+	int r;
+
+	if (run->io.p->write || run->io.file || run->io.p->random)
+		return 0;
+	if (!sustain_series_init(&s, false))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	run->rests.again_bytes_per_s = 0;
+	run->io.at = (uint64_t)(b->from_s > 0 ? run->f.v[run->f.burst - 1].bytes : 0);
+	r = sustain_load(&run->io, &o, &s, err);
+	run->io.at = at;
+	for (size_t i = 0; i < s.n; i++)
+		run->rests.again_bytes_per_s += (double)s.v[i].bytes / s.time_s;
+	sustain_series_done(&s);
+	return r;
+}
+
+static int until_settled(struct run *run, struct err *err)
+{
+	uint64_t span = run->io.end_bytes - run->io.first_bytes;
+	int r = 0;
+
+	while (r == 0 && !sustain_is_over(&run->io) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
+		const struct sustain_order o = { "until it has settled",
+			                         (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
+			                         sustain_block(run->io.p), part_done(run) };
+
+		r = sustain_load(&run->io, &o, &run->s, err);
+		(void)sustain_states(&run->s, false, &run->f);
+		/* a second pass would show once more what lies in the place */
+		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !sustain_is_over(&run->io))
+			r = again(run, err);
+		if (run->io.at == span && run->f.burst < run->f.n && lies_in_the_place(run))
+			break;
+	}
+	return r;
+}
+
+/* One rest, and what is fast behind it, until it is slow again. */
+static int rest(struct run *run, uint64_t ns, uint32_t block, struct err *err)
+{
+	struct sustain_rest *to = &run->rests.v[run->rests.n];
+	struct sustain_series s;
+	bool is_done = false;
+	int r = 0;
+
+	if (!sustain_series_init(&s, false))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	*to = (struct sustain_rest){ .rest_ns = ns, .block_bytes = block, .celsius = NAN, .begin_celsius = NAN };
+	sustain_rest(&run->io, ns);
+	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
+		const struct sustain_order o = { "after a rest", (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
+			                         block, 0.95 };
+
+		r = sustain_load(&run->io, &o, &s, err);
+		is_done = sustain_rest_found(&s, &run->f, to);
+	}
+	run->rests.n += is_done;
+	sustain_series_done(&s);
+	return r;
+}
+
+static int rest_and_see(struct run *run, struct err *err)
+{
+	uint64_t ns;
+	int r = again(run, err), i;
+
+	if (lies_in_the_place(run))
+		return r;
+	while (r == 0 && !sustain_is_over(&run->io) && (ns = sustain_next_rest_ns(&run->f, &run->rests)) > 0)
+		r = rest(run, ns, sustain_block(run->io.p), err);
+	i = sustain_rest_to_repeat(&run->f, &run->rests);
+	if (r == 0 && i >= 0 && !sustain_is_over(&run->io))
+		r = rest(run, run->rests.v[i].rest_ns, sustain_other_block(run->io.p), err);
+	return r;
+}
+
+static int sustain_run(struct session *ses, const void *params, struct err *err)
+{
+	struct run run = { .rests.again_bytes_per_s = NAN };
+	int r;
+
+	if (!sustain_series_init(&run.s, true))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = sustain_open(&run.io, ses, params, err);
+	run.io.saves = tell;
+	run.io.arg = &run;
+	if (r == 0)
+		r = until_settled(&run, err);
+	if (r == 0 && sustain_is_settled(&run.f) && run.f.burst < run.f.n)
+		r = rest_and_see(&run, err);
+	tell(&run);
+	if (!result_find_figure(ses->res, "limited_by"))
+		ses->res->verdict_is_open = true;
+	sustain_close(&run.io);
+	sustain_series_done(&run.s);
+	session_checkpoint(ses);
+	return r;
+}
+
+static const struct screen_decl sustain_screen = {
+	.shows =
+		"burst_bytes_per_s,burst_bytes,burst_s,burst_requests,settled_bytes_per_s,last_bytes_per_s,minute_of_rest_bytes,limited_by,burst_worst_second_bytes_per_s,settled_worst_second_bytes_per_s,burst_p999_ns,settled_p999_ns,pts_steady_s,#states,#rests",
+	.says =
+		(const struct clause[]){
+			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}, {burst_requests:request}), then {settled_bytes_per_s}" },
+			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
+	                  .instead_of = 1 },
+			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 2 },
+			{ "{last_bytes_per_s} over {measured_s}, too short to tell whether that has settled",
+	                  .instead_of = 3 },
+			{ "a minute of rest brings back {minute_of_rest_bytes}" },
+			{ "limited by {limited_by}", .unless = "no-burst" },
+			{ NULL },
+		},
+};
+
+const struct measure measure_sustain = {
+	.name = "sustain",
+	.help = "how long it keeps its rate up, and what rest brings back",
+	.group = GROUP_DISK,
+	.targets = "DEVICE|DIRECTORY|FILE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.makes_files = true,
+	.opts = sustain_opts,
+	.params_size = sizeof(struct sustain_params),
+	.plan = sustain_plan,
+	.run = sustain_run,
+	.again = sustain_again,
+	.screen = &sustain_screen,
+	.tables = sustain_tables,
+};

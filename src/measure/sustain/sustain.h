@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of `sustain`, each knowing only those before it; nobody else includes this: plan.c options; run.c requests
+ * as fast as they go, in bins of time; analyse.c states from bins; cause.c what limits, from what rests brought back;
+ * tell.c the document; sustain.c goes through them.
+ */
+#ifndef PLATTER_MEASURE_SUSTAIN_H
+#define PLATTER_MEASURE_SUSTAIN_H
+
+#include "session/session.h"
+
+struct sustain_params { /* what the options fill */
+	uint64_t size_bytes, block_bytes, depth, rate_bytes_per_s;
+	bool write, random;
+};
+
+/* ---- plan.c ---- */
+
+/*
+ * The longest burst that a provider sells is one of 30 minutes (credits of gp2 volumes at 3000 requests a second, EBS
+ * bandwidth of small instances): without a change it goes on for a little longer.
+ */
+#define SUSTAIN_ALONE_S 2100.0
+#define SUSTAIN_MOST_S  14400.0 /* then it has not settled */
+extern const struct opt sustain_opts[];
+int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
+uint32_t sustain_block(const struct sustain_params *p);
+/* A size of requests that tells bytes from requests. */
+uint32_t sustain_other_block(const struct sustain_params *p);
+/* What may be touched: of a target, or of the file that is made in a directory. */
+void sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end);
+
+/* ---- run.c: requests out, counted in bins; nothing is judged here ---- */
+
+struct sustain_bin {                              /* a row */
+	double time_s, rate_bytes_per_s, celsius; /* when it began; celsius NaN: not said */
+	uint64_t bytes, requests, worst_ns;
+};
+#define SUSTAIN_BINS  8192
+#define SUSTAIN_FIRST (1 / 128.0) /* s of a bin; doubled whenever all are used up */
+#define SUSTAIN_PARTS 8           /* of an octave, from 256 ns on, in which waits are counted */
+#define SUSTAIN_WAITS (SUSTAIN_PARTS * 34)
+struct sustain_series {
+	double width_s, time_s; /* of a bin; of all, while requests were under way */
+	double depth;           /* requests under way at once */
+	size_t n;               /* bins with their end */
+	struct sustain_bin *v;
+	uint32_t (*waits)[SUSTAIN_WAITS]; /* of each bin; NULL: not counted */
+};
+bool sustain_series_init(struct sustain_series *s, bool has_waits);
+void sustain_series_done(struct sustain_series *s);
+
+struct datafile;
+struct sustain_io {
+	struct session *ses;
+	struct engine *eng;
+	struct target *target, own;
+	struct datafile *file;
+	const struct sustain_params *p;
+	uint64_t first_bytes, end_bytes, at; /* at: bytes sent since it began at first_bytes */
+	uint64_t written;                    /* requests, for their data */
+	/* Called when the document is about to be saved. */
+	void (*saves)(void *arg);
+	void *arg;
+};
+int sustain_open(struct sustain_io *io, struct session *ses, const struct sustain_params *p, struct err *err);
+void sustain_close(struct sustain_io *io);
+/* For so long, appended to s. */
+struct sustain_order {
+	const char *phase;
+	uint64_t ns;
+	uint32_t block_bytes;
+	double done; /* of the run, for the progress line */
+};
+int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err);
+void sustain_rest(struct sustain_io *io, uint64_t ns);
+bool sustain_is_over(const struct sustain_io *io); /* a signal, --time, or the device is gone */
+
+/* ---- analyse.c: bins to states; no session, no document, no clock ---- */
+
+#define SUSTAIN_STATES 5
+struct sustain_state {
+	size_t first, end; /* bins; whole ones, but for the change */
+	double from_s, to_s, bytes, requests;
+	struct stats_estimate rate;
+	double worst_bytes_per_s; /* in a second; NaN: bins are longer, or the state is shorter */
+	double p999_ns;           /* NaN: fewer than 10 beyond */
+	double celsius;           /* when it ended */
+};
+struct sustain_states {
+	size_t n, burst; /* burst: the fastest before the last */
+	struct sustain_state v[SUSTAIN_STATES];
+	struct stats_estimate amount; /* bytes of the burst */
+	double log10_ratio;           /* evidence: so many states to one */
+	double time_s, begin_celsius;
+	double pts_s; /* SNIA's rule was met by then; NaN: never */
+};
+/* is_rest: the burst is all that is fast behind a rest. false: too little to tell, or no memory. */
+bool sustain_states(const struct sustain_series *s, bool is_rest, struct sustain_states *ret);
+/* The last state has lasted long enough beside what came before it. */
+bool sustain_is_settled(const struct sustain_states *f);
+static inline const struct sustain_state *sustain_last(const struct sustain_states *f)
+{
+	return &f->v[f->n - 1];
+}
+
+/* ---- cause.c: what rests brought back ---- */
+
+struct sustain_rest { /* a row: a rest, and what was fast again behind it */
+	uint64_t rest_ns, block_bytes;
+	double fast_bytes, fast_requests, uncertain_bytes;                 /* before it was slow again */
+	double fast_bytes_per_s, slow_bytes_per_s, begin_celsius, celsius; /* celsius: when it was slow again */
+};
+#define SUSTAIN_RESTS 10
+struct sustain_rests {
+	struct sustain_rest v[SUSTAIN_RESTS];
+	size_t n;
+	double again_bytes_per_s; /* without a rest, where it began; NaN: not asked */
+};
+/* Bins behind a rest, to a row; true: it has been slow for long enough again. */
+bool sustain_rest_found(const struct sustain_series *s, const struct sustain_states *f, struct sustain_rest *ret);
+/* The next rest, or 0: they have brought all back, or will not. */
+uint64_t sustain_next_rest_ns(const struct sustain_states *f, const struct sustain_rests *r);
+/* That of the longest rest that did not bring all back: asked again with requests of another size; -1: none did. */
+int sustain_rest_to_repeat(const struct sustain_states *f, const struct sustain_rests *r);
+
+enum sustain_cause {
+	SUSTAIN_UNKNOWN,
+	SUSTAIN_NOTHING,
+	SUSTAIN_BYTES,
+	SUSTAIN_REQUESTS,
+	SUSTAIN_HEAT,
+	SUSTAIN_PLACE,
+	SUSTAIN_SPACE
+};
+struct sustain_found {
+	enum sustain_cause cause;
+	bool is_settled;
+	double cause_log10_ratio;           /* to the next likely; NaN: not asked */
+	struct stats_estimate minute_bytes; /* that a minute of rest brings back */
+};
+void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret);
+
+/* ---- tell.c ---- */
+
+extern const struct measure_table sustain_tables[];
+void sustain_tell_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r);
+void sustain_tell_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
+                          bool has_waits);
+/* The figures of a saved document from its rows. */
+int sustain_again(const struct result *saved, struct result *ret, struct err *err);
+
+#endif
