@@ -116,6 +116,30 @@ same "$dir/sim.json" 14
 differs "$dir/sim.json" '.tables.writes as $t | ($t.columns | map(.key)) as $k |
 	.tables.writes.rows |= map(if .[$k | index("writes")] == 1 then .[$k | index("flush_ns")] *= 2 else . end)' band_clean_ns
 
+# States and what rests brought back follow from the rates; 0: it could tell.
+cat >"$dir/burst.disk" <<-'END'
+	kind ssd
+	capacity_lba 400000000
+	channels 8
+	channel_mbs 25
+	limit_mbs 5
+	interface_mbs 20
+	credit_kb 200000
+	queue_depth 64
+END
+run_sim_of() # status, options: on that device
+{
+	wanted=$1
+	shift
+	"$PLATTER_SIM" sustain "$@" --quiet --seed=1 --json="$dir/sim.json" "sim:$dir/burst.disk" >"$dir/out" 2>&1
+	[ $? -eq "$wanted" ] || fail "platter-sim sustain $*: not $wanted"
+}
+run_sim_of 6 --time=30s
+run_sim_of 0
+same "$dir/sim.json" 14
+differs "$dir/sim.json" '.tables.rates as $t | ($t.columns | map(.key) | index("bytes")) as $b | .tables.rates.rows |= map(.[$b] *= 1.1)' \
+	settled_bytes_per_s
+
 # A scan keeps sums of its parts, and with --geometry of its heads.
 run_sim surface --no-files
 same "$dir/sim.json" 3

@@ -152,6 +152,12 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 	tell(&run);
 	if (!result_find_figure(ses->res, "limited_by"))
 		ses->res->verdict_is_open = true;
+	else if (ses->res->verdict_is_open && run.rests.n)
+		result_notice(
+			ses->res, "cause-unknown",
+			"What rests brought back of %s does not show what limits it; repeat with another --block, or "
+			"with more --time.",
+			ses->devs[0].path);
 	sustain_close(&run.io);
 	sustain_series_done(&run.s);
 	session_checkpoint(ses);
@@ -170,7 +176,8 @@ static const struct screen_decl sustain_screen = {
 			{ "{last_bytes_per_s} over {measured_s}, too short to tell whether that has settled",
 	                  .instead_of = 3 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
-			{ "limited by {limited_by}", .unless = "no-burst" },
+			{ "limited by {limited_by}" },
+			{ "cannot tell what limits it", .because = "cause-unknown" },
 			{ NULL },
 		},
 };
