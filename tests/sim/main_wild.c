@@ -98,11 +98,6 @@ static void help(void)
 
 /* ---- one disk ---- */
 
-static bool is_sustain(const struct options *o)
-{
-	return strcmp(o->command, "sustain") == 0;
-}
-
 struct stretch {
 	uint64_t first, end; /* bytes */
 };
@@ -155,7 +150,8 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 	int r;
 
 	if (!o->profile) {
-		r = profile_wild(ret, seed, o->class_name || !is_sustain(o) ? o->class_name : "burst", err);
+		r = profile_wild(ret, seed,
+		                 o->class_name || strcmp(o->command, "sustain") != 0 ? o->class_name : "burst", err);
 	} else {
 		(void)snprintf(path, sizeof(path), strchr(o->profile, '/') ? "%s" : SIMDISK_PROFILES "/%s.disk",
 		               o->profile);
@@ -233,9 +229,9 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 
 	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
 	bool is_writing = strcmp(o->command, "smr") == 0 || strcmp(o->command, "buffer") == 0 ||
-	                  (is_sustain(o) && !p->ntrims); /* without it it says little */
+	                  (strcmp(o->command, "sustain") == 0 && !p->ntrims); /* without it it says little */
 
-	if (is_sustain(o) && p->limit_ops > 0)
+	if (strcmp(o->command, "sustain") == 0 && p->limit_ops > 0)
 		argv[argc++] = (char *)(uintptr_t) "--random";
 	if (is_writing)
 		argv[argc++] = (char *)(uintptr_t) "--write";

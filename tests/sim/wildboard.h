@@ -33,12 +33,10 @@ json_t *wild_judge(const struct wild_case *c);
 struct interval wild_arm_surfaces(const struct wild_case *c);
 /* Of `surface`: places that are told and false; that are there, were scanned and are not told. How many should be. */
 size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);
-/* Of `sustain`, as tools/wild calls it: what limits the device, and what it does. */
-const char *wild_sustain_cause(const struct profile *p);
-struct interval wild_burst_rate(const struct wild_case *c);
-struct interval wild_burst_bytes(const struct wild_case *c);
-struct interval wild_settled_rate(const struct wild_case *c);
-struct interval wild_minute_bytes(const struct wild_case *c);
+/* Is it a document of this command? */
+bool wild_is(const struct wild_case *c, const char *command);
+/* Of `sustain`, as tools/wild calls it: its figures, and what limits the device. How many should be. */
+size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, json_t *missed);
 /* {"what", "text"} to a list. */
 void wild_say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

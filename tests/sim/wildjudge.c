@@ -788,10 +788,8 @@ json_t *wild_judge(const struct wild_case *c)
 		shingling(&j);
 	if (strcmp(j.command, "buffer") == 0)
 		policies(&j);
-	if (strcmp(j.command, "sustain") == 0)
-		policy(&j, "limited_by", wild_sustain_cause(c->p));
-	if (strcmp(j.command, "surface") == 0)
-		j.planted += wild_surface(c, j.lies, j.missed);
+	j.planted += wild_surface(c, j.lies, j.missed);
+	j.planted += wild_sustain(c, j.figures, j.lies, j.missed);
 	notices(&j);
 	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "missed", j.missed,
 	                 "planted", (json_int_t)j.planted, "notices", j.notices, "status", status ? status : "none",

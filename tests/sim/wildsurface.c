@@ -184,6 +184,8 @@ size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed)
 {
 	size_t planted = 0;
 
+	if (!wild_is(c, "surface"))
+		return 0;
 	false_places(c, lies);
 	for (size_t i = 0; i < c->p->nslows && c->p->kind == DISK_ROTATING; i++)
 		planted += weak_region(c, &c->p->slows[i], missed);

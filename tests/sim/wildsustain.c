@@ -53,10 +53,10 @@ static double fast(const struct wild_case *c)
 {
 	struct profile p = *c->p;
 
-	p.slc_bytes = p.slc_bytes ? PLENTY : 0;
-	p.spare_bytes = p.spare_mbs > 0 ? PLENTY : 0;
+	p.keeps.slc_bytes = p.keeps.slc_bytes ? PLENTY : 0;
+	p.keeps.spare_bytes = p.keeps.spare_mbs > 0 ? PLENTY : 0;
 	p.limit_bytes_per_s = p.limit_ops = 0;
-	p.heat_c_per_gb = 0;
+	p.keeps.heat_c_per_gb = 0;
 	if (c->p->limit_ops > 0)
 		p.limit_ops = 1e9;
 	if (p.ntrims && p.trims[0].count < p.capacity_lba / 2)
@@ -69,74 +69,95 @@ static double slow(const struct wild_case *c)
 	struct profile p = *c->p;
 	uint64_t n = REQUESTS;
 
-	p.slc_bytes = p.slc_bytes ? 1024 : 0;
-	p.spare_bytes = 0;
+	p.keeps.slc_bytes = p.keeps.slc_bytes ? 1024 : 0;
+	p.keeps.spare_bytes = 0;
 	p.credit_bytes = p.credit_bytes ? 8 << 20 : 0;
 	p.credit_ops = 1;
 	if (p.ntrims)
 		p.trims = &(struct profile_range){ p.capacity_lba - 8, 8 };
-	if (p.hot_mbs > 0 || p.collect_bytes)
+	if (p.keeps.hot_mbs > 0 || p.keeps.collect_bytes)
 		n = 12 * REQUESTS;
 	return rate_of(&p, n);
 }
 
-const char *wild_sustain_cause(const struct profile *p)
+static const char *cause_of(const struct profile *p)
 {
-	return p->slc_bytes || p->credit_bytes ? "bytes"
-	       : p->credit_ops > 0             ? "requests"
-	       : p->hot_mbs > 0                ? "temperature"
-	       : p->ntrims                     ? "place"
-	       : p->spare_mbs > 0              ? "free space"
-	                                       : "nothing";
+	return p->keeps.slc_bytes || p->credit_bytes ? "bytes"
+	       : p->credit_ops > 0                   ? "requests"
+	       : p->keeps.hot_mbs > 0                ? "temperature"
+	       : p->ntrims                           ? "place"
+	       : p->keeps.spare_mbs > 0              ? "free space"
+	                                             : "nothing";
 }
 
-static struct interval exactly(double x)
+static double amount(const struct profile *p, double r)
 {
-	return (struct interval){ x, x };
-}
+	double ops = r / block_of(p), over = p->keeps.heat_limit_c - 30;
 
-static bool has_burst(const struct wild_case *c)
-{
-	return strcmp(wild_sustain_cause(c->p), "nothing") != 0;
-}
-
-struct interval wild_burst_rate(const struct wild_case *c)
-{
-	return exactly(has_burst(c) ? fast(c) : (double)NAN);
-}
-
-struct interval wild_settled_rate(const struct wild_case *c)
-{
-	return exactly(slow(c));
-}
-
-struct interval wild_burst_bytes(const struct wild_case *c)
-{
-	const struct profile *p = c->p;
-	double r = has_burst(c) ? fast(c) : (double)NAN, ops = r / block_of(p);
-
-	if (p->slc_bytes)
-		return exactly((double)p->slc_bytes);
+	if (p->keeps.slc_bytes)
+		return (double)p->keeps.slc_bytes;
 	if (p->credit_bytes)
-		return exactly((double)p->credit_bytes * r / (r - p->limit_bytes_per_s));
+		return (double)p->credit_bytes * r / (r - p->limit_bytes_per_s);
 	if (p->credit_ops > 0)
-		return exactly(p->credit_ops * r / (ops - p->limit_ops) * ops / r * block_of(p));
-	if (p->hot_mbs > 0)
-		return exactly(-r * p->heat_tau_s *
-		               log(1 - (p->heat_limit_c - 30) / (p->heat_c_per_gb * r * 1e-9 * p->heat_tau_s)));
+		return p->credit_ops * r / (ops - p->limit_ops);
+	if (p->keeps.hot_mbs > 0)
+		return -r * p->keeps.heat_tau_s *
+		       log(1 - over / (p->keeps.heat_c_per_gb * r * 1e-9 * p->keeps.heat_tau_s));
 	if (p->ntrims)
-		return exactly((double)p->trims[0].count * p->logical_sector_bytes);
-	return exactly(p->spare_mbs > 0 ? (double)p->spare_bytes : (double)NAN);
+		return (double)p->trims[0].count * p->logical_sector_bytes;
+	return p->keeps.spare_mbs > 0 ? (double)p->keeps.spare_bytes : (double)NAN;
 }
 
-struct interval wild_minute_bytes(const struct wild_case *c)
+static double minute(const struct profile *p, double r)
 {
-	const struct profile *p = c->p;
-	double r = has_burst(c) ? fast(c) : (double)NAN, ops = r / block_of(p);
-
-	if (p->slc_bytes)
-		return exactly(60e6 * p->fold_mbs);
+	if (p->keeps.slc_bytes)
+		return 60e6 * p->keeps.fold_mbs;
 	if (p->credit_bytes)
-		return exactly(60 * p->limit_bytes_per_s * r / (r - p->limit_bytes_per_s));
-	return exactly(p->credit_ops > 0 ? 60 * p->limit_ops * r / (ops - p->limit_ops) : (double)NAN);
+		return 60 * p->limit_bytes_per_s * r / (r - p->limit_bytes_per_s);
+	return p->credit_ops > 0 ? 60 * p->limit_ops * r / (r / block_of(p) - p->limit_ops) : (double)NAN;
+}
+
+static json_t *real(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void add(const struct wild_case *c, json_t *figures, const char *name, double truth)
+{
+	const json_t *ci = json_object_get(json_object_get(c->doc, "intervals"), name);
+	double told = wild_number(json_object_get(c->doc, "figures"), name);
+
+	if (isfinite(truth))
+		(void)json_array_append_new(
+			figures, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:i}", "name", name, "value", real(told), "low",
+		                           real(ci ? json_number_value(json_array_get(ci, 0)) : (double)NAN), "high",
+		                           real(ci ? json_number_value(json_array_get(ci, 1)) : (double)NAN),
+		                           "true_low", real(truth), "true_high", real(truth), "scale", WILD_RATIO));
+}
+
+bool wild_is(const struct wild_case *c, const char *command)
+{
+	const char *name = json_string_value(json_object_get(json_object_get(c->doc, "head"), "measurement"));
+
+	return name && strcmp(name, command) == 0;
+}
+
+size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, json_t *missed)
+{
+	const char *told = json_string_value(json_object_get(json_object_get(c->doc, "figures"), "limited_by"));
+	const char *cause = cause_of(c->p);
+	double r;
+
+	if (!wild_is(c, "sustain"))
+		return 0;
+	r = strcmp(cause, "nothing") != 0 ? fast(c) : (double)NAN;
+	add(c, figures, "burst_bytes_per_s", r);
+	add(c, figures, "burst_bytes", amount(c->p, r));
+	add(c, figures, "settled_bytes_per_s", slow(c));
+	add(c, figures, "minute_of_rest_bytes", minute(c->p, r));
+	if (!told)
+		wild_say(missed, "limited_by", "%s", cause);
+	else if (strcmp(told, cause) != 0)
+		wild_say(lies, "limited_by", "%s told, in truth %s", told, cause);
+	return 1;
 }

@@ -3,8 +3,7 @@
  * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions;
  * front.c: disks made of others; mediacache.c: what is written elsewhere first; path.c: limits in front; cache.c: which
  * sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle, stream; background.c:
- * what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all; flash.c: what
- * such a device does not keep up.
+ * what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
  * Without time: geometry.c, defects.c, arms.c (where a sector is), mechanics.c (how long moves take, what is fixed in a
  * track). Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones
  * included.
@@ -75,13 +74,6 @@ struct extent {
 	double ready; /* when its transfer is over */
 };
 
-/* See flash.c; bytes. */
-struct flash {
-	double cached, written, collect_at; /* in the cache of fast cells; in all; the next collection */
-	double free_at, celsius, warm_at;
-	bool is_hot;
-};
-
 struct disk {
 	struct profile p;
 	struct geometry *g;
@@ -137,7 +129,6 @@ struct disk {
 	size_t nbads, nslows;
 
 	/* SSD */
-	double *channel_free;
 	struct flash flash;
 
 	/* what holds no data now */
@@ -182,12 +173,6 @@ bool front_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret);
 
 void flat_admit(struct disk *d, struct node *n, double t);
 void flat_flush(struct disk *d);
-
-/* ---- flash.c ---- */
-
-void flash_new(struct disk *d);
-/* When so many bytes that come at t have passed the cells. */
-double flash_pass(struct disk *d, double t, uint64_t bytes, bool is_write);
 
 /* ---- writecache.c ---- */
 

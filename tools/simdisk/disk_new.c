@@ -77,9 +77,9 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	}
 	d->start_ns = start_ns;
 	d->g = geometry_new(&d->p);
-	d->channel_free = calloc(p->channels, sizeof(double));
-	if (!d->g || !d->channel_free || !contents_init(&d->contents, p->logical_sector_bytes) || !regions_fill(d) ||
-	    !segments_fill(d)) {
+	d->flash.channel_free = calloc(p->channels, sizeof(double));
+	if (!d->g || !d->flash.channel_free || !contents_init(&d->contents, p->logical_sector_bytes) ||
+	    !regions_fill(d) || !segments_fill(d)) {
 		disk_free(d);
 		return NULL;
 	}
@@ -156,7 +156,7 @@ void disk_free(struct disk *d)
 	free(d->slows);
 	mediacache_free(d->mcache);
 	front_free(d->front);
-	free(d->channel_free);
+	free(d->flash.channel_free);
 	free(d->trims);
 	free(d->log);
 	contents_done(&d->contents);

@@ -8,7 +8,7 @@
 #define AMBIENT_C    30.0
 #define HYSTERESIS_C 3.0 /* it is fast again when it is cooler by so much */
 
-static void cool(struct flash *f, const struct profile *p, double t)
+static void cool(struct flash *f, const struct profile_keeps *p, double t)
 {
 	if (p->heat_tau_s > 0 && t > f->warm_at) {
 		f->celsius = AMBIENT_C + (f->celsius - AMBIENT_C) * exp(-(t - f->warm_at) * 1e-9 / p->heat_tau_s);
@@ -18,15 +18,16 @@ static void cool(struct flash *f, const struct profile *p, double t)
 
 void flash_new(struct disk *d)
 {
-	d->flash = (struct flash){ .celsius = AMBIENT_C, .collect_at = (double)d->p.spare_bytes };
+	d->flash.celsius = AMBIENT_C;
+	d->flash.collect_at = (double)d->p.keeps.spare_bytes;
 }
 
 double disk_celsius(const struct disk *d, uint64_t now_ns)
 {
 	struct flash f = d->flash;
 
-	cool(&f, &d->p, (double)(now_ns - d->start_ns));
-	return d->p.heat_tau_s > 0 ? f.celsius : 0;
+	cool(&f, &d->p.keeps, (double)(now_ns - d->start_ns));
+	return d->p.keeps.heat_tau_s > 0 ? f.celsius : 0;
 }
 
 static double at_most(double rate, double mbs)
@@ -37,7 +38,7 @@ static double at_most(double rate, double mbs)
 /* MB/s that the cells take now. */
 static double rate_now(const struct disk *d, bool is_write)
 {
-	const struct profile *p = &d->p;
+	const struct profile_keeps *p = &d->p.keeps;
 	const struct flash *f = &d->flash;
 	double rate = INFINITY;
 
@@ -50,7 +51,7 @@ static double rate_now(const struct disk *d, bool is_write)
 
 double flash_pass(struct disk *d, double t, uint64_t bytes, bool is_write)
 {
-	const struct profile *p = &d->p;
+	const struct profile_keeps *p = &d->p.keeps;
 	struct flash *f = &d->flash;
 	double begin = fmax(f->free_at, t), idle = t - f->free_at - p->fold_idle_ms * 1e6, n = (double)bytes;
 

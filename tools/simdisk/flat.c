@@ -16,7 +16,7 @@ void flat_admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	while (at < stop) {
-		double *free_at = &d->channel_free[at / d->p.stripe_bytes % d->p.channels];
+		double *free_at = &d->flash.channel_free[at / d->p.stripe_bytes % d->p.channels];
 		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
 
 		*free_at = stall_skip(d, fmax(*free_at, t)) + noise_flat_ns(d, median_us) +

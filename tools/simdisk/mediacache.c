@@ -490,8 +490,8 @@ void mediacache_write(struct disk *d, double t, const struct place *place, uint6
 		cache_forget(d, first, end);
 	}
 	ret->seek_ns += t - begin;
-	if (d->p.dip_writes && bytes >= d->p.dip_bytes && ++m->dip_writes % d->p.dip_writes == 0)
-		ret->end += d->p.dip_ms * 1e6;
+	if (d->p.dips.writes && bytes >= d->p.dips.bytes && ++m->dip_writes % d->p.dips.writes == 0)
+		ret->end += d->p.dips.ms * 1e6;
 	mediacache_host(d, ret->end);
 }
 

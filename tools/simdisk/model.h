@@ -78,6 +78,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "keeps.h"
 #include "miswrites.h"
 
 /* ---- profile.c: what a disk is ---- */
@@ -96,8 +97,7 @@ enum disk_queue { QUEUE_FIFO, QUEUE_SATF };
 
 struct profile_zone {
 	uint32_t cylinders;
-	uint32_t spt[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: surface not used
-	                                       here */
+	uint32_t spt[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: not used here */
 	uint32_t band_tracks;               /* 1: head-first; 0: the whole zone is one band */
 	bool tracks_alternate;              /* serpentine */
 	bool heads_alternate;
@@ -234,16 +234,7 @@ struct profile {
 	double read_latency_us, write_latency_us, flush_latency_us, channel_bytes_per_s;
 	uint32_t stripe_bytes;
 
-	/* how long it keeps its rate up: see flash.c. MB/s of the cells */
-	uint64_t slc_bytes;               /* a cache of fast cells; 0: none */
-	double slc_mbs, direct_mbs;       /* while it has room, and past it */
-	double fold_mbs, fold_idle_ms;    /* idle for so long, it is emptied at this rate */
-	uint64_t spare_bytes;             /* erased beforehand: past it the rate is at most ... */
-	double spare_mbs;                 /* 0: no limit */
-	uint64_t collect_bytes;           /* past that, too, all stands still each so many bytes; 0: never */
-	double collect_ms;                /* for so long, both on average */
-	double heat_c_per_gb, heat_tau_s; /* warmed by what it moves, cooled in so long; 0: no temperature */
-	double heat_limit_c, hot_mbs;     /* warmer, it is at most so fast */
+	struct profile_keeps keeps;
 
 	/* noise */
 	uint64_t seed;
@@ -278,9 +269,7 @@ struct profile {
 	uint32_t mcache_first;        /* enum mcache_first: which band of it */
 	uint64_t mcache_direct_bytes; /* what is written in one sequence of so much goes to its place */
 	uint64_t band_bytes;          /* tracks shingle, in bands of so much; 0: they do not */
-	uint32_t dip_writes; /* each so many writes of dip_bytes and more the drive is busy for dip_ms; 0: never */
-	double dip_ms;
-	uint64_t dip_bytes;
+	struct profile_dips dips;
 
 	/* defects by the thousand: see defects.c */
 	uint32_t slipped;      /* so many runs of sectors without data, at random places, fixed */
@@ -520,8 +509,6 @@ struct disk_counters {
 	uint64_t cleanings;          /* of a band of the media cache */
 	uint64_t mcache_entries;     /* that are in it now */
 };
-/* Degrees Celsius; 0: it says none. */
-double disk_celsius(const struct disk *d, uint64_t now_ns);
 void disk_counters(const struct disk *d, struct disk_counters *ret);
 /* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is
  * one arm, or they interleave. */

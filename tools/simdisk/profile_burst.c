@@ -22,8 +22,8 @@ static void draw_flash(struct rng *r, struct profile *p, double rate)
 	p->interface_bytes_per_s = rate * between(r, 1, 1.5);
 	p->jitter_us = between(r, 2, 30);
 	if (chance(r, 0.3)) {
-		p->collect_bytes = bytes(log_between(r, 0.2, 4) * GB);
-		p->collect_ms = log_between(r, 5, 200);
+		p->keeps.collect_bytes = bytes(log_between(r, 0.2, 4) * GB);
+		p->keeps.collect_ms = log_between(r, 5, 200);
 	}
 }
 
@@ -46,15 +46,15 @@ static void draw_cache(struct rng *r, struct profile *p)
 	double rate = log_between(r, 400, 5000);
 
 	draw_flash(r, p, rate * 1e6);
-	p->slc_mbs = rate;
-	p->slc_bytes = bytes(rate * 1e6 * log_between(r, 1, 60));
-	p->direct_mbs = rate * log_between(r, 0.05, 0.8);
-	p->fold_mbs = p->direct_mbs * between(r, 0.2, 1);
-	p->fold_idle_ms = log_between(r, 20, 3000);
+	p->keeps.slc_mbs = rate;
+	p->keeps.slc_bytes = bytes(rate * 1e6 * log_between(r, 1, 60));
+	p->keeps.direct_mbs = rate * log_between(r, 0.05, 0.8);
+	p->keeps.fold_mbs = p->keeps.direct_mbs * between(r, 0.2, 1);
+	p->keeps.fold_idle_ms = log_between(r, 20, 3000);
 	if (chance(r, 0.3)) { /* it becomes warm, and bears it */
-		p->heat_c_per_gb = log_between(r, 0.05, 0.5);
-		p->heat_tau_s = log_between(r, 30, 200);
-		p->heat_limit_c = 200;
+		p->keeps.heat_c_per_gb = log_between(r, 0.05, 0.5);
+		p->keeps.heat_tau_s = log_between(r, 30, 200);
+		p->keeps.heat_limit_c = 200;
 	}
 }
 
@@ -80,12 +80,12 @@ static void draw_heat(struct rng *r, struct profile *p)
 	double rate = log_between(r, 1000, 4000), rise = between(r, 1.2, 2.5) * 50; /* of what it would become */
 
 	draw_flash(r, p, rate * 1e6);
-	p->slc_mbs = 0;
+	p->keeps.slc_mbs = 0;
 	p->interface_bytes_per_s = rate * 1e6;
-	p->heat_limit_c = between(r, 70, 85);
-	p->heat_tau_s = log_between(r, 30, 150);
-	p->heat_c_per_gb = rise / p->heat_tau_s / rate * 1e3;
-	p->hot_mbs = rate * log_between(r, 0.1, 0.5);
+	p->keeps.heat_limit_c = between(r, 70, 85);
+	p->keeps.heat_tau_s = log_between(r, 30, 150);
+	p->keeps.heat_c_per_gb = rise / p->keeps.heat_tau_s / rate * 1e3;
+	p->keeps.hot_mbs = rate * log_between(r, 0.1, 0.5);
 }
 
 static void draw_spare(struct rng *r, struct profile *p)
@@ -93,8 +93,8 @@ static void draw_spare(struct rng *r, struct profile *p)
 	double rate = log_between(r, 400, 3000);
 
 	draw_flash(r, p, rate * 1e6);
-	p->spare_bytes = bytes(rate * 1e6 * log_between(r, 2, 60));
-	p->spare_mbs = rate * log_between(r, 0.05, 0.7);
+	p->keeps.spare_bytes = bytes(rate * 1e6 * log_between(r, 2, 60));
+	p->keeps.spare_mbs = rate * log_between(r, 0.05, 0.7);
 }
 
 static void draw_steady(struct rng *r, struct profile *p)

@@ -610,7 +610,6 @@ static int add_trims(struct rng *r, struct profile *p)
 
 #define CLASS_DYING   "dying"
 #define CLASS_TRIMMED "trimmed"
-#define CLASS_THIN    "thin"
 
 const struct wild_class wild_classes[] = {
 	{ "old-scsi", "a SCSI drive of the 1990s: many surfaces, few segments, slow electronics", 1, draw_scsi },
@@ -624,7 +623,7 @@ const struct wild_class wild_classes[] = {
 	{ "ssd", "flash, SATA or NVMe", 0.5, draw_ssd },
 	{ "cloud", "a network volume, mostly behind a limit with a credit", 0.5, draw_cloud },
 	{ CLASS_TRIMMED, "a rotating disk that takes TRIM, parts of it trimmed", 0.5, draw_desktop },
-	{ CLASS_THIN, "an SSD or a thin volume of which half was never written", 0.5, draw_ssd },
+	{ "thin", "an SSD or a thin volume of which half was never written", 0.5, draw_ssd },
 	{ "two-arms", "a nearline drive with two arms, of halves or of stripes", 0.5, draw_two_arms },
 	{ "concatenation", "two disks in a row, as a linear volume", 0.5, draw_concatenation },
 	/* Drawn by its name only: a seed is the disk that it was. */
@@ -638,7 +637,7 @@ static int add_places(struct rng *r, const char *class_name, struct profile *p)
 {
 	if (strcmp(class_name, CLASS_DYING) == 0)
 		return add_trouble(r, p);
-	return strcmp(class_name, CLASS_TRIMMED) == 0 || strcmp(class_name, CLASS_THIN) == 0 ? add_trims(r, p) : 0;
+	return strcmp(class_name, CLASS_TRIMMED) == 0 || strcmp(class_name, "thin") == 0 ? add_trims(r, p) : 0;
 }
 
 /*
@@ -669,9 +668,9 @@ static void add_media_cache(uint64_t seed, const char *class_name, struct profil
 		p->mcache_entries = (uint32_t)log_between(&own, 100000, 250000);
 		p->band_bytes = (uint64_t)whole(&own, 15, 40) << 20;
 		if (chance(&own, 0.5)) {
-			p->dip_writes = whole(&own, 100, 500);
-			p->dip_ms = between(&own, 100, 1000);
-			p->dip_bytes = 256 << 10;
+			p->dips.writes = whole(&own, 100, 500);
+			p->dips.ms = between(&own, 100, 1000);
+			p->dips.bytes = 256 << 10;
 		}
 	} else {
 		p->mcache_bytes = (uint64_t)log_between(&own, 64 << 10, 4 << 20) / 4 * 4 << 10;

@@ -299,32 +299,33 @@ static double pts(const struct sustain_series *s)
 	return (double)NAN;
 }
 
-static bool find_burst(const struct sustain_series *s, struct sustain_states *f, bool is_rest)
+/* All that is nearer to the fastest state than to the last one, however it stalls, is one burst. */
+static bool find_burst(const struct sustain_series *s, struct sustain_states *f)
 {
 	double most = 0, slow = sustain_last(f)->rate.value;
+	size_t first = f->n, last = f->n;
 
-	f->burst = f->n;
 	for (size_t k = 0; k + 1 < f->n; k++)
-		if (f->v[k].rate.value > fmax(most, slow)) {
-			most = f->v[k].rate.value;
-			f->burst = k;
+		most = fmax(most, f->v[k].rate.value);
+	for (size_t k = 0; k + 1 < f->n; k++)
+		if (f->v[k].rate.value > fmax(slow, (most + slow) / 2)) {
+			first = first < k ? first : k;
+			last = k;
 		}
-	for (size_t k = f->burst + 1; is_rest && k + 1 < f->n; k++)
-		if (f->v[k].rate.value > sqrt(most * slow)) /* more of it, however it stalls */
-			f->burst = k;
-	if (f->burst == f->n)
+	f->burst = first;
+	if (first == f->n)
 		return true;
-	if (is_rest) {
-		f->v[f->burst].first = 0;
-		if (!fill(s, f))
-			return false;
-	}
-	if (f->v[f->burst].rate.value > f->v[f->burst + 1].rate.value)
+	f->v[first].end = f->v[last].end;
+	memmove(&f->v[first + 1], &f->v[last + 1], (f->n - last - 1) * sizeof(f->v[0]));
+	f->n -= last - first;
+	if (!fill(s, f))
+		return false;
+	if (f->v[first].rate.value > f->v[first + 1].rate.value)
 		measure_amount(s, f);
 	return true;
 }
 
-bool sustain_states(const struct sustain_series *s, bool is_rest, struct sustain_states *f)
+bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 {
 	cleanup_free struct cells *c = malloc(sizeof(*c));
 	size_t end[SUSTAIN_STATES];
@@ -351,7 +352,7 @@ bool sustain_states(const struct sustain_series *s, bool is_rest, struct sustain
 	join_alike(s, f);
 	if (f->n == 0 || !fill(s, f))
 		return false;
-	if (!find_burst(s, f, is_rest))
+	if (!find_burst(s, f))
 		return false;
 	if (f->burst < f->n && comes_again(s, f, f->burst)) {
 		f->n = 1;

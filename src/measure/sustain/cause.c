@@ -25,7 +25,7 @@ bool sustain_rest_found(const struct sustain_series *s, const struct sustain_sta
 	struct sustain_states now;
 	bool is_slow;
 
-	if (!sustain_states(s, true, &now))
+	if (!sustain_states(s, &now))
 		return false;
 	ret->begin_celsius = now.begin_celsius;
 	ret->slow_bytes_per_s = sustain_last(&now)->rate.value;

@@ -29,7 +29,7 @@ static void tell(void *arg)
 	struct run *run = arg;
 	struct sustain_found found;
 
-	if (!sustain_states(&run->s, false, &run->f))
+	if (!sustain_states(&run->s, &run->f))
 		return;
 	sustain_find_cause(&run->f, &run->rests, &found);
 	sustain_tell_rows(run->io.ses->res, &run->s, &run->rests);
@@ -86,7 +86,7 @@ static int until_settled(struct run *run, struct err *err)
 			                         sustain_block(run->io.p), part_done(run) };
 
 		r = sustain_load(&run->io, &o, &run->s, err);
-		(void)sustain_states(&run->s, false, &run->f);
+		(void)sustain_states(&run->s, &run->f);
 		/* a second pass would show once more what lies in the place */
 		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !sustain_is_over(&run->io))
 			r = again(run, err);

@@ -88,15 +88,15 @@ struct sustain_state {
 	double celsius;           /* when it ended */
 };
 struct sustain_states {
-	size_t n, burst; /* burst: the fastest before the last */
+	size_t n, burst; /* burst: what is fast before the last; n: nothing is */
 	struct sustain_state v[SUSTAIN_STATES];
 	struct stats_estimate amount; /* bytes of the burst */
 	double log10_ratio;           /* evidence: so many states to one */
 	double time_s, begin_celsius;
 	double pts_s; /* SNIA's rule was met by then; NaN: never */
 };
-/* is_rest: the burst is all that is fast behind a rest. false: too little to tell, or no memory. */
-bool sustain_states(const struct sustain_series *s, bool is_rest, struct sustain_states *ret);
+/* false: too little to tell, or no memory. */
+bool sustain_states(const struct sustain_series *s, struct sustain_states *ret);
 /* The last state has lasted long enough beside what came before it. */
 bool sustain_is_settled(const struct sustain_states *f);
 static inline const struct sustain_state *sustain_last(const struct sustain_states *f)

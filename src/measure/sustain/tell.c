@@ -182,7 +182,7 @@ int sustain_again(const struct result *saved, struct result *ret, struct err *er
 	s.depth = option_number(saved, "depth");
 	s.width_s = s.v[1].time_s - s.v[0].time_s;
 	s.time_s = fmax(figure_number(result_find_figure(saved, "measured_s")), 0);
-	is_known = sustain_states(&s, false, &f);
+	is_known = sustain_states(&s, &f);
 	if (is_known) {
 		sustain_find_cause(&f, &r, &found);
 		sustain_tell_figures(ret, &f, &found, false);
