@@ -147,22 +147,6 @@ static size_t slow_regions(const struct sim_run *run)
 	return result_find_table(run->res, "slow_regions")->nrows;
 }
 
-/*
- * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone,
- * or as it comes in samples of one place: no place is slow, neither a wide one nor a single sample's. The last one
- * turns slower than it says, and what it loses is a little longer than a revolution.
- */
-static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
-{
-	static const struct drive drives[] = { { 140253, NULL },     { 140015, NULL },     { 160056, "bridge" },
-		                               { 140213, NULL },     { 122066, NULL },     { 180010, "old-ide" },
-		                               { 350026, "bridge" }, { 350031, "bridge" }, { 431022, "bridge" },
-		                               { 431027, "dying" },  { 435014, "bridge" }, { 436002, "bridge" } };
-
-	(void)state;
-	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
-}
-
 /* Bands that begin farther from any zone than places lie apart, and than they say themselves. */
 static size_t false_bands(const struct sim_run *run)
 {
@@ -253,7 +237,6 @@ int main(void)
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
 		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
-		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
 		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
 		cmocka_unit_test(a_step_between_surfaces_is_no_recording_zone),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_surface_that_differs),

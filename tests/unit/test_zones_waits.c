@@ -75,10 +75,8 @@ static void make(struct made *m, uint64_t seed, struct lost (*of)(size_t place, 
 static void find_in(const struct made *m, const struct zone_layout *l, struct zone_slows *slows)
 {
 	const struct zone_stretches none = { 0 };
-	bool is_of_time[sizeof(m->v) / sizeof(m->v[0])];
 
-	zone_waits_again(&m->samples, l, &none, is_of_time);
-	zone_waits_find(&m->samples, l, &none, is_of_time, slows);
+	zone_waits_find(&m->samples, l, &none, slows);
 }
 
 /* Returns what was found; its regions are m->slow. */
@@ -116,55 +114,6 @@ static struct lost six_each_in_two_regions(size_t place, size_t pass, struct rng
 	return six_each(place >= 2 * FIRST ? place - FIRST : place, pass, rng);
 }
 
-static struct lost four_revolutions_a_wait(size_t place, size_t pass, struct rng *rng)
-{
-	struct lost lost = six_each(place, pass, rng);
-
-	return (struct lost){ lost.waits, 4 * lost.waits };
-}
-
-/* In the first places of a zone more than elsewhere, and all of them for nothing. */
-static struct lost for_nothing(size_t place, size_t pass, struct rng *rng)
-{
-	uint32_t n = (uint32_t)rng_below(rng, 2) * (is_in(place) ? 8 : 1);
-
-	(void)pass;
-	return (struct lost){ n, 2 * n, .is_free = true, .more = place >= FIRST ? 0.2 : 0.0 };
-}
-
-/* A tenth of what is said to be lost was not: each wait was a little shorter than its two revolutions. */
-static struct lost nearly_all_counted_too_long(size_t place, size_t pass, struct rng *rng)
-{
-	(void)pass;
-	(void)rng;
-	return is_in(place) ? (struct lost){ 20, 40, .more = -0.1 } : (struct lost){ 0 };
-}
-
-/* Of the region's seven samples four meet a track that takes long. */
-static struct lost bad_tracks(size_t place, size_t pass, struct rng *rng)
-{
-	static const struct lost met[PASSES] = { { 1, 4 }, { 0 }, { 1, 1 }, { 0 }, { 0 }, { 2, 6 } };
-
-	(void)rng;
-	return place == FIRST ? met[pass]
-	                      : (struct lost){ place == FIRST + 1 && pass == 0, 5 * (place == FIRST + 1 && pass == 0) };
-}
-
-static struct lost one_of_a_place(size_t place, size_t pass, struct rng *rng)
-{
-	uint32_t n = place == FIRST && pass == PASSES - 1 ? 10 : 0;
-
-	(void)rng;
-	return (struct lost){ n, n };
-}
-
-static struct lost as_much_in_each(size_t place, size_t pass, struct rng *rng)
-{
-	(void)pass;
-	(void)rng;
-	return (struct lost){ place == FIRST ? 2 : 0, place == FIRST ? 2 : 0 };
-}
-
 /* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same.
  */
 static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void **state)
@@ -191,40 +140,6 @@ static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void *
 	assert_int_equal(slows.v[0].last, LAST);
 }
 
-static void retries_of_several_revolutions_count_in_full(void **state)
-{
-	static struct made m;
-	double ns = 0.0;
-	struct zone_slows slows;
-
-	(void)state;
-	make(&m, 1, four_revolutions_a_wait);
-	slows = find(&m);
-	assert_int_equal(slows.n, 1);
-	assert_true(slows.v[0].is_confirmed);
-	for (size_t i = 0; i < m.samples.n; i++)
-		ns += is_in(m.v[i].position) ? m.v[i].elapsed_ns : 0.0;
-	ns /= (LAST - FIRST + 1) * PASSES;
-	assert_true(fabs(exp(slows.v[0].y) / (ns / MOVED) - 1.0) < 0.01);
-	assert_true(fabs(exp(slows.v[0].expected_y) / EXPECTED - 1.0) < 0.02);
-}
-
-static void a_few_bad_tracks_do_not_make_all_between_them_slow(void **state)
-{
-	static struct made m;
-	struct zone_slows slows;
-
-	(void)state;
-	make(&m, 1, bad_tracks);
-	slows = find(&m);
-	for (size_t i = 0; i < slows.n; i++)
-		assert_false(slows.v[i].is_confirmed);
-	make(&m, 1, as_much_in_each);
-	slows = find(&m);
-	assert_int_equal(slows.n, 1);
-	assert_true(slows.v[0].is_confirmed);
-}
-
 /* A sample near the end that came out of a buffer after a stall: what lies between two regions is not far slower than
  * the disk for that. */
 static void one_sample_out_of_a_buffer_does_not_make_one_region_of_two(void **state)
@@ -244,26 +159,6 @@ static void one_sample_out_of_a_buffer_does_not_make_one_region_of_two(void **st
 		assert_int_equal(slows.n, 2);
 		assert_int_equal(slows.v[0].last, LAST);
 		assert_int_equal(slows.v[1].first, FIRST + FIRST);
-	}
-}
-
-/* One disk of several waits for another, and its completions come at once then. */
-static void waits_that_cost_no_time_make_no_region(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct zone_slows slows;
-
-		make(&m, seed, for_nothing);
-		slows = find(&m);
-		for (size_t i = 0; i < slows.n; i++)
-			assert_false(slows.v[i].is_confirmed);
-		make(&m, seed, six_each);
-		assert_int_equal(find(&m).n, 1);
-		make(&m, seed, nearly_all_counted_too_long);
-		assert_int_equal(find(&m).n, 1);
 	}
 }
 
@@ -311,43 +206,6 @@ static void the_slope_of_the_disk_and_a_single_sample_behind_make_no_region(void
 	}
 }
 
-#define FEW_PLACES 13
-#define FEW_PASSES 4
-
-/*
- * A disk loses three revolutions in four of five samples, but for a few at its begin and its end, as few as there may
- * be by chance (685391): where all that lies between begins and ends hardly shows, and mostly it is told as no region.
- */
-static void what_a_disk_loses_nearly_everywhere_has_hardly_any_borders(void **state)
-{
-	static struct made m;
-	const size_t n = (size_t)FEW_PLACES * FEW_PASSES;
-	size_t told = 0;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= 10 * SEEDS; seed++) {
-		struct zone_slows slows;
-		struct rng rng;
-
-		rng_init(&rng, seed, 9);
-		m.samples = (struct zone_samples){ m.v, n, n };
-		for (size_t i = 0; i < n; i++) {
-			size_t place = i % FEW_PLACES, pass = i / FEW_PLACES;
-			double often = place >= FEW_PLACES - 2 ? 0.25 : place == 0 && pass < 3 ? 0.0 : 0.8;
-			struct lost lost = { .waits = rng_double(&rng) < often };
-
-			lost.revs = 3 * lost.waits;
-			m.v[i] = sample_of(place, pass, lost, &rng);
-			m.v[i].at_s = 0.3 * (double)i;
-		}
-		slows = find(&m);
-		for (size_t i = 0; i < slows.n; i++)
-			told += slows.v[i].is_confirmed;
-	}
-	print_message("%zu of %d\n", told, 10 * SEEDS);
-	assert_true(told <= 10 * SEEDS / 5);
-}
-
 /* They wait for each other, and some of these waits cost time. */
 static void of_several_disks_waits_make_no_region(void **state)
 {
@@ -357,182 +215,6 @@ static void of_several_disks_waits_make_no_region(void **state)
 	make(&m, 1, six_each);
 	assert_int_equal(find(&m).n, 1);
 	assert_int_equal(find_on(&m, true).n, 0);
-}
-
-/* Halving finds as slow what is read in the same way, but the bytes themselves are not: they were read again. */
-static void what_was_good_when_it_was_read_again_makes_no_region(void **state)
-{
-	static struct made m;
-	static const struct lost said[] = { { 9, 9 }, { 0 }, { 0 } };
-	static const double times[] = { 1.0, 1.0, 0.4 }; /* the last comes out of the drive's buffer */
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++) {
-		struct rng rng;
-		size_t i = 0;
-
-		rng_init(&rng, 1, 2);
-		make(&m, 1, one_of_a_place);
-		while (!m.samples.v[i].waits)
-			i++;
-		for (size_t e = 1; e <= 2; e++) {
-			struct zone_sample *s = &m.samples.v[m.samples.n++];
-
-			*s = sample_of(FIRST, PASSES - 1 + e, (struct lost){ 10, 10 }, &rng);
-			s->kind = SAMPLE_EDGE;
-			s->position = ZONE_NONE;
-			s->at_s = 200.0 + (double)e;
-		}
-		m.samples.v[m.samples.n] = sample_of(FIRST, PASSES - 1, said[k], &rng);
-		m.samples.v[m.samples.n].kind = SAMPLE_CHECK;
-		m.samples.v[m.samples.n].position = ZONE_NONE;
-		m.samples.v[m.samples.n].check_of = i;
-		m.samples.v[m.samples.n++].elapsed_ns *= times[k];
-		assert_int_equal(find(&m).n, k != 1);
-	}
-}
-
-static struct lost from_the_first_byte_on(size_t place, size_t pass, struct rng *rng)
-{
-	(void)pass;
-	(void)rng;
-	return (struct lost){ place < MORE ? 20 : 0, place < MORE ? 20 : 0 };
-}
-
-static struct lost behind_what_is_good(size_t place, size_t pass, struct rng *rng)
-{
-	return place || pass > 2 ? from_the_first_byte_on(place, pass, rng) : (struct lost){ 0 };
-}
-
-/* Of all the slow regions: how many are confirmed. */
-static size_t confirmed_on(struct made *m, bool is_one_at_a_time)
-{
-	const struct zone_stretches none = { 0 };
-	struct zone_position positions[PLACES] = { 0 };
-	const struct zone_layout l = { .end_bytes = PLACES * CELL,
-		                       .npositions = PLACES,
-		                       .positions = positions,
-		                       .rev_ns = REV_NS,
-		                       .request_bytes = 65536,
-		                       .is_one_at_a_time = is_one_at_a_time };
-	struct zone_levels lv;
-	struct zone_slows slows;
-	size_t n = 0;
-
-	zone_levels_fit(&m->samples, &l, &lv);
-	zone_slows_find(&m->samples, &l, &lv, &none, &slows);
-	zone_slows_leave_to_path(&m->samples, &l, &slows);
-	for (size_t i = 0; i < slows.n; i++)
-		n += slows.v[i].is_confirmed;
-	free(slows.v);
-	zone_levels_done(&lv);
-	return n;
-}
-
-/* The same of a device that has one request at a time. */
-static size_t confirmed_of(struct made *m)
-{
-	return confirmed_on(m, true);
-}
-
-/* A way to the host that is too slow for the first zone is so from its first byte on. */
-static void a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	make(&m, 1, behind_what_is_good);
-	assert_int_equal(confirmed_of(&m), 1);
-	make(&m, 1, from_the_first_byte_on);
-	assert_int_equal(confirmed_of(&m), 0);
-}
-
-static struct lost in_small_requests(size_t place, size_t pass, struct rng *rng)
-{
-	return pass == 0 && place % 2 == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
-}
-
-/* In the first pass some samples are in large requests. Where those lose nothing it is the small ones that do, and not
- * the place. */
-static void what_large_requests_do_not_lose_is_no_region(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	for (int is_known = 0; is_known < 2; is_known++) {
-		make(&m, 1, in_small_requests);
-		for (size_t i = 0; is_known && i < m.samples.n; i++)
-			m.v[i].request_bytes = m.v[i].pass == 0 && m.v[i].position % 2 == 0 ? 65536 : 32768;
-		assert_int_equal(find(&m).n, !is_known);
-	}
-}
-
-/* A way that loses one in each sample, two here and there, and some more at one place. */
-static struct lost of_the_way(size_t place, size_t pass, uint32_t more)
-{
-	uint32_t n = place == FIRST || place == FIRST + 1     ? more
-	             : place > FIRST - 4 && place < FIRST + 4 ? 1 + (uint32_t)(pass % 2)
-	                                                      : 1;
-
-	return (struct lost){ n, n };
-}
-
-static struct lost five_of_the_way(size_t place, size_t pass, struct rng *rng)
-{
-	(void)rng;
-	return of_the_way(place, pass, 5);
-}
-
-static struct lost many_more(size_t place, size_t pass, struct rng *rng)
-{
-	(void)rng;
-	return of_the_way(place, pass, 30);
-}
-
-static void a_few_times_what_the_way_loses_elsewhere_is_of_the_way(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	make(&m, 1, five_of_the_way);
-	assert_int_equal(confirmed_of(&m), 0);
-	make(&m, 1, many_more);
-	assert_int_equal(confirmed_of(&m), 1);
-}
-
-#define SLOWER_TURN 1.34 /* of what a revolution is taken for: 5400 rpm, where the drive says 7200 */
-
-/* The first places lose some in each sample: each one revolution of a disk that turns slower than it says, which counts
- * as one or as two, or one or two in truth. */
-static size_t confirmed_by_length(bool is_alike)
-{
-	static struct made m;
-	struct rng rng;
-
-	rng_init(&rng, 5, 2);
-	make(&m, 1, from_the_first_byte_on);
-	for (size_t i = 0; i < m.samples.n; i++) {
-		struct zone_sample *s = &m.v[i];
-		double revs;
-
-		if (s->position >= MORE)
-			continue;
-		s->waits = 4 + (uint32_t)rng_below(&rng, 5);
-		s->wait_revs = s->waits;
-		for (uint32_t k = 0; k < s->waits; k++)
-			s->wait_revs += (uint32_t)rng_below(&rng, 2);
-		revs = is_alike ? SLOWER_TURN * s->waits : s->wait_revs;
-		s->elapsed_ns = (REVS + revs) * REV_NS * exp(0.005 * rng_normal(&rng));
-		s->ns_per_byte = s->elapsed_ns / s->moved_bytes;
-	}
-	return confirmed_of(&m);
-}
-
-static void waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is_taken_for(void **state)
-{
-	(void)state;
-	assert_int_equal(confirmed_by_length(true), 0);
-	assert_int_equal(confirmed_by_length(false), 1);
 }
 
 /* A freeze at the place before a region, and nothing between. */
@@ -577,99 +259,6 @@ static void without_a_freeze_the_ends_of_a_region_are_looked_for_anew(void **sta
 	slows = find(&m);
 	assert_int_equal(slows.n, 1);
 	assert_int_equal(slows.v[0].first, FIRST);
-}
-
-/* Up to ten in each sample of a region; what lies in it is slower, as it lies in another zone. */
-static struct lost up_to_ten(size_t place, bool is_free, struct rng *rng)
-{
-	uint32_t n = is_in(place) ? (uint32_t)rng_below(rng, 11) : 0;
-
-	return (struct lost){ n, n, .is_free = is_free, .more = is_in(place) && is_free ? 0.1 : 0.0 };
-}
-
-static struct lost ten_for_nothing(size_t place, size_t pass, struct rng *rng)
-{
-	(void)pass;
-	return up_to_ten(place, true, rng);
-}
-
-static struct lost ten_for_their_time(size_t place, size_t pass, struct rng *rng)
-{
-	(void)pass;
-	return up_to_ten(place, false, rng);
-}
-
-static void where_samples_with_many_waits_take_no_longer_than_others_they_are_no_region(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	make(&m, 1, ten_for_nothing);
-	assert_int_equal(confirmed_on(&m, false), 0);
-	make(&m, 1, ten_for_their_time);
-	assert_int_equal(confirmed_on(&m, false), 1);
-}
-
-static struct lost all_or_nothing(size_t place, size_t pass, struct rng *rng)
-{
-	(void)rng;
-	return is_in(place) && (place + pass) % 2 ? (struct lost){ 20, 20 } : (struct lost){ 0 };
-}
-
-/* One request at a time: whether it loses a revolution hangs on when the one before it ended. A disk that fails does so
- * each time. */
-static void what_loses_much_or_nothing_by_turns_is_of_the_way(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	make(&m, 1, all_or_nothing);
-	assert_int_equal(confirmed_of(&m), 0);
-	assert_true(confirmed_on(&m, false) > 0);
-	make(&m, 1, six_each);
-	assert_int_equal(confirmed_of(&m), 1);
-}
-
-/* A way that loses many in the fast zones, and in a single sample of a slow one. */
-static struct lost many_at_first(size_t place, size_t pass, struct rng *rng)
-{
-	(void)rng;
-	if (place < PLACES - 16)
-		return (struct lost){ 12, 12 };
-	return place == PLACES - 4 && !pass ? (struct lost){ 24, 24 } : (struct lost){ 0 };
-}
-
-/* Its bytes once more: the last of them from the drive's buffer, beside which a wait of the others looks like several
- * revolutions; or each is so in truth. */
-static size_t confirmed_when_read_again(bool is_kept)
-{
-	static struct made m;
-	size_t i = 0;
-
-	make(&m, 1, many_at_first);
-	while (m.v[i].position != PLACES - 4 || !m.v[i].waits)
-		i++;
-	for (size_t p = 0; p < ZONE_PARTS; p++)
-		m.v[i].part_ns_per_byte[p] = m.v[i].ns_per_byte;
-	for (size_t k = 0; k < MORE; k++) {
-		struct zone_sample *s = &m.samples.v[m.samples.n++];
-
-		*s = m.v[i];
-		s->kind = SAMPLE_CHECK;
-		s->position = ZONE_NONE;
-		s->check_of = i;
-		s->wait_revs *= 3;
-		if (is_kept)
-			s->part_ns_per_byte[ZONE_PARTS - 1] = 0.1 * EXPECTED;
-	}
-	return confirmed_of(&m);
-}
-
-static void what_a_drive_kept_says_nothing_of_how_long_waits_are(void **state)
-{
-	(void)state;
-	assert_int_equal(confirmed_when_read_again(true), 0);
-	assert_int_equal(confirmed_when_read_again(false), 1);
 }
 
 #define FEW 3 /* places, each in the midst of another third of the disk */
@@ -726,36 +315,6 @@ static void of_few_places_what_one_loses_may_be_lost_in_its_zone(void **state)
 	assert_true(confirmed_of_few(some_at_the_last, false) >= SEEDS - 4);
 	assert_int_equal(confirmed_of_few(some_at_the_last, true), 0);
 	assert_true(confirmed_of_few(most_at_the_last, true) >= SEEDS - 4);
-}
-
-/* Behind the region one sample of a place has tried long, and five have not (692721 of the wild disks); or two have,
- * each as often as those of the region. */
-static struct lost one_of_the_place_behind(size_t place, size_t pass, struct rng *rng)
-{
-	if (place == LAST + 1)
-		return pass ? (struct lost){ 0 } : (struct lost){ 1, 5 };
-	return six_each(place, pass, rng);
-}
-
-static struct lost two_of_the_place_behind(size_t place, size_t pass, struct rng *rng)
-{
-	return place == LAST + 1 && pass >= 2 ? (struct lost){ 0 }
-	                                      : six_each(place == LAST + 1 ? LAST : place, pass, rng);
-}
-
-static void where_a_region_ends_within_a_place_its_samples_there_say_so(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		make(&m, seed, one_of_the_place_behind);
-		assert_int_equal(find(&m).n, 1);
-		assert_int_equal(m.slow[0].end_bytes, LAST * CELL + (PASSES - 1) * STEP + MOVED);
-		make(&m, seed, two_of_the_place_behind);
-		assert_int_equal(find(&m).n, 1);
-		assert_int_equal(m.slow[0].end_bytes, (LAST + 1) * CELL + STEP + MOVED);
-	}
 }
 
 /*
@@ -854,54 +413,18 @@ static void an_edge_of_what_is_not_stored_makes_no_media_slow(void **state)
 	assert_int_equal(m.slow[0].end_bytes, LAST * CELL + (PASSES - 1) * STEP + MOVED);
 }
 
-static struct lost six_each_behind_the_first(size_t place, size_t pass, struct rng *rng)
-{
-	return place == FIRST && pass == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
-}
-
-/* At the place where a region begins one sample loses nothing: it begins there. Of larger requests, it says that small
- * ones lose, and not the place. */
-static void what_a_large_request_does_not_lose_where_it_begins_is_no_region(void **state)
-{
-	static struct made m;
-
-	(void)state;
-	for (uint32_t large = 1; large <= 4; large += 3) {
-		make(&m, 1, six_each_behind_the_first);
-		for (size_t i = 0; i < m.samples.n; i++)
-			m.v[i].request_bytes = 128 * 1024;
-		m.v[FIRST].request_bytes *= large; /* the first pass goes upwards */
-		assert_int_equal(m.v[FIRST].position, FIRST);
-		assert_int_equal(confirmed_of(&m), large == 1);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(of_few_places_what_one_loses_may_be_lost_in_its_zone),
-		cmocka_unit_test(what_a_large_request_does_not_lose_where_it_begins_is_no_region),
 		cmocka_unit_test(an_edge_of_what_is_not_stored_makes_no_media_slow),
 		cmocka_unit_test(a_step_between_zones_is_no_begin_of_what_has_no_end),
-		cmocka_unit_test(where_a_region_ends_within_a_place_its_samples_there_say_so),
-		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
 		cmocka_unit_test(one_sample_out_of_a_buffer_does_not_make_one_region_of_two),
-		cmocka_unit_test(waits_that_cost_no_time_make_no_region),
 		cmocka_unit_test(the_slope_of_the_disk_and_a_single_sample_behind_make_no_region),
-		cmocka_unit_test(what_a_disk_loses_nearly_everywhere_has_hardly_any_borders),
 		cmocka_unit_test(of_several_disks_waits_make_no_region),
-		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
-		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
-		cmocka_unit_test(what_large_requests_do_not_lose_is_no_region),
-		cmocka_unit_test(waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is_taken_for),
 		cmocka_unit_test(a_freeze_beside_it_is_none_of_a_region),
 		cmocka_unit_test(without_a_freeze_the_ends_of_a_region_are_looked_for_anew),
-		cmocka_unit_test(where_samples_with_many_waits_take_no_longer_than_others_they_are_no_region),
-		cmocka_unit_test(what_loses_much_or_nothing_by_turns_is_of_the_way),
-		cmocka_unit_test(what_a_drive_kept_says_nothing_of_how_long_waits_are),
-		cmocka_unit_test(a_few_times_what_the_way_loses_elsewhere_is_of_the_way),
-		cmocka_unit_test(a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,19 +231,15 @@ struct zone_slow {
 	size_t sample;                           /* of a single sample: which */
 	size_t readings, again_slow, again_good; /* samples there; of those that were to confirm: slow, not slow */
 	bool is_confirmed;
-	double chance;    /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits;    /* its samples lose whole revolutions; else by its level alone ... */
-	bool wants_again; /* ... and by few, or such as requests may make: the bytes of its samples have to be read
-	                     again */
-	bool is_of_path;  /* it loses what is lost elsewhere as well, on the way to the host */
+	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
+	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
 };
 
 struct zone_slows {
 	struct zone_slow *v;
 	size_t n;
-	double threshold;   /* of levels, in the logarithm: what is called slow */
-	double least_loss;  /* part of its time that a region of a single sample must lose to be found */
-	double quiet_waits; /* per revolution, in a quiet stretch of the disk (waits.c) */
+	double threshold;  /* of levels, in the logarithm: what is called slow */
+	double least_loss; /* part of its time that a region of a single sample must lose to be found */
 };
 
 /*
@@ -253,13 +249,9 @@ struct zone_slows {
  */
 void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_stretches *st, struct zone_slows *ret);
-/* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin.
- * */
-void zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                      bool *ret_is_of_time);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. */
 void zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                     const bool *is_of_time, struct zone_slows *slows);
+                     struct zone_slows *slows);
 /* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that
  * are confirmed, or both. */
 enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
@@ -276,18 +268,12 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
  * bytes read again tell. */
 enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
-/* As it is told: without what is good at the ends of its first and last sample, which lie partly beside it. */
-struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 
 /* ---- path.c ---- */
 
-/*
- * Of a device that has one request at a time: what may be lost on the way to the host is no slow place. Nor are waits
- * that cost nothing: where several arms give by turns what they read ahead one completion waits for another, and the
- * next come at once, so that samples with many take no longer than those with few.
- */
+/* Of a device that has one request at a time: what may be lost on the way to the host is no slow place. */
 void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
                               struct zone_slows *slows);
 
@@ -299,12 +285,6 @@ void zone_slows_leave_to_path(const struct zone_samples *samples, const struct z
 /* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its
  * place; 1 at most. */
 double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
-/*
- * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each
- * against the others of its place; 1 at least. Near by, if it is more there: how often the next request comes too late
- * is of the zone. s: n samples in order of place.
- */
-double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
 /* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places
  * have. 0 where they are many, or not what makes it slow. */
 double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,

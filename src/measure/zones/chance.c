@@ -14,15 +14,11 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define PRIOR_WAITS                                                                                               \
-	5.0          /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) \
-	              */
 #define FEW_WAITS 20 /* of a region: more are no accident of a law, but differ for a reason (a choice) */
 #define WAITS_SCALE \
 	2.0 /* times the places: so many stretches there are, short and long, that do not hang together (a choice) */
 #define LOST_PART \
 	0.5 /* of the time that a region loses, that its waits must hold to be what it is told by: the larger half */
-#define NEAR       8   /* positions on either side, that are of the same zone, or nearly (a choice) */
 #define SPELL_PART 0.4 /* of a region's excess that makes a sample a slow one (a choice, as SLOW_PART of slow.c) */
 
 static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
@@ -137,103 +133,4 @@ double zone_chance_of_few(const struct zone_samples *samples, const struct zone_
 	if (expected >= waits)
 		return 1.0;
 	return fmin((double)l->npositions * WAITS_SCALE * more, 1.0);
-}
-
-struct visit { /* a sample, and what it had more than its place lets expect */
-	double at_s, more, var;
-};
-
-static int by_time(const void *a, const void *b)
-{
-	const struct visit *x = a, *y = b;
-
-	return x->at_s < y->at_s ? -1 : x->at_s > y->at_s;
-}
-
-/* Waits of samples s[0..n), all of one position, as excess over their common rate. Returns how many visits these are.
- */
-static size_t fill_visits(const struct zone_sample *const *s, size_t n, struct visit *v)
-{
-	double waits = 0.0, ns = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		waits += s[i]->waits;
-		ns += s[i]->elapsed_ns;
-	}
-	for (size_t i = 0; i < n && n > 1; i++) {
-		double share = s[i]->elapsed_ns / ns;
-
-		v[i] = (struct visit){ s[i]->at_s, s[i]->waits - share * waits, share * (1.0 - share) * waits };
-	}
-	return n > 1 ? n : 0;
-}
-
-/* Of how many of the visits in the region one look at it consists: those that were made one right after the other. */
-static size_t visits_of_look(const struct zone_sample *const *s, size_t n, size_t first, size_t last, struct visit *v)
-{
-	size_t looks = 0;
-
-	for (size_t i = 0; i < n; i++)
-		v[i] = (struct visit){ .at_s = s[i]->at_s, .more = i >= first && i <= last };
-	qsort(v, n, sizeof(*v), by_time);
-	for (size_t i = 0; i < n; i++)
-		looks += v[i].more > 0.0 && (!i || !(v[i - 1].more > 0.0));
-	return looks ? (last - first + 1 + looks / 2) / looks : 0;
-}
-
-struct range { /* positions, both included */
-	size_t first, last;
-};
-
-/* The positions of s[first..last], and NEAR more on each side; the empty range if none has one. */
-static struct range near_to(const struct zone_sample *const *s, size_t first, size_t last)
-{
-	struct range r = { SIZE_MAX, 0 };
-
-	for (size_t i = first; i <= last; i++) {
-		if (s[i]->position == ZONE_NONE)
-			continue;
-		r.first = s[i]->position < r.first ? s[i]->position : r.first;
-		r.last = s[i]->position > r.last ? s[i]->position : r.last;
-	}
-	return r.first > r.last ? r : (struct range){ r.first > NEAR ? r.first - NEAR : 0, r.last + NEAR };
-}
-
-/* Of the samples at these positions, without those that have one of s[first..last]; `together` visits are one look. v:
- * room for n. */
-static double dispersion_at(const struct zone_sample *const *s, size_t n, size_t first, size_t last, struct range at,
-                            size_t together, struct visit *v)
-{
-	double squares = PRIOR_WAITS, vars = PRIOR_WAITS;
-	size_t visits = 0;
-
-	for (size_t a = 0, b; a < n; a = b) {
-		size_t position = s[a]->position;
-
-		for (b = a + 1; b < n && s[b]->position == position; b++)
-			;
-		if (position != ZONE_NONE && position >= at.first && position <= at.last && (b <= first || a > last))
-			visits += fill_visits(s + a, b - a, v + visits);
-	}
-	qsort(v, visits, sizeof(*v), by_time);
-	for (size_t i = 0; i + together <= visits; i += together) {
-		double more = 0.0;
-
-		for (size_t k = i; k < i + together; k++) {
-			more += v[k].more;
-			vars += v[k].var;
-		}
-		squares += more * more;
-	}
-	return fmax(squares / vars, 1.0);
-}
-
-double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)
-{
-	cleanup_free struct visit *v = xcalloc(n + 1, sizeof(*v));
-	size_t together;
-
-	together = visits_of_look(s, n, first, last, v);
-	return fmax(dispersion_at(s, n, first, last, (struct range){ 0, SIZE_MAX }, together, v),
-	            dispersion_at(s, n, first, last, near_to(s, first, last), together, v));
 }

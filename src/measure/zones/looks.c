@@ -11,7 +11,6 @@
 #define CHECKS_MAX 5 /* of the bytes of one slow sample (a choice) */
 #define SUSPECT_READINGS \
 	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
-#define AGAIN_MAX  8 /* samples of a region, those with the most waits, whose bytes are read again (a choice) */
 #define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
 
 static bool is_suspect(const struct zone_target *t, size_t position)
@@ -100,70 +99,6 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 	return r;
 }
 
-/*
- * Does an end of the region rest on sample i alone, while other passes saw nothing at its place? Then the region ends
- * there, or what was read just before or after it met a spell of time.
- */
-static bool is_lone_end(const struct zone_target *t, const struct zone_slow *slow, size_t i)
-{
-	const struct zone_sample *s = &t->samples.v[i];
-	size_t others = 0;
-
-	if (!zone_is_usable(s) || (s->from_bytes != slow->first_bytes && s->end_bytes != slow->end_bytes))
-		return false;
-	for (size_t k = 0; k < t->samples.n; k++) {
-		const struct zone_sample *other = &t->samples.v[k];
-
-		if (k == i || !zone_is_usable(other) || other->position != s->position)
-			continue;
-		if (zone_slow_has(slow, other) && zone_is_slow(&t->analysis->slows, slow, other))
-			return false;
-		others++;
-	}
-	return others > 0;
-}
-
-/* Is sample i one of those to be read again, of a region that few waits tell of: the ones with the most? */
-static bool is_of_few(const struct zone_target *t, const struct zone_slow *slow, size_t i)
-{
-	const struct zone_sample *s = &t->samples.v[i];
-	size_t more = 0;
-
-	if (!slow->wants_again || !zone_is_usable(s) || !s->waits || !zone_slow_has(slow, s))
-		return false;
-	for (size_t k = 0; k < t->samples.n; k++) {
-		const struct zone_sample *other = &t->samples.v[k];
-
-		more += zone_is_usable(other) && zone_slow_has(slow, other) &&
-		        (other->waits > s->waits || (other->waits == s->waits && k < i));
-	}
-	return more < AGAIN_MAX;
-}
-
-/*
- * The samples that ends of regions rest on alone, and all with waits where those are few: a region is where the most of
- * them are, so they show more than the place loses. What reading them again does not lose was of the time (waits.c),
- * and is none of the region.
- */
-static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
-{
-	size_t n = t->samples.n;
-	int r = 0;
-
-	for (size_t k = 0; k < t->analysis->slows.n; k++) {
-		const struct zone_slow *slow = &t->analysis->slows.v[k];
-
-		for (size_t i = 0; r == 0 && i < n && slow->by_waits && slow->is_confirmed; i++) {
-			if (!(is_lone_end(t, slow, i) || is_of_few(t, slow, i)) || count_checks(&t->samples, i) ||
-			    session_is_over(run->ses) || !zones_has_time(run, t, true))
-				continue;
-			r = check_sample(run, t, i, err);
-			(*ret_taken)++;
-		}
-	}
-	return r;
-}
-
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	cleanup_free size_t *order = xcalloc(2 * t->layout.npositions + 1, sizeof(*order));
@@ -183,8 +118,6 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 		}
 		if (r == 0)
 			r = check_singles(run, t, &taken, err);
-		if (r == 0 && !run->p->full)
-			r = check_ends(run, t, &taken, err);
 		if (r < 0)
 			return r;
 		if (!taken)

@@ -282,7 +282,7 @@ static void fill_bands(const struct zones_run *run, const struct zone_target *t,
 static void fill_slow(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow s = zone_slow_inside(&t->samples, &t->analysis->slows.v[i]);
+		const struct zone_slow s = t->analysis->slows.v[i];
 		struct slow_row row = { .first_byte = s.first_bytes,
 			                .last_byte = s.end_bytes - 1,
 			                .rate_bytes_per_s = zone_rate(s.y),

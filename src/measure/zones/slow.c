@@ -21,8 +21,6 @@
 #define SLOW_SIGMAS       5.0  /* of the difference of two places; tails are heavier than the normal law's */
 #define SLOW_ENOUGH       0.5  /* log; a third of the rate is gone: slow, whatever the noise */
 #define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it (trial: wild disks) */
-#define SINGLE_NEAR       2    /* positions on either side that say how many waits are usual (a choice) ... */
-#define SINGLE_TIMES      3.0  /* ... times this, and those above, make it slow (trial: wild disks) */
 #define SINGLE_WAITS_LESS 2    /* if its level is slow as well: media beside what is not stored have none */
 #define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
@@ -31,14 +29,6 @@
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define CHANCE_FEW_THERE \
 	0.01 /* the same where something does (of 500 healthy disks one was told as having a slow region at 0.05) */
-#define ONCE_A_TRACK M_LN2 /* log: as long again is lost by a revolution with each track */
-#define CHANCE_SURE  1e-9  /* below it nothing has to be read again, though retries may come in spells (a choice) */
-#define FAR_TIMES                                                                                                     \
-	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 \
-	       of its start) */
-#define FAR_REACHED                                                                                                    \
-	0.6 /* part of the interface's rate, that those are below: what is not stored comes as fast as that (a choice) \
-	     */
 #define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
 #define SLOW_PART  0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 
@@ -130,20 +120,6 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
 }
 
-/*
- * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a
- * single stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
- */
-static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
-{
-	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
-	size_t good = 0;
-
-	for (size_t i = 0; i < ZONE_PARTS; i++)
-		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
-	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
-}
-
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
 {
 	enum zone_recheck said = RECHECK_NONE;
@@ -163,7 +139,7 @@ enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, dou
 }
 
 struct readings { /* of a run of slow positions */
-	size_t slow, all, throughout, passes, again_slow, again_good;
+	size_t slow, all, passes, again_slow, again_good;
 	uint32_t last_pass;
 	double ns, bytes; /* of all */
 };
@@ -189,7 +165,6 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 	if (!is_slow)
 		return;
 	r->slow++;
-	r->throughout += is_slow_throughout(slow, s);
 	r->passes += s->pass != r->last_pass; /* samples are in order of time */
 	r->last_pass = s->pass;
 }
@@ -198,8 +173,8 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
  * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the
  * extent only: a region may begin or end within a position.
  */
-static void fill_region(const struct zone_samples *samples, const bool *is_of_time, size_t npositions,
-                        const struct zone_slows *slows, struct zone_slow *slow)
+static void fill_region(const struct zone_samples *samples, size_t npositions, const struct zone_slows *slows,
+                        struct zone_slow *slow)
 {
 	struct readings r = { .last_pass = UINT32_MAX };
 	bool is_again;
@@ -207,7 +182,7 @@ static void fill_region(const struct zone_samples *samples, const bool *is_of_ti
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s) || is_of_time[i])
+		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s))
 			continue;
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
@@ -215,8 +190,7 @@ static void fill_region(const struct zone_samples *samples, const bool *is_of_ti
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes &&
-		    !is_of_time[i])
+		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes)
 			count_reading(slows, slow, s, &r);
 	}
 	if (!r.slow)
@@ -229,21 +203,7 @@ static void fill_region(const struct zone_samples *samples, const bool *is_of_ti
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
 	slow->chance = zone_chance_of_time(samples, npositions, slow);
-	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < ZONE_CHANCE_MAX;
-}
-
-/* Samples that narrowed down where a region begins and ends. */
-static void stretch_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
-{
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (s->kind != SAMPLE_EDGE || s->position < slow->first || s->position > slow->last ||
-		    !zone_is_slow(slows, slow, s))
-			continue;
-		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
-		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
-	}
+	slow->is_confirmed = is_again && slow->chance < ZONE_CHANCE_MAX;
 }
 
 /*
@@ -277,7 +237,7 @@ static double rest_of(const struct zone_samples *samples, const struct zone_slow
  * reason where its waits are in a small part of it: a second device behind it.
  */
 static bool join_waits(struct zone_slows *slows, const struct zone_samples *samples, const struct zone_layout *l,
-                       const struct zone_slow *run, bool is_far)
+                       const struct zone_slow *run)
 {
 	for (size_t i = 0; i < slows->n; i++) {
 		struct zone_slow *w = &slows->v[i];
@@ -288,7 +248,7 @@ static bool join_waits(struct zone_slows *slows, const struct zone_samples *samp
 
 		if (!w->by_waits || first >= end)
 			continue;
-		if (!is_retrying(l, run) && !is_far &&
+		if (!is_retrying(l, run) &&
 		    (double)(end - first) < JOIN_PART * (double)(run->end_bytes - run->first_bytes))
 			return true;
 		is_confirmed = w->is_confirmed || run->is_confirmed;
@@ -314,41 +274,13 @@ static bool join_waits(struct zone_slows *slows, const struct zone_samples *samp
 	return false;
 }
 
-/* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast
- * they should be. */
-static bool is_beside_media(const struct zone_layout *l, const struct zone_slow *slow)
-{
-	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * l->interface_bytes_per_s);
-}
-
-/*
- * Is it far slower than what lies on both of its sides, and those as fast as media are, not as a buffer? Then
- * revolutions are lost in it though none stands out: where the disk turns faster than it says none is as long as what a
- * revolution is taken for.
- */
-static bool is_far_below(const struct series *s, size_t a, size_t b, const struct zone_layout *l)
-{
-	double beside;
-
-	if (a == 0 || b + 1 == s->n)
-		return false;
-	beside = fmin(s->y[a - 1], s->y[b + 1]);
-	if (!(zone_rate(beside) < FAR_REACHED * l->interface_bytes_per_s))
-		return false;
-	for (size_t i = a; i <= b; i++)
-		if (s->y[i] - fmax(s->y[a - 1], s->y[b + 1]) < log(FAR_TIMES))
-			return false;
-	return true;
-}
-
-static void add_runs(const struct series *s, const struct zone_samples *samples, const bool *is_of_time,
-                     const struct zone_layout *l, struct zone_slows *ret)
+static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
+                     struct zone_slows *ret)
 {
 	for (size_t a = 0; a < s->n; a++) {
 		struct zone_slow *slow = &ret->v[ret->n];
 		size_t b = a;
 		double sum = 0.0;
-		bool is_far;
 
 		if (!s->is_slow[a])
 			continue;
@@ -362,14 +294,11 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			                    .first_bytes = UINT64_MAX,
 			                    .y = sum / (double)(b - a + 1),
 			                    .expected_y = expectation(s, a, b) };
-		is_far = is_far_below(s, a, b, l);
 		a = b;
-		if (isnan(slow->expected_y) || !is_beside_media(l, slow))
+		if (isnan(slow->expected_y))
 			continue;
-		fill_region(samples, is_of_time, l->npositions, ret, slow);
-		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, samples, l, slow, is_far) &&
-		    (is_retrying(l, slow) || is_far))
+		fill_region(samples, l->npositions, ret, slow);
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, samples, l, slow) && is_retrying(l, slow))
 			ret->n++;
 	}
 }
@@ -394,54 +323,6 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
-/* Cuts what is good at one end of the sample, the first in it (way 1) or the last (-1), but never all of it; returns
- * how many parts. */
-static size_t good_parts(const struct zone_sample *s, int way, double limit_y)
-{
-	size_t n = 0;
-
-	while (n + 1 < ZONE_PARTS && log(s->part_ns_per_byte[way > 0 ? n : ZONE_PARTS - 1 - n]) <= limit_y)
-		n++;
-	return n;
-}
-
-struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow)
-{
-	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
-	double ns = 0.0, bytes = 0.0, good_ns = 0.0, good_bytes = 0.0;
-	struct zone_slow ret = *slow;
-
-	for (size_t i = 0; i < samples->n && slow->sample == ZONE_NONE; i++) {
-		const struct zone_sample *s = &samples->v[i];
-		uint64_t part = (s->end_bytes - s->from_bytes) / ZONE_PARTS;
-		size_t before, behind;
-
-		if (!s->is_good || s->kind == SAMPLE_PROBE || s->kind == SAMPLE_CHECK ||
-		    s->from_bytes < slow->first_bytes || s->end_bytes > slow->end_bytes)
-			continue;
-		before = s->from_bytes == slow->first_bytes ? good_parts(s, 1, limit_y) : 0;
-		behind = s->end_bytes == slow->end_bytes && !before ? good_parts(s, -1, limit_y) : 0;
-		/* Of bytes that were read several times the most that was good once, and not their sum. */
-		if (before * part > ret.first_bytes - slow->first_bytes)
-			ret.first_bytes = slow->first_bytes + before * part;
-		if (behind * part > slow->end_bytes - ret.end_bytes)
-			ret.end_bytes = slow->end_bytes - behind * part;
-		for (size_t k = 0; k < ZONE_PARTS; k++) {
-			double part_ns = s->part_ns_per_byte[k] * s->moved_bytes / ZONE_PARTS;
-
-			if (k >= before && k < ZONE_PARTS - behind)
-				continue;
-			good_ns += part_ns;
-			good_bytes += s->moved_bytes / ZONE_PARTS;
-		}
-		ns += s->elapsed_ns;
-		bytes += s->moved_bytes;
-	}
-	if (good_bytes > 0.0)
-		ret.y += log((ns - good_ns) / (bytes - good_bytes) / (ns / bytes));
-	return ret;
-}
-
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which)
 {
 	for (size_t i = 0; i < slows->n; i++) {
@@ -462,40 +343,20 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 	return false;
 }
 
-/* Waits that the samples beside it let expect in so much time: some disks give data by the track, and all their samples
- * have waits. */
-static double usual_waits(const struct zone_samples *samples, const struct zone_slow *slow, double elapsed_ns)
-{
-	double waits = 0.0, ns = 0.0;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (i == slow->sample || !s->is_good || s->position == ZONE_NONE ||
-		    s->position + SINGLE_NEAR < slow->first || s->position > slow->first + SINGLE_NEAR)
-			continue;
-		waits += s->waits;
-		ns += s->elapsed_ns;
-	}
-	return ns > 0.0 ? waits / ns * elapsed_ns : 0.0;
-}
-
 /* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
 static bool is_slow_single(const struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *slow,
-                           const struct zone_sample *s, double usual)
+                           const struct zone_sample *s)
 {
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
-	return is_slow_throughout(slow, s) &&
-	       (s->waits >= SINGLE_WAITS + SINGLE_TIMES * usual ||
-	        (slow->y - slow->expected_y > slows->threshold &&
-	         (s->waits >= SINGLE_WAITS_LESS + SINGLE_TIMES * usual || is_retrying(l, slow))));
+	return s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
+	                                    (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow)));
 }
 
 /* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says
  * nothing. */
 static void count_checks(const struct zone_samples *samples, const struct zone_slows *slows,
-                         const struct zone_layout *l, double usual, struct zone_slow *slow)
+                         const struct zone_layout *l, struct zone_slow *slow)
 {
 	for (size_t k = 0; k < samples->n; k++) {
 		const struct zone_sample *check = &samples->v[k];
@@ -504,7 +365,7 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 		if (check->kind != SAMPLE_CHECK || check->check_of != slow->sample || !check->is_good ||
 		    log(check->ns_per_byte) < slow->expected_y - ZONE_DENSITY_MAX)
 			continue;
-		is_again = is_slow_single(slows, l, slow, check, usual);
+		is_again = is_slow_single(slows, l, slow, check);
 		if (is_again && check->is_disturbed)
 			continue;
 		slow->readings++;
@@ -513,26 +374,15 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 	}
 }
 
-/* Does an end of it come as fast as the interface, and so all beyond? It lies over where media begin, and the rest is
- * as slow as those are. */
-static bool is_over_border(const struct zone_layout *l, const struct zone_stretches *st, const struct zone_sample *s)
-{
-	const double at_ns = 1e9 / (INTERFACE_REACHED * l->interface_bytes_per_s);
-
-	return (s->part_ns_per_byte[0] <= at_ns && s->position > 0 && zone_is_at_interface(st, s->position - 1)) ||
-	       (s->part_ns_per_byte[ZONE_PARTS - 1] <= at_ns && zone_is_at_interface(st, s->position + 1));
-}
-
 /* Slow samples among good ones: their bytes are read again. */
 static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_stretches *st, struct zone_slows *ret)
+                        struct zone_slows *ret)
 {
 	size_t first = ret->n;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
-		double usual;
 
 		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
 		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * zone_rev_ns(l))
@@ -545,10 +395,9 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .y = log(s->ns_per_byte),
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
-		usual = usual_waits(samples, slow, s->elapsed_ns);
-		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s) || is_over_border(l, st, s))
+		if (!is_slow_single(ret, l, slow, s) || zone_touches_slow(ret, s))
 			continue;
-		count_checks(samples, ret, l, usual, slow);
+		count_checks(samples, ret, l, slow);
 		ret->n++;
 	}
 	for (size_t i = first; i < ret->n; i++) {
@@ -559,11 +408,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 	}
 }
 
-/*
- * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where
- * other places are slow as often. Where a request waits for the host in between, whether one loses a revolution at the
- * end of a track is of where it begins there, which may stay the same for a while, whatever chance says.
- */
+/* Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where
+ * other places are slow as often. */
 static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
 	cleanup_free double *chance = xcalloc(slows->n + 1, sizeof(*chance));
@@ -571,12 +417,7 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 	for (size_t i = 0; i < slows->n; i++)
 		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
 	for (size_t i = 0; i < slows->n; i++) {
-		double most = slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW;
-
-		slows->v[i].wants_again =
-			(l->is_one_at_a_time && slows->v[i].y - slows->v[i].expected_y < ONCE_A_TRACK) ||
-			(chance[i] > CHANCE_SURE);
-		if (chance[i] < most)
+		if (chance[i] < (slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW))
 			continue;
 		slows->v[i].chance = fmax(slows->v[i].chance, chance[i]);
 		slows->v[i].is_confirmed = false;
@@ -604,7 +445,6 @@ static double least_loss(const struct zone_samples *samples, const struct zone_l
 void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_stretches *st, struct zone_slows *ret)
 {
-	cleanup_free bool *is_of_time = xcalloc(samples->n + 1, sizeof(*is_of_time));
 	struct series s = { 0 };
 
 	series_make(lv, st, &s);
@@ -614,11 +454,10 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 	if (l->rev_ns != 0.0) {
 		if (s.n >= 3)
 			mark_slow(&s, &ret->threshold);
-		zone_waits_again(samples, l, st, is_of_time);
-		zone_waits_find(samples, l, st, is_of_time, ret);
-		add_runs(&s, samples, is_of_time, l, ret);
+		zone_waits_find(samples, l, st, ret);
+		add_runs(&s, samples, l, ret);
 		if (!l->has_members)
-			add_singles(samples, l, lv, st, ret);
+			add_singles(samples, l, lv, ret);
 		leave_to_chance(samples, l, ret);
 		ret->least_loss = least_loss(samples, l, ret->threshold);
 	}
