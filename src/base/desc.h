@@ -26,11 +26,16 @@ enum opt_type {
 	OPT_TYPE_STR,     /* const char * */
 	OPT_TYPE_CHOICE,  /* int: index into choices */
 	OPT_TYPE_STRS,    /* struct strs: may be given several times */
+	OPT_TYPE_SIZES,   /* struct sizes: "1M-2G", "1M" for both; either end may be left out */
 };
 
 struct strs {
 	const char **v; /* the array is heap memory of the parser (opt_done); the strings are argv's */
 	size_t n;
+};
+
+struct sizes {
+	uint64_t min_bytes, max_bytes; /* max_bytes 0: the command's own */
 };
 
 /* Is the word, not an empty one, among those given (NULL: none)? */
@@ -79,6 +84,7 @@ struct opt {
 #define OPT_TIME(s, m, n, l, a, d, h, ...)  OPT_(OPT_TYPE_TIME, uint64_t, s, m, n, l, a, d, h, __VA_ARGS__)
 #define OPT_RATE(s, m, n, l, a, d, h, ...)  OPT_(OPT_TYPE_RATE, uint64_t, s, m, n, l, a, d, h, __VA_ARGS__)
 #define OPT_STR(s, m, n, l, a, d, h, ...)   OPT_(OPT_TYPE_STR, const char *, s, m, n, l, a, d, h, __VA_ARGS__)
+#define OPT_SIZES(s, m, n, l, d, h, ...)    OPT_(OPT_TYPE_SIZES, struct sizes, s, m, n, l, "FROM-TO", d, h, __VA_ARGS__)
 #define OPT_STRS(s, m, n, l, a, h, ...)     OPT_(OPT_TYPE_STRS, struct strs, s, m, n, l, a, NULL, h, __VA_ARGS__)
 #define OPT_CHOICE(s, m, n, l, c, d, h, ...) \
 	OPT_(OPT_TYPE_CHOICE, int, s, m, n, l, NULL, d, h, .choices = c, __VA_ARGS__)
@@ -86,6 +92,21 @@ struct opt {
 	{                            \
 		.type = OPT_TYPE_END \
 	}
+
+/* The same where each of those given may be a list with commas: of OPT_TYPE_STRS with choices. */
+static inline bool strs_list_have(const struct strs *given, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < given->n; i++)
+		for (const char *at = given->v[i];; at += strcspn(at, ",") + 1) {
+			if (strcspn(at, ",") == len && strncmp(at, word, len) == 0)
+				return true;
+			if (!at[strcspn(at, ",")])
+				break;
+		}
+	return false;
+}
 
 /* ---- result columns ---- */
 

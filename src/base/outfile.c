@@ -90,7 +90,6 @@ static bool is_ours(const char *head, enum outfile_kind kind)
 	case OUTFILE_BLOCKS:
 		return head[strspn(head, "0123456789\n")] == '\0';
 	case OUTFILE_NONE:
-	case OUTFILE_IOLOG:
 		return false;
 	default:
 		return !strncmp(head, begins[kind], strlen(begins[kind]));
@@ -129,7 +128,6 @@ static const char *kind_name(enum outfile_kind kind)
 		[OUTFILE_LOG] = "log",
 		[OUTFILE_REQUESTS] = "list of requests",
 		[OUTFILE_EACH] = "list of transactions",
-		[OUTFILE_IOLOG] = "iolog",
 		[OUTFILE_MAPFILE] = "mapfile",
 		[OUTFILE_BLOCKS] = "list of blocks",
 	};
@@ -203,8 +201,7 @@ static bool grows_at_its_end(const struct outfile *f)
 
 static bool is_replaced(const struct outfile *f)
 {
-	return !grows_at_its_end(f) && f->kind != OUTFILE_REQUESTS && f->kind != OUTFILE_EACH &&
-	       f->kind != OUTFILE_IOLOG;
+	return !grows_at_its_end(f) && f->kind != OUTFILE_REQUESTS && f->kind != OUTFILE_EACH;
 }
 
 /* The file that is there, open, and its *ret; -ENOENT: there is none, which is no error. */

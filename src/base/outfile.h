@@ -26,7 +26,6 @@ enum outfile_kind {
 	OUTFILE_LOG,      /* appended to */
 	OUTFILE_REQUESTS, /* written while it grows, as are the next two */
 	OUTFILE_EACH,
-	OUTFILE_IOLOG, /* others write the same: never known again */
 	OUTFILE_MAPFILE,
 	OUTFILE_BLOCKS,
 };

@@ -5,7 +5,9 @@
  */
 #include "base/units.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -318,6 +320,56 @@ int units_parse_ratio(const char *text, double *ret_ratio, struct err *err)
 	if (r)
 		return refuse(err, r, text, "ratio", "1% or 0.01");
 	*ret_ratio = value;
+	return 0;
+}
+
+int units_parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(text);
+	double ratio;
+	int r;
+
+	if (len && text[len - 1] == '%') {
+		r = units_parse_ratio(text, &ratio, err);
+		if (r == 0 && ratio > 1.0)
+			return err_set(err, -EINVAL, "'%.60s' lies outside the target; give 0%% to 100%%.", text);
+		if (r == 0)
+			*ret = ratio < 1.0 ? (uint64_t)(ratio * (double)size_bytes) : size_bytes;
+		return r;
+	}
+	if (len && strchr("kKmMgGtTpPeE", text[len - 1]))
+		return err_set(err, -EINVAL, "'%.60s' may be %.60sB or %.60siB; platter shows places in %cB.", text,
+		               text, text, toupper((unsigned char)text[len - 1]));
+	r = units_parse_bytes(text, ret, err);
+	if (r == 0 && *ret > size_bytes)
+		return err_set(err, -EINVAL, "'%.60s' lies behind the end of the target, %" PRIu64 " bytes; give less.",
+		               text, size_bytes);
+	return r;
+}
+
+int units_parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_end, struct err *err)
+{
+	const char *dash = text ? strchr(text, '-') : NULL;
+	uint64_t first = 0, end = size_bytes;
+	char from[64];
+	int r = 0;
+
+	if (text && (!dash || (size_t)(dash - text) >= sizeof(from)))
+		return err_set(err, -EINVAL, "--range=%.60s is not a range; write FROM-TO, as 10GB-20GB or 50%%-.",
+		               text);
+	(void)snprintf(from, sizeof(from), "%.*s", text ? (int)(dash - text) : 0, text ? text : "");
+	if (from[0])
+		r = units_parse_place(from, size_bytes, &first, err);
+	if (r == 0 && dash && dash[1])
+		r = units_parse_place(dash + 1, size_bytes, &end, err);
+	if (r < 0) {
+		(void)err_prefix(err, "--range");
+		return r;
+	}
+	if (text && first >= end)
+		return err_set(err, -EINVAL, "--range=%.60s is empty; write FROM-TO, the smaller one first.", text);
+	*ret_first = first;
+	*ret_end = end;
 	return 0;
 }
 

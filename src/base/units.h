@@ -23,6 +23,12 @@ int units_parse_rate(const char *text, uint64_t *ret_bytes_per_s, struct err *er
 int units_parse_ratio(const char *text, double *ret_ratio, struct err *err);        /* "1%" or "0.01" */
 int units_parse_u64(const char *text, uint64_t *ret, struct err *err);
 int units_parse_f64(const char *text, double *ret, struct err *err); /* finite only; may be negative, "1e-3" */
+/*
+ * A place of what has size_bytes: "10GB", "25%"; and "FROM-TO", either of which may be left out (NULL: all). A letter
+ * alone is refused there: places are shown in powers of 1000, and "13G" for "13.3 GB" would be another place.
+ */
+int units_parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, struct err *err);
+int units_parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_end, struct err *err);
 
 /* All print into buf (32 bytes are enough) and return it; numbers that are not finite print as "-". */
 char *units_bytes(char *buf, size_t len, uint64_t bytes);         /* exact, the shortest: "1MiB", "250MB", "40961" */

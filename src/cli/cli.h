@@ -112,13 +112,10 @@ void cli_screen(struct result *res);
 
 struct cli_params {
 	struct common_params common; /* what the run reads */
-	const char *cpu_latency;
 	const char *json, *jsonl, *csv, *log, *html, *prometheus, *requests;
 	bool quiet;
 	int progress; /* enum progress_mode */
 	int hosts;    /* enum hosts_mode */
-	const char *targets_file;
-	uint64_t host_wait_ns;
 };
 enum hosts_mode { HOSTS_NO, HOSTS_AUTO, HOSTS_OPENMPI, HOSTS_MPICH };
 extern const char *const hosts_words[]; /* in that order */
@@ -133,8 +130,7 @@ struct common_table {
 	char precision[32];
 };
 void common_table_init(struct common_table *t, const struct env *env, const struct measure *m);
-/* What parsing alone does not settle: cpu latency, progress under --quiet. */
-int common_settle(struct cli_params *p, struct err *err);
+void common_settle(struct cli_params *p); /* no progress under --quiet */
 
 /* ---- together.c: --hosts ---- */
 

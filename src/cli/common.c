@@ -40,15 +40,6 @@ const struct opt common_opts[] = {
 	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors"),
 	OPT_CHOICE(P, hosts, "hosts", 0, hosts_words, "no", "measure on all hosts of an MPI job at the same time",
 	           .implied = "auto"),
-	OPT_STR(P, targets_file, "targets-file", 0, "FILE", NULL, "with --hosts: line k names the targets of rank k-1",
-	        .reads = true),
-	OPT_TIME(P, host_wait_ns, "host-wait", 0, "TIME", "10s", "with --hosts: who is silent for so long is lost",
-	         .min = 2e9, .max = 3.6e12),
-	OPT_STR(P, cpu_latency, "cpu-latency", 0, "TIME", "0",
-	        "wake-up time allowed to idle CPUs while latency is measured, or off"),
-	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),
-	OPT_FLAG(P, common.poll, "poll", 0,
-	         "look for completions instead of waiting for interrupts, if the device can"),
 	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
 	           "switch the drive's write cache for the run, then put it back"),
 	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, ahead_words, "as-is",
@@ -103,25 +94,8 @@ void common_table_init(struct common_table *t, const struct env *env, const stru
 	}
 }
 
-int common_settle(struct cli_params *p, struct err *err)
+void common_settle(struct cli_params *p)
 {
-	struct common_params *c = &p->common;
-	uint64_t latency_ns;
-	int r;
-
-	c->cpu_latency_us = UINT64_MAX;
-	if (strcmp(p->cpu_latency, "off") != 0) {
-		r = units_parse_time(p->cpu_latency, &latency_ns, err);
-		if (r < 0) {
-			(void)err_prefix(err, "--cpu-latency");
-			return -EINVAL;
-		}
-		if (latency_ns > NS_PER_S)
-			return err_set(err, -EINVAL, "--cpu-latency: %s is more than a second; give less, or off.",
-			               p->cpu_latency);
-		c->cpu_latency_us = latency_ns / NS_PER_US;
-	}
 	if (p->quiet && p->progress == PROGRESS_AUTO)
 		p->progress = PROGRESS_NONE;
-	return 0;
 }

@@ -7,9 +7,9 @@
 #include "measure/measures.h"
 
 static const char *const type_names[] = {
-	[OPT_TYPE_FLAG] = "flag",  [OPT_TYPE_U64] = "number",    [OPT_TYPE_F64] = "number", [OPT_TYPE_RATIO] = "ratio",
-	[OPT_TYPE_BYTES] = "size", [OPT_TYPE_TIME] = "time",     [OPT_TYPE_RATE] = "rate",  [OPT_TYPE_STR] = "text",
-	[OPT_TYPE_STRS] = "texts", [OPT_TYPE_CHOICE] = "choice",
+	[OPT_TYPE_FLAG] = "flag",   [OPT_TYPE_U64] = "number", [OPT_TYPE_F64] = "number",    [OPT_TYPE_RATIO] = "ratio",
+	[OPT_TYPE_SIZES] = "sizes", [OPT_TYPE_BYTES] = "size", [OPT_TYPE_TIME] = "time",     [OPT_TYPE_RATE] = "rate",
+	[OPT_TYPE_STR] = "text",    [OPT_TYPE_STRS] = "texts", [OPT_TYPE_CHOICE] = "choice",
 };
 
 /* jansson's "new" functions take the reference also when they fail, and set on NULL fails: one check at the end is

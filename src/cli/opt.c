@@ -103,6 +103,18 @@ static int parse_choice(const struct opt *o, const char *text, int *ret, struct 
 	return err_set(err, -EINVAL, "'%.60s' is not known; give one of %s.", text, list);
 }
 
+static int parse_list(const struct opt *o, const char *text, struct err *err)
+{
+	char word[WORD_MAX + 1];
+	int i, r = 0;
+
+	for (; r == 0 && text; text = strchr(text, ',') ? strchr(text, ',') + 1 : NULL) {
+		(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ","), text); /* cut: none has so much */
+		r = parse_choice(o, word, &i, err);
+	}
+	return r;
+}
+
 static char *bound_text(const struct opt *o, double bound, char *buf, size_t len)
 {
 	union {
@@ -192,10 +204,32 @@ static int add_str(struct strs *strs, const char *text, struct err *err)
 	return 0;
 }
 
+static int parse_sizes(const struct opt *o, const char *text, struct sizes *ret, struct err *err)
+{
+	const char *dash = strchr(text, '-');
+	struct sizes value = *ret;
+	char from[64];
+	int r = 0;
+
+	(void)snprintf(from, sizeof(from), "%.*s", (int)(dash ? dash - text : 63), text); /* cut: no size is so long */
+	if (from[0])
+		r = units_parse_bytes(from, &value.min_bytes, err);
+	if (r == 0 && (!dash || dash[1]))
+		r = units_parse_bytes(dash ? dash + 1 : text, &value.max_bytes, err);
+	if (r == 0)
+		r = check_bounds(o, (double)value.min_bytes, text, err);
+	if (r == 0 && value.max_bytes)
+		r = check_bounds(o, (double)value.max_bytes, text, err);
+	if (r == 0 && value.max_bytes && value.max_bytes < value.min_bytes)
+		r = err_set(err, -EINVAL, "'%.60s' is empty; give the smaller size first.", text);
+	if (r == 0)
+		*ret = value;
+	return r;
+}
+
 static int parse_value(const struct opt *o, const char *text, void *params, struct err *err)
 {
 	void *member = (char *)params + o->offset;
-	int i;
 
 	switch (o->type) {
 	case OPT_TYPE_FLAG:
@@ -213,11 +247,13 @@ static int parse_value(const struct opt *o, const char *text, void *params, stru
 		return parse_f64_kinds(o, text, member, err);
 	case OPT_TYPE_CHOICE:
 		return parse_choice(o, text, member, err);
+	case OPT_TYPE_SIZES:
+		return parse_sizes(o, text, member, err);
 	case OPT_TYPE_STR:
 	case OPT_TYPE_STRS:
 		if (!*text)
 			return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
-		if (o->choices && parse_choice(o, text, &i, err) < 0)
+		if (o->choices && parse_list(o, text, err) < 0)
 			return -EINVAL;
 		if (o->type == OPT_TYPE_STRS)
 			return add_str(member, text, err);
@@ -262,6 +298,9 @@ static void set_zero(const struct opt *o, void *params)
 		break;
 	case OPT_TYPE_STRS:
 		*(struct strs *)member = (struct strs){ 0 };
+		break;
+	case OPT_TYPE_SIZES:
+		*(struct sizes *)member = (struct sizes){ 0 };
 		break;
 	default:
 		*(uint64_t *)member = 0;
@@ -493,6 +532,7 @@ static int lint_values(const struct opt *o, struct err *err)
 		int choice;
 		const char *str;
 		struct strs strs;
+		struct sizes sizes;
 	} value = { 0 };
 	const char *texts[] = { o->def, o->implied };
 	struct opt at_zero = *o;

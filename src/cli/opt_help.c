@@ -59,6 +59,12 @@ char *opt_value_text(const struct opt *o, const void *params)
 	case OPT_TYPE_BYTES:
 		(void)units_bytes(buf, sizeof(buf), *(const uint64_t *)member);
 		break;
+	case OPT_TYPE_SIZES:
+		(void)units_bytes(buf, sizeof(buf), ((const struct sizes *)member)->min_bytes);
+		strcat(buf, "-");
+		if (((const struct sizes *)member)->max_bytes)
+			(void)units_bytes(strchr(buf, '\0'), 32, ((const struct sizes *)member)->max_bytes);
+		break;
 	case OPT_TYPE_TIME:
 		(void)units_time_exact(buf, sizeof(buf), *(const uint64_t *)member);
 		break;

@@ -214,13 +214,13 @@ static int status_of_failure(int r)
 /* ---- report ---- */
 
 struct report_params {
-	const char *output, *picture, *csv, *prometheus, *json;
+	const char *html, *picture, *csv, *prometheus, *json;
 	double threshold;
 	bool again, is_forced;
 };
 
 static const struct opt report_opts[] = {
-	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output",
+	OPT_STR(struct report_params, html, "html", 'o', "FILE", NULL, "write one HTML page; - is standard output",
 	        .writes = OUTFILE_PAGE),
 	OPT_STR(struct report_params, picture, "picture", 0, "NAME", NULL,
 	        "one of the pictures, as SVG, instead of the page: any other name lists them"),
@@ -311,8 +311,7 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 			r = report_plots_text(out, group, n, style);
 	}
 	if (r == 0 && shown < shelf->n)
-		(void)fprintf(out, "\nAnd %zu more documents: -v shows them, --output makes a page.\n",
-		              shelf->n - shown);
+		(void)fprintf(out, "\nAnd %zu more documents: -v shows them, --html makes a page.\n", shelf->n - shown);
 	free(group);
 	return r;
 }
@@ -349,7 +348,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
 	struct page_job job = { &shelf, { .threshold = p->threshold }, p->picture, err };
-	const char *page = p->picture && !p->output ? "-" : p->output;
+	const char *page = p->picture && !p->html ? "-" : p->html;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
 	struct outfiles files = { 0 };
@@ -389,7 +388,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 struct compare_params {
 	double threshold, tolerance;
 	bool trend;
-	const char *output, *json;
+	const char *html, *json;
 	bool is_forced;
 };
 
@@ -400,7 +399,7 @@ static const struct opt compare_opts[] = {
 	          "two are the same when their difference is surely smaller", .min = 1e-9, .max = 10),
 	OPT_FLAG(struct compare_params, trend, "trend", 0,
 	         "is it getting worse: all documents over time (the default with one operand)"),
-	OPT_STR(struct compare_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output",
+	OPT_STR(struct compare_params, html, "html", 'o', "FILE", NULL, "write one HTML page; - is standard output",
 	        .writes = OUTFILE_PAGE),
 	OPT_STR(struct compare_params, json, "json", 'j', "FILE", NULL,
 	        "save the comparison as a document; - is standard output", .writes = OUTFILE_DOCUMENT),
@@ -432,11 +431,11 @@ static int show(const struct env *env, const struct view_params *view, const str
 	struct text_style style = output_style(env->out, view);
 	int r = 0;
 
-	if (p->output)
-		r = output_save(files, p->output, env->out, write_changes_page, job, job->err);
+	if (p->html)
+		r = output_save(files, p->html, env->out, write_changes_page, job, job->err);
 	if (r == 0 && p->json)
 		r = output_save(files, p->json, env->out, result_write, job->told, job->err);
-	return r < 0 || is_stdout(p->json) || is_stdout(p->output) ? r : report_text(env->out, job->told, &style);
+	return r < 0 || is_stdout(p->json) || is_stdout(p->html) ? r : report_text(env->out, job->told, &style);
 }
 
 static int run_compare(const struct env *env, const struct view_params *view, const void *params,

@@ -266,8 +266,7 @@ static int prepare(struct run *run, struct err *err)
 {
 	int r = check_count(run, err);
 
-	if (r == 0)
-		r = common_settle(&run->p, err);
+	common_settle(&run->p);
 	if (r == 0)
 		r = open_outputs(run, err);
 	if (r < 0)

@@ -6,17 +6,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/input.h"
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 
-#define TARGETS_FILE_BYTES (1u << 20) /* 16 KiB for each of 64 hosts, say */
+#define HOST_WAIT_NS (10 * NS_PER_S) /* a host that is silent for so long is lost */
 
 struct together {
 	const struct measure *m;
 	struct hosts *hosts;
 	const char *json; /* of all */
-	char *own_json, *own_requests, *text;
+	char *own_json, *own_requests;
 	char **paths;
 	size_t npaths;
 	bool has_met, is_agreed;
@@ -50,25 +49,6 @@ static char *fill_in(const char *name, const char *host, unsigned rank)
 	return out;
 }
 
-/* What rank 0 reads for all. */
-static int read_targets(const char *path, char **ret, struct err *err)
-{
-	struct err why = { 0 };
-	char *text = NULL;
-	size_t len;
-	int r = input_read(&text, &len, path, TARGETS_FILE_BYTES, &why);
-
-	if (r < 0)
-		return err_set(err, r, "--targets-file=%s: %s", path, why.text);
-	if (strlen(text) != len || len == 0) {
-		free(text);
-		return err_set(err, -EINVAL, "--targets-file=%s has no text; give a file with a line for each rank.",
-		               path);
-	}
-	*ret = text;
-	return 0;
-}
-
 static int add_path(struct together *t, const char *name, const char *host, struct err *err)
 {
 	char **more = reallocarray(t->paths, t->npaths + 1, sizeof(*more));
@@ -79,28 +59,6 @@ static int add_path(struct together *t, const char *name, const char *host, stru
 		return err_set(err, -ENOMEM, "Out of memory.");
 	t->npaths++;
 	return 0;
-}
-
-/* The targets of this host: of the line that is its own, or of the command line. */
-static int find_targets(struct together *t, const char *const *operands, size_t n, const char *host, struct err *err)
-{
-	char *rest = t->text, *line = NULL, *word;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_path(t, operands[i], host, err);
-	for (unsigned k = 0; k <= hosts_rank(t->hosts); k++) /* behind the last line: NULL */
-		line = strsep(&rest, "\n");
-	if (t->text && !line)
-		return err_set(err, -EINVAL, "--targets-file has no line %u; give a line for each rank.",
-		               hosts_rank(t->hosts) + 1);
-	while (r == 0 && (word = strsep(&line, " \t\r")))
-		if (*word)
-			r = add_path(t, word, host, err);
-	if (r == 0 && t->text && t->npaths == 0)
-		r = err_set(err, -EINVAL, "--targets-file: line %u names nothing; give a line for each rank.",
-		            hosts_rank(t->hosts) + 1);
-	return r;
 }
 
 /* ---- the way in ---- */
@@ -114,21 +72,6 @@ static char *words_of(int argc, const char *const *argv)
 	for (int i = 1; f && i < argc; i++)
 		fprintf(f, "%s\n", argv[i]);
 	return f && fclose(f) == 0 ? words : NULL;
-}
-
-static int check(const struct measure *m, const struct cli_params *p, size_t noperands, struct err *err)
-{
-	if (p->hosts == HOSTS_NO)
-		return p->targets_file
-		               ? err_set(err, -EINVAL,
-		                         "--targets-file says what each of several hosts measures; give --hosts, too.")
-		               : 0;
-	if (!m->together)
-		return err_set(err, -EINVAL, "%s has no result of many hosts; run it on each of them, without --hosts.",
-		               m->name);
-	if (p->targets_file && noperands)
-		return err_set(err, -EINVAL, "Targets are given here and in --targets-file; give them in one place.");
-	return 0;
 }
 
 /* The outputs of all are for rank 0, those of each host have its rank in their names. */
@@ -152,15 +95,17 @@ int together_join(struct together **ret, const struct env *env, const struct mea
                   const char *const *argv, const char *const **operands, size_t *n, struct err *err)
 {
 	struct hosts_config cfg = {
-		.clk = env->clk, .wait_ns = p->host_wait_ns, .cancel = &cli_signal, .seed = session_fresh_seed(env->clk)
+		.clk = env->clk, .wait_ns = HOST_WAIT_NS, .cancel = &cli_signal, .seed = session_fresh_seed(env->clk)
 	};
 	cleanup_free char *words = NULL;
-	cleanup_free char *text = NULL;
 	struct together *t;
-	int r = check(m, p, *n, err);
+	int r;
 
-	if (r < 0 || p->hosts == HOSTS_NO)
-		return r;
+	if (p->hosts == HOSTS_NO)
+		return 0;
+	if (!m->together)
+		return err_set(err, -EINVAL, "%s has no result of many hosts; run it on each of them, without --hosts.",
+		               m->name);
 	*ret = t = calloc(1, sizeof(*t));
 	words = words_of(argc, argv);
 	if (!t || !words)
@@ -174,14 +119,13 @@ int together_join(struct together **ret, const struct env *env, const struct mea
 	r = hosts_new(&t->hosts, &cfg, err);
 	if (r < 0)
 		return r;
-	if (p->targets_file && hosts_rank(t->hosts) == 0)
-		r = read_targets(p->targets_file, &text, err);
-	r = hosts_meet(t->hosts, words, text, &t->text, r, err);
+	r = hosts_meet(t->hosts, words, 0, err);
 	if (r < 0)
 		return r;
 	t->has_met = true;
 	share_outputs(t, p);
-	r = find_targets(t, *operands, *n, cfg.name, err);
+	for (size_t i = 0; r == 0 && i < *n; i++)
+		r = add_path(t, (*operands)[i], cfg.name, err);
 	*operands = (const char *const *)t->paths;
 	*n = t->npaths;
 	return r;
@@ -250,6 +194,5 @@ void together_leave(struct together *t)
 	free(t->paths);
 	free(t->own_json);
 	free(t->own_requests);
-	free(t->text);
 	free(t);
 }

@@ -303,15 +303,16 @@ int datafile_open(const struct datafile *df, bool is_direct, struct err *err)
 	/* Memory file systems take O_DIRECT and answer from the page cache: no. */
 	if (is_direct && fstatfs(df->fd, &fs) == 0 &&
 	    ((unsigned)fs.f_type == TMPFS_MAGIC || (unsigned)fs.f_type == RAMFS_MAGIC))
-		return err_set(err, -EOPNOTSUPP, "%s lies in memory, where nothing is direct; use a disk, or --cached.",
-		               name);
+		return err_set(err, -EOPNOTSUPP,
+		               "%s lies in memory, where nothing is direct; use a disk, or --mode=cached.", name);
 	/* Through the descriptor: the very file, whatever has become of its name. */
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", df->fd);
 	fd = open(self, O_RDWR | O_CLOEXEC | (is_direct ? O_DIRECT : 0));
 	if (fd < 0 && errno == EINVAL && is_direct)
-		return err_set(err, -EOPNOTSUPP,
-		               "The file system of %s takes no direct I/O; --cached measures through the page cache.",
-		               name);
+		return err_set(
+			err, -EOPNOTSUPP,
+			"The file system of %s takes no direct I/O; --mode=cached measures through the page cache.",
+			name);
 	if (fd < 0)
 		return err_set(err, -errno, "Cannot open %s again: %s.", name, strerror(errno));
 	return fd;

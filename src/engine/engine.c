@@ -187,7 +187,7 @@ static bool any_punts(const struct engine_config *cfg)
 
 static bool is_punting(const struct engine_ops *ops, const struct engine_config *cfg)
 {
-	return !cfg->poll && ops == &engine_uring && any_punts(cfg);
+	return ops == &engine_uring && any_punts(cfg);
 }
 
 /* Why an engine is passed over although it may work; NULL: no reason. */

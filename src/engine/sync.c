@@ -15,7 +15,6 @@
 
 struct sync_state {
 	struct io_req *done; /* the request that is finished and not yet reaped */
-	int flags;
 	struct commands commands;
 };
 
@@ -25,8 +24,6 @@ static int sync_open(struct engine *eng, struct err *err)
 
 	if (!st)
 		return err_set(err, -ENOMEM, "No memory for the synchronous engine.");
-	if (eng->cfg.poll)
-		st->flags = RWF_HIPRI;
 	st->commands = (struct commands){ .ask = scsi_real_ioctl, .is_disk = commands_is_disk };
 	eng->priv = st;
 	return 0;
@@ -38,9 +35,9 @@ static ssize_t transfer(struct sync_state *st, const struct io_req *req)
 
 	switch (req->op) {
 	case IO_READ:
-		return preadv2(req->fd, &iov, 1, (off_t)req->offset_bytes, st->flags);
+		return preadv2(req->fd, &iov, 1, (off_t)req->offset_bytes, 0);
 	case IO_WRITE:
-		return pwritev2(req->fd, &iov, 1, (off_t)req->offset_bytes, st->flags);
+		return pwritev2(req->fd, &iov, 1, (off_t)req->offset_bytes, 0);
 	case IO_FLUSH:
 		return fdatasync(req->fd);
 	case IO_VERIFY:

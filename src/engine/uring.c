@@ -32,9 +32,6 @@ struct uring_state {
 	 * registered one. */
 	uint64_t last_kind, head_plain, head_fixed;
 	uint32_t nfixed, slots_per_area; /* registered buffers, 0: none; 1 GiB is the most for one area */
-	struct io_req **at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the
-	                            next reap */
-	uint32_t nat_once;
 };
 
 enum enter_how {
@@ -55,7 +52,7 @@ static int ring_open(struct engine *eng, struct uring_state *st)
 	int r = -ENOSYS;
 
 	for (size_t i = 0; i < sizeof(setups) / sizeof(setups[0]); i++) {
-		struct io_uring_params p = { .flags = setups[i] | (eng->cfg.poll ? IORING_SETUP_IOPOLL : 0u) };
+		struct io_uring_params p = { .flags = setups[i] };
 
 		r = io_uring_queue_init_params(eng->cfg.depth, &st->ring, &p);
 		if (r != -EINVAL)
@@ -241,14 +238,6 @@ static uint32_t take_ring(struct engine *eng, struct uring_state *st, struct io_
 	return n;
 }
 
-static void flush_at_once(struct engine *eng, struct uring_state *st, struct io_req *req)
-{
-	req->submit_ns = clock_now_ns(eng->clk);
-	req->res = fdatasync(req->fd) < 0 ? -errno : 0;
-	req->done_ns = clock_now_ns(eng->clk);
-	st->at_once[st->nat_once++] = req;
-}
-
 static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
 {
 	struct uring_state *st = eng->priv;
@@ -274,11 +263,8 @@ static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t
 		}
 		if (__builtin_expect(kind_of(req) != st->last_kind, 0)) {
 			if (req->op == IO_FLUSH) {
-				if (eng->cfg.poll)
-					flush_at_once(eng, st, req);
-				else
-					fill_flush(st, &sqes[tail++ & mask], req);
-				n += !eng->cfg.poll;
+				fill_flush(st, &sqes[tail++ & mask], req);
+				n++;
 				continue;
 			}
 			learn_kind(st, req);
@@ -295,12 +281,10 @@ static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, ui
 {
 	struct uring_state *st = eng->priv;
 	unsigned ready = __atomic_load_n(st->ring.cq.ktail, __ATOMIC_ACQUIRE) - *st->ring.cq.khead;
-	bool is_waiting = ready == 0 && st->nat_once == 0 && until_ns != 0;
-	/* With nothing to send, a system call is needed only when there is work to run for completions (or to look for
-	 * them, polling). */
-	bool has_work = eng->cfg.poll || (__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) &
-	                                  (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
-	uint32_t n = 0;
+	bool is_waiting = ready == 0 && until_ns != 0;
+	/* With nothing to send, a system call is needed only when there is work to run for completions. */
+	bool has_work =
+		__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
 
 	if (st->nqueued || is_waiting || (has_work && ready < max)) {
 		int r = enter(eng, st, is_waiting ? ENTER_WAIT : ENTER_LOOK, until_ns);
@@ -308,43 +292,7 @@ static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, ui
 		if (r < 0)
 			return r;
 	}
-	while (n < max && st->nat_once)
-		done[n++] = st->at_once[--st->nat_once];
-	return (int)(n + take_ring(eng, st, done + n, max - n));
-}
-
-/* One read of a file: its result, or negative errno when there was none within a second. */
-static int read_polled(struct engine *eng, int fd)
-{
-	struct io_req req = { .op = IO_READ, .slot = 0, .fd = fd }, *reqs = &req, *done;
-	uint64_t until = clock_now_ns(eng->clk) + NS_PER_S;
-
-	req.len_bytes = eng->cfg.buf_bytes < 4096 ? eng->cfg.buf_bytes : 4096;
-	req.buf = eng->bufs;
-	if (uring_submit(eng, &reqs, 1) != 1)
-		return -EOPNOTSUPP;
-	while (clock_now_ns(eng->clk) < until) {
-		int n = uring_reap(eng, &done, 1, until);
-
-		if (n != 0)
-			return n < 0 ? n : (int)req.res;
-	}
-	return -ETIMEDOUT;
-}
-
-/* Polled I/O is refused per request by files and devices that cannot: find out now, with one read of each. Only a read
- * that came proves anything. */
-static int probe_poll(struct engine *eng)
-{
-	if (!eng->cfg.poll || !eng->cfg.fds || !eng->bufs)
-		return 0;
-	for (size_t i = 0; i < eng->cfg.nfds; i++) {
-		int r = read_polled(eng, eng->cfg.fds[i]);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return (int)take_ring(eng, st, done, max);
 }
 
 static void uring_done(struct engine *eng, struct uring_state *st)
@@ -355,7 +303,6 @@ static void uring_done(struct engine *eng, struct uring_state *st)
 		(void)io_uring_unregister_files(&st->ring);
 	io_uring_queue_exit(&st->ring);
 	free(st->file_of_fd);
-	free(st->at_once);
 	free(st);
 	eng->priv = NULL;
 }
@@ -382,10 +329,8 @@ static int uring_open(struct engine *eng, struct err *err)
 
 	if (!st)
 		return err_set(err, -ENOMEM, "No memory for the io_uring engine.");
-	st->at_once = calloc(eng->cfg.depth, sizeof(struct io_req *));
-	r = st->at_once ? ring_open(eng, st) : -ENOMEM;
+	r = ring_open(eng, st);
 	if (r < 0) {
-		free(st->at_once);
 		free(st);
 		return err_set(err, r, "io_uring refused (%s%s)", err_name(r), why_refused(r));
 	}
@@ -406,12 +351,6 @@ static int uring_open(struct engine *eng, struct err *err)
 		               r == -ENOMEM ? ", see ulimit -l" : ""); /* a cut note will do */
 	}
 	register_files(eng, st);
-	r = probe_poll(eng);
-	if (r < 0) {
-		uring_done(eng, st);
-		return err_set(err, r, "polled I/O refused (%s%s)", err_name(r),
-		               r == -EOPNOTSUPP ? ": has the device queues for polling?" : "");
-	}
 	return 0;
 }
 

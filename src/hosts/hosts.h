@@ -72,10 +72,9 @@ char *hosts_own_file(const char *path, unsigned rank);
 
 /*
  * All are there and mean the same: words, the command line, is to be that of rank 0; r and err: what each has to say
- * already. text: what rank 0 tells all, NULL of the others; *ret_text (heap, NULL when there is none) is it. 0, or the
- * first failure, with the name of its host, at all of them.
+ * already. 0, or the first failure, with the name of its host, at all of them.
  */
-int hosts_meet(struct hosts *h, const char *words, const char *text, char **ret_text, int r, struct err *err);
+int hosts_meet(struct hosts *h, const char *words, int r, struct err *err);
 /* May all begin? The same way, once each target is open and before anything is written; *refused: a write gate said no.
  */
 int hosts_agree(struct hosts *h, int r, bool *refused, struct err *err);

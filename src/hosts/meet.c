@@ -278,7 +278,7 @@ static void judge(struct hosts *h, unsigned from, const struct verdict *v, struc
 		own.r = -EINVAL;
 		(void)snprintf(
 			own.text, sizeof(own.text),
-			"It was given other words than rank 0; give the same to all, and what differs by %%h, %%r or --targets-file.");
+			"Its command line differs from that of rank 0; give the same to all hosts, with %%h or %%r where they differ.");
 	}
 	if (own.r == 0 || all->r < 0)
 		return;
@@ -289,11 +289,9 @@ static void judge(struct hosts *h, unsigned from, const struct verdict *v, struc
 }
 
 /* Rank 0: hears all, and tells all what comes of it. */
-static void decide(struct hosts *h, enum tag up, enum tag down, struct verdict *own, const char *text)
+static void decide(struct hosts *h, enum tag up, enum tag down, struct verdict *own)
 {
-	size_t more = text ? strlen(text) : 0;
 	struct verdict all = { .words = own->words, .seed = h->cfg.seed };
-	char *out;
 
 	judge(h, 0, own, &all);
 	for (unsigned i = 1; i < h->t->size; i++) {
@@ -308,19 +306,13 @@ static void decide(struct hosts *h, enum tag up, enum tag down, struct verdict *
 		judge(h, i, &theirs, &all);
 	}
 	memcpy(all.name, h->cfg.name, sizeof(all.name));
-	out = malloc(sizeof(all) + more);
-	if (!out) /* then they hear nothing, and end */
-		return;
-	memcpy(out, &all, sizeof(all));
-	memcpy(out + sizeof(all), text ? text : "", more);
 	for (unsigned i = 1; i < h->t->size; i++)
-		say(h, i, down, out, sizeof(all) + more);
-	free(out);
+		say(h, i, down, &all, sizeof(all));
 	*own = all;
 }
 
 /* The others: tell, and hear. */
-static void ask(struct hosts *h, enum tag up, enum tag down, struct verdict *own, char **ret_text)
+static void ask(struct hosts *h, enum tag up, enum tag down, struct verdict *own)
 {
 	char *data = NULL;
 	size_t n = 0;
@@ -335,29 +327,26 @@ static void ask(struct hosts *h, enum tag up, enum tag down, struct verdict *own
 		return;
 	}
 	memcpy(h->peers[0].name, own->name, sizeof(own->name));
-	if (n > sizeof(*own) && ret_text)
-		*ret_text = strndup(data + sizeof(*own), n - sizeof(*own));
 	free(data);
 }
 
-static int agree(struct hosts *h, enum tag up, struct verdict *v, const char *text, char **ret_text, struct err *err)
+static int agree(struct hosts *h, enum tag up, struct verdict *v, struct err *err)
 {
 	memcpy(v->name, h->cfg.name, sizeof(v->name));
 	if (v->r < 0 && err)
 		(void)snprintf(v->text, sizeof(v->text), "%s", err->text);
 	if (h->t->rank == 0)
-		decide(h, up, up + 1, v, text);
+		decide(h, up, up + 1, v);
 	else
-		ask(h, up, up + 1, v, ret_text);
+		ask(h, up, up + 1, v);
 	return v->r < 0 ? err_set(err, v->r, "%s", v->text) : 0;
 }
 
-int hosts_meet(struct hosts *h, const char *words, const char *text, char **ret_text, int r, struct err *err)
+int hosts_meet(struct hosts *h, const char *words, int r, struct err *err)
 {
 	struct verdict v = { .r = r, .words = words_hash(words) };
 
-	*ret_text = text ? strdup(text) : NULL;
-	r = agree(h, TAG_HELLO, &v, text, ret_text, err);
+	r = agree(h, TAG_HELLO, &v, err);
 	h->cfg.seed = v.seed;
 	return r;
 }
@@ -366,7 +355,7 @@ int hosts_agree(struct hosts *h, int r, bool *refused, struct err *err)
 {
 	struct verdict v = { .r = r, .is_refused = *refused };
 
-	r = agree(h, TAG_GATE, &v, NULL, NULL, err);
+	r = agree(h, TAG_GATE, &v, err);
 	*refused = v.is_refused;
 	return r;
 }

@@ -19,14 +19,11 @@
 #include "base/cleanup.h"
 #include "load/load.h"
 
-/* Above ordinary programs, below the kernel's threaded interrupt handlers (50). */
-#define REALTIME_PRIORITY 20
-
-int host_cpu_latency_hold(uint32_t us, struct err *err)
+int host_cpu_latency_hold(struct err *err)
 {
 	static const char path[] = "/dev/cpu_dma_latency";
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int32_t value = us > INT32_MAX ? INT32_MAX : (int32_t)us;
+	const int32_t value = 0; /* us */
 	int r;
 
 	if (fd < 0)
@@ -44,23 +41,6 @@ void host_timer_slack(void)
 {
 	(void)prctl(PR_SET_TIMERSLACK,
 	            1ul); /* cannot fail for the own thread; for real-time threads it means nothing */
-}
-
-int host_realtime(struct err *err)
-{
-	const struct sched_param param = { .sched_priority = REALTIME_PRIORITY };
-	int r = 0;
-
-	host_timer_slack();
-	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
-		r = err_set(err, -errno, "Memory could not be locked (%s); raise ulimit -l or run as root.",
-		            err_name(errno));
-	if (sched_setscheduler(0, SCHED_FIFO, &param) < 0)
-		r = err_set(
-			err, -errno,
-			"Real-time scheduling was refused (%s); run as root or with CAP_SYS_NICE and a real-time limit.",
-			err_name(errno));
-	return r;
 }
 
 static uint64_t timeval_ns(const struct timeval *tv)

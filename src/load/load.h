@@ -252,17 +252,14 @@ static inline const uint8_t *payload_pool_at(const struct payload_pool *p, uint6
 /* ---- host.c: the machine around the loop ---- */
 
 /*
- * Keeps the CPUs out of idle states that take longer than `us` to leave, until the returned descriptor is closed.
+ * Keeps the CPUs out of idle states until the returned descriptor is closed.
  * Negative errno and a sentence when it is not permitted (/dev/cpu_dma_latency: root).
  */
-int host_cpu_latency_hold(uint32_t us, struct err *err);
+int host_cpu_latency_hold(struct err *err);
 /* Wakes as exactly as the timer allows (default: up to 50 us late). For paced loads. */
 void host_timer_slack(void);
-/* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could
- * not. */
-int host_realtime(struct err *err);
 
-/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller, and without signals: they are the
+/* Starts a thread of ordinary priority, also under chrt(1), and without signals: they are the
  * loop's. 0, or negative errno; join it. */
 int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg);
 

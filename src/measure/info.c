@@ -317,7 +317,7 @@ static void say_sizes(struct sheet *s)
 		say(s, "direct I/O aligned to", "%s on disk, %s in memory",
 		    amount(a, sizeof(a), dev->dio_offset_align_bytes), amount(b, sizeof(b), dev->dio_mem_align_bytes));
 	else
-		say(s, "direct I/O", "not supported here: only --cached commands work");
+		say(s, "direct I/O", "not supported here: --mode=cached works");
 	say_rotation(s);
 	say_ranges(s);
 	if (device_is_zoned(dev))

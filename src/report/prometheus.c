@@ -145,12 +145,11 @@ static void put_members(FILE *f, const struct result *res, const char *label, co
  */
 static void put_operation(FILE *f, const struct result *res)
 {
-	static const char *const words[][2] = {
-		{ "write", "write" },       { "rewrite", "rewrite" }, { "read", "play" },
-		{ "arrivals", "open" },     { "cached", "cached" },   { "direct", "direct" },
-		{ "find-users", "search" }, { "find-max", "search" }, { "verify-command", "verify" },
-		{ "portion", "portion" }
-	};
+	static const char *const words[][2] = { { "write", "write" },    { "rewrite", "rewrite" },
+		                                { "read", "play" },      { "arrivals", "open" },
+		                                { "cached", "cached" },  { "direct", "direct" },
+		                                { "find", "search" },    { "verify-command", "verify" },
+		                                { "portion", "portion" } };
 	const char *begin = ",operation=\"", *idle = NULL;
 
 	for (size_t w = 0; w < ARRAY_LEN(words); w++)

@@ -297,9 +297,7 @@ int session_replay(const struct measure *m, const struct result *saved, const vo
 	const struct env env = {
 		.engines = engines, .clk = &p.clk, .devices = &devices, .devices_ctx = &p, .sysroot = "/nowhere"
 	};
-	struct common_params common = { .seed = saved->head.seed,
-		                        .max_errors = UINT64_MAX,
-		                        .cpu_latency_us = UINT64_MAX };
+	struct common_params common = { .seed = saved->head.seed, .max_errors = UINT64_MAX };
 	const char *path = p.dev.path, *time = option(saved, "time");
 	const struct session_config cfg = {
 		.env = &env,

@@ -382,10 +382,8 @@ static int quiet_host(struct session *ses)
 	if (clock_is_virtual(ses->env->clk))
 		return -1; /* virtual time */
 	host_timer_slack();
-	if (ses->common->realtime && host_realtime(&why) < 0)
-		result_notice(ses->res, "realtime", "%s", why.text);
-	if (ses->plan->is_latency && ses->common->cpu_latency_us != UINT64_MAX) {
-		fd = host_cpu_latency_hold((uint32_t)ses->common->cpu_latency_us, &why);
+	if (ses->plan->is_latency) {
+		fd = host_cpu_latency_hold(&why);
 		if (fd < 0)
 			result_notice(ses->res, "cpu-latency", "%s", why.text);
 	}

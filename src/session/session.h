@@ -38,13 +38,12 @@ struct env {
 
 /* Options that every measurement has; cli/common.c has the table, and those that are the cli's alone. */
 struct common_params {
-	const char *engine;      /* "auto" */
-	uint64_t seed;           /* 0: from the clock; the one in force is in the result */
-	double precision;        /* relative half-width of the 95 % interval to stop at; 0: the command's own */
-	uint64_t time_ns;        /* budget of the run; 0: the command's own */
-	uint64_t max_errors;     /* 0: however many */
-	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
-	bool realtime, poll, dry_run;
+	const char *engine;  /* "auto" */
+	uint64_t seed;       /* 0: from the clock; the one in force is in the result */
+	double precision;    /* relative half-width of the 95 % interval to stop at; 0: the command's own */
+	uint64_t time_ns;    /* budget of the run; 0: the command's own */
+	uint64_t max_errors; /* 0: however many */
+	bool dry_run;
 	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
 	struct outfiles files; /* all that options name, open */

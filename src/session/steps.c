@@ -37,44 +37,6 @@ static int *target_fds(const struct session *ses)
 	return fds;
 }
 
-/* The first target whose disk has no queues for polling: the kernel then takes polled requests and waits for the
- * interrupt all the same. */
-static const struct device *without_poll_queues(const struct session *ses)
-{
-	for (size_t i = 0; i < ses->ndevs; i++)
-		if (!ses->devs[i].io_poll)
-			return &ses->devs[i];
-	return NULL;
-}
-
-/* --poll is a wish: few devices have queues for it. */
-static int open_engine(struct session *ses, struct engine_config *cfg, struct engine **ret_eng, struct err *err)
-{
-	const char *name = ses->common->engine ? ses->common->engine : "auto";
-	const struct device *unable = without_poll_queues(ses);
-	struct err refused = { 0 };
-
-	if (ses->common->poll) {
-		cfg->poll = true;
-		if (!cfg->fds)
-			(void)err_set(&refused, -EOPNOTSUPP, "polled I/O refused (nothing is open to try it on)");
-		else if (unable)
-			(void)err_set(&refused, -EOPNOTSUPP, "polled I/O refused (the disk of %s has no queues for it)",
-			              unable->path);
-		else if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
-		                     ses->env->clk, &refused) == 0) {
-			bool is_polled = strcmp((*ret_eng)->ops->name, "uring") == 0;
-
-			result_option(ses->res, "polled", is_polled ? "yes" : "no"); /* the others do not wait */
-			return 0;
-		}
-		cfg->poll = false;
-		result_option(ses->res, "polled", "no");
-		result_notice(ses->res, "poll", "Completions come by interrupt: %s", refused.text);
-	}
-	return engine_open(ret_eng, ses->env->engines, name, cfg, ses->env->clk, err);
-}
-
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
 {
 	cleanup_free int *fds = cfg->fds ? NULL : target_fds(ses);
@@ -85,7 +47,8 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 		full.fds = fds;
 		full.nfds = ses->ndevs;
 	}
-	r = open_engine(ses, &full, ret_eng, err);
+	r = engine_open(ret_eng, ses->env->engines, ses->common->engine ? ses->common->engine : "auto", &full,
+	                ses->env->clk, err);
 	if (r < 0)
 		return r;
 	free(ses->res->head.engine);

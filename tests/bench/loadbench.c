@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,7 +177,7 @@ int main(int argc, char **argv)
 	int o;
 
 	b.block_bytes = 4096;
-	while ((o = getopt(argc, argv, "e:d:b:t:n:f:sr:pR")) != -1) {
+	while ((o = getopt(argc, argv, "e:d:b:t:n:f:sr:R")) != -1) {
 		switch (o) {
 		case 'e':
 			engine = optarg;
@@ -202,12 +204,11 @@ int main(int argc, char **argv)
 		case 'r':
 			rate = strtod(optarg, NULL);
 			break;
-		case 'p':
-			cfg.poll = true;
-			break;
 		case 'R':
-			(void)host_realtime(NULL);
-			break; /* as far as it goes */
+			host_timer_slack();
+			(void)mlockall(MCL_CURRENT | MCL_FUTURE); /* as far as it goes */
+			(void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 20 });
+			break;
 		default:
 			return 2;
 		}

@@ -46,7 +46,7 @@ def rows(document, table):
 
 def platter(args, disk, more=()):
     path = os.path.join(disk.work, 'surface.json')
-    done, took, cpu = run([args.platter, 'surface', '--quiet', '--no-files', '--json=' + path, *more, disk.device])
+    done, took, cpu = run([args.platter, 'surface', '--quiet', '--without=files', '--json=' + path, *more, disk.device])
     document = json.load(open(path))
     kinds = {(r['lba'], r['kind']) for r in rows(document, 'slow')}
     slow = sum((lba, 'always') in kinds for lba, _ in SLOW)
@@ -116,7 +116,7 @@ def user(args, disk):
                         ('nothing', None), ('platter surface', [])):
         path, scan = os.path.join(disk.work, 'surface.json'), None
         if words is not None:
-            scan = subprocess.Popen(['chrt', '-f', '15', args.platter, 'surface', '--quiet', '--no-files', '--time=%ds' % (args.user + 2), '--json=' + path,
+            scan = subprocess.Popen(['chrt', '-f', '15', args.platter, 'surface', '--quiet', '--without=files', '--time=%ds' % (args.user + 2), '--json=' + path,
                                      *words, disk.device], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(1)
         took = user_reads(disk.device, args.user)

@@ -48,7 +48,7 @@ simdisk disk "$work/buffered.disk"
 answers()
 {
 	rm -f "$work/buffer.json"
-	chrt -f 5 "$PLATTER" buffer --write --destroy-data="${dev##*/}" --size=256M --time=2m --quiet --json="$work/buffer.json" "$dev" >"$work/out" 2>&1
+	chrt -f 5 "$PLATTER" buffer --write --destroy-data="${dev##*/}" --range=0-256MiB --time=2m --quiet --json="$work/buffer.json" "$dev" >"$work/out" 2>&1
 	status=$?
 	simdisk_status disk >"$work/status.json"
 	[ $status = 0 ] || [ $status = 5 ] || { echo "exit status $status"; cat "$work/out"; return 1; }

@@ -36,8 +36,8 @@ cells()
 	for round in $(seq $rounds); do
 		for record in 64 128 256 512; do
 			echo "bare $record reread $("$BARELOOP" read $record "$dir/bare" 0.03)" >>"$work/rates"
-			"$PLATTER" cache "$dir" --mode=cached --no-knee --min-size=1M --max-size=1M --min-record=$record --max-record=$record \
-				--cell=3ms --repeat=10 --json="$work/r.json" --quiet >/dev/null || return 2
+			"$PLATTER" cache "$dir" --mode=cached --without=knee --size=1M-1M --block=$record-$record \
+				--slice=3ms --repeat=10 --json="$work/r.json" --quiet >/dev/null || return 2
 			python3 - "$work/r.json" >>"$work/rates" <<'PY'
 import json, sys
 t = json.load(open(sys.argv[1]))['tables']['matrix']
@@ -76,9 +76,9 @@ in_turns cells && ok
 # Reading with comparing runs at the speed of a loop that only reads and compares.
 verifying()
 {
-	"$PLATTER" passes "$dir/words" --size=16M --passes=1 --keep --quiet >/dev/null || return 2
+	"$PLATTER" passes "$dir/words" --size=16M --repeat=1 --keep --quiet >/dev/null || return 2
 	for round in $(seq $rounds); do
-		"$PLATTER" passes "$dir/words" --passes=40 --json="$work/r.json" --quiet >/dev/null || return 2
+		"$PLATTER" passes "$dir/words" --repeat=40 --json="$work/r.json" --quiet >/dev/null || return 2
 		python3 - "$work/r.json" >>"$work/rates" <<'PY'
 import json, sys
 t = json.load(open(sys.argv[1]))['tables']['steps']

@@ -62,7 +62,7 @@ empty()
 
 # ---- what came from the device: three witnesses, and the disk's counters as this test reads them ----
 before=$(stat_of 3)
-run 0 passes "$dir" --size=32M --passes=3 --cold
+run 0 passes "$dir" --size=32M --repeat=3 --mode=cold
 after=$(stat_of 3)
 check "cold passes come from the device" $(((after - before) * 512)) <<'PY'
 r = [x for x in rows('steps') if x['step'].startswith('read')]
@@ -75,7 +75,7 @@ for x in r:
 assert abs(a[0] / (3 * size) - 1) <= 0.02, a
 PY
 before=$(stat_of 3)
-run 0 passes "$dir" --size=32M --passes=3
+run 0 passes "$dir" --size=32M --repeat=3
 after=$(stat_of 3)
 check "warm passes come from memory" $(((after - before) * 512)) <<'PY'
 for x in rows('steps'):
@@ -89,7 +89,7 @@ PY
 dd if=/dev/urandom of="$dir/other" bs=1M count=24 conv=fsync 2>/dev/null
 (while [ ! -e "$work/stop" ]; do dd if="$dir/other" of=/dev/null bs=1M iflag=direct 2>/dev/null || exit; done) &
 before=$(stat_of 3)
-run 0 passes "$dir" --size=16M --passes=1000 --time=500ms --cold
+run 0 passes "$dir" --size=16M --repeat=1000 --time=500ms --mode=cold
 after=$(stat_of 3)
 touch "$work/stop"
 wait $!
@@ -105,18 +105,18 @@ if a[0] > 1.2 * own: # the other came to its turn
 PY
 # What is neither in memory nor on a disk: nobody counts where it comes from, so nothing is said of it.
 if [ -r /sys/kernel/notes ]; then
-	run 0 passes /sys/kernel/notes --passes=1
+	run 0 passes /sys/kernel/notes --repeat=1
 	check "a file without a disk" <<'PY'
 x = rows('steps')[0]
 assert x['cached_before_ratio'] == 0 and x['from_device_ratio'] is None and x['from_disk_ratio'] is None, x
 PY
 fi
 # Half of a file in memory: the share that is fetched is what cachestat says is missing.
-run 0 passes "$dir/half" --size=32M --passes=1 --keep
+run 0 passes "$dir/half" --size=32M --repeat=1 --keep
 sync "$dir/half"
 dd if="$dir/half" iflag=nocache count=0 2>/dev/null
 dd if="$dir/half" of=/dev/null bs=1M skip=8 count=16 2>/dev/null
-run 0 passes "$dir/half" --passes=1
+run 0 passes "$dir/half" --repeat=1
 check "a file half in memory comes half from the device" <<'PY'
 x = rows('steps')[0]
 print('in memory %.4f, fetched %.4f' % (x['cached_before_ratio'], x['from_device_ratio']))
@@ -127,9 +127,9 @@ rm "$dir/half"
 empty "passes"
 
 # ---- several at once: letters, one log ----
-"$PLATTER" passes "$dir" "$dir" --size=8M --passes=2 --job=X --log="$work/log" --quiet >/dev/null &
+"$PLATTER" passes "$dir" "$dir" --size=8M --repeat=2 --job=X --log="$work/log" --quiet >/dev/null &
 other=$!
-run 0 passes "$dir" --size=8M --passes=2 --job=Y --log="$work/log"
+run 0 passes "$dir" --size=8M --repeat=2 --job=Y --log="$work/log"
 wait $other || fail "the other run"
 for tag in XA XB Y; do
 	[ "$(grep -cE "^[0-9-]{10}T[0-9:.]+Z platter\[[0-9]+\] passes: $tag .* (write|fsync|read [12]): [0-9.]+ s" "$work/log")" = 4 ] ||
@@ -154,8 +154,8 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then # what a group of that si
 	echo "a group of $limit bytes holds $truth"
 fi
 if grep -qE '^[^ ]+ [^ ]+ cgroup2? ' /proc/self/mounts; then
-	run 0 cache "$dir" --memory=${memory}M --mode=cached --min-size=$((memory / 2))M --max-size=$((memory * 2))M \
-		--min-record=16K --max-record=16K --cell=20ms
+	run 0 cache "$dir" --memory=${memory}M --mode=cached --size=$((memory / 2))M-$((memory * 2))M \
+		--block=16K-16K --slice=20ms
 	# What the group leaves to files, not its limit: the program and the kernel need some megabytes in it. The end lies in an interval of 5 %.
 	check "the knee is within 10 % of the truth" "$truth" $limit <<'PY'
 knee = sum(d['intervals']['knee_bytes']) / 2
@@ -197,7 +197,7 @@ fi
 written() # word: writes to the disk while 64 records of 4 KiB are written three times
 {
 	before=$(stat_of 5)
-	run 0 cache "$dir" --mode=cached --no-knee --min-size=256K --max-size=256K --min-record=4K --max-record=4K --sync="$1" --cell=10s
+	run 0 cache "$dir" --mode=cached --without=knee --size=256K-256K --block=4K-4K --sync="$1" --slice=10s
 	echo $(($(stat_of 5) - before)) >"$work/writes.$1"
 }
 for word in none end each; do written $word; done
@@ -225,7 +225,7 @@ interrupted()
 	[ $got = "$wanted" ] || { cat "$work/out"; fail "$*, SIG$signal: exit status $got"; }
 }
 for pair in INT:130 TERM:143; do
-	interrupted "${pair%:*}" "${pair#*:}" cache "$dir" --memory=${memory}M --cell=30ms --max-size=$((memory * 2))M
+	interrupted "${pair%:*}" "${pair#*:}" cache "$dir" --memory=${memory}M --slice=30ms --size=-$((memory * 2))M
 	check "a part of the matrix" <<'PY'
 assert d['status'] == 'cancelled'
 r = rows('matrix')
@@ -256,7 +256,7 @@ refused_with() # STATUS, a part of what is said, WORD...: nothing may change
 	ok
 }
 refused_with 1 "105 MB is needed at $mnt, but only" passes "$mnt" --size=100M
-refused_with 1 "--max-size or --memory makes the files smaller: 67.1 MB is needed at $mnt, but only" cache "$mnt" --max-size=64M
+refused_with 1 "--size or --memory makes the files smaller: 67.1 MB is needed at $mnt, but only" cache "$mnt" --size=-64M
 refused_with 1 "exists and was not made by platter, so it is not overwritten" passes "$mnt/letter" --size=1M
 refused_with 1 "exists and was not made by platter, so it is not overwritten" mark "$mnt/letter" --count=1000
 
@@ -273,7 +273,7 @@ PY
 # Files may be no larger than 8 MiB: what is written in the middle fails. What was written till then is told.
 trap '' XFSZ
 ulimit -f 16384
-run 1 passes "$mnt" "$mnt" --size=9M --passes=1
+run 1 passes "$mnt" "$mnt" --size=9M --repeat=1
 ulimit -f unlimited
 trap - XFSZ
 check "a write that fails is a fault of its name, with its place; the steps so far stay" <<'PY'
@@ -292,13 +292,13 @@ ok
 image disc 6M
 head -c 6291456 /dev/urandom >"$image"
 loop_new "$image" -r -b 2048
-unchanged "$loop" run 0 passes "$loop" --passes=2
+unchanged "$loop" run 0 passes "$loop" --repeat=2
 check "a disc is read whole" <<'PY'
 r = rows('steps')
 assert [x['moved_bytes'] for x in r] == [6291456] * 2 and f['verify_errors'] is None
 PY
-unchanged "$loop" run 0 passes "$loop" --passes=1 --direct
-mount -o remount,ro "$mnt" && run 0 passes "$mnt/letter" --passes=2 --cold
+unchanged "$loop" run 0 passes "$loop" --repeat=1 --mode=direct
+mount -o remount,ro "$mnt" && run 0 passes "$mnt/letter" --repeat=2 --mode=cold
 check "a file on a read-only file system" <<'PY'
 assert [x['moved_bytes'] for x in rows('steps')] == [9, 9]
 PY

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The engines and the loop on real block devices: a device that is lost under way, one without NOWAIT, one that cannot poll, no locked memory;
+# The engines and the loop on real block devices: a device that is lost under way, one without NOWAIT, no locked memory;
 # and what the engines call.
 # Usage: engine.sh LOADBENCH PLATTER
 . "$(dirname "$0")/lib.sh"
@@ -68,41 +68,9 @@ else
 	echo "no strace here: system calls are not counted"
 fi
 
-# Polling on a device without queues for it: refused in words, and auto takes another.
-if run -e uring -p -n 10 "$loop"; then
-	says "polling" faults 0 # this kernel and device can
-else
-	grep -q 'polled I/O refused' "$work/err" && ok || bad "polling: $(cat "$work/err")"
-	run -e auto -p -d 8 -n 10 "$loop"
-	says "polling, auto" note '*polled I/O refused*'
-fi
-
-# Asked for by a user: measured all the same, with the same engine, and said.
-"$platter" seek --quick --poll --quiet --json="$work/poll.json" "$loop" 2>"$work/err" && ok || bad "--poll: $(cat "$work/err")"
-python3 - "$work/poll.json" <<'PY' && ok || bad "--poll is not told"
-import json, sys
-d = json.load(open(sys.argv[1]))
-head = d['head']; polled = head['options']['polled']
-assert head['engine'] == 'uring', head['engine']
-assert polled == 'yes' or any(n['code'] == 'poll' and 'polled I/O refused' in n['text'] for n in d['notices']), d['notices']
-PY
-
-# In a directory the files are tried, not what is not open yet; and a disk without queues polls nothing, whatever the kernel takes.
 mkdir "$work/folder"
-"$platter" stream --poll --rate=8MB --time=1s --quiet --json="$work/poll.json" "$work/folder" 2>"$work/err" && ok || bad "--poll, directory: $(cat "$work/err")"
-python3 - "$work/poll.json" <<'PY' && ok || bad "--poll is told falsely of a directory"
-import json, os, sys
-d = json.load(open(sys.argv[1]))
-disk = d['targets'][0].get('disk')
-queues = open('/sys/block/%s/queue/io_poll' % disk).read().strip() if disk and os.path.exists('/sys/block/%s/queue/io_poll' % disk) else '0'
-polled = d['head']['options']['polled']
-print('disk', disk, 'queues', queues, 'polled', polled)
-assert polled == 'no' or queues != '0', d['notices']
-assert polled == 'yes' or [n for n in d['notices'] if n['code'] == 'poll' and 'polled I/O refused' in n['text']], d['notices']
-PY
-
 # What a run does to files of its own (making them longer, flushing them) goes to threads of the kernel always: no trait of the device.
-"$platter" stream --cached --rate=max --bytes=200MB --engine=uring --quiet --json="$work/own.json" "$work/folder" 2>"$work/err" && ok || bad "own files: $(cat "$work/err")"
+"$platter" stream --mode=cached --rate=max --size=200MB --engine=uring --quiet --json="$work/own.json" "$work/folder" 2>"$work/err" && ok || bad "own files: $(cat "$work/err")"
 python3 - "$work/own.json" <<'PY' && ok || bad "punting is told of a run that writes its own files"
 import json, sys
 assert not [n for n in json.load(open(sys.argv[1]))['notices'] if n['code'] == 'punted']

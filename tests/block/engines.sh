@@ -36,7 +36,7 @@ disk() # name, logical, physical bytes of a sector
 
 measured() # engine, device
 {
-	chrt -f 5 "$PLATTER" seek --engine="$1" --quick --no-curve --no-queue --reads=40 --quiet --json="$work/seek.json" "$2" >"$work/out" || return
+	chrt -f 5 "$PLATTER" seek --engine="$1" --quick --without=curve,queue --count=40 --quiet --json="$work/seek.json" "$2" >"$work/out" || return
 	chrt -f 5 "$PLATTER" geometry --engine="$1" --quick --time=7s --quiet --json="$work/geometry.json" "$2" >"$work/out" || return
 	python3 "$work/judge.py" "$1" "$work/seek.json" "$work/geometry.json"
 }

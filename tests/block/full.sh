@@ -37,13 +37,13 @@ full()
 	ok
 }
 for option in json csv html requests log; do
-	full "$option" "result.$option" zones --passes=2 --positions=8 "$loop"
+	full "$option" "result.$option" zones --repeat=2 --count=8 "$loop"
 done
 
 # Several at once: each is named.
 rm -f "$target"/*
 fill
-"$PLATTER" zones --passes=1 --positions=4 --json="$target/a.json" --csv="$target/a.csv" --html="$target/a.html" "$loop" >"$work/text" 2>"$work/err"
+"$PLATTER" zones --repeat=1 --count=4 --json="$target/a.json" --csv="$target/a.csv" --html="$target/a.html" "$loop" >"$work/text" 2>"$work/err"
 [ $? = 1 ] || bad "three full files: the exit status"
 for name in a.json a.csv a.html; do
 	grep -qF "$target/$name" "$work/err" || bad "three full files: $name is not named: $(cat "$work/err")"

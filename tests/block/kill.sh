@@ -100,26 +100,26 @@ for i in $(seq "${KILL_MOMENTS:-1}"); do
 		# Killed ones hand their journal on to the next; others have to remove theirs.
 		journal=$work/journal/ended
 		[ "$signal" = KILL ] && journal=$work/journal/killed
-		one "$signal" "$want" rewrite "$loop" zones --rewrite --rewrite-data="${loop##*/}" --passes=100 --journal="$journal"
-		one "$signal" "$want" zones "$loop" zones --passes=100
+		one "$signal" "$want" rewrite "$loop" zones --rewrite --rewrite-data="${loop##*/}" --repeat=100 --journal="$journal"
+		one "$signal" "$want" zones "$loop" zones --repeat=100
 		one "$signal" "$want" full "$loop" zones --full
 		one "$signal" "$want" seek "$loop" seek
 		one "$signal" "$want" geometry "$loop" geometry
 		one "$signal" "$want" stream "$loop" stream --read --rate=50MB --time=10s
 		one "$signal" "$want" transactions "$loop" transactions --users=4 --time=10s
 		one "$signal" "$want" info "$loop" info
-		one "$signal" "$want" device-passes "$loop" passes --passes=100
-		one "$signal" "$want" files "$work/files" stream --rate=20MB --time=10s --buffer=16MB --file-size=8M --cached
-		one "$signal" "$want" passes "$work/files" passes --size=16M --passes=1000
-		one "$signal" "$want" cache "$work/files" cache --memory=64M --min-size=1M --max-size=64M --min-record=4K --max-record=64K
+		one "$signal" "$want" device-passes "$loop" passes --repeat=100
+		one "$signal" "$want" files "$work/files" stream --rate=20MB --time=10s --buffer=16MB --file-size=8M --mode=cached
+		one "$signal" "$want" passes "$work/files" passes --size=16M --repeat=1000
+		one "$signal" "$want" cache "$work/files" cache --memory=64M --size=1M-64M --block=4K-64K
 		one "$signal" "$want" mark "$work/files" mark --time=1s
-		one "$signal" "$want" write "$scratch" zones --write --destroy-data="${scratch##*/}" --passes=100
+		one "$signal" "$want" write "$scratch" zones --write --destroy-data="${scratch##*/}" --repeat=100
 		one "$signal" "$want" write-users "$scratch" transactions --write --destroy-data="${scratch##*/}" --users=4 --time=10s
 	done
 done
 cmp -s "$work/old" "$work/files/old" || fail "a file of somebody else was changed"
 # What the last SIGKILL left in the journal is looked at by the next start, which ends well.
-"$PLATTER" zones --rewrite --rewrite-data="${loop##*/}" --passes=1 --positions=2 --journal="$work/journal/killed" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
+"$PLATTER" zones --rewrite --rewrite-data="${loop##*/}" --repeat=1 --count=2 --journal="$work/journal/killed" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
 	fail "after SIGKILL: $(cat "$work/text")"
 [ "$(find "$work/journal" -type f | wc -l)" = 0 ] || fail "a journal is left at the end"
 [ "$(sum "$image")" = "$before" ] || fail "the disk was changed"

@@ -36,12 +36,12 @@ mkdir "$work/files"
 small_loop=$loop small=$image
 image large 16G # so much that no machine has read it before it is looked at
 loop_new "$image"
-looked_at zones --time=1s --passes=100 "$loop"
+looked_at zones --time=1s --repeat=100 "$loop"
 loop=$small_loop image=$small
 looked_at stream --read --rate=8MB --time=2s "$loop"
-looked_at stream --rate=4MB --time=1s --buffer=16MB --file-size=4M --cached "$work/files"
+looked_at stream --rate=4MB --time=1s --buffer=16MB --file-size=4M --mode=cached "$work/files"
 looked_at mark --time=200ms --repeat=2 "$work/files"
-looked_at passes --size=16M --passes=10000 --time=1s "$work/files"
+looked_at passes --size=16M --repeat=10000 --time=1s "$work/files"
 looked_at transactions --users=2 --time=1s "$loop"
 [ "$(find "$work/files" -type f | wc -l)" = 0 ] || fail "files are left behind"
 
@@ -50,21 +50,21 @@ mkdir -m 700 "$work/theirs"
 chmod 755 "$work"
 chown 12345:12346 "$work/theirs"
 for option in json csv html requests log; do
-	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/r.$option" "$loop" --quiet 2>"$work/err" ||
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --repeat=1 --count=2 "--$option=$work/theirs/r.$option" "$loop" --quiet 2>"$work/err" ||
 		fail "--$option into a folder of 12345: $(cat "$work/err")"
 	[ "$(stat -c %u:%g "$work/theirs/r.$option")" = 12345:12346 ] || bad "--$option belongs to $(stat -c %u:%g "$work/theirs/r.$option")"
 	[ "$(stat -c %a "$work/theirs/r.$option")" = 644 ] || bad "--$option has mode $(stat -c %a "$work/theirs/r.$option")"
 	ln -s "$loop" "$work/theirs/link.$option"
 	before=$(sum "$image")
-	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/link.$option" "$loop" --quiet 2>"$work/err"
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --repeat=1 --count=2 "--$option=$work/theirs/link.$option" "$loop" --quiet 2>"$work/err"
 	[ $? = 3 ] || bad "--$option went through a link to the disk: $(cat "$work/err")"
-	"$PLATTER" zones --passes=1 --positions=2 "--$option=$loop" "$loop" --quiet 2>"$work/err"
+	"$PLATTER" zones --repeat=1 --count=2 "--$option=$loop" "$loop" --quiet 2>"$work/err"
 	[ $? = 3 ] || bad "--$option onto the disk itself: $(cat "$work/err")"
 	[ "$(sum "$image")" = "$before" ] || fail "--$option: the disk was changed"
 	# A file of root's, behind a link that the user of the folder made.
 	echo precious >"$work/roots.$option"
 	ln -s "$work/roots.$option" "$work/theirs/to-root.$option"
-	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/to-root.$option" "$loop" --quiet 2>"$work/err"
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --repeat=1 --count=2 "--$option=$work/theirs/to-root.$option" "$loop" --quiet 2>"$work/err"
 	[ $? = 3 ] || bad "--$option went through a link to a file of root's: $(cat "$work/err")"
 	[ "$(cat "$work/roots.$option"):$(stat -c %u "$work/roots.$option")" = precious:0 ] || bad "--$option: a file of root's behind a link was changed"
 	[ -L "$work/theirs/to-root.$option" ] || bad "--$option: the link is not there any more"
@@ -86,14 +86,13 @@ own() # words: with what they would make, $made
 	ok
 }
 made=$work/theirs/each.csv own transactions --users=1 --count=2 --think=0 --each
-made=$work/theirs/iolog own seek --reads=40 --span-time=1ms --no-queue --no-curve --emit-iolog
 
 # An ordinary user, who has nothing to give up, reads a file.
 chmod 755 "$work/files"
 head -c 1048576 /dev/zero >"$work/files/plain"
 chmod 644 "$work/files/plain"
 if setpriv --reuid=12345 --regid=12346 --clear-groups test -x "$PLATTER" 2>/dev/null; then
-	setpriv --reuid=12345 --regid=12346 --clear-groups "$PLATTER" passes --passes=2 "$work/files/plain" >"$work/out" 2>"$work/err" ||
+	setpriv --reuid=12345 --regid=12346 --clear-groups "$PLATTER" passes --repeat=2 "$work/files/plain" >"$work/out" 2>"$work/err" ||
 		fail "as an ordinary user: $(cat "$work/err")"
 	grep -q "could not be given up" "$work/out" && fail "an ordinary user is told of privileges"
 	ok

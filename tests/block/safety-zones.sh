@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need mkfs.ext4 mkswap sfdisk jq cmp
 
-zones() { "$PLATTER" zones --zones=start,middle,end --time=2s --block=256KiB --include-edges --journal="$work/journal" "$@"; }
+zones() { "$PLATTER" zones --zones=start,middle,end --time=2s --block=256KiB --journal="$work/journal" "$@"; }
 elsewhere journal
 
 ext4() { mkfs.ext4 -q -F -O ^has_journal -E lazy_itable_init=0,nodiscard "$@" || exit 1; }

@@ -35,7 +35,7 @@ PY
 simdisk disk "$profile"
 written() { simdisk_status disk | sed -n 's/.*"writes": \([0-9]*\).*/\1/p'; }
 
-"$PLATTER" seek --quick --no-queue --write --quiet "$dev" >"$work/out" 2>&1
+"$PLATTER" seek --quick --without=queue --write --quiet "$dev" >"$work/out" 2>&1
 status=$?
 [ "$status" = 3 ] && ok || bad "without consent: status $status instead of 3: $(cat "$work/out")"
 [ "$(written)" = 0 ] && ok || bad "$(written) writes without consent"
@@ -44,7 +44,7 @@ status=$?
 curve()
 {
 	"$SIMDISK" truth --json "$profile" >"$work/truth.json" || return
-	chrt -f 5 "$PLATTER" seek --quick --no-queue --write --destroy-data="${dev##*/}" --quiet --json="$work/seek.json" "$dev" 2>"$work/err" ||
+	chrt -f 5 "$PLATTER" seek --quick --without=queue --write --destroy-data="${dev##*/}" --quiet --json="$work/seek.json" "$dev" 2>"$work/err" ||
 		fail "seek --write: $(cat "$work/err")"
 	simdisk_status disk >"$work/status.json"
 	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json" "$PLATTER_SIMDISK_PROFILES/$profile.disk"

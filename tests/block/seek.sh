@@ -93,12 +93,6 @@ undisturbed interrupted && ok
 
 # ---- what does not depend on a quiet machine ----
 
-"$PLATTER" seek --quick --no-curve --no-queue --quiet --reads=40 --emit-iolog="$work/reads.iolog" "$dev" >"$work/out" 2>"$work/err" && ok ||
-	bad "--emit-iolog: $(cat "$work/err")"
-[ "$(sed -n 1p "$work/reads.iolog")" = "fio version 2 iolog" ] && grep -q "^$dev read [0-9]* 4096$" "$work/reads.iolog" && ok ||
-	bad "no iolog of $dev"
-"$PLATTER" seek --quick --quiet --emit-iolog="$work/reads.iolog" "$dev" >"$work/out" 2>&1 && bad "--emit-iolog overwrote a file" || ok
-
 truncate -s 64M "$work/image"
 loop_new "$work/image"
 [ "$failures" = 0 ] || finish
@@ -122,7 +116,7 @@ undisturbed still
 
 replay()
 {
-	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
+	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --count=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
 	simdisk_status disk >"$work/status.json"
 	python3 -c '
 import json, sys

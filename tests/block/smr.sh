@@ -30,7 +30,7 @@ for name in one two; do
 	END
 done
 
-used() { df --output=used -B1 "$mnt" | tail -1; }
+used() { df --html=used -B1 "$mnt" | tail -1; }
 
 # in_folder FILE-SYSTEM PROFILE: its mount point in $mnt
 in_folder()
@@ -62,7 +62,7 @@ verdict()
 {
 	before=$(used)
 	for time in 90 90; do # of 512 MiB the 64 bands are too few
-		timeout 150 "$PLATTER" smr --size=1GiB --time=${time}s "$mnt" --quiet --json="$work/r.json" >"$work/out" 2>"$work/err"
+		timeout 150 "$PLATTER" smr --range=0-1GiB --time=${time}s "$mnt" --quiet --json="$work/r.json" >"$work/out" 2>"$work/err"
 		status=$?
 		told=$(jq -r .figures.shingled "$work/r.json")
 		[ "$told" = yes ] && break
@@ -80,7 +80,7 @@ verdict()
 killed() # signals
 {
 	for signal in "$@"; do
-		timeout -s "$signal" 1 "$PLATTER" smr --size=512MiB "$mnt" --quiet >"$work/out" 2>&1
+		timeout -s "$signal" 1 "$PLATTER" smr --range=0-512MiB "$mnt" --quiet >"$work/out" 2>&1
 		empty "SIG$signal"
 	done
 }
@@ -88,7 +88,7 @@ killed() # signals
 in_folder ext4 one
 verdict
 killed INT TERM KILL
-"$PLATTER" smr --size=8GiB "$mnt" >"$work/out" 2>"$work/err" && bad "8 GiB found room" || ok
+"$PLATTER" smr --range=0-8GiB "$mnt" >"$work/out" 2>"$work/err" && bad "8 GiB found room" || ok
 grep -q 'room\|free' "$work/err" && ok || bad "no room: $(cat "$work/err")"
 empty "a refusal"
 leave one

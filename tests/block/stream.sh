@@ -58,7 +58,7 @@ nothing_left() { [ "$(find "$big" -type f ! -path '*lost+found*' | wc -l)" = 1 ]
 
 # (Rings that hold it all: how busy this machine is must not matter here.)
 # Several files on one disk, rolling: five of each, preallocated before data come, the reserve free; and each block proven.
-stream 0 --rate=40MB --bytes=80MiB --file-size=8MiB --buffer=80MiB --verify --keep "$big/a" "$big/b"
+stream 0 --rate=40MB --size=80MiB --file-size=8MiB --buffer=80MiB --verify --keep "$big/a" "$big/b"
 is '.figures | .sustained == 1 and .verified_blocks == 80 and .verify_errors == 0'
 [ "$(find "$big/a" -name 'platter-stream-*' -size +8000k | wc -l)" -ge 5 ] || fail "$last: too few files in a"
 [ "$(find "$big/b" -name 'platter-stream-*' -size +8000k | wc -l)" -ge 5 ] || fail "$last: too few files in b"
@@ -87,7 +87,7 @@ says "free there"
 nothing_left || fail "$last left something"
 during_stream() # signal, status
 {
-	"$PLATTER" stream --rate=10MB --bytes=300MB --file-size=64MiB --quiet --json="$doc" "$big/a" >"$work/out" 2>"$work/err" &
+	"$PLATTER" stream --rate=10MB --size=300MB --file-size=64MiB --quiet --json="$doc" "$big/a" >"$work/out" 2>"$work/err" &
 	pid=$!
 	until_there test -e "$big/a/platter-stream-$pid-4.data" || fail "no files while streaming"
 	sleep 0.3
@@ -107,7 +107,7 @@ during_stream TERM 143
 
 # A recording that is stopped or killed holds, and plays, what was recorded and no more.
 for signal in INT KILL; do
-	"$PLATTER" stream --rate=20MB --bytes=200MB --keep --quiet "$big/a" >"$work/out" 2>"$work/err" &
+	"$PLATTER" stream --rate=20MB --size=200MB --keep --quiet "$big/a" >"$work/out" 2>"$work/err" &
 	pid=$!
 	file=$big/a/platter-stream-$pid-0.data
 	until_there test -e "$file" || fail "no file while streaming"
@@ -127,7 +127,7 @@ image small.img 20M
 loop_new "$image"
 mkfs.ext4 -q -O ^has_journal "$loop" || exit 1
 mounted "$loop"
-stream 0 --rate=40MB --bytes=60MiB --block=256KiB --buffer=60MiB --verify "$big/a" "$mnt"
+stream 0 --rate=40MB --size=60MiB --block=256KiB --buffer=60MiB --verify "$big/a" "$mnt"
 is '.figures | .sustained == 1 and .verify_errors == 0 and .verified_blocks == 240'
 is 'any(.notices[]; .code == "room")'
 [ "$(cell targets state 1)" = full ] || fail "$last: the small one is $(cell targets state 1)"
@@ -135,19 +135,19 @@ is 'any(.notices[]; .code == "room")'
 nothing_left || fail "$last left something"
 
 # Through the page cache: how much of it, and the fsync apart. Playing back begins cold.
-stream 0 --cached --rate=100MB --bytes=40MiB --keep "$big/a"
+stream 0 --mode=cached --rate=100MB --size=40MiB --keep "$big/a"
 is '.figures | .cache_share_ratio >= 0 and .cache_share_ratio <= 1 and .fsync_ns > 0 and .synced_bytes_per_s > 0'
 kept=$(find "$big/a" -name 'platter-stream-*-0.data' -size +8000k)
 cat "$kept" >/dev/null
-stream 0 --cached --read "$kept"
+stream 0 --mode=cached --read "$kept"
 is '.figures.cache_share_ratio < 0.1'
 rm "$kept"
 
-# Memory is no disk: told apart; with --cached it is written.
+# Memory is no disk: told apart; with --mode=cached it is written.
 mounted -t tmpfs -o size=32M none
 stream 1 --rate=4MB --time=1s "$mnt"
 says "cached"
-stream 0 --cached --rate=10MB --time=1s "$mnt"
+stream 0 --mode=cached --rate=10MB --time=1s "$mnt"
 [ -z "$(ls "$mnt")" ] || fail "$last left something"
 
 # ---- devices ----
@@ -161,8 +161,8 @@ unchanged "$image" stream 2 --time=1s "$gate"
 says "destroy-data=$name"
 unchanged "$image" stream 3 --write --time=1s "$gate"
 unchanged "$image" stream 3 --write --destroy-data=sdzz --time=1s "$gate"
-unchanged "$image" stream 0 --read --bytes=32MiB "$gate"
-stream 0 --write "--destroy-data=$name" --bytes=32MiB --verify "$gate"
+unchanged "$image" stream 0 --read --size=32MiB "$gate"
+stream 0 --write "--destroy-data=$name" --size=32MiB --verify "$gate"
 is '.figures | .verified_blocks == 32 and .verify_errors == 0'
 
 # A device that is thinner than it says: no room below it is "full", the other goes on.
@@ -170,7 +170,7 @@ mounted -t tmpfs -o size=12M none
 truncate -s 64M "$mnt/thin"
 loop_new "$mnt/thin"
 thin=$loop
-stream 4 --write "--destroy-data=$name" "--destroy-data=$(basename "$thin")" --rate=20MB --bytes=60MB --block=256KiB "$gate" "$thin"
+stream 4 --write "--destroy-data=$name" "--destroy-data=$(basename "$thin")" --rate=20MB --size=60MB --block=256KiB "$gate" "$thin"
 [ "$(cell targets state 1)" = full ] || [ "$(cell targets state 1)" = lost ] || fail "$last: the thin one is $(cell targets state 1)"
 [ "$(cell targets state 0)" = good ] || fail "$last: the other one is $(cell targets state 0)"
 is 'any(.faults[]; .errno == "ENOSPC" or .errno == "EIO")'
@@ -239,7 +239,7 @@ seconds=10 ppm=10
 [ -n "${PLATTER_LONG:-}" ] && seconds=60
 pace()
 {
-	timed_stream 0 --write "--destroy-data=$name" --rate=4MB --block=40960 --buffer=16MiB --bytes=$((4000000 * seconds / 40960 * 40960)) "$gate" || return
+	timed_stream 0 --write "--destroy-data=$name" --rate=4MB --block=40960 --buffer=16MiB --size=$((4000000 * seconds / 40960 * 40960)) "$gate" || return
 	jq -r --argjson ppm $ppm '(.figures.rate_bytes_per_s / 4e6 - 1) * 1e6 | "\(. * 100 | round / 100) ppm off", (. < $ppm and . > -$ppm)' "$doc" >"$work/pace"
 	cat "$work/pace"
 	grep -q true "$work/pace"

@@ -11,7 +11,7 @@ need jq
 # tx OPTION... TARGET: the document in $work/doc
 tx()
 {
-	"$PLATTER" transactions --quiet --json="$work/doc" "$@" 2>"$work/err"
+	$realtime 	"$PLATTER" transactions --quiet --json="$work/doc" "$@" 2>"$work/err"
 	status=$?
 	[ $status = 0 ] || [ $status = 130 ] || { cat "$work/err"; echo "platter transactions $*: exit $status"; return 1; }
 	rm -f "$work/status.json"
@@ -67,21 +67,21 @@ offsets()
 
 # The file: written, read three times, kept or not; read and written by users; others are left alone.
 mkdir "$work/files"
-must tx --size=8M --read-time=200ms --keep "$work/files/data"
+must tx --size=8M --keep "$work/files/data"
 must is '$f.write_synced_bytes_per_s > 0 and $f.read_service_ns > 0 and (.tables.file.rows | length) == 5 and ($f | has("transactions") | not)'
 must is '[.tables.file.rows[2:5][] | .[1] >= 200 and .[2] >= 2e8] | all'
 [ "$(stat -c %s "$work/files/data")" = $((10 * 1048576)) ] || fail "the file is not as long as it should be"
 must tx --users=3 --count=20 "$work/files/data"
 must is '$f.transactions == 60'
 # The same records again come from the cache, which is why there is Xread.
-must tx --users=3 --count=20 --cached --randomise=none "$work/files/data"
-must tx --users=3 --count=20 --cached --randomise=none "$work/files/data"
+must tx --users=3 --count=20 --mode=cached --randomise=none "$work/files/data"
+must tx --users=3 --count=20 --mode=cached --randomise=none "$work/files/data"
 must is '$f.cache_hit_ratio > 0.99'
 head -c 20 "$work/files/data" >"$work/head"
 must tx --write --users=3 --count=20 "$work/files/data"
 must is '$f.transactions == 60'
 head -c 20 "$work/files/data" | cmp -s - "$work/head" || fail "the header was written over"
-must tx --size=1M --read-time=10ms --users=2 --count=5 "$work/files/other"
+must tx --size=1M --users=2 --count=5 "$work/files/other"
 must is '$f.transactions == 10'
 [ ! -e "$work/files/other" ] || fail "a file that was not to be kept is still there"
 head -c 65536 /dev/zero >"$work/files/alien"
@@ -98,7 +98,7 @@ must tx --write --destroy-data="${fast##*/}" --users=2 --count=50 "$fast"
 must is '$f.transactions == 100'
 
 # The disk below a file is found, where the file system lies on one.
-case $(df --output=source "$work/files" | tail -1) in
+case $(df --html=source "$work/files" | tail -1) in
 /dev/*)
 	must tx --users=2 --count=50 "$work/files/data"
 	must is '$f.device_per_s > 0 and $f.device_busy_ratio > 0 and $f.device_queue >= 0 and $f.device_service_ns > 0'
@@ -106,7 +106,7 @@ case $(df --output=source "$work/files" | tail -1) in
 esac
 
 # An interrupt keeps everything so far.
-for how in "$fast" "--cached $fast" "--cpu=1ms $work/files/data"; do
+for how in "$fast" "--mode=cached $fast" "--cpu=1ms $work/files/data"; do
 	rm -f "$work/each"
 	# shellcheck disable=SC2086 # words are wanted
 	"$PLATTER" transactions --quiet --json="$work/doc" --users=20 --think=10ms --ios=2 --time=60s --each="$work/each" $how &
@@ -173,7 +173,7 @@ fi
 laws()
 {
 	"$SIMDISK" truth --json tiny >"$work/truth.json"
-	tx --realtime --users=1 --ios=4 --think=20ms --think-law=uniform --time=6s "$dev" || return
+	tx --users=1 --ios=4 --think=20ms --think-law=uniform --time=6s "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	# 520 requests that spread by 2.9 ms: their mean is known within 6 % (three deviations), and 2 % are the machine's.
 	service=$(jq '.random[-1].service_ns' "$work/truth.json")
@@ -181,7 +181,7 @@ laws()
 		is 'near($f.device_busy_ratio; $f.law_device_ratio; 0.02) and near($f.device_per_s; 4 * $f.transactions_per_s; 0.02)' || return
 	seconds=8s by=0.05
 	[ -z "${PLATTER_LONG:-}" ] || seconds=120s by=0.01
-	tx --realtime --users=30 --ios=1 --think=500ms --time="$seconds" "$dev" || return
+	tx --users=30 --ios=1 --think=500ms --time="$seconds" "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	# The law's own noise is sqrt(2 / N) (R + Z) / T, 1.7 % in 8 s.
 	is 'near($f.law_users; 30; $by | tonumber) and $f.device_busy_ratio > 0.2' by $by
@@ -189,7 +189,7 @@ laws()
 simdisk disk tiny
 undisturbed laws
 # How many users: the device beside each try.
-must tx --find-users --limit='mean<100ms' --think=10ms --ios=1 --time=600ms "$dev"
+must tx --find --limit='mean<100ms' --think=10ms --ios=1 --time=600ms "$dev"
 must is '$f.max_users >= 1 and $f.device_busy_ratio > 0.1 and .tables.classes.rows[0][1] == $f.max_users'
 must is '[.tables.tries.rows[] | .[4] > 0 and .[5] >= 0 and .[6] > 0.1 and .[7] > 0] | all'
 simdisk_stop disk
@@ -202,12 +202,14 @@ late()
 	jq -r '"lateness of 1000 users '"$*"': p99 \(.figures.late_p99_ns / 1000) us, worst \(.figures.late_max_ns / 1000) us"' "$work/doc"
 	is '$f.late_p99_ns < 1e6 and $f.transactions_per_s > 850 and $f.transactions_per_s < 1150'
 }
-undisturbed late --realtime
+realtime="chrt --fifo 20"
+undisturbed late
+realtime=
 # Without real-time scheduling others' programs come in between; when the machine is quiet it has to do as well.
 known=$inconclusive
 undisturbed late || {
 	inconclusive=$known
-	echo "without --realtime nothing is said: the machine was disturbed"
+	echo "without real-time priority nothing is said: the machine was disturbed"
 }
 
 # ---- the cost of a row ----

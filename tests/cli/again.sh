@@ -31,20 +31,20 @@ run 0 mark --time=5ms --repeat=3 --sweep=64K,128K --json="$dir/mark.json" "$dir/
 same "$dir/mark.json" 7
 differs "$dir/mark.json" "$(changed runs 0 read_mib_per_s)" read_mib_per_s
 
-run 0 passes --size=1M --passes=3 --json="$dir/passes.json" "$dir/files"
+run 0 passes --size=1M --repeat=3 --json="$dir/passes.json" "$dir/files"
 same "$dir/passes.json" 4
 differs "$dir/passes.json" "$(changed steps 1 elapsed_ns)" write_synced_bytes_per_s
-run 0 passes --size=1M --passes=20 --json="$dir/passes.json" "$dir/files" "$dir/files"
+run 0 passes --size=1M --repeat=20 --json="$dir/passes.json" "$dir/files" "$dir/files"
 same "$dir/passes.json" 4
 differs "$dir/passes.json" "$(changed steps 0 moved_bytes)" write_synced_bytes_per_s
 
-run 0 cache --max-size=2M --min-record=4K --max-record=8K --cell=2ms --json="$dir/cache.json" "$dir/files"
+run 0 cache --size=-2M --block=4K-8K --slice=2ms --json="$dir/cache.json" "$dir/files"
 same "$dir/cache.json" 4
 differs "$dir/cache.json" '.tables.matrix as $t | ($t.columns | map(.key)) as $k |
 	.tables.matrix.rows |= map(.[$k | index("rate_bytes_per_s")] *= 2)' miss_bytes_per_s
 
 # A seek time follows from the accesses of its distance; of what the spans and the queue give only the means are in the document.
-"${PLATTER_SIM:?}" seek --quick --no-queue --seed=1 --json="$dir/seek.json" sim:ibm-deskstar-60gxp >/dev/null || fail "platter-sim seek"
+"${PLATTER_SIM:?}" seek --quick --without=queue --seed=1 --json="$dir/seek.json" sim:ibm-deskstar-60gxp >/dev/null || fail "platter-sim seek"
 same "$dir/seek.json" 14
 differs "$dir/seek.json" '.tables.accesses as $t | ($t.columns | map(.key)) as $k | ($k | index("access_ns")) as $ns |
 	.tables.accesses.rows |= map(if .[$k | index("stroke_ratio")] == 1 then .[$ns] += 1e6 else . end)' full_stroke_ns
@@ -56,7 +56,7 @@ run_sim() # measurement, further words: its document, on a simulated disk
 run_sim stream --read --rate=400MB --buffer=4M --time=3s # too fast: the ring runs dry
 same "$dir/sim.json" 3
 differs "$dir/sim.json" "$(changed overflows 0 start_s)" first_overflow_s
-run_sim stream --read --find-max --buffer=8M --time=20s
+run_sim stream --read --find --buffer=8M --time=20s
 same "$dir/sim.json" 3
 differs "$dir/sim.json" '.tables.tries as $t | ($t.columns | map(.key) | index("overflows")) as $o | .tables.tries.rows[-1][$o] = 1' max_rate_bytes_per_s
 # All of zones: its samples, their places and what was measured of the target are in the document.
@@ -85,11 +85,11 @@ out_has "Nothing of this document can be computed again: This version asks the d
 run_sim geometry --quick
 run 0 report --again "$dir/sim.json"
 out_has "Nothing of this document can be computed again: The document has no requests."
-run_sim transactions --users=5 --think=100ms --find-users --limit="p95<400ms" --time=100s
+run_sim transactions --users=5 --think=100ms --find --limit="p95<400ms" --time=100s
 same "$dir/sim.json" 3
 differs "$dir/sim.json" "$(changed classes 0 max_ns)" response_max_ns
 differs "$dir/sim.json" '.tables.tries.rows[0][0] = 100000' max_users
-run 0 transactions --size=64K --record=4K --users=2 --count=3 --ios=2 --read-time=1ms --think=0s --json="$dir/tx.json" "$dir/files/t"
+run 0 transactions --size=64K --block=4K --users=2 --count=3 --ios=2 --think=0s --json="$dir/tx.json" "$dir/files/t"
 same "$dir/tx.json" 4
 differs "$dir/tx.json" "$(changed file 0 rate_bytes_per_s)" write_bytes_per_s
 
@@ -141,7 +141,7 @@ differs "$dir/sim.json" '.tables.rates as $t | ($t.columns | map(.key) | index("
 	settled_bytes_per_s
 
 # A scan keeps sums of its parts, and with --geometry of its heads.
-run_sim surface --no-files
+run_sim surface --without=files
 same "$dir/sim.json" 3
 differs "$dir/sim.json" "$(changed map 0 worst_ns)" worst_ns
 

@@ -9,7 +9,7 @@ head -c 100 /dev/zero >little
 : >nothing
 mkdir folder other
 echo '{"schema": "platter-result", "version": 1,' >cut.json
-"$PLATTER" passes file --passes=1 --json=a.json >out 2>err || fail "passes: $(cat err)"
+"$PLATTER" passes file --repeat=1 --json=a.json >out 2>err || fail "passes: $(cat err)"
 "$PLATTER" mark --time=5ms --repeat=1 --json=b.json other >out 2>err || fail "mark: $(cat err)"
 
 said() # STATUS, what the sentence must name, words...
@@ -29,10 +29,10 @@ said 2 "give the one that you mean" zones --write --rewrite file
 said 2 "leave those out" zones --full --zones=start file
 said 2 "leave --quick out" zones --quick --zones=start file
 said 2 "give a disk" zones folder
-said 2 "write FROM-TO" zones --range=4M-2M file
+said 2 "write FROM-TO" zones --range=4MiB-2MiB file
 said 2 "write FROM-TO" zones --range=2M file
 said 2 "give 0% to 100%" zones --range=50%-120% file
-said 2 "give less" zones --range=1T- file
+said 2 "give less" zones --range=1TiB- file
 said 2 "write start,middle,end" zones --zones=, file
 said 2 "larger --range or target" zones little
 said 2 "give one of" zones --block=1000 file
@@ -42,35 +42,35 @@ said 2 "give the disk" geometry file
 said 2 "give the one that you mean" stream --read --write file
 said 2 "leave one of them out" stream --read --verify file
 said 2 "is for devices" stream --rate=1MB --project=measure folder
-said 2 "run it apart" stream --verify --find-max folder
+said 2 "run it apart" stream --verify --find folder
 # Found by the plan: an older result stays as it was.
-run 0 passes --size=64K --passes=1 --json="$dir/old.json" folder
+run 0 passes --size=64K --repeat=1 --json="$dir/old.json" folder
 old=$(cat "$dir/old.json")
 said 2 "a smaller --block" stream --file-size=64K --block=1MiB --json="$dir/old.json" folder
 said 2 "a smaller --block" stream --rate=8bit --time=1s --json="$dir/old.json" folder
-said 2 "a larger --file-size" stream --bytes=10G --file-size=1M --json="$dir/old.json" folder
+said 2 "a larger --file-size" stream --size=10G --file-size=1M --json="$dir/old.json" folder
 [ "$(cat "$dir/old.json")" = "$old" ] || fail "a wrong command line replaced an older result"
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
-said 2 "give less" stream --read --rate=1MB --start=1G file
+said 2 "lies behind the end" stream --read --rate=1MB --range=1GB- file
 said 2 "give its directory" stream file
 said 2 "give --rate" stream --read --rate=max --project=a.json file
-said 2 "--min-record makes records smaller" cache little
+said 2 "--block makes records smaller" cache little
 said 2 "give its directory" cache --operations=write file
-said 2 "raise one or lower the other" cache --min-size=2M --max-size=1M folder
-said 2 "raise one or lower the other" cache --min-record=64K --max-record=1K folder
+said 2 "the smaller size first" cache --size=2M-1M folder
+said 2 "the smaller size first" cache --block=64K-1K folder
 said 2 "give --size" passes nothing
 said 2 "give --size" passes folder
 said 2 "give a file in it" transactions folder
 said 2 "--size makes it" transactions nothing
 said 2 "give --size, too" transactions --keep file
 said 2 "give --ios, --cpu or --think" transactions --ios=0 file
-said 2 "--record=16777216 is more than" transactions --record=16M file
-said 2 "--span=16777216 is more than" transactions --span=16M file
-said 2 "leave one of them out" transactions --find-users --arrivals=5 file
-said 2 "leave all but one --class out" transactions --find-users --class=users=1 --class=users=2 file
-said 2 "--limit is for --find-users" transactions --limit='p95<1s' file
-said 2 "--limit=p95<soon: " transactions --find-users --limit='p95<soon' file
-said 2 "below every response" transactions --find-users --limit='p95<0s' file
+said 2 "--block=16777216 is more than" transactions --block=16M file
+said 2 "lies behind the end" transactions --range=-16MiB file
+said 2 "leave one of them out" transactions --find --arrivals=5 file
+said 2 "leave all but one --class out" transactions --find --class=users=1 --class=users=2 file
+said 2 "--limit is for --find" transactions --limit='p95<1s' file
+said 2 "--limit=p95<soon: " transactions --find --limit='p95<soon' file
+said 2 "below every response" transactions --find --limit='p95<0s' file
 said 2 "--arrivals: '0' is out of range" transactions --arrivals=0 file
 said 2 "leave the think time out" transactions --arrivals=5 --think=1s file
 said 2 "There is no option --rate; --help" transactions --rate=5 file
@@ -109,6 +109,6 @@ for words in "$evil" "zones --$evil x" "zones $evil" "report $evil" "passes file
 	LC_ALL=C grep -q "$(printf '\302\233')" "$dir/err" && fail "control characters in a message"
 done
 # No arithmetic on what has no range.
-run 2 stream --rate=0 --bytes=64MiB "$dir"
+run 2 stream --rate=0 --size=64MiB "$dir"
 err_has --rate
 exit 0

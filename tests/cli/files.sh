@@ -14,7 +14,7 @@ truncate -s 16M "$here/half"
 head -c 16M /dev/urandom >"$here/full"
 
 for file in hole unwritten half; do
-	for command in "zones" "seek --quick" "surface" "transactions --time=1s" "passes --direct" "cache" \
+	for command in "zones" "seek --quick" "surface" "transactions --time=1s" "passes --mode=direct" "cache" \
 		"cache --mode=direct" "stream --read --rate=10MB --time=1s"; do
 		# shellcheck disable=SC2086 # a list of words
 		run 2 $command "$here/$file"
@@ -28,7 +28,7 @@ grep -q 'bytes 0 to 4194303' "$dir/err" "$dir/json" || run 2 zones "$here/half"
 run 2 zones "$here/half"
 grep -q 'bytes 0 to 4194303' "$dir/err" || fail "$last: does not say where the data are"
 run 0 surface "$here/full" --json="$dir/json"
-run 0 zones --time=1s --range=0-4M "$here/half"
+run 0 zones --time=1s --range=0-4MiB "$here/half"
 
 # Data that compress are written faster than others by some file systems and drives.
 incompressible() # file
@@ -37,9 +37,9 @@ incompressible() # file
 	packed=$(tail -c +2097153 "$1" | gzip -1 | wc -c)
 	[ "$packed" -gt $((size * 97 / 100)) ] || fail "$last: $size bytes of $1 are $packed packed"
 }
-for way in "" --direct; do
+for way in "" --mode=direct; do
 	# shellcheck disable=SC2086 # a word, or none
-	run 0 passes "$here/passes$way" --size=8M --passes=1 --keep $way
+	run 0 passes "$here/passes$way" --size=8M --repeat=1 --keep $way
 	incompressible "$here/passes$way"
 	run 0 passes "$here/passes$way" --json="$dir/json"
 	jq -e '.figures.verify_errors == 0' "$dir/json" >/dev/null || fail "$last: its own words are not known again"

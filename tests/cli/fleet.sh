@@ -86,7 +86,7 @@ jq -e '.tables.disks | (.columns | map(.key) | index("sure_percent")) as $s | [.
 mkdir "$dir/then" "$dir/now"
 for scan in "tiny 200MB" "failing 1GB"; do
 	now=$dir/now/${scan% *}.json
-	"$PLATTER_SIM" surface "--to=${scan#* }" "sim:${scan% *}" --json="$now" >"$dir/out" 2>"$dir/err"
+	"$PLATTER_SIM" surface "--range=-${scan#* }" "sim:${scan% *}" --json="$now" >"$dir/out" 2>"$dir/err"
 	jq '.head.started |= sub("^[0-9]+"; "2020") | .tables.slow.rows = [] | .faults = [] | .status = "complete"' "$now" >"$dir/then/${now##*/}"
 done
 run 5 compare "$dir/then" "$dir/now" --json="$dir/places.json"

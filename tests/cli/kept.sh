@@ -9,7 +9,7 @@ head -c 4194304 /dev/urandom >"$file"
 
 # Killed at any moment, commands leave the old document, or a whole one that says that the run was not at its end.
 killed=0
-for words in "transactions --time=1h --users=2 --think=0" "stream --read --rate=1MB --time=1h" "passes --passes=10000"; do
+for words in "transactions --time=1h --users=2 --think=0" "stream --read --rate=1MB --time=1h" "passes --repeat=10000"; do
 	for tenths in 1 2 4 7; do
 		rm -f "$dir/a.json"
 		last="platter $words, killed after 0.$tenths s"

@@ -17,16 +17,14 @@ ln "$file" hard
 mkfifo pipe
 chmod 700 "$dir"
 
-# What platter writes of each kind; an iolog of ours is like fio's, so none is known again.
+# What platter writes of each kind.
 "$PLATTER" passes "$file" -q --json=own.json --jsonl=own.jsonl --csv=own.csv --html=own.html --prometheus=own.prometheus \
 	--log=own.log >out 2>&1 || fail "own files: $(cat out)"
 cp own.json own.state
-cp own.html own.output
 printf 'target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns\r\n' >own.requests
 printf 'user,class,end_s,think_s,response_s,load,requests,has_fault\n' >own.each
 printf '# Mapfile of a scan by platter surface\n' >own.mapfile
 printf '17\n18\n' >own.badblocks
-printf 'fio version 2 iolog\n' >own.emit-iolog
 mkdir own && mv own.* own/
 cp own/own.json in.json
 cp own/own.json in2.json
@@ -40,8 +38,6 @@ at() # OPTION PLACE WORD...: the command that has the option, on the place
 	case $option in
 	state | mapfile | badblocks) set -- surface --dry-run "--$option=$place" "$@" "$file" ;;
 	each) set -- transactions --dry-run "--$option=$place" "$@" "$file" ;;
-	emit-iolog) set -- seek --dry-run "--$option=$place" "$@" "$file" ;;
-	output) set -- report "--$option=$place" "$@" in.json ;;
 	report-*) set -- report "--${option#report-}=$place" "$@" in.json ;;
 	compare-*) set -- compare "--${option#compare-}=$place" "$@" in.json in2.json ;;
 	*) set -- passes --dry-run "--$option=$place" "$@" "$file" ;;
@@ -71,11 +67,11 @@ kind_of() # option
 	esac
 }
 
-for option in json jsonl csv html prometheus requests log state mapfile badblocks each emit-iolog output report-csv report-json \
-	report-prometheus compare-output compare-json; do
+for option in json jsonl csv html prometheus requests log state mapfile badblocks each report-html report-csv report-json \
+	report-prometheus compare-html compare-json; do
 	kind=$(kind_of $option)
 	case $option in
-	output | report-* | compare-*) ;; # no device there
+	report-* | compare-*) ;; # no device there
 	*)
 		for place in "$file" "$dir/folder/../target" ./target hard link-to-target; do
 			is 3 $option "$place"
@@ -97,7 +93,7 @@ for option in json jsonl csv html prometheus requests log state mapfile badblock
 	for place in strange own/*; do
 		own=${place#own/own.}
 		case $kind:$own in
-		"$kind:$kind" | json:state | state:json | output:html | html:output) continue ;;
+		"$kind:$kind" | json:state | state:json) continue ;;
 		esac
 		cp "$place" now
 		is 3 $option now
@@ -112,7 +108,7 @@ for option in json jsonl csv html prometheus requests log state mapfile badblock
 	# Ours, an empty one, none: fine; its mode stays.
 	cp "own/own.$kind" now
 	chmod 640 now
-	if [ $kind = emit-iolog ]; then is 3 $option now; else is 0 $option now; fi
+	is 0 $option now
 	[ "$(stat -c %a now)" = 640 ] || fail "$last: mode $(stat -c %a now)"
 	: >now
 	is 0 $option now
@@ -133,11 +129,11 @@ for option in json jsonl csv html prometheus requests log state mapfile badblock
 done
 
 # A page is no document, by its name; a document is not written over by what is made of it.
-for option in output compare-output report-csv html csv log; do
+for option in report-html compare-html report-csv html csv log; do
 	is 3 $option new.json
 	is 3 $option new.jsonl
 done
-for option in output report-csv report-json compare-json; do
+for option in report-html report-csv report-json compare-json; do
 	is 3 $option in.json
 	is 3 $option ./folder/../in.json --force
 done

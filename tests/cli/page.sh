@@ -24,16 +24,16 @@ sim zones zones sim:failing
 sim surface surface sim:failing
 sim recover recover --rewrite-data=TINY0001 sim:tiny
 sim seek seek --quick sim:tiny
-sim smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
+sim smr smr --write --destroy-data=TINY0001 --range=0-256MiB sim:tiny
 sim buffer buffer sim:tiny
 sim geometry geometry --quick sim:quantum-fireball-tm2110a
 sim stream stream --read --rate=20MB --time=30s sim:tiny
-sim tradeoff stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny
+sim tradeoff stream --read --tradeoff --size=64MB --buffer=8MB sim:tiny
 sim transactions transactions --users=8 --count=50 sim:tiny
-sim users transactions --users=8 --find-users --time=20s sim:tiny
-run 0 passes --size=1M --passes=3 --json passes.json files
+sim users transactions --users=8 --find --time=20s sim:tiny
+run 0 passes --size=1M --repeat=3 --json passes.json files
 run 0 mark --time=20ms --repeat=1 --json mark.json files
-run 0 cache --min-size=1M --max-size=2M --min-record=16K --max-record=32K --repeat=3 --cell=1ms --no-knee --json cache.json files
+run 0 cache --size=1M-2M --block=16K-32K --repeat=3 --slice=1ms --without=knee --json cache.json files
 "$PLATTER" --describe | jq -r '.commands[] | select(.kind == "measurement") | .name' >commands
 while read -r command; do
 	[ -s "$command.json" ] || fail "no document of $command: add a line here"

@@ -34,7 +34,7 @@ def fail(text, seen=()):
     sys.exit('FAIL: %s\n%r' % (text, b''.join(d for _, d in seen)[-600:]))
 
 platter, sim, file = sys.argv[1:4]
-run = [platter, 'stream', '--rate=8MB', '--time=3s', '--buffer=16MB', '--cached', '--file-size=8M', os.path.dirname(file)]
+run = [platter, 'stream', '--rate=8MB', '--time=3s', '--buffer=16MB', '--mode=cached', '--file-size=8M', os.path.dirname(file)]
 for columns in 80, 40:
     seen, status = on_terminal(run, columns)
     if status not in (0, 5):
@@ -77,13 +77,13 @@ PY
 python3 "$dir/look.py" "$PLATTER" "${PLATTER_SIM:?}" "$dir/file" || exit 1
 
 # When nobody looks: not a byte on stderr.
-run 0 passes "$dir/file" --passes=3
+run 0 passes "$dir/file" --repeat=3
 err_is_empty
-run 0 passes "$dir/file" --passes=3 --quiet --progress=tty
+run 0 passes "$dir/file" --repeat=3 --quiet --progress=tty
 out_is_empty
 
 # Asked by SIGUSR1, it says at once how far it is, and goes on.
-"$PLATTER" stream --rate=1MB --time=3s --buffer=4MB --cached --file-size=4M "$dir" >"$dir/out" 2>"$dir/err" &
+"$PLATTER" stream --rate=1MB --time=3s --buffer=4MB --mode=cached --file-size=4M "$dir" >"$dir/out" 2>"$dir/err" &
 pid=$!
 sleep 1
 kill -USR1 $pid || fail "it has ended before it was asked"
@@ -125,10 +125,10 @@ honest geometry sim:quantum-fireball-tm2110a
 honest stream --read --rate=10MB --time=30s sim:tiny
 honest stream --read --rate=max --time=30s sim:tiny
 honest stream --read --rate=4MB --time=60m sim:tiny # played to its end before that
-honest stream --read --rate=4MB --bytes=64MB sim:tiny
-honest stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny
-honest stream --read --find-max --time=20s sim:tiny
-honest stream --read --find-max --time=20s sim:ibm-deskstar-60gxp sim:tiny
+honest stream --read --rate=4MB --size=64MB sim:tiny
+honest stream --read --tradeoff --size=64MB --buffer=8MB sim:tiny
+honest stream --read --find --time=20s sim:tiny
+honest stream --read --find --time=20s sim:ibm-deskstar-60gxp sim:tiny
 honest stream --write --destroy-data=TINY0001 --verify --rate=1MB --time=30s sim:tiny
 honest stream --write --destroy-data=TINY0001 --verify --rate=max --time=30s sim:tiny
 honest transactions --users=4 --time=60s sim:tiny
@@ -138,5 +138,5 @@ honest transactions --users=30 --count=10 --think=2s --time=10h sim:tiny
 honest transactions --class=name=many,users=20,count=5,think=1s --class=name=slow,users=2,count=20,think=5s sim:tiny
 honest transactions --arrivals=20 --count=500 --ios=1 sim:tiny
 silent=1
-honest transactions --users=8 --find-users --time=20s sim:tiny
+honest transactions --users=8 --find --time=20s sim:tiny
 exit 0

@@ -49,7 +49,7 @@ measured info info sim:samsung-hd103sj
 measured zones zones --quick sim:failing
 measured seek seek --quick sim:tiny
 measured surface surface sim:tiny
-measured smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
+measured smr smr --write --destroy-data=TINY0001 --range=0-256MiB sim:tiny
 measured sustain sustain --random --rate=20MB --time=20s sim:ssd-sata
 grep -q "20.0 MB/s over 20.0 s, too short" "$dir/first" || fail "sustain: another answer"
 measured buffer buffer sim:tiny
@@ -57,14 +57,14 @@ measured geometry geometry --quick sim:quantum-fireball-tm2110a
 measured stream stream --read --rate=20MB --time=30s sim:tiny
 measured transactions transactions --users=8 --count=20 sim:tiny
 program=$PLATTER # these use files
-measured passes passes --size=1M --passes=3 "$dir/files"
+measured passes passes --size=1M --repeat=3 "$dir/files"
 measured mark mark --time=20ms --repeat=1 "$dir/files"
-measured cache cache --min-size=1M --max-size=2M --min-record=16K --max-record=32K --repeat=3 --cell=1ms --no-knee "$dir/files"
+measured cache cache --size=1M-2M --block=16K-32K --repeat=3 --slice=1ms --without=knee "$dir/files"
 program=$PLATTER_SIM
 echo recover >>"$dir/seen" # which has its own page: it measures nothing
 screen too-much stream --read --rate=40MB --time=30s sim:tiny
-screen search stream --read --find-max --time=20s sim:tiny
-screen users transactions --users=8 --find-users --time=20s sim:tiny
+screen search stream --read --find --time=20s sim:tiny
+screen users transactions --users=8 --find --time=20s sim:tiny
 screen plan zones --dry-run sim:tiny
 "$PLATTER_SIM" zones --quick --quiet sim:quantum-fireball-tm2110a --json="$dir/other.json" || fail "a second disk"
 for year in 2023 2024 2025; do

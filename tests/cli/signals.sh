@@ -14,7 +14,7 @@ endless() # signal, seconds until it comes, words: a run that ends only by the s
 	last="SIG$signal after $after s: $*"
 	rm -f "$dir/r.json"
 	timeout --preserve-status -s "$signal" -k 20 "$after" \
-		"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json="$dir/r.json" "$@" >"$dir/out" 2>"$dir/err"
+		"$PLATTER" passes "$dir/work/file" --size=16M --repeat=10000 --json="$dir/r.json" "$@" >"$dir/out" 2>"$dir/err"
 	got=$?
 }
 nothing_left()
@@ -42,7 +42,7 @@ ended() # its exit status in $got
 start() # words: a run in the background, its number in "$child"
 {
 	rm -f "$dir/r.json"
-	"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json="$dir/r.json" "$@" 2>"$dir/err" &
+	"$PLATTER" passes "$dir/work/file" --size=16M --repeat=10000 --json="$dir/r.json" "$@" 2>"$dir/err" &
 	child=$!
 	for _ in $(seq 500); do # its file is begun: it is set up
 		[ -z "$(find "$dir/work" -type f -size +0)" ] || return 0
@@ -66,7 +66,7 @@ python3 - "$PLATTER" "$dir" <<'PY' || fail "SIGINT: the program does not end by 
 import glob, json, os, signal, subprocess, sys, time
 platter, folder = sys.argv[1:]
 for n in signal.SIGINT, signal.SIGTERM:
-    p = subprocess.Popen([platter, 'passes', folder + '/work/file', '--size=16M', '--passes=10000', '--json=' + folder + '/r.json', '--quiet'])
+    p = subprocess.Popen([platter, 'passes', folder + '/work/file', '--size=16M', '--repeat=10000', '--json=' + folder + '/r.json', '--quiet'])
     while not any(os.stat(f).st_size for f in glob.glob(folder + '/work/*')):
         assert p.poll() is None
         time.sleep(0.02)
@@ -91,7 +91,7 @@ jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the docu
 nothing_left
 
 # Stopped and continued (Ctrl-Z, fg): it goes on, and says that its times are not all the disk's. Cancelled by one who sends SIGCONT along: not.
-"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --time=2s --json="$dir/r.json" --quiet 2>"$dir/err" &
+"$PLATTER" passes "$dir/work/file" --size=16M --repeat=10000 --time=2s --json="$dir/r.json" --quiet 2>"$dir/err" &
 child=$!
 until [ -n "$(find "$dir/work" -type f -size +0)" ]; do kill -0 "$child" || fail "passes: it did not begin"; done
 kill -STOP "$child"
@@ -185,12 +185,12 @@ begun() # pid: its file is there, and it has a header
 }
 leftovers() { jq -r '.notices[] | select(.code == "leftover").text' "$dir/r.json"; }
 last="a run that is killed"
-"$PLATTER" passes "$dir/work" --size=16M --passes=10000 --quiet >/dev/null 2>&1 &
+"$PLATTER" passes "$dir/work" --size=16M --repeat=10000 --quiet >/dev/null 2>&1 &
 child=$!
 begun $child
 left=$(ls "$dir/work")
 echo precious >"$dir/work/platter-passes-1-0.data"
-in_folder --passes=1 || fail "$last: exit status $? of another one beside it"
+in_folder --repeat=1 || fail "$last: exit status $? of another one beside it"
 [ "$(leftovers)" = "" ] || fail "$last: told of a living one: $(leftovers)"
 [ -e "$dir/work/$left" ] || fail "$last: the file of a living one is gone"
 kill -KILL "$child"
@@ -202,7 +202,7 @@ last="a run that is killed"
 in_folder --dry-run || fail "$last: exit status $? of --dry-run"
 leftovers | grep -q "1 file left behind by a run that did not end by itself ($left) would be removed first" || fail "$last: --dry-run: $(leftovers)"
 [ -e "$dir/work/$left" ] || fail "$last: --dry-run has removed its file"
-in_folder --passes=1 || fail "$last: exit status $? of the next one"
+in_folder --repeat=1 || fail "$last: exit status $? of the next one"
 leftovers | grep -q "1 file left behind by a run that did not end by itself, removed ($left, " || fail "$last: the notice: $(leftovers)"
 jq -e '.status == "complete"' "$dir/r.json" >/dev/null || fail "$last: the document of the next one"
 [ "$(cat "$dir/work/platter-passes-1-0.data")" = precious ] || fail "$last: a file of others was touched"

@@ -83,9 +83,9 @@ run 0 seek sim:tiny --dry-run --quiet --requests="$dir/r.csv"
 cmp -s "$dir/r.csv" "$dir/old.csv" || fail "$last: r.csv was touched"
 
 # What is moved at most is known before, in whole blocks, with 4 s of the rate for a look at full speed; a search knows no rate, and no bound.
-for words in "--rate=1MB 14680064" "--rate=1MB,--tradeoff null" "--find-max null"; do
+for words in "--rate=1MB 14680064" "--rate=1MB,--tradeoff null" "--find null"; do
 	# shellcheck disable=SC2046 # words
-	run 0 stream --read --bytes=10MB $(echo "${words% *}" | tr , ' ') sim:tiny --dry-run --json=-
+	run 0 stream --read --size=10MB $(echo "${words% *}" | tr , ' ') sim:tiny --dry-run --json=-
 	[ "$(jq '.figures.read_bytes' "$dir/out")" = "${words##* }" ] || fail "$last: not ${words##* } bytes are told"
 done
 

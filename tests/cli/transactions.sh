@@ -18,7 +18,7 @@ while read -r recipe; do
 	rm -f "$dir/result.json"
 	case $recipe in
 	*--size=*)
-		(cd "$dir" && eval "\"$PLATTER\" transactions $recipe --read-time=100ms --cached --quiet --json=result.json" </dev/null) ||
+		(cd "$dir" && eval "\"$PLATTER\" transactions $recipe --mode=cached --quiet --json=result.json" </dev/null) ||
 			fail "$recipe: exit status $?"
 		jq -e '.figures.write_bytes_per_s > 0 and (.tables.file.rows | length) == 5' "$dir/result.json" >/dev/null ||
 			fail "$recipe: the document"
@@ -34,8 +34,8 @@ done <"$dir/recipes"
 
 # What a recipe cannot mean is said.
 export PLATTER_SIM_DISKS="sda=tiny"
-for words in "--size=1M sda" "--keep sda" "--find-users --arrivals=5 sda" "--class=name=x,nonsense=1 sda" "--class=users=0 sda" "--limit=p95 sda" \
-	"--memory=1G --users=100000 sda" "--ios=0 sda" "--record=1000 sda" "--span=1M --record=2M sda" '--class=name="x" sda'; do
+for words in "--size=1M sda" "--keep sda" "--find --arrivals=5 sda" "--class=name=x,nonsense=1 sda" "--class=users=0 sda" "--limit=p95 sda" \
+	"--memory=1G --users=100000 sda" "--ios=0 sda" "--block=1000 sda" "--range=-1MiB --block=2M sda" '--class=name="x" sda'; do
 	"$PLATTER_SIM" transactions $words --quiet >"$dir/out" 2>"$dir/err" </dev/null
 	[ $? = 2 ] || fail "$words: not exit status 2"
 	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$words: not one sentence"

@@ -145,7 +145,7 @@ judge geometry '(.tables.zones.columns | map(.key)) as $c | ($c | index("first_b
 	.tables.zones.rows[1] |= (.[$i] += 1048576 | .[$s] = "unclear")' "" # what is hedged is no lie
 
 # Places of `surface`: all that were planted, sector for sector, and no other.
-"$wild" surface --profile=$ideal --noise=none --disks=1 --plant=5 -q --keep="$dir/keep" --json="$dir/board.json" -- --no-files >"$dir/out" ||
+"$wild" surface --profile=$ideal --noise=none --disks=1 --plant=5 -q --keep="$dir/keep" --json="$dir/board.json" -- --without=files >"$dir/out" ||
 	fail "wild surface"
 jq -e '.planted == 5 and .not_told == 0 and .disks_with_lies == 0 and .scanned_bytes == .disk_bytes' "$dir/board.json" >/dev/null ||
 	fail "surface: $(jq -c '[.planted, .missed, .lies, .scanned_bytes]' "$dir/board.json")"
@@ -158,13 +158,13 @@ judge surface '.tables.slow.rows = []' ""
 jq -e '.planted == 5 and .not_told == 5' "$dir/judged.json" >/dev/null || fail "surface: what is not told is not counted"
 judge surface '.figures.rotation_period_ns /= 2' ""
 jq -e '.figures[] | select(.name == "rotation_period_ns") | .worst_error < -0.4' "$dir/judged.json" >/dev/null || fail "half a revolution passes for one"
-"$wild" surface --class=nearline --seeds=5 --sample=1600MB --plant=16 -q --json="$dir/board.json" -- --no-files >"$dir/out"
+"$wild" surface --class=nearline --seeds=5 --sample=1600MB --plant=16 -q --json="$dir/board.json" -- --without=files >"$dir/out"
 jq -e '.scanned_bytes > 15e8 and .scanned_bytes < 1601e6 and .disk_bytes > 7e12 and .planted == 16 and .disks_with_lies == 0' "$dir/board.json" >/dev/null ||
 	fail "surface: stretches of a large disk: $(jq -c '[.planted, .missed, .lies, .scanned_bytes]' "$dir/board.json")"
 
 # Disks of which once a sector was called weak that is not (near the end; of tracks far off their angle), or half a revolution a whole one.
 for seed in 3 7; do
-	"$wild" surface --seeds=$seed --sample=16GB --plant=10 -q --json="$dir/board.json" -- --no-files >"$dir/out"
+	"$wild" surface --seeds=$seed --sample=16GB --plant=10 -q --json="$dir/board.json" -- --without=files >"$dir/out"
 	jq -e '.disks_with_lies == 0 and (.figures[] | select(.name == "rotation_period_ns") | .worst_error | fabs) < 0.001' "$dir/board.json" >/dev/null ||
 		fail "surface, seed $seed: $(jq -c '[.lies, .figures]' "$dir/board.json")"
 done

@@ -244,8 +244,8 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 		argv[argc++] = consent;
 	}
 	if (part) {
-		(void)snprintf(from, sizeof(from), "--from=%" PRIu64, part->first);
-		(void)snprintf(to, sizeof(to), "--to=%" PRIu64, part->end);
+		(void)snprintf(from, sizeof(from), "--range=%-" PRIu64, part->first);
+		(void)snprintf(to, sizeof(to), "--range=-%" PRIu64, part->end);
 		argv[argc++] = from;
 		argv[argc++] = to;
 	}

@@ -55,9 +55,8 @@ int sim_run(struct sim_run *run)
 	r = opt_parse(sets, ARRAY_LEN(sets), argc, argv, &first, &run->err);
 	if (r < 0)
 		return r;
-	r = common_settle(&common, &run->err);
-	if (r == 0)
-		r = run_parsed(run, &common.common, params, argv + first, (size_t)(argc - first));
+	common_settle(&common);
+	r = run_parsed(run, &common.common, params, argv + first, (size_t)(argc - first));
 	opt_done(sets, ARRAY_LEN(sets));
 	return r;
 }

@@ -157,7 +157,7 @@ static inline void files_run(struct files_run *run)
 	common_table_init(&table, &env, run->m);
 	run->r = opt_parse(sets, ARRAY_LEN(sets), argc, argv, &first, &run->err);
 	if (run->r == 0)
-		run->r = common_settle(&common, &run->err);
+		common_settle(&common);
 	if (run->r == 0) {
 		cfg.common = &common.common;
 		cfg.paths = (const char *const *)(argv + first);

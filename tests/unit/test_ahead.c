@@ -100,7 +100,7 @@ static void answers_tell_whether_the_look_ahead_follows(void **state)
 			drive.on = DRIVE_LOOK_AHEAD;
 			(void)snprintf(
 				words, sizeof(words),
-				"--quick --time=1s --no-queue --no-curve --look-ahead=%s --despite=look-ahead --seed=%zu sda",
+				"--quick --time=1s --without=curve,queue --look-ahead=%s --despite=look-ahead --seed=%zu sda",
 				c->wish, i + 1);
 			run.words = words;
 			if (sim_run(&run) < 0)

@@ -117,7 +117,7 @@ static void segments_and_sizes_are_exact_and_policies_as_they_are(void **state)
 		}
 }
 
-#define WRITE "--write --destroy-data=BUFTEST1 --size=512MiB --start=1GB sda"
+#define WRITE "--write --destroy-data=BUFTEST1 --range=1GB-1536870912 sda"
 
 /* What was written lies where it was allowed, and is not more than was announced. */
 static void stays_within(struct sim_run *run, const struct profile *p)

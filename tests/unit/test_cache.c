@@ -40,8 +40,7 @@ static void every_cell_is_there_once_and_in_order(void **state)
 	size_t row = 0;
 
 	(void)state;
-	start(&run,
-	      "--mode=cached --no-knee --min-size=64K --max-size=128K --min-record=1K --max-record=64K --repeat=4");
+	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-64K --repeat=4");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (uint64_t file = 65536; file <= 131072; file *= 2)
@@ -70,7 +69,7 @@ static void without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out(voi
 	struct files_run run = RUN(.at_look = step_on);
 
 	(void)state;
-	start(&run, "--mode=cached --min-size=64K --min-record=64K");
+	start(&run, "--mode=cached --size=64K- --block=64K-");
 	files_run(&run);
 	if (run.r == -ENOSPC) {
 		files_done(&run);
@@ -91,8 +90,7 @@ static void the_rate_is_bytes_over_time(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run,
-	      "--mode=cached --no-knee --min-size=64K --max-size=64K --min-record=64K --max-record=64K --cell=1s");
+	start(&run, "--mode=cached --without=knee --size=64K-64K --block=64K-64K --slice=1s");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++)
@@ -110,7 +108,7 @@ static void cells_begin_cold_or_warm_as_they_say(void **state)
 	unsigned cold = 0, warm = 0;
 
 	(void)state;
-	start(&run, "--mode=cached --no-knee --min-size=128K --max-size=256K --min-record=512 --max-record=16K");
+	start(&run, "--mode=cached --without=knee --size=128K-256K --block=512-16K");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows && !files_are_memory(); i++) {
@@ -149,7 +147,7 @@ static void past_the_cache_twins_are_left_out_and_small_records_too(void **state
 	double align = 0.0;
 
 	(void)state;
-	start(&run, "--mode=both --no-knee --min-size=64K --max-size=64K --min-record=256 --max-record=8K --cell=1ms");
+	start(&run, "--mode=both --without=knee --size=64K-64K --block=256-8K --slice=1ms");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -179,9 +177,9 @@ static void readings_from_memory_go_on_until_they_are_precise(void **state)
 	static const struct {
 		const char *words;
 		double least, most;
-	} runs[] = { { "--precision=0.1% --cell=10s", 48, 50 },
+	} runs[] = { { "--precision=0.1% --slice=10s", 48, 50 },
 		     { "--precision=50%", 3, 3 },
-		     { "--precision=10% --cell=10s", 3, 48 } };
+		     { "--precision=10% --slice=10s", 3, 48 } };
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(runs); k++) {
@@ -189,10 +187,8 @@ static void readings_from_memory_go_on_until_they_are_precise(void **state)
 		const struct table *t;
 		char words[256];
 
-		(void)snprintf(
-			words, sizeof(words),
-			"%s --mode=cached --no-knee --min-size=64K --max-size=64K --min-record=4K --max-record=4K",
-			runs[k].words);
+		(void)snprintf(words, sizeof(words), "%s --mode=cached --without=knee --size=64K-64K --block=4K-4K",
+		               runs[k].words);
 		start(&run, words);
 		files_run_well(&run);
 		t = files_table(&run, "matrix");
@@ -224,7 +220,7 @@ static void a_broken_run_keeps_its_part_of_the_matrix(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--mode=cached --min-size=64K --max-size=1M --min-record=1K --max-record=64K");
+	start(&run, "--mode=cached --size=64K-1M --block=1K-64K");
 	files_run_well(&run);
 	assert_true(run.is_done);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
@@ -241,7 +237,7 @@ static void the_time_budget_ends_between_cells_and_says_so(void **state)
 	struct files_run run = RUN(.is_done = false);
 
 	(void)state;
-	start(&run, "--mode=cached --no-knee --min-size=64K --max-size=1M --time=300ms");
+	start(&run, "--mode=cached --without=knee --size=64K-1M --time=300ms");
 	files_run_well(&run);
 	assert_true(result_has_notice(run.res, "time"));
 	assert_in_range(files_table(&run, "matrix")->nrows, 3, 100);
@@ -255,7 +251,7 @@ static void costs_and_gains_are_those_of_the_cells(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--mode=cached --no-knee --min-size=64K --max-size=128K --min-record=1K --max-record=16K");
+	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-16K");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
@@ -282,7 +278,7 @@ static void a_knee_that_is_not_reached_is_not_made_up(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--mode=cached --min-size=1M --max-size=4M --min-record=64K --max-record=64K");
+	start(&run, "--mode=cached --size=1M-4M --block=64K-64K");
 	files_run_well(&run);
 	assert_true(isnan(files_figure(&run, "knee_bytes")));
 	assert_true(files_has_notice(&run, "no-knee", "still read from memory"));
@@ -318,7 +314,7 @@ static void the_classic_table_has_the_lines_of_1993(void **state)
 	char line[128];
 
 	(void)state;
-	start(&run, "--mode=cached --no-knee --min-size=1M --max-size=2M --max-record=8K --classic --cell=1s");
+	start(&run, "--mode=cached --without=knee --size=1M-2M --block=-8K --classic --slice=1s");
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
 	assert_null(strchr(run.res->text, '\t')); /* a terminal need not know where iozone's tabs were */
@@ -334,8 +330,7 @@ static void the_classic_table_has_the_lines_of_1993(void **state)
 
 static void senseless_sizes_are_refused(void **state)
 {
-	static const char *const bad[] = { "--min-size=1M --max-size=512K", "--min-record=8K --max-record=4K",
-		                           "--memory=1K", "--repeat=2" };
+	static const char *const bad[] = { "--size=1M-512K", "--block=8K-4K", "--memory=1K", "--repeat=2" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -354,10 +349,10 @@ static void a_file_system_without_room_names_the_options_that_help(void **state)
 	struct files_run run = RUN(.is_done = false);
 
 	(void)state;
-	start(&run, "--max-size=1000T");
+	start(&run, "--size=-1000T");
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
-	assert_non_null(strstr(run.err.text, "--max-size"));
+	assert_non_null(strstr(run.err.text, "--size"));
 	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
@@ -384,8 +379,7 @@ static void a_file_that_exists_is_read_whole_and_stays_as_it_is(void **state)
 	(void)state;
 	fill_file("theirs", 70000);
 	assert_int_equal(stat(files_path("theirs"), &before), 0);
-	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --min-record=4K --max-record=8K %s",
-	               files_path("theirs"));
+	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --block=4K-8K %s", files_path("theirs"));
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
@@ -414,13 +408,12 @@ static void reading_again_alone_leaves_the_pages_where_they_are(void **state)
 
 	(void)state;
 	fill_file("theirs", 1 << 20);
-	(void)snprintf(run.words, sizeof(run.words),
-	               "--mode=cached --operations=reread --max-size=256K --min-record=64K --max-record=64K %s",
+	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --operations=reread --size=256K --block=64K-64K %s",
 	               files_path("theirs"));
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 1);
-	assert_int_equal(number(t, 0, "file_bytes"), 256 << 10); /* --max-size: so much of it */
+	assert_int_equal(number(t, 0, "file_bytes"), 256 << 10); /* --size: so much of it */
 	assert_near(number(t, 0, "cached_before_ratio"), 1.0, 0.0);
 	assert_near(number(t, 0, "from_device_ratio"), 0.0, 0.0);
 	files_done(&run);
@@ -438,8 +431,8 @@ static void operations_are_measured_as_if_all_were(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--mode=cached --no-knee --operations=random_write,read --min-size=128K --max-size=256K "
-	            "--min-record=8K --max-record=16K --classic");
+	start(&run, "--mode=cached --without=knee --operations=random_write,read --size=128K-256K "
+	            "--block=8K-16K --classic");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
@@ -459,7 +452,7 @@ static void what_cannot_be_measured_of_a_file_is_refused_in_a_sentence(void **st
 	static const char *const bad[][2] = {
 		{ "--operations=read,rewrite", "only read" },
 		{ "--operations=read,foo", "\"foo\"" },
-		{ "--min-record=128K --max-record=128K", "--min-record" },
+		{ "--block=128K-128K", "--block" },
 	};
 
 	(void)state;

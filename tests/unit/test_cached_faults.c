@@ -77,15 +77,10 @@ static const struct {
 	const struct measure *m;
 	const char *words, *table;
 } cases[] = {
-	{ &measure_passes, "--size=1M --passes=2 --cold", "steps" },
-	{ &measure_cache, "--mode=cached --no-knee --min-size=256K --max-size=256K --min-record=4K --max-record=4K",
-	  "matrix" },
-	{ &measure_cache,
-	  "--mode=cached --sync=end --no-knee --min-size=256K --max-size=256K --min-record=4K --max-record=4K",
-	  "matrix" },
-	{ &measure_cache,
-	  "--mode=cached --sync=each --no-knee --min-size=64K --max-size=64K --min-record=4K --max-record=4K",
-	  "matrix" },
+	{ &measure_passes, "--size=1M --repeat=2 --mode=cold", "steps" },
+	{ &measure_cache, "--mode=cached --without=knee --size=256K-256K --block=4K-4K", "matrix" },
+	{ &measure_cache, "--mode=cached --sync=end --without=knee --size=256K-256K --block=4K-4K", "matrix" },
+	{ &measure_cache, "--mode=cached --sync=each --without=knee --size=64K-64K --block=4K-4K", "matrix" },
 	{ &measure_mark, "--count=2000 --repeat=2 --time=50ms", "runs" },
 };
 

@@ -308,7 +308,7 @@ static const char *const runs[] = {
 	"seek --quick sda",
 	"surface sda",
 	"smr sda",
-	"smr --write --destroy-data=TINY0001 --size=256MiB sda",
+	"smr --write --destroy-data=TINY0001 --range=-256MiB sda",
 	"buffer sda",
 	"geometry --quick sda",
 	"stream --read --rate=20MB --time=30s sda",

@@ -92,7 +92,7 @@ static const struct same_case {
 	{ &measure_transactions, "tiny", "--users=30 --ios=1 --think=500ms --time=60s", 50, 1000 },
 	{ &measure_transactions, "tiny", "--arrivals=40 --ios=1 --time=60s", 50, 1000 },
 	{ &measure_seek, "tiny", "--time=60s", 10, 1000 },
-	{ &measure_seek, "tiny", "--no-queue", 5, 300 },
+	{ &measure_seek, "tiny", "--without=queue", 5, 300 },
 	{ &measure_geometry, "tiny", "--quick", 50, 1000 },
 	{ &measure_geometry, "tiny", "", 5, 300 },
 	{ &measure_zones, "tiny", "", 50, 500 },
@@ -138,7 +138,7 @@ static struct result *zones_of_disk(size_t number, size_t seed)
 		number, seed);
 	if (profile_parse(&p, "fleet", text, strlen(text), &run.err) < 0)
 		fail_msg("%s", run.err.text);
-	(void)snprintf(words, sizeof(words), "--seed=%zu --quick --positions=16 sda", seed);
+	(void)snprintf(words, sizeof(words), "--seed=%zu --quick --count=16 sda", seed);
 	run.words = words;
 	(void)sim_add_disk(run.sim, &p, "sda");
 	sim_set_contents(run.sim, false);

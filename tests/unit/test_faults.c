@@ -35,18 +35,18 @@ static const char *const how_names[HOWS] = {
 static const struct {
 	const char *measure, *words;
 } small[] = {
-	{ "zones", "--positions=8 --passes=2 --sample=1M sda" },
+	{ "zones", "--count=8 --repeat=2 --sample=1M sda" },
 	{ "zones", "--full sda" },
-	{ "zones", "--write --destroy-data=TINY0001 --positions=4 --passes=1 --sample=1M sda" },
-	{ "seek", "--quick --reads=40 --span-time=10ms sda" },
+	{ "zones", "--write --destroy-data=TINY0001 --count=4 --repeat=1 --sample=1M sda" },
+	{ "seek", "--quick --count=40 --slice=10ms sda" },
 	{ "geometry", "--quick sda" },
 	{ "buffer", "sda" },
-	{ "buffer", "--write --destroy-data=TINY0001 --size=32M sda" },
-	{ "stream", "--read --bytes=64M --buffer=8M sda" },
+	{ "buffer", "--write --destroy-data=TINY0001 --range=-32MiB sda" },
+	{ "stream", "--read --size=64M --buffer=8M sda" },
 	{ "transactions", "--users=2 --count=3 --ios=4 sda" },
 	{ "transactions", "--users=2 --count=3 --ios=4 --write --destroy-data=TINY0001 sda" },
 	{ "transactions", "--arrivals=20 --count=8 --ios=2 sda" },
-	{ "stream", "--write --destroy-data=TINY0001 --bytes=64M --buffer=8M sda" },
+	{ "stream", "--write --destroy-data=TINY0001 --size=64M --buffer=8M sda" },
 };
 
 struct baseline {

@@ -247,8 +247,8 @@ static void in_folder(const struct measure *m, const char *words)
 static void every_fault_of_passes_is_told(void **state)
 {
 	(void)state;
-	in_folder(&measure_passes, "--size=512K --passes=2");
-	in_folder(&measure_passes, "--size=256K --passes=2 --cold");
+	in_folder(&measure_passes, "--size=512K --repeat=2");
+	in_folder(&measure_passes, "--size=256K --repeat=2 --mode=cold");
 }
 
 static void every_fault_of_passes_over_a_file_is_told(void **state)
@@ -260,7 +260,7 @@ static void every_fault_of_passes_over_a_file_is_told(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 300000), 0);
 	(void)close(fd);
-	(void)snprintf(words, sizeof(words), "--passes=2 --cold %s", files_path("theirs"));
+	(void)snprintf(words, sizeof(words), "--repeat=2 --mode=cold %s", files_path("theirs"));
 	loop(&measure_passes, words, 1);
 	assert_int_equal(unlink(files_path("theirs")), 0);
 }
@@ -268,12 +268,9 @@ static void every_fault_of_passes_over_a_file_is_told(void **state)
 static void every_fault_of_cache_is_told(void **state)
 {
 	(void)state;
-	in_folder(
-		&measure_cache,
-		"--mode=cached --min-size=64K --max-size=64K --min-record=16K --max-record=32K --repeat=3 --cell=2ms");
-	in_folder(
-		&measure_cache,
-		"--mode=cached --sync=each --no-knee --min-size=64K --max-size=64K --min-record=32K --max-record=32K --repeat=3 --cell=2ms");
+	in_folder(&measure_cache, "--mode=cached --size=64K-64K --block=16K-32K --repeat=3 --slice=2ms");
+	in_folder(&measure_cache,
+	          "--mode=cached --sync=each --without=knee --size=64K-64K --block=32K-32K --repeat=3 --slice=2ms");
 }
 
 static void every_fault_of_mark_is_told(void **state)
@@ -286,8 +283,9 @@ static void every_fault_of_mark_is_told(void **state)
 static void every_fault_of_stream_to_files_is_told(void **state)
 {
 	(void)state;
-	in_folder(&measure_stream,
-	          "--cached --engine=sync --rate=1MB --bytes=512K --block=64K --buffer=1M --file-size=256K --verify");
+	in_folder(
+		&measure_stream,
+		"--mode=cached --engine=sync --rate=1MB --size=512K --block=64K --buffer=1M --file-size=256K --verify");
 }
 
 #define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)

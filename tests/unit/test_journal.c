@@ -29,7 +29,7 @@ extern const struct measure measure_zones, measure_recover;
 #define NAMED      "--rewrite-data=TINY0001 --rewrite-data=TINY0001-part1"
 #define CONSENT    "--destroy-data=TINY0001 --destroy-data=TINY0001-part1"
 
-#define REWRITE "--rewrite --include-edges --positions=5 --passes=1 --sample=1M " NAMED
+#define REWRITE "--rewrite --count=5 --repeat=1 --sample=1M " NAMED
 
 static char dir[] = "/dev/shm/platter-journal.XXXXXX";
 

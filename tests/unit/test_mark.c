@@ -303,11 +303,11 @@ static void a_file_that_may_not_grow_further_says_so(void **state)
 	struct files_run run = RUN(.is_done = false);
 
 	(void)state;
-	start(&run, "--repeat=1 --time=10s --max-size=1M", files_dir);
+	start(&run, "--repeat=1 --time=10s --size=1M", files_dir);
 	run.m = &measure_mark;
-	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --max-size=1M %s", files_dir);
+	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --size=1M %s", files_dir);
 	files_run_well(&run);
-	assert_true(files_has_notice(&run, "capped", "--max-size"));
+	assert_true(files_has_notice(&run, "capped", "--size"));
 	assert_true(number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
 	files_done(&run);
 }

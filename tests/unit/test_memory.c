@@ -172,7 +172,7 @@ static void zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one(void
 	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--quick sda", .cylinders = 2000 },
 	        &(struct how){ .m = &measure_zones,
-	                       .words = "--passes=100 --precision=0.01% --time=168h sda",
+	                       .words = "--repeat=100 --precision=0.01% --time=168h sda",
 	                       .cylinders = 2000 },
 	        2048);
 }
@@ -182,7 +182,7 @@ static void a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes(voi
 	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_seek, .words = "--quick sda" },
 	        &(struct how){ .m = &measure_seek,
-	                       .words = "--span-time=2h --reads=1000 --time=200h sda",
+	                       .words = "--slice=2h --count=1000 --time=200h sda",
 	                       .delay_s = 60.0,
 	                       .least_s = WEEK_S },
 	        1024);
@@ -248,10 +248,11 @@ static void surface_of_20_tb_needs_no_more_memory_than_of_100_gb(void **state)
 {
 	(void)state;
 	compare(run_sim,
-	        &(struct how){
-			.m = &measure_surface, .words = "--block=16M --no-files sda", .flash_bytes = 100000000000 },
 	        &(struct how){ .m = &measure_surface,
-	                       .words = "--block=16M --no-files sda",
+	                       .words = "--block=16M --without=files sda",
+	                       .flash_bytes = 100000000000 },
+	        &(struct how){ .m = &measure_surface,
+	                       .words = "--block=16M --without=files sda",
 	                       .flash_bytes = 20000000000000,
 	                       .least_s = 36000.0 },
 	        4096);
@@ -279,20 +280,18 @@ static void passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory(
 {
 	(void)state;
 	/* A row for each pass, and no more than 10000 passes. */
-	compare(run_files, &(struct how){ .m = &measure_passes, .words = "--size=64K --passes=4" },
-	        &(struct how){ .m = &measure_passes, .words = "--size=64K --passes=2000" }, 2048);
+	compare(run_files, &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=4" },
+	        &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=2000" }, 2048);
 	compare(run_files,
 	        &(struct how){
 			.m = &measure_cache,
-			.words =
-				"--min-size=64K --max-size=64K --min-record=4K --max-record=4K --no-knee --mode=cached --cell=1ms --repeat=3" },
+			.words = "--size=64K-64K --block=4K-4K --without=knee --mode=cached --slice=1ms --repeat=3" },
 	        &(struct how){
 			.m = &measure_cache,
-			.words =
-				"--min-size=64K --max-size=64K --min-record=4K --max-record=4K --no-knee --mode=cached --cell=20ms --repeat=50" },
+			.words = "--size=64K-64K --block=4K-4K --without=knee --mode=cached --slice=20ms --repeat=50" },
 	        512);
-	compare(run_files, &(struct how){ .m = &measure_mark, .words = "--max-size=1M --time=1ms --repeat=1" },
-	        &(struct how){ .m = &measure_mark, .words = "--max-size=1M --time=20ms --repeat=50" }, 1024);
+	compare(run_files, &(struct how){ .m = &measure_mark, .words = "--size=1M --time=1ms --repeat=1" },
+	        &(struct how){ .m = &measure_mark, .words = "--size=1M --time=20ms --repeat=50" }, 1024);
 }
 
 int main(void)

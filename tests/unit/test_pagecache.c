@@ -245,7 +245,7 @@ static void whole_runs_fall_back_and_say_so(void **state)
 
 	(void)state;
 	is_old_kernel = true;
-	(void)snprintf(run.words, sizeof(run.words), "--size=1M --passes=2 --cold %s", files_dir);
+	(void)snprintf(run.words, sizeof(run.words), "--size=1M --repeat=2 --mode=cold %s", files_dir);
 	files_run_well(&run);
 	assert_true(cachestat_calls > 0); /* it was asked first */
 	assert_string_equal(witness(run.res), "mincore");

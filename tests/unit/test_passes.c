@@ -34,7 +34,7 @@ static void make_kept(const char *name, const char *size)
 	struct files_run run = RUN(.is_done = false);
 	char words[128];
 
-	(void)snprintf(words, sizeof(words), "--passes=1 --keep --size=%s", size);
+	(void)snprintf(words, sizeof(words), "--repeat=1 --keep --size=%s", size);
 	start(&run, words, files_path(name));
 	files_run_well(&run);
 	files_done(&run);
@@ -87,7 +87,7 @@ static void a_flipped_word_is_found_with_its_place_wherever_it_is(void **state)
 		char part[64];
 
 		flip("words", at);
-		start(&run, "--passes=2", files_path("words"));
+		start(&run, "--repeat=2", files_path("words"));
 		files_run_well(&run);
 		(void)snprintf(part, sizeof(part), "the word at byte %" PRIu64 " is ", at / 4 * 4);
 		if (!files_has_notice(&run, "verify", part))
@@ -109,7 +109,7 @@ static void every_wrong_word_of_a_block_counts(void **state)
 	make_kept("words", "192K");
 	for (uint64_t i = 0; i < 100; i++)
 		flip("words", DATAFILE_DATA_OFFSET + BLOCK + 400 * i);
-	start(&run, "--passes=1", files_path("words"));
+	start(&run, "--repeat=1", files_path("words"));
 	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 1);
 	assert_int_equal(files_figure(&run, "wrong_words"), 100);
@@ -123,7 +123,7 @@ static void a_good_file_has_no_wrong_words(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--size=300000 --passes=3", files_dir);
+	start(&run, "--size=300000 --repeat=3", files_dir);
 	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 0);
 	assert_false(run.res->verdict_is_no);
@@ -162,7 +162,7 @@ static void the_cpu_time_is_that_of_the_steps(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--size=4M --passes=20", files_dir);
+	start(&run, "--size=4M --repeat=20", files_dir);
 	files_run_well(&run);
 	before = cpu_seconds() - before;
 	t = files_table(&run, "steps");
@@ -189,7 +189,7 @@ static void files_of_other_commands_are_read_and_not_judged(void **state)
 	               files_path("f"));
 	files_run_well(&mark);
 	files_done(&mark);
-	start(&run, "--passes=2", files_path("f"));
+	start(&run, "--repeat=2", files_path("f"));
 	files_run_well(&run);
 	assert_true(isnan(files_figure(&run, "verify_errors")));
 	assert_false(run.res->verdict_is_no);
@@ -209,12 +209,12 @@ static void any_file_is_read_and_stays_as_it_is(void **state)
 	for (int i = 0; i < 10000; i++)
 		assert_true(fputs("Dear reader, ", f) >= 0);
 	assert_int_equal(fclose(f), 0);
-	start(&run, "--passes=2", files_path("letter"));
+	start(&run, "--repeat=2", files_path("letter"));
 	files_run_well(&run);
 	assert_int_equal(number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);
 	files_done(&run);
 	run = (struct files_run)RUN(.is_done = false);
-	start(&run, "--passes=2 --size=64K", files_path("letter")); /* to be written: refused */
+	start(&run, "--repeat=2 --size=64K", files_path("letter")); /* to be written: refused */
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
 	files_done(&run);
@@ -237,7 +237,7 @@ static void a_file_that_becomes_shorter_is_a_fault_and_not_an_error(void **state
 
 	(void)state;
 	make_kept("words", "256K");
-	start(&run, "--passes=4", files_path("words"));
+	start(&run, "--repeat=4", files_path("words"));
 	files_run_well(&run);
 	assert_true(run.is_done);
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
@@ -260,7 +260,7 @@ static void a_signal_keeps_the_steps_so_far_and_removes_the_file(void **state)
 	struct files_run run = RUN(.at_look = stop);
 
 	(void)state;
-	start(&run, "--size=1M --passes=1000", files_dir);
+	start(&run, "--size=1M --repeat=1000", files_dir);
 	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_in_range(files_table(&run, "steps")->nrows, 3, 10);
@@ -276,7 +276,7 @@ static void several_files_are_several_jobs_with_letters(void **state)
 
 	(void)state;
 	/* the same folder three times: the names differ by themselves */
-	(void)snprintf(run.words, sizeof(run.words), "--size=128K --passes=2 --job=X %s %s %s", files_dir, files_dir,
+	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 --job=X %s %s %s", files_dir, files_dir,
 	               files_dir);
 	files_run_well(&run);
 	t = files_table(&run, "steps");
@@ -313,7 +313,7 @@ static void the_classic_log_has_the_lines_of_1997(void **state)
 	struct files_run run = RUN(.is_done = false);
 
 	(void)state;
-	start(&run, "--size=10M --passes=3 --classic", files_dir);
+	start(&run, "--size=10M --repeat=3 --classic", files_dir);
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
 	assert_non_null(strstr(run.res->text, "10.0 Mbytes\nFiles written 10485760 bytes (data*10)\n"));
@@ -334,7 +334,7 @@ static void the_classic_log_of_reading_has_its_own_lines(void **state)
 
 	(void)state;
 	make_kept("video", "3M");
-	start(&run, "--passes=2 --classic", files_path("video"));
+	start(&run, "--repeat=2 --classic", files_path("video"));
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
 	assert_non_null(strstr(run.res->text, "seconds 3.0MB pass 2 at "));
@@ -348,7 +348,7 @@ static void each_job_has_a_classic_log_with_its_own_steps(void **state)
 	const char *second;
 
 	(void)state;
-	(void)snprintf(run.words, sizeof(run.words), "--size=128K --passes=2 --classic %s %s", files_dir, files_dir);
+	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 --classic %s %s", files_dir, files_dir);
 	files_run_well(&run);
 	second = strstr(run.res->text + 1, "####\n\nDisk test");
 	assert_non_null(second);
@@ -368,7 +368,7 @@ static void two_files_read_by_two_jobs_have_two_classic_logs(void **state)
 	(void)state;
 	make_kept("video", "1M");
 	make_kept("other", "1M");
-	(void)snprintf(run.words, sizeof(run.words), "--passes=1 --classic %s %s/other", files_path("video"),
+	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --classic %s %s/other", files_path("video"),
 	               files_dir);
 	files_run_well(&run);
 	for (at = run.res->text; (at = strstr(at, " pass 1 at ")); at++)
@@ -399,7 +399,7 @@ static void the_time_budget_ends_reading_and_says_so(void **state)
 	const struct table *t;
 
 	(void)state;
-	start(&run, "--size=1M --passes=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
+	start(&run, "--size=1M --repeat=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	assert_in_range(t->nrows, 10, 200);
@@ -416,7 +416,7 @@ static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
 	(void)state;
 	make_kept("large", "64M");
 	run = (struct files_run)RUN(.is_done = false);
-	start(&run, "--passes=3 --time=12ms", files_path("large"));
+	start(&run, "--repeat=3 --time=12ms", files_path("large"));
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	assert_int_equal(t->nrows, 1);
@@ -485,7 +485,7 @@ static void of_several_files_the_figure_is_bytes_over_the_common_time(void **sta
 	make_kept("small", "4M");
 	make_kept("large", "64M");
 	run = (struct files_run)RUN(.is_done = false);
-	(void)snprintf(run.words, sizeof(run.words), "--passes=8 %s %s", files_path("small"), files_path("large"));
+	(void)snprintf(run.words, sizeof(run.words), "--repeat=8 %s %s", files_path("small"), files_path("large"));
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	for (; n < t->nrows; n++)

@@ -133,7 +133,7 @@ struct rewriter {
 	"serial TINY0001\nrpm 7200\nsurfaces 4\ncache_kb 8192\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\n" \
 	"head_switch_ms 0.7\ninterface_mbs 500\n" more
 static const struct rewriter rewriters[] = {
-	{ &measure_zones, "zones", "--positions=3 --passes=1 --sample=1M", DISK("zone 10 400\n") },
+	{ &measure_zones, "zones", "--count=3 --repeat=1 --sample=1M", DISK("zone 10 400\n") },
 	{ &measure_surface, "surface", "--block=64K",
 	  DISK("zone 10 400\nslow 9001 1 1 2\nslow 10501 1 1 2\nslow 12001 1 1 2\nslow 13501 1 1 2\n") },
 	{ &measure_smr, "smr", "--time=30s",

@@ -66,8 +66,10 @@ static void profile_small(struct profile *p)
 	p->write_cache_bytes = 1 << 20;
 }
 
+#define RECOVER "recover " /* the command */
 static void world_new(struct world *w, struct profile *p, const char *words)
 {
+	size_t skip = strncmp(words, RECOVER, strlen(RECOVER)) == 0 ? strlen(RECOVER) : 0;
 	struct err err;
 
 	memset(w, 0, sizeof(*w));
@@ -77,10 +79,9 @@ static void world_new(struct world *w, struct profile *p, const char *words)
 	w->sim = sim_new();
 	sim_env(w->sim)->boot_id = AFTER;
 	w->sd = sim_add_disk(w->sim, p, "sda");
-	(void)snprintf(w->words, sizeof(w->words), "--journal=%s %s sda", journal_dir, words);
-	w->run = (struct sim_run){
-		.sim = w->sim, .m = &measure_zones, .words = w->words, .hooks = { .request = see_request, .arg = w }
-	};
+	(void)snprintf(w->words, sizeof(w->words), "--journal=%s %s sda", journal_dir, words + skip);
+	w->run = (struct sim_run){ .sim = w->sim, .words = w->words, .hooks = { .request = see_request, .arg = w } };
+	w->run.m = skip ? &measure_recover : &measure_zones;
 	profile_done(p);
 }
 
@@ -132,7 +133,7 @@ static unsigned journals(bool remove_them)
 
 #define NAMED   "--rewrite-data=TINY0001"
 #define CONSENT "--destroy-data=TINY0001"
-#define REWRITE "--rewrite " NAMED " --positions=3 --passes=1 --sample=1M"
+#define REWRITE "--rewrite " NAMED " --count=3 --repeat=1 --sample=1M"
 
 /* Requests of a run that nothing disturbs. */
 static uint64_t good_run(void)
@@ -213,7 +214,7 @@ static void unreadable_sectors_are_filled_when_asked(uint64_t at)
 	assert_int_equal(c.writes, 0);
 	assert_int_equal(journals(false), 1);
 	world_done(&w);
-	world_with_bad_sectors(&w, at, "--recover " NAMED);
+	world_with_bad_sectors(&w, at, RECOVER NAMED);
 	if (sim_run(&w.run) < 0)
 		fail_msg("%s", w.run.err.text);
 	assert_true(result_has_notice(w.run.res, "recovered"));
@@ -257,7 +258,7 @@ static void garbled_sectors_are_put_back_with_consent(uint64_t at)
 	bool is_whole;
 
 	/* Somebody may have written there since: not without consent, and the journal stays. */
-	static const char *const words[] = { REWRITE, "--recover " NAMED };
+	static const char *const words[] = { REWRITE, RECOVER NAMED };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		assert_int_equal(run_garbled(at, words[i], false, &is_whole), -EUCLEAN);
@@ -265,10 +266,10 @@ static void garbled_sectors_are_put_back_with_consent(uint64_t at)
 		assert_int_equal(journals(false), 1);
 	}
 	/* A disk that does not store what it is given cannot be healed: said, and the journal stays. */
-	assert_true(run_garbled(at, "--recover " CONSENT, true, &is_whole) < 0);
+	assert_true(run_garbled(at, RECOVER CONSENT, true, &is_whole) < 0);
 	assert_false(is_whole);
 	assert_int_equal(journals(false), 1);
-	assert_int_equal(run_garbled(at, "--recover " CONSENT, false, &is_whole), 0);
+	assert_int_equal(run_garbled(at, RECOVER CONSENT, false, &is_whole), 0);
 	assert_true(is_whole);
 	assert_int_equal(journals(false), 0);
 }
@@ -335,7 +336,7 @@ static void a_journal_is_not_put_on_another_disk(void **state)
 		nth++;
 	profile_small(&p);
 	p.capacity_lba -= 8;
-	world_new(&w, &p, "--recover " NAMED);
+	world_new(&w, &p, RECOVER NAMED);
 	assert_true(sim_run(&w.run) < 0);
 	assert_int_equal(w.run.err.code, -EUCLEAN);
 	assert_int_equal(journals(true), 1);
@@ -404,8 +405,7 @@ static void heal_nothing_when(void (*change)(struct device *dev), const char *sa
 	shown = show_one;
 	at = leave_a_journal();
 	shown = NULL;
-	assert_int_equal(recover_on(at, "--recover --despite=identity --destroy-data=TINY0001", change, &is_whole,
-	                            &err),
+	assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=TINY0001", change, &is_whole, &err),
 	                 -EUCLEAN);
 	assert_false(is_whole);
 	assert_non_null(strstr(err.text, says));
@@ -435,7 +435,7 @@ static uint64_t lose_power_of_a_nameless_disk(void)
 
 		profile_small(&p);
 		p.gone_at_request = nth;
-		world_new(&w, &p, "--rewrite --rewrite-data=sda --positions=3 --passes=1 --sample=1M");
+		world_new(&w, &p, "--rewrite --rewrite-data=sda --count=3 --repeat=1 --sample=1M");
 		show_nothing(sim_device(w.sd));
 		sim_env(w.sim)->boot_id = BEFORE;
 		(void)sim_run(&w.run);
@@ -455,12 +455,12 @@ static void what_cannot_be_compared_is_healed_only_when_insisted_upon(void **sta
 	struct err err;
 
 	(void)state;
-	assert_int_equal(recover_on(at, "--recover --rewrite-data=sda", show_nothing, &is_whole, &err), -EUCLEAN);
+	assert_int_equal(recover_on(at, RECOVER "--rewrite-data=sda", show_nothing, &is_whole, &err), -EUCLEAN);
 	assert_false(is_whole);
 	assert_non_null(strstr(err.text, "--despite=identity"));
 	assert_int_equal(journals(false), 1);
-	assert_int_equal(
-		recover_on(at, "--recover --despite=identity --destroy-data=sda", show_nothing, &is_whole, &err), 0);
+	assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=sda", show_nothing, &is_whole, &err),
+	                 0);
 	assert_true(is_whole);
 	assert_int_equal(journals(false), 0);
 }
@@ -595,7 +595,7 @@ static void world_of_smr(struct world *w, const char *words, uint64_t gone_at, c
 	if (fail)
 		assert_int_equal(profile_add_fail(&p, fail), 0);
 	world_new(w, &p, words);
-	w->run.m = strstr(words, "--recover") ? &measure_zones : &measure_smr;
+	w->run.m = w->run.m == &measure_recover ? w->run.m : &measure_smr;
 }
 
 static uint64_t untouched_smr(void)
@@ -718,9 +718,9 @@ static void power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back(vo
 		assert_int_equal(run_garbled_smr(at, SMR_WORDS, want, &is_whole), -EUCLEAN);
 		assert_false(is_whole);
 		assert_int_equal(journals(false), 1);
-		assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), -EUCLEAN);
+		assert_int_equal(run_garbled_smr(at, RECOVER NAMED, want, &is_whole), -EUCLEAN);
 		assert_false(is_whole);
-		assert_int_equal(run_garbled_smr(at, "--recover " CONSENT, want, &is_whole), 0);
+		assert_int_equal(run_garbled_smr(at, RECOVER CONSENT, want, &is_whole), 0);
 		assert_true(is_whole);
 		assert_int_equal(journals(false), 0);
 	}
@@ -766,7 +766,7 @@ static void a_damaged_journal_of_many_places_is_told_and_nothing_done(void **sta
 	byte ^= 1;
 	assert_int_equal(pwrite(fd, &byte, sizeof(byte), st.st_size / 2), sizeof(byte));
 	assert_int_equal(close(fd), 0);
-	assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), -EIO);
+	assert_int_equal(run_garbled_smr(at, RECOVER NAMED, want, &is_whole), -EIO);
 	assert_false(is_whole);
 	assert_int_equal(journals(true), 1);
 }

@@ -154,7 +154,7 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 			struct sim_run run;
 			double worst;
 
-			(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda",
+			(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda",
 			               seed);
 			run = seek_on(words, rotating[i]);
 			worst = worst_of_curve(&run, 24);
@@ -183,7 +183,7 @@ static void both_estimates_are_given_and_agree(void **state)
 			const struct table *t;
 			char words[64];
 
-			(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda",
+			(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda",
 			               seed);
 			run = seek_on(words, rotating[i]);
 			t = result_find_table(run.res, "curve");
@@ -207,7 +207,7 @@ static void over_few_tracks_the_head_switch_is_the_floor(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 1); i++) {
-		struct sim_run run = seek_on("--reads=40 --span-time=1ms --no-queue sda", rotating[i]);
+		struct sim_run run = seek_on("--count=40 --slice=1ms --without=queue sda", rotating[i]);
 		const struct table *t = result_find_table(run.res, "near");
 		const struct geometry *g = geometry_of(&run);
 		double floor_ns = fmin(geometry_profile(g)->head_switch_ms * 1e6, truth_seek_track_ns(g)),
@@ -239,7 +239,7 @@ static void noise_and_outliers_do_not_bend_the_curve(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(3, 1); i++) {
-		struct sim_run run = run_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], noise);
+		struct sim_run run = run_changed("--count=40 --slice=1ms --without=queue sda", names[i], noise);
 		double worst = worst_of_curve(&run, 24);
 
 		print_message("%-28s with noise: worst %+.3f ms\n", names[i], worst * 1e-6);
@@ -266,7 +266,7 @@ static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 		struct sim_run run;
 		char words[80];
 
-		(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda", seed);
+		(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda", seed);
 		run = run_changed(words, "quantum-fireball-tm2110a", slow_answers);
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
 		sim_run_end(&run);
@@ -347,13 +347,13 @@ static void sectors_4kn(struct profile *p)
 static void blocks_of_a_physical_sector_work_from_512_bytes_to_4kn(void **state)
 {
 	struct sim_run run =
-		run_changed("--quick --no-queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
+		run_changed("--quick --without=queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
 
 	(void)state;
 	assert_figures(&run, "512 bytes", 0.02);
 	print_message("\n");
 	sim_run_end(&run);
-	run = run_changed("--quick --no-queue sda", "modern-4tb", sectors_4kn);
+	run = run_changed("--quick --without=queue sda", "modern-4tb", sectors_4kn);
 	assert_figures(&run, "4Kn", 0.02);
 	print_message("\n");
 	sim_run_end(&run);
@@ -427,7 +427,7 @@ static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = run_changed("--quick --no-queue sda", "modern-4tb", change[i]);
+		struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(isfinite(sim_figure(&run, "average_seek_with_overhead_ns")));
@@ -452,7 +452,7 @@ static void the_ticks_of_a_timer_are_no_rotation(void **state)
 
 		(void)sim_add_profile(sim, names[i / 2], "sda");
 		sim_set_tick(sim, tick_ns[i % 2]);
-		run = run_on(sim, "--quick --no-queue sda");
+		run = run_on(sim, "--quick --without=queue sda");
 		assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 		assert_true(result_has_notice(run.res, "rotation-unclear"));
 		sim_run_end(&run);
@@ -491,7 +491,7 @@ static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = run_changed("--quick --no-curve --no-queue sda", "modern-4tb", change[i]);
+		struct sim_run run = run_changed("--quick --without=curve,queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
@@ -510,7 +510,7 @@ static void many_more_pieces(struct profile *p)
 /* A slow drive takes half a minute for as much: nothing is said of the machine, nor that it does not rotate. */
 static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
 {
-	struct sim_run run = run_changed("--quick --no-curve --no-queue sda", "ibm-deskstar-60gxp", many_more_pieces);
+	struct sim_run run = run_changed("--quick --without=curve,queue sda", "ibm-deskstar-60gxp", many_more_pieces);
 
 	(void)state;
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
@@ -531,8 +531,8 @@ static void late_hits_do_not_hide_that_it_turns(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct sim_run run = run_on_wild(seeds[i / 2], i % 2 ? "--no-curve --no-queue --span-time=10ms sda"
-		                                                     : "--quick --no-curve --no-queue sda");
+		struct sim_run run = run_on_wild(seeds[i / 2], i % 2 ? "--without=curve,queue --slice=10ms sda"
+		                                                     : "--quick --without=curve,queue sda");
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_false(result_has_notice(run.res, "not-rotating"));
@@ -561,7 +561,7 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
 	for (size_t i = 0; i < TALLY_FIRST(6, 2); i++) {
 		const bool does = i % 2 == 0;
 		struct sim_run run =
-			run_changed("--no-queue --span-time=10ms sda", names[i / 2], does ? restarts : restarts_not);
+			run_changed("--without=queue --slice=10ms sda", names[i / 2], does ? restarts : restarts_not);
 		const struct figure *f = result_find_figure(run.res, "overhead_ns");
 		double told = figure_number(f);
 		double truth = truth_overhead_ns(geometry_of(&run));
@@ -585,7 +585,7 @@ static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --no-queue sda");
+		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 		const struct figure *f = result_find_figure(run.res, "overhead_ns");
 		double truth = truth_overhead_ns(geometry_of(&run)), told = figure_number(f);
 
@@ -606,7 +606,7 @@ static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state
 /* The rates of both ends are in a large cache, which answered for the whole stroke. */
 static void a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends(void **state)
 {
-	struct sim_run run = run_on_wild(100004, "--no-queue --span-time=10ms sda");
+	struct sim_run run = run_on_wild(100004, "--without=queue --slice=10ms sda");
 
 	(void)state;
 	assert_true(sim_figure(&run, "full_stroke_with_overhead_ns") > truth_seek_full_ns(geometry_of(&run)));
@@ -620,7 +620,7 @@ static void no_head_arrives_before_the_command(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--no-queue --span-time=10ms sda");
+		struct sim_run run = run_on_wild(seeds[i], "--without=queue --slice=10ms sda");
 		const struct table *near = result_find_table(run.res, "near");
 
 		for (size_t k = 0; near && k < near->nrows; k++)
@@ -641,7 +641,7 @@ static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --no-queue sda");
+		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 
 		print_message("seed %" PRIu64 ": %.3g of the variance not explained, average %.3f ms with overhead\n",
 		              seeds[i], sim_figure(&run, "random_access_unexplained_ratio"),

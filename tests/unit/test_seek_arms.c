@@ -103,7 +103,7 @@ static void two_arms_and_two_disks_in_a_row_are_measured_each_by_itself(void **s
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			struct profile p = with_arms(cases[i].name, cases[i].arms, cases[i].density, seed);
-			struct sim_run run = seek_on(&p, "--quick --time=40s --no-queue sda");
+			struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
 
 			judge(&run, &average, &full);
 			assert_true(result_has_notice(run.res, "not-one-arm"));
@@ -130,7 +130,7 @@ static void one_arm_is_never_taken_for_several(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
-			struct sim_run run = seek_on(&p, "--quick --no-queue sda");
+			struct sim_run run = seek_on(&p, "--quick --without=queue sda");
 
 			if (result_has_notice(run.res, "not-one-arm"))
 				print_message("%s, seed %" PRIu64 "\n", names[i], seed);
@@ -145,7 +145,7 @@ static void what_is_told_again_of_the_first_arm_is_the_same(void **state)
 {
 	static const char *const figures[] = { "average_seek_ns", "full_stroke_ns", "overhead_ns" };
 	struct profile p = with_arms("modern-4tb", ARMS_JOINED, 1.0, 3);
-	struct sim_run run = seek_on(&p, "--quick --time=40s --no-queue sda");
+	struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
 	struct result *again = result_new("seek");
 	struct err err;
 

@@ -47,7 +47,7 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run run = run_changed("--quick --no-curve --no-queue sda", names[i], NULL);
+		struct sim_run run = run_changed("--quick --without=curve,queue sda", names[i], NULL);
 		const struct figure *f = mean_of(&run);
 		double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run), off = figure_number(f) - truth;
 
@@ -66,7 +66,7 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
  */
 static void the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short(void **state)
 {
-	struct sim_run run = run_on_wild(100061, "--no-queue sda");
+	struct sim_run run = run_on_wild(100061, "--without=queue sda");
 	const struct figure *f = mean_of(&run);
 	double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run);
 
@@ -86,7 +86,7 @@ static void few_reads_are_judged_by_what_the_others_say(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --no-queue sda");
+		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 
 		print_message("seed %" PRIu64 ": %.3g of the variance not explained\n", seeds[i],
 		              sim_figure(&run, "random_access_unexplained_ratio"));
@@ -103,7 +103,7 @@ static void what_random_reads_contradict_is_no_curve(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--no-queue sda");
+		struct sim_run run = run_on_wild(seeds[i], "--without=queue sda");
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		double average = sim_figure(&run, "average_seek_with_overhead_ns");
 

@@ -94,7 +94,7 @@ static void a_cache_that_hides_all_is_still_told(void **state)
 	load_with_large_cache(&p);
 	p.fua_reads = FUA_READS_BUFFER;
 	p.is_pre_read = true;
-	run = seek_on(&p, "--quick --no-curve --no-queue sda", SIM_VERIFY_TRUE);
+	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "cache-holds"));
 	assert_false(result_has_notice(run.res, "past-cache"));
@@ -111,7 +111,7 @@ static void a_small_cache_forgets(void **state)
 	(void)state;
 	load(&p, "ibm-deskstar-60gxp");
 	p.segments = 16;
-	run = seek_on(&p, "--quick --no-curve --no-queue sda", SIM_VERIFY_TRUE);
+	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
 	assert_non_null(strstr(notice_of(&run, "past-cache"), "forgot"));
 	profile_done(&p);
 	sim_run_end(&run);

@@ -44,7 +44,7 @@ static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)
 		load(&p, "modern-4tb");
 		p.queue_depth = cases[i].depth;
 		assert_int_equal(profile_finish(&p, &err), 0);
-		run = seek_on(&p, "--reads=40 --no-curve sda", cases[i].scheduler);
+		run = seek_on(&p, "--count=40 --without=curve sda", cases[i].scheduler);
 		text = notice_of(&run, "queue-order");
 		print_message("depth %u, %s: gain %.2f; %s\n", cases[i].depth, cases[i].scheduler,
 		              sim_figure(&run, "queue_gain_ratio"), text);

@@ -139,8 +139,8 @@ static void spans_take_the_expected_time(void **state)
 		size_t compared;
 
 		run_words(&run, sim,
-		          is_short ? "--precision=1% --span-time=10s --no-curve --no-queue sda"
-		                   : "--precision=0.3% --span-time=3000s --no-curve --no-queue sda");
+		          is_short ? "--precision=1% --slice=10s --without=curve,queue sda"
+		                   : "--precision=0.3% --slice=3000s --without=curve,queue sda");
 		compared = compare_spans(&run, g, disks[i], is_short, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 22);
@@ -160,7 +160,7 @@ static void the_distribution_is_of_all_reads_over_the_whole_device(void **state)
 		size_t bars;
 
 		(void)disk_of(sim, &p);
-		run_words(&run, sim, "--reads=1000 --span-time=1s --no-curve --no-queue sda");
+		run_words(&run, sim, "--count=1000 --slice=1s --without=curve,queue sda");
 		t = result_find_table(run.res, "spans");
 		bars = assert_bars(run.res, NULL, cell(t, 0, "samples"), cell(t, 0, "p50_ns"));
 		print_message("%-28s %zu bars of %.0f reads\n", disks[i], bars, cell(t, 0, "samples"));
@@ -190,7 +190,7 @@ static void without_a_cache_no_span_is_left_out(void **state)
 		p.cache_bytes = p.write_cache_bytes = 0;
 
 		g = disk_of(sim, &p);
-		run_words(&run, sim, "--precision=0.4% --span-time=30s --no-curve --no-queue sda");
+		run_words(&run, sim, "--precision=0.4% --slice=30s --without=curve,queue sda");
 		assert_true(compare_spans(&run, g, disks[i], true, &worst) >= 22);
 		assert_false(result_has_notice(run.res, "span-in-cache"));
 		print_message("%-28s worst %+.2f %%\n", disks[i], 100.0 * worst);
@@ -212,7 +212,7 @@ static void the_fireball_gives_the_published_table_within_five_hundredths(void *
 
 	(void)state;
 	g = disk_of(sim, &p);
-	run_words(&run, sim, "--precision=0.4% --span-time=60s --no-curve --no-queue sda");
+	run_words(&run, sim, "--precision=0.4% --slice=60s --without=curve,queue sda");
 	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows && found < 7; i++) {
 		static const double mb[] = { 1, 2, 5, 10, 40, 100, 200 };
@@ -242,7 +242,7 @@ static void cached_reads_are_counted_as_the_drive_did(void **state)
 
 	(void)state;
 	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--span-time=3s --no-curve --no-queue sda");
+	run_words(&run, sim, "--slice=3s --without=curve,queue sda");
 	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows; i++)
 		hits += cell(t, i, "hits");
@@ -308,7 +308,7 @@ static void a_queue_brings_what_the_model_says(void **state)
 
 		assert_int_equal(profile_finish(&copy, &err), 0);
 		(void)disk_of(sim, &p);
-		run_words(&run, sim, "--reads=40 --span-time=40s --no-curve sda");
+		run_words(&run, sim, "--count=40 --slice=40s --without=curve sda");
 		t = result_find_table(run.res, "queue");
 		assert_int_equal(t->nrows, 6);
 		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.low < cell(t, 5, "gain_ratio"));
@@ -342,7 +342,7 @@ static void storage_that_slows_down_is_told_with_both_rates(void **state)
 	(void)state;
 	assert_int_equal(profile_add_fail(&p, &slower), 0);
 	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--span-time=1s --no-queue sda");
+	run_words(&run, sim, "--slice=1s --without=queue sda");
 	for (size_t i = 0; i < run.res->nnotices; i++) {
 		double before, after, seconds;
 
@@ -367,7 +367,7 @@ static void storage_that_does_not_is_not(void **state)
 	(void)state;
 	p.jitter_us = 30;
 	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--span-time=300ms sda");
+	run_words(&run, sim, "--slice=300ms sda");
 	assert_false(result_has_notice(run.res, "regime"));
 	done(&run);
 }
@@ -388,7 +388,7 @@ static void places_that_differ_are_not_taken_for_a_credit(void **state)
 		p.jitter_us = 10;
 		assert_int_equal(profile_add_trim(&p, &trim), 0);
 		(void)disk_of(sim, &p);
-		run_words(&run, sim, i < 2 ? "--quick --no-queue sda" : "--span-time=300ms --no-queue sda");
+		run_words(&run, sim, i < 2 ? "--quick --without=queue sda" : "--slice=300ms --without=queue sda");
 		assert_false(result_has_notice(run.res, "regime"));
 		done(&run);
 	}
@@ -407,7 +407,7 @@ static void a_short_credit_is_told_by_a_quick_run(void **state)
 	p.limit_ops = 200;
 	p.credit_ops = 2000;
 	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--quick --no-queue sda");
+	run_words(&run, sim, "--quick --without=queue sda");
 	assert_true(result_has_notice(run.res, "regime"));
 	done(&run);
 }

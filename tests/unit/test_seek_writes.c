@@ -31,8 +31,8 @@ static struct sim_run seek_writing(struct profile *p, uint64_t seed, bool has_ca
 	if (!has_cache)
 		p->write_cache_bytes = 0;
 	assert_int_equal(profile_finish(p, &err), 0);
-	(void)snprintf(words, sizeof(words), "%s--write --no-queue --seed=%d --destroy-data=%s sda", more, (int)seed,
-	               p->serial);
+	(void)snprintf(words, sizeof(words), "%s--write --without=queue --seed=%d --destroy-data=%s sda", more,
+	               (int)seed, p->serial);
 	(void)sim_add_disk(run.sim, p, "sda");
 	sim_set_contents(run.sim, false);
 	if (sim_run(&run) < 0)
@@ -218,7 +218,7 @@ static void nothing_is_written_without_the_disks_name(void **state)
 
 static void writes_without_a_curve_are_refused(void **state)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--write --no-curve sda" };
+	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--write --without=curve sda" };
 
 	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");

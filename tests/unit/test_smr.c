@@ -503,7 +503,7 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 	size_t n;
 	struct drawn d;
 	struct profile p;
-	struct sim_run dry, run = run_drawn(&d, &p, 2, "--start=3GB --size=2GiB " WRITE);
+	struct sim_run dry, run = run_drawn(&d, &p, 2, "--range=3GB-5147483648 " WRITE);
 	struct disk_counters c;
 
 	(void)state;
@@ -515,7 +515,7 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 		assert_true(log[i].offset_bytes >= 3000000000);
 		assert_true(log[i].offset_bytes + log[i].len_bytes <= 3000000000 + (2ull << 30) + SMR_BLOCK);
 	}
-	dry = run_on(&p, "--dry-run --start=3GB --size=2GiB " WRITE);
+	dry = run_on(&p, "--dry-run --range=3GB-5147483648 " WRITE);
 	assert_int_equal(sim_run(&dry), 0);
 	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
 	sim_run_end(&run);
@@ -526,8 +526,7 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 /* What others measure of writing there may be the cache's; of reading it is not. */
 static void who_writes_to_a_shingled_disk_is_told(void **state)
 {
-	static const char *const words[] = { "--write --destroy-data=SMRTEST1 --bytes=1M sda",
-		                             "--read --bytes=1M sda" };
+	static const char *const words[] = { "--write --destroy-data=SMRTEST1 --range=-1MiB sda", "--read --range=-1MiB sda" };
 	struct drawn d;
 	struct profile p;
 
@@ -550,7 +549,7 @@ static void who_writes_to_a_shingled_disk_is_told(void **state)
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 {
-	const char *const words[] = { "--size=1M " WRITE, "--start=1T " WRITE, "", "sda sda", "nowhere" };
+	const char *const words[] = { "--range=0-1MiB " WRITE, "--range=1TiB- " WRITE, "", "sda sda", "nowhere" };
 	struct drawn d;
 	struct profile p;
 

@@ -264,7 +264,7 @@ static void a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance(void **state
 static void the_tradeoff_predicts_what_the_search_finds(void **state)
 {
 	struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);
-	struct sim_run found = stream_on("--read --find-max --buffer=20MiB --time=60s sda", ibm, 1);
+	struct sim_run found = stream_on("--read --find --buffer=20MiB --time=60s sda", ibm, 1);
 
 	(void)state;
 	assert_true(fabs(sim_figure(&predicted, "max_rate_bytes_per_s") / sim_figure(&found, "max_rate_bytes_per_s") -
@@ -321,7 +321,7 @@ static void what_was_written_is_proven_block_by_block(void **state)
 	struct sim_run run = {
 		.sim = sim_new(),
 		.m = &measure_stream,
-		.words = "--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda"
+		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda"
 	};
 
 	(void)state;
@@ -359,11 +359,11 @@ static void no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included
 	static const char *const words[] = {
 		"--rate=8MB --time=20s sda",
 		"--rate=30MB --time=2s --layout=roundrobin sda sdb",
-		"--rate=30MB --bytes=30MB --verify sda sdb",
-		"--rate=8MB --bytes=1MiB sda",
+		"--rate=30MB --size=30MB --verify sda sdb",
+		"--rate=8MB --size=1MiB sda",
 		"--read --rate=30MB --time=10s --depth=32 --buffer=200MiB sda sdb",
-		"--read --bytes=200MB sda",
-		"--find-max --bytes=20MB sda",
+		"--read --size=200MB sda",
+		"--find --size=20MB sda",
 	};
 	const char *two = "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 ",
 		   *one = "--write --destroy-data=SIM0060GXP ";

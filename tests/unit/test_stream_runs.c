@@ -130,7 +130,7 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 	struct harmer h = { sim_model(sim_add_profile(sim, "tiny", "sda")), harm, 0 };
 	struct sim_run run = {
 		.sim = sim,
-		.words = "--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda",
+		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda",
 		.hooks = { .checkpoint = do_harm, .arg = &h }
 	};
 	char where[64];
@@ -178,7 +178,7 @@ static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_o
 	struct sim *sim = sim_new();
 	struct harmer h = { .disk = sim_model(sim_add_profile(sim, "tiny", "sda")) };
 	const char *words =
-		"--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
+		"--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
 	struct sim_run first = { .sim = sim, .words = words }, second = { .sim = sim, .words = words };
 
 	(void)state_;
@@ -608,7 +608,7 @@ static void every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them(void *
 /* On a disk of which so many sectors cannot be read, each of them far from the next. */
 static struct sim_run found_with_bad(unsigned bads)
 {
-	struct sim_run run = { .sim = sim_new(), .words = "--read --find-max --buffer=20MiB --time=60s sda" };
+	struct sim_run run = { .sim = sim_new(), .words = "--read --find --buffer=20MiB --time=60s sda" };
 	struct profile p;
 
 	load(&p, "ibm-deskstar-60gxp");
@@ -686,7 +686,7 @@ static void what_several_disks_were_given_is_all_read_back(void **state_)
 {
 	struct sim_run run = {
 		.words =
-			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --bytes=40MiB sda sdb"
+			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb"
 	};
 
 	(void)state_;

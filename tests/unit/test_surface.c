@@ -28,7 +28,7 @@
 #include "surfacerun.h"
 #include "wild.h"
 
-extern const struct measure measure_zones;
+extern const struct measure measure_recover;
 
 /* ---- weak sectors ---- */
 
@@ -38,11 +38,11 @@ static void every_weak_sector_is_found_with_its_lba_and_no_other(void **state)
 		const char *profile, *words;
 		uint64_t first, step;
 	} disks[] = {
-		{ "modern-4tb", "--to=30GB sda", 9999992, 8000008 },
+		{ "modern-4tb", "--range=-30GB sda", 9999992, 8000008 },
 		{ "quantum-fireball-tm2110a", "sda", 300001, 777777 },
-		{ "ibm-deskstar-60gxp", "--to=10GB sda", 1000003, 3333333 },
-		{ "seagate-cheetah-15k7", "--to=20GB sda", 5000005, 6000007 },
-		{ "samsung-hd103sj", "--to=20GB sda", 5000005, 6000007 },
+		{ "ibm-deskstar-60gxp", "--range=-10GB sda", 1000003, 3333333 },
+		{ "seagate-cheetah-15k7", "--range=-20GB sda", 5000005, 6000007 },
+		{ "samsung-hd103sj", "--range=-20GB sda", 5000005, 6000007 },
 	};
 
 	(void)state;
@@ -79,7 +79,7 @@ static void weak_sectors_of_one_request_are_told_apart(void **state)
 	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 4; i++)
 		plant(&p, lbas[i], 8, 1 + (double)i);
-	run = run_on(&p, "--from=15GB --to=17GB sda");
+	run = run_on(&p, "--range=15GB-17GB sda");
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(count_kind(run.res, "always", lbas[i]), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 4);
@@ -101,7 +101,7 @@ static void what_was_slow_once_is_no_weak_place(void **state)
 
 		assert_int_equal(profile_add_fail(&p, &f), 0);
 	}
-	run = run_on(&p, "--to=4GB sda");
+	run = run_on(&p, "--range=-4GB sda");
 	assert_true(sim_figure(&run, "once_places") >= 5);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
@@ -120,7 +120,7 @@ static void a_weak_sector_is_found_among_revolutions_lost_by_chance(void **state
 	load(&p, "modern-4tb");
 	p.retry_per_gb = 40;
 	plant(&p, 9999992, 8, 1);
-	run = run_on(&p, "--to=8GB sda");
+	run = run_on(&p, "--range=-8GB sda");
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "once_places") > 200);
 	assert_int_equal(count_kind(run.res, "once", UINT64_MAX), 0);
@@ -142,7 +142,7 @@ static void drives_that_read_ahead_after_two_in_a_row_hide_nothing(void **state)
 	p.queue_depth = 1;
 	plant(&p, 1000003, 1, 1);
 	plant(&p, 4333336, 1, 1);
-	run = run_on(&p, "--to=4GB sda");
+	run = run_on(&p, "--range=-4GB sda");
 	assert_int_equal(count_kind(run.res, "always", 1000003), 1);
 	assert_int_equal(count_kind(run.res, "always", 4333336), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 2);
@@ -161,10 +161,10 @@ static void a_connection_that_hides_weak_places_is_told(void **state)
 		struct sim_run run;
 
 		p.interface_bytes_per_s = i ? 150e6 : 600e6;
-		run = run_on(&p, "--to=4GB sda");
+		run = run_on(&p, "--range=-4GB sda");
 		assert_int_equal(result_has_notice(run.res, "buffered"), i);
 		sim_run_end(&run);
-		run = run_on(&p, "--from=98% --to=98.1% sda"); /* where the medium is slower than either */
+		run = run_on(&p, "--range=98%-98.1% sda"); /* where the medium is slower than either */
 		assert_false(result_has_notice(run.res, "buffered"));
 		sim_run_end(&run);
 	}
@@ -181,7 +181,7 @@ static void what_hides_weak_places_is_told(void **state)
 	(void)state;
 	load(&p, "modern-4tb");
 	p.retry_per_gb = 400;
-	run = run_on(&p, "--to=30GB sda");
+	run = run_on(&p, "--range=-30GB sda");
 	assert_true(result_has_notice(run.res, "insensitive"));
 	print_message("%.1f s scanning, %.1f s again, %.1f ms\n", sim_figure(&run, "scan_s"),
 	              sim_figure(&run, "again_s"), sim_figure(&run, "least_over_ns") * 1e-6);
@@ -189,7 +189,7 @@ static void what_hides_weak_places_is_told(void **state)
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	sim_run_end(&run);
 	p.retry_per_gb = 0;
-	run = run_on(&p, "--to=10GB sda");
+	run = run_on(&p, "--range=-10GB sda");
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
 	truth = truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 10000000000);
@@ -198,7 +198,7 @@ static void what_hides_weak_places_is_told(void **state)
 	sim_run_end(&run);
 	for (int rotational = 0; rotational < 2;
 	     rotational++) { /* a disk without rotation, that says so and that does not */
-		struct sim_run ssd = { .sim = sim_new(), .m = &measure_surface, .words = "--to=1GB sda" };
+		struct sim_run ssd = { .sim = sim_new(), .m = &measure_surface, .words = "--range=-1GB sda" };
 
 		sim_device(sim_add_profile(ssd.sim, "ssd-sata", "sda"))->rotational = rotational;
 		sim_set_contents(ssd.sim, false);
@@ -231,7 +231,7 @@ static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
 		assert_int_equal(profile_add_bad(&p, &b), 0);
 	}
 	assert_int_equal(profile_finish(&p, &err), 0);
-	run = run_on(&p, "--to=15GB sda");
+	run = run_on(&p, "--range=-15GB sda");
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	t = result_find_table(run.res, "slow");
 	for (size_t i = 0; i < 4; i++)
@@ -263,7 +263,7 @@ static void of_healthy_wild_disks_nothing_is_called_weak(void **state)
 		is_healthy = strstr(p.name, "dying") == NULL && !(p.weak_share > 0); /* weak tracks are weak */
 		if (is_healthy) {
 			n++;
-			run = run_on(&p, "--to=1% sda");
+			run = run_on(&p, "--range=-1% sda");
 			if (count_kind(run.res, "always", UINT64_MAX) || count_kind(run.res, "unreadable", UINT64_MAX))
 				fail_msg("%s: %zu weak, %zu unreadable", p.name,
 				         count_kind(run.res, "always", UINT64_MAX),
@@ -283,7 +283,7 @@ static void of_healthy_wild_disks_nothing_is_called_weak(void **state)
 #define BLOCK      (1u << 20)
 #define BLOCKS     28611 /* the last one is shorter */
 #define SCAN_BYTES 30000000000u
-#define WORDS      "--block=1M --to=30GB --resume --state="
+#define WORDS      "--block=1M --range=-30GB --resume --state="
 
 struct watcher { /* in memory that parent and child share */
 	uint64_t kill_at, requests, scanned_to;
@@ -398,7 +398,7 @@ static void portions_find_what_one_run_finds(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--to=20GB --resume --portion=31s --state=%s sda", path);
+	(void)snprintf(words, sizeof(words), "--range=-20GB --resume --portion=31s --state=%s sda", path);
 	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 3; i++)
 		plant(&p, lbas[i], 8, 2);
@@ -437,7 +437,7 @@ static int to_the_end_by_portions(const struct profile *p)
 
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--to=5GB --resume --portion=4s --state=%s sda", path);
+	(void)snprintf(words, sizeof(words), "--range=-5GB --resume --portion=4s --state=%s sda", path);
 	do {
 		struct sim_run run = run_on(p, words);
 
@@ -500,7 +500,7 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 	assert_int_equal(profile_add_bad(&p, &b), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
 	sd = sim_add_disk(run.sim, &p, "sda");
-	(void)snprintf(words, sizeof(words), "--from=8M --to=16M --mapfile=%s/map --badblocks=%s/bad sda", dir, dir);
+	(void)snprintf(words, sizeof(words), "--range=8MiB-16MiB --mapfile=%s/map --badblocks=%s/bad sda", dir, dir);
 	assert_int_equal(sim_run(&run), -EINVAL); /* there is no file system */
 	sim_run_done(&run);
 	super[1024 + 24] = 2;
@@ -525,8 +525,8 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 static void the_files_at_bad_places_are_named(void **state)
 {
 	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
-	static const char *const words[] = { "--to=5GB sda", "--to=5GB --no-files sda",
-		                             "--to=5GB --files-time=1m sda" };
+	static const char *const words[] = { "--range=-5GB sda", "--range=-5GB --without=files sda",
+		                             "--range=-5GB sda" };
 	struct profile p;
 	struct err err;
 
@@ -541,7 +541,7 @@ static void the_files_at_bad_places_are_named(void **state)
 		const struct table *t;
 
 		sim_set_contents(run.sim, false);
-		sim_set_file_cost(run.sim, i == 2 ? 25 * NS_PER_S : NS_PER_S);
+		sim_set_file_cost(run.sim, i == 2 ? 375 * NS_PER_S : NS_PER_S);
 		sim_add_file_at(sd, 0, 1 << 30, "/before");
 		sim_add_file_at(sd, 4000000ull * 512 - 8192, 4000000ull * 512 + (1 << 20), "/home/weak");
 		sim_add_file_at(sd, 5000000ull * 512, 5000000ull * 512 + 512, "/home/a");
@@ -601,7 +601,7 @@ static void two_scans_are_compared_by_place(void **state)
 		if (k)
 			assert_int_equal(profile_add_bad(&p, &b), 0);
 		assert_int_equal(profile_finish(&p, &err), 0);
-		runs[k] = run_on(&p, "--to=3GB sda");
+		runs[k] = run_on(&p, "--range=-3GB sda");
 		res[k] = runs[k].res;
 		profile_done(&p);
 	}
@@ -645,7 +645,7 @@ static void many_scans_are_told_one_after_the_other(void **state)
 		for (size_t i = 0; i < 4; i++)
 			if (weak[k][i])
 				plant(&p, lbas[i], 8, 2);
-		runs[k] = run_on(&p, "--to=3GB sda");
+		runs[k] = run_on(&p, "--range=-3GB sda");
 		(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", (int)k + 1);
 		result_set(&runs[k].res->head.started, started);
 		res[(k + 2) % 4] = runs[k].res; /* in any order */
@@ -689,7 +689,7 @@ static void idle_lets_others_go_first_within_one_request(void **state)
 	uint64_t n[2] = { 0 };
 	struct sim_run run = { .sim = sim_new(),
 		               .m = &measure_surface,
-		               .words = "--idle --to=4GB sda",
+		               .words = "--idle --range=-4GB sda",
 		               .hooks = { .request = count_rude, .arg = n } };
 	struct sim_disk *sd;
 	struct profile p;
@@ -817,7 +817,7 @@ static void rate_and_share_are_kept(void **state)
 	static const struct {
 		const char *words;
 		double least_s, most_s;
-	} runs[] = { { "--rate=50MB --to=5GB sda", 94, 125 }, { "--share=10% --to=3GB sda", 120, 170 } };
+	} runs[] = { { "--rate=50MB --range=-5GB sda", 94, 125 }, { "--share=10% --range=-3GB sda", 120, 170 } };
 	struct profile p;
 
 	(void)state;
@@ -866,7 +866,7 @@ static void nothing_is_read_while_the_disk_is_too_warm(void **state)
 	uint64_t n[2] = { 0 };
 	struct sim_run run = { .sim = sim_new(),
 		               .m = &measure_surface,
-		               .words = "--max-temperature=50 --to=10GB sda",
+		               .words = "--max-temperature=50 --range=-10GB sda",
 		               .hooks = { .request = count_held, .arg = n } };
 	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
 
@@ -896,12 +896,12 @@ static void outside_of_the_hours_nothing_is_read(void **state)
 	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
-	run = run_on(&p, "--hours=1-3 --to=4GB sda");
+	run = run_on(&p, "--hours=1-3 --range=-4GB sda");
 	assert_true(sim_elapsed_ns(run.sim) > 2600 * NS_PER_S && sim_elapsed_ns(run.sim) < 2700 * NS_PER_S);
 	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
 	sim_run_end(&run);
-	run = run_on(&p, "--hours=22-6 --to=1GB sda");
+	run = run_on(&p, "--hours=22-6 --range=-1GB sda");
 	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
 	sim_run_end(&run);
 	profile_done(&p);
@@ -1113,10 +1113,10 @@ static void no_byte_is_lost_when_rewriting_is_killed(void **state)
 	k->bytes = mmap(NULL, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(k->bytes != MAP_FAILED);
 	assert_non_null(mkdtemp(dir));
-	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --to=60M --journal=%s sda",
-	               dir);
-	(void)snprintf(recover, sizeof(recover), "--recover --rewrite-data=TINY0001 --journal=%s sda", dir);
-	(void)snprintf(consent, sizeof(consent), "--recover --destroy-data=TINY0001 --journal=%s sda", dir);
+	(void)snprintf(words, sizeof(words),
+	               "--rewrite --rewrite-data=TINY0001 --block=64K --range=-60MiB --journal=%s sda", dir);
+	(void)snprintf(recover, sizeof(recover), "--rewrite-data=TINY0001 --journal=%s sda", dir);
+	(void)snprintf(consent, sizeof(consent), "--destroy-data=TINY0001 --journal=%s sda", dir);
 	assert_int_equal(kept_run(k, &measure_surface, words), 0);
 	assert_int_equal(k->writes, 2);
 	requests = k->requests;
@@ -1131,9 +1131,9 @@ static void no_byte_is_lost_when_rewriting_is_killed(void **state)
 		assert_int_equal(is_untouched(k), !k->is_torn);
 		if (k->is_torn) {
 			assert_int_equal(kept_run(k, &measure_surface, words), -EUCLEAN); /* it says what to do */
-			assert_int_equal(kept_run(k, &measure_zones, recover), -EUCLEAN);
+			assert_int_equal(kept_run(k, &measure_recover, recover), -EUCLEAN);
 			assert_false(is_untouched(k)); /* it may be newer: with consent only */
-			assert_int_equal(kept_run(k, &measure_zones, consent), 0);
+			assert_int_equal(kept_run(k, &measure_recover, consent), 0);
 			assert_true(is_untouched(k));
 		}
 	}
@@ -1193,7 +1193,7 @@ static void verify_commands_find_what_reading_finds(void **state)
 		struct ops n;
 
 		p.interface_bytes_per_s = i ? 80e6 : 600e6;
-		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, "--verify-command --to=5GB sda", &run, &n), 0);
+		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, "--verify-command --range=-5GB sda", &run, &n), 0);
 		print_message("at %.0f MB/s: %d verified, %.1f MB read; %.1f MB/s, ratio %.2f\n",
 		              p.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
 		              sim_figure(&run, "rate_bytes_per_s") * 1e-6, sim_figure(&run, "verify_rate_ratio"));
@@ -1216,9 +1216,9 @@ static void verify_commands_that_do_not_reach_the_medium_are_refused(void **stat
 		const char *profile, *words, *why;
 		enum sim_verify how;
 	} cases[] = {
-		{ "modern-4tb", "--verify-command --to=5GB sda", "without a look", SIM_VERIFY_LIES },
-		{ "modern-4tb", "--verify-command --to=5GB sda", "knows no verify", SIM_VERIFY_UNKNOWN },
-		{ "ssd-sata", "--verify-command --to=5GB sda", "No rotation", SIM_VERIFY_TRUE },
+		{ "modern-4tb", "--verify-command --range=-5GB sda", "without a look", SIM_VERIFY_LIES },
+		{ "modern-4tb", "--verify-command --range=-5GB sda", "knows no verify", SIM_VERIFY_UNKNOWN },
+		{ "ssd-sata", "--verify-command --range=-5GB sda", "No rotation", SIM_VERIFY_TRUE },
 	};
 
 	(void)state;
@@ -1241,8 +1241,8 @@ static void verify_commands_that_do_not_reach_the_medium_are_refused(void **stat
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 {
 	static const char *const words[] = {
-		"--block=5000 sda", "--from=50% --to=40% sda", "--to=120% sda",   "--from=1P sda",     "sda sda",
-		"--resume sda",     "--portion=1h sda",        "--hours=7-7 sda", "--hours=22-25 sda", "--hours=7 sda"
+		"--block=5000 sda", "--range=50%-40% sda", "--range=-120% sda", "--range=1PiB- sda", "sda sda",
+		"--resume sda",     "--portion=1h sda",    "--hours=7-7 sda",   "--hours=22-25 sda", "--hours=7 sda"
 	};
 
 	(void)state;

@@ -112,8 +112,8 @@ static char *read_all(const char *path)
 static void however_many_places_are_slow_none_that_cannot_be_read_is_left_out(void **state)
 {
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
-	char words[] = "--to=30GB --no-files --mapfile=/tmp/surface-map-XXXXXX sda", *path = strstr(words, "/tmp"),
-	     *map;
+	char words[] = "--range=-30GB --without=files --mapfile=/tmp/surface-map-XXXXXX sda",
+	     *path = strstr(words, "/tmp"), *map;
 	struct profile p;
 	struct sim_run run;
 
@@ -180,7 +180,7 @@ static void bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read(voi
 			first = from;
 		make_bad(&p, first, n);
 		finish(&p);
-		(void)snprintf(words, sizeof(words), "--no-files --from=%d --to=%d sda", (int)from * 512,
+		(void)snprintf(words, sizeof(words), "--without=files --range=%d-%d sda", (int)from * 512,
 		               (int)to * 512);
 		run = run_on(&p, words);
 		if (count_kind(run.res, "unreadable", first) != 1 ||
@@ -207,7 +207,7 @@ static void what_failed_is_no_rate(void **state)
 	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
 		make_bad(&p, lba, 8);
 	finish(&p);
-	run = run_on(&p, "--to=4GB --no-files --time=20m sda");
+	run = run_on(&p, "--range=-4GB --without=files --time=20m sda");
 	most = 1.05 * truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 1000000000);
 	map = result_find_table(run.res, "map");
 	for (size_t r = 0; r < map->nrows; r++)
@@ -231,11 +231,11 @@ static void a_clause_of_nothing_found_says_over_how_much(void **state)
 		{ "--hours=3-4 --time=1m sda",
 		  "Nothing was scanned; it ended early: --time was over, outside of --hours",
 		  "to go on: platter surface", STATUS_ENDED_EARLY, 1 },
-		{ "--time=30s --to=40GB sda", "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended",
-		  STATUS_ENDED_EARLY, 1 },
-		{ "--time=400s --to=200GB sda", "42 % was scanned: ", "; no bad or slow place in that 42 % so far; ",
-		  STATUS_ENDED_EARLY, 1 },
-		{ "--to=4GB sda", "Every block was scanned: 4.00 GB at ",
+		{ "--time=30s --range=-40GB sda",
+		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", STATUS_ENDED_EARLY, 1 },
+		{ "--time=400s --range=-200GB sda",
+		  "42 % was scanned: ", "; no bad or slow place in that 42 % so far; ", STATUS_ENDED_EARLY, 1 },
+		{ "--range=-4GB sda", "Every block was scanned: 4.00 GB at ",
 		  "; no place in the 4.00 GB is unreadable or stays slow.", STATUS_COMPLETE, 0 },
 	};
 
@@ -309,7 +309,7 @@ static void a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked(v
 		bool is_all = !isnan(skipped) && skipped > 0.0 && hours < 0.0;
 		struct sim_run run;
 
-		(void)snprintf(words, sizeof(words), "--to=30GB --no-files --resume --state=%s %s sda", path,
+		(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --resume --state=%s %s sda", path,
 		               is_all ? "--recheck-all" : "--time=500");
 		run = run_on(&p, words);
 		assert_true(sim_figure(&run, "scanned_bytes") + sim_figure(&run, "skipped_bytes") ==
@@ -414,7 +414,7 @@ static void a_state_that_no_scan_can_have_come_to_is_refused(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--to=2GB --no-files --resume --state=%s sda", path);
+	(void)snprintf(words, sizeof(words), "--range=-2GB --without=files --resume --state=%s sda", path);
 	for (int which = 0; which < 13; which++) {
 		char first[160];
 		struct profile p;
@@ -455,7 +455,7 @@ static void a_state_that_is_no_regular_file_is_refused_at_once(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--to=2GB --resume --state=%s sda", path);
+	(void)snprintf(words, sizeof(words), "--range=-2GB --resume --state=%s sda", path);
 	load(&p, "modern-4tb");
 	(void)sim_add_disk(run.sim, &p, "sda");
 	assert_int_equal(mkfifo(path, 0600), 0);

@@ -66,7 +66,7 @@ static struct sim_run scan(const struct profile *p, const char *words)
 {
 	static char all[300];
 
-	(void)snprintf(all, sizeof(all), "--no-files --geometry=%s %s sda", geometry_path, words);
+	(void)snprintf(all, sizeof(all), "--without=files --geometry=%s %s sda", geometry_path, words);
 	return run_on(p, &measure_surface, all);
 }
 
@@ -161,8 +161,8 @@ static void a_head_that_loses_revolutions_is_named(void **state)
 	} runs[] = {
 		{ "quantum-fireball-tm2110a", "", 0.05, 0.3, 0 },
 		{ "quantum-fireball-tm2110a", "", 0.2, 0.3, 20 },
-		{ "samsung-hd103sj", "--to=30GB", 0.02, 0.5, 0.5 },
-		{ "modern-4tb", "--to=100GB", 0.05, 0.3, 1 },
+		{ "samsung-hd103sj", "--range=-30GB", 0.02, 0.5, 0.5 },
+		{ "modern-4tb", "--range=-100GB", 0.05, 0.3, 1 },
 	};
 	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
 
@@ -343,7 +343,7 @@ static void what_is_of_another_disk_or_tells_no_layout_is_refused(void **state)
 	refuse(&p, "tells no surfaces and no layout");
 	assert_true(learn(&p, "sda"));
 	refuse(&other, "is the geometry of another disk");
-	run = run_on(&p, &measure_surface, "--no-files --to=1% sda");
+	run = run_on(&p, &measure_surface, "--without=files --range=-1% sda");
 	assert_int_equal(result_save(run.res, geometry_path, &err), 0);
 	sim_run_end(&run);
 	refuse(&p, "is no document of `platter geometry`");
@@ -381,8 +381,8 @@ static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
 	load(&p, "quantum-fireball-tm2110a");
 	rng_init(&rng, 51, 4);
 	assert_true(learn(&p, "sda"));
-	(void)snprintf(words, sizeof(words), "--no-files --to=40MB --resume --state=%s --geometry=%s sda", state_path,
-	               geometry_path);
+	(void)snprintf(words, sizeof(words), "--without=files --range=-40MB --resume --state=%s --geometry=%s sda",
+	               state_path, geometry_path);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t began = strangers_cpu_ns();
 		double ratio;

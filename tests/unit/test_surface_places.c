@@ -43,7 +43,7 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 static void where_time_does_not_tell_the_sector_it_is_found_alone(void **state)
 {
 	(void)state;
-	assert_true(found_alone(3011, "--from=37.94GB --to=38.2GB --no-files sda", 74120003, 14011, 30) >= 17);
+	assert_true(found_alone(3011, "--range=37.94GB-38.2GB --without=files sda", 74120003, 14011, 30) >= 17);
 }
 
 /* An answer that is seen late by half of a revolution takes that from the next one. */
@@ -64,7 +64,7 @@ static void a_revolution_of_which_two_requests_have_a_part_is_seen(void **state)
 
 		assert_int_equal(profile_add_fail(&p, &late), 0);
 	}
-	run = run_on(&p, "--to=7GB sda");
+	run = run_on(&p, "--range=-7GB sda");
 	for (uint64_t k = 0; k < 40; k++)
 		n += count_kind(run.res, "always", 1000000 + 300008 * k);
 	print_message("%d of 40\n", (int)n);
@@ -83,7 +83,7 @@ static void a_connection_as_quick_as_the_buffer_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(profile_wild(&p, 5022, NULL, &err), 0);
-	run = run_on(&p, "--from=90070212608 --to=90.5GB --no-files sda");
+	run = run_on(&p, "--range=90070212608-90.5GB --without=files sda");
 	assert_true(result_has_notice(run.res, "buffered"));
 	sim_run_end(&run);
 	profile_done(&p);
@@ -102,7 +102,7 @@ static void a_busy_host_in_whose_delays_weak_places_hide_is_told(void **state)
 		assert_int_equal(profile_wild(&p, 3011, NULL, &err), 0);
 		if (!is_busy)
 			assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
-		run = run_on(&p, "--from=9342820352 --to=10342817792 --no-files sda");
+		run = run_on(&p, "--range=9342820352-10342817792 --without=files sda");
 		assert_int_equal(result_has_notice(run.res, "insensitive"), is_busy);
 		sim_run_end(&run);
 		profile_done(&p);
@@ -125,7 +125,7 @@ static void a_place_is_read_beside_both_sides_of_it(void **state)
 		assert_int_equal(profile_add_trim(&p, &hole), 0);
 	}
 	assert_int_equal(profile_finish(&p, &err), 0);
-	run = run_on(&p, "--from=36.8GB --to=41.6GB --no-files sda");
+	run = run_on(&p, "--range=36.8GB-41.6GB --without=files sda");
 	assert_true(sim_figure(&run, "passing_places") > 10);
 	assert_int_equal(count_kind(run.res, "passing", UINT64_MAX), 0); /* they are in a table of their own */
 	assert_int_equal((int)sim_figure(&run, "passing_places"), result_find_table(run.res, "passed")->nrows);
@@ -151,7 +151,7 @@ static void behind_a_bridge_no_healthy_place_is_called_slow(void **state)
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
-		run = run_on(&p, "--to=2GB --no-files sda");
+		run = run_on(&p, "--range=-2GB --without=files sda");
 		for (size_t k = 0; k < 2; k++)
 			assert_int_equal(count_kind(run.res, k ? "always" : "sometimes", UINT64_MAX), 0);
 		passed += (uint64_t)(sim_figure(&run, "passing_places") + sim_figure(&run, "once_places"));

@@ -495,7 +495,7 @@ static void a_thousand_users_are_served_on_time(void **state)
 static void the_number_of_users_that_fit_is_found(void **state)
 {
 	struct sim_run run =
-		run_on("ssd-sata", "--find-users --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
+		run_on("ssd-sata", "--find --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
 	double found = sim_figure(&run, "max_users"), bad = sim_figure(&run, "users_too_many");
 
 	(void)state;
@@ -760,7 +760,7 @@ static void users_are_spread_over_hosts(void **state)
 
 static void what_hosts_cannot_share_is_refused(void **state)
 {
-	static const char *const words[] = { "--users=2 --time=1s sda", "--users=9 --find-users --time=1s sda" };
+	static const char *const words[] = { "--users=2 --time=1s sda", "--users=9 --find --time=1s sda" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {

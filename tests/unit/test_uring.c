@@ -229,36 +229,12 @@ static void no_request_allocates_memory(void **state)
 	}
 }
 
-/* Nothing was read, so nothing is known of polling: not taken for a device that can. */
-static void polling_is_refused_where_no_read_proves_it(void **state)
-{
-	cleanup_close int good = make_file();
-	const int sets[][2] = { { -1, -1 }, { good, -1 } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-		const struct engine_config cfg = {
-			.depth = 4, .buf_bytes = BLOCK, .poll = true, .fds = sets[i], .nfds = 2
-		};
-		struct engine *eng = NULL;
-		struct err err = { 0 };
-		int r = engine_open(&eng, engines, "uring", &cfg, clock_monotonic(), &err);
-
-		if (r == -EPERM || r == -ENOSYS)
-			skip(); /* a container's filter of system calls */
-		assert_true(r < 0);
-		assert_null(eng);
-		assert_non_null(strstr(err.text, "polled I/O refused"));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read),
 		cmocka_unit_test(a_kernel_without_time_outs_of_waits_is_left_to_libaio),
 		cmocka_unit_test(no_request_allocates_memory),
-		cmocka_unit_test(polling_is_refused_where_no_read_proves_it),
 	};
 
 	known_flags = ~0u;

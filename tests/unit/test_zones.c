@@ -482,9 +482,8 @@ static size_t too_short(const char *words)
 static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing(void **state)
 {
 	(void)state;
-	assert_true(too_short("--block=16M --range=0-256M --positions=2 sda") > 0);
-	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256M --positions=2 sda"),
-	                 0);
+	assert_true(too_short("--block=16M --range=0-256MiB --count=2 sda") > 0);
+	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256MiB --count=2 sda"), 0);
 }
 
 /* Behind a write cache the media's pace counts: not what the cache takes in, nor the time until it begins to be
@@ -614,12 +613,6 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	profile_done(&p);
 }
 
-/* Two zones of 1000 and 600 sectors, a fifth of a revolution between all tracks; a drive that turns faster than it
- * says. */
-#define SKEWED                                                                                                         \
-	"rpm 7245\nreported_rpm 7200\nsurfaces 2\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
-	"head_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 20000 1000\nzone 20000 600\n"
-
 static struct sim_run disk_of(const char *text, const char *words)
 {
 	struct err err = { 0 };
@@ -633,49 +626,22 @@ static struct sim_run disk_of(const char *text, const char *words)
 	return run;
 }
 
-static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state)
-{
-	static const char *const texts[] = { SKEWED "interface_mbs 300\n", SKEWED "interface_mbs 300\n",
-		                             SKEWED "interface_mbs 45\n" };
-	static const char *const words[] = { "--skew=0.2 sda", "sda", "--skew=0.2 sda" };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct sim_run run = disk_of(texts[i], words[i]);
-		const struct table *t = result_find_table(run.res, "bands");
-
-		for (size_t r = 0; r < t->nrows; r++) {
-			double truth = number(t, r, "first_byte") == 0.0 ? 1000.0 : 600.0;
-
-			if (i) {
-				assert_true(isnan(number(t, r, "sectors_per_track")));
-				continue;
-			}
-			assert_true(fabs(number(t, r, "sectors_per_track") / truth - 1.0) < 0.01);
-			assert_true(number(t, r, "sectors_low") <= truth && number(t, r, "sectors_high") >= truth);
-			assert_true(number(t, r, "sectors_high") - number(t, r, "sectors_low") < 0.03 * truth);
-		}
-		assert_true(i || t->nrows == 2);
-		sim_run_end(&run);
-	}
-}
-
 #define ARM                                                                                                            \
 	"rpm 7200\nsurfaces 4\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 900\n" \
 	"cache_kb 8192\nhead_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 40000 2000\nzone 40000 1200\n"
 
 /*
  * Once by the mapping that the kernel tells of, once as one drive: what is said of the first is said of all its
- * members, and a track is of none. A skew and a speed that the user gives do not make one.
+ * members.
  */
-static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void **state)
+static void of_a_volume_over_several_disks_no_slow_place_is_reported(void **state)
 {
 	static const char *const texts[] = { ARM "arms interleaved\narm_stripe_kb 512\ntransport dm\n",
 		                             ARM "arms interleaved\narm_stripe_kb 512\n" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct sim_run run = disk_of(texts[i], "--skew=0.2 --rpm=7200 sda");
+		struct sim_run run = disk_of(texts[i], "sda");
 		const struct table *bands = result_find_table(run.res, "bands");
 		struct result *again = result_new("zones");
 		struct err err;
@@ -691,8 +657,6 @@ static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void 
 		assert_int_equal(rows(&run, "stretches"), 0);
 		assert_int_equal(rows(&run, "arms"), 0);
 		assert_true(bands->nrows == 2);
-		for (size_t r = 0; r < bands->nrows; r++)
-			assert_true(isnan(number(bands, r, "sectors_per_track")) == !i);
 		sim_run_end(&run);
 	}
 }
@@ -733,9 +697,8 @@ static void two_arms_are_measured_alone_and_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_volume_over_several_disks_it_is_said_and_no_track_is_told),
+		cmocka_unit_test(of_a_volume_over_several_disks_no_slow_place_is_reported),
 		cmocka_unit_test(two_arms_are_measured_alone_and_at_once),
-		cmocka_unit_test(sectors_of_a_track_are_told_with_the_skew_or_not_at_all),
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
 		cmocka_unit_test(a_modern_drive_s_curve_takes_less_than_a_minute),
 		cmocka_unit_test(a_curve_takes_a_third_of_its_old_time),

@@ -44,7 +44,7 @@ class Machine:
         self.service = [r['service_ns'] for r in c.truth(DISK)['random'] if r['span_bytes'] == SPAN][0] * 1e-9
 
     def figures(self, *words):
-        return self.c.run_in_virtual_time('sda=' + DISK, 'transactions', '--span=%d' % SPAN, '--seed=101', *words, 'sda')
+        return self.c.run_in_virtual_time('sda=' + DISK, 'transactions', '--range=-%d' % SPAN, '--seed=101', *words, 'sda')
 
     def batch(self, users, ios, cpu, *words):
         f = self.figures('--users=%d' % users, '--ios=%d' % ios, '--cpu=%dms' % round(1000 * cpu), *words)['figures']

@@ -71,8 +71,8 @@ class Cell:
         return bareloop(how[0], self.record, self.path, *how[1:])
 
     def platter(self):
-        document = self.place.platter('cache', self.path, '--mode=cached', '--operations=' + self.operation, '--min-record=%d' % self.record,
-                                      '--max-record=%d' % self.record, '--cell=10s', *(['--repeat=%d' % PASSES] if self.is_cold else []))
+        document = self.place.platter('cache', self.path, '--mode=cached', '--operations=' + self.operation, '--block=%d' % self.record,
+                                      '--slice=10s', *(['--repeat=%d' % PASSES] if self.is_cold else []))
         return rows_of(document, 'matrix')[0]['rate_bytes_per_s']
 
 

@@ -30,7 +30,7 @@ def comparisons(place):
         return rate
 
     def platter_writes(figure):
-        return lambda: place.platter('passes', place.dir, '--size=%d' % size, '--passes=1')['figures'][figure]
+        return lambda: place.platter('passes', place.dir, '--size=%d' % size, '--repeat=1')['figures'][figure]
 
     def drop():
         with open(path, 'rb') as f:
@@ -53,5 +53,5 @@ def comparisons(place):
 
     yield Comparison('writing', 'MB/s', 1e-6, fio_writes(False), platter_writes('write_bytes_per_s'), tolerance=0.05, at_least=True, by_median=True, times=2)
     yield Comparison('writing with fsync', 'MB/s', 1e-6, fio_writes(True), platter_writes('write_synced_bytes_per_s'), tolerance=0.05, by_median=True, times=2)
-    yield Comparison('reading, nothing in memory', 'MB/s', 1e-6, fio_reads(False), platter_reads('--passes=1', '--cold'), tolerance=0.05, at_least=True, by_median=True, times=2)
-    yield Comparison('reading from memory', 'MB/s', 1e-6, fio_reads(True), platter_reads('--passes=40'), tolerance=0.05, at_least=True, by_median=True, times=2)
+    yield Comparison('reading, nothing in memory', 'MB/s', 1e-6, fio_reads(False), platter_reads('--repeat=1', '--mode=cold'), tolerance=0.05, at_least=True, by_median=True, times=2)
+    yield Comparison('reading from memory', 'MB/s', 1e-6, fio_reads(True), platter_reads('--repeat=40'), tolerance=0.05, at_least=True, by_median=True, times=2)

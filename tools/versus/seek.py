@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same reads at the same offsets in the same order: platter writes them down (--emit-iolog), fio replays them (--read_iolog). Mean of all but the first.
+"""The same reads at the same offsets in the same order: platter writes them down (--requests), fio replays them (--read_iolog). Mean of all but the first.
 
 The reads of the seek curve are left out: each is aimed at where the head is at that moment, so the same places a moment later take other times
 (on a simulated disk 8 % less in the mean).
@@ -20,16 +20,24 @@ class Replay:
         self.is_half = False
 
     def record(self):
-        for old in (self.iolog, self.requests):
-            if os.path.exists(old):
-                os.unlink(old)
+        if os.path.exists(self.requests):
+            os.unlink(self.requests)
         self.round += 1
-        self.place.platter('seek', '--no-curve', '--no-queue', '--quick', '--reads=%d' % self.place.reads, '--seed=%d' % self.round,
-                           '--emit-iolog=' + self.iolog, '--requests=' + self.requests, self.place.target)
+        self.place.platter('seek', '--without=curve,queue', '--quick', '--count=%d' % self.place.reads, '--seed=%d' % self.round,
+                           '--requests=' + self.requests, self.place.target)
         with open(self.requests) as f:
             columns = f.readline().strip().split(',')
-            begin, end = columns.index('submit_ns'), columns.index('done_ns')
+            begin, end, offset = (columns.index(name) for name in ('submit_ns', 'done_ns', 'offset_bytes'))
             cells = [line.strip().split(',') for line in f]
+        with open(self.iolog, 'w') as f:
+            f.write('fio version 2 iolog
+%s add
+%s open
+' % (self.place.target, self.place.target))
+            f.writelines('%s read %s 4096
+' % (self.place.target, c[offset]) for c in cells)
+            f.write('%s close
+' % self.place.target)
         self.times = [int(c[end]) - int(c[begin]) for c in cells]
 
     def end_of_turn(self, mean):

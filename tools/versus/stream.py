@@ -76,7 +76,7 @@ def dd(devices, size, is_write):
 
 def platter(place, devices, size, is_write):
     consent = ['--write', *['--destroy-data=' + place.lasting_name(d) for d in devices]] if is_write else ['--read']
-    figures = place.platter('stream', *consent, '--bytes=%d' % (size * len(devices)), *devices)['figures']
+    figures = place.platter('stream', *consent, '--size=%d' % (size * len(devices)), *devices)['figures']
     return figures['rate_bytes_per_s'], size * len(devices) / max(figures['cpu_user_s'] + figures['cpu_system_s'], 1e-3)
 
 

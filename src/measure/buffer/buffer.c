@@ -16,6 +16,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 	const struct rotation *rot = &io->rot;
 	const char *path = ses->devs[0].path;
 	struct buffer_found found;
+	uint64_t first, end;
 	int r;
 
 	if (session_is_over(ses))
@@ -40,8 +41,9 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 		r = buffer_search(io, err);
 		if (r == 0 && !buffer_is_over(io))
 			r = buffer_fua_reads(io, err);
-		if (r == 0 && p->write && !buffer_is_over(io))
-			r = buffer_write(io, p->start_bytes, p->size_bytes, err);
+		if (r == 0 && p->write && !buffer_is_over(io) &&
+		    (r = buffer_range(&ses->devs[0], p, &first, &end, err)) == 0)
+			r = buffer_write(io, first, end - first, err);
 		if (r == 0 && p->write && !buffer_is_over(io))
 			r = buffer_fua_writes(io, err);
 		buffer_tell_samples(ses->res, io);

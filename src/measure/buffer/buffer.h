@@ -58,9 +58,12 @@ struct buffer_conditions {
 /* ---- plan.c ---- */
 
 struct buffer_params { /* what the options fill */
-	uint64_t size_bytes, start_bytes;
+	const char *range;
 	bool write;
 };
+
+int buffer_range(const struct device *dev, const struct buffer_params *p, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err);
 
 #define BUFFER_PART    0.3              /* of the device, from its first byte on: of two arms or disks only one */
 #define BUFFER_TIME_NS (300 * NS_PER_S) /* unless --time says otherwise */

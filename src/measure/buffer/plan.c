@@ -3,15 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/units.h"
 #include "measure/buffer/buffer.h"
 
+#define SPAN_BYTES  (1u << 30)
 #define LEAST_BYTES (16u << 20) /* in less, places come too close to each other */
 
 const struct opt buffer_opts[] = {
 	OPT_FLAG(struct buffer_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
-	OPT_BYTES(struct buffer_params, size_bytes, "size", 0, "SIZE", "1GiB", "write within so much", .min = 16u << 20,
-	          .max = 1ull << 40),
-	OPT_BYTES(struct buffer_params, start_bytes, "start", 0, "OFFSET", "0", "write from here on", .max = 9e18),
+	OPT_STR(struct buffer_params, range, "range", 0, "FROM-TO", NULL,
+	        "write within this part (default the first GiB)"),
 	OPT_END,
 };
 
@@ -21,13 +22,30 @@ uint64_t buffer_most_written(uint64_t size_bytes)
 	return size_bytes + (1u << 20);
 }
 
+int buffer_range(const struct device *dev, const struct buffer_params *p, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err)
+{
+	int r = units_parse_range(p->range, dev->size_bytes, ret_first, ret_end, err);
+
+	if (r == 0 && !p->range && *ret_end > SPAN_BYTES)
+		*ret_end = SPAN_BYTES;
+	return r;
+}
+
 static int plan_writes(const struct device *dev, const struct buffer_params *p, struct plan *ret_plan, struct err *err)
 {
-	if (p->start_bytes + p->size_bytes + BUFFER_LARGE_BLOCK > dev->size_bytes)
-		return err_set(err, -EINVAL, "%s has no %" PRIu64 " bytes from --start on; use a smaller --size.",
-		               dev->path, p->size_bytes);
+	uint64_t first, end;
+	int r = buffer_range(dev, p, &first, &end, err);
+
+	if (r < 0)
+		return r;
+	if (end - first < LEAST_BYTES || end + BUFFER_LARGE_BLOCK > dev->size_bytes)
+		return err_set(
+			err, -EINVAL,
+			"%s: --range needs 16 MiB at least, and %d KiB of the device behind it; give another one.",
+			dev->path, BUFFER_LARGE_BLOCK >> 10);
 	ret_plan->writes = WRITE_DESTROY;
-	ret_plan->write_bytes = buffer_most_written(p->size_bytes);
+	ret_plan->write_bytes = buffer_most_written(end - first);
 	plan_phase(ret_plan, "filling its write cache", 30 * NS_PER_S);
 	return 0;
 }

@@ -5,7 +5,7 @@
  *
  * States are made and verified per file (pagecache.c): "read" and "cold_random_read" start with nothing of the file in
  * memory, "reread" and "random_read" after one sequential pass over the whole file, so that a file larger than the
- * cache finds what such a pass leaves behind. A repetition covers the file, or as much of it as --cell allows; warm
+ * cache finds what such a pass leaves behind. A repetition covers the file, or as much of it as --slice allows; warm
  * reading goes round for 5 ms at least. The hit ratio is counted, not inferred from the speed: what the kernel fetched
  * from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with replacement, the
  * mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel is told that
@@ -113,7 +113,7 @@ static int judge(struct cell_rates *x, struct cell_row *ret)
 
 /*
  * Goes on beyond --repeat? Readings from memory are short, and what a cold reading set in motion in the kernel still
- * goes on beside the first ones: until the interval is within --precision, for as long as one repetition of --cell
+ * goes on beside the first ones: until the interval is within --precision, for as long as one repetition of --slice
  * might take. It is looked at when the number has doubled only: stopping where chance had the values close together
  * would make the interval too narrow.
  */
@@ -268,20 +268,20 @@ static int run_matrix(struct cache_run *c, struct err *err)
 {
 	const struct cache_params *p = c->p;
 	struct table *t = result_table(c->ses->res, "matrix", "File size by record size", cache_cell_fields);
-	uint64_t smallest = c->df ? p->min_size_bytes : cache_existing_size(p, &c->ses->devs[0]),
+	uint64_t smallest = c->df ? p->size.min_bytes : cache_existing_size(p, &c->ses->devs[0]),
 		 largest = c->df ? cache_largest_size(p) : smallest, size_begun = smallest;
 	char size_text[32];
 	int r = open_files(c, err);
 
-	assert(p->min_record_bytes > 0); /* the option allows no less than 1 */
+	assert(p->block.min_bytes > 0); /* the option allows no less than 1 */
 	c->cells = cache_count_doublings(smallest, largest) *
-	           cache_count_doublings(p->min_record_bytes, p->max_record_bytes) *
+	           cache_count_doublings(p->block.min_bytes, p->block.max_bytes) *
 	           (size_t)__builtin_popcount(c->operations) * (p->mode == MODE_BOTH ? 2 : 1);
 	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c) && session_time_left_ns(c->ses);
 	     size *= 2) {
 		size_begun = size;
-		for (uint64_t record = p->min_record_bytes;
-		     r == 0 && record <= p->max_record_bytes && record <= size && !cache_is_over(c); record *= 2) {
+		for (uint64_t record = p->block.min_bytes;
+		     r == 0 && record <= p->block.max_bytes && record <= size && !cache_is_over(c); record *= 2) {
 			c->file_bytes = size - size % record;
 			r = run_record(c, t, record);
 		}
@@ -289,11 +289,11 @@ static int run_matrix(struct cache_run *c, struct err *err)
 	if (cache_is_late(c))
 		result_notice(
 			c->ses->res, "time",
-			"Without --max-size and --time it ends after 5 minutes: files of %s and more were measured in part or not at all, and the end of the cache was not looked for; give either.",
+			"Without --size and --time it ends after 5 minutes: files of %s and more were measured in part or not at all, and the end of the cache was not looked for; give either.",
 			units_bytes(size_text, sizeof(size_text), size_begun));
 	cache_tell_extremes(c->ses->res, t);
-	if (r == 0 && c->df && !p->no_knee && p->mode != MODE_DIRECT && !cache_is_over(c))
-		r = cache_find_knee(c, p->min_size_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->min_size_bytes,
+	if (r == 0 && c->df && !p->without.n && p->mode != MODE_DIRECT && !cache_is_over(c))
+		r = cache_find_knee(c, p->size.min_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->size.min_bytes,
 		                    largest);
 	cache_tell_findings(c->ses->res, t, c->page_bytes);
 	if (p->classic)
@@ -314,7 +314,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
-	size_t largest = p->max_record_bytes > CACHE_PRIME_BYTES ? p->max_record_bytes : CACHE_PRIME_BYTES;
+	size_t largest = p->block.max_bytes > CACHE_PRIME_BYTES ? p->block.max_bytes : CACHE_PRIME_BYTES;
 	void *buf = NULL;
 	int r = cache_wanted_operations(p, d->kind == DEVICE_FILE, &c.operations, err);
 
@@ -333,7 +333,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0 && d->kind == DEVICE_DIRECTORY)
 		r = datafile_create(&c.df, c.path, cache_largest_size(p), 0, err);
 	if (r == -ENOSPC && err)
-		r = err_prefix(err, "--max-size or --memory makes the files smaller");
+		r = err_prefix(err, "--size or --memory makes the files smaller");
 	if (r == 0) {
 		r = run_matrix(&c, err);
 		cache_tell_plots(ses);

@@ -18,10 +18,12 @@ enum sync { SYNC_NONE, SYNC_END, SYNC_EACH };
 enum operation { OP_WRITE, OP_REWRITE, OP_READ, OP_REREAD, OP_RANDOM_READ, OP_COLD_RANDOM_READ, OP_RANDOM_WRITE, OPS };
 
 struct cache_params {
-	uint64_t min_size_bytes, max_size_bytes, min_record_bytes, max_record_bytes, repeat, cell_ns, memory_bytes;
+	struct sizes size, block;
+	uint64_t repeat, cell_ns, memory_bytes;
 	int mode, sync;
 	const char *operations;
-	bool classic, no_knee;
+	struct strs without;
+	bool classic;
 };
 
 struct cache_operation {

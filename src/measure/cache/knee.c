@@ -116,7 +116,7 @@ int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 	if (!cache_tell_knee(c->ses->res, t))
 		result_notice(
 			c->ses->res, "no-knee",
-			good ? "All files up to the largest size still read from memory; --max-size or --memory shows where the cache ends."
+			good ? "All files up to the largest size still read from memory; --size or --memory shows where the cache ends."
 			     : "Not even the smallest file reads from memory.");
 	if (c->room_bytes)
 		result_figure_u64(c->ses->res, "room_bytes", "what the cgroup leaves to files", UNIT_BYTES,

@@ -11,20 +11,18 @@
 const char *const cache_mode_names[] = { "both", "cached", "direct", NULL };
 static const char *const sync_names[] = { "none", "end", "each", NULL };
 
+static const char *const cache_parts[] = { "knee", NULL };
+
 const struct opt cache_opts[] = {
-	OPT_BYTES(struct cache_params, min_size_bytes, "min-size", 0, "SIZE", "1M", "smallest file", .min = 65536,
-	          .max = 9e18),
-	OPT_BYTES(struct cache_params, max_size_bytes, "max-size", 0, "SIZE", NULL,
-	          "largest file, default twice the memory; of a file that exists so much is read", .min = 65536,
-	          .max = 9e18),
-	OPT_BYTES(struct cache_params, min_record_bytes, "min-record", 0, "SIZE", "512", "smallest record", .min = 1,
-	          .max = 16777216),
-	OPT_BYTES(struct cache_params, max_record_bytes, "max-record", 0, "SIZE", "64K", "largest record", .min = 1,
+	OPT_SIZES(struct cache_params, size, "size", 0, "1M-",
+	          "files of these sizes (default up to twice the memory); of a file that exists, the part that is read",
+	          .min = 65536, .max = 9e18),
+	OPT_SIZES(struct cache_params, block, "block", 0, "512-64K", "records of these sizes", .min = 1,
 	          .max = 16777216),
 	OPT_U64(struct cache_params, repeat, "repeat", 0, "N", "3", "repetitions of each cell", .min = 3,
 	        .max = CACHE_REPEATS_MAX),
-	OPT_TIME(struct cache_params, cell_ns, "cell", 0, "TIME", "200ms", "longest time of one repetition", .min = 1e6,
-	         .max = 1e13),
+	OPT_TIME(struct cache_params, cell_ns, "slice", 0, "TIME", "200ms", "longest time of one repetition",
+	         .min = 1e6, .max = 1e13),
 	OPT_BYTES(struct cache_params, memory_bytes, "memory", 0, "SIZE", NULL,
 	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
 	OPT_CHOICE(struct cache_params, mode, "mode", 0, cache_mode_names, "both",
@@ -33,8 +31,8 @@ const struct opt cache_opts[] = {
 	           "fsync after writing: never, at the end, after each record"),
 	OPT_STR(struct cache_params, operations, "operations", 0, "LIST", NULL,
 	        "only these, with commas: write rewrite read reread random_read cold_random_read random_write"),
-	OPT_FLAG(struct cache_params, no_knee, "no-knee", 0,
-	         "do not look for the end of the cache between the sizes of the matrix"),
+	OPT_STRS(struct cache_params, without, "without", 0, "WORD",
+	         "do not look for the end of the cache between the sizes of the matrix", .choices = cache_parts),
 	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
 	OPT_END,
 };
@@ -65,7 +63,7 @@ static uint64_t memory_limit(const struct cache_params *p)
 
 uint64_t cache_largest_size(const struct cache_params *p)
 {
-	return p->max_size_bytes ? p->max_size_bytes : 2 * memory_limit(p);
+	return p->size.max_bytes ? p->size.max_bytes : 2 * memory_limit(p);
 }
 
 size_t cache_count_doublings(uint64_t low, uint64_t high)
@@ -113,7 +111,7 @@ uint64_t cache_existing_size(const struct cache_params *p, const struct device *
 {
 	uint64_t first = datafile_first_byte(d), size = d->size_bytes > first ? d->size_bytes - first : 0;
 
-	return p->max_size_bytes && p->max_size_bytes < size ? p->max_size_bytes : size;
+	return p->size.max_bytes && p->size.max_bytes < size ? p->size.max_bytes : size;
 }
 
 static int check_target(const struct cache_params *p, const struct device *d, struct err *err)
@@ -123,9 +121,8 @@ static int check_target(const struct cache_params *p, const struct device *d, st
 
 	if (r < 0)
 		return r;
-	if (d->kind == DEVICE_FILE && cache_existing_size(p, d) < p->min_record_bytes)
-		return err_set(err, -EINVAL, "%s holds less than a record; --min-record makes records smaller.",
-		               d->path);
+	if (d->kind == DEVICE_FILE && cache_existing_size(p, d) < p->block.min_bytes)
+		return err_set(err, -EINVAL, "%s holds less than a record; --block makes records smaller.", d->path);
 	if (d->kind != DEVICE_DIRECTORY && d->kind != DEVICE_FILE)
 		return err_set(err, -EINVAL,
 		               "%s is no directory: cache makes its own file; give the directory to make it in, or a "
@@ -136,20 +133,20 @@ static int check_target(const struct cache_params *p, const struct device *d, st
 
 bool cache_has_default_end(const struct session *ses, const struct cache_params *p)
 {
-	return !p->max_size_bytes && !p->memory_bytes && !ses->common->time_ns && ses->devs[0].kind == DEVICE_DIRECTORY;
+	return !p->size.max_bytes && !p->memory_bytes && !ses->common->time_ns && ses->devs[0].kind == DEVICE_DIRECTORY;
 }
 
 /*
- * Guesses, said as such in the manual: a cell takes --cell a repetition or its file at 1 GB/s, whichever is less; and
+ * Guesses, said as such in the manual: a cell takes --slice a repetition or its file at 1 GB/s, whichever is less; and
  * each repetition may have to write or read the whole file first, at 1 GB/s while it fits into memory and at 100 MB/s
  * beyond. existing_bytes: 0: all sizes.
  */
 static uint64_t matrix_time_ns(const struct cache_params *p, uint64_t existing_bytes)
 {
-	double first = existing_bytes ? (double)existing_bytes : (double)p->min_size_bytes,
+	double first = existing_bytes ? (double)existing_bytes : (double)p->size.min_bytes,
 	       last = existing_bytes ? first : (double)cache_largest_size(p), memory = (double)memory_limit(p),
 	       sum = 0.0;
-	double cells = (double)(cache_count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS *
+	double cells = (double)(cache_count_doublings(p->block.min_bytes, p->block.max_bytes) * OPS *
 	                        (p->mode == MODE_BOTH ? 2 : 1) * p->repeat);
 
 	for (double size = first; size <= last; size *= 2)
@@ -170,16 +167,11 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 		                   err);
 	if (r < 0)
 		return r;
-	if (!is_existing && cache_largest_size(p) < p->min_size_bytes)
+	if (!is_existing && cache_largest_size(p) < p->size.min_bytes)
 		return err_set(err, -EINVAL,
-		               "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64
-		               "); raise one or lower the other.",
-		               cache_largest_size(p), p->min_size_bytes);
-	if (p->max_record_bytes < p->min_record_bytes)
-		return err_set(err, -EINVAL,
-		               "--max-record (%" PRIu64 ") is below --min-record (%" PRIu64
-		               "); raise one or lower the other.",
-		               p->max_record_bytes, p->min_record_bytes);
+		               "The smallest file, %" PRIu64
+		               " bytes, is larger than twice the memory; give --size=FROM-TO.",
+		               p->size.min_bytes);
 	plan->opens_itself = true;
 	plan->read_bytes = UINT64_MAX;
 	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
@@ -187,7 +179,7 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 		limit_ns = CACHE_DEFAULT_NS;
 	matrix_ns = matrix_time_ns(p, is_existing ? cache_existing_size(p, &ses->devs[0]) : 0);
 	plan_phase(plan, "matrix", limit_ns && limit_ns < matrix_ns ? limit_ns : matrix_ns);
-	if (!p->no_knee && !is_existing && !(limit_ns && limit_ns < matrix_ns))
+	if (!p->without.n && !is_existing && !(limit_ns && limit_ns < matrix_ns))
 		plan_phase(plan, "knee", 20 * NS_PER_S);
 	return 0;
 }

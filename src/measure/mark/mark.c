@@ -53,7 +53,7 @@ static int run_repetitions(struct mark_run *m, enum mark_way way, enum mark_way 
 
 static int run_ways(struct mark_run *m)
 {
-	enum mark_way from = m->p->direct ? WAY_MEDIA : WAY_STREAM;
+	enum mark_way from = m->p->mode ? WAY_MEDIA : WAY_STREAM;
 	int r = 0;
 
 	(void)mark_way_table(m->ses->res); /* the first to be shown */
@@ -66,7 +66,7 @@ static int run_ways(struct mark_run *m)
 			mark_tell_way(m->ses->res, rows, n, way == from, &m->draws);
 		if (n && way == from)
 			mark_tell_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio, way == WAY_MEDIA);
-		if (r == -EOPNOTSUPP && !m->p->direct) {
+		if (r == -EOPNOTSUPP && !m->p->mode) {
 			result_notice(m->ses->res, "no-direct",
 			              "The file system of %s takes no direct I/O, so the media way is missing.",
 			              m->path);
@@ -80,7 +80,7 @@ static int run_ways(struct mark_run *m)
 /* One point of the sweep: for so many seconds of writing, or of that size. */
 static int sweep_point(struct mark_run *m, struct mark_cache_end *s, uint64_t ns, uint64_t bytes)
 {
-	enum mark_way way = m->p->direct ? WAY_MEDIA : WAY_STREAM;
+	enum mark_way way = m->p->mode ? WAY_MEDIA : WAY_STREAM;
 	struct mark_row row;
 	struct mark_point out;
 	int r = mark_run_way(m, way, 0, ns ? ns : m->time_ns, bytes, &row);
@@ -113,7 +113,7 @@ static int run_sweep(struct mark_run *m, struct err *err)
 			r = sweep_point(m, &s, ns, bytes);
 		at += len + (at[len] == ',');
 	}
-	for (unsigned k = 0; r == 0 && k < SWEEP_MORE && !m->p->direct && !session_is_over(m->ses); k++) {
+	for (unsigned k = 0; r == 0 && k < SWEEP_MORE && !m->p->mode && !session_is_over(m->ses); k++) {
 		double low = (double)s.largest_cached, high = (double)s.smallest_not;
 
 		if (!s.largest_cached || s.smallest_not == UINT64_MAX || high / low <= SWEEP_NARROW)
@@ -121,7 +121,7 @@ static int run_sweep(struct mark_run *m, struct err *err)
 		session_progress(m->ses, "where the cache ends", (double)k / SWEEP_MORE, NULL);
 		r = sweep_point(m, &s, 0, (uint64_t)sqrt(low * high) / MARK_RECORD_BYTES * MARK_RECORD_BYTES);
 	}
-	mark_tell_sweep(m->ses->res, &s, m->p->direct);
+	mark_tell_sweep(m->ses->res, &s, m->p->mode);
 	return r;
 }
 
@@ -164,9 +164,10 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 		if (r == -EINTR || ses->res->nfault_totals)
 			r = 0; /* interrupted, or the disk answered badly: the document says so */
 		else if (r == -EOPNOTSUPP)
-			r = err_set(err, r,
-			            "The file system of %s takes no direct I/O; without --direct the cached ways work.",
-			            m.path);
+			r = err_set(
+				err, r,
+				"The file system of %s takes no direct I/O; without --mode=direct the cached ways work.",
+				m.path);
 		else if (r < 0)
 			r = err_set(err, r, "%s could not be measured (%s).", m.path, err_name(r));
 	}

@@ -13,7 +13,8 @@ enum mark_way { WAY_STREAM, WAY_SYSCALL, WAY_MEDIA, WAYS };
 struct mark_params {
 	uint64_t count, repeat, max_size_bytes, memory_bytes;
 	const char *sweep;
-	bool direct, keep;
+	int mode; /* 1: the media way only */
+	bool keep;
 };
 
 /* One repetition. */
@@ -110,7 +111,7 @@ extern const struct measure_table mark_tables[];
 struct table *mark_way_table(struct result *res);
 /*
  * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media
- * with --direct) and its draws (NULL: not known), and the marks of the others.
+ * with --mode=direct) and its draws (NULL: not known), and the marks of the others.
  */
 void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
                    const struct mark_draws *draws);

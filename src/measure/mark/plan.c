@@ -8,18 +8,21 @@
 
 const char *const mark_way_names[] = { "stream", "syscall", "media", NULL };
 
+static const char *const modes[] = { "both", "direct", NULL };
+
 const struct opt mark_opts[] = {
 	OPT_U64(struct mark_params, count, "count", 'c', "N", NULL, "write N records instead of writing for --time",
 	        .min = 100, .max = 1e12),
 	OPT_U64(struct mark_params, repeat, "repeat", 'r', "N", "3", "repetitions of each way", .min = 1,
 	        .max = MARK_REPEATS_MAX),
-	OPT_BYTES(struct mark_params, max_size_bytes, "max-size", 0, "SIZE", "2G",
-	          "let the file grow to this size at most", .min = 65536, .max = 9e18),
+	OPT_BYTES(struct mark_params, max_size_bytes, "size", 0, "SIZE", "2G", "let the file grow to this size at most",
+	          .min = 65536, .max = 9e18),
 	OPT_STR(struct mark_params, sweep, "sweep", 0, "LIST", NULL,
 	        "mark against file size: seconds of writing (0.5,1,10) or sizes (64M,1G)"),
 	OPT_BYTES(struct mark_params, memory_bytes, "memory", 0, "SIZE", NULL,
 	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
-	OPT_FLAG(struct mark_params, direct, "direct", 0, "only the media way: the disk's own figures"),
+	OPT_CHOICE(struct mark_params, mode, "mode", 0, modes, "both",
+	           "all ways, or only the media way past the page cache"),
 	OPT_FLAG(struct mark_params, keep, "keep", 0, "leave the file where it is"),
 	OPT_END,
 };
@@ -34,9 +37,9 @@ int mark_plan(const struct session *ses, const void *params, struct plan *plan, 
 		return err_set(err, -EINVAL,
 		               "%s is a block device; mark works in a file: give a file or directory on it.", d->path);
 	plan->opens_itself = true;
-	plan->is_direct = p->direct;
+	plan->is_direct = p->mode;
 	plan->read_bytes = plan->write_bytes = UINT64_MAX;
-	plan_phase(plan, p->direct ? "media" : "three ways", (p->direct ? 1 : 3) * p->repeat * 3 * t);
+	plan_phase(plan, p->mode ? "media" : "three ways", (p->mode ? 1 : 3) * p->repeat * 3 * t);
 	return 0;
 }
 

@@ -336,9 +336,9 @@ int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uin
 	if (b.is_capped && !bytes)
 		result_notice(m->ses->res, "capped", "A file became as large as it may be before writing was over; %s.",
 		              m->max_bytes < m->p->max_size_bytes ? "there is no room for a larger one"
-		                                                  : "--max-size lets it grow");
+		                                                  : "--size lets it grow");
 	ret->repetition = repetition + 1;
-	if (r == 0 && (way == WAY_STREAM || m->p->direct))
+	if (r == 0 && (way == WAY_STREAM || m->p->mode))
 		judge_draws(&b, &m->draws);
 	return r;
 }

@@ -64,7 +64,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 		shared.pace.first_bytes += w->size;
 		shared.pace.rest_bytes += w->size * (p->size_bytes ? p->passes : p->passes - 1);
 	}
-	if (!p->direct && !p->cold && sysinfo(&memory) == 0 &&
+	if (p->mode == PASSES_CACHED && sysinfo(&memory) == 0 &&
 	    shared.pace.first_bytes < (uint64_t)memory.totalram * memory.mem_unit / 2)
 		shared.pace.rest_guess_bytes_per_s = MEMORY_BYTES_PER_S;
 	shared.pace.start_ns = clock_now_ns(ses->env->clk);

@@ -14,10 +14,13 @@
 #define PASSES_SEED        1997u  /* of the words: a later run knows a file of ours by them */
 #define PASSES_FILES_MAX   64     /* a thread each */
 
+enum passes_mode { PASSES_CACHED, PASSES_COLD, PASSES_DIRECT };
+
 struct passes_params {
 	uint64_t size_bytes, passes;
 	const char *job;
-	bool direct, cold, keep, classic;
+	int mode;
+	bool keep, classic;
 };
 
 struct passes_row {

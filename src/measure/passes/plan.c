@@ -6,15 +6,17 @@
 
 #define READ_NS_PER_BYTE 10 /* 100 MB/s: a guess, said as such in the manual */
 
+static const char *const modes[] = { "cached", "cold", "direct", NULL }; /* enum passes_mode */
+
 const struct opt passes_opts[] = {
 	OPT_BYTES(struct passes_params, size_bytes, "size", 's', "SIZE", NULL,
 	          "write a file of this size first; without it the existing file is read", .min = 65536, .max = 9e18),
-	OPT_U64(struct passes_params, passes, "passes", 'p', "N", "4", "how often the file is read", .min = 1,
+	OPT_U64(struct passes_params, passes, "repeat", 'r', "N", "4", "how often the file is read", .min = 1,
 	        .max = 10000),
 	OPT_STR(struct passes_params, job, "job", 'J', "TAG", NULL,
 	        "tag the lines of this run, to tell several apart in one log"),
-	OPT_FLAG(struct passes_params, direct, "direct", 0, "bypass the page cache, for contrast"),
-	OPT_FLAG(struct passes_params, cold, "cold", 0, "drop the file from the page cache before each pass"),
+	OPT_CHOICE(struct passes_params, mode, "mode", 0, modes, "cached",
+	           "through the page cache, dropped from it before each pass, or past it"),
 	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is"),
 	OPT_FLAG(struct passes_params, classic, "classic", 0, "print the layout of the program of 1997"),
 	OPT_END,
@@ -39,12 +41,13 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 				d->path);
 		if (!p->size_bytes && d->size_bytes == 0)
 			return err_set(err, -EINVAL, "%s is empty or not there; give --size to write it.", d->path);
-		if (!p->size_bytes && session_medium(ses, i, datafile_first_byte(d), d->size_bytes, p->direct, err) < 0)
+		if (!p->size_bytes &&
+		    session_medium(ses, i, datafile_first_byte(d), d->size_bytes, p->mode == PASSES_DIRECT, err) < 0)
 			return -EINVAL;
 		bytes += p->size_bytes ? p->size_bytes : d->size_bytes;
 	}
 	plan->opens_itself = true;
-	plan->is_direct = p->direct;
+	plan->is_direct = p->mode == PASSES_DIRECT;
 	plan->read_bytes = bytes * p->passes;
 	plan->write_bytes = p->size_bytes ? bytes : 0;
 	if (p->size_bytes)

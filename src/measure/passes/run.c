@@ -134,7 +134,7 @@ static const uint8_t *words_at(const struct passes_work *w, uint64_t at)
 /* Around the page cache they have to be aligned. */
 static const uint8_t *block_to_write(struct passes_work *w, uint64_t at)
 {
-	return w->p->direct ? memcpy(w->buf, words_at(w, at), PASSES_BLOCK_BYTES) : words_at(w, at);
+	return w->p->mode == PASSES_DIRECT ? memcpy(w->buf, words_at(w, at), PASSES_BLOCK_BYTES) : words_at(w, at);
 }
 
 /* Writes the file. *ret_moved: what was written. false: it cannot go on. */
@@ -220,7 +220,8 @@ static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 	*ret_is_whole = true;
 	for (uint64_t at = 0; at < w->size && !is_over(w);) {
 		uint64_t left = w->size - at;
-		size_t want = left < PASSES_BLOCK_BYTES && !w->p->direct ? (size_t)left : PASSES_BLOCK_BYTES;
+		bool is_part = left < PASSES_BLOCK_BYTES && w->p->mode != PASSES_DIRECT;
+		size_t want = is_part ? (size_t)left : PASSES_BLOCK_BYTES;
 		ssize_t n = pread(w->fd, w->buf, want, (off_t)(w->first + at));
 
 		if (n <= 0 || ((uint64_t)n < left && n < (ssize_t)PASSES_BLOCK_BYTES)) {
@@ -312,7 +313,7 @@ void *passes_work_run(void *arg)
 			break; /* there is no file to read */
 		if (pass > 1 && is_late(w))
 			break;
-		if (w->p->cold)
+		if (w->p->mode == PASSES_COLD)
 			make_cold(w);
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
 		w->npasses = pass;
@@ -361,18 +362,18 @@ static int open_new(struct passes_work *w, struct err *err)
 		return r;
 	w->first = DATAFILE_DATA_OFFSET;
 	w->size = w->p->size_bytes - w->p->size_bytes % 4;
-	if (w->p->direct)
+	if (w->p->mode == PASSES_DIRECT)
 		w->size -= w->size % PASSES_BLOCK_BYTES;
 	w->is_ours = true;
 	r = datafile_reset(w->df, err); /* one of ours that was there: writing is to find it empty */
 	if (r < 0)
 		return r;
-	w->fd = datafile_open(w->df, w->p->direct, err);
+	w->fd = datafile_open(w->df, w->p->mode == PASSES_DIRECT, err);
 	if (w->fd == -EOPNOTSUPP)
-		return err_set(err, w->fd,
-		               "The file system of %s takes no direct I/O; without --direct it is measured through the "
-		               "page cache.",
-		               w->path);
+		return err_set(
+			err, w->fd,
+			"The file system of %s takes no direct I/O; --mode=cached measures through the page cache.",
+			w->path);
 	return w->fd < 0 ? w->fd : check_room(w, err);
 }
 
@@ -386,7 +387,7 @@ static int open_existing(struct passes_work *w, struct err *err)
 	w->size = d->size_bytes > w->first ? d->size_bytes - w->first : 0;
 	if (w->size == 0)
 		return err_set(err, -EINVAL, "%s holds no data; give --size to write them.", d->path);
-	return env->devices->open(env->devices_ctx, d, NULL, w->p->direct ? DEVICE_OPEN_DIRECT : 0, err);
+	return env->devices->open(env->devices_ctx, d, NULL, w->p->mode == PASSES_DIRECT ? DEVICE_OPEN_DIRECT : 0, err);
 }
 
 /* Several files are several jobs: a letter each, as copies of the program had in 1997. */

@@ -69,7 +69,7 @@ void passes_tell_figures(struct result *res, const struct passes_found *f, bool 
 	if (f->has_reads && !is_one && isnan(f->read_bytes_per_s))
 		result_notice(res, "not-together",
 		              "There was no time at which all files were being read, so no rate of all together is "
-		              "told; give more --passes, or a larger --size.");
+		              "told; give more --repeat, or a larger --size.");
 }
 
 void passes_tell_words(struct result *res, const struct passes_work *works, size_t n)

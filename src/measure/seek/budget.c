@@ -35,7 +35,8 @@ static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
 
 	if (s->is_writing || s->t.part_bytes) /* of that the curve is wanted, and of an arm its mean */
 		return phase <= (s->is_writing ? SEEK_NEAR : SEEK_WHOLE);
-	return phase == SEEK_QUEUE ? !s->p->no_queue : !is_curve || !s->p->no_curve;
+	return phase == SEEK_QUEUE ? !strs_list_have(&s->p->without, "queue")
+	                           : !is_curve || !strs_list_have(&s->p->without, "curve");
 }
 
 void seek_budget(struct seek_run *s, uint64_t total_ns)

@@ -65,7 +65,7 @@ static bool is_quick_ahead(const struct seek_run *s, const struct seek_read *r, 
 /* Rates and overhead, where some read needs them. Not where only random reads are wanted, and few. */
 static int learn_media(struct seek_run *s, const struct seek_read *reads, size_t n, struct err *err)
 {
-	if (s->p->no_curve && s->p->quick)
+	if (strs_list_have(&s->p->without, "curve") && s->p->quick)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (is_quick_ahead(s, &reads[i], TRACK_MOST))

@@ -18,21 +18,20 @@
 #include "base/whole.h"
 #include "measure/shared/distribution.h"
 
+static const char *const seek_parts[] = { "curve", "queue", NULL };
+
 static const struct opt seek_opts[] = {
 	OPT_FLAG(struct seek_params, quick, "quick", 0,
 	         "a short run: spans at the start only, fewer distances, wider intervals"),
 	OPT_BYTES(struct seek_params, block_bytes, "block", 'b', "SIZE", NULL,
 	          "size of each read; default 4 KiB or the physical sector", .min = 512, .max = 1048576),
-	OPT_U64(struct seek_params, reads, "reads", 0, "N", "60", "reads of each span at least", .min = 40,
+	OPT_U64(struct seek_params, reads, "count", 0, "N", "60", "reads of each span, at least", .min = 40,
 	        .max = 10000),
-	OPT_TIME(struct seek_params, span_ns, "span-time", 0, "TIME", "1s",
+	OPT_TIME(struct seek_params, span_ns, "slice", 0, "TIME", "1s",
 	         "time of each span, where the precision needs it", .min = 1e6, .max = 1e13),
-	OPT_FLAG(struct seek_params, no_curve, "no-curve", 0, "leave out the seek curve"),
-	OPT_FLAG(struct seek_params, no_queue, "no-queue", 0, "leave out the queue"),
+	OPT_STRS(struct seek_params, without, "without", 0, "WORD", "leave out this part", .choices = seek_parts),
 	OPT_FLAG(struct seek_params, write, "write", 'w',
 	         "the seek curve of writes as well: destroys data (see --destroy-data)"),
-	OPT_STR(struct seek_params, iolog, "emit-iolog", 0, "FILE", NULL,
-	        "write the offsets of all single reads in fio's iolog format", .writes = OUTFILE_IOLOG),
 	OPT_END,
 };
 
@@ -68,8 +67,9 @@ static int plan_writes(const struct device *d, const struct seek_params *p, stru
 {
 	if (d->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL, "--write is for disks and partitions: %s is a file.", d->path);
-	if (p->no_curve)
-		return err_set(err, -EINVAL, "--write measures the seek curve of writes, which --no-curve leaves out.");
+	if (strs_list_have(&p->without, "curve"))
+		return err_set(err, -EINVAL,
+		               "--write measures the seek curve of writes, which --without=curve leaves out.");
 	plan->writes = WRITE_DESTROY;
 	plan->write_bytes = (uint64_t)SECTORS_WRITTEN *
 	                    (d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes);
@@ -98,11 +98,11 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	plan->is_direct = true;
 	plan->is_latency = true;
 	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 6 * NS_PER_S);
-	if (!p->no_curve)
+	if (!strs_list_have(&p->without, "curve"))
 		plan_phase(plan, "curve", p->quick ? 7 * NS_PER_S : 60 * NS_PER_S);
 	plan_phase(plan, "spans",
 	           p->quick ? 5 * NS_PER_S : (seek_span_count(d->size_bytes, false) + 9) * p->span_ns * 5 / 4);
-	if (!p->no_queue)
+	if (!strs_list_have(&p->without, "queue"))
 		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 16 * p->span_ns);
 	return p->write ? plan_writes(d, p, plan, err) : 0;
 }
@@ -110,37 +110,6 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 /* ---- the run ---- */
 
 #define LAST_READS 0.98 /* of the time: those in flight at its end come later */
-
-static int open_iolog(struct seek_run *s, struct err *err)
-{
-	int fd;
-
-	if (!s->p->iolog)
-		return 0;
-	fd = session_grow(s->ses, s->p->iolog, OUTFILE_IOLOG, err);
-	if (fd < 0)
-		return fd;
-	s->t.iolog = fdopen(fd, "w");
-	if (!s->t.iolog) {
-		(void)close(fd); /* it is empty */
-		return err_set(err, -ENOMEM, "Out of memory.");
-	}
-	(void)fprintf(s->t.iolog, "fio version 2 iolog\n%s add\n%s open\n", s->t.target->name,
-	              s->t.target->name); /* errors show at close */
-	return 0;
-}
-
-static int close_iolog(struct seek_run *s, struct err *err)
-{
-	bool bad;
-
-	if (!s->t.iolog)
-		return 0;
-	bad = fprintf(s->t.iolog, "%s close\n", s->t.target->name) < 0 || ferror(s->t.iolog);
-	if ((fclose(s->t.iolog) != 0 || bad) && err)
-		return err_set(err, -EIO, "--emit-iolog: %s could not be written in full.", s->p->iolog);
-	return 0;
-}
 
 #define WRITES_TIMES                                                                                                \
 	1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest \
@@ -210,7 +179,7 @@ static int run_phases(struct seek_run *s, struct err *err)
 		seek_curve_end(s);
 	if (s->rot.is_rotating)
 		seek_tell_parts(s);
-	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
+	if (r == 0 && !strs_list_have(&s->p->without, "queue") && !session_is_over(s->ses))
 		r = seek_queue(s, err);
 	seek_tell_cut(s);
 	if (r == 0 && s->p->write && s->rot.is_rotating && !session_is_over(s->ses))
@@ -232,7 +201,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
 	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
 	cleanup_free struct timed_sample *samples = calloc(SAMPLES_MOST, sizeof(*samples));
-	int r, closed;
+	int r;
 
 	if (!points || !samples)
 		return err_set(err, -ENOMEM, "Out of memory.");
@@ -253,17 +222,14 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	                         : ses->targets[0].align_bytes;
 	session_rng(ses, 0x5345454bull, &s.t.rng);
 	r = session_engine(ses, &cfg, &s.t.eng, err);
-	if (r == 0)
-		r = open_iolog(&s, err);
 	if (r == 0) {
 		r = run_phases(&s, err);
 		seek_tell_plots(ses->res);
 	}
-	closed = close_iolog(&s, r == 0 ? err : NULL);
 	seek_parts_done(&s);
 	engine_close(s.t.fua);
 	engine_close(s.t.eng);
-	return r < 0 ? r : closed;
+	return r;
 }
 
 /* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many

@@ -11,9 +11,9 @@
 #include "measure/shared/timed.h"
 
 struct seek_params {
-	bool quick, no_queue, no_curve, write;
+	bool quick, write;
 	uint64_t block_bytes, reads, span_ns;
-	const char *iolog;
+	struct strs without;
 };
 
 #define SEEK_SMOOTH_CELLS 64
@@ -247,7 +247,7 @@ int seek_overhead(struct seek_run *s, struct err *err);
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
 static inline bool seek_wants_curve(const struct seek_run *s)
 {
-	return s->rot.is_rotating && !s->p->no_curve && (!s->narms || s->t.part_bytes);
+	return s->rot.is_rotating && !strs_list_have(&s->p->without, "curve") && (!s->narms || s->t.part_bytes);
 }
 int seek_curve_begin(struct seek_run *s, struct err *err);
 void seek_curve_end(struct seek_run *s);

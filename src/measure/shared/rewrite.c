@@ -527,7 +527,7 @@ static int save(struct sweep *s, const struct rewrite_watch *watch, struct err *
 		if (r == 0 && mover_count(&s->m, MARK_UNREADABLE))
 			r = err_set(err, -EIO,
 			            "%s cannot be read everywhere between %" PRIu64 " and %" PRIu64
-			            ", and what cannot be read is not written. Nothing was; choose another --start.",
+			            ", and what cannot be read is not written. Nothing was; choose another --range.",
 			            s->j->ses->devs[s->j->target].path, s->m.first, s->m.end);
 		for (size_t k = s->first; r == 0 && k < s->next; k++)
 			r = journal_put(s->j, s->order[k], data_of(s, k), err);

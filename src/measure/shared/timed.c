@@ -81,9 +81,6 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 	if (!timed_has_time(t, &load.max_ns))
 		return 0;
 	r = session_load(t->ses, &load, t->eng, &stats, err);
-	for (size_t i = 0; t->iolog && i < sink.at; i++) /* those that were done: its time may end before the list */
-		(void)fprintf(t->iolog, "%s %s %" PRIu64 " %" PRIu32 "\n", t->target->name,
-		              t->op == IO_WRITE ? "write" : "read", items[i].offset_bytes, t->block_bytes);
 	return r;
 }
 

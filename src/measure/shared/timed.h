@@ -52,7 +52,6 @@ struct timed {
 	size_t nsamples, most_samples;
 	const struct timed_manners *manners; /* NULL: none */
 	uint64_t waited_ns;                  /* for them */
-	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
 };
 
 static inline uint64_t timed_size(const struct timed *t)

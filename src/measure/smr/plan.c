@@ -5,12 +5,15 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "measure/smr/smr.h"
 
 #define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
 #define UNITS      64              /* of the size, in which the parts are counted */
-#define LEAST      (256u << 20)    /* below, nothing fits between two blocks */
-#define TEETH      64              /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
+#define SPAN_BYTES (4ull << 30)
+#define SPAN_MOST  (1ull << 42) /* of a file */
+#define LEAST      (256u << 20) /* below, nothing fits between two blocks */
+#define TEETH      64           /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
 #define BATCH_MAX  256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
 #define LARGE_MOST 256 /* large blocks: bands of the comb, four times and more */
 #define BATCH_NS   (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
@@ -20,9 +23,8 @@ const struct opt smr_opts[] = {
 	OPT_FLAG(struct smr_params, rewrite, "rewrite", 0, "write to the device what it holds; every byte stays"),
 	OPT_STR(struct smr_params, journal, "journal", 0, "DIR", "/var/lib/platter",
 	        "where --rewrite keeps all that it writes"),
-	OPT_BYTES(struct smr_params, size_bytes, "size", 0, "SIZE", "4GiB", "write within so much", .min = LEAST,
-	          .max = 1ull << 42),
-	OPT_BYTES(struct smr_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on the device", .max = 9e18),
+	OPT_STR(struct smr_params, range, "range", 0, "FROM-TO", NULL,
+	        "write within this part (default the first 4 GiB); in directories: the size of the file, 0-1GB"),
 	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored",
 	        .reads = true),
 	OPT_END,
@@ -77,19 +79,29 @@ uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
 	return l->part[k].first_bytes + i * l->part[k].step_bytes;
 }
 
-void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size)
+int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size,
+             struct err *err)
 {
-	uint64_t edge = p->rewrite ? REWRITE_EDGE_BYTES : 0, first = p->start_bytes > edge ? p->start_bytes : edge;
-	uint64_t end = dev->size_bytes > edge + SMR_BLOCK ? dev->size_bytes - edge - SMR_BLOCK
-	                                                  : 0; /* of a start that is no multiple of a block */
+	bool is_folder = dev->kind == DEVICE_DIRECTORY;
+	uint64_t edge = p->rewrite ? REWRITE_EDGE_BYTES : 0, first, end;
+	/* SMR_BLOCK: of a start that is no multiple of a block */
+	uint64_t most = dev->size_bytes > edge + SMR_BLOCK ? dev->size_bytes - edge - SMR_BLOCK : 0;
+	int r = units_parse_range(p->range, is_folder ? SPAN_MOST : dev->size_bytes, &first, &end, err);
 
+	if (r < 0)
+		return r;
+	if (is_folder && p->range && first)
+		return err_set(err, -EINVAL, "%s is a directory: --range begins with 0 there, as in 0-1GB.", dev->path);
+	first = is_folder ? DATAFILE_DATA_OFFSET : first > edge ? first : edge;
+	if (!p->range)
+		end = first + SPAN_BYTES;
+	else if (is_folder)
+		end += first;
+	if (!is_folder && end > most)
+		end = most;
 	*ret_first = first;
 	*ret_size = end > first ? end - first : 0;
-	*ret_size = *ret_size < p->size_bytes ? *ret_size : p->size_bytes;
-	if (dev->kind == DEVICE_DIRECTORY) {
-		*ret_first = DATAFILE_DATA_OFFSET;
-		*ret_size = p->size_bytes;
-	}
+	return 0;
 }
 
 struct smr_places smr_places_count(const struct smr_layout *l)
@@ -134,8 +146,6 @@ static int check_target(const struct device *dev, const struct smr_params *p, st
 	if (dev->kind == DEVICE_DIRECTORY && (p->write || p->rewrite))
 		return err_set(err, -EINVAL, "%s is a directory, in which smr makes a file of its own; leave --%s out.",
 		               dev->path, p->write ? "write" : "rewrite");
-	if (dev->kind == DEVICE_DIRECTORY && p->start_bytes)
-		return err_set(err, -EINVAL, "--start is for devices; %s is a directory.", dev->path);
 	if (dev->kind == DEVICE_DIRECTORY)
 		return 0;
 	if ((p->write || p->rewrite) && (dev->logical_block_bytes == 0 || SMR_BLOCK % dev->logical_block_bytes))
@@ -162,9 +172,11 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
 	if (!is_folder && !p->write && !p->rewrite)
 		return 0;
-	smr_span(dev, p, &first, &size);
+	r = smr_span(dev, p, &first, &size, err);
+	if (r < 0)
+		return r;
 	if (!smr_layout_init(&l, first, size))
-		return err_set(err, -EINVAL, "%s has no room for %d MiB from --start on, and less is not enough.",
+		return err_set(err, -EINVAL, "%s has less than the %d MiB there that smr needs; give another --range.",
 		               dev->path, (int)(LEAST >> 20));
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
 	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK + l.large.n * SMR_LARGE;

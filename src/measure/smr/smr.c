@@ -152,7 +152,9 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
 		return smr_signs(&io, p->zones, err);
 	}
-	smr_span(dev, p, &first, &size);
+	r = smr_span(dev, p, &first, &size, err);
+	if (r < 0)
+		return r;
 	(void)smr_layout_init(&layout, first, size);
 	r = smr_open(&io, ses, &layout, err);
 	if (r == 0)

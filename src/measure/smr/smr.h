@@ -16,8 +16,7 @@
 #include "measure/shared/rewrite.h"
 
 struct smr_params { /* what the options fill */
-	uint64_t size_bytes, start_bytes;
-	const char *zones, *journal;
+	const char *range, *zones, *journal;
 	bool write, rewrite;
 };
 
@@ -53,7 +52,8 @@ uint64_t smr_layout_writes(const struct smr_layout *l); /* of all parts */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
 /* What may be written of this device or folder; size 0: there is no room. */
-void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size);
+int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size,
+             struct err *err);
 
 /* The same in places that share no byte, in the order in which they are written: for the journal of --rewrite. */
 #define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */

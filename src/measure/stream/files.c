@@ -3,7 +3,7 @@
  * What `stream` streams over: devices and existing files as the session opened them; in directories rolling files, made
  * and preallocated before the run, so that nothing but data moves during it. A directory that has too little room gets
  * what fits (a reserve stays free) and is full earlier; the others have to make up for it. And the page cache, for
- * --cached.
+ * --mode=cached.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,13 +37,13 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	r = datafile_create(df, path, bytes, DATAFILE_ALLOCATE | (s->p->keep ? DATAFILE_KEEP : 0), err);
 	if (r < 0)
 		return r;
-	fd = datafile_open(*df, !s->p->cached, err);
+	fd = datafile_open(*df, s->p->mode != STREAM_CACHED, err);
 	if (fd < 0) {
 		datafile_close(*df);
 		*df = NULL;
 		return fd == -EOPNOTSUPP
 		               ? err_set(err, fd,
-		                         "The file system of %s takes no direct I/O; --cached streams through the page cache.",
+		                         "The file system of %s takes no direct I/O; --mode=cached streams through the page cache.",
 		                         d->path)
 		               : fd;
 	}
@@ -51,7 +51,7 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 		.name = d->path,
 		.fd = fd,
 		.size_bytes = DATAFILE_DATA_OFFSET + bytes,
-		.align_bytes = s->p->cached                ? 1
+		.align_bytes = s->p->mode == STREAM_CACHED ? 1
 		               : d->dio_offset_align_bytes ? d->dio_offset_align_bytes
 		                                           : 512,
 		.permit = datafile_permit(*df),
@@ -127,7 +127,7 @@ static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 	return sum < total
 	               ? err_set(err, -ENOSPC,
 	                         "The directories have room for %s together (a reserve stays free), less than what will come; "
-	                         "give less --time or --bytes.",
+	                         "give less --time or --size.",
 	                         units_bytes_dec(text, sizeof(text), sum))
 	               : 0;
 }
@@ -172,23 +172,21 @@ int stream_open(struct stream_run *s, struct err *err)
 	s->targets = s->ses->targets;
 	s->ntargets = s->ses->ndevs;
 	for (size_t i = 0; i < s->nlanes; i++) {
-		uint64_t size = s->ses->devs[i].size_bytes, end = datafile_end_byte(&s->ses->devs[i]);
+		uint64_t size = s->ses->devs[i].size_bytes, end;
 		struct lane *l = &s->lanes[i];
 		char all[32], part[32];
+		int r;
 
 		l->list = calloc(1, sizeof(uint32_t));
 		if (!l->list)
 			return err_set(err, -ENOMEM, "Out of memory.");
 		l->list[0] = (uint32_t)i;
 		l->ntargets = 1;
-		l->start = datafile_first_byte(&s->ses->devs[i]) + s->p->start_bytes -
-		           s->p->start_bytes % s->p->block_bytes;
-		if (end < l->start + s->p->block_bytes)
-			return err_set(err, -EINVAL,
-			               "%s holds no whole block of %" PRIu64
-			               " bytes from there on; give less --start, or a smaller --block.",
-			               l->name, s->p->block_bytes);
+		r = stream_range(s->p, &s->ses->devs[i], &l->start, &end, err);
+		if (r < 0)
+			return r;
 		s->rooms[i] = end - l->start;
+		end = datafile_end_byte(&s->ses->devs[i]);
 		if (end < size)
 			result_notice(
 				s->ses->res, "interrupted",
@@ -225,7 +223,6 @@ void stream_close(struct stream_run *s)
 	free(s->rooms);
 	free(s->ends);
 	free(s->free_slots);
-	free(s->source);
 	bucket_log_done(&s->log);
 	balance_free(&s->balance);
 	ring_done(&s->ring);

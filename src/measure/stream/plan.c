@@ -8,8 +8,8 @@
 
 #define TIME_DEFAULT_NS (60 * NS_PER_S) /* a choice: longer than a buffer of any drive hides */
 
+static const char *const modes[] = { "direct", "cached", NULL }; /* enum stream_mode */
 static const char *const layouts[] = { "balance", "roundrobin", NULL };
-static const char *const producers[] = { "none", "memcpy", NULL };
 
 const struct opt stream_opts[] = {
 	OPT_RATE(struct stream_params, rate, "rate", 'r', "RATE", "max",
@@ -19,26 +19,24 @@ const struct opt stream_opts[] = {
 	          .max = 1e15),
 	OPT_BYTES(struct stream_params, block_bytes, "block", 0, "SIZE", "1MiB", "bytes of each request", .min = 512,
 	          .max = 1073741824),
-	OPT_BYTES(struct stream_params, bytes, "bytes", 0, "SIZE", NULL,
+	OPT_BYTES(struct stream_params, bytes, "size", 0, "SIZE", NULL,
 	          "stream this much instead of for --time (default of that: 60s)", .min = 512, .max = 9e18),
 	OPT_U64(struct stream_params, depth, "depth", 0, "N", NULL,
 	        "requests in flight to each target (default 16; 4 when a disk turns)", .min = 1, .max = 256),
-	OPT_BYTES(struct stream_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on each device",
-	          .max = 9e18),
+	OPT_STR(struct stream_params, range, "range", 0, "FROM-TO", NULL, "this part of each device: 10GB-20GB, 50%-"),
 	OPT_CHOICE(struct stream_params, layout, "layout", 0, layouts, "balance",
 	           "the next block goes to the least busy target, or in turn"),
 	OPT_FLAG(struct stream_params, write, "write", 'w', "record: destroys data on devices (see --destroy-data)"),
 	OPT_FLAG(struct stream_params, read, "read", 0, "play back: the ring must not run dry"),
 	OPT_BYTES(struct stream_params, file_bytes, "file-size", 0, "SIZE", "1GiB",
 	          "in directories: bytes of each file", .min = 65536, .max = 9e18),
-	OPT_FLAG(struct stream_params, cached, "cached", 0,
-	         "through the page cache, for contrast; the final fsync is timed apart"),
+	OPT_CHOICE(struct stream_params, mode, "mode", 0, modes, "direct",
+	           "past the page cache or through it; the final fsync is timed apart"),
 	OPT_FLAG(struct stream_params, verify, "verify", 0,
 	         "read all back and prove that nothing was lost, doubled or swapped"),
-	OPT_CHOICE(struct stream_params, producer, "producer", 0, producers, "none", "load memory as a receiver would"),
 	OPT_FLAG(struct stream_params, tradeoff, "tradeoff", 0,
 	         "from one run at full speed: the largest rate of every ring"),
-	OPT_FLAG(struct stream_params, find_max, "find-max", 0, "find the highest rate that the ring sustains"),
+	OPT_FLAG(struct stream_params, find_max, "find", 0, "find the highest rate that the ring sustains"),
 	OPT_STRS(struct stream_params, project, "project", 0, "RESULT",
 	         "from a zones result for each disk (or the word measure): when a zone is too slow", .reads = true),
 	OPT_FLAG(struct stream_params, keep, "keep", 0, "leave the files where they are"),
@@ -55,11 +53,27 @@ bool stream_has_directory(const struct session *ses)
 	return false;
 }
 
+int stream_range(const struct stream_params *p, const struct device *d, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err)
+{
+	uint64_t first, end, data = datafile_first_byte(d);
+	int r = units_parse_range(p->range, d->size_bytes, &first, &end, err);
+
+	if (r < 0)
+		return r;
+	first = first < data ? data : first;
+	*ret_first = first - (first - data) % p->block_bytes;
+	*ret_end = end < datafile_end_byte(d) ? end : datafile_end_byte(d);
+	return 0;
+}
+
 static int check_targets(const struct session *ses, const struct stream_params *p, struct err *err)
 {
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *d = &ses->devs[i];
 		struct consent_names names;
+		uint64_t first, end;
+		int r;
 
 		consent_names(d, &names);
 		if (stream_has_directory(ses) && d->kind != DEVICE_DIRECTORY)
@@ -76,20 +90,23 @@ static int check_targets(const struct session *ses, const struct stream_params *
 			return err_set(err, -EINVAL,
 			               "%s: say --read to play back, or --write --destroy-data=%s to record on it.",
 			               d->path, names.v[0]);
-		if (!p->cached && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
+		if (p->mode != STREAM_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 			return err_set(err, -EINVAL,
 			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
 			               " bytes.",
 			               p->block_bytes, d->path, d->logical_block_bytes);
-		if (d->kind != DEVICE_DIRECTORY && p->block_bytes > d->size_bytes)
+		if (d->kind == DEVICE_DIRECTORY && p->range)
+			return err_set(err, -EINVAL, "--range is for devices and files; %s is a directory.", d->path);
+		if (d->kind == DEVICE_DIRECTORY)
+			continue;
+		r = stream_range(p, d, &first, &end, err);
+		if (r < 0)
+			return r;
+		if (first + p->block_bytes > end)
 			return err_set(err, -EINVAL,
-			               "%s has %" PRIu64 " bytes, less than one block of %" PRIu64
-			               "; give a smaller --block.",
-			               d->path, d->size_bytes, p->block_bytes);
-		if (d->kind != DEVICE_DIRECTORY && p->start_bytes + p->block_bytes > d->size_bytes)
-			return err_set(err, -EINVAL,
-			               "--start=%" PRIu64 " lies beyond the %" PRIu64 " bytes of %s; give less.",
-			               p->start_bytes, d->size_bytes, d->path);
+			               "%s has no block of %" PRIu64
+			               " bytes there; give a smaller --block or a larger --range.",
+			               d->path, p->block_bytes);
 	}
 	return 0;
 }
@@ -181,11 +198,11 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 			err, -EINVAL,
 			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
 	if ((p->tradeoff || p->find_max) && p->verify)
-		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find-max; run it apart.");
+		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find; run it apart.");
 	if (session_is_together(ses) && (p->tradeoff || p->find_max))
 		return err_set(
 			err, -EINVAL,
-			"--tradeoff and --find-max run each host at a pace of its own; leave --hosts out, or give a --rate.");
+			"--tradeoff and --find run each host at a pace of its own; leave --hosts out, or give a --rate.");
 	if (p->project.n && p->rate == RATE_MAX)
 		return err_set(err, -EINVAL, "--project tells for how long the disks will hold a rate; give --rate.");
 	if (p->project.n && stream_has_directory(ses))
@@ -216,7 +233,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	if (p->bytes && (p->find_max || p->tradeoff))
 		moved = times(moved, p->find_max ? STREAM_RUNS_MAX : 2);
 	plan->opens_itself = stream_has_directory(ses);
-	plan->is_direct = !p->cached;
+	plan->is_direct = p->mode != STREAM_CACHED;
 	plan->is_latency = true;
 	plan->reads_data = true;
 	plan->writes = p->read || plan->opens_itself ? WRITE_NONE : WRITE_DESTROY;

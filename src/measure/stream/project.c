@@ -57,6 +57,9 @@ static double rate_at(const struct curve *c, double x)
 static int curve_set(struct curve *c, struct point *points, size_t n, const struct device *d,
                      const struct stream_params *p)
 {
+	uint64_t first = 0, end = 0;
+	int r;
+
 	qsort(points, n, sizeof(*points), compare_points);
 	c->at = calloc(n, sizeof(double));
 	c->rate = calloc(n, sizeof(double));
@@ -67,9 +70,10 @@ static int curve_set(struct curve *c, struct point *points, size_t n, const stru
 		c->rate[i] = points[i].rate;
 	}
 	c->n = n;
-	c->x = (double)(d->partition_offset_bytes + p->start_bytes);
-	c->end = (double)(d->partition_offset_bytes + d->size_bytes);
-	return 0;
+	r = stream_range(p, d, &first, &end, NULL);
+	c->x = (double)(d->partition_offset_bytes + first);
+	c->end = (double)(d->partition_offset_bytes + end);
+	return r;
 }
 
 /* ---- where curves come from ---- */

@@ -2,8 +2,7 @@
 /*
  * One run: the feeder asks the ring's account which block may go, picks a target, and hands out a buffer of the ring;
  * the sink gives the buffer back and keeps the accounts. Buffers are the engine's own (huge pages, registered), as many
- * as the ring has places: really there, filled once with data that do not compress, and locked. Nothing is copied
- * unless --producer=memcpy asks for the load of a real receiver.
+ * as the ring has places: really there, filled once with data that do not compress, and locked. Nothing is copied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,9 +113,6 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	req->tag = number;
 	req->slot = s->free_slots[--s->nfree];
 	req->buf = engine_buf(s->eng, req->slot);
-	if (s->source)
-		memcpy(req->buf, s->source,
-		       s->p->block_bytes); /* what a receiver's DMA or copy would load memory with */
 	if (s->p->verify) {
 		const struct payload_id id = stream_placed_id(s, l, req);
 
@@ -327,9 +323,7 @@ static int open_ring(struct stream_run *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->free_slots = calloc(s->places, sizeof(*s->free_slots));
-	if (s->p->producer == PRODUCER_MEMCPY)
-		s->source = malloc(s->p->block_bytes);
-	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
+	if (!s->free_slots)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (uint64_t i = 0;
 	     i < s->places && !session_is_over(s->ses) && (!clock_is_virtual(s->ses->env->clk) || s->p->verify);
@@ -341,8 +335,6 @@ static int open_ring(struct stream_run *s, struct err *err)
 			              "The ring could not be locked in memory (%s); raise ulimit -l or run as root.",
 			              err_name(errno));
 	}
-	if (s->source)
-		payload_fill(s->source, &(struct payload_id){ s->seed, 0, 0, 0, (uint32_t)s->p->block_bytes });
 	return 0;
 }
 
@@ -407,8 +399,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->is_max = rate == RATE_MAX;
 	s->places = s->p->buffer_bytes / block;
 	s->depth = depth_in_force(s);
-	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->p->producer == PRODUCER_NONE &&
-	    s->places > s->depth * s->nlanes)
+	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->places > s->depth * s->nlanes)
 		s->places =
 			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
 	s->blocks_max = s->p->bytes ? (s->p->bytes + block - 1) / block : UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which rate for which ring: --tradeoff says it for all rings from one run at full speed (with W(t) the completed
- * bytes, the largest R with R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find-max finds it for one ring by real
+ * bytes, the largest R with R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find finds it for one ring by real
  * runs.
  */
 #include <inttypes.h>

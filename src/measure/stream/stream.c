@@ -20,7 +20,7 @@ static int verify(struct stream_run *s, struct err *err)
 	uint64_t blocks, bad;
 	int r;
 
-	if (s->p->cached) /* what the disk has, not what memory has */
+	if (s->p->mode == STREAM_CACHED) /* what the disk has, not what memory has */
 		stream_make_cold(s);
 	r = stream_verify(s, &blocks, &bad, err);
 	if (r < 0 || session_is_over(s->ses))
@@ -37,7 +37,7 @@ static int plain(struct stream_run *s, struct err *err)
 	bool has = false;
 	int r;
 
-	if (s->p->cached) {
+	if (s->p->mode == STREAM_CACHED) {
 		stream_make_cold(s);
 		has = stream_disk_bytes(s, &disk_read, &disk_written);
 	}
@@ -49,7 +49,7 @@ static int plain(struct stream_run *s, struct err *err)
 	if (r < 0)
 		return r;
 	stream_figures(s, s->p->rate);
-	if (s->p->cached)
+	if (s->p->mode == STREAM_CACHED)
 		stream_settle_cache(s, has, disk_read, disk_written);
 	session_checkpoint(s->ses);
 	return s->p->verify && !session_is_over(s->ses) ? verify(s, err) : 0;

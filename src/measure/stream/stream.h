@@ -3,7 +3,7 @@
  * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds;
  * pace.c how well its clock was kept; files.c targets, rolling files, the page cache; reserve.c what they carry at full
  * speed where a run ended; verdict.c what follows for the rate, in words; run.c one run of the ring over the targets;
- * report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find-max; project.c --project;
+ * report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find; project.c --project;
  * stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
@@ -15,20 +15,21 @@
 #include "session/session.h"
 
 struct stream_params {
-	uint64_t rate, buffer_bytes, block_bytes, bytes, file_bytes, depth, start_bytes;
-	int layout, producer;
-	bool write, read, cached, verify, tradeoff, find_max, keep;
+	uint64_t rate, buffer_bytes, block_bytes, bytes, file_bytes, depth;
+	int layout, mode;
+	const char *range;
+	bool write, read, verify, tradeoff, find_max, keep;
 	struct strs project;
 	const char *rate_typed; /* as it was asked for: in bits, or in bytes */
 };
 
 enum stream_layout { LAYOUT_BALANCE, LAYOUT_ROUNDROBIN };
-enum stream_producer { PRODUCER_NONE, PRODUCER_MEMCPY };
+enum stream_mode { STREAM_DIRECT, STREAM_CACHED };
 
 #define STREAM_LANES_MAX      64                /* targets at once; arrays of a run */
 #define STREAM_FILES_MAX      4096              /* open at the same time; arrays of a run */
 #define STREAM_FILES_PER_LANE 1000              /* numbers in names: lane * 1000 + file */
-#define STREAM_RUNS_EXPECTED  8                 /* of --find-max: one at full speed, about six tries, the proof */
+#define STREAM_RUNS_EXPECTED  8                 /* of --find: one at full speed, about six tries, the proof */
 #define STREAM_RUNS_MAX       25                /* 16 tries without any that held, 7 halvings to 1 % */
 #define STALLS_MAX            1000              /* rows of the table (a choice) */
 #define STREAM_POINTS_MAX     ((size_t)1 << 22) /* 64 MiB when there are so many completions */
@@ -98,14 +99,13 @@ struct stream_run {
 	struct datafile **files;            /* made here, one per target of the load, or NULL */
 	uint32_t *free_slots;
 	size_t nfree;
-	uint8_t *source; /* of the memcpy producer */
 	uint64_t seed;
 
 	struct timeline timeline;
 	struct stall_row stalls[STALLS_MAX];
 	uint64_t nstalls; /* all that were; the first STALLS_MAX are kept */
 
-	struct bucket_log log; /* completions, for --tradeoff and --find-max */
+	struct bucket_log log; /* completions, for --tradeoff and --find */
 };
 
 /* ---- plan.c ---- */
@@ -113,7 +113,10 @@ struct stream_run {
 extern const struct opt stream_opts[];
 int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
 bool stream_has_directory(const struct session *ses);
-/* Length of a run; CLOCK_NEVER: as long as --bytes takes. */
+/* Length of a run; CLOCK_NEVER: as long as --size takes. */
+/* The part of a target that --range leaves, of whole blocks from its beginning. 0, or negative errno. */
+int stream_range(const struct stream_params *p, const struct device *d, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err);
 uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p);
 
 /* ---- files.c ---- */
@@ -123,12 +126,12 @@ int stream_open(struct stream_run *s, struct err *err);
 void stream_close(struct stream_run *s);
 /* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
 struct payload_id stream_placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req);
-/* --cached: nothing of the targets is in the page cache from before, as far as the kernel does it. */
+/* --mode=cached: nothing of the targets is in the page cache from before, as far as the kernel does it. */
 void stream_make_cold(struct stream_run *s);
 /* What the disks below the targets have moved so far, each counted once. false: nothing is known of one of them. */
 bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t *ret_written);
-/* --cached: the share of the page cache, and what writing it back takes. before: of stream_disk_bytes() before the run,
- * has: what that said. */
+/* --mode=cached: the share of the page cache, and what writing it back takes. before: of stream_disk_bytes() before the
+ * run, has: what that said. */
 void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written);
 
 /* ---- reserve.c ---- */
@@ -152,7 +155,7 @@ bool stream_is_whole(const struct stream_run *s); /* no target was lost or retur
 
 /* ---- run.c ---- */
 
-/* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --bytes, from the start of every target. */
+/* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --size, from the start of every target. */
 int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
 void stream_once_done(struct stream_run *s);
 /* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */

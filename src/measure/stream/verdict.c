@@ -17,7 +17,7 @@ static bool is_hidden(const struct stream_run *s)
 	if (s->p->read)
 		return false;
 	for (size_t i = 0; i < s->nlanes; i++)
-		if (s->p->cached ||
+		if (s->p->mode == STREAM_CACHED ||
 		    (s->ses->common->write_cache != SWITCH_OFF &&
 		     strncmp(s->ses->devs[i].write_cache, "write through", strlen("write through")) != 0))
 			return true;
@@ -106,7 +106,7 @@ static const char *place_text(const struct stream_run *s, char *buf, size_t len)
 		if (s->lanes[i].last_offset > far->last_offset)
 			far = &s->lanes[i];
 	(void)units_bytes_dec(from, sizeof(from), far->first_offset);
-	if (!s->files && far->first_offset == far->start && !s->p->start_bytes) {
+	if (!s->files && far->first_offset == far->start && !s->p->range) {
 		(void)units_bytes_dec(to, sizeof(to), far->last_offset - far->start);
 		(void)snprintf(buf, len, " on the first %s%s", to, each);
 	} else if (!s->files) {
@@ -191,7 +191,7 @@ static void zone_notice(struct stream_run *s)
 			continue; /* its slowest zone was covered */
 		result_notice(
 			s->ses->res, "zone",
-			"%s was tested from %s to %s only. Disks are slower towards their end: --start takes the test there, --project shows when.",
+			"%s was tested from %s to %s only. Disks are slower towards their end: --range takes the test there, --project shows when.",
 			l->name, units_bytes_dec(from, sizeof(from), l->first_offset),
 			units_bytes_dec(to, sizeof(to), l->last_offset));
 	}

@@ -90,6 +90,9 @@ static void tell(struct surface_run *run, const struct measure_table *mt, struct
 	result_figure_u64(run->ses->res, "files_hit", "files that lie there", UNIT_COUNT, count_files(c));
 }
 
+#define FILES_MIN 15 /* a choice: half a million files on a slow disk */
+#define FILES_NS  (FILES_MIN * 60 * NS_PER_S)
+
 int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err)
 {
 	const struct env *env = run->ses->env;
@@ -97,7 +100,7 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	size_t n = 0;
 	cleanup_free struct surface_suspect *all = surface_all_places(run, &n);
 	cleanup_free struct device_range *places = calloc(n + 1, sizeof(*places));
-	struct patience patience = { .ses = run->ses, .until_ns = surface_now(run) + run->p->files_ns };
+	struct patience patience = { .ses = run->ses, .until_ns = surface_now(run) + FILES_NS };
 	struct content_question q = { .places = places, .is_over = is_over, .arg = &patience };
 	struct contents found = { 0 };
 	struct err why;
@@ -105,7 +108,7 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	if (!all || !places)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	q.n = gather(all, n, places);
-	if (run->p->no_files || run->p->write || !q.n || session_is_over(run->ses) || !env->devices->contents ||
+	if (run->p->without.n || run->p->write || !q.n || session_is_over(run->ses) || !env->devices->contents ||
 	    (dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION))
 		return 0;
 	session_progress(run->ses, "files at bad places", -1.0, NULL);
@@ -114,11 +117,9 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	else
 		tell(run, table, &found);
 	if (patience.is_gone)
-		result_notice(
-			run->ses->res, "files-cut",
-			"Not all files of %s could be asked in %.0f s: some that lie at bad places may be missing; "
-			"give them more by --files-time.",
-			dev->path, (double)run->p->files_ns * 1e-9);
+		result_notice(run->ses->res, "files-cut",
+		              "The search for files at bad places of %s ended after %d minutes: some may be missing.",
+		              dev->path, FILES_MIN);
 	content_list_done(&found);
 	return 0;
 }

@@ -29,8 +29,7 @@ static bool is_replaced(const struct next *next, const char *word, bool *ret_has
 	} all[] = { { "--resume", false, true },
 		    { "--recheck-all", false, next->rechecks_all },
 		    { "--time", true, true },
-		    { "--from", true, next->from_bytes > 0 },
-		    { "--to", true, next->to_bytes > 0 } };
+		    { "--range", true, next->from_bytes || next->to_bytes } };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		size_t len = strlen(all[i].option);
@@ -53,10 +52,10 @@ static void tell_next(struct surface_run *run, const struct next *next)
 		return;
 	(void)fprintf(f, "platter surface%s%s", next->resumes ? " --resume" : "",
 	              next->rechecks_all ? " --recheck-all" : "");
-	if (next->from_bytes)
-		(void)fprintf(f, " --from=%" PRIu64, next->from_bytes);
-	if (next->to_bytes)
-		(void)fprintf(f, " --to=%" PRIu64, next->to_bytes);
+	if (next->from_bytes || next->to_bytes)
+		(void)fprintf(f, " --range=%" PRIu64 "-%" PRIu64,
+		              next->from_bytes ? next->from_bytes : run->range.first_bytes,
+		              next->to_bytes ? next->to_bytes : run->range.end_bytes);
 	while (i < res->head.argc && strcmp(res->head.argv[i], "surface") != 0)
 		i++;
 	if (i >= res->head.argc)

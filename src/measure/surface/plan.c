@@ -18,21 +18,22 @@ const char *const surface_kind_names[SURFACE_KINDS] = { "pending",    "always", 
 const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,
 	                                             500 * NS_PER_MS, 5000 * NS_PER_MS, UINT64_MAX };
 
+static const char *const surface_parts[] = { "files", NULL };
+
 #define P struct surface_params
 
 const struct opt surface_opts[] = {
-	OPT_STR(P, from, "from", 0, "PLACE", "0", "begin here: 10G, 25%"),
-	OPT_STR(P, to, "to", 0, "PLACE", "100%", "end here"),
+	OPT_STR(P, range, "range", 0, "FROM-TO", NULL, "scan this part only: 10GB-20GB, 50%-"),
 	OPT_BYTES(P, block_bytes, "block", 0, "SIZE", NULL, "size of a request (default 1MiB, at most a revolution)",
 	          .min = 4096, .max = 1 << 24),
-	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 32),
+	OPT_U64(P, depth, "depth", 0, "N", "4", "requests in flight", .min = 1, .max = 32),
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute",
 	        .writes = OUTFILE_STATE),
 	OPT_STR(P, geometry, "geometry", 0, "FILE", NULL,
 	        "tell it by head: what platter geometry --json said of this disk", .reads = true),
 	OPT_FLAG(P, verify, "verify-command", 0, "let the disk read by itself and transfer nothing (SCSI, ATA)"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
-	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after so long; --resume goes on"),
+	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after this time; --resume goes on"),
 	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
 	OPT_RATE(P, rate, "rate", 0, "RATE", NULL, "read no more than this, on average", .min = 1, .max = 1e15),
 	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .max = 1),
@@ -44,36 +45,16 @@ const struct opt surface_opts[] = {
 	        .writes = OUTFILE_MAPFILE),
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l", .writes = OUTFILE_BLOCKS),
-	OPT_TIME(P, files_ns, "files-time", 0, "TIME", "15m", "look for these files no longer than this"),
 	OPT_FLAG(P, write, "write", 'w',
 	         "write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "write weak places again with the same bytes, and see what it brings"),
 	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the bytes in work"),
-	OPT_FLAG(P, no_files, "no-files", 0, "do not look which files lie at slow and unreadable places"),
+	OPT_STRS(P, without, "without", 0, "WORD", "do not look for the files at slow and unreadable places",
+	         .choices = surface_parts),
 	OPT_END,
 };
 
 #undef P
-
-static int parse_place(const char *option, const char *text, const struct device *dev, uint64_t *ret, struct err *err)
-{
-	size_t len = strlen(text);
-	double ratio = 0.0;
-	int r;
-
-	if (len && text[len - 1] == '%') {
-		r = units_parse_ratio(text, &ratio, err);
-		if (r == 0 && (ratio < 0.0 || ratio > 1.0))
-			r = err_set(err, -EINVAL, "--%s=%s lies outside the target; give 0%% to 100%%.", option, text);
-		*ret = ratio >= 1.0 ? dev->size_bytes : (uint64_t)(ratio * (double)dev->size_bytes);
-		return r;
-	}
-	r = units_parse_bytes(text, ret, err);
-	if (r == 0 && *ret > dev->size_bytes)
-		r = err_set(err, -EINVAL, "--%s=%s lies behind the end of the target (%" PRIu64 " bytes); give less.",
-		            option, text, dev->size_bytes);
-	return r;
-}
 
 static int parse_hours(const char *text, struct surface_range *ret, struct err *err)
 {
@@ -98,9 +79,7 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	int r;
 
 	*ret = (struct surface_range){ 0 };
-	r = parse_place("from", p->from, dev, &ret->first_bytes, err);
-	if (r == 0)
-		r = parse_place("to", p->to, dev, &ret->end_bytes, err);
+	r = units_parse_range(p->range, dev->size_bytes, &ret->first_bytes, &ret->end_bytes, err);
 	if (r == 0)
 		r = parse_hours(p->hours, ret, err);
 	if (r < 0)
@@ -114,9 +93,8 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
 	ret->end_bytes -= ret->end_bytes % sector;
 	if (ret->first_bytes >= ret->end_bytes)
-		return err_set(err, -EINVAL,
-		               "Nothing lies between --from=%s and --to=%s; give a place before and one behind.",
-		               p->from, p->to);
+		return err_set(err, -EINVAL, "--range=%s holds no whole sector; give a larger one.",
+		               p->range ? p->range : "-");
 	return 0;
 }
 
@@ -146,7 +124,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	if (r < 0)
 		return r;
 	if ((p->resume || p->portion_ns) && !p->state)
-		return err_set(err, -EINVAL, "--%s wants a file that says how far the scan came; give --state=FILE.",
+		return err_set(err, -EINVAL, "--%s needs a file with the progress of the scan; give --state=FILE.",
 		               p->resume ? "resume" : "portion");
 	if (p->max_celsius > 0.0 && !ses->devs[0].temperature_mc)
 		return err_set(
@@ -154,10 +132,9 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 			"--max-temperature: nothing tells how warm %s is; load the module drivetemp, or do without.",
 			ses->devs[0].path);
 	if (p->verify && ses->devs[0].kind != DEVICE_DISK)
-		return err_set(
-			err, -EINVAL,
-			"--verify-command goes to whole disks, and %s is none; give the disk, with --from and --to.",
-			ses->devs[0].path);
+		return err_set(err, -EINVAL,
+		               "--verify-command goes to whole disks, and %s is none; give the disk, with --range.",
+		               ses->devs[0].path);
 	r = p->write ? plan_writing(&ses->devs[0], p, &range, ret_plan, err) : 0;
 	if (r < 0)
 		return r;
@@ -178,7 +155,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
 	ret_plan->keeps_privileges =
-		(!p->no_files && !p->write) ||
+		(!p->without.n && !p->write) ||
 		p->verify; /* which file lies where the kernel tells root only; so are commands of ATA */
 	return 0;
 }

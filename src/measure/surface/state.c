@@ -98,7 +98,7 @@ static int check_whose(const struct surface_run *run, const struct result *state
 	    count_of(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
 		               "--state=%s is of the bytes from %" PRIu64 " to %" PRIu64
-		               "; give the same --from and --to, or another file.",
+		               "; give the same --range, or another file.",
 		               path, count_of(state, "first_bytes"), count_of(state, "end_bytes"));
 	return 0;
 }

@@ -22,12 +22,12 @@
 
 struct surface_params {
 	uint64_t block_bytes, depth;
-	uint64_t portion_ns, files_ns;
-	const char *from, *to, *state, *mapfile, *badblocks, *journal, *geometry;
+	uint64_t portion_ns;
+	const char *range, *state, *mapfile, *badblocks, *journal, *geometry, *hours;
 	uint64_t rate;
 	double share, max_celsius;
-	const char *hours;
-	bool resume, idle, no_files, verify, rewrite, recheck_all, write;
+	bool resume, idle, verify, rewrite, recheck_all, write;
+	struct strs without;
 };
 
 /* ---- plan.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `transactions` will do: options, the classes of users, the limit of --find-users, and how long it takes. */
+/* What `transactions` will do: options, the classes of users, the limit of --find, and how long it takes. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +19,7 @@
 #define MEMORY_MAX   1000000000
 #define LIMIT        "p95<2s"
 
+static const char *const modes[] = { "direct", "cached", NULL }; /* enum tx_mode */
 static const char *const think_laws[] = { "exponential", "uniform", "fixed", NULL };
 /* In the order of enum tx_randomise: Read, Xread, Yread and Zread of 1997. */
 static const char *const randomisations[] = { "none", "seed", "work", "seed,work", NULL };
@@ -33,31 +34,28 @@ const struct opt tx_opts[] = {
 	OPT_CHOICE(struct tx_params, think_law, "think-law", 0, think_laws, "exponential",
 	           "how think times are distributed"),
 	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = CPU_MAX_NS),
-	OPT_U64(struct tx_params, processors, "processors", 0, "N", NULL,
-	        "processors that do the users' work; all that there are", .min = 1, .max = TX_PROCESSORS_MAX),
 	OPT_BYTES(struct tx_params, memory_bytes, "memory", 0, "SIZE", "0",
 	          "memory that each user touches in each transaction", .max = MEMORY_MAX),
+	OPT_U64(struct tx_params, processors, "processors", 0, "N", NULL,
+	        "processors for the users' work (default all)", .min = 1, .max = TX_PROCESSORS_MAX),
 	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "seed",
 	           "draw anew: the seed by time of day, and the work of each transaction"),
 	OPT_STRS(struct tx_params, classes, "class", 0, "CLASS",
 	         "a kind of users: name=x,users=2,ios=60,think=4s,cpu=1s"),
 	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
 	        "open: this many arrive each second, whatever the response", .min = 1e-6, .max = 1e6),
-	OPT_BYTES(struct tx_params, record_bytes, "record", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
+	OPT_BYTES(struct tx_params, block_bytes, "block", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
 	          .max = 67108864),
-	OPT_BYTES(struct tx_params, span_bytes, "span", 0, "SIZE", NULL,
-	          "use only this much from the beginning of the target", .min = 512, .max = 9e18),
+	OPT_STR(struct tx_params, range, "range", 0, "FROM-TO", NULL, "use this part only: 10GB-20GB, 50%-"),
 	OPT_U64(struct tx_params, depth, "depth", 0, "N", "256", "requests given to the device at once, at most",
 	        .min = 1, .max = 4096),
 	OPT_BYTES(struct tx_params, size_bytes, "size", 's', "SIZE", NULL,
 	          "make the file first, with so much data, and read it three times", .min = 4096, .max = 9e18),
-	OPT_TIME(struct tx_params, read_time_ns, "read-time", 0, "TIME", "5s",
-	         "with --size: each pass takes so long, and at least 200 reads", .max = 1e15),
 	OPT_FLAG(struct tx_params, keep, "keep", 0, "leave the file of --size where it is"),
 	OPT_FLAG(struct tx_params, write, "write", 'w', "write: destroys data (see --destroy-data)"),
-	OPT_FLAG(struct tx_params, cached, "cached", 0, "through the page cache"),
-	OPT_FLAG(struct tx_params, find_users, "find-users", 0, "find how many users stay within --limit"),
-	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", LIMIT, "for --find-users: mean, p50, p95, p99 or max"),
+	OPT_CHOICE(struct tx_params, mode, "mode", 0, modes, "direct", "past the page cache or through it"),
+	OPT_FLAG(struct tx_params, find_users, "find", 0, "find how many users stay within --limit"),
+	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", LIMIT, "for --find: mean, p50, p95, p99 or max"),
 	OPT_STR(struct tx_params, each, "each", 0, "FILE", NULL, "write every transaction to this CSV file",
 	        .writes = OUTFILE_EACH),
 	OPT_END,
@@ -241,23 +239,21 @@ static int check_memory(const struct tx_params *p, const struct tx_class *c, siz
 
 static int check_record(const struct tx_params *p, const struct device *d, struct err *err)
 {
-	uint64_t size = p->size_bytes ? p->size_bytes : d->size_bytes, span = p->span_bytes ? p->span_bytes : size;
+	uint64_t size = p->size_bytes ? p->size_bytes : d->size_bytes, first, end;
+	int r = units_parse_range(p->range, size, &first, &end, err);
 
+	if (r < 0)
+		return r;
 	if (size == 0 && d->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL, "%s is empty or not there; --size makes it.", d->path);
-	if (span > size)
+	if (end - first < p->block_bytes)
 		return err_set(err, -EINVAL,
-		               "--span=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give no more.", span, size,
-		               d->path);
-	if (span < p->record_bytes)
+		               "--block=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
+		               p->block_bytes, end - first, p->range ? "--range" : d->path);
+	if (p->mode != TX_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 		return err_set(err, -EINVAL,
-		               "--record=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
-		               p->record_bytes, span, p->span_bytes ? "--span" : d->path);
-	if (!p->cached && d->logical_block_bytes && p->record_bytes % d->logical_block_bytes)
-		return err_set(err, -EINVAL,
-		               "--record=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
-		               " bytes.",
-		               p->record_bytes, d->path, d->logical_block_bytes);
+		               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32 " bytes.",
+		               p->block_bytes, d->path, d->logical_block_bytes);
 	return 0;
 }
 
@@ -306,7 +302,7 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 		return;
 	plan_phase(plan, "make the file",
 	           p->size_bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
-	plan_phase(plan, "three passes", 3 * p->read_time_ns);
+	plan_phase(plan, "three passes", 3 * TX_PASS_NS);
 	if (tx_file_is_all(ses, p) || !p->write)
 		plan->write_bytes = p->size_bytes;
 }
@@ -316,16 +312,15 @@ static int check_find_users(const struct session *ses, const struct tx_params *p
 	if (!p->find_users)
 		return strcmp(p->limit, LIMIT) == 0
 		               ? 0
-		               : err_set(err, -EINVAL, "--limit is for --find-users; give both, or neither.");
+		               : err_set(err, -EINVAL, "--limit is for --find; give both, or neither.");
 	if (p->arrivals_per_s > 0.0)
 		return err_set(err, -EINVAL,
-		               "--find-users varies the users, and --arrivals has none; leave one of them out.");
+		               "--find varies the users, and --arrivals has none; leave one of them out.");
 	if (n > 1)
-		return err_set(err, -EINVAL,
-		               "--find-users varies the users of one class; leave all but one --class out.");
+		return err_set(err, -EINVAL, "--find varies the users of one class; leave all but one --class out.");
 	if (session_is_together(ses))
 		return err_set(err, -EINVAL,
-		               "--find-users runs each host at a pace of its own; leave --hosts out, or give --users.");
+		               "--find runs each host at a pace of its own; leave --hosts out, or give --users.");
 	return 0;
 }
 
@@ -333,7 +328,7 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 {
 	const struct tx_params *p = params;
 	const struct device *d = &ses->devs[0];
-	uint64_t time_ns = tx_time_ns(ses, p);
+	uint64_t time_ns = tx_time_ns(ses, p), first = 0, end = 0;
 	struct tx_class classes[TX_CLASSES_MAX];
 	struct tx_limit limit;
 	size_t n;
@@ -350,13 +345,13 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 	r = check_find_users(ses, p, n, err);
 	if (r < 0)
 		return r;
-	plan->is_direct = !p->cached;
+	plan->is_direct = p->mode != TX_CACHED;
 	plan->is_latency = true;
 	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
 	plan->touch_first = datafile_first_byte(d);
-	plan->touch_end = d->size_bytes;
-	if (p->span_bytes && datafile_first_byte(d) + p->span_bytes < d->size_bytes)
-		plan->touch_end = datafile_first_byte(d) + p->span_bytes;
+	(void)units_parse_range(p->range, d->size_bytes - plan->touch_first, &first, &end, NULL); /* as checked */
+	plan->touch_end = plan->touch_first + end;
+	plan->touch_first += first;
 	plan->read_bytes = p->write ? 0 : UINT64_MAX;
 	plan->write_bytes = p->write ? UINT64_MAX : 0;
 	if (tx_file_is_wanted(ses, p))

@@ -385,8 +385,8 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 	j = tx_take_first(&r->ready, &r->ready_end);
 	req->op = r->p->write ? IO_WRITE : IO_READ;
 	req->target = 0;
-	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->record_bytes;
-	req->len_bytes = (uint32_t)r->p->record_bytes;
+	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->block_bytes;
+	req->len_bytes = (uint32_t)r->p->block_bytes;
 	req->tag = j->index;
 	r->in_flight++;
 	return FEED_IO;

@@ -196,9 +196,9 @@ static struct device_part device_part(const struct tx_run *r)
 
 static void hit_figure(const struct tx_run *r)
 {
-	double asked = (double)(r->service->count * r->p->record_bytes), came;
+	double asked = (double)(r->service->count * r->p->block_bytes), came;
 
-	if (!r->p->cached || r->p->write || asked == 0.0)
+	if (r->p->mode != TX_CACHED || r->p->write || asked == 0.0)
 		return;
 	if (r->before.has_storage && r->after.has_storage)
 		came = (double)(r->after.storage_read_bytes - r->before.storage_read_bytes);
@@ -234,7 +234,7 @@ static void device_figures(const struct tx_run *r)
 	result_figure(res, "device_busy_ratio", "its utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
 	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a
 	 * difference. */
-	if (!r->p->cached && r->all.any.done)
+	if (r->p->mode != TX_CACHED && r->all.any.done)
 		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
 		              law_utilisation((double)r->all.any.ios / tx_seconds(r), d.service_s), NULL, 0);
 }

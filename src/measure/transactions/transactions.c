@@ -2,7 +2,7 @@
 /*
  * Transactions of many users (Longbottom, diskrand 1997), closed with think times or open with Poisson arrivals:
  * response, throughput, and what the operational laws say beside it. plan.c says what will be done, file.c makes the
- * file, run.c holds the users, tell.c the results; this file goes through them, once or until --find-users has found.
+ * file, run.c holds the users, tell.c the results; this file goes through them, once or until --find has found.
  */
 #include "measure/transactions/transactions.h"
 
@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 /* ---- how many users ---- */
 
@@ -102,18 +103,18 @@ static void choose_seed(struct session *ses, const struct tx_params *p)
 static void choose_place(struct tx_run *r)
 {
 	const struct device *d = &r->ses->devs[0];
-	uint64_t end = r->file ? r->ses->targets[0].size_bytes : d->size_bytes;
+	uint64_t size = r->file ? r->ses->targets[0].size_bytes : d->size_bytes;
+	uint64_t data = r->file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d), first = 0, end = 0;
 
-	r->first_byte = r->file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d);
-	if (r->p->span_bytes && r->first_byte + r->p->span_bytes < end)
-		end = r->first_byte + r->p->span_bytes;
-	r->records = end > r->first_byte ? (end - r->first_byte) / r->p->record_bytes : 0;
+	(void)units_parse_range(r->p->range, size > data ? size - data : 0, &first, &end, NULL); /* as planned */
+	r->first_byte = data + first;
+	r->records = (end - first) / r->p->block_bytes;
 }
 
 static int prepare(struct tx_run *r, struct err *err)
 {
 	struct session *ses = r->ses;
-	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->record_bytes };
+	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->block_bytes };
 	cleanup_free char *own = NULL;
 	int ret = tx_parse_classes(ses, r->p, r->classes, &r->nclasses, err), fd;
 
@@ -125,15 +126,15 @@ static int prepare(struct tx_run *r, struct err *err)
 	r->depth = r->eng->cfg.depth;
 	choose_place(r);
 	if (r->records == 0)
-		return err_set(err, -EINVAL, "%s holds no record of %" PRIu64 " bytes; give a smaller --record.",
-		               ses->devs[0].path, r->p->record_bytes);
+		return err_set(err, -EINVAL, "%s holds no record of %" PRIu64 " bytes; give a smaller --block.",
+		               ses->devs[0].path, r->p->block_bytes);
 	r->is_open = r->p->arrivals_per_s > 0.0;
 	r->processors = r->p->processors ? (unsigned)r->p->processors : r->is_virtual ? 1 : tx_cpu_count();
 	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
 	if (r->p->write)
 		for (uint32_t i = 0; i < r->depth; i++)
 			payload_fill(engine_buf(r->eng, i), &(struct payload_id){ ses->seed, i, 0, ses->hooks.host.rank,
-			                                                          (uint32_t)r->p->record_bytes });
+			                                                          (uint32_t)r->p->block_bytes });
 	if (!r->p->each)
 		return 0;
 	own = session_is_together(ses) ? hosts_own_file(r->p->each, ses->hooks.host.rank) : NULL;

@@ -15,23 +15,24 @@
 
 #define TX_CLASSES_MAX     16
 #define TX_TIME_DEFAULT_NS (60 * NS_PER_S) /* a choice */
+#define TX_PASS_NS         (5 * NS_PER_S)  /* each pass over the file of --size, and at least 200 reads */
 #define TX_OUTSTANDING_MAX (1u << 20)      /* memory has an end: beyond it arrivals run away from the device */
 #define TX_PROCESSORS_MAX  1024            /* a thread each */
 #define TX_MEMORY_SLOTS    1024            /* open runs: so many transactions have memory of their own */
 
+enum tx_mode { TX_DIRECT, TX_CACHED };
 enum tx_think { TX_THINK_EXPONENTIAL, TX_THINK_UNIFORM, TX_THINK_FIXED };
 
 /* What is drawn anew (1997: Read, Xread, Yread, Zread). */
 enum tx_randomise { TX_RANDOMISE_SEED = 1, TX_RANDOMISE_WORK = 2 };
 
 struct tx_params {
-	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, record_bytes, depth, processors;
-	uint64_t span_bytes, size_bytes, read_time_ns;
+	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, block_bytes, depth, processors, size_bytes;
 	double arrivals_per_s;
-	int think_law, randomise;
-	bool write, cached, find_users, keep;
+	int think_law, randomise, mode;
+	bool write, find_users, keep;
 	struct strs classes;
-	const char *limit, *each;
+	const char *limit, *each, *range;
 };
 
 struct tx_class {
@@ -194,9 +195,9 @@ void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes
 void tx_tell(const struct tx_run *r);
 /* The same of a run under way, as far as they are known by then. */
 void tx_tell_so_far(struct tx_run *r, uint64_t now_ns);
-/* A step of --find-users. */
+/* A step of --find. */
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
-/* What --find-users found; bad 0: nothing was too many. */
+/* What --find found; bad 0: nothing was too many. */
 void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);

@@ -34,8 +34,6 @@ int zones_again(const struct result *saved, struct result *ret, struct err *err)
 
 	if (!layouts || !layouts->nrows || !result_find_table(saved, "cells") || !result_find_table(saved, "samples"))
 		return err_set(err, -ENODATA, "The document does not have its samples.");
-	(void)units_parse_ratio(option_of(saved, "skew"), &p.skew_ratio, NULL);
-	(void)units_parse_f64(option_of(saved, "rpm"), &p.rpm, NULL);
 	run.targets = xcalloc(layouts->nrows, sizeof(*run.targets));
 	devs = xcalloc(layouts->nrows, sizeof(*devs));
 	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++) {

@@ -64,7 +64,7 @@ static void tell_next(const struct zones_run *run)
 		return;
 	(void)fputs(dev->kind == DEVICE_FILE ? "platter zones --full" : "platter surface", f);
 	if (dev->kind != DEVICE_FILE && (l->first_bytes || l->end_bytes + l->align_bytes <= dev->size_bytes))
-		(void)fprintf(f, " --from=%" PRIu64 " --to=%" PRIu64, l->first_bytes, l->end_bytes);
+		(void)fprintf(f, " --range=%" PRIu64 "-%" PRIu64, l->first_bytes, l->end_bytes);
 	shell_put_word(f, dev->path);
 	if (fclose(f) == 0)
 		result_figure_text(run->res, "next_command", "to read each block", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --rewrite's journals at the begin and the end of a run, and --recover. */
+/* --rewrite's journals at the begin and the end of a run. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -30,8 +30,8 @@ int zones_journal_open(struct zones_run *run, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < run->ntargets; i++)
 		r = rewrite_start(&run->targets[i].journal, run->ses, run->targets[i].index, run->eng, run->p->journal,
-		                  run->p->recover, err);
-	return r == 0 && run->p->rewrite ? make_chunk(run, err) : r;
+		                  false, err);
+	return r == 0 ? make_chunk(run, err) : r;
 }
 
 void zones_journal_close(struct zones_run *run)

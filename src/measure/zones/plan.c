@@ -84,65 +84,16 @@ static uint64_t round_down(uint64_t x, uint64_t to)
 	return x - x % to;
 }
 
-/* "10G", "25%": a place of the target. */
-static int parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, struct err *err)
-{
-	size_t len = strlen(text);
-	double ratio;
-	int r;
-
-	if (len && text[len - 1] == '%') {
-		r = units_parse_ratio(text, &ratio, err);
-		if (r < 0)
-			return r;
-		if (ratio < 0.0 || ratio > 1.0)
-			return err_set(err, -EINVAL, "%s lies outside the target; give 0%% to 100%%.", text);
-		*ret = (uint64_t)(ratio * (double)size_bytes);
-		return 0;
-	}
-	r = units_parse_bytes(text, ret, err);
-	if (r < 0)
-		return r;
-	if (*ret > size_bytes)
-		return err_set(err, -EINVAL, "%s lies behind the end of the target (%" PRIu64 " bytes); give less.",
-		               text, size_bytes);
-	return 0;
-}
-
-/* "FROM-TO", either may be left out. */
-static int parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_end, struct err *err)
-{
-	const char *dash = strchr(text, '-');
-	char from[64];
-	int r = 0;
-
-	if (!dash || (size_t)(dash - text) >= sizeof(from))
-		return err_set(err, -EINVAL, "--range=%s is no range; write FROM-TO, such as 10G-20G or 50%%-.", text);
-	(void)snprintf(from, sizeof(from), "%.*s", (int)(dash - text), text);
-	if (from[0])
-		r = parse_place(from, size_bytes, ret_first, err);
-	if (r == 0 && dash[1])
-		r = parse_place(dash + 1, size_bytes, ret_end, err);
-	if (r == 0 && *ret_first >= *ret_end)
-		return err_set(err, -EINVAL,
-		               "--range=%s is empty: %" PRIu64 " is not below %" PRIu64 "; write FROM-TO.", text,
-		               *ret_first, *ret_end);
-	return r;
-}
-
 static int find_extent(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
 {
 	uint64_t first = 0, end = dev->size_bytes, data = datafile_first_byte(dev);
-	int r;
+	int r = units_parse_range(p->range, dev->size_bytes, &first, &end, err);
 
-	if (p->range) {
-		r = parse_range(p->range, dev->size_bytes, &first, &end, err);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	if (first < data)
 		first = data; /* a header and a hole */
-	if ((p->write || p->rewrite) && !p->include_edges && dev->kind != DEVICE_FILE) {
+	if ((p->write || p->rewrite) && dev->kind != DEVICE_FILE) {
 		first = first < REWRITE_EDGE_BYTES ? REWRITE_EDGE_BYTES : first;
 		end = dev->size_bytes - end < REWRITE_EDGE_BYTES && dev->size_bytes > REWRITE_EDGE_BYTES
 		              ? dev->size_bytes - REWRITE_EDGE_BYTES
@@ -264,7 +215,7 @@ static int list_place(const struct zone_layout *l, const char *word, double *ret
 	else if (strcmp(word, "end") == 0)
 		*ret_at = region - cell;
 	else {
-		r = parse_place(word, l->end_bytes - l->first_bytes, &place, err);
+		r = units_parse_place(word, l->end_bytes - l->first_bytes, &place, err);
 		if (r < 0)
 			return err_prefix(err, "--zones takes start, middle, end, percentages and offsets");
 		*ret_at = (double)place - (word[strlen(word) - 1] == '%' ? cell / 2 : 0.0);
@@ -322,7 +273,7 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
 {
 	uint32_t direct = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : dev->logical_block_bytes;
-	double rpm = p->rpm > 0.0 ? p->rpm : (double)dev->reported_rpm;
+	double rpm = (double)dev->reported_rpm;
 	int r;
 
 	*l = (struct zone_layout){ .start = ZONE_NONE,
@@ -347,7 +298,7 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 		return err_set(err, -EINVAL,
 		               "--block=%" PRIu64 " is no multiple of what %s wants; give one of %" PRIu32 " bytes.",
 		               p->block_bytes, dev->path, l->align_bytes);
-	l->rev_ns = dev->rotational == 0 && !(p->rpm > 0.0) ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
+	l->rev_ns = dev->rotational == 0 ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
 	r = find_extent(l, dev, p, err);
 	if (r == 0 && p->places)
 		r = list_positions(l, p, err);

@@ -40,7 +40,7 @@ static const struct field curve_fields[] = {
 struct band_row {
 	uint64_t first_byte, last_byte;
 	double rate_bytes_per_s, low, high;
-	uint64_t sectors_per_track, sectors_low, sectors_high, edge_half_bytes, samples;
+	uint64_t edge_half_bytes, samples;
 	const char *target;
 };
 
@@ -50,9 +50,6 @@ static const struct field band_fields[] = {
 	FIELD_F64(struct band_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_F64(struct band_row, low, UNIT_BYTES_PER_S, "low"),
 	FIELD_F64(struct band_row, high, UNIT_BYTES_PER_S, "high"),
-	FIELD_U64(struct band_row, sectors_per_track, UNIT_COUNT, "sectors/track"),
-	FIELD_U64(struct band_row, sectors_low, UNIT_COUNT, "at least", .detail = true),
-	FIELD_U64(struct band_row, sectors_high, UNIT_COUNT, "at most", .detail = true),
 	FIELD_U64(struct band_row, edge_half_bytes, UNIT_BYTES, "begin +-"),
 	FIELD_U64(struct band_row, samples, UNIT_COUNT, "samples", .detail = true),
 	FIELD_STR(struct band_row, target, "target"),
@@ -230,47 +227,16 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 	}
 }
 
-struct sectors {
-	uint64_t n, low, high;
-};
-
-#define SPEED_OFF 0.0074 /* by which real drives turn faster or slower than they say, at most (measured) */
-
-/*
- * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew.
- * Where the interface limits, or how fast it is is not known (writing), the rate says nothing of tracks, nor does that
- * of several disks, and where surfaces differ a band may be of several. A speed that the user gave is taken at its
- * word, the drive's own is nominal.
- */
-static struct sectors sectors_of(const struct zones_run *run, const struct zone_target *t, const struct zone_band *b)
-{
-	double per_rate = t->layout.rev_ns * 1e-9 / t->dev->logical_block_bytes * (1.0 + run->p->skew_ratio);
-	double off = run->p->rpm > 0.0 ? 0.0 : SPEED_OFF;
-	struct interval ci = zone_rate_ci(b->y, b->half);
-
-	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
-	    t->analysis->bands.has_sawtooth || t->analysis->levels.has_cycles || device_has_members(t->dev) ||
-	    !(zone_rate(b->y) <= INTERFACE_HIDES * t->layout.interface_bytes_per_s))
-		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate),
-		                 (uint64_t)floor(ci.low * per_rate * (1.0 - off)),
-		                 (uint64_t)ceil(ci.high * per_rate * (1.0 + off)) };
-}
-
 static void fill_bands(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {
 	for (size_t i = 0; i < t->analysis->bands.n; i++) {
 		const struct zone_band *b = &t->analysis->bands.v[i];
 		struct interval ci = zone_rate_ci(b->y, b->half);
-		struct sectors sectors = sectors_of(run, t, b);
 		struct band_row row = { .first_byte = b->first_bytes,
 			                .last_byte = b->end_bytes - 1,
 			                .rate_bytes_per_s = zone_rate(b->y),
 			                .low = ci.low,
 			                .high = ci.high,
-			                .sectors_per_track = sectors.n,
-			                .sectors_low = sectors.low,
-			                .sectors_high = sectors.high,
 			                .edge_half_bytes = b->edge_half_bytes,
 			                .samples = b->samples,
 			                .target = zone_target_name(run, t) };

@@ -22,8 +22,7 @@ struct device;
 struct zones_params {
 	uint64_t positions, passes, depth, block_bytes, sample_bytes;
 	const char *places, *range, *journal;
-	double rpm, skew_ratio;
-	bool quick, full, write, rewrite, include_edges, allow_zoned, recover, requests;
+	bool quick, full, write, rewrite, requests;
 };
 
 /* ---- plan.c ---- */

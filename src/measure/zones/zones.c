@@ -33,28 +33,22 @@
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {
-	OPT_U64(P, positions, "positions", 0, "COUNT", "64", "places to measure", .min = 1, .max = 10000),
-	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 3, of --zones 5)",
+	OPT_U64(P, positions, "count", 0, "N", "64", "places to measure", .min = 1, .max = 10000),
+	OPT_U64(P, passes, "repeat", 0, "N", NULL, "passes over all places, at least (default 3; 5 with --zones)",
 	        .max = 100),
-	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10G",
+	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10GB",
 	        .implied = "start,middle,end"),
 	OPT_FLAG(P, quick, "quick", 0, "two short passes: less than a minute"),
 	OPT_FLAG(P, full, "full", 0, "read everything, once"),
-	OPT_STR(P, range, "range", 0, "FROM-TO", NULL, "measure this part only: 10G-20G, 50%-"),
+	OPT_STR(P, range, "range", 0, "FROM-TO", NULL, "measure this part only: 10GB-20GB, 50%-"),
 	OPT_BYTES(P, block_bytes, "block", 0, "SIZE", NULL, "size of a request (default up to 1MiB)", .max = 64 << 20),
-	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 64),
+	OPT_U64(P, depth, "depth", 0, "N", "4", "requests in flight", .min = 1, .max = 64),
 	OPT_BYTES(P, sample_bytes, "sample", 0, "SIZE", NULL,
 	          "bytes counted in each sample (default: by time and rate)", .max = 1e12),
-	OPT_F64(P, rpm, "rpm", 0, "NUMBER", NULL, "rotation rate, when the device does not say it", .max = 100000),
-	OPT_RATIO(P, skew_ratio, "skew", 0, "RATIO", NULL, "skew between tracks in revolutions, for sectors per track",
-	          .max = 1),
 	OPT_FLAG(P, write, "write", 0, "measure writing; destroys the data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "measure writing; puts the same bytes back"),
-	OPT_FLAG(P, include_edges, "include-edges", 0, "write the first and the last MiB, too"),
-	OPT_FLAG(P, allow_zoned, "allow-zoned", 0, "write to shingled (zoned) disks, too"),
 	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the block in work"),
 	OPT_FLAG(P, requests, "keep-requests", 0, "each read into the document, for report --again"),
-	OPT_FLAG(P, recover, "recover", 0, "put back what an interrupted --rewrite left in its journal, and stop"),
 	OPT_END,
 };
 #undef P
@@ -83,12 +77,11 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 		if (dev->kind == DEVICE_DIRECTORY)
 			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
 			               dev->path);
-		if ((p->write || p->rewrite) && device_is_zoned(dev) && !p->allow_zoned)
+		if ((p->write || p->rewrite) && device_is_zoned(dev))
 			return err_set(
 				err, -EINVAL,
-				"%s is a %s zoned (shingled) disk: writing in the middle of a zone costs it a lot, or fails. "
-				"Say --allow-zoned if you want that.",
-				dev->path, dev->zoned);
+				"%s is a %s zoned disk: writes in the middle of a zone fail or are slow; leave --%s out.",
+				dev->path, dev->zoned, p->write ? "write" : "rewrite");
 	}
 	return 0;
 }
@@ -126,11 +119,6 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 
 	if (r < 0)
 		return r;
-	if (p->recover) {
-		ret_plan->writes = WRITE_SAME;
-		plan_phase(ret_plan, "recovery", NS_PER_S);
-		return 0;
-	}
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
 	ret_plan->read_bytes = 0;
 	ret_plan->in_turn = true;
@@ -312,7 +300,7 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		result_notice(run->res, "precision", "%s: %zu of %zu places are less certain than +-%.3g %%: %s.",
 		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
 		              t->is_out_of_time ? "the time was up. Give more --time"
-		                                : "all bytes there have been read. Use fewer --positions");
+		                                : "all bytes there have been read. Use a smaller --count");
 	if (none)
 		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
 		              t->analysis->levels.n,
@@ -515,7 +503,7 @@ static int run_init(struct zones_run *run, struct err *err)
 	r = session_engine(run->ses, &cfg, &run->eng, err);
 	if (r == 0 && run->p->write)
 		fill_buffers(run);
-	if (r == 0 && (run->p->rewrite || run->p->recover))
+	if (r == 0 && run->p->rewrite)
 		r = zones_journal_open(run, err);
 	return r;
 }
@@ -539,10 +527,10 @@ static int zones_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0) {
 		declare_plots(ses, run.p);
 		say_settings(&run);
-		for (size_t i = 0; r == 0 && !run.p->recover && i < run.ntargets && !session_is_over(ses); i++)
+		for (size_t i = 0; r == 0 && i < run.ntargets && !session_is_over(ses); i++)
 			r = measure_target(&run, &run.targets[i], err);
 	}
-	if (run.ntargets == ses->ndevs && run.eng && !run.p->recover)
+	if (run.ntargets == ses->ndevs && run.eng)
 		zones_report(&run, true);
 	run_done(&run);
 	return r;

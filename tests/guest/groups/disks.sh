@@ -21,7 +21,7 @@ try() # NAME NUMBER LOGICAL TRANSPORT [SIZE]
 	[ $4 = usb ] || target serial GUEST$2 # USB bridges are not asked
 	platter 0 zones --quick --time=1s $D
 	no_fault
-	platter 0 seek --quick --time=1s --no-queue --no-curve $D
+	platter 0 seek --quick --time=1s --without=curve,queue $D
 	no_fault
 	# None of them turns, whatever the kernel and the disk say.
 	among "$(fact figure rotation_rpm)" "null" || { bad "a rotation that is none: $(fact figure rotation_rpm)"; show; }
@@ -60,7 +60,7 @@ begin "writing and reading back, on each kind of disk"
 final
 for n in 0 1 2 3 4 5; do
 	D=$(vmdisk $n)
-	platter "0 5" stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K $(destroy $D) $D
+	platter "0 5" stream --write --verify --size=4M --rate=2MB --buffer=4M --block=64K $(destroy $D) $D
 	no_fault
 done
 counted "writing through drivers" "read back as written; --rewrite changes nothing"
@@ -132,10 +132,10 @@ for engine in uring libaio sync; do
 	platter 0 zones --quick --time=1s --engine=$engine --block=64K $D
 	no_fault
 done
-platter 0 seek --quick --time=1s --no-queue --no-curve $D
+platter 0 seek --quick --time=1s --without=curve,queue $D
 no_fault
 refused $D "read-only" zones --write --destroy-data=sr0 --quick
-platter 0 passes --passes=2 $D
+platter 0 passes --repeat=2 $D
 no_fault
 [ "$(grep -o 8388608 $J | wc -l)" -ge 3 ] || bad "passes did not read the whole disc twice" # its size, and two steps
 counted "CD-ROM" "blocks of 2048 bytes; never written; ejected: device-gone or faults"

@@ -19,7 +19,7 @@ QUICK="--quick --time=2s"
 
 begin "a delay is measured, not below it"
 mk "0 $S delay $DISK 0 20"
-platter 0 seek --quick --time=3s --no-queue --no-curve $D
+platter 0 seek --quick --time=3s --without=curve,queue $D
 no_fault
 no_iops_above 100
 requests_at_most 100 # 50 by the delay, which counts in ticks of 4 ms; thousands without it
@@ -38,7 +38,7 @@ away
 
 begin "a device that only fails gives faults and no figure"
 mk "0 $S error"
-for command in "zones $QUICK" "seek $QUICK" "stream --read --bytes=8M"; do
+for command in "zones $QUICK" "seek $QUICK" "stream --read --size=8M"; do
 	platter "4 5" $command --max-errors=50 $D
 	status with-errors
 	fault EIO
@@ -67,7 +67,7 @@ begin "passes and transactions over sectors that fail"
 mk "0 65536 linear $DISK 0
 65536 8 error
 65544 65528 linear $DISK 65544"
-platter 4 passes --direct --passes=1 $D
+platter 4 passes --mode=direct --repeat=1 $D
 status with-errors
 fault EIO $((65536 * 512)) $((65544 * 512))
 away
@@ -93,7 +93,7 @@ away
 begin "silent corruption is found by --verify"
 final
 mk "0 $S flakey $DISK 0 0 60 5 corrupt_bio_byte 300 r 165 0"
-platter "1 4 5" stream --write --verify --bytes=16M --rate=8MB --buffer=8M --block=64K $(destroy $D) $D
+platter "1 4 5" stream --write --verify --size=16M --rate=8MB --buffer=8M --block=64K $(destroy $D) $D
 is "$(fact figure verify_errors)" ">" 0 || { bad "the corruption is not told"; show; }
 counted "silent corruption (dm-flakey)" "found by --verify"
 away
@@ -152,19 +152,19 @@ begun() # its file is there, and more than a header
 LOST="EIO listed, with what failed: read, write or flush"
 
 begin "passes: the disk below the file system fails while the file is read"
-on_file "0 $S error" "busy $D" passes --direct --size=4M --passes=1000
+on_file "0 $S error" "busy $D" passes --mode=direct --size=4M --repeat=1000
 fault_of read EIO
 counted "failing below a file system (dm)" "$LOST"
 
 begin "passes: the disk takes no writes any more"
 WRITE_MS=20 # so that the table is swapped before all is written, which takes 10 s
-on_file "0 $S flakey $DISK 0 0 60 1 error_writes" begun passes --direct --size=32M --passes=1000
+on_file "0 $S flakey $DISK 0 0 60 1 error_writes" begun passes --mode=direct --size=32M --repeat=1000
 WRITE_MS=
 fault_of write EIO
 counted "failing below a file system (dm)" "$LOST"
 
 begin "mark: the disk below the file system fails while the file is read"
-on_file "0 $S error" "busy $D" mark --direct --time=1s --repeat=100
+on_file "0 $S error" "busy $D" mark --mode=direct --time=1s --repeat=100
 fault_of read EIO
 counted "failing below a file system (dm)" "$LOST"
 

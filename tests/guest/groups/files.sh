@@ -12,7 +12,7 @@ mkfs.xfs -q -f /dev/ram1
 mount /dev/ram1 /mnt/xfs
 mount -t tmpfs -o size=200M tmpfs /mnt/tmp
 
-on() # NAME DIRECTORY FSTYPE [--cached]: reads a file, makes its own, leaves nothing; --cached: nothing is direct there
+on() # NAME DIRECTORY FSTYPE [--mode=cached]: reads a file, makes its own, leaves nothing; --mode=cached: nothing is direct there
 {
 	begin "$1: a file is read, others are made and removed"
 	dd if=/dev/zero of=$2/f bs=1M count=16 conv=fsync 2>/dev/null
@@ -23,15 +23,15 @@ on() # NAME DIRECTORY FSTYPE [--cached]: reads a file, makes its own, leaves not
 	if [ -n "${4-}" ]; then
 		platter 1 zones --quick --time=1s $2/f
 		says "direct I/O"
-		platter 1 stream --write --file-size=8M --bytes=8M $2
+		platter 1 stream --write --file-size=8M --size=8M $2
 	else
 		platter 0 zones --quick --time=1s $2/f
 		no_fault
 	fi
-	platter 0 passes --size=8M --passes=1 $2/p
+	platter 0 passes --size=8M --repeat=1 $2/p
 	no_fault
 	final
-	platter "0 5" stream ${4-} --write --verify --file-size=8M --bytes=8M --rate=8MB --buffer=4M --block=64K $2
+	platter "0 5" stream ${4-} --write --verify --file-size=8M --size=8M --rate=8MB --buffer=4M --block=64K $2
 	no_fault
 	platter 3 zones --write --quick $2/f
 	ls $2 >/tmp/after
@@ -40,7 +40,7 @@ on() # NAME DIRECTORY FSTYPE [--cached]: reads a file, makes its own, leaves not
 }
 on ext4 /mnt/ext4 ext4
 on xfs /mnt/xfs xfs
-on tmpfs /mnt/tmp tmpfs --cached
+on tmpfs /mnt/tmp tmpfs --mode=cached
 on 9p /share 9p
 
 # A server in this very kernel. What rpc.mountd would answer is put into the kernel's caches by hand: every client is 127.0.0.1, its file system is the root.

@@ -19,7 +19,7 @@ done
 
 begin "io.max of requests: no access rate above it"
 echo "$MM riops=100" >$CG/t/io.max
-inside platter 0 seek --quick --time=5s --no-curve --no-queue $N
+inside platter 0 seek --quick --time=5s --without=curve,queue $N
 no_fault
 requests_at_most 200 # it lets them through in bursts; without it there are thousands
 echo "$MM riops=max" >$CG/t/io.max
@@ -90,7 +90,7 @@ rmdir $CG/truth
 is "$truth" ">" 60000000 || bad "the group of the truth holds $truth"
 LIMIT=300
 # No cell of the matrix is wanted here, and a second is the least time; the search for the knee is not ended by it, however slow this guest is.
-platter 0 cache --memory=64M --min-size=34M --max-size=136M --min-record=64K --max-record=64K --mode=cached --time=1s /mnt/c
+platter 0 cache --memory=64M --size=34M-136M --block=64K-64K --mode=cached --time=1s /mnt/c
 LIMIT=120
 [ "$(fact option memory-cgroup)" = v2 ] || bad "no cgroup of version 2"
 room=$(fact figure room_bytes)

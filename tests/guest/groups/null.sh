@@ -36,8 +36,8 @@ gone b
 for command in seek stream; do
 	begin "bad blocks under $command"
 	nullb b "badblocks=+1024-9215"
-	[ $command = seek ] && platter 4 seek $QUICK --no-queue $D
-	[ $command = stream ] && platter "4 5" stream --read --bytes=32M --buffer=8M $D
+	[ $command = seek ] && platter 4 seek $QUICK --without=queue $D
+	[ $command = stream ] && platter "4 5" stream --read --size=32M --buffer=8M $D
 	status with-errors
 	fault EIO $((1024 * 512)) $((9216 * 512))
 	counted "bad blocks (null_blk)" "EIO at the bad blocks and nowhere else"
@@ -50,7 +50,7 @@ platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D
 no_fault
-refused $D zoned zones --write --destroy-data=${D##*/} --quick --allow-zoned
+refused $D zoned zones --write --destroy-data=${D##*/} --quick
 counted "host-managed zones (null_blk)" "read without a fault, writing refused, not a byte changed"
 gone z
 

@@ -30,7 +30,7 @@ seek_pulled() # KIND NUMBER
 	begin "$1 is pulled under seek"
 	D=$(vmdisk $2) || { bad "no disk $2"; return; }
 	pull $2
-	platter 4 seek --time=20s --no-queue --engine=sync $D
+	platter 4 seek --time=20s --without=queue --engine=sync $D
 	wait
 	status device-gone
 	no_iops_above 700

@@ -27,7 +27,7 @@ platter 0 info $D
 target logical_block_bytes 4096
 platter 0 zones $QUICK $D
 no_fault
-platter 0 seek $QUICK --no-queue $D
+platter 0 seek $QUICK --without=queue $D
 no_fault
 counted "4Kn disks (scsi_debug)" "measured in blocks of 4096 bytes, no fault"
 
@@ -57,7 +57,7 @@ done
 
 begin "seek meets a medium error and goes on"
 sd opts=2 medium_error_start=4660 medium_error_count=4096
-platter 4 seek $QUICK --no-queue $D
+platter 4 seek $QUICK --without=queue $D
 # A failing device falls into step with the kernel's timer tick: that is no rotation.
 among "$(fact figure rotation_rpm)" "null" || { bad "a rotation that is none: $(fact figure rotation_rpm)"; show; }
 no_notice other-io # its own failed requests are not those of others
@@ -67,7 +67,7 @@ counted "medium errors (scsi_debug)" "ENODATA at the bad sectors and nowhere els
 
 begin "stream plays back over a medium error"
 sd opts=2 medium_error_start=4660 medium_error_count=10
-platter "4 5" stream --read --bytes=32M --buffer=8M $D
+platter "4 5" stream --read --size=32M --buffer=8M $D
 status with-errors
 fault ENODATA $((4660 * 512)) $((4670 * 512))
 counted "medium errors (scsi_debug)" "ENODATA at the bad sectors and nowhere else"
@@ -144,7 +144,7 @@ platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D
 no_fault
-refused $D "zoned" zones --write --destroy-data=${D##*/} --quick --allow-zoned
+refused $D "zoned" zones --write --destroy-data=${D##*/} --quick
 platter 2 zones --rewrite --quick $D
 counted "host-managed zones (scsi_debug)" "read without a fault, writing refused, not a byte changed"
 

@@ -93,7 +93,7 @@ turned --write-cache=off ata_wc $D 1 0
 grep -q "write through" /tmp/during || bad "the kernel's view during the run: $(cat /tmp/during)"
 [ "$(view $D)" = "write back" ] || bad "the kernel's view after it: $(view $D)"
 noted "write cache" on off on
-platter 0 seek --quick --time=1s --no-queue --no-curve --write-cache=both $D
+platter 0 seek --quick --time=1s --without=curve,queue --write-cache=both $D
 [ "$(ata_wc $D)" = 1 ] || bad "left off by --write-cache=both"
 ! is_left || bad "a note is left: $(ls $states)"
 [ "$(jq -r '[.tables.switches.rows[] | select(.[2] == "write cache")[4]] | join(" ")' $J)" = "on off off on" ] || bad "not four runs in turn: $(jq -c .tables.switches.rows $J)"
@@ -103,12 +103,12 @@ begin "ATA: a look-ahead that the drive does not tell is left alone, unless insi
 final
 platter 3 seek --quick --time=1s --look-ahead=off $D
 says "--despite=look-ahead"
-platter 0 seek --quick --time=1s --no-queue --no-curve --look-ahead=off --despite=look-ahead $D
+platter 0 seek --quick --time=1s --without=curve,queue --look-ahead=off --despite=look-ahead $D
 notice look-ahead-not-told
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "a drive that is as it is wanted is not touched"
-platter 0 seek --quick --time=1s --no-queue --no-curve --write-cache=on $D
+platter 0 seek --quick --time=1s --without=curve,queue --write-cache=on $D
 ! is_left || bad "a note is left"
 counted "switches of drives" "turned, seen by other programs, and put back"
 
@@ -159,7 +159,7 @@ final
 D=$(debug_disk)
 for run in on off; do
 	rm -f $J
-	/usr/local/bin/platter seek --time=5s --no-queue --no-curve --write-cache=both --json=$J $D >/dev/null 2>/tmp/both &
+	/usr/local/bin/platter seek --time=5s --without=curve,queue --write-cache=both --json=$J $D >/dev/null 2>/tmp/both &
 	pid=$!
 	if [ $run = on ]; then sleep 3; else until_says scsi_wc 0 $D || bad "not turned"; fi
 	kill -INT $pid
@@ -182,14 +182,14 @@ exec 5<>$D
 platter 3 seek --quick --time=1s --write-cache=off $D
 says "--despite=users"
 [ "$(scsi_wc $D)" = 1 ] || bad "it was turned"
-platter 0 seek --quick --time=1s --no-queue --no-curve --write-cache=off --despite=users $D
+platter 0 seek --quick --time=1s --without=curve,queue --write-cache=off --despite=users $D
 exec 5>&-
 [ "$(scsi_wc $D)" = 1 ] || bad "not put back"
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "health by smartctl itself, before and after"
 for n in 0 2; do
-	platter 0 seek --quick --time=1s --no-queue --no-curve $(vmdisk $n)
+	platter 0 seek --quick --time=1s --without=curve,queue $(vmdisk $n)
 	[ "$(fact figure health_moved)" = 0 ] || { bad "health_moved of disk $n is $(fact figure health_moved)"; show; }
 	[ "$(fact option health)" = smartctl ] || bad "the option health is $(fact option health)"
 done
