@@ -237,6 +237,9 @@ int units_parse_rate(const char *text, uint64_t *ret_bytes_per_s, struct err *er
 		*ret_bytes_per_s = RATE_MAX;
 		return 0;
 	}
+	if (text[0] && text[strspn(text, "0123456789.")] == '\0')
+		return err_set(err, -EINVAL, "'%.60s' has no unit; write %.60sMbit, %.60sMB or %.60sB.", text, text,
+		               text, text);
 	r = parse_scaled(text, DIM_BYTES | DIM_BITS, true, &value);
 	if (r == 0 && value == RATE_MAX)
 		r = -ERANGE;

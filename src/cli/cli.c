@@ -55,7 +55,7 @@ static int run_help(const struct env *env, int argc, char **argv, struct err *er
 	const struct command *c = argc > 2 ? cli_find_command(argv[2]) : NULL;
 
 	if (m)
-		cli_help_measure(env, env->out, m);
+		cli_help_measure(env, env->out, m, false);
 	else if (c)
 		cli_help_command(env->out, c);
 	else if (argc > 2 && strcmp(argv[2], "help") != 0 && argv[2][0] != '-')

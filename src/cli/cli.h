@@ -68,7 +68,8 @@ const char *opt_nearest(const char *word, const char *const *names, size_t n);
 /* Options of all commands. */
 struct view_params {
 	int color; /* enum color_when */
-	bool plot, tables, help, version;
+	bool plot, tables, version;
+	const char *help; /* NULL: not asked for; "own", "all" */
 };
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 extern const struct opt view_opts[];
@@ -93,7 +94,7 @@ const struct command *cli_find_command(const char *name);
 /* help.c */
 void cli_help_short(FILE *out); /* what one can do, in ten lines */
 void cli_help_all(FILE *out);
-void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
+void cli_help_measure(const struct env *env, FILE *out, const struct measure *m, bool is_all);
 void cli_help_command(FILE *out, const struct command *c);
 
 /* ---- again.c ---- */

@@ -11,6 +11,7 @@
 static const char *const progress_words[] = { "auto", "tty", "plain", "json", "none", NULL }; /* enum progress_mode */
 static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
+static const char *const help_words[] = { "own", "all", NULL };
 const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL };
 
 static const char *const switch_words[] = { "as-is", "on", "off", "both", NULL }; /* enum switch_wish */
@@ -61,7 +62,8 @@ const struct opt view_opts[] = {
 	OPT_FLAG(struct view_params, plot, "plot", 0, "draw all pictures with characters"),
 	OPT_FLAG(struct view_params, tables, "tables", 'v', "print all figures, tables and notices"),
 	OPT_CHOICE(struct view_params, color, "color", 0, color_words, "auto", "colour the text", .implied = "always"),
-	OPT_FLAG(struct view_params, help, "help", 'h', "show this text"),
+	OPT_STR(struct view_params, help, "help", 'h', "WORD", NULL, "show this text, or all options",
+	        .choices = help_words, .implied = "own"),
 	OPT_FLAG(struct view_params, version, "version", 'V', "show the version"),
 	OPT_END,
 };

@@ -75,16 +75,42 @@ static void help_options(FILE *out, const char *heading, const struct opt *opts)
 	opt_help(out, opts);
 }
 
-void cli_help_measure(const struct env *env, FILE *out, const struct measure *m)
+static bool writes(const struct measure *m)
+{
+	for (const struct opt *o = m->opts; o && o->type != OPT_TYPE_END; o++)
+		if (strcmp(o->name, "write") == 0 || strcmp(o->name, "rewrite") == 0)
+			return true;
+	return m->puts_back;
+}
+
+/* What only reads has no use for a consent. */
+static void leave_consent_out(struct opt *opts)
+{
+	const size_t first = offsetof(struct cli_params, common.consent), end = first + sizeof(struct consent);
+	struct opt *to = opts;
+
+	for (const struct opt *o = opts; o->type != OPT_TYPE_END; o++)
+		if (o->offset < first || o->offset >= end)
+			*to++ = *o;
+	*to = (struct opt)OPT_END;
+}
+
+void cli_help_measure(const struct env *env, FILE *out, const struct measure *m, bool is_all)
 {
 	struct common_table table;
 
-	common_table_init(&table, env, m);
 	help_head(out, m->name, m->targets, m->help);
 	help_options(out, "Options", m->opts);
-	help_options(out, "Common options", table.opts);
-	opt_help(out, view_opts);
-	fprintf(out, "\nHow numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
+	if (is_all) {
+		common_table_init(&table, env, m);
+		if (!writes(m))
+			leave_consent_out(table.opts);
+		help_options(out, "Common options", table.opts);
+		opt_help(out, view_opts);
+	} else {
+		fprintf(out, "\n--time, --json, --html, --dry-run and more: platter %s --help=all\n", m->name);
+	}
+	fprintf(out, "How numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
 }
 
 void cli_help_command(FILE *out, const struct command *c)

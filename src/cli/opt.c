@@ -253,6 +253,9 @@ static int parse_value(const struct opt *o, const char *text, void *params, stru
 	case OPT_TYPE_STRS:
 		if (!*text)
 			return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
+		if (starts_with(text, "--"))
+			return err_set(err, -EINVAL, "'%.60s' is an option, and no %s; write --%s=%s.", text, o->arg,
+			               o->name, o->arg);
 		if (o->choices && parse_list(o, text, err) < 0)
 			return -EINVAL;
 		if (o->type == OPT_TYPE_STRS)

@@ -71,7 +71,9 @@ char *opt_value_text(const struct opt *o, const void *params)
 	case OPT_TYPE_RATE:
 		if (*(const uint64_t *)member == RATE_MAX)
 			return strdup("max");
-		(void)units_bytes(buf, sizeof(buf), *(const uint64_t *)member); /* a size per second */
+		(void)units_bytes(buf, sizeof(buf) - 2, *(const uint64_t *)member); /* a size per second */
+		if (buf[0] && strchr("0123456789", buf[strlen(buf) - 1]))
+			strcat(buf, "B");
 		break;
 	case OPT_TYPE_STR:
 		str = *(const char *const *)member;

@@ -590,7 +590,7 @@ static int show_or_run(struct run *run, int argc, const char *const *as_typed, s
 	int r;
 
 	if (run->view.help)
-		cli_help_measure(run->env, run->env->out, run->m);
+		cli_help_measure(run->env, run->env->out, run->m, strcmp(run->view.help, "all") == 0);
 	else if (run->view.version)
 		fputs("platter " PLATTER_VERSION "\n", run->env->out);
 	if (run->view.help || run->view.version)

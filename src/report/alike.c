@@ -48,7 +48,6 @@ static const struct {
 	{ "transactions", "each" },
 	{ "passes", "time" },
 	{ "passes", "repeat" },
-	{ "passes", "job" },
 	{ "cache", "time" },
 	{ "cache", "repeat" },
 	{ "cache", "without" },

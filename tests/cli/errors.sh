@@ -53,6 +53,10 @@ said 2 "a larger --file-size" stream --size=10G --file-size=1M --json="$dir/old.
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "lies behind the end" stream --read --rate=1MB --range=1GB- file
 said 2 "give its directory" stream file
+said 2 "is an option, and no FILE" zones --json --csv file
+said 2 "has no unit; write 256Mbit" stream --read --rate=256 file
+said 2 "did you mean start?" zones --zones=begin file
+said 2 "13GB or 13GiB" zones --range=13G- file
 said 2 "give --rate" stream --read --rate=max --project=a.json file
 said 2 "--block makes records smaller" cache little
 said 2 "give its directory" cache --operations=write file
@@ -109,6 +113,6 @@ for words in "$evil" "zones --$evil x" "zones $evil" "report $evil" "passes file
 	LC_ALL=C grep -q "$(printf '\302\233')" "$dir/err" && fail "control characters in a message"
 done
 # No arithmetic on what has no range.
-run 2 stream --rate=0 --size=64MiB "$dir"
+run 2 stream --rate=0B --size=64MiB "$dir"
 err_has --rate
 exit 0

@@ -31,9 +31,21 @@ for c in $commands; do
 	err_is_empty
 	out_has "Usage: platter $c"
 	awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter $c --help is wider than 80 columns"
-	for o in $(jq -r --arg c "$c" '(.commands[] | select(.name == $c) | .options[]), .view_options[] | .name' "$dir/describe"); do
+	for o in $(jq -r --arg c "$c" '.commands[] | select(.name == $c) | .options[].name' "$dir/describe"); do
 		out_has "--$o"
 	done
+	cp "$dir/out" "$dir/short"
+	run 0 "$c" --help=all
+	awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter $c --help=all is wider than 80 columns"
+	for o in $(jq -r '.view_options[].name' "$dir/describe"); do
+		out_has "--$o"
+	done
+	case $c in
+	report | compare) ;;
+	*) grep -qE -- '--(re)?write |^platter recover|Usage: platter recover' "$dir/out" || ! grep -q -- --destroy-data "$dir/out" ||
+		fail "platter $c never writes, and its help has --destroy-data" ;;
+	esac
+	cp "$dir/short" "$dir/out"
 	cp "$dir/out" "$dir/help"
 	run 0 help "$c"
 	cmp -s "$dir/out" "$dir/help" || fail "platter help $c is not platter $c --help"
@@ -48,6 +60,7 @@ for c in $commands; do
 	err_has "did you mean --help?"
 	run 2 "$c" --help=1
 	one_sentence
+	err_has "own, all"
 	run 2 "$c" --color=sometimes x
 	one_sentence
 	err_has "auto, always, never"

@@ -216,7 +216,7 @@ static int burn_killed(struct rng *rng, const char *path, uint64_t flipped)
 	assert_int_equal(profile_finish(&p, &err), 0);
 	k.sd = sim_add_disk(k.sim, &p, "sda");
 	(void)snprintf(words, sizeof(words),
-	               "--write --destroy-data=SIM00000SSD --block=4096 --rate=20000 --resume --state=%s sda", path);
+	               "--write --destroy-data=SIM00000SSD --block=4096 --rate=20000B --resume --state=%s sda", path);
 	while (!is_done) {
 		struct sim_run run = { .sim = k.sim, .m = &measure_surface, .words = words, .cancel = &k.cancel };
 

@@ -186,7 +186,7 @@ static void every_wrong_value_gets_a_sentence(void **state)
 	fails("--block", "--block=-4K");
 	fails("--block", "--block=1e30");
 	fails("--time", "--time=5parsec");
-	fails("1KB to 1TB", "--rate=1");
+	fails("1KB to 1TB", "--rate=1B");
 	fails("--factor: '3' is out of range; give -2 to 2.", "--factor=3");
 	fails("--factor", "--factor=nan");
 	fails("--factor", "--factor=inf");

@@ -203,7 +203,7 @@ static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80"
 static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond(void **state)
 {
 	struct sim_run run =
-		stream_on("--read --rate=32000000 --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
+		stream_on("--read --rate=32000000B --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
 
 	(void)state;
 	assert_true(sim_figure(&run, "sustained") == 1.0);
@@ -211,7 +211,7 @@ static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_
 	assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
 	assert_true(sim_figure(&run, "peak_bytes") < 20e6);
 	sim_run_end(&run);
-	run = stream_on("--read --rate=36000000 --buffer=40MiB --time=60s sda", ibm, 1);
+	run = stream_on("--read --rate=36000000B --buffer=40MiB --time=60s sda", ibm, 1);
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
 	assert_true(sim_figure(&run, "dropped_bytes") > 0.0);

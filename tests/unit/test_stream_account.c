@@ -233,7 +233,7 @@ static uint64_t one_random_run(uint64_t seed)
 			w.block = (w.block + 4095) / 4096 * 4096;
 	}
 	(void)snprintf(w.words, sizeof(w.words),
-	               "%s%s --rate=%" PRIu64 " --block=%" PRIu64 " --buffer=%" PRIu64 " --size=%" PRIu64
+	               "%s%s --rate=%" PRIu64 "B --block=%" PRIu64 " --buffer=%" PRIu64 " --size=%" PRIu64
 	               " --depth=%u --layout=%s%s",
 	               is_write ? "--write" : "--read", is_write ? consent : "", w.rate, w.block, w.places * w.block,
 	               w.nblocks * w.block, 1 + (unsigned)rng_below(&rng, 8),
@@ -264,8 +264,8 @@ static void runs_past_two_to_the_31_and_32_bytes_are_too(void **state)
 	for (int i = 0; i < 4; i++)
 		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", (const char *[]){ "sda", "sdb", "sdc", "sdd" }[i]);
 	(void)snprintf(held.words, sizeof(held.words),
-	               "--read --rate=100000000 --buffer=20MiB --size=6000MiB sda sdb sdc sdd");
-	(void)snprintf(lost.words, sizeof(lost.words), "--read --rate=200000000 --buffer=20MiB --size=12000MiB sda");
+	               "--read --rate=100000000B --buffer=20MiB --size=6000MiB sda sdb sdc sdd");
+	(void)snprintf(lost.words, sizeof(lost.words), "--read --rate=200000000B --buffer=20MiB --size=12000MiB sda");
 	assert_true(compare(sim, &held, 0) == 0);
 	sim_free(sim);
 	sim = sim_new();

@@ -95,7 +95,7 @@ static struct sim_run play(const struct array *a, double rate, double time_s)
 	n = snprintf(words, sizeof(words), "%s %s --time=%.3fs --block=64KiB", a->writes ? "--write" : "--read",
 	             a->in_turn ? "--layout=roundrobin" : "", time_s);
 	if (rate > 0.0)
-		n += snprintf(words + n, sizeof(words) - (size_t)n, " --rate=%.0f --buffer=%.0f", rate,
+		n += snprintf(words + n, sizeof(words) - (size_t)n, " --rate=%.0fB --buffer=%.0f", rate,
 		              fmax(rate * a->ring_s, 16.0 * BLOCK));
 	for (unsigned i = 0; i < a->ndisks; i++) {
 		(void)sim_add_disk(run.sim, &a->p[i], names[i]);

@@ -114,7 +114,7 @@ def table_3(disks):
 
 
 def sustained(disks, where, *words, read=False, seconds=None, ring=RING):
-    doc = disks.record(where, '--rate=%d' % RATE, '--layout=roundrobin', '--buffer=%d' % ring, '--time=%gs' % (seconds or disks.c.seconds), *words,
+    doc = disks.record(where, '--rate=%dB' % RATE, '--layout=roundrobin', '--buffer=%d' % ring, '--time=%gs' % (seconds or disks.c.seconds), *words,
                        read=read)
     return doc['figures']
 

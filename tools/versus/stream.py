@@ -92,7 +92,7 @@ def paced_fio(device):
 
 
 def paced_platter(place, device):
-    return place.platter('stream', '--write', '--destroy-data=' + place.lasting_name(device), '--rate=%d' % PACE, '--block=%d' % PIECE,
+    return place.platter('stream', '--write', '--destroy-data=' + place.lasting_name(device), '--rate=%dB' % PACE, '--block=%d' % PIECE,
                          '--time=%ds' % SECONDS, device)['figures']['rate_bytes_per_s']
 
 

@@ -18,7 +18,6 @@ enum passes_mode { PASSES_CACHED, PASSES_COLD, PASSES_DIRECT };
 
 struct passes_params {
 	uint64_t size_bytes, passes;
-	const char *job;
 	int mode;
 	bool keep, classic;
 };

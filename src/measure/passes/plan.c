@@ -13,8 +13,6 @@ const struct opt passes_opts[] = {
 	          "write a file of this size first; without it the existing file is read", .min = 65536, .max = 9e18),
 	OPT_U64(struct passes_params, passes, "repeat", 'r', "N", "4", "how often the file is read", .min = 1,
 	        .max = 10000),
-	OPT_STR(struct passes_params, job, "job", 'J', "TAG", NULL,
-	        "tag the lines of this run, to tell several apart in one log"),
 	OPT_CHOICE(struct passes_params, mode, "mode", 0, modes, "cached",
 	           "through the page cache, dropped from it before each pass, or past it"),
 	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is"),

@@ -351,8 +351,7 @@ static int open_new(struct passes_work *w, struct err *err)
 	int r;
 
 	if (d->kind == DEVICE_DIRECTORY) {
-		r = datafile_name(w->path, sizeof(w->path), d->path, w->p->job ? w->p->job : "passes",
-		                  (unsigned)w->index);
+		r = datafile_name(w->path, sizeof(w->path), d->path, "passes", (unsigned)w->index);
 		if (r < 0)
 			return err_set(err, r, "The name of a file in %s would be too long.", d->path);
 	}
@@ -393,15 +392,11 @@ static int open_existing(struct passes_work *w, struct err *err)
 /* Several files are several jobs: a letter each, as copies of the program had in 1997. */
 static void name_job(struct passes_work *w)
 {
-	const char *tag = w->p->job ? w->p->job : "";
 	size_t i = w->index;
 
-	if (w->ses->ndevs == 1)
-		(void)snprintf(w->job, sizeof(w->job), "%.40s", tag);
-	else if (i < 26)
-		(void)snprintf(w->job, sizeof(w->job), "%.40s%c", tag, (char)('A' + i));
-	else
-		(void)snprintf(w->job, sizeof(w->job), "%.40s%c%zu", tag, (char)('A' + i % 26), i / 26);
+	w->job[0] = '\0';
+	if (w->ses->ndevs > 1)
+		(void)snprintf(w->job, sizeof(w->job), i < 26 ? "%c" : "%c%zu", (char)('A' + i % 26), i / 26);
 }
 
 int passes_work_init(struct passes_work *w, struct err *err)

@@ -216,8 +216,16 @@ static int list_place(const struct zone_layout *l, const char *word, double *ret
 		*ret_at = region - cell;
 	else {
 		r = units_parse_place(word, l->end_bytes - l->first_bytes, &place, err);
+		if (r < 0 && word[0] >= '0' && word[0] <= '9')
+			return err_prefix(err, "--zones");
 		if (r < 0)
-			return err_prefix(err, "--zones takes start, middle, end, percentages and offsets");
+			return err_set(
+				err, r,
+				"--zones does not know '%.40s'; did you mean %s? A place is start, middle, end, 25%% or 10GB.",
+				word,
+				strchr("mc", word[0])    ? "middle"
+				: strchr("eil", word[0]) ? "end"
+							 : "start");
 		*ret_at = (double)place - (word[strlen(word) - 1] == '%' ? cell / 2 : 0.0);
 	}
 	return 0;
