@@ -233,7 +233,7 @@ static int look(const struct outfile *f, struct stat *ret, struct err *err)
 		              "%s%s has several names; give another path, or --force to write it nevertheless.",
 		              f->label, f->path);
 	else
-		(void)err_set(err, -EEXIST, "%s%s is no %s that platter wrote; give another path, or --force to %s it.",
+		(void)err_set(err, -EEXIST, "%s%s is not a %s of platter; give another path, or --force to %s it.",
 		              f->label, f->path, kind_name(f->kind), grows_at_its_end(f) ? "append to" : "replace");
 	(void)close(fd); /* nothing was written */
 	return -EEXIST;

@@ -41,10 +41,9 @@ static int unknown_command(const char *word, struct err *err)
 	if (near)
 		return err_set(err, -EINVAL, "There is no command %.60s; did you mean %s?", word, near);
 	if (strchr(word, '/'))
-		return err_set(
-			err, -EINVAL,
-			"%.60s is no command; what is it? `platter info %.60s`; how fast? `platter zones %.60s`.", word,
-			word, word);
+		return err_set(err, -EINVAL,
+		               "%.60s is not a command; try `platter info %.60s` or `platter zones %.60s`.", word, word,
+		               word);
 	return err_set(err, -EINVAL, "There is no command %.60s; `platter --help` lists them.", word);
 }
 

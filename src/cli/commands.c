@@ -10,7 +10,7 @@ const struct exit_code_info exit_codes[] = {
 	{ EXIT_USAGE, "usage", "the command line was wrong" },
 	{ EXIT_REFUSED, "refused", "refused for safety" },
 	{ EXIT_DISK_ERRORS, "disk-errors", "done, but the disk returned errors; the figures stand" },
-	{ EXIT_VERDICT_NO, "verdict-no", "the verdict is no, or a difference was found" },
+	{ EXIT_VERDICT_NO, "verdict-no", "the verdict is negative, or a difference was found" },
 	{ EXIT_VERDICT_OPEN, "verdict-open", "the run cannot tell: the verdict is neither yes nor no" },
 	{ EXIT_SIGNAL, "signal", "plus n: ended by signal n; what was measured is saved" },
 	{ 0, NULL, NULL },

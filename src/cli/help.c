@@ -22,7 +22,7 @@ static void help_line(FILE *out, const char *name, const char *help)
 
 void cli_help_short(FILE *out)
 {
-	fputs("platter measures what a disk itself does; it only reads, unless told to write.\n\n"
+	fputs("platter measures what a disk itself does; it only reads, unless --write is given.\n\n"
 	      "  platter info /dev/sda             what is it, and may it be written\n"
 	      "  platter zones --quick /dev/sda    how fast is it, from the start to the end\n"
 	      "  platter seek /dev/sda             how long does an access take\n"
@@ -57,7 +57,7 @@ void cli_help_all(FILE *out)
 	help_line(out, "-h, --help", "show this text, or that of a command");
 	help_line(out, "-V, --version", "show the version");
 	fputs("\nNothing is written to a device unless --write or --rewrite says so.\n"
-	      "`platter COMMAND --help` lists a command's options; platter(8) tells the rest.\n",
+	      "`platter COMMAND --help` lists a command's options; platter(8) has the rest.\n",
 	      out);
 }
 

@@ -159,7 +159,7 @@ static int open_anonymous(const char *path, struct err *err)
 	int fd;
 
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "%s is no directory, so no file can be made in it.", path);
+		return err_set(err, -ENOTDIR, "%s is not a directory, so no file can be made in it.", path);
 	fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 		return fd >= 0 ? fd : err_set(err, -errno, "Cannot make a file in %s: %s.", path, strerror(errno));

@@ -226,7 +226,7 @@ static void take_answer(const char *text, struct device_health *h)
 	if (!text)
 		(void)snprintf(why, sizeof(why), "smartctl gave no answer in %d s", SMARTCTL_MS / 1000);
 	else if (!all)
-		text_copy(why, sizeof(why), "smartctl's answer is no JSON: it has to be version 7 or newer");
+		text_copy(why, sizeof(why), "smartctl's answer is not JSON; install version 7 or newer");
 	else if (says_standby(all)) {
 		h->is_standby = true;
 		text_copy(why, sizeof(why), HEALTH_ASLEEP);

@@ -300,7 +300,7 @@ static int open_drive(const struct device_context *ctx, const struct device *dev
 	(void)snprintf(dir, PATH_MAX, "%s", b.disk_dir);
 	d->way = drive_way(dev, sys_exists(root, "%s/device/scsi_disk", b.disk_dir));
 	if (d->way == DRIVE_NO_WAY)
-		return err_set(err, -EOPNOTSUPP, "%s is no ATA, SCSI or NVMe drive whose switches platter knows.",
+		return err_set(err, -EOPNOTSUPP, "%s is not an ATA, SCSI or NVMe drive whose switches platter knows.",
 		               dev->path);
 	sys_node(dev->disk, node, sizeof(node));
 	/* Not for writing: udev would look at the disk when it is closed. */

@@ -323,7 +323,7 @@ static void say_sizes(struct sheet *s)
 	if (device_is_zoned(dev))
 		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
 	else if (dev->reported_rpm && dev->discard_max_bytes)
-		say(s, "shingled", "perhaps: it turns and takes discards (TRIM), as such disks do; platter smr tells");
+		say(s, "shingled", "perhaps: it rotates and takes discards (TRIM); test it by platter smr");
 }
 
 static void say_queue(struct sheet *s)
@@ -376,7 +376,9 @@ static bool ask_state(struct session *ses, const struct device *dev, struct devi
 
 static const char *health_word(const struct device_health *h)
 {
-	return h->is_standby ? "asleep" : h->untold[0] || h->passed < 0 ? "not told" : h->passed ? "good" : "failing";
+	if (h->untold[0] || h->passed < 0)
+		return h->is_standby ? "asleep" : "unknown";
+	return h->is_standby ? "asleep" : h->passed ? "good" : "failing";
 }
 
 static void say_state(struct sheet *s, const struct device_health *h)

@@ -78,8 +78,8 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 		               c->findings[0] ? ": " : "", c->findings);
 	else if (c->is_open)
 		(void)snprintf(text, sizeof(text),
-		               "It cannot be told whether %s and %s differ: the intervals are wider than %.3g %%.", a,
-		               b, 100.0 * c->tolerance);
+		               "Cannot tell whether %s and %s differ: the intervals are wider than %.3g %%.", a, b,
+		               100.0 * c->tolerance);
 	else
 		(void)snprintf(text, sizeof(text), "No difference between %s and %s larger than measurement noise%s.",
 		               a, b, noise);

@@ -64,7 +64,7 @@ static int probe_absent(struct session *ses, const char *path, struct device *re
 	if (r < 0)
 		return r;
 	if (ret->kind != DEVICE_DIRECTORY)
-		return err_set(err, -ENOTDIR, "%s is no directory, so %s cannot be made in it.", dir, path);
+		return err_set(err, -ENOTDIR, "%s is not a directory, so %s cannot be made in it.", dir, path);
 	ret->kind = DEVICE_FILE;
 	ret->size_bytes = 0;
 	ret->inode = 0;
@@ -467,7 +467,7 @@ static void tell_shingled(struct session *ses)
 			result_notice(
 				ses->res, "shingled",
 				"%s lies on a %s zoned (shingled) disk: times of writing may be those of its cache, and "
-				"much longer when that is full. `platter smr` tells how large it is.",
+				"much longer when that is full. `platter smr` measures its size.",
 				dev->path, dev->zoned);
 	}
 }

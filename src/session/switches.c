@@ -231,8 +231,7 @@ static int choose(struct session *ses, struct switched *s, struct err *err)
 		if (!strs_have(&ses->common->consent.despite, "look-ahead"))
 			return err_set(
 				err, -EPERM,
-				"%s does not tell whether its look-ahead is on, so that it could not be put back for sure; "
-				"--despite=look-ahead switches it all the same, and on at the end.",
+				"%s does not report whether its look-ahead is on, so it might not be put back as it was. --despite=look-ahead switches it, and turns it on at the end.",
 				s->disk.path);
 		s->was.on |= DRIVE_LOOK_AHEAD;
 	}
@@ -309,8 +308,7 @@ int switches_turn(struct session *ses, struct err *err)
 		    strncmp(now.write_cache, "write through", strlen("write through")) == 0)
 			result_notice(
 				ses->res, "kernel-cache-view",
-				"The write cache of %s is on, but the kernel holds it for off and sends no flushes: what is "
-				"said of flushes is not the disk's.",
+				"The write cache of %s is on, but the kernel holds it for off and sends no flushes: figures of flushes are not the disk's.",
 				s->disk.path);
 	}
 	return r;
@@ -331,14 +329,13 @@ void switches_watch(struct session *ses)
 		if (s->reads_ahead == !is_on)
 			result_notice(
 				ses->res, "look-ahead-stays",
-				is_on ? "%s does not read ahead, although it was told to: it takes the command without effect."
-				      : "%s still reads ahead, although it was told not to: it takes the command without effect.",
+				is_on ? "%s does not read ahead, although it was switched on: it takes the command without effect."
+				      : "%s still reads ahead, although it was switched off: it takes the command without effect.",
 				s->disk.path);
 		else if (s->reads_ahead < 0 && s->mask & ~s->was.told)
 			result_notice(
 				ses->res, "look-ahead-not-told",
-				"%s takes the command for its look-ahead and does not tell whether it follows, nor do "
-				"its answers: what was measured may be with or without.",
+				"%s takes the command for its look-ahead, but neither reports nor shows whether it follows: figures may be with or without.",
 				s->disk.path);
 	}
 }
@@ -385,11 +382,11 @@ void switches_tell(struct session *ses, bool is_put_back)
 
 		for (const struct drive_switch_name *k = drive_switch_names; k->name; k++) {
 			unsigned w = k->which;
-			const char *before = !(s->was.told & w) ? "not told" : s->was.on & w ? "on" : "off";
+			const char *before = !(s->was.told & w) ? "not reported" : s->was.on & w ? "on" : "off";
 			int seen = s->mask & w & DRIVE_LOOK_AHEAD ? s->reads_ahead : -1;
 			const char *during = seen >= 0            ? seen ? "on" : "off"
 			                     : !(s->mask & w)     ? before
-			                     : !(s->was.told & w) ? "not told"
+			                     : !(s->was.told & w) ? "not reported"
 			                     : s->on & w          ? "on"
 			                                          : "off";
 			const struct switch_row row = { s->disk.path, k->name, before, during,

@@ -419,7 +419,7 @@ static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
 			assert_string_equal(verdict(&run), "undecided");
 			assert_true(sim_figure(&run, "signs_log10_ratio") >= (i ? 0 : 1));
 		} else {
-			assert_non_null(strstr(run.err.text, i == 2 ? "is of the disk SMRTEST1" : "is no result of"));
+			assert_non_null(strstr(run.err.text, i == 2 ? "is of the disk SMRTEST1" : "is not a result"));
 		}
 		sim_run_end(&run);
 		profile_done(&p);
@@ -526,7 +526,7 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 /* What others measure of writing there may be the cache's; of reading it is not. */
 static void who_writes_to_a_shingled_disk_is_told(void **state)
 {
-	static const char *const words[] = { "--write --destroy-data=SMRTEST1 --range=-1MiB sda", "--read --range=-1MiB sda" };
+	const char *const words[] = { "--write --destroy-data=SMRTEST1 --size=1M sda", "--read --size=1M sda" };
 	struct drawn d;
 	struct profile p;
 

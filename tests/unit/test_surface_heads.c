@@ -340,13 +340,13 @@ static void what_is_of_another_disk_or_tells_no_layout_is_refused(void **state)
 	(void)unlink(geometry_path);
 	refuse(&p, geometry_path);
 	assert_false(learn(&p, "--quick sda"));
-	refuse(&p, "tells no surfaces and no layout");
+	refuse(&p, "has neither surfaces nor layout");
 	assert_true(learn(&p, "sda"));
 	refuse(&other, "is the geometry of another disk");
 	run = run_on(&p, &measure_surface, "--without=files --range=-1% sda");
 	assert_int_equal(result_save(run.res, geometry_path, &err), 0);
 	sim_run_end(&run);
-	refuse(&p, "is no document of `platter geometry`");
+	refuse(&p, "is not a document of `platter geometry`");
 	profile_done(&p);
 	profile_done(&other);
 }

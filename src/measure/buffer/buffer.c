@@ -30,7 +30,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 	} else if (rot->is_patchy) {
 		result_notice(
 			ses->res, "unclear",
-			"Parts of %s answer as a buffer does when they are read for the first time, as parts do that hold no data, so that nothing is told of its own.",
+			"Parts of %s answer at once when they are read for the first time, as unwritten parts do: hits of the buffer cannot be distinguished.",
 			path);
 	} else if (!isfinite(rot->hit_ns) || !(io->cond.media_bytes_per_s > 0.0)) {
 		result_notice(

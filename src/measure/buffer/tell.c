@@ -24,7 +24,7 @@ const struct field buffer_condition_fields[] = {
 };
 
 const struct measure_table buffer_tables[] = {
-	{ "conditions", "How hits and misses were told apart", buffer_condition_fields },
+	{ "conditions", "How hits and misses were distinguished", buffer_condition_fields },
 	{ "probes", "What was asked of the buffer", buffer_sample_fields },
 	{ NULL, NULL, NULL },
 };

@@ -124,10 +124,11 @@ static int check_target(const struct cache_params *p, const struct device *d, st
 	if (d->kind == DEVICE_FILE && cache_existing_size(p, d) < p->block.min_bytes)
 		return err_set(err, -EINVAL, "%s holds less than a record; --block makes records smaller.", d->path);
 	if (d->kind != DEVICE_DIRECTORY && d->kind != DEVICE_FILE)
-		return err_set(err, -EINVAL,
-		               "%s is no directory: cache makes its own file; give the directory to make it in, or a "
-		               "file to read.",
-		               d->path);
+		return err_set(
+			err, -EINVAL,
+			"%s is not a directory: cache makes its own file; give the directory to make it in, or a "
+			"file to read.",
+			d->path);
 	return 0;
 }
 

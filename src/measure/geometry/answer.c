@@ -16,7 +16,7 @@ void geo_tell_surfaces(struct geo_search *s, uint32_t most)
 		              c->judged);
 		result_notice(
 			res, "not-one-arm",
-			"Several arms or disks share the addresses of this one: surfaces and layout are those of the first, the others may have more or fewer. Of all together the number is not told.");
+			"Several arms or disks share the addresses of this one: surfaces and layout are those of the first, the others may have more or fewer. The total is not reported.");
 	} else {
 		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, ci, c->judged);
 	}
@@ -80,7 +80,7 @@ void geo_tell_likely_by_accesses(struct geo_search *s, bool is_turning_said)
 	result_figure_text(res, "confidence", "how sure", text);
 	result_notice(
 		res, "layout-likely",
-		"The layout is likely, and not sure: access times in two places agree with it and with no other that was tried, but too much in sizes and skews is in no order, as where many tracks lack sectors.");
+		"The layout is likely, and not sure: access times in two places agree with it and with no other that was tried, but sizes and skews are irregular, as where many tracks lack sectors.");
 }
 
 void geo_tell_likely_by_sizes(struct geo_search *s)
@@ -97,5 +97,5 @@ void geo_tell_likely_by_sizes(struct geo_search *s)
 	result_figure_text(res, "confidence", "how sure", text);
 	result_notice(
 		res, "layout-likely",
-		"Two surfaces are likely, and not sure: tracks of two sizes come by turns, as no drive of one surface is known to have them, but the arm takes about as long from one to the next as from head to head.");
+		"Two surfaces are likely, and not sure: tracks of two sizes alternate, which no known drive of one surface does, but seeks to the next track take as long as head switches.");
 }

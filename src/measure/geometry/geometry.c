@@ -87,7 +87,7 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	if (d->kind == DEVICE_DIRECTORY || d->kind == DEVICE_FILE)
 		return err_set(
 			err, -EINVAL,
-			"%s is no disk or partition, and a file says nothing about where its bytes lie; give the disk.",
+			"%s is not a disk or partition, and the place of a file on its disk is not known; give the disk.",
 			d->path);
 	if (d->size_bytes < (uint64_t)sector * 1000)
 		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks; give a whole disk.",
@@ -145,14 +145,14 @@ static void rotation_figures(struct geo *g)
 	if (g->rot.is_unclear) {
 		result_notice(
 			res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: a network answers, this machine was too busy to tell, or reads were too few. Try again when it is idle.",
+			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: a network answers, this machine was too busy, or reads were too few. Try again when it is idle.",
 			g->rot.events);
 		return;
 	}
 	if (!g->rot.is_rotating) {
 		result_notice(
 			res, "not-rotating",
-			"No rotation was found in the times of reads of one sector: this is no rotating disk, or something in front of it answers. There is no geometry to measure.");
+			"No rotation was found in the times of reads of one sector: an SSD, a virtual disk, or a cache in front. There is no geometry to measure.");
 		if (d->rotational == 1)
 			result_notice(res, "says-rotating",
 			              "The kernel calls %s rotational, but it does not behave so.", d->name);
@@ -188,7 +188,7 @@ static void speed_figures(struct geo *g)
 	if (is_drift)
 		result_notice(
 			res, "spindle-drifts",
-			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and what is told is the speed then. A disk that was switched on a while ago turns evenly.",
+			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and the figure is the speed then. A disk that was switched on a while ago turns evenly.",
 			fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
 }
 
@@ -210,7 +210,7 @@ static void plots(struct session *ses)
 		ses->res,
 		&(struct plot_decl){
 			.name = "profile",
-			.see = "How long the arm needs at least for so many tracks: the lower edge of the dots is the drive at its best.",
+			.see = "Seek time against distance in tracks: the lower edge of the dots is the drive at its best.",
 			.kind = "scatter",
 			.title = "Seek profile: shortest access against tracks",
 			.table = "profile",
@@ -389,7 +389,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	if (order->tracks == 0 || (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN))
 		result_notice(
 			g->ses->res, "layout-unknown",
-			"The number of surfaces and the layout could not be told: too little was seen of the disk.");
+			"The number of surfaces and the layout cannot be determined: too little of the disk was read.");
 	else
 		r = geo_layout(g, order, layout, err);
 	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
@@ -431,10 +431,11 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 		r = geo_map_rows(w, &order, &layout, err);
 	}
 	if (!w->is_whole)
-		result_notice(res, "not-to-the-end",
-		              "Only %.1f %% of the disk were looked at, because %s; the number of tracks is not told.",
-		              100.0 * (double)w->at / (double)g->sectors,
-		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
+		result_notice(
+			res, "not-to-the-end",
+			"Only %.1f %% of the disk were looked at, because %s; the number of tracks is not reported.",
+			100.0 * (double)w->at / (double)g->sectors,
+			w->is_stuck ? "no end of a track could be found there" : "the run ended before");
 	free(layout.fit);
 	geo_order_free(&order);
 	return r;

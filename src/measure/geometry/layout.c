@@ -528,7 +528,7 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 	if (holds && are_surfaces_known(s)) {
 		geo_tell_surfaces(s, s->c[0].shape.heads);
 		result_notice(s->g->ses->res, "layout-unknown",
-		              "The layout could not be told: several that have %" PRIu32
+		              "The layout cannot be determined: several that have %" PRIu32
 		              " surfaces explain sizes, skews and access times.",
 		              s->c[0].shape.heads);
 		return false;
@@ -547,18 +547,18 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 		geo_tell_likely_by_sizes(s);
 		return false;
 	}
-	result_notice(
-		s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
-		several         ? "several layouts explain sizes, skews and access times"
-		: !s->n         ? "sizes and skews repeat, but the access times fit no layout that is known here"
-		: order == ONCE ? "no band of tracks was seen to come again"
-		: messy         ? "too much in sizes and skews is in no order"
-		: unseen        ? "neither sizes nor skews show where a band ends, so that any may be"
-		: elsewhere == FITS_NOT
-			? "the layout that fits the access times in one zone does not fit them in another"
-		: elsewhere == SEEN_TOO_LITTLE
-			? "too few access times could be measured in another zone than the first"
-			: "access times differ too little to tell tracks over each other from tracks side by side");
+	result_notice(s->g->ses->res, "layout-unknown",
+	              "The number of surfaces and the layout cannot be determined: %s.",
+	              several         ? "several layouts explain sizes, skews and access times"
+	              : !s->n         ? "sizes and skews repeat, but the access times fit no layout that is known here"
+	              : order == ONCE ? "no band of tracks was seen to come again"
+	              : messy         ? "too much in sizes and skews is in no order"
+	              : unseen        ? "neither sizes nor skews show where a band ends, so that any may be"
+	              : elsewhere == FITS_NOT
+	                      ? "the layout that fits the access times in one zone does not fit them in another"
+	              : elsewhere == SEEN_TOO_LITTLE
+	                      ? "too few access times could be measured in another zone than the first"
+	                      : "access times of tracks above and beside each other differ too little");
 	return false;
 }
 
@@ -813,7 +813,7 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 	r = search(s, ret, err);
 	if (r == 0 && !s->is_decided)
 		result_notice(g->ses->res, "layout-unknown",
-		              "The number of surfaces and the layout could not be told: %s.",
+		              "The number of surfaces and the layout cannot be determined: %s.",
 		              geo_is_over(g) ? "the run ended before"
 		                             : "no layout that is known here explains sizes and skews");
 	free(s->made);

@@ -89,6 +89,6 @@ int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, st
 	result_figure_text(g->ses->res, "layout", "layout", NULL);
 	result_notice(
 		g->ses->res, "layout-unknown",
-		"The layout could not be told: zones are longer than one band, and where bands end is not clear.");
+		"The layout cannot be determined: zones are longer than one band, and where bands end is not clear.");
 	return 0;
 }

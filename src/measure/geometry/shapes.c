@@ -658,9 +658,8 @@ void geo_tell_layout(struct result *res, const struct geo_shape *shape)
 
 void geo_say_turning_is_hidden(struct result *res)
 {
-	result_notice(
-		res, "heads-alternate-unseen",
-		"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
+	result_notice(res, "heads-alternate-unseen",
+	              "Whether every second band uses the heads in reverse order cannot be determined.");
 }
 
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)

@@ -134,7 +134,7 @@ void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio
 	else if (!isfinite(cached_ratio))
 		result_notice(
 			res, "what",
-			"The kernel does not tell how much of the file of %s was in memory: the score may be the disk's or the memory's.",
+			"The kernel does not report how much of the file of %s was in memory: the score may be the disk's or the memory's.",
 			size);
 	else if (cached_ratio > 0.5)
 		result_notice(res, "what",

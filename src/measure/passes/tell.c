@@ -67,9 +67,9 @@ void passes_tell_figures(struct result *res, const struct passes_found *f, bool 
 		              is_one ? "reading, mean of the passes" : "reading, while all files were read",
 		              UNIT_BYTES_PER_S, f->read_bytes_per_s, is_one ? &f->read_ci : NULL, f->reads);
 	if (f->has_reads && !is_one && isnan(f->read_bytes_per_s))
-		result_notice(res, "not-together",
-		              "There was no time at which all files were being read, so no rate of all together is "
-		              "told; give more --repeat, or a larger --size.");
+		result_notice(
+			res, "not-together",
+			"At no time were all files being read, so the rate of all together is not measured; give more --repeat, or a larger --size.");
 }
 
 void passes_tell_words(struct result *res, const struct passes_work *works, size_t n)

@@ -88,7 +88,8 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 		return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or a file.", d->path);
 	if (align && block % align)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu32 " is no multiple of what %s wants; give one of %" PRIu32 " bytes.",
+		               "--block=%" PRIu32 " is not a multiple of the sectors of %s; give one of %" PRIu32
+		               " bytes.",
 		               block, d->path, align);
 	if (d->size_bytes < (uint64_t)block * 1000)
 		return err_set(err, -EINVAL,

@@ -536,7 +536,7 @@ static void span_notices(struct seek_run *s)
 		result_notice(
 			s->res, "span-in-cache",
 			s->t.fua
-				? "In spans up to %s the drive's cache answered reads, and there was no time to read so many again: no service time is given."
+				? "In spans up to %s the drive's cache answered reads, and there was no time to read them again: no service time is reported."
 				: "In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
 			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
 	if (s->cached_bytes > s->in_cache_bytes && !s->rot.is_patchy)

@@ -36,26 +36,26 @@ static void not_rotating(struct seek_run *s)
 			s->res, "cache-holds",
 			s->rot.is_held
 				? "What was read before is answered by the drive's cache even after reads of %s elsewhere: whether it rotates could not be found out."
-				: "What was read before is answered by the drive's cache until %s are read elsewhere, for which there was no time: whether it rotates could not be found out. A longer run may tell.",
+				: "What was read before is answered by the drive's cache until %s are read elsewhere, for which there was no time: whether it rotates could not be found out. Give a longer --time.",
 			text);
 		return;
 	}
 	if (s->rot.is_unclear) {
 		result_notice(
 			s->res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, which are as slow as a disk's. Either nothing turns there, or answers came too late to tell: try again when machine and device have less to do.",
+			"No rotation was found in the times of %zu reads, which are as slow as a disk's. Either nothing rotates, or answers came too late: repeat when machine and device are idle.",
 			s->rot.events);
 		return;
 	}
 	if (s->rot.anywhere_ns > 0.0)
 		result_notice(
 			s->res, "not-rotating",
-			"A read anywhere takes %s, as long as one that was just done: this is no rotating disk, so there is no seek curve.",
+			"A read anywhere takes %s, as long as a repeated one: the device does not rotate and has no seek curve.",
 			units_time(text, sizeof(text), (uint64_t)s->rot.anywhere_ns));
 	else
 		result_notice(
 			s->res, "not-rotating",
-			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, so there is no seek curve.",
+			"No rotation was found in the times of %zu reads of one sector: the device does not rotate and has no seek curve.",
 			s->rot.events);
 }
 
@@ -177,11 +177,11 @@ static void time_figures(struct seek_run *s)
 	if (s->has_no_curve)
 		result_notice(
 			s->res, "no-curve",
-			"No seek times are told: by the accesses far seeks took less than near ones, and there is but one arm. A drive's cache may have answered, or the machine was late.");
+			"Seek times not reported: long seeks measured faster than short ones on a drive with one actuator. Its cache may have answered, or the machine was late.");
 	else if (!s->has_fit && s->naimed && !s->is_writing)
 		result_notice(
 			s->res, "no-curve",
-			"No seek times are told: the accesses that the media answered are too few, or too scattered, for a curve.");
+			"Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
 	if (!s->has_fit)
 		return;
 	choose_track(s);

@@ -137,7 +137,7 @@ static void tell(struct seek_run *s, struct seek_run *w)
 	if (!w->has_fit)
 		result_notice(
 			s->res, "writes-not-aimed",
-			"No seek time of writes can be told: they did not end when the sectors that they were for came by. The drive may keep them elsewhere first, as shingled ones do, or in an order of its own.");
+			"Seek times of writes not reported: writes did not end when their sectors passed the head. The drive may write elsewhere first, as shingled ones do, or reorder.");
 }
 
 static void note_cache(struct seek_run *s)

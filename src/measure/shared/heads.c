@@ -64,7 +64,7 @@ int heads_load(struct heads *ret, const char *path, const struct device *dev, st
 	t = result_find_table(doc, "heads");
 	n = figure_number(result_find_figure(doc, "surfaces"));
 	if (!doc->head.measurement || strcmp(doc->head.measurement, "geometry") != 0)
-		r = err_set(err, -EINVAL, "%s is no document of `platter geometry`; save one of %s by its --json.",
+		r = err_set(err, -EINVAL, "%s is not a document of `platter geometry`; save one of %s by its --json.",
 		            path, dev->path);
 	else if (!is_of(doc, dev))
 		r = err_set(err, -EINVAL,
@@ -73,16 +73,15 @@ int heads_load(struct heads *ret, const char *path, const struct device *dev, st
 	else if (!(n >= 1.0) || n > HEADS_MOST)
 		r = err_set(
 			err, -EINVAL,
-			"%s tells no surfaces and no layout: which head reads what is not known. Run `platter geometry` "
+			"%s has neither surfaces nor layout: which head reads what is not known. Run `platter geometry` "
 			"again, with a longer --time and without --quick.",
 			path);
 	else if (n < 2.0)
-		r = err_set(err, -EINVAL, "%s has one surface only: there are no heads to be told apart.", dev->path);
+		r = err_set(err, -EINVAL, "%s has one surface only: a report by head says nothing.", dev->path);
 	else if (!t || !t->nrows)
 		r = err_set(
 			err, -EINVAL,
-			"%s does not tell which surface bytes are on (no zone is sure, or an older version of platter "
-			"wrote it); run `platter geometry` again.",
+			"%s does not hold the surface of each byte: no zone is certain, or an older platter wrote it. Run `platter geometry` again.",
 			path);
 	if (r == 0) {
 		h.n = (uint32_t)n;

@@ -305,8 +305,7 @@ static int open_file(struct rewrite_journal *j, int flags, struct err *err)
 			"owner's alone, 0600, in a directory that others cannot write to): look what it is, and choose "
 			"another directory with --journal.",
 			j->path);
-	return err_set(err, -EEXIST,
-	               "The journal %s is no regular file of its own; choose another directory with --journal.",
+	return err_set(err, -EEXIST, "The journal %s is not a regular file; choose another directory with --journal.",
 	               j->path);
 }
 

@@ -90,10 +90,10 @@ static int recover(struct session *ses, size_t target, struct rewrite_journal *j
 	case JOURNAL_UNCERTAIN:
 		if (strs_have(&ses->common->consent.despite, "identity"))
 			break;
-		return err_set(err, -EUCLEAN,
-		               "%s holds a block of %s, which shows nothing that would tell whether this is the same "
-		               "device. Nothing was touched; if you know that it is, add --despite=identity.",
-		               j->path, j->h.of.path);
+		return err_set(
+			err, -EUCLEAN,
+			"%s holds a block of %s, which shows nothing to identify it by. Nothing was touched; if you know that it is, add --despite=identity.",
+			j->path, j->h.of.path);
 	case JOURNAL_OF_THIS:
 		break;
 	}

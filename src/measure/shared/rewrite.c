@@ -443,8 +443,7 @@ int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery 
 		return err_set(
 			err, -EIO,
 			"%" PRIu64
-			" sectors of %s were written back but read differently now. Whether the disk loses data "
-			"or somebody else wrote there cannot be told. The bytes as they were are in %s; `platter recover "
+			" sectors of %s were written back but read differently now. Either the disk loses data, or another program wrote there. The bytes as they were are in %s; `platter recover "
 			"%s` compares them.",
 			found->sectors - found->same, dev->path, j->path, dev->path);
 	return err_set(

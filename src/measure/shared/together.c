@@ -381,7 +381,7 @@ void together_gaps(const struct hosts_part *parts, size_t n, const char *const *
 	chance = by_chance(gaps, ngaps, window_s);
 	result_figure_u64(res, "gaps_shared", "gaps of several hosts at a time", UNIT_COUNT, shared);
 	result_figure_u64(res, "gaps_own", "gaps of one host alone", UNIT_COUNT, ngaps - shared);
-	result_figure(res, "gaps_shared_by_chance", "so many at a time by chance", UNIT_COUNT, chance, NULL, 0);
+	result_figure(res, "gaps_shared_by_chance", "as many at a time by chance", UNIT_COUNT, chance, NULL, 0);
 	if (shared > 1 && (double)shared > 2 * chance)
 		result_notice(
 			res, "common-cause",

@@ -89,7 +89,7 @@ static int read_document(const char *path, const struct device *dev, struct sign
 	if (doc->ntargets == 1)
 		result_names(doc, 0, &then);
 	if (strcmp(doc->head.measurement ? doc->head.measurement : "", "zones") != 0 || doc->ntargets != 1)
-		r = err_set(err, -EINVAL, "--zones=%s is no result of `platter zones` of one disk.", path);
+		r = err_set(err, -EINVAL, "--zones=%s is not a result of `platter zones` of one disk.", path);
 	else if (same_disk(&then, &now, NULL) == DISK_OTHER)
 		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s; give one of this disk.", path,
 		            disk_lasting_name(&then, &by) ?: then.place, dev->path);

@@ -133,7 +133,7 @@ bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device 
 
 /* ---- signs.c: what is seen without writing ---- */
 
-#define SMR_SIGNS_TITLE "What speaks for it without writing"
+#define SMR_SIGNS_TITLE "Evidence without writing"
 extern const struct field smr_sign_fields[];
 /* zones: path of a document, or NULL. io->eng NULL: nothing is read. */
 int smr_signs(struct smr_io *io, const char *zones, struct err *err);

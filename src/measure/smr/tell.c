@@ -13,7 +13,7 @@ const struct field smr_sample_fields[] = {
 	FIELD_F64(struct smr_sample, time_s, UNIT_S, "time"),
 	FIELD_F64(struct smr_sample, writes_per_s, UNIT_PER_S, "writes"),
 	FIELD_U64(struct smr_sample, first, UNIT_COUNT, "written before"),
-	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "so many"),
+	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "writes in it"),
 	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
 	FIELD_U64(struct smr_sample, block_bytes, UNIT_BYTES, "each"),
@@ -122,7 +122,7 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_estimate(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
 	result_estimate(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
 	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
-	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
+	result_figure(res, "access_ns", "time of an access, from reads", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "path_ns", "a request that needs no arm, on average", UNIT_NS, in->path_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);

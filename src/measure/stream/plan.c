@@ -77,7 +77,7 @@ static int check_targets(const struct session *ses, const struct stream_params *
 
 		consent_names(d, &names);
 		if (stream_has_directory(ses) && d->kind != DEVICE_DIRECTORY)
-			return err_set(err, -EINVAL, "%s is no directory, but another target is; run them apart.",
+			return err_set(err, -EINVAL, "%s is not a directory, but another target is; run them apart.",
 			               d->path);
 		if (d->kind == DEVICE_DIRECTORY && p->read)
 			return err_set(err, -EINVAL, "%s is a directory; to play back give the files in it.", d->path);
@@ -92,7 +92,7 @@ static int check_targets(const struct session *ses, const struct stream_params *
 			               d->path, names.v[0]);
 		if (p->mode != STREAM_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 			return err_set(err, -EINVAL,
-			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
+			               "--block=%" PRIu64 " is not a multiple of the blocks of %s; give one of %" PRIu32
 			               " bytes.",
 			               p->block_bytes, d->path, d->logical_block_bytes);
 		if (d->kind == DEVICE_DIRECTORY && p->range)
@@ -204,7 +204,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 			err, -EINVAL,
 			"--tradeoff and --find run each host at a pace of its own; leave --hosts out, or give a --rate.");
 	if (p->project.n && p->rate == RATE_MAX)
-		return err_set(err, -EINVAL, "--project tells for how long the disks will hold a rate; give --rate.");
+		return err_set(err, -EINVAL, "--project shows how long the disks hold a rate; give --rate.");
 	if (p->project.n && stream_has_directory(ses))
 		return err_set(
 			err, -EINVAL,

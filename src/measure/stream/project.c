@@ -110,7 +110,7 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 			points[n++] = p;
 	}
 	r = n ? curve_set(c, points, n, &s->ses->devs[lane], s->p)
-	      : err_set(err, -EINVAL, "--project=%s is no result of `platter zones`: it has no curve.", path);
+	      : err_set(err, -EINVAL, "--project=%s is not a result of `platter zones`: it has no curve.", path);
 	free(points);
 	result_free(zones);
 	return r == -ENOMEM ? err_set(err, r, "Out of memory.") : r;

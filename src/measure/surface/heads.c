@@ -283,7 +283,7 @@ void surface_heads_say(const struct surface_run *run)
 	result_notice(
 		run->ses->res, "one-head",
 		"Under head %d %.3g revolutions are lost per GB, %s, and most of all heads in %d of %d stretches of what was "
-		"scanned: that is no place, but one head or all of its surface. Keep a copy of what is on this disk, and "
+		"scanned: the head or its whole surface is weak. Keep a copy of what is on this disk, and "
 		"scan it again soon.",
 		(int)row->surface, row->revolutions_lost, than, (int)row->worst_in, (int)row->stretches);
 }
@@ -319,7 +319,7 @@ static void tell_heads(struct result *res, struct surface_heads *heads, double t
 	heads->times = NAN;
 	heads->bad = bad_head(row, n, &heads->times);
 	result_figure(res, "heads", "heads", UNIT_COUNT, (double)n, NULL, 0);
-	result_figure(res, "by_head_ratio", "of what was scanned, told by head", UNIT_RATIO,
+	result_figure(res, "by_head_ratio", "of what was scanned, by head", UNIT_RATIO,
 	              scanned > 0.0 ? bytes / scanned : (double)NAN, NULL, 0);
 	result_figure(res, "bad_head", "head that loses revolutions", UNIT_COUNT,
 	              heads->bad < 0 ? (double)NAN : heads->bad, NULL, 0);

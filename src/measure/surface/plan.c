@@ -30,7 +30,7 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute",
 	        .writes = OUTFILE_STATE),
 	OPT_STR(P, geometry, "geometry", 0, "FILE", NULL,
-	        "tell it by head: what platter geometry --json said of this disk", .reads = true),
+	        "report by head: what platter geometry --json saved of this disk", .reads = true),
 	OPT_FLAG(P, verify, "verify-command", 0, "let the disk read by itself and transfer nothing (SCSI, ATA)"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after this time; --resume goes on"),
@@ -66,7 +66,7 @@ static int parse_hours(const char *text, struct surface_range *ret, struct err *
 		return 0;
 	if (sscanf(text, "%2u-%2u%n", &from, &to, &end) != 2 || text[end] || from > 24 || to > 24 ||
 	    from % 24 == to % 24)
-		return err_set(err, -EINVAL, "--hours=%s are no hours of the day; give two different ones: 22-6.",
+		return err_set(err, -EINVAL, "--hours=%s are not hours of the day; give two different ones: 22-6.",
 		               text);
 	ret->hours_from = from % 24 * 3600;
 	ret->hours_to = to % 24 * 3600;
@@ -87,7 +87,7 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
 	if (p->block_bytes % ret->unit_bytes)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is no multiple of the %" PRIu32 " bytes of a sector of %s.",
+		               "--block=%" PRIu64 " is not a multiple of the %" PRIu32 " bytes of a sector of %s.",
 		               p->block_bytes, ret->unit_bytes, dev->path);
 	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : BLOCK_BYTES;
 	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
@@ -129,7 +129,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	if (p->max_celsius > 0.0 && !ses->devs[0].temperature_mc)
 		return err_set(
 			err, -EINVAL,
-			"--max-temperature: nothing tells how warm %s is; load the module drivetemp, or do without.",
+			"--max-temperature: the temperature of %s is not reported; load the module drivetemp, or do without.",
 			ses->devs[0].path);
 	if (p->verify && ses->devs[0].kind != DEVICE_DISK)
 		return err_set(err, -EINVAL,

@@ -87,7 +87,8 @@ static int check_whose(const struct surface_run *run, const struct result *state
 	int r;
 
 	if (!state->head.measurement || strcmp(state->head.measurement, "surface") != 0 || state->ntargets != 1)
-		return err_set(err, -EINVAL, "--state=%s is no state of `platter surface`; name another file.", path);
+		return err_set(err, -EINVAL, "--state=%s is not a state of `platter surface`; name another file.",
+		               path);
 	r = check_disk(run, state, err);
 	if (r < 0)
 		return r;
@@ -162,7 +163,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 		return 0;
 	}
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "--state=%s is no regular file; name another one.", path);
+		return err_set(err, -EINVAL, "--state=%s is not a regular file; name another one.", path);
 	r = result_load(&state, path, err);
 	if (r < 0)
 		return r;

@@ -16,7 +16,7 @@ static void declare_surface_plots(struct result *res, bool is_written)
 		res,
 		&(struct plot_decl){
 			.name = "cells",
-			.see = "Row by row from the start of the disk, each cell by its longest request: a strong one was fought for, or failed.",
+			.see = "Row by row from the start of the disk, each cell by its longest request: strong colours were retried, or failed.",
 			.kind = "heatmap",
 			.title = "The surface",
 			.table = "map",
@@ -45,16 +45,14 @@ static void declare_surface_plots(struct result *res, bool is_written)
 				.x = "first_byte",
 				.y = "write_rate_bytes_per_s",
 				.marks = "wrong:offset_bytes" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "worst",
-			.see = "A sound disk is even; a place one revolution above its neighbours was read twice, one far above was fought for.",
-			.kind = "step",
-			.title = "Longest request by place",
-			.table = "map",
-			.x = "first_byte",
-			.y = "worst_ns" });
+	result_plot(res, &(struct plot_decl){
+				 .name = "worst",
+				 .see = "A healthy disk gives a flat line; one revolution higher means one retry.",
+				 .kind = "step",
+				 .title = "Longest request by place",
+				 .table = "map",
+				 .x = "first_byte",
+				 .y = "worst_ns" });
 	result_plot(
 		res,
 		&(struct plot_decl){

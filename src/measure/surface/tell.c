@@ -371,7 +371,7 @@ void surface_tell(struct surface_run *run)
 	tell_kinds(run, places, n);
 	tell_unreadable(run, places, n);
 	tell_share(run, &all, places, n);
-	result_figure(res, "least_over_ns", "longer by this is told", UNIT_NS,
+	result_figure(res, "least_over_ns", "shortest delay that is reported", UNIT_NS,
 	              run->blind.batches ? run->blind.over_sum_ns / (double)run->blind.batches : (double)NAN, NULL, 0);
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);

@@ -173,7 +173,7 @@ static const struct screen_decl sustain_screen = {
 			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
 	                  .instead_of = 1 },
 			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 2 },
-			{ "{last_bytes_per_s} over {measured_s}, too short to tell whether that has settled",
+			{ "{last_bytes_per_s} over {measured_s}, too short to see whether that has settled",
 	                  .instead_of = 3 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
 			{ "limited by {limited_by}" },

@@ -214,7 +214,7 @@ int tx_parse_limit(const char *text, struct tx_limit *ret, struct err *err)
 			                               "--limit=%s is below every response; give a longer time.", text);
 		}
 	return err_set(err, -EINVAL,
-	               "--limit=%s is no limit; write mean<TIME, p50<TIME, p95<TIME, p99<TIME or max<TIME.", text);
+	               "--limit=%s is not a limit; write mean<TIME, p50<TIME, p95<TIME, p99<TIME or max<TIME.", text);
 }
 
 /* More than there is would have the kernel end programs, perhaps not this one. */
@@ -252,7 +252,8 @@ static int check_record(const struct tx_params *p, const struct device *d, struc
 		               p->block_bytes, end - first, p->range ? "--range" : d->path);
 	if (p->mode != TX_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32 " bytes.",
+		               "--block=%" PRIu64 " is not a multiple of the blocks of %s; give one of %" PRIu32
+		               " bytes.",
 		               p->block_bytes, d->path, d->logical_block_bytes);
 	return 0;
 }

@@ -348,7 +348,7 @@ static void notice_few(const struct tx_run *r)
 		return;
 	result_notice(r->ses->res, "few-samples",
 	              "%" PRIu64 " transactions count as %.3g independent ones, too few for the %g %% response "
-	              "(%g can tell); run for about %g s.",
+	              "(%g are enough); run for about %g s.",
 	              r->all.response->count, n, 100.0 - 100.0 * tail, WAITS_BEYOND / tail,
 	              ceil(want_s / digit) * digit);
 }

@@ -337,7 +337,7 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 
 	if (zone_count_is_least(t->analysis))
 		result_notice(run->res, "zones-at-least",
-		              "%s has at least %zu recording zones; steps below %.2g %% cannot be told from noise.",
+		              "%s has at least %zu recording zones; steps below %.2g %% are lost in noise.",
 		              t->dev->path, bands->n, 100.0 * bands->least_step);
 	if (t->analysis->hides_zones)
 		result_notice(
@@ -363,6 +363,6 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 		return;
 	result_notice(run->res, "surfaces",
 	              "Surfaces of %s differ in density, so a band may be a zone or a group of surfaces. "
-	              "Steps below %.2g %% cannot be told from noise.",
+	              "Steps below %.2g %% are lost in noise.",
 	              t->dev->path, 100.0 * t->analysis->bands.least_step);
 }

@@ -347,8 +347,7 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 		else
 			result_notice(
 				run->res, "uneven",
-				"%s answers at %s from %s to %s, most of it at %s: written and unwritten parts, a cache or several devices "
-				"differ so. It does not rotate, and this alone is no sign of a failure.",
+				"%s answers at %s from %s to %s, most of it at %s: written and unwritten parts, a cache or several devices differ so. It does not rotate; this alone does not indicate a failure.",
 				t->dev->path, rate, from, to, beside);
 	}
 	if (t->analysis->has_no_zones && t->layout.rev_ns != 0.0 && !run->p->places)
