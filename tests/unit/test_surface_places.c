@@ -109,6 +109,28 @@ static void a_busy_host_in_whose_delays_weak_places_hide_is_told(void **state)
 	}
 }
 
+/* What comes late now and then, as a network makes it, is no place that is slow: asked alone it is well. */
+static void healthy_disks_that_do_not_turn_have_no_slow_places(void **state)
+{
+	size_t slow = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seed, "cloud", &err), 0);
+		run = run_on(&p, "--range=-8GB --without=files sda");
+		slow += (size_t)sim_figure(&run, "slow_requests");
+		assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	assert_true(slow > 100);
+}
+
 /* Beside what is trimmed, and answered sooner, any sector takes longer; on its other side it does not. */
 static void a_place_is_read_beside_both_sides_of_it(void **state)
 {
@@ -169,6 +191,7 @@ int main(void)
 		cmocka_unit_test(a_revolution_of_which_two_requests_have_a_part_is_seen),
 		cmocka_unit_test(a_connection_as_quick_as_the_buffer_is_told),
 		cmocka_unit_test(a_busy_host_in_whose_delays_weak_places_hide_is_told),
+		cmocka_unit_test(healthy_disks_that_do_not_turn_have_no_slow_places),
 		cmocka_unit_test(a_place_is_read_beside_both_sides_of_it),
 		cmocka_unit_test(behind_a_bridge_no_healthy_place_is_called_slow),
 	};

@@ -167,8 +167,8 @@ static void ask_anew(struct surface_suspect *s, enum surface_stage stage)
 }
 
 /*
- * Of a disk that turns only what was shown is called slow: not what was so in some readings, which a bridge or another
- * program makes so.
+ * Only what was shown is called slow: not what was so in some readings, which a bridge, a network or another program
+ * makes so.
  */
 static enum surface_kind without_proof(enum surface_kind kind)
 {
@@ -184,9 +184,8 @@ static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum
 {
 	uint64_t near = (uint64_t)NEAR_UNITS * run->range.unit_bytes, end = run->range.end_bytes;
 
-	if (!run->rot.is_rotating || !surface_can_doubt(run) ||
-	    run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
-		narrow(run, s, run->rot.is_rotating ? without_proof(kind) : kind);
+	if (!surface_can_doubt(run) || run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
+		narrow(run, s, without_proof(kind));
 		return;
 	}
 	run->halved[kind]++;
