@@ -61,18 +61,6 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
 }
 
-/* A bridge through which tracks of some lengths lose more revolutions than others, of a disk with one surface: rates
- * rise for long and fall again, which surfaces do not make. */
-static void what_rises_for_long_is_not_of_surfaces(void **state)
-{
-	struct sim_run run;
-
-	(void)state;
-	run = zones_on_wild(661298, NULL);
-	assert_false(result_has_notice(run.res, "surfaces"));
-	sim_run_end(&run);
-}
-
 /* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
 static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
 {
@@ -147,77 +135,6 @@ static size_t slow_regions(const struct sim_run *run)
 	return result_find_table(run->res, "slow_regions")->nrows;
 }
 
-/* Bands that begin farther from any zone than places lie apart, and than they say themselves. */
-static size_t false_bands(const struct sim_run *run)
-{
-	const struct table *bands = result_find_table(run->res, "bands");
-	const struct geometry *g = geometry_of(run);
-	struct truth_zone z[PROFILE_ZONES_MAX];
-	size_t n = truth_zones(g, z, PROFILE_ZONES_MAX), ret = 0;
-	double spacing = (double)geometry_bytes(g) / (double)(result_find_table(run->res, "curve")->nrows - 1);
-
-	for (size_t r = 1; r < bands->nrows; r++) {
-		double nearest = INFINITY;
-
-		for (size_t i = 1; i < n; i++)
-			nearest = fmin(nearest, fabs((double)z[i].first_byte - number(bands, r, "first_byte")));
-		ret += nearest > spacing + number(bands, r, "edge_half_bytes");
-	}
-	return ret;
-}
-
-/* Where all but the last zones come at the interface's pace hardly a sample differs from the others; those behind do,
- * by whole revolutions. */
-static void bands_behind_what_the_interface_limits_are_held_against_their_own_scatter(void **state)
-{
-	static const struct drive drives[] = { { 140496, NULL }, { 160052, "bridge" } };
-
-	(void)state;
-	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), false_bands);
-}
-
-/*
- * Some places are faster than those before them, as surfaces differ: a step down from one to the next may be of
- * surfaces as well, and where a zone ends is known no better.
- */
-static void a_step_between_surfaces_is_no_recording_zone(void **state)
-{
-	static const struct drive drives[] = { { 100232, NULL }, { 431041, "trimmed" } };
-
-	(void)state;
-	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), false_bands);
-}
-
-static size_t told_surfaces(const struct sim_run *run)
-{
-	return result_has_notice(run->res, "surfaces");
-}
-
-/*
- * All surfaces are alike on these; a revolution that was lost in two parts is not taken off, but leaves its sample far
- * less even than others. On the last one rates rise by a fifth, and go up and down in steps of a hundredth: what is
- * lost at the ends of its pieces.
- */
-static void what_the_way_to_the_disk_loses_is_no_surface_that_differs(void **state)
-{
-	static const struct drive drives[] = {
-		{ 140328, NULL }, { 210033, "old-ide" }, { 210042, "bridge" }, { 330155, NULL }
-	};
-
-	(void)state;
-	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), told_surfaces);
-}
-
-/* Two thirds of the disk are not stored: the places that are left have even samples enough, though they are fewer than
- * all places. */
-static void of_a_part_of_the_disk_surfaces_show_in_even_samples_too(void **state)
-{
-	static const struct drive drives[] = { { 652122, NULL } };
-
-	(void)state;
-	none_on(drives, ARRAY_LEN(drives), told_surfaces);
-}
-
 /* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close
  * together. */
 static void a_few_waits_close_together_are_chance(void **state)
@@ -233,14 +150,9 @@ static void a_few_waits_close_together_are_chance(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_rises_for_long_is_not_of_surfaces),
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
 		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
-		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
-		cmocka_unit_test(a_step_between_surfaces_is_no_recording_zone),
-		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_surface_that_differs),
-		cmocka_unit_test(of_a_part_of_the_disk_surfaces_show_in_even_samples_too),
 		cmocka_unit_test(a_few_waits_close_together_are_chance),
 	};
 

@@ -213,85 +213,6 @@ static void one_long_rise_is_not_of_surfaces(void **state)
 	free(bands.v);
 }
 
-#define SLOWER 0.01 /* of the last places, relative */
-
-/* Samples that are even, and slower by so much near the end; all of that in their first quarter, or in each. How many
- * bands? */
-static size_t bands_near_the_end(bool is_begin)
-{
-	static struct made m;
-	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { 0 };
-	struct zone_bands bands;
-	struct rng rng;
-
-	rng_init(&rng, 1, 3);
-	make(&m, &rng);
-	for (size_t i = 0; i < m.samples.n; i++) {
-		double more = i % PLACES >= PLACES - 3 ? SLOWER : 0.0;
-
-		m.v[i].ns_per_byte = NS * (1.0 + more) * exp(0.0002 * rng_normal(&rng));
-		for (size_t k = 0; k < ZONE_PARTS; k++) {
-			double part = !is_begin ? more : k ? 0.0 : ZONE_PARTS * more;
-
-			m.v[i].part_ns_per_byte[k] = NS * (1.0 + part) * exp(0.0005 * rng_normal(&rng));
-		}
-	}
-	fit_bands(&m, &slows, &st, &bands);
-	free(bands.v);
-	return bands.n;
-}
-
-static void what_only_the_begins_of_samples_show_is_no_zone(void **state)
-{
-	(void)state;
-	assert_int_equal(bands_near_the_end(false), 2);
-	assert_int_equal(bands_near_the_end(true), 1);
-}
-
-/*
- * Surfaces that have long turns: all samples of the second half of the places are of the slower one, but for one there,
- * if has_fast, and one in the first half is, if has_slow. Of a zone that begins there none is.
- */
-static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_step)
-{
-	static struct made m;
-	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { 0 };
-	struct zone_bands bands;
-	struct rng rng;
-
-	rng_init(&rng, 1, 5);
-	make(&m, &rng);
-	m.l.is_one_at_a_time = true;
-	for (size_t i = 0; i < m.samples.n; i++) {
-		size_t p = m.v[i].position;
-		bool is_slow = p >= PLACES / 2;
-
-		if (i / PLACES == 1 && ((has_slow && p == PLACES / 4) || (has_fast && p == PLACES * 3 / 4)))
-			is_slow = !is_slow;
-		m.v[i].ns_per_byte = NS * exp((is_slow ? 0.17 : 0.0) + 0.0005 * rng_normal(&rng));
-		for (size_t k = 0; k < ZONE_PARTS; k++)
-			m.v[i].part_ns_per_byte[k] = m.v[i].ns_per_byte;
-	}
-	fit_bands(&m, &slows, &st, &bands);
-	free(bands.v);
-	*ret_least_step = bands.least_step;
-	return bands.n;
-}
-
-static void samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces(void **state)
-{
-	double least;
-
-	(void)state;
-	assert_int_equal(bands_of_turns(false, false, &least), 2);
-	assert_true(least < 0.02);
-	assert_int_equal(bands_of_turns(true, false, &least), 2); /* an accident */
-	assert_int_equal(bands_of_turns(true, true, &least), 1);
-	assert_true(least > 0.16); /* and a zone may be hidden by as much */
-}
-
 /* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise.
  * free(ret->v). */
 static void find_bands(struct made *m, const double *off, const struct zone_slows *slows,
@@ -303,31 +224,6 @@ static void find_bands(struct made *m, const double *off, const struct zone_slow
 	for (size_t i = 0; i < m->samples.n; i++)
 		m->v[i].ns_per_byte = NS * exp(off[m->v[i].position] + 0.0005 * rng_normal(&rng));
 	fit_bands(m, slows, st, ret);
-}
-
-/* Half of the disk is not stored. Of the rest all places lie on one surface but three, the first of them. */
-static void of_few_places_fewer_show_that_surfaces_differ(void **state)
-{
-	struct zone_stretch fast = { .first = PLACES / 2,
-		                     .last = PLACES - 1,
-		                     .first_bytes = PLACES / 2 * (uint64_t)SPACING };
-	static struct made m;
-	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { .v = &fast, .n = 1 };
-	struct zone_bands bands;
-	double off[PLACES];
-	struct rng rng;
-
-	(void)state;
-	rng_init(&rng, 1, 3);
-	make(&m, &rng);
-	fast.end_bytes = m.l.end_bytes;
-	for (size_t p = 0; p < PLACES; p++)
-		off[p] = p >= PLACES / 2 ? -1.0 : p == 10 || p == 20 ? 0.001 : p ? 0.01 : 0.0;
-	find_bands(&m, off, &slows, &st, &bands);
-	assert_int_equal(bands.n, 1);
-	assert_true(bands.lacks_step); /* from the first place to the next it may be one between zones */
-	free(bands.v);
 }
 
 /* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of
@@ -403,9 +299,6 @@ int main(void)
 		cmocka_unit_test(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance),
 		cmocka_unit_test(places_that_differ_are_seldom_zones),
 		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
-		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
-		cmocka_unit_test(samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces),
-		cmocka_unit_test(of_few_places_fewer_show_that_surfaces_differ),
 		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
 		cmocka_unit_test(what_does_not_fall_behind_a_slow_way_is_not_of_surfaces),
 	};

@@ -384,24 +384,6 @@ static void where_requests_make_the_rate_no_device_begins(void **state)
 	assert_int_equal(all_of(&alike, "larger requests are as fast").device, SEEDS);
 }
 
-/* Two zones, and in the last place the second sample and the third are on a surface that holds a percent less: no zone
- * begins there (694106 of the wild board). */
-static double surface_at_end(double x, struct rng *rng)
-{
-	double cell = (double)(1u << 30) / SIZE;
-
-	(void)rng;
-	return x < 0.5 ? 100.0 : x < 1.0 - cell * 15.0 / 16.0 ? 90.0 : 89.1;
-}
-
-static void a_surface_in_the_last_place_is_no_zone(void **state)
-{
-	static const struct disk d = { surface_at_end, REV_NS, NAN, 0.0005 };
-
-	(void)state;
-	assert_int_equal(all_of(&d, "another surface at the end").bands, 2 * SEEDS);
-}
-
 /* Of the second one zone ends with a larger step than the others. */
 static double uneven_steps(double x, struct rng *rng)
 {
@@ -545,7 +527,6 @@ int main(void)
 		cmocka_unit_test(another_device_behind_the_first_is_told),
 		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
 		cmocka_unit_test(where_requests_make_the_rate_no_device_begins),
-		cmocka_unit_test(a_surface_in_the_last_place_is_no_zone),
 		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),

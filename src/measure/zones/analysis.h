@@ -156,10 +156,6 @@ struct zone_stretches;
 struct zone_at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
-	double slowest_y;             /* of its quarters */
-	double later_y, later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN:
-	                                 not known */
-	double said;                  /* relative error that it says of itself */
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
@@ -197,8 +193,6 @@ struct zone_bands {
 	double spacing_bytes; /* from place to place; 0: not known */
 	bool has_sawtooth;    /* rates go up and down: surfaces of different density; a band may be of a zone or of
 	                         surfaces */
-	bool lacks_step;      /* one that was seen may be between surfaces, or between zones */
-	bool lacks_end;       /* what was seen of one place, at an end, may be a zone of its own or none */
 };
 
 /* Recording zones by change points; slow regions and what is not of the media are left out. free(ret->v).

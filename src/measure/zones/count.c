@@ -66,7 +66,7 @@ bool zone_bands_may_hide(const struct zone_bands *b)
 
 	if (b->has_sawtooth || b->n < 2)
 		return false;
-	if (b->n <= FALLS_MIN || b->lacks_end || b->lacks_step)
+	if (b->n <= FALLS_MIN)
 		return true;
 	for (size_t k = 0; k < b->n; k++)
 		if (width_for_sure(b, k) < b->spacing_bytes)

@@ -52,19 +52,6 @@ static size_t add_cycles(struct zone_at *v, const struct zone_levels *lv, const 
 	return n;
 }
 
-static void fill_later(const struct zone_sample *s, struct zone_at *ret)
-{
-	double y[ZONE_PARTS - 1], least = INFINITY, most = -INFINITY;
-
-	for (size_t i = 1; i < ZONE_PARTS; i++) {
-		y[i - 1] = log(s->part_ns_per_byte[i]);
-		least = fmin(least, y[i - 1]);
-		most = fmax(most, y[i - 1]);
-	}
-	ret->later_uneven = most - least;
-	ret->later_y = stats_median(y, ZONE_PARTS - 1);
-}
-
 /*
  * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends
  * lies in it in part, and of what an edge between zones was looked for by a single one may meet a bad track.
@@ -96,9 +83,6 @@ struct zone_at *zone_in_order(const struct zone_samples *samples, const struct z
 		v[n].y = out->slows ? s->clean_y : s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].at_s = s->at_s;
-		v[n].slowest_y = log(zone_slowest_part(s));
-		fill_later(s, &v[n]);
-		v[n].said = s->se_ratio;
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
