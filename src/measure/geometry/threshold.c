@@ -11,10 +11,7 @@
 
 #include "measure/geometry/geometry.h"
 
-#define LAPSES                                                                                                      \
-	0.03 /* of the accesses come a revolution late, or a little more or less: those that do not are not hurt by \
-	        that */
-#define STRAY   1e-4 /* what nothing explains */
+#define LAPSES  0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
 #define POINTS  48   /* of a grid over what is possible, made finer so often: */
 #define REFINED 5    /* from 4 revolutions to below the finest deviation */
 #define ASKED   24   /* pairs at most that tell how far accesses scatter */
@@ -22,22 +19,6 @@
 
 /* Deviations that are tried, in revolutions. */
 static const double scatters[] = { 0.0003, 0.001, 0.002, 0.004, 0.007, 0.012, 0.02 };
-
-/* The logistic curve with the deviation of a normal one. */
-static double made(double x, double y, double scatter)
-{
-	double z = (x - y) / scatter * 1.702;
-
-	return z > 30.0 ? 1.0 : z < -30.0 ? 0.0 : 1.0 / (1.0 + exp(-z));
-}
-
-/* It was made at x, and not a revolution before; or that was a lapse. */
-static double likelihood(double x, double y, double scatter)
-{
-	double now = made(x, y, scatter), before = made(x - 1.0, y, scatter);
-
-	return STRAY + (1.0 - LAPSES) * (now - before) + LAPSES * (before - made(x - 2.0, y, scatter));
-}
 
 static void fill(const struct geo_looks *k, double scatter, double low, double step, double *ret_log, double *ret_most)
 {
@@ -47,7 +28,7 @@ static void fill(const struct geo_looks *k, double scatter, double low, double s
 
 		ret_log[i] = 0.0;
 		for (size_t j = 0; j < k->n; j++)
-			ret_log[i] += log(likelihood(k->turns[j], y, fmax(scatter, step)));
+			ret_log[i] += log(arrival_likelihood(k->turns[j], y, fmax(scatter, step), 1.0, LAPSES));
 		*ret_most = fmax(*ret_most, ret_log[i]);
 	}
 }
