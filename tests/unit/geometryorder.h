@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/geometry/search.h"
+#include "measure/geometry/tell.h"
 #include "session/internal.h"
 
 #define SKEW 0.114
@@ -26,7 +27,7 @@ struct idle {
 	struct geo g;
 };
 
-static inline const struct geo *idle(struct idle *r)
+static inline struct geo *idle(struct idle *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->clk = (struct clock){ .name = "none", .now_ns = no_time };
@@ -46,7 +47,7 @@ struct sequence {
 	uint64_t first;
 };
 
-static inline void begin(struct sequence *s, const struct geo *g)
+static inline void begin(struct sequence *s, struct geo *g)
 {
 	memset(s, 0, sizeof(*s));
 	s->o = (struct geo_order){ .g = g, .seg = s->seg, .ranked = GEO_RANK_TRACKS, .tol = TOL };

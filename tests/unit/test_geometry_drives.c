@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 #include "seeds.h"
 
 #define DRAWS TALLY_FIRST(2, 1)

@@ -155,10 +155,10 @@ static size_t arm_over(struct geo_access *ret, bool over_each_other, struct rng 
 /* By how much less likely all are if tracks lie over each other in pairs than if side by side. */
 static double speaks_for_one(const struct geo_access *seen, size_t n)
 {
-	struct geo_curve one = geo_curve_of(seen, n), two = geo_curve_of(seen + MADE, n);
+	struct geo_law one = geo_law_of(seen, n), two = geo_law_of(seen + MADE, n);
 	double scale = fmin(one.scale, two.scale);
 
-	return geo_curve_cost(seen + MADE, n, &two, scale) - geo_curve_cost(seen, n, &one, scale);
+	return geo_law_cost(seen + MADE, n, &two, scale) - geo_law_cost(seen, n, &one, scale);
 }
 
 /*
@@ -203,7 +203,7 @@ static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(vo
 	for (int k = 0; k < 60; k++) {
 		double change = 0.1 + 0.4 * rng_double(&rng), rise = 0.02 * rng_double(&rng), base = 0.1;
 		double part = 0.1 + 0.2 * rng_double(&rng);
-		struct geo_curve right, found;
+		struct geo_law right, found;
 		double cost;
 
 		for (size_t i = 0; i < ARM_LOOKS; i++) {
@@ -219,10 +219,10 @@ static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(vo
 				seen[i].is_other_head = !a.is_other_head;
 			}
 		}
-		right = geo_curve_of(known, ARM_LOOKS);
-		found = geo_curve_of(seen, ARM_LOOKS);
+		right = geo_law_of(known, ARM_LOOKS);
+		found = geo_law_of(seen, ARM_LOOKS);
 		cost = found.cost;
-		geo_curve_from(seen, ARM_LOOKS, &right, &found);
+		found = geo_law_from(seen, ARM_LOOKS, &right, &found);
 		assert_true(found.cost <= cost);
 		missed += found.cost + 12.0 < cost;
 	}

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/layout.h"
 
 #define ROUNDS        40             /* more than any pair takes: an end for pairs that never settle */
 #define USUAL_ROUNDS  16.0           /* of them, until all is found */
@@ -102,7 +102,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *loo
 	if (m == 0)
 		return 0;
 	r = timed_media_reads(&g->t, offset, 2 * m, access, NULL, err);
-	g->reads += 2 * m;
+	g->cost.reads += 2 * m;
 	for (size_t i = 0; i < m && r == 0; i++) {
 		/* Neither may have come from the cache: the head would have been elsewhere. */
 		if (is_hit(g, access[2 * i]) || is_hit(g, access[2 * i + 1]))

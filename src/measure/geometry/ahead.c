@@ -43,7 +43,7 @@ int geo_find_ahead(struct geo *g, struct err *err)
 		double access[ARRAY_LEN(offset)] = { NAN, NAN, NAN };
 
 		r = timed_reads(&g->t, offset, ARRAY_LEN(offset), access, NULL, err);
-		g->reads += ARRAY_LEN(offset);
+		g->cost.reads += ARRAY_LEN(offset);
 		if (isfinite(access[2]))
 			v[n++] = access[2];
 	}

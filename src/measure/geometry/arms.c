@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/layout.h"
 
 #define TRIPS  40  /* of each kind: medians of waits of up to a revolution are known to a tenth of one */
 #define LEAST  10  /* of them must have been read from the media */
@@ -39,7 +39,7 @@ static int trip(struct geo *g, double part, struct trips *ret, struct err *err)
 
 	offset[2] = offset[0] - BESIDE;
 	r = timed_media_reads(&g->t, offset, 3, access, NULL, err);
-	g->reads += 3;
+	g->cost.reads += 3;
 	for (int i = 0; i < 3; i++)
 		if (!isfinite(access[i]) || access[i] < g->rot.hit_most_ns)
 			return r;

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/order.h"
 
 #define COST_LEFT    2.0 /* in units of one odd skew: a track that is not there */
 #define COST_LATE    3.0 /* a late answer that looks like a track without data: rarer than one */
@@ -331,6 +331,8 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 		}
 		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
 			uint64_t n = alike(p, b, st, at, *size, slot, j);
+
+			p->matched++;
 
 			if (slot >= b->skip && slot <= b->skip_to) {
 				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;

@@ -4,6 +4,8 @@
 
 #include "measure/geometry/geometry.h"
 
+#define THOUGHTS_MOST 8e8 /* tracks: 20 seconds of a processor of 2020, at 25 ns each */
+
 static uint64_t spent_ns(const struct geo *g)
 {
 	return session_answered_ns(g->ses) - g->ses->start_ns;
@@ -21,7 +23,19 @@ bool geo_is_over(const struct geo *g)
 
 bool geo_has_thought_enough(const struct geo *g)
 {
-	return session_is_over(g->ses) || clock_now_ns(g->ses->env->clk) - g->ses->start_ns >= g->until_ns;
+	return session_is_over(g->ses) || (g->cost.thinks_to && g->cost.thoughts > g->cost.thinks_to) ||
+	       clock_now_ns(g->ses->env->clk) - g->ses->start_ns >= g->until_ns;
+}
+
+bool geo_think(struct geo *g, uint64_t steps)
+{
+	g->cost.thoughts += steps;
+	return geo_has_thought_enough(g);
+}
+
+void geo_may_think(struct geo *g, double part)
+{
+	g->cost.thinks_to = (uint64_t)(part * THOUGHTS_MOST);
 }
 
 bool geo_is_late(const struct geo *g)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 
 #define AT_ONCE      16  /* tracks whose ends are looked at together */
 #define LIKE_NEAR    40  /* segments: a turn of all surfaces, and some that lack something */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tracks.h"
 
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
 #define SPACING_LOOKS \
@@ -134,8 +134,8 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 		seen += isfinite(angle[i]);
 		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol / geo_noise_left(g->looks);
 	}
-	g->is_up_vain = (double)seen < UP_SHARE * (double)grid->n || (double)agree < UP_AGREE * (double)seen;
-	g->up_agreed += !g->is_up_vain;
+	g->ways.is_up_vain = (double)seen < UP_SHARE * (double)grid->n || (double)agree < UP_AGREE * (double)seen;
+	g->ways.up_agreed += !g->ways.is_up_vain;
 	return r;
 }
 
@@ -143,7 +143,7 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
  * downwards, too, and forgets behind each point. */
 static bool may_go_up(const struct geo *g)
 {
-	return !g->is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
+	return !g->ways.is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
 }
 
 /*
@@ -154,7 +154,7 @@ static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t s
                      struct err *err)
 {
 	bool is_coarse = (double)(step + 1) * GRID > per_track;
-	bool is_up = geo_goes_up(g) || (is_coarse && g->up_agreed >= GEO_UP_GRIDS && may_go_up(g));
+	bool is_up = geo_goes_up(g) || (is_coarse && g->ways.up_agreed >= GEO_UP_GRIDS && may_go_up(g));
 	uint64_t sector[GRID_MAX] = { 0 };
 	double angle[GRID_MAX];
 	size_t n = 0;

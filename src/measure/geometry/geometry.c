@@ -4,7 +4,7 @@
  * probe.c; how the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H.
  * Wong's ("Discovering Hard Disk Physical Geometry through Microbenchmarking", 2019).
  */
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -367,14 +367,14 @@ static void left_out_figure(struct result *res, const struct geo_fit *fit)
 static int timed_walk(struct geo_walk *w, double part, struct err *err)
 {
 	struct geo *g = w->g;
-	uint64_t start = session_answered_ns(g->ses), seen = g->tracks_seen;
+	uint64_t start = session_answered_ns(g->ses), seen = g->cost.tracks_seen;
 	int r;
 
 	geo_may_take(g, part);
 	r = geo_walk_on(w, err);
 	geo_may_take(g, 1.0);
-	g->walk_ns += session_answered_ns(g->ses) - start;
-	g->walk_seen += g->tracks_seen - seen;
+	g->cost.walk_ns += session_answered_ns(g->ses) - start;
+	g->cost.walk_seen += g->cost.tracks_seen - seen;
 	return r;
 }
 
@@ -396,10 +396,11 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 		return r;
 	session_checkpoint(g->ses);
 	r = timed_walk(w, layout->is_told ? GEO_RATES_AT : GEO_DEFECTS_AT, err);
-	g->is_cut = !w->is_whole && !w->is_stuck;
+	g->cost.is_cut = !w->is_whole && !w->is_stuck;
 	if (r == 0)
 		r = geo_order_fill_again(order, w, err);
 	geo_may_take(g, LATE_PART);
+	geo_may_think(g, 1.0);
 	if (r == 0 && layout->fit)
 		geo_order_fit_whole(order, &layout->shape, layout->fit);
 	return r;
@@ -495,7 +496,7 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	if (r == 0 && (geo_is_late(g) || g->is_cut)) {
+	if (r == 0 && (geo_is_late(g) || g->cost.is_cut)) {
 		session_ended_early(g->ses);
 		result_notice(g->ses->res, "out-of-time",
 		              "%s ended before the measurement did. Give a longer --time for the rest.",
@@ -512,12 +513,13 @@ static void cost_figures(struct geo *g)
 {
 	struct result *res = g->ses->res;
 
-	result_figure(res, "reads", "reads of single sectors", UNIT_COUNT, (double)g->reads, NULL, 0);
-	if (!g->walk_seen)
+	result_figure(res, "reads", "reads of single sectors", UNIT_COUNT, (double)g->cost.reads, NULL, 0);
+	if (!g->cost.walk_seen)
 		return;
-	result_figure(res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT, (double)g->walk_seen, NULL, 0);
+	result_figure(res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT, (double)g->cost.walk_seen, NULL,
+	              0);
 	result_figure(res, "revolutions_per_track", "revolutions for each", UNIT_NONE,
-	              (double)g->walk_ns / g->rot.period_ns / (double)g->walk_seen, NULL, 0);
+	              (double)g->cost.walk_ns / g->rot.period_ns / (double)g->cost.walk_seen, NULL, 0);
 }
 
 static int geometry_run(struct session *ses, const void *params, struct err *err)
@@ -543,7 +545,7 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	r = session_engine(ses, &cfg, &g.t.eng, err);
 	if (r == 0)
 		r = run_phases(&g, err);
-	if (r == 0 && g.tracks_seen)
+	if (r == 0 && g.cost.tracks_seen)
 		cost_figures(&g);
 	engine_close(g.t.fua);
 	engine_close(g.t.eng);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 #include "measure/shared/heads.h"
 
 struct stretch {

@@ -68,12 +68,12 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
 	r = geo_probe_new(g, turned, got, short_one, 2, err);
 	if (r < 0)
 		return r;
-	g->way[way].pairs++;
+	g->ways.way[way].pairs++;
 	if (way && isnan(got[1]) && isfinite(got[0]) && isfinite(before) && geo_apart(got[0], before) >= near(g)) {
 		*ret_jump = 0.0;
 		return 0;
 	}
-	g->way[way].hits += isnan(got[1]);
+	g->ways.way[way].hits += isnan(got[1]);
 	for (int i = 0; i < 2; i++) {
 		angle[i] = got[i ^ way];
 		doubt[i] = short_one[i ^ way];
@@ -98,7 +98,7 @@ static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wa
 	double angle, jump;
 	int r = geo_edge_angles(w->g, edge, after, wanted, before, &angle, &jump, err);
 
-	w->g->tracks_seen++;
+	w->g->cost.tracks_seen++;
 	*ret_ok = r == 0 && geo_apart(jump, wanted) < near(w->g);
 	return r;
 }
@@ -318,7 +318,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		*ret_ok = r == 0 && fabs(off_leap(w, l, k, angle)) <
 		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
 	}
-	g->tracks_seen++;
+	g->cost.tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1) {
 		r = check_inside(w, l, k, ret_ok, err);
 		if (*ret_ok)

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/order.h"
 
 #define COST_ZONE    2.0  /* in units of one odd skew; a zone changes two, the one into it and the one behind */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
@@ -190,7 +190,6 @@ struct reading {
 	bool is_out_of_memory;
 	uint64_t steps; /* so far */
 	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
-	uint64_t stop;  /* a cylinder begins here, so none goes on beyond it; UINT64_MAX: none is known */
 	uint64_t to;    /* it is read to here */
 };
 
@@ -292,11 +291,10 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	*ret = *from;
 	if (!ret->is_new)
 		memcpy(b->size, z->size, sizeof(b->size));
-	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t) ||
-	    ret->t > q->stop)
+	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t))
 		return false;
 	if (q->p.shape->band == 1 && b->cylinders == 1)
-		alike = geo_pass_alike(&q->p, b, &ret->st, &ret->t, q->stop < q->to ? q->stop : q->to);
+		alike = geo_pass_alike(&q->p, b, &ret->st, &ret->t, q->to);
 	if (ret->is_new) {
 		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
 		*z = (struct geo_fit_zone){ .track = from->t,
@@ -475,18 +473,6 @@ static double most_behind(const struct reading *q, const struct way *from)
 	return most;
 }
 
-/* Where accesses say that the next band of this layout begins, or cylinder. */
-static uint64_t next_pin(const struct reading *q, uint64_t t)
-{
-	const struct geo_order *o = q->p.o;
-	uint64_t next = UINT64_MAX;
-
-	for (size_t i = 0; i < o->npins; i++)
-		if (o->pin[i].track > t && o->pin[i].track < next && geo_is_same_sequence(&o->pin[i].shape, q->p.shape))
-			next = o->pin[i].track;
-	return next;
-}
-
 /*
  * So much more may a whole band at the begin of all cost, as surfaces are unlike each other, and for a few defects. A
  * part of one, all of its first surface, would have only such that are alike, and the next begin with the second; where
@@ -509,10 +495,6 @@ static void go_on(struct reading *q, const struct way *w)
 	bool is_whole;
 
 	q->most = q->limit;
-	q->stop = next_pin(q, w->t);
-	/* What the band in front of it lacks, or cylinder, is not known. */
-	if ((w->t || band > 1) && q->stop - w->t < band * q->p.shape->heads)
-		(void)go(q, w, band, q->stop - w->t, band * q->p.shape->heads - 1, &ignore);
 	is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
@@ -586,9 +568,14 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
-		if (q->steps++ % LOOK_EVERY == 0 && geo_has_thought_enough(q->p.o->g)) {
-			q->n = 0;
-			return;
+		if (q->steps++ % LOOK_EVERY == 0) {
+			bool is_enough = geo_think(q->p.o->g, q->p.matched);
+
+			q->p.matched = 0;
+			if (is_enough) {
+				q->n = 0;
+				return;
+			}
 		}
 		w = take_way(q, least);
 		if (is_hopeless(q, &w))

@@ -84,11 +84,11 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 	/* In turn from each candidate, so that each has a say. */
 	near = s->npairs;
 	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
-		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 3 / 4; i++)
-			if (k < telling(s, &s->c[i].shape, d))
+		for (size_t i = 0; i < s->left && s->npairs < s->most_pairs * 3 / 4; i++)
+			if (k < telling(s, &s->h[i].shape, d))
 				add_near_begin(s, near, d[k]);
 	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
-		const struct geo_candidate *c = &s->c[rng_below(rng, s->n)];
+		const struct geo_hypothesis *c = &s->h[rng_below(rng, s->left)];
 		size_t m = telling(s, &c->shape, d);
 		uint64_t distance = d[rng_below(rng, m)];
 
@@ -117,7 +117,7 @@ static void find_repeated(struct geo_search *s)
 		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
 			s->is_again[i] = s->said[k].distance == pair->distance &&
 			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
-		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < GEO_SAID_MOST)
+		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < GEO_MADE_MOST)
 			s->said[s->nsaid++] = (struct geo_said){ pair->distance, pair->access };
 	}
 }
@@ -138,34 +138,15 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 	return r;
 }
 
-size_t geo_side_by_side(const struct geo_search *s, struct geo_access *ret, uint64_t (*ret_at)[2])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->npairs; i++) {
-		if (!isfinite(s->pair[i].access))
-			continue;
-		ret[n] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
-			                      .is_again = s->is_again[i],
-			                      .access = s->pair[i].access,
-			                      .error = s->pair[i].error };
-		ret_at[n][0] = s->first + s->a[i];
-		ret_at[n++][1] = s->first + s->b[i];
-	}
-	return n;
-}
-
 /*
  * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it
  * is. From before an edge to behind it, more often where there are few, and as far within zones.
  */
-void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
+static void choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 {
 	static const uint64_t distance[] = { 1, 2, 5, 12, 40, 150 };
 	size_t step = fit->n / 6 + 1;
 
-	s->first = 0;
-	s->tracks = s->o->tracks;
 	for (size_t i = 1; i < fit->n; i += step)
 		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
 			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
@@ -184,12 +165,13 @@ void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
  * however long, some that go over about as many tracks end beside where they began, and others as far away as a band is
  * long. As many at distances up to 10 as up to 100, or 1000.
  */
-void geo_choose_wide_pairs(struct geo_search *s)
+void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 {
 	struct rng *rng = &s->g->t.rng;
 
 	s->first = 0;
 	s->tracks = s->o->tracks;
+	choose_edge_pairs(s, fit);
 	for (size_t i = 0; i < 4ul * GEO_PAIRS && s->tracks > 8; i++) {
 		double most = log((double)(s->tracks / 2 < WIDEST ? s->tracks / 2 : WIDEST));
 		uint64_t distance = (uint64_t)exp(most * rng_double(rng));
@@ -253,16 +235,8 @@ static void find_telling(struct sampled *v, size_t n, int k)
 	}
 }
 
-static bool label_stretch(struct geo_search *s, const struct geo_shape *shape, uint64_t *cylinder, uint32_t *head)
-{
-	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
-
-	geo_order_fit(s->o, shape, geo_read_behind(shape, s->first + s->tracks), INFINITY, &labels, s->fit);
-	return isfinite(s->fit->cost);
-}
-
 /* Pairs anywhere in the stretch, at distances of which one of the two has something to say. */
-static size_t sample(struct geo_search *s, const struct geo_candidate *const c[2], struct sampled *ret)
+static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[2], struct sampled *ret)
 {
 	cleanup_free uint64_t *cylinder = calloc(2 * s->tracks, sizeof(*cylinder));
 	cleanup_free uint32_t *head = calloc(2 * s->tracks, sizeof(*head));
@@ -273,7 +247,7 @@ static size_t sample(struct geo_search *s, const struct geo_candidate *const c[2
 	if (!cylinder || !head)
 		return 0;
 	for (size_t k = 0; k < 2; k++) {
-		if (!label_stretch(s, &c[k]->shape, cylinder + k * s->tracks, head + k * s->tracks))
+		if (!geo_label_stretch(s, c[k], cylinder + k * s->tracks, head + k * s->tracks))
 			return 0;
 		m[k] = telling(s, &c[k]->shape, d[k]);
 	}
@@ -292,23 +266,24 @@ static size_t sample(struct geo_search *s, const struct geo_candidate *const c[2
 				(struct geo_access){ .cylinders = cylinder[a] > cylinder[b] ? cylinder[a] - cylinder[b]
 				                                                            : cylinder[b] - cylinder[a],
 				                     .is_other_head = head[a] != head[b] };
-			v.access[k] = geo_curve_at(&c[k]->curve, v.of[k].cylinders, v.of[k].is_other_head);
+			v.access[k] = geo_law_at(&c[k]->law, &v.of[k]);
 		}
 		ret[n++] = v;
 	}
 	return n;
 }
 
-/* Up to so many pairs that tell these two apart, those first that tell most. */
-static void add_telling_pairs(struct geo_search *s, const struct geo_candidate *a, const struct geo_candidate *b,
-                              size_t most)
+/* Up to so many pairs that tell these two apart, those first that tell most. What they will say. */
+static double add_telling_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
+                                size_t most)
 {
 	cleanup_free struct sampled *v = calloc(SAMPLED, sizeof(*v));
-	const struct geo_candidate *const c[2] = { a, b };
+	const struct geo_hypothesis *const c[2] = { a, b };
 	size_t n = v ? sample(s, c, v) : 0, same = 0;
+	double says = 0.0;
 
 	if (n == 0)
-		return;
+		return INFINITY;
 	qsort(v, n, sizeof(*v), by_second_kind);
 	find_telling(v, n, 1);
 	qsort(v, n, sizeof(*v), by_first_kind);
@@ -320,27 +295,24 @@ static void add_telling_pairs(struct geo_search *s, const struct geo_candidate *
 	}
 	qsort(v, n, sizeof(*v), by_what_it_tells);
 	for (size_t i = 0; i < n && v[i].tells > 0.0 && s->npairs < most; i++)
-		(void)add_pair(s, v[i].track, v[i].distance);
+		if (add_pair(s, v[i].track, v[i].distance))
+			says += 0.5 * v[i].tells * v[i].tells / (s->scatter * s->scatter);
+	return says;
 }
 
-/* Pairs that tell the best layout from those that are nearest to it. */
-void geo_choose_telling_pairs(struct geo_search *s)
+double geo_choose_telling_pairs(struct geo_search *s)
 {
-	const struct geo_candidate *rival[RIVALS];
-	size_t n = 0, half = s->most_pairs / 2;
+	const struct geo_hypothesis *rival[RIVALS];
+	double says = INFINITY;
+	size_t n = 0;
 
-	for (double above = -INFINITY; n < RIVALS; n++) {
-		const struct geo_candidate *next = NULL;
+	for (size_t i = 1; i < s->n && n < RIVALS; i++)
+		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
+			rival[n++] = &s->h[i];
+	for (size_t i = 0; i < n; i++) {
+		double of = add_telling_pairs(s, &s->h[0], rival[i], (i + 1) * s->most_pairs / 2 / n);
 
-		for (size_t i = 1; i < s->n; i++)
-			if (s->c[i].against > above && (!next || s->c[i].against < next->against) &&
-			    !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
-				next = &s->c[i];
-		if (!next)
-			break;
-		above = next->against;
-		rival[n] = next;
+		says = i ? says : of;
 	}
-	for (size_t i = 0; i < n; i++)
-		add_telling_pairs(s, &s->c[0], rival[i], (i + 1) * half / n);
+	return says;
 }

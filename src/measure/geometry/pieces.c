@@ -43,7 +43,7 @@ int geo_read_pieces(struct geo *g, uint64_t first, const uint64_t *end, size_t n
 	list_feeder_init(&list, items, n + 1);
 	load.feeder = &list.f;
 	r = session_load(g->ses, &load, g->t.eng, &stats, err);
-	g->reads += n + 1;
+	g->cost.reads += n + 1;
 	*ret_is_read = r == 0 && sink.at == n + 1 && !(access[0] < g->rot.hit_most_ns);
 	for (size_t i = 0; i <= n; i++)
 		*ret_is_read = *ret_is_read && isfinite(access[i]);

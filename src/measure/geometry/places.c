@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A quick look at three places, the start, the middle and the end of the disk: some tracks of each, and what they have
  * in common. */
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tracks.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void track_rows(struct geo *g, const struct geo_track *track, size_t n, c
 
 		result_row(t, &row);
 	}
-	g->tracks_seen += n;
+	g->cost.tracks_seen += n;
 }
 
 struct place {

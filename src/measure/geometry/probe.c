@@ -112,9 +112,9 @@ static size_t choose_step(const struct geo *g)
 	if (!(g->per_track > 0.0))
 		return ANYWHERE;
 	for (size_t i = 0; i < BY_VOLUME; i++) {
-		if (g->step[i].tries < STEP_TRIES)
+		if (g->ways.step[i].tries < STEP_TRIES)
 			return i;
-		if (g->step[i].ns * g->step[best].helped < g->step[best].ns * g->step[i].helped)
+		if (g->ways.step[i].ns * g->ways.step[best].helped < g->ways.step[best].ns * g->ways.step[i].helped)
 			best = i;
 	}
 	return best;
@@ -126,7 +126,7 @@ static size_t choose_step(const struct geo *g)
  */
 static uint32_t first_lead(struct geo *g)
 {
-	struct geo_way *w = &g->step[choose_step(g)];
+	struct geo_way *w = &g->ways.step[choose_step(g)];
 
 	if (g->t.fua)
 		return 0;
@@ -140,7 +140,7 @@ static uint32_t first_lead(struct geo *g)
 /* More than were in vain. */
 static uint32_t more_lead(struct geo *g, uint32_t lead)
 {
-	const struct geo_way *w = &g->step[choose_step(g)];
+	const struct geo_way *w = &g->ways.step[choose_step(g)];
 
 	if (g->t.fua)
 		return 0;
@@ -171,8 +171,8 @@ double geo_flush_cost(const struct geo *g)
 
 	if (g->t.fua)
 		return 0.0;
-	if (g->step[way].helped > 0.0)
-		return g->step[way].ns / g->step[way].helped / g->rot.period_ns;
+	if (g->ways.step[way].helped > 0.0)
+		return g->ways.step[way].ns / g->ways.step[way].helped / g->rot.period_ns;
 	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
 }
 
@@ -225,8 +225,8 @@ static int read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t fir
 		aim_elsewhere(g, way, offsets, lead, first, end);
 		r = timed_reads(&g->t, offsets, lead, access, NULL, err);
 	}
-	g->reads += lead;
-	g->flushing += lead;
+	g->cost.reads += lead;
+	g->cost.flushing += lead;
 	*ret_ns = (double)(session_answered_ns(g->ses) - start_ns);
 	return r;
 }
@@ -283,10 +283,10 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 		r = read_elsewhere(g, way, lead, first, end, &ns, err);
 	if (r == 0)
 		r = media_reads(g, offsets, n, access, done, err);
-	g->reads += n;
+	g->cost.reads += n;
 	g->last = n ? sectors[n - 1] : g->last;
 	if (r == 0 && lead && isfinite(access[0]))
-		judge_step(g, &g->step[way], lead, ns, !is_hit(g, access[0]));
+		judge_step(g, &g->ways.step[way], lead, ns, !is_hit(g, access[0]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double a = access[i];
@@ -294,7 +294,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 		angles[i] = NAN;
 		doubt[i] = a < DOUBT * g->rot.period_ns && !g->t.fua;
 		if (!isfinite(a)) {
-			g->failed++;
+			g->cost.failed++;
 			continue;
 		}
 		geo_kept_read(&g->kept, sectors[i], is_hit(g, a));
@@ -321,8 +321,8 @@ int geo_leave(struct geo *g, uint64_t sector, struct err *err)
 	if (geo_flush_cost(g) <= GEO_DEAR || sector < g->last || sector - g->last > STREAM_TRACKS * track)
 		return 0;
 	at = (sector > apart ? sector - apart : sector + apart < g->sectors ? sector + apart : 0) * g->t.block_bytes;
-	g->reads++;
-	g->flushing++;
+	g->cost.reads++;
+	g->cost.flushing++;
 	return timed_reads(&g->t, &at, 1, &ignore, NULL, err);
 }
 
@@ -335,7 +335,7 @@ int geo_down(const void *a, const void *b)
 
 bool geo_goes_up(const struct geo *g)
 {
-	return g->up_agreed >= GEO_UP_GRIDS && !g->is_up_vain && geo_kept_has_below(&g->kept);
+	return g->ways.up_agreed >= GEO_UP_GRIDS && !g->ways.is_up_vain && geo_kept_has_below(&g->kept);
 }
 
 static int up(const void *a, const void *b)
@@ -565,7 +565,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 
 double geo_hit_share(const struct geo *g, bool is_up)
 {
-	return (g->way[is_up].hits + PAIR_HITS) / (g->way[is_up].pairs + PAIR_PAIRS);
+	return (g->ways.way[is_up].hits + PAIR_HITS) / (g->ways.way[is_up].pairs + PAIR_PAIRS);
 }
 
 int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)

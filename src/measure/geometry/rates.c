@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 
 #define SPOTS 3
 #define PER_SPOT \

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/order.h"
 
 #define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
 #define SHORT_BY   40                    /* part of a track: so many sectors may be missing of it */
@@ -336,32 +336,14 @@ void geo_order_free(struct geo_order *o)
 	*o = (struct geo_order){ .seg = NULL };
 }
 
-/* The track that begins with that sector; false: none does any more. */
-static bool find_first(struct geo_order *o, uint64_t first, uint64_t *ret)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		const struct geo_seg *seg = &o->seg[i];
-
-		if (first < seg->first || first - seg->first >= seg->size * seg->tracks)
-			continue;
-		*ret = seg->track + (first - seg->first) / seg->size;
-		return (first - seg->first) % seg->size == 0;
-	}
-	return false;
-}
-
 int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err)
 {
-	struct geo_order before = *o;
+	uint64_t ranked = o->ranked;
 	int r;
 
 	geo_order_free(o);
 	r = geo_order_fill(o, w, err);
-	o->ranked = before.ranked;
-	for (size_t i = 0; r == 0 && i < before.npins; i++) {
-		o->pin[o->npins] = before.pin[i];
-		o->npins += find_first(o, before.pin[i].first, &o->pin[o->npins].track);
-	}
+	o->ranked = ranked;
 	return r;
 }
 

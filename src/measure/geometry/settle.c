@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/layout.h"
 
 #define READ_MOST                                                                                                    \
 	0.1 /* of cost for each change of size or skew, where the first tracks were in no order: more is no reading, \

@@ -22,6 +22,8 @@
 #define BANDS_MAX    128                  /* all these and their parts, equal ones once */
 #define RANKED_MAX   (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
 #define FEW_TRACKS   1500                 /* for a first look, and: */
+#define SECOND_LOOK \
+	(3 * RANKED_MAX) /* the best so many of the first look; where nothing shows any, all would be left */
 #define FEW_RUNS \
 	48         /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define RUN_PART 4 /* shorter ones than such a part of the usual run are what defects cut off */
@@ -33,6 +35,7 @@
 #define BY_CHANCE                                                                                                      \
 	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an \
 	        order */
+#define FEW_SPEAK    6.0 /* of the log-likelihood: fewer surfaces that come again are not left out for less */
 #define BROKEN_TIMES 2.0 /* by which a true layout is cheaper than others as far as it can be read (a choice) */
 #define BROKEN_LEAST 2   /* times the first look, at least, that it is */
 #define TWIN_ZONES   2   /* of them one has at most so many times as many zones, and: */
@@ -314,28 +317,33 @@ static bool has_same_order(const struct geo_order *o, const struct geo_fit_zone 
 	return true;
 }
 
-static const struct geo_fit_zone *largest_zone(const struct geo_fit *fit)
+/* From the least of a zone's sizes to the largest one. */
+static uint64_t size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
 {
-	const struct geo_fit_zone *z = NULL;
+	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < fit->n; i++)
-		if (!z || fit->zone[i].tracks > z->tracks)
-			z = &fit->zone[i];
-	return z;
+	*ret_most = 0;
+	for (uint32_t k = 0; k < heads; k++) {
+		least = z->size[k] < least ? z->size[k] : least;
+		*ret_most = z->size[k] > *ret_most ? z->size[k] : *ret_most;
+	}
+	return *ret_most - least;
 }
 
-bool geo_are_heads_unseen(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape)
+/* Do neither sizes nor skews of that zone, as a layout of several bands has it, show which of its changes are to
+ * another band, so that there may be any number of surfaces? */
+static bool are_heads_unseen(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape)
 {
 	uint64_t most;
 
-	return z && shape->heads > 1 && shape->band > 1 && geo_size_range(z, shape->heads, &most) == 0 &&
+	return z && shape->heads > 1 && shape->band > 1 && size_range(z, shape->heads, &most) == 0 &&
 	       (isnan(z->band_skew) || geo_order_same(o, z->head_skew, z->band_skew));
 }
 
 /* Any other number of surfaces has the same order there, in bands as long. */
 static void add_other_heads(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone)
 {
-	if (!geo_are_heads_unseen(s->o, zone, &c->shape))
+	if (!are_heads_unseen(s->o, zone, &c->shape))
 		return;
 	for (uint32_t heads = 2; heads <= HEADS_TRIED; heads++) {
 		struct candidate add = *c;
@@ -384,23 +392,12 @@ static uint32_t heads_of_turn(const struct geo_shape *few)
 	return few->is_alternate ? 2 * few->heads : few->heads;
 }
 
-bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few)
+/* Could sizes of surfaces that come again in one layout be the surfaces of another one, of fewer, coming by again? */
+static bool may_come_again(const struct geo_shape *many, const struct geo_shape *few)
 {
 	/* What goes to and fro is backwards as forwards. */
 	return (!many->is_alternate || few->is_alternate) && many->band == few->band && few->heads > 1 &&
 	       many->heads > few->heads && many->heads % heads_of_turn(few) == 0;
-}
-
-uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
-{
-	uint64_t least = UINT64_MAX;
-
-	*ret_most = 0;
-	for (uint32_t k = 0; k < heads; k++) {
-		least = z->size[k] < least ? z->size[k] : least;
-		*ret_most = z->size[k] > *ret_most ? z->size[k] : *ret_most;
-	}
-	return *ret_most - least;
 }
 
 /* If the first of many is that one of the turn of the few. */
@@ -423,10 +420,12 @@ double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape
 {
 	uint64_t most;
 
+	if (!may_come_again(many, few))
+		return 0.0;
 	for (uint32_t shift = 0; z && shift < heads_of_turn(few); shift++)
 		if (come_again_from(z, many, few, shift))
-			return fmin(BY_CHANCE, (many->heads - few->heads) *
-			                               log((double)(geo_size_range(z, many->heads, &most) + 1)));
+			return fmin(BY_CHANCE,
+			            (many->heads - few->heads) * log((double)(size_range(z, many->heads, &most) + 1)));
 	return 0.0;
 }
 
@@ -445,9 +444,8 @@ static void add_few_of(struct ranking *s, const struct candidate *c, const struc
 
 			add.shape.heads = heads;
 			add.shape.is_alternate = way;
-			if (s->n == RANKED_MAX || !geo_may_come_again(&c->shape, &add.shape) ||
-			    has_shape(s, &add.shape) ||
-			    !(geo_sizes_come_again(zone, &c->shape, &add.shape) > GEO_FEW_SPEAK))
+			if (s->n == RANKED_MAX || has_shape(s, &add.shape) ||
+			    !(geo_sizes_come_again(zone, &c->shape, &add.shape) > FEW_SPEAK))
 				continue;
 			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
 			add.cost = s->fit->cost;
@@ -503,7 +501,7 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 			continue;
 		add_turned_pair(s, &c);
 		geo_order_fit(s->o, &c.shape, tracks, INFINITY, NULL, s->fit);
-		zone = largest_zone(s->fit);
+		zone = geo_longest_zone(s->fit);
 		if (!zone)
 			continue;
 		longest = *zone;
@@ -618,6 +616,7 @@ static int find_candidates(struct ranking *s)
 	few = few_tracks(s->o, tracks);
 	n = look(s, all, n, few, few == tracks);
 	if (few < tracks) {
+		n = n < SECOND_LOOK ? n : SECOND_LOOK;
 		first = malloc((n + 1) * sizeof(*first));
 		if (!first)
 			return -ENOMEM;
@@ -638,37 +637,7 @@ static int find_candidates(struct ranking *s)
 	return 0;
 }
 
-void geo_tell_layout(struct result *res, const struct geo_shape *shape)
-{
-	const char *way = shape->is_serpentine ? "serpentine" : "forward",
-		   *heads = shape->is_alternate ? ", heads alternate" : "";
-	char text[160];
-
-	if (shape->heads == 1)
-		(void)snprintf(text, sizeof(text), "one surface");
-	else if (shape->band == 1)
-		(void)snprintf(text, sizeof(text), "head-first%s", heads);
-	else if (shape->band == 0)
-		(void)snprintf(text, sizeof(text), "seek-first, a zone is one band, %s%s", way, heads);
-	else
-		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way,
-		               heads);
-	result_figure_text(res, "layout", "layout", text);
-}
-
-void geo_say_turning_is_hidden(struct result *res)
-{
-	result_notice(res, "heads-alternate-unseen",
-	              "Whether every second band uses the heads in reverse order cannot be determined.");
-}
-
-bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
-	       a->is_alternate != b->is_alternate;
-}
-
-int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n)
+int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, size_t *ret_n)
 {
 	struct ranking *s = calloc(1, sizeof(*s));
 	int r = -ENOMEM;
@@ -680,8 +649,10 @@ int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t
 	}
 	if (s && s->fit)
 		r = find_candidates(s);
-	for (size_t i = 0; r == 0 && i < s->n; i++)
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
 		ret[i] = s->c[i].shape;
+		ret_cost[i] = s->c[i].cost;
+	}
 	if (r == 0)
 		*ret_n = s->n;
 	if (s)

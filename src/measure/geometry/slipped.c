@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/order.h"
 
 #define LACKS    16 /* part of a track that may be lacking */
 #define IN_A_ROW 12 /* equal ones in a row may be so by chance */

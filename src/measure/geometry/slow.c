@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 
 #define CUTS                                                                                                        \
 	6 /* pieces of what is looked at again: the drive reads on while the host asks for one after the other, and \

@@ -86,7 +86,7 @@ static int read_anchors(struct geo *g, double *ret, struct err *err)
 			which[n++] = i;
 		}
 		r = n ? timed_media_reads(&g->t, offset, n, access, done, err) : 0;
-		g->reads += n;
+		g->cost.reads += n;
 		for (size_t i = 0; i < n && r == 0; i++) {
 			struct geo_anchor *a = &s->anchor[which[i]];
 

@@ -3,10 +3,18 @@
 #include "measure/geometry/search.h"
 
 #define STRETCH 12000 /* tracks that accesses are tried in */
-#define OF_BEST 2     /* of four rounds this one is where the best layout has its zone */
+#define OF_BEST 2     /* of four looks this one is where the best layout has its zone */
 #define BORDER  256   /* tracks on both sides of where a surface ends in a zone that is one band */
 
-/* Where accesses are tried: the zone with the most tracks. */
+void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h)
+{
+	s->fit->n = 0;
+	s->fit->cost = INFINITY;
+	if (!h->is_counted || h->shape.heads == 1)
+		geo_order_fit(s->o, &h->shape, s->o->ranked, h->is_counted ? s->dear : (double)INFINITY, NULL, s->fit);
+}
+
+/* Where accesses are tried: the zone with the most tracks, or any tracks where there is none. */
 void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
 	for (size_t i = 0; i < fit->n; i++)
@@ -14,6 +22,7 @@ void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit)
 			s->first = fit->zone[i].track;
 			s->tracks = fit->zone[i].tracks;
 		}
+	s->tracks = s->tracks ? s->tracks : s->o->tracks;
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 }
 
@@ -23,10 +32,10 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 }
 
 /* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same
- * zone, or its second half; false: there is none of them. */
-bool geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
+ * zone, or its second half. */
+void geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
-	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
+	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->h[0].shape.heads, most = least;
 
 	for (int must_be_clear = 1; must_be_clear >= 0 && s->first == from; must_be_clear--)
 		for (size_t i = 0; i < fit->n; i++) {
@@ -53,7 +62,6 @@ bool geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
 		s->tracks = to - s->first;
 	}
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
-	return s->first != from;
 }
 
 /*
@@ -81,21 +89,21 @@ static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
 	return true;
 }
 
-/* Another layout is possible: a zone as that one reads them, or as the best one does, where it has more to say. Turn by
- * turn. Where it reads none, the stretch before. */
-void geo_choose_rival_stretch(struct geo_search *s, int round)
+/* A zone as another layout reads them, or as the best one does, where it has more to say. Turn by turn. Where it reads
+ * none, the stretch before. */
+void geo_choose_rival_stretch(struct geo_search *s, size_t look)
 {
-	uint64_t before = s->tracks;
 	size_t rival = 0;
 
-	for (size_t i = 0; i < s->n && round % 2; i++)
-		if (choose_border(s, &s->c[i].shape))
+	for (size_t i = 0; i < s->left && look % 2; i++)
+		if (!s->h[i].is_counted && choose_border(s, &s->h[i].shape))
 			return;
-	for (size_t i = 1; i < s->n && round % 4 != OF_BEST && (!rival || round % 2 == 0); i++)
-		if (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
+	for (size_t i = 1; i < s->n && look % 4 != OF_BEST && (!rival || look % 2 == 0); i++)
+		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
 			rival = i;
-	geo_order_fit(s->o, &s->c[rival].shape, s->o->ranked, INFINITY, NULL, s->fit);
+	geo_read_first(s, &s->h[rival]);
+	if (s->fit->n == 0)
+		return;
 	s->tracks = 0;
 	geo_choose_stretch(s, s->fit);
-	s->tracks = s->tracks ? s->tracks : before;
 }

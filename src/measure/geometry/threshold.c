@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/layout.h"
 
 #define LAPSES  0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
 #define POINTS  48   /* of a grid over what is possible, made finer so often: */

@@ -109,7 +109,7 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	if (r == 0)
 		r = geo_edge_angles(w->g, edge, 1.0 / (double)size, NAN, w->angle - 1.0 / (double)size, &angle, &jump,
 		                    err);
-	w->g->tracks_seen++;
+	w->g->cost.tracks_seen++;
 	/* A turn of evenly spaced sectors and then something else. */
 	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
 	    geo_apart(angle - jump, w->angle) >= near(w->g))
@@ -459,7 +459,7 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		/* The last one may go on behind what was surveyed (missing sectors), so one more is wanted. */
 		if (m < 2 && k < 2 && n < 2)
 			continue;
-		g->tracks_seen++;
+		g->cost.tracks_seen++;
 		w->next_size = (double)(m >= 2 ? track[1].per_track : track[0].per_track);
 		if ((double)track[0].per_track * 3.0 < per_track)
 			take_for_stump(w, &track[0]);
@@ -591,7 +591,7 @@ static int begin_anew(struct geo_walk *w, struct err *err)
 	int r = 0;
 
 	geo_forget(w->g);
-	w->g->is_up_vain = true;
+	w->g->ways.is_up_vain = true;
 	w->is_stuck = false;
 	if (w->confirmed < w->nitems)
 		r = geo_walk_confirm(w, err);

@@ -3,7 +3,7 @@
 #ifndef PLATTER_MEASURE_GEOMETRY_WALK_H
 #define PLATTER_MEASURE_GEOMETRY_WALK_H
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tracks.h"
 
 /* ---- found.c ---- */
 

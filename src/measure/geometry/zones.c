@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/tell.h"
 
 #define OTHERS       2     /* tracks at the end: a single one may lack sectors */
 #define SIZES_DIFFER 0.005 /* of a revolution: so far skews differ because tracks hold more or less */
@@ -201,24 +201,14 @@ static const char *certainty(bool is_unclear)
 	return is_unclear ? "unclear" : "sure";
 }
 
-/* Does a zone begin there under each layout that can be true? Else it may be another surface. */
-static bool is_common(const struct geo_layout *layout, uint64_t first)
-{
-	for (size_t i = 0; i < layout->nedges; i++)
-		if (layout->edge[i] == first)
-			return true;
-	return false;
-}
-
 /* Its begin, or all of it. Then its neighbours are not certain either. */
 static bool is_zone_doubtful(const struct geo_walk *w, const struct geo_zone *zone, size_t n, size_t i,
                              const struct geo_layout *layout)
 {
 	uint64_t first = w->items[zone[i].first_item].first;
 
-	/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
-	return layout->is_messy || zone[i].is_unclear || (zone[i].nsizes > 1 && n > 1) || is_doubtful(w, first) ||
-	       (n > 1 && !is_common(layout, first));
+	/* No layout is told, so that what seems to be a zone may be another surface. */
+	return layout->is_messy || zone[i].is_unclear || n > 1 || is_doubtful(w, first);
 }
 
 size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is said for and against each layout: by accesses, by sizes and skews, by how long zones are. The logarithms of
+ * all likelihoods add up, over all looks, and what is left in the end is told from their sum.
+ *
+ * Where its bands begin is part of a hypothesis: the sequence may have been read from the wrong track on, as it was
+ * disturbed there, and then accesses would speak against a layout that is true.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/search.h"
+
+#define BEYOND 4.0 /* deviations: an access that is farther off does not fit */
+/* Of a revolution: of the published curves of seven drives at most 4 in 100 distances are four times as far off. */
+#define ROUGH   0.004
+#define FITS    10 /* one of so many accesses may be off, */
+#define CLOSELY 50 /* or of so many, where what is off may be a sign that another layout is true */
+/* Bands were read from the wrong track on: so unlikely, as there are many other begins. */
+#define TURNED (2.0 * GEO_SPEAKS)
+#define SLOTS  1024 /* begins that are tried: of longer bands only those with another surface */
+#define RIVALS 4    /* that are out are followed, as one may come back */
+/* Times GEO_SPEAKS, as a few accesses that are wrong in the first look must not decide. */
+#define AT_FIRST     2.0
+#define COLD_LOOKS   2     /* behind which a law is near the one that was found before */
+#define THOUGHT      40000 /* steps that a law takes as long as, 1 ms, */
+#define THOUGHT_EACH 200   /* and for each access */
+#define HIDDEN       0.05  /* of zones may lack a track where it is not seen */
+
+bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
+{
+	return s->nmade && FITS * h->off <= s->nmade;
+}
+
+bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h)
+{
+	return s->nmade && CLOSELY * h->off <= s->nmade;
+}
+
+/* ---- where tracks are under a layout ---- */
+
+static const struct geo_fit_zone *zone_of(const struct geo_fit *fit, uint64_t track)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (track >= fit->zone[i].track && track - fit->zone[i].track < fit->zone[i].tracks)
+			return &fit->zone[i];
+	return NULL;
+}
+
+/* Where a track is in the order of its zone; false: in a part of a band. */
+static bool slot_of(const struct geo_shape *shape, const struct geo_fit_zone *z, uint64_t cylinder, uint32_t head,
+                    uint64_t *ret)
+{
+	uint64_t band, at, k;
+
+	if (!z || !shape->band || cylinder < z->cylinder ||
+	    cylinder - z->cylinder >= z->cylinders / shape->band * shape->band)
+		return false;
+	band = (cylinder - z->cylinder) / shape->band;
+	at = (cylinder - z->cylinder) % shape->band;
+	k = shape->is_alternate && band % 2 ? shape->heads - 1 - head : head;
+	if (shape->is_serpentine && k % 2)
+		at = shape->band - 1 - at;
+	*ret = (band * shape->heads + k) * shape->band + at;
+	return true;
+}
+
+static void place_of(const struct geo_shape *shape, uint64_t slot, uint64_t *ret_cylinder, uint64_t *ret_head)
+{
+	uint64_t band = slot / (shape->heads * shape->band), k = slot / shape->band % shape->heads,
+		 at = slot % shape->band;
+
+	if (shape->is_serpentine && k % 2)
+		at = shape->band - 1 - at;
+	*ret_cylinder = band * shape->band + at;
+	*ret_head = shape->is_alternate && band % 2 ? shape->heads - 1 - k : k;
+}
+
+static void set_between(struct geo_access *seen, const uint64_t cylinder[2], bool is_other_head)
+{
+	seen->cylinders = cylinder[0] > cylinder[1] ? cylinder[0] - cylinder[1] : cylinder[1] - cylinder[0];
+	seen->is_other_head = is_other_head;
+}
+
+/* Accesses of one look, and where their tracks are in the order of a zone; SIZE_MAX: elsewhere. */
+struct look {
+	struct geo_access *seen;
+	uint64_t slot[GEO_PAIRS][2];
+	size_t n;
+};
+
+/* The same with bands that begin so many slots sooner. */
+static void shift_bands(const struct look *k, const struct geo_shape *shape, uint64_t by, struct geo_access *ret)
+{
+	memcpy(ret, k->seen, k->n * sizeof(*ret));
+	for (size_t i = 0; i < k->n; i++) {
+		uint64_t cylinder[2], head[2];
+
+		if (k->slot[i][0] == UINT64_MAX)
+			continue;
+		for (int j = 0; j < 2; j++)
+			place_of(shape, k->slot[i][j] + by, &cylinder[j], &head[j]);
+		set_between(&ret[i], cylinder, head[0] != head[1]);
+	}
+}
+
+/* Where the accesses of this look are far likelier if bands began elsewhere, they did. */
+static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, const struct look *k)
+{
+	const struct geo_shape *shape = &h->shape;
+	uint64_t turn = shape->heads * shape->band * (shape->is_alternate ? 2 : 1), best = 0;
+	uint64_t step = turn <= SLOTS ? 1 : shape->band;
+	double least = geo_law_spread(k->seen, k->n, s->scatter) - TURNED;
+	struct geo_access shifted[GEO_PAIRS];
+
+	for (uint64_t by = step; least > 0.0 && by < turn; by += step) {
+		double cost;
+
+		shift_bands(k, shape, by, shifted);
+		cost = geo_law_spread(shifted, k->n, s->scatter);
+		if (cost >= least)
+			continue;
+		least = cost;
+		best = by;
+	}
+	if (best == 0)
+		return;
+	shift_bands(k, shape, best, shifted);
+	memcpy(k->seen, shifted, k->n * sizeof(*shifted));
+	h->is_shifted = true;
+}
+
+bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, uint64_t *cylinder, uint32_t *head)
+{
+	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
+
+	for (uint64_t t = 0; t < s->tracks && h->is_counted; t++) {
+		cylinder[t] = (s->first + t) / h->shape.heads;
+		head[t] = (uint32_t)((s->first + t) % h->shape.heads);
+	}
+	if (h->is_counted)
+		return true;
+	geo_order_fit(s->o, &h->shape, geo_read_behind(&h->shape, s->first + s->tracks), INFINITY, &labels, s->fit);
+	return isfinite(s->fit->cost);
+}
+
+/* Where the tracks of a pair are in the order of a zone that has both; else UINT64_MAX first. */
+static void find_slots(const struct geo_search *s, const struct geo_hypothesis *h, const uint64_t track[2],
+                       const uint64_t cylinder[2], const uint32_t head[2], uint64_t ret[2])
+{
+	const struct geo_fit_zone *z = h->is_counted ? NULL : zone_of(s->fit, track[0]);
+
+	if (h->is_counted) {
+		ret[0] = track[0];
+		ret[1] = track[1];
+	} else if (z != zone_of(s->fit, track[1]) || !slot_of(&h->shape, z, cylinder[0], head[0], &ret[0]) ||
+	           !slot_of(&h->shape, z, cylinder[1], head[1], &ret[1])) {
+		ret[0] = UINT64_MAX;
+	}
+}
+
+/* The accesses of this look as a layout has them; false: it does not explain the sequence up to there. */
+static bool label(struct geo_search *s, struct geo_hypothesis *h)
+{
+	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
+	struct look k = { .seen = h->seen + s->nmade };
+
+	if (!cylinder || !head || !geo_label_stretch(s, h, cylinder, head))
+		return false;
+	for (size_t i = 0; i < s->npairs; i++) {
+		const uint64_t at[2] = { s->a[i], s->b[i] }, track[2] = { s->first + at[0], s->first + at[1] };
+		const uint64_t cylinders[2] = { cylinder[at[0]], cylinder[at[1]] };
+		const uint32_t heads[2] = { head[at[0]], head[at[1]] };
+
+		if (!isfinite(s->pair[i].access))
+			continue;
+		k.seen[k.n] = (struct geo_access){ .is_again = s->is_again[i],
+			                           .access = s->pair[i].access,
+			                           .error = s->pair[i].error };
+		set_between(&k.seen[k.n], cylinders, heads[0] != heads[1]);
+		find_slots(s, h, track, cylinders, heads, k.slot[k.n]);
+		k.n++;
+	}
+	if (h->shape.heads > 1 && h->shape.band)
+		begin_elsewhere(s, h, &k);
+	return true;
+}
+
+/* ---- sizes and lengths ---- */
+
+/* How much less likely sizes of surfaces are that come again as those of fewer ones that are left. */
+static double sizes_speak_against(struct geo_search *s, const struct geo_hypothesis *many)
+{
+	const struct geo_fit_zone *z = NULL;
+	double most = 0.0;
+
+	for (size_t k = 0; k < s->left; k++) {
+		if (s->h[k].is_counted || s->h[k].shape.heads >= many->shape.heads)
+			continue;
+		if (!z) {
+			geo_read_first(s, many);
+			z = geo_longest_zone(s->fit);
+		}
+		most = fmax(most, geo_sizes_come_again(z, &many->shape, &s->h[k].shape));
+	}
+	return most;
+}
+
+/*
+ * With several surfaces a zone has as many tracks on each, so whole cylinders; where surfaces are alike, and a change
+ * of heads takes as long as a step of the arm, only that tells them from one. How much less likely the lengths of zones
+ * that begin and end for certain are with so many surfaces than with one; as many spare tracks in each may be hidden.
+ */
+static double lengths_speak_against(const struct geo_fit *one, uint32_t heads)
+{
+	double least = INFINITY;
+
+	for (uint32_t spare = 0; spare < heads; spare++) {
+		double sum = log(heads);
+
+		for (size_t i = 1; i + 1 < one->n; i++) {
+			const struct geo_fit_zone *z = &one->zone[i];
+
+			if (z[0].margin >= GEO_SURE && z[1].margin >= GEO_SURE &&
+			    z[1].cylinder - z[0].cylinder == z[0].tracks)
+				sum -= log(heads * (z->tracks % heads == spare ? 1.0 - HIDDEN : HIDDEN / (heads - 1)));
+		}
+		least = fmin(least, sum);
+	}
+	return least;
+}
+
+static void weigh_lengths(struct geo_search *s)
+{
+	static const struct geo_shape one = { .heads = 1, .band = 1 };
+	bool is_one = false, are_others = false;
+
+	for (size_t i = 0; i < s->left; i++) {
+		is_one = is_one || s->h[i].shape.heads == 1;
+		are_others = are_others || s->h[i].shape.heads > 1;
+	}
+	if (!is_one || !are_others || s->has_lengths)
+		return;
+	s->has_lengths = true;
+	geo_order_fit(s->o, &one, s->o->ranked, s->dear, NULL, s->fit);
+	if (isfinite(s->fit->cost))
+		geo_order_fit_whole(s->o, &one, s->fit);
+	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
+		s->lengths[heads] = lengths_speak_against(s->fit, heads);
+}
+
+/* ---- all together ---- */
+
+static size_t count_off(const struct geo_search *s, const struct geo_hypothesis *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nmade; i++)
+		n += !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
+		       BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
+	return n;
+}
+
+static int by_cost(const void *x, const void *y)
+{
+	const struct geo_hypothesis *a = x, *b = y;
+
+	return (a->cost > b->cost) - (a->cost < b->cost);
+}
+
+/*
+ * A curve that suits well is not found from anywhere, and a layout would be out for want of it: each is looked for from
+ * the one that was found before and from that of the best layout, too, as there is but one arm.
+ */
+static void find_laws(struct geo_search *s)
+{
+	double scale = INFINITY;
+	size_t best = 0;
+
+	for (size_t i = 0; i < s->n && !geo_think(s->g, THOUGHT + s->nmade * THOUGHT_EACH); i++) {
+		struct geo_hypothesis *h = &s->h[i];
+
+		if (s->looks < COLD_LOOKS)
+			h->law = geo_law_of(h->seen, s->nmade);
+		else
+			h->law = geo_law_from(h->seen, s->nmade, &h->law, NULL);
+		if (h->law.cost < s->h[best].law.cost)
+			best = i;
+	}
+	for (size_t i = 0; i < s->n && !geo_think(s->g, THOUGHT + s->nmade * THOUGHT_EACH); i++) {
+		if (i != best)
+			s->h[i].law = geo_law_from(s->h[i].seen, s->nmade, &s->h[best].law, &s->h[i].law);
+		s->h[i].off = count_off(s, &s->h[i]);
+		if (geo_fits(s, &s->h[i]))
+			scale = fmin(scale, s->h[i].law.scale);
+	}
+	scale = isfinite(scale) ? scale : s->h[best].law.scale;
+	for (size_t i = 0; i < s->n; i++)
+		s->h[i].cost = s->h[i].dear + geo_law_cost(s->h[i].seen, s->nmade, &s->h[i].law, scale);
+}
+
+void geo_weigh(struct geo_search *s)
+{
+	double most = (s->looks ? 1.0 : AT_FIRST) * GEO_SPEAKS;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (label(s, &s->h[i]))
+			s->h[n++] = s->h[i];
+	s->n = n;
+	for (size_t i = 0; i < s->npairs; i++)
+		s->nmade += isfinite(s->pair[i].access);
+	find_laws(s);
+	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
+	if (s->looks++)
+		weigh_lengths(s);
+	for (size_t i = 0; i < s->n; i++) {
+		struct geo_hypothesis *h = &s->h[i];
+
+		h->cost += s->lengths[h->shape.heads];
+		if (s->looks > 1 && i < s->left)
+			h->cost += sizes_speak_against(s, h);
+	}
+	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
+	for (s->left = 0; s->left < s->n && s->h[s->left].cost <= s->h[0].cost + most;)
+		s->left++;
+	if (s->n > s->left + RIVALS)
+		s->n = s->left + RIVALS;
+}

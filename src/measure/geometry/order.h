@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sequence of tracks, and how a layout reads it. Behind tracks.h. Not a door. */
+#ifndef PLATTER_MEASURE_GEOMETRY_ORDER_H
+#define PLATTER_MEASURE_GEOMETRY_ORDER_H
+
+#include "measure/geometry/tracks.h"
+
+/* ---- sequence.c ---- */
+
+#define GEO_HEADS     HEADS_MOST
+#define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
+
+#define GEO_RANK_TRACKS 40000 /* the first so many are enough for ranking */
+
+/* Equal tracks in a row, each followed by the same jump. */
+struct geo_seg {
+	uint64_t first, size, track, tracks; /* track: number of the first one */
+	double jump;
+	double before; /* the skew in front of the first one, by what its begin is turned; only of the first nof tracks
+	                */
+	bool has_gap;  /* one with missing sectors */
+	bool is_odd;   /* one of which only a part may be there: its size says little */
+};
+
+/* What is tried. */
+struct geo_shape {
+	uint32_t heads;
+	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
+	bool is_alternate, is_serpentine;
+};
+
+/* Is the sequence the same for both? The way of the arm makes no difference to it. */
+static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
+}
+
+struct geo_order {
+	struct geo *g; /* when its run is over, nothing is tried any more */
+	struct geo_seg *seg;
+	size_t n, room, hint;
+	uint32_t *of; /* segments of the first nof tracks, which are read again and again; NULL: none */
+	uint64_t nof;
+	uint64_t tracks;
+	uint64_t ranked; /* the first so many are what layouts are ranked by */
+	double tol;
+};
+
+/* All tracks in order; o is zero before, and is freed by the caller, also after an error. */
+int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* The same anew, as the walk has gone on. */
+int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err);
+void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
+/* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they
+ * are of. -ENOMEM, or 0. */
+int geo_order_fill_up(struct geo_order *o);
+/* The equal tracks that this one is among, wherever they are. */
+const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
+
+/* The same, which nearly always are known, or those of last time. */
+static inline const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg = &o->seg[o->hint];
+
+	if (track < o->nof)
+		return &o->seg[o->of[track]];
+	return o->hint < o->n && track - seg->track < seg->tracks ? seg : geo_order_find(o, track);
+}
+
+static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(o, track);
+
+	return seg->first + (track - seg->track) * seg->size;
+}
+
+/* The skew between two of them, one behind the other: a jump is that of the ends of first sectors. */
+static inline double geo_order_between(const struct geo_seg *seg, const struct geo_seg *next)
+{
+	return seg->jump + 1.0 / (double)seg->size - 1.0 / (double)next->size;
+}
+
+/* How often sizes or skews change within the first so many tracks. */
+static inline size_t geo_order_changes(const struct geo_order *o, uint64_t tracks)
+{
+	size_t n = 0;
+
+	while (n < o->n && o->seg[n].track < tracks)
+		n++;
+	return n;
+}
+
+/* Are these two skews the same? */
+static inline bool geo_order_same(const struct geo_order *o, double a, double b)
+{
+	return geo_apart(a, b) < o->tol;
+}
+
+#define GEO_MISREAD                                                                                                   \
+	2.0 /* times the cost of the layout that is right, that what a wrong reading, or mistakes, add to it may make \
+	       (seen: 1.6) */
+#define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
+#define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
+
+/* ---- band.c ---- */
+
+/* A track without data. */
+struct geo_hole {
+	uint64_t track; /* the next one with data */
+	size_t zone;    /* that it is in */
+	uint32_t head;
+};
+
+/* Where tracks [first, first + n) lie if the shape is true. */
+struct geo_labels {
+	uint64_t first, n;
+	uint64_t *cylinder; /* NULL: not wanted */
+	uint32_t *head;
+	struct geo_hole *hole; /* those in front of them, in order */
+	size_t nholes, most;   /* most: there is room for so many; 0: they are not wanted */
+};
+
+enum geo_change { GEO_TO_CYLINDER, GEO_TO_HEAD, GEO_TO_BAND, GEO_CHANGES };
+
+struct geo_state {
+	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
+	double cost;
+	uint64_t left_out;
+	double left_cost; /* what those cost that were left out, which is no sign of a wrong reading */
+	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
+	double often[GEO_CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
+	int64_t votes[GEO_CHANGES];
+};
+
+struct geo_parser {
+	struct geo_order *o;
+	const struct geo_shape *shape;
+	struct geo_labels *labels;
+	size_t zone;       /* while there are labels */
+	uint64_t cylinder; /* of the band */
+	uint64_t matched;  /* slots so far */
+};
+
+struct geo_band {
+	uint64_t cylinders;
+	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
+	bool is_back;
+	size_t skip, skip_to;       /* these slots have no data; SIZE_MAX: none */
+	bool is_full;               /* no other has none, whatever a skew looks like */
+	bool is_doubtful;           /* ret: the skew of one does look like that */
+	double most;                /* of cost: more, and it does not fit */
+	uint64_t hurt, hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it
+	                               should; 0: none */
+	uint64_t misfit, begun[2];  /* the surface that did not fit; where the one before it and itself begin */
+};
+
+/* A band from track *t on, which is then behind it; false: the sizes do not fit. */
+bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
+/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them
+ * then, and st as if each had been matched. */
+uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
+                        uint64_t to);
+/* The size of the longest row of equal tracks there; 0: there is none. */
+uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end);
+/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
+bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
+
+/* ---- order.c ---- */
+
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+
+struct geo_fit_zone {
+	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
+	uint64_t size[GEO_HEADS];
+	double head_skew, cylinder_skew, band_skew; /* NaN: none */
+	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
+};
+
+/* On any of its surfaces. */
+static inline bool geo_has_size(const struct geo_fit_zone *z, uint64_t size)
+{
+	for (size_t k = 0; k < GEO_HEADS; k++)
+		if (z->size[k] == size)
+			return true;
+	return false;
+}
+
+struct geo_fit {
+	struct geo_fit_zone zone[GEO_ZONES_MAX];
+	size_t n;
+	double cost;
+	uint64_t left_out;
+	double left_cost; /* of these in cost */
+};
+
+/*
+ * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over.
+ * labels may be NULL.
+ */
+void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                   struct geo_labels *labels, struct geo_fit *fit);
+/* All tracks, and the margins of the zones. */
+void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit);
+
+#endif
