@@ -305,10 +305,15 @@ static void find_laws(struct geo_search *s)
 void geo_weigh(struct geo_search *s)
 {
 	double most = (s->looks ? 1.0 : AT_FIRST) * GEO_SPEAKS;
+	bool is_read[GEO_ASKED_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (label(s, &s->h[i]))
+		is_read[i] = label(s, &s->h[i]);
+	if (geo_has_thought_enough(s->g)) /* what could not be read says nothing; all is as before this look */
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_read[i])
 			s->h[n++] = s->h[i];
 	s->n = n;
 	for (size_t i = 0; i < s->npairs; i++)

@@ -255,7 +255,7 @@ static int look(struct geo_search *s, struct err *err)
 	if (s->looks)
 		says = geo_choose_telling_pairs(s);
 	/* All looks that may be would not tell: of a disk whose layouts nothing tells apart. */
-	if (s->looks >= TURN_LOOKS && says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
+	if (s->looks >= TURN_LOOKS && common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;
 		return 0;
 	}
@@ -282,7 +282,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "Out of memory.");
 	geo_may_think(s->g, LOOK_THOUGHTS);
-	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) &&
+	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) && !geo_has_thought_enough(s->g) &&
 	       geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, LOOKS_END - took)) {
 		double began = geo_done(s->g, 0.0);
 
