@@ -46,9 +46,9 @@ static size_t told_of(const char *name, size_t n, double surfaces, const char *l
 	for (int seed = 1; seed <= (int)n; seed++) {
 		const struct figure *f;
 		struct sim_run run;
-		char words[32];
+		char words[48];
 
-		(void)snprintf(words, sizeof(words), "--seed=%d sda", seed);
+		(void)snprintf(words, sizeof(words), "--seed=%d --time=600s sda", seed);
 		run = run_in_noise(name, seed, NULL, words);
 		print_message("%s, noise %d: %g surfaces, %g tracks\n", name, seed, sim_figure(&run, "surfaces"),
 		              sim_figure(&run, "tracks"));
@@ -113,7 +113,7 @@ static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
  * as one of 1095 that lacks 11, and heads as alternating. */
 static void a_track_of_another_size_lacks_nothing(void **state)
 {
-	struct sim_run run = geometry_on_wild(360035, "--seed=360035 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(360035, "--seed=360035 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 	const struct table *defects = result_find_table(run.res, "defects");
 
@@ -173,7 +173,7 @@ static void a_sector_is_looked_at_as_often_as_its_noise_wants(void **state)
  */
 static void a_large_cache_hides_no_layout(void **state)
 {
-	struct sim_run run = geometry_on_wild(560125, "--seed=560125 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(560125, "--seed=560125 --time=600s sda", NULL, NULL);
 
 	(void)state;
 	print_message("%g tracks visited, %g surfaces\n", sim_figure(&run, "tracks_visited"),
@@ -187,7 +187,7 @@ static void a_large_cache_hides_no_layout(void **state)
  * last of it ended behind the ten minutes, and nothing was judged. */
 static void what_is_left_for_a_second_place_is_enough(void **state)
 {
-	struct sim_run run = geometry_on_wild(541068, "--seed=541068 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(541068, "--seed=541068 --time=600s sda", NULL, NULL);
 
 	(void)state;
 	print_message("%.1f s\n", (double)sim_elapsed_ns(run.sim) * 1e-9);
@@ -232,7 +232,7 @@ static void what_the_cache_has_to_forget_does_not_take_all_the_time(void **state
  */
 static void sizes_that_were_mistaken_do_not_end_the_walk(void **state)
 {
-	struct sim_run run = geometry_on_wild(500059, "--seed=500059 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(500059, "--seed=500059 --time=600s sda", NULL, NULL);
 
 	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 10.0);

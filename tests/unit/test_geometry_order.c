@@ -999,10 +999,10 @@ static void what_reads_no_zone_leaves_accesses_where_they_were(void **state)
 static double told_of(uint64_t seed, const char *figure)
 {
 	struct sim_run run;
-	char words[32];
+	char words[48];
 	double told;
 
-	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	(void)snprintf(words, sizeof(words), "--seed=%d --time=600s sda", (int)seed);
 	run = geometry_on_wild(seed, words, NULL, NULL);
 	told = sim_figure(&run, figure);
 	print_message("%d: %g\n", (int)seed, told);
@@ -1029,7 +1029,7 @@ static void accesses_pass_the_cache_by_where_fua_does(void **state)
  * late. */
 static void a_late_answer_on_one_surface_is_no_track_without_data(void **state)
 {
-	struct sim_run run = geometry_on_wild(310013, "--seed=310013 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(310013, "--seed=310013 --time=600s sda", NULL, NULL);
 	const struct table *t = result_find_table(run.res, "defects");
 
 	(void)state;

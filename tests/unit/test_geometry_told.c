@@ -86,10 +86,10 @@ static void the_next_surface_may_hold_more(void **state)
 	(void)state;
 	for (int seed = 1; seed <= DRAWS; seed++) {
 		struct sim_run run;
-		char words[32];
+		char words[48];
 		double surfaces;
 
-		(void)snprintf(words, sizeof(words), "--seed=%d sda", seed);
+		(void)snprintf(words, sizeof(words), "--seed=%d --time=600s sda", seed);
 		run = geometry_on_wild(105014, words, NULL, NULL);
 		surfaces = sim_figure(&run, "surfaces");
 		print_message("noise %d: %g surfaces\n", seed, surfaces);
@@ -104,7 +104,7 @@ static void the_next_surface_may_hold_more(void **state)
  * of the first look spoke for two surfaces in bands of three. */
 static void a_few_wrong_accesses_decide_no_layout(void **state)
 {
-	struct sim_run run = geometry_on_wild(152011, "--seed=152011 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(152011, "--seed=152011 --time=600s sda", NULL, NULL);
 	double surfaces = sim_figure(&run, "surfaces");
 
 	(void)state;
@@ -116,10 +116,10 @@ static void a_few_wrong_accesses_decide_no_layout(void **state)
 static void surfaces_are(uint64_t seed, double surfaces, bool must_be_told)
 {
 	struct sim_run run;
-	char words[32];
+	char words[48];
 	double told;
 
-	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	(void)snprintf(words, sizeof(words), "--seed=%d --time=600s sda", (int)seed);
 	run = geometry_on_wild(seed, words, NULL, NULL);
 	told = sim_figure(&run, "surfaces");
 	print_message("%d: %g surfaces\n", (int)seed, told);
@@ -282,7 +282,7 @@ static void where_reading_again_is_dear_little_is_walked_twice(void **state)
 /* Five bands of 765 tracks and three tracks of the next one were seen of eight: what did not come again is not all. */
 static void bands_that_did_not_come_again_are_not_all(void **state)
 {
-	struct sim_run run = geometry_on_wild(514010, "--seed=514010 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(514010, "--seed=514010 --time=600s sda", NULL, NULL);
 
 	(void)state;
 	assert_true(isnan(sim_figure(&run, "arm_surfaces")) || sim_figure(&run, "arm_surfaces") == 8.0);
@@ -292,7 +292,7 @@ static void bands_that_did_not_come_again_are_not_all(void **state)
 /* Two surfaces, told, but no zone is sure, and of two sizes in turn either may come first. */
 static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 {
-	struct sim_run run = geometry_on_wild(152007, "--seed=152007 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(152007, "--seed=152007 --time=600s sda", NULL, NULL);
 	bool says_so = false;
 
 	(void)state;
@@ -315,7 +315,7 @@ static void is_told_as_likely(const struct sim_run *run)
  * as long as a step of the arm. Likely, and not sure. */
 static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **state)
 {
-	struct sim_run run = geometry_on_wild(698210, "--seed=698210 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(698210, "--seed=698210 --time=600s sda", NULL, NULL);
 	const struct figure *f = result_find_figure(run.res, "surfaces"),
 			    *sure = result_find_figure(run.res, "confidence");
 
@@ -331,7 +331,7 @@ static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **s
  * larger and smaller is on two surfaces. Likely, and not sure. */
 static void two_surfaces_are_told_as_likely_where_only_sizes_show_them(void **state)
 {
-	struct sim_run run = geometry_on_wild(790190, "--seed=790190 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(790190, "--seed=790190 --time=600s sda", NULL, NULL);
 	const struct figure *sure = result_find_figure(run.res, "confidence");
 
 	(void)state;
@@ -347,7 +347,7 @@ static void two_surfaces_are_told_as_likely_where_only_sizes_show_them(void **st
  */
 static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely(void **state)
 {
-	struct sim_run run = geometry_on_wild(698350, "--seed=698350 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(698350, "--seed=698350 --time=600s sda", NULL, NULL);
 	const struct figure *f = result_find_figure(run.res, "surfaces"),
 			    *sure = result_find_figure(run.res, "confidence"),
 			    *layout = result_find_figure(run.res, "layout");
@@ -399,7 +399,7 @@ static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
  * a few bands suit that as well. The surfaces are told, and the layout was, sure. */
 static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
 {
-	struct sim_run run = geometry_on_wild(791919, "--seed=791919 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(791919, "--seed=791919 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 
 	(void)state;
@@ -412,7 +412,7 @@ static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
  * surfaces', and was told as another's, sure. */
 static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **state)
 {
-	struct sim_run run = geometry_on_wild(790373, "--seed=790373 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(790373, "--seed=790373 --time=600s sda", NULL, NULL);
 	const struct table *t = result_find_table(run.res, "defects");
 	size_t kind = (size_t)table_column(t, "kind"), certainty = (size_t)table_column(t, "certainty");
 	unsigned beside = 0;
@@ -450,7 +450,7 @@ static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **sta
  * still has what was read before. */
 static void two_arms_forget_after_twice_as_many_reads(void **state)
 {
-	struct sim_run run = geometry_on_wild(697809, "--seed=697809 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(697809, "--seed=697809 --time=600s sda", NULL, NULL);
 
 	(void)state;
 	print_message("%.6f rpm, %g surfaces of the first arm\n", sim_figure(&run, "rotation_rpm"),
@@ -504,7 +504,7 @@ static size_t hold_skew(const struct sim_run *run, const char *key, double truth
 static void skews_are_within_what_noise_makes_of_them(void **state)
 {
 	static const uint64_t seeds[] = { 540115, 546060 };
-	static const char *const words[] = { "--seed=540115 sda", "--seed=546060 sda" };
+	static const char *const words[] = { "--seed=540115 --time=600s sda", "--seed=546060 sda" };
 	size_t told = 0;
 
 	(void)state;
@@ -549,7 +549,7 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
  * told. */
 static void bands_of_two_cylinders_may_be_heads_that_alternate(void **state)
 {
-	struct sim_run run = geometry_on_wild(670274, "--seed=670274 sda", NULL, NULL);
+	struct sim_run run = geometry_on_wild(670274, "--seed=670274 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 
 	(void)state;

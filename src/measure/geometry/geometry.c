@@ -501,7 +501,7 @@ static int run_phases(struct geo *g, struct err *err)
 		result_notice(g->ses->res, "out-of-time",
 		              "%s ended before the measurement did. Give a longer --time for the rest.",
 		              g->ses->common->time_ns ? "The time given by --time"
-		                                      : "The ten minutes that a run takes without --time");
+		                                      : "The five minutes that a run takes without --time");
 	}
 	speed_figures(g);
 	fua_figure(g);

@@ -303,6 +303,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	if (ret->shape.heads == 1 || !s->h[0].is_counted)
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	ret->is_mended = s->h[0].is_shifted;
