@@ -193,7 +193,7 @@ static void what_is_left_for_a_second_place_is_enough(void **state)
 	print_message("%.1f s\n", (double)sim_elapsed_ns(run.sim) * 1e-9);
 	assert_true(sim_elapsed_ns(run.sim) < 600 * NS_PER_S);
 	for (size_t i = 0; i < run.res->nnotices; i++)
-		assert_null(strstr(run.res->notices[i].text, "could not be determined: the run ended before"));
+		assert_null(strstr(run.res->notices[i].text, "cannot be determined: the run ended before"));
 	sim_run_end(&run);
 }
 

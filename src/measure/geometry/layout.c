@@ -23,9 +23,9 @@
 #define MORE_PAIRS    40   /* in others: some for each of the likeliest */
 #define TURN_LOOKS    4    /* by which accesses have told whether heads alternate if they tell it at all */
 #define LOOKS_END     0.93 /* of the budget: a look that would end later leaves no time for what comes behind */
-#define FIND_THOUGHTS 0.4  /* of all: layouts are found, */
-#define LOOK_THOUGHTS 0.65 /* accesses weighed, */
-#define TELL_THOUGHTS 0.85 /* and the layout read once more; the rest is for all that was walked */
+#define FIND_THOUGHTS 0.5  /* of all: layouts are found, */
+#define LOOK_THOUGHTS 0.75 /* accesses weighed, */
+#define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer */
 #define LIKELY \
 	8.0 /* of the log evidence: 1 in 3000, and what a time of its own for a change of heads costs is 5 of it */
@@ -226,6 +226,8 @@ static int find_hypotheses(struct geo_search *s)
 	}
 	s->dear = least + GEO_SPEAKS * ODD_LIKELIER;
 	geo_order_fit(s->o, &one, s->o->ranked, s->dear, NULL, s->fit);
+	if (geo_has_thought_enough(s->g)) /* then it is not known what one surface costs */
+		s->fit->cost = least;
 	for (uint32_t heads = 1; n && heads <= GEO_HEADS; heads++)
 		add(s, &(struct geo_shape){ .heads = heads, .band = 1 }, s->fit->cost, true);
 	for (size_t i = 0; i < s->n; i++)
