@@ -5,7 +5,7 @@
 cd "$(dirname "$0")/.." || exit 1
 allowed='src/base/clock.c:clock_gettime(CLOCK_REALTIME 1
 src/measure/passes/passes.c:time(NULL) 1
-src/session/session.c:clock_gettime(CLOCK_REALTIME 1'
+src/session/machine.c:clock_gettime(CLOCK_REALTIME 1'
 # In this order: stamps of documents and logs; the hour of the layout of 1997, twice; a seed where none was given.
 found=$(
 	grep -rnoE --include='*.[ch]' '\bclock_gettime\((CLOCK_REALTIME|CLOCK_TAI)[A-Z_]*|\btime\((NULL|0|&)\)?|\bgettimeofday\(|\bftime\(|\btimespec_get\(|\bCLOCK_REALTIME_[A-Z]+|\bTIMER_ABSTIME.*REALTIME' src |

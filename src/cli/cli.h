@@ -9,6 +9,7 @@
 
 #include "base/desc.h"
 #include "base/err.h"
+#include "base/opt.h"
 #include "report/report.h"
 #include "session/session.h"
 
@@ -36,32 +37,6 @@ static inline int exit_of_verdict(const struct result *res)
 
 /* The whole program but the outside: returns the exit status. */
 int cli_main(const struct env *env, int argc, char **argv);
-
-/* ---- opt.c: option tables over getopt_long ---- */
-
-struct opt_set { /* one table and the struct it fills */
-	const struct opt *opts;
-	void *params;
-};
-
-/*
- * Applies defaults, parses. *ret_first: index of the first operand in argv (permuted so that operands come last). 0, or
- * -EINVAL and a sentence
- * ("did you mean"). Sets must not share names.
- */
-int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err);
-void opt_done(const struct opt_set *sets, size_t nsets); /* frees arrays of OPT_TYPE_STRS */
-void opt_help(FILE *out, const struct opt *opts);        /* 80 columns */
-/* Words of text and a newline, from column `at` on; continuation lines start at column `indent`. */
-void opt_help_text(FILE *out, const char *text, size_t at, size_t indent);
-/* The value in force, as a user would type it; heap. */
-char *opt_value_text(const struct opt *o, const void *params);
-/* What is wrong with a table (a bug of ours): 0 or a sentence. */
-int opt_lint(const struct opt *opts, struct err *err);
-/* What the argument is called in help; NULL: takes none. */
-const char *opt_arg_name(const struct opt *o);
-/* Nearest name by edit distance, NULL: nothing near. */
-const char *opt_nearest(const char *word, const char *const *names, size_t n);
 
 /* ---- commands ---- */
 
@@ -122,7 +97,7 @@ enum hosts_mode { HOSTS_NO, HOSTS_AUTO, HOSTS_OPENMPI, HOSTS_MPICH };
 extern const char *const hosts_words[]; /* in that order */
 extern const struct opt common_opts[];
 
-#define COMMON_OPTS_MAX 33
+#define COMMON_OPTS_MAX 34
 /* The common table as it is for one measurement: its own --precision, the engines there are. Holds what the copy points
  * to. */
 struct common_table {

@@ -41,6 +41,8 @@ const struct opt common_opts[] = {
 	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors"),
 	OPT_CHOICE(P, hosts, "hosts", 0, hosts_words, "no", "measure on all hosts of an MPI job at the same time",
 	           .implied = "auto"),
+	OPT_FLAG(P, common.no_smart, "no-smart", 0,
+	         "do not ask the disk for its counters: some bridges hang from that"),
 	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
 	           "switch the drive's write cache for the run, then put it back"),
 	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, ahead_words, "as-is",

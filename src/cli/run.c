@@ -364,7 +364,7 @@ static int exit_of_status(const struct result *res, const struct run *run)
 		return exit_of_verdict(res);
 	case STATUS_WITH_ERRORS:
 	case STATUS_DEVICE_GONE:
-		return EXIT_DISK_ERRORS;
+		return run->m->judges && res->status == STATUS_WITH_ERRORS ? exit_of_verdict(res) : EXIT_DISK_ERRORS;
 	case STATUS_CANCELLED:
 		return number ? EXIT_SIGNAL + number : EXIT_FAILED;
 	case STATUS_FAILED:

@@ -18,6 +18,7 @@
 #include "base/desc.h"
 #include "base/err.h"
 #include "base/samedisk.h"
+#include "device/health.h"
 
 /* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
@@ -132,23 +133,6 @@ struct device_written {
 	} v[DEVICE_WRITTEN_MAX];
 	size_t n;
 };
-
-/* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
-struct device_health {
-	char untold[160]; /* a half sentence why nothing is told; "": it is */
-	int passed;       /* the disk's own verdict; -1: none */
-	bool is_standby;  /* so it was not asked, as that would have woken it */
-	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
-	double celsius;   /* NaN: not said */
-	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
-};
-void device_health_clear(struct device_health *ret, const char *untold);
-extern const struct health_count {
-	size_t offset; /* in struct device_health */
-	const char *name, *label;
-	bool is_damage;
-} health_counts[]; /* label NULL ends them */
-uint64_t health_count(const struct device_health *h, const struct health_count *c);
 
 /* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and
  * answering from it. */

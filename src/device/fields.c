@@ -74,6 +74,11 @@ const struct health_count health_counts[] = {
 	{ offsetof(struct device_health, uncorrectable), "uncorrectable", "uncorrectable errors", true },
 	{ offsetof(struct device_health, crc_errors), "crc_errors", "errors of the link (CRC)", true },
 	{ offsetof(struct device_health, media_errors), "media_errors", "errors of the medium", true },
+	{ offsetof(struct device_health, timeouts), "timeouts", "commands that timed out", true },
+	{ offsetof(struct device_health, selftests_failed), "selftests_failed", "self-tests that failed", false },
+	{ offsetof(struct device_health, used_percent), "used_percent", "percent of its endurance used", false },
+	{ offsetof(struct device_health, spare_below), "spare_below", "spare below its threshold", false },
+	{ offsetof(struct device_health, warnings), "warnings", "critical warnings (bits)", false },
 	{ .label = NULL },
 };
 
@@ -87,7 +92,8 @@ void device_health_clear(struct device_health *ret, const char *untold)
 	*ret = (struct device_health){ .passed = -1, .celsius = (double)NAN };
 	(void)snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
 	ret->power_on_hours = ret->reallocated = ret->pending = UINT64_MAX;
-	ret->uncorrectable = ret->crc_errors = ret->media_errors = UINT64_MAX;
+	ret->uncorrectable = ret->crc_errors = ret->media_errors = ret->timeouts = UINT64_MAX;
+	ret->selftests_failed = ret->used_percent = ret->spare_below = ret->warnings = UINT64_MAX;
 }
 
 int device_check_capacity(const struct device *dev, struct err *err)

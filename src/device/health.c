@@ -77,9 +77,21 @@ static void reap(pid_t pid, bool is_done)
 
 static char *ask_smartctl(const char *program, const char *node, bool may_wake)
 {
-	const char *const argv[] = {
-		program, "--json=c", "-i", "-H", "-A", "-l", "error", "-n", may_wake ? "never" : "standby", node, NULL
-	};
+	const char *const argv[] = { program,
+		                     "--json=c",
+		                     "-i",
+		                     "-H",
+		                     "-A",
+		                     "-l",
+		                     "error",
+		                     "-l",
+		                     "selftest",
+		                     "-l",
+		                     "defects",
+		                     "-n",
+		                     may_wake ? "never" : "standby",
+		                     node,
+		                     NULL };
 	char *const env[] = { (char[]){ "LC_ALL=C" }, NULL };
 	posix_spawn_file_actions_t io;
 	posix_spawnattr_t attr;
@@ -147,22 +159,86 @@ static uint64_t raw_of(const json_t *attribute)
 	return errno == 0 && (*end == '\0' || *end == ' ') ? v : count_of(at(attribute, "raw/value"));
 }
 
+/* Some drives pack several counters of 16 bits into it (smartmontools' drive database): the largest of them. */
+static uint64_t largest_word(uint64_t raw)
+{
+	uint64_t most = 0;
+
+	for (unsigned shift = 0; raw != UINT64_MAX && shift < 48; shift += 16)
+		most = (raw >> shift & 0xffff) > most ? raw >> shift & 0xffff : most;
+	return raw == UINT64_MAX ? raw : most;
+}
+
+static void add_suspect(struct device_health *h, const json_t *lba, uint32_t block_bytes)
+{
+	uint64_t at = count_of(lba);
+
+	if (at < UINT64_MAX / 4096 && block_bytes && h->nsuspects < DEVICE_SUSPECTS_MAX)
+		h->suspects[h->nsuspects++] = at * block_bytes;
+}
+
+/* Places that its logs name: pending defects, uncorrectable errors (bit 6 of the error register), failed self-tests. */
+static void take_places(const json_t *all, uint32_t block_bytes, struct device_health *h)
+{
+	static const char *const lists[] = { "ata_pending_defects_log/table", "scsi_pending_defects/table" };
+	const json_t *errors = at(all, "ata_smart_error_log/summary/table");
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < json_array_size(at(all, lists[k])); i++)
+			add_suspect(h, at(json_array_get(at(all, lists[k]), i), "lba"), block_bytes);
+	for (size_t i = 0; i < json_array_size(errors); i++) {
+		const json_t *end = at(json_array_get(errors, i), "completion_registers");
+
+		if (json_integer_value(at(end, "error")) & 0x40)
+			add_suspect(h, at(end, "lba"), block_bytes);
+	}
+}
+
+/* ATA and NVMe keep a table; of SCSI each test has a member of its own. Old failures count until a test went well. */
+static void take_selftests(const json_t *all, uint32_t block_bytes, struct device_health *h)
+{
+	const json_t *ata = at(all, "ata_smart_self_test_log/standard"), *nvme = at(all, "nvme_self_test_log/table");
+	const json_t *rows = at(ata, "table");
+	uint64_t failed = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		add_suspect(h, at(json_array_get(rows, i), "lba"), block_bytes);
+	for (size_t i = 0; i < json_array_size(nvme); i++) { /* results 5 to 7: NVMe base specification, 5.16.1.7 */
+		json_int_t code = json_integer_value(at(json_array_get(nvme, i), "self_test_result/value"));
+
+		failed += code >= 5 && code <= 7;
+		if (code >= 5 && code <= 7)
+			add_suspect(h, at(json_array_get(nvme, i), "lba"), block_bytes);
+	}
+	for (int i = 0; i < 20; i++) { /* results 3 to 7: SPC, self-test results log page */
+		char path[64];
+		json_int_t code;
+
+		(void)snprintf(path, sizeof(path), "scsi_self_test_%d/result/value", i);
+		code = json_integer_value(at(all, path));
+		failed += code >= 3 && code <= 7;
+	}
+	if (ata)
+		failed = (uint64_t)(json_integer_value(at(ata, "error_count_total")) -
+		                    json_integer_value(at(ata, "error_count_outdated")));
+	if (ata || nvme || at(all, "scsi_self_test_0"))
+		h->selftests_failed = failed;
+}
+
 static void take_ata(const json_t *all, struct device_health *h)
 {
 	const struct {
 		json_int_t id; /* usual ones; no standard has them */
 		uint64_t *to;
-	} known[] = { { 5, &h->reallocated },
-		      { 187, &h->media_errors },
-		      { 197, &h->pending },
-		      { 198, &h->uncorrectable },
-		      { 199, &h->crc_errors } };
+	} known[] = { { 5, &h->reallocated }, { 187, &h->media_errors },  { 188, &h->timeouts },
+		      { 197, &h->pending },   { 198, &h->uncorrectable }, { 199, &h->crc_errors } };
 	const json_t *rows = at(all, "ata_smart_attributes/table");
 
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		for (size_t k = 0; k < ARRAY_LEN(known); k++)
 			if (json_integer_value(at(json_array_get(rows, i), "id")) == known[k].id)
 				*known[k].to = raw_of(json_array_get(rows, i));
+	h->timeouts = largest_word(h->timeouts);
 }
 
 static void take_scsi(const json_t *all, struct device_health *h)
@@ -195,10 +271,21 @@ static bool says_standby(const json_t *all)
 	return false;
 }
 
-static void take(const json_t *all, struct device_health *h)
+static void take_nvme(const json_t *log, struct device_health *h)
+{
+	uint64_t spare = count_of(at(log, "available_spare")), least = count_of(at(log, "available_spare_threshold"));
+
+	h->media_errors = count_of(at(log, "media_errors"));
+	h->used_percent = count_of(at(log, "percentage_used"));
+	h->warnings = count_of(at(log, "critical_warning"));
+	if (spare != UINT64_MAX && least != UINT64_MAX)
+		h->spare_below = spare < least;
+}
+
+static void take(const json_t *all, uint32_t block_bytes, struct device_health *h)
 {
 	const json_t *passed = at(all, "smart_status/passed"), *celsius = at(all, "temperature/current");
-	const json_t *media = at(all, "nvme_smart_health_information_log/media_errors");
+	const json_t *nvme = at(all, "nvme_smart_health_information_log");
 
 	h->passed = json_is_boolean(passed) ? json_is_true(passed) : -1;
 	h->celsius = json_is_integer(celsius) ? (double)json_integer_value(celsius) : (double)NAN;
@@ -206,8 +293,10 @@ static void take(const json_t *all, struct device_health *h)
 	take_ata(all, h);
 	if (at(all, "scsi_grown_defect_list") || at(all, "scsi_error_counter_log"))
 		take_scsi(all, h);
-	if (media)
-		h->media_errors = count_of(media);
+	if (nvme)
+		take_nvme(nvme, h);
+	take_selftests(all, block_bytes, h);
+	take_places(all, block_bytes, h);
 }
 
 static bool is_nothing_told(const struct device_health *h)
@@ -217,7 +306,7 @@ static bool is_nothing_told(const struct device_health *h)
 	               UINT64_MAX;
 }
 
-static void take_answer(const char *text, struct device_health *h)
+static void take_answer(const char *text, uint32_t block_bytes, struct device_health *h)
 {
 	json_t *all = text ? json_loads(text, 0, NULL) : NULL;
 	const char *said = json_string_value(at(json_array_get(at(all, "smartctl/messages"), 0), "string"));
@@ -231,7 +320,7 @@ static void take_answer(const char *text, struct device_health *h)
 		h->is_standby = true;
 		text_copy(why, sizeof(why), HEALTH_ASLEEP);
 	} else
-		take(all, h);
+		take(all, block_bytes, h);
 	if (!why[0] && is_nothing_told(h))
 		(void)snprintf(why, sizeof(why), "smartctl learns nothing from this disk%s%.100s", said ? ": " : "",
 		               said ? said : "");
@@ -283,6 +372,6 @@ bool health_read(const char *root, const char *dir, const struct device *dev, bo
 	}
 	find_node(root, dir, dev, node, sizeof(node));
 	text = ask_smartctl(program, node, may_wake);
-	take_answer(text, ret);
+	take_answer(text, dev->logical_block_bytes, ret);
 	return true;
 }

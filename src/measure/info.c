@@ -371,7 +371,8 @@ static void say_caches(struct sheet *s)
 static bool ask_state(struct session *ses, const struct device *dev, struct device_health *ret)
 {
 	device_health_clear(ret, "");
-	return ses->env->devices->health && ses->env->devices->health(ses->env->devices_ctx, dev, false, ret);
+	return !ses->common->no_smart && ses->env->devices->health &&
+	       ses->env->devices->health(ses->env->devices_ctx, dev, false, ret);
 }
 
 static const char *health_word(const struct device_health *h)
@@ -535,7 +536,6 @@ static void tell_verdict(struct session *ses, const struct device *dev, const st
 
 static int info_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
-	(void)ses;
 	(void)err;
 	ret_plan->keeps_privileges = true; /* to look who uses the device */
 	ret_plan->opens_itself = true;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+extern const struct measure measure_check;
 extern const struct measure measure_info;
 extern const struct measure measure_recover;
 extern const struct measure measure_zones;
@@ -22,6 +23,7 @@ extern const struct measure measure_smr;
 extern const struct measure measure_buffer;
 extern const struct measure measure_sustain;
 const struct measure *const measures[] = {
+	&measure_check,
 	&measure_info,
 	&measure_recover,
 	&measure_zones,

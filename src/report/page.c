@@ -93,6 +93,8 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 	p.is_streaming = !strcmp(measurement, "stream"); /* a rate of a network is in bits */
 	if (res->text)
 		r = print_own_layout(&p, res->text);
+	else if (style->lines && !style->plots && !strcmp(measurement, "check") && result_find_table(res, "reasons"))
+		r = text_verdict(&p, res);
 	else if (style->lines)
 		r = text_screen(&p, res);
 	else

@@ -153,6 +153,16 @@ static const char *const status_sentences[] = {
 	[STATUS_RUNNING] = "Not finished: this is what was measured when it was saved last.",
 };
 
+void text_status(struct printer *p, const struct result *res)
+{
+	if (!status_sentences[res->status])
+		return;
+	text_look(p, LOOK_BAD);
+	text_printf(p, "  %s", status_sentences[res->status]);
+	text_plain(p);
+	text_end(p);
+}
+
 int text_head(struct printer *p, const struct result *res)
 {
 	size_t shown = p->style->lines && res->ntargets > TARGETS_SHOWN + 1 ? TARGETS_SHOWN : res->ntargets;
@@ -173,12 +183,7 @@ int text_head(struct printer *p, const struct result *res)
 		text_printf(p, "  and %zu more\n", res->ntargets - shown);
 	if (r == 0)
 		r = print_circumstances(p, res);
-	if (status_sentences[res->status]) {
-		text_look(p, LOOK_BAD);
-		text_printf(p, "  %s", status_sentences[res->status]);
-		text_plain(p);
-		text_end(p);
-	}
+	text_status(p, res);
 	return r;
 }
 

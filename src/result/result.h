@@ -211,6 +211,11 @@ bool figure_equals(const struct figure *a,
                    const struct figure *b); /* value, interval and number of samples, as files have them */
 /* Figures and tables of part go into res, in the place of those of the same name; part is freed. */
 void result_take(struct result *res, struct result *part);
+/*
+ * join.c: all of part, which began so much later than res, goes into res, and part is freed. Of a figure or table that
+ * res has already, the part's name comes first: "buffer_interface_bytes_per_s".
+ */
+void result_join(struct result *res, struct result *part, double after_s);
 
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
                   int64_t result, double time_s);

@@ -67,9 +67,11 @@ bool health_before(struct session *ses)
 
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		device_health_clear(&h[i], "not asked");
-		if (is_first_of_disk(ses, i) && env->devices->health &&
-		    (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
-		    env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
+		if (ses->common->no_smart)
+			result_option(ses->res, "health", "--no-smart");
+		else if (is_first_of_disk(ses, i) && env->devices->health &&
+		         (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
+		         env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
 			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
 		look(ses, i, &h[i]);
 		is_told = is_told || !h[i].untold[0];

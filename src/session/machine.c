@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/rng.h"
+#include "session/session.h"
 
 #define ID_DIGITS 32
 #define ID_KEY    0x706c61747465722dull /* "platter-": another program's mix of the same id is another number */
@@ -82,4 +84,15 @@ void machine_describe(struct result *res, const char *sysroot)
 	res->head.host.cpu = cpu_model(sysroot);
 	res->head.host.cpus = cpus > 0 ? (uint64_t)cpus : 0;
 	res->head.host.memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+uint64_t session_fresh_seed(struct clock *clk)
+{
+	struct timespec ts;
+
+	if (clock_is_virtual(clk))
+		return 1; /* virtual time repeats exactly */
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	/* Short enough to be typed again; never 0, which means "choose one". */
+	return rng_mix((uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec) % 1000000000 + 1;
 }

@@ -37,17 +37,6 @@ static void fill_head(struct session *ses, const struct session_config *cfg)
 		result_option(res, cfg->options[i].name, cfg->options[i].text);
 }
 
-uint64_t session_fresh_seed(struct clock *clk)
-{
-	struct timespec ts;
-
-	if (clock_is_virtual(clk))
-		return 1; /* virtual time repeats exactly */
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	/* Short enough to be typed again; never 0, which means "choose one". */
-	return rng_mix((uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec) % 1000000000 + 1;
-}
-
 /* ---- targets ---- */
 
 /* A file that does not exist yet: what is known of it is its folder's. */
@@ -641,6 +630,8 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	if (cfg->ret_began_ns)
 		*cfg->ret_began_ns = ses.began_ns;
 	ses.res->status = final_status(&ses, r);
+	if (r == 0 && !cfg->common->dry_run && cfg->measure->conclude)
+		cfg->measure->conclude(&ses, ses.res);
 	*ret_res = ses.res;
 	session_done(&ses);
 	return r;

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "load/load.h"
 #include "result/result.h"
+#include "session/screen.h"
 #include "stats/stats.h"
 
 /* Everything from outside. Filled in main.c (and in tests), nowhere else. */
@@ -43,7 +44,7 @@ struct common_params {
 	double precision;    /* relative half-width of the 95 % interval to stop at; 0: the command's own */
 	uint64_t time_ns;    /* budget of the run; 0: the command's own */
 	uint64_t max_errors; /* 0: however many */
-	bool dry_run;
+	bool dry_run, no_smart;
 	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
 	struct outfiles files; /* all that options name, open */
@@ -132,27 +133,6 @@ struct session {
 #define GROUP_PROGRAM "Measure what a program gets"
 #define GROUP_RESULT  "Look at results"
 
-/*
- * The first screen of a result, as the document keeps it: cli/screen.c makes the sentence of the clauses,
- * report/screen.c shows it. All of it is about what the document has; a figure that is null or not there is passed
- * over, and so is a clause that speaks of one.
- */
-struct screen_decl {
-	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
-	const struct clause {
-		/*
-		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said),
-		 * "{name:slow region}" a count of those: "1 slow region". "{bytes@ratio}" is over how much something
-		 * was seen: "the 3.2 GB (0.08 %)", "the 4.0 TB" where that is all. A clause with a word of totality
-		 * (nothing, no, all, every) has one of these; where nothing was seen, another clause says that.
-		 */
-		const char *text;
-		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
-		const char *unless, *because; /* a notice with this code says why it must not be said; why it must */
-		unsigned instead_of;          /* said only when none of so many clauses before it was */
-	} * says;                             /* in their order; text NULL ends them */
-};
-
 struct measure {
 	const char *name, *help; /* help: lower case, no full stop */
 	const char *group;       /* one of GROUP_ */
@@ -164,12 +144,15 @@ struct measure {
 	bool puts_back;   /* also what was switched before the machine started again (recover) */
 	const struct opt *opts;
 	size_t params_size;
+	bool judges;           /* what fails is part of its verdict, which its exit status is */
 	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */
 	double precision;      /* default of --precision; 0: its own options say how much is measured */
 	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
 	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
 	int (*run)(struct session *ses, const void *params, struct err *err);
+	/* Optional: when all that is known of the run is in the document, and its status. */
+	void (*conclude)(struct session *ses, struct result *res);
 	/*
 	 * Optional (`platter report --again`): the figures of a saved document computed anew from the samples in it, by
 	 * the very functions that run() has its figures from. saved: as it was loaded; its tables give the rows
@@ -259,6 +242,9 @@ void session_ended_early(struct session *ses);
  * when a run is had again from what was answered (replay.h).
  */
 uint64_t session_answered_ns(const struct session *ses);
+
+/* What the disk of a device said of itself before the run. */
+const struct device_health *session_health(const struct session *ses, size_t i);
 
 /* Relative half-width to reach; ns left of the time budget (UINT64_MAX: none given). */
 double session_precision(const struct session *ses);

@@ -262,6 +262,11 @@ uint64_t session_answered_ns(const struct session *ses)
 	return ses->state->answered_ns > ses->start_ns ? ses->state->answered_ns : ses->start_ns;
 }
 
+const struct device_health *session_health(const struct session *ses, size_t i)
+{
+	return &ses->state->health[i];
+}
+
 double session_precision(const struct session *ses)
 {
 	return ses->common->precision > 0.0 ? ses->common->precision : ses->measure->precision;

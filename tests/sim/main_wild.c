@@ -255,7 +255,10 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	argv[argc++] = (char *)(uintptr_t) "sda";
 	if (is_writing && strcmp(o->command, "seek") == 0)
 		through.write_cache_bytes = 0; /* as --write-cache=off makes it, which a disk in virtual time has not */
-	(void)sim_add_disk(sim, &through, "sda");
+	if (strcmp(o->command, "check") == 0)
+		wild_check_plant(sim_add_disk(sim, &through, "sda"), p);
+	else
+		(void)sim_add_disk(sim, &through, "sda");
 	sim_set_contents(sim, false);
 	env->out = open_memstream(&text, &len);
 	env->err = open_memstream(ret_said, &said);
@@ -277,7 +280,7 @@ static json_t *judged(const struct options *o, const struct profile *p, uint64_t
 	       *verdict = NULL;
 
 	if (truth)
-		verdict = wild_judge(&(struct wild_case){ .doc = doc, .truth = truth, .g = g, .p = p });
+		verdict = wild_check(&(struct wild_case){ .doc = doc, .truth = truth, .g = g, .p = p });
 	if (o->keep && truth)
 		keep_json(o, seed, ".truth.json", truth);
 	if (o->keep && verdict)

@@ -45,6 +45,8 @@ struct sim_disk *sim_find(struct sim *sim, const char *path); /* NULL: no such d
 struct disk *sim_model(struct sim_disk *sd); /* the model below: contents, counters, write log, geometry */
 /* What probe will say: change it before the run (is_read_only, rotational = -1, ...). */
 struct device *sim_device(struct sim_disk *sd);
+/* What it reports of itself, before and after a run; it reports nothing until this is called. */
+struct device_health *sim_health(struct sim_disk *sd);
 /* What the survey will find; -EBUSY for claim when kind is one that the kernel's O_EXCL would refuse. */
 void sim_add_finding(struct sim_disk *sd, enum finding_kind kind, const char *on, const char *what, const char *where);
 /* What lies from first to end on a disk, for those who ask: a file of this path. The path must stay. */

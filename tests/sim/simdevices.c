@@ -158,6 +158,24 @@ static bool is_related(const struct sim_disk *sd, const struct sim_disk *other)
 	return other->whole == sd->whole && (other == sd || sd == sd->whole || other == sd->whole);
 }
 
+struct device_health *sim_health(struct sim_disk *sd)
+{
+	if (!sd->has_health)
+		device_health_clear(&sd->health, "");
+	sd->has_health = true;
+	return &sd->health;
+}
+
+static bool dev_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
+{
+	const struct sim_disk *sd = same(ctx, dev);
+
+	(void)may_wake;
+	if (sd && sd->whole->has_health)
+		*ret = sd->whole->health;
+	return sd && sd->whole->has_health;
+}
+
 static int dev_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
 	struct sim *sim = ctx;
@@ -317,6 +335,7 @@ const struct device_ops device_sim = {
 	.io = dev_io,
 	.written = dev_written,
 	.temperature = dev_temperature,
+	.health = dev_health,
 	.drive_look = dev_drive_look,
 	.drive_set = dev_drive_set,
 	.survey = dev_survey,

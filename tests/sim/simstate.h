@@ -16,6 +16,8 @@ struct sim_disk {
 	struct device_io foreign;
 	struct contents contents;
 	unsigned opens, write_opens;
+	bool has_health;
+	struct device_health health;
 	bool is_claimed; /* opened for exclusive use */
 	bool is_sorting; /* a scheduler has what waits for room in the queue of the whole disk */
 	struct disk_req waiting[64];

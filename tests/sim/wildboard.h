@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "geometry.h"
+#include "sim.h"
 #include "stats/stats.h"
 
 /* ---- a document and the disk that it speaks of ---- */
@@ -37,6 +38,11 @@ size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);
 bool wild_is(const struct wild_case *c, const char *command);
 /* Of `sustain`, as tools/wild calls it: its figures, and what limits the device. How many should be. */
 size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, json_t *missed);
+/* The same, and of `check` {"kind", "named"} of each fault that was planted in "faults", and of healthy disks whether
+ * they are called so. */
+json_t *wild_check(const struct wild_case *c);
+/* What a disk reports of itself in a run of `check`. */
+void wild_check_plant(struct sim_disk *sd, const struct profile *p);
 /* {"what", "text"} to a list. */
 void wild_say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

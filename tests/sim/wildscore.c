@@ -331,6 +331,34 @@ static void print_counts(FILE *out, const struct wild_board *b, const char *titl
 	json_decref(all);
 }
 
+/* Of each kind how often it was there, and how often it was named. */
+static void print_faults(FILE *out, const struct wild_board *b)
+{
+	json_t *sums = json_object(), *verdict, *f, *sum;
+	const char *kind;
+	size_t i, k;
+
+	json_array_foreach(b->verdicts, i, verdict) json_array_foreach(json_object_get(verdict, "faults"), k, f)
+	{
+		kind = json_string_value(json_object_get(f, "kind"));
+		if (!json_object_get(sums, kind))
+			(void)json_object_set_new(sums, kind, json_pack("[i,i]", 0, 0));
+		sum = json_object_get(sums, kind);
+		for (size_t n = 0; n < 2; n++) {
+			json_t *v = json_array_get(sum, n);
+
+			(void)json_integer_set(v, json_integer_value(v) +
+			                                  (n == 0 || json_is_true(json_object_get(f, "named"))));
+		}
+	}
+	if (json_object_size(sums))
+		(void)fprintf(out, "\n| Fault | Disks | Named |\n|---|---|---|\n");
+	json_object_foreach(sums, kind, sum)(void)
+		fprintf(out, "| %s | %" JSON_INTEGER_FORMAT " | %" JSON_INTEGER_FORMAT " |\n", kind,
+	                json_integer_value(json_array_get(sum, 0)), json_integer_value(json_array_get(sum, 1)));
+	json_decref(sums);
+}
+
 /* The first of each kind on each disk, in words. */
 static void print_texts(FILE *out, const struct wild_board *b, const char *list, const char *title)
 {
@@ -446,6 +474,7 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 	if (total(b, "planted"))
 		(void)fprintf(out, "\nBad places where it measured: %zu, of which it did not tell %zu\n",
 		              total(b, "planted"), total(b, "missed"));
+	print_faults(out, b);
 	print_texts(out, b, "missed", "Not told");
 }
 

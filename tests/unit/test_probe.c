@@ -36,8 +36,15 @@ static void probe(const char *dump, const char *path, struct device *ret)
 	dump_close(&d);
 }
 
-#define PCI "sys/devices/pci0000:00/0000:00:17.0"
-#define USB "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3"
+#define SATA     PCI "/ata1/link1/ata_link/link1/"
+#define S15      SATA "sata_spd", "1.5 Gbps"
+#define PORT6    SATA "hw_sata_spd_limit", "6.0 Gbps"
+#define PCIE     PCI "/current_link_speed", "2.5 GT/s PCIe"
+#define S60      SATA "sata_spd", "6.0 Gbps"
+#define WORDS_19 "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+#define DRIVE    PCI "/ata1/link1/dev1.0/ata_device/dev1.0/id", WORDS_19 WORDS_19 WORDS_19 WORDS_19
+#define PCI      "sys/devices/pci0000:00/0000:00:17.0"
+#define USB      "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3"
 
 /* What is set in a tree, and what the link is by that: the slowest, after its code. */
 static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
@@ -51,25 +58,18 @@ static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
 		uint64_t carries, could;
 	} v[] = {
 		{ "sata-512e", "/dev/sda", { { NULL, NULL } }, "", 0, 0 },
-		{ "sata-512e", "/dev/sda", { { PCI "/ata1/link1/ata_link/link1/sata_spd", "<unknown>" } }, "", 0, 0 },
-		{ "sata-512e",
-		  "/dev/sda",
-		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "6.0 Gbps" } },
-		  "SATA 6.0 Gbps",
-		  600000000,
-		  0 },
+		{ "sata-512e", "/dev/sda", { { SATA "sata_spd", "<unknown>" } }, "", 0, 0 },
+		{ "sata-512e", "/dev/sda", { { S60 } }, "SATA 6.0 Gbps", 600000000, 0 },
+		{ "sata-512e", "/dev/sda", { { S15 }, { PORT6 } }, "SATA 1.5 Gbps", 150000000, 0 },
 		{ "sata-512e",
 		  "/dev/sda2",
-		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "1.5 Gbps" },
-		    { PCI "/ata1/link1/ata_link/link1/hw_sata_spd_limit", "6.0 Gbps" } },
+		  { { S15 }, { PORT6 }, { DRIVE "850e" } },
 		  "SATA 1.5 Gbps",
 		  150000000,
 		  600000000 },
 		{ "sata-512e",
 		  "/dev/sda",
-		  { { PCI "/ata1/link1/ata_link/link1/sata_spd", "6.0 Gbps" },
-		    { PCI "/current_link_speed", "2.5 GT/s PCIe" },
-		    { PCI "/current_link_width", "1" } },
+		  { { PCIE }, { PCI "/current_link_width", "1" }, { S60 } },
 		  "PCIe 2.5 GT/s x1",
 		  250000000,
 		  0 },

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "measure/surface/surface.h"
+#include "measure/surface/sample.h"
 
 #define BLOCK_BYTES       (1u << 20)
 #define SEARCH_NS         (120 * NS_PER_S) /* beside others who pause now and then */
@@ -49,6 +49,8 @@ const struct opt surface_opts[] = {
 	         "write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "write weak places again with the same bytes, and see what it brings"),
 	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the bytes in work"),
+	OPT_FLAG(P, sample, "sample", 0,
+	         "read as many random places as --time (default 2m) allows, instead of every block"),
 	OPT_STRS(P, without, "without", 0, "WORD", "do not look for the files at slow and unreadable places",
 	         .choices = surface_parts),
 	OPT_END,
@@ -89,7 +91,7 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 		return err_set(err, -EINVAL,
 		               "--block=%" PRIu64 " is not a multiple of the %" PRIu32 " bytes of a sector of %s.",
 		               p->block_bytes, ret->unit_bytes, dev->path);
-	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : BLOCK_BYTES;
+	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : p->sample ? SURFACE_SAMPLE_BLOCK : BLOCK_BYTES;
 	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
 	ret->end_bytes -= ret->end_bytes % sector;
 	if (ret->first_bytes >= ret->end_bytes)
@@ -114,6 +116,22 @@ static int plan_writing(const struct device *dev, const struct surface_params *p
 	return 0;
 }
 
+static int check_sample(const struct surface_params *p, struct err *err)
+{
+	const char *other = p->state       ? "state"
+	                    : p->mapfile   ? "mapfile"
+	                    : p->badblocks ? "badblocks"
+	                    : p->rewrite   ? "rewrite"
+	                    : p->write     ? "write"
+	                                   : NULL;
+
+	return p->sample && other
+	               ? err_set(err, -EINVAL,
+	                         "--sample reads random places, and --%s needs all of them; leave one of them out.",
+	                         other)
+	               : 0;
+}
+
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	struct surface_range range;
@@ -121,6 +139,8 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	const struct surface_params *p = params;
 	int r = surface_range(&ses->devs[0], params, &range, err);
 
+	if (r == 0)
+		r = check_sample(p, err);
 	if (r < 0)
 		return r;
 	if ((p->resume || p->portion_ns) && !p->state)

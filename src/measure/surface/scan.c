@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/surface/burn.h"
+#include "measure/surface/sample.h"
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
@@ -159,6 +160,13 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 	s->last_batch_ns = now_ns;
 }
 
+/* A sample tells weak places from others by reading them again, all of them. */
+static void note_slow(struct surface_sample *sample, const struct request *q, size_t i, bool is_slow)
+{
+	if (is_slow && !q->error && !q->is_lead)
+		sample->leg_slow |= 1ull << i % SURFACE_BATCH;
+}
+
 static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 {
 	struct surface_run *run = s->run;
@@ -188,6 +196,10 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		if (run->rot.is_rotating && !is_slow && !is_both &&
 		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
 			run->blind.deaf_bytes += q->len_bytes;
+		if (run->later.sample) {
+			note_slow(run->later.sample, q, i, is_slow);
+			is_slow = is_both = false;
+		}
 		if (is_both)
 			suspect(run, &s->before, offset - s->before.len_bytes, limit.level, true);
 		if ((is_slow || is_both) && !q->error)
@@ -331,6 +343,10 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	int r;
 
 	surface_next_part(run, &s.at, &s.end);
+	if (run->later.sample) {
+		s.at = run->position;
+		s.end = run->later.sample->leg_end_bytes;
+	}
 	s.origin = s.at;
 	s.is_later = s.at < run->position;
 	run->later.at = s.at;

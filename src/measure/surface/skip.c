@@ -30,7 +30,7 @@ uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t fa
 	uint64_t ahead = owed_ns > 0.0 ? (uint64_t)(owed_ns / FAILED_SHARE / ns_per_byte(run)) : 0;
 
 	ahead -= ahead % g->block_bytes;
-	if (run->p->recheck_all || ahead <= at - g->first_bytes)
+	if (run->p->recheck_all || run->later.sample || ahead <= at - g->first_bytes)
 		return at;
 	return ahead < g->end_bytes - g->first_bytes ? g->first_bytes + ahead : g->end_bytes;
 }

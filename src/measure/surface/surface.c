@@ -9,6 +9,7 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/burn.h"
+#include "measure/surface/sample.h"
 
 static void declare_surface_plots(struct result *res, bool is_written)
 {
@@ -144,6 +145,16 @@ static int run_init(struct surface_run *run, struct err *err)
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 
+static bool goes_on(const struct surface_run *run)
+{
+	return !surface_is_over(run) && (surface_is_unfinished(run) || surface_sample_goes_on(run));
+}
+
+static int scan_some(struct surface_run *run, struct err *err)
+{
+	return surface_sample_goes_on(run) ? surface_sample_leg(run, err) : surface_scan_leg(run, err);
+}
+
 static int surface_run(struct session *ses, const void *params, struct err *err)
 {
 	struct surface_run *run = calloc(1, sizeof(*run));
@@ -153,16 +164,18 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	run->ses = ses;
 	run->p = params;
-	r = run_init(run, err);
-	while (r == 0 && !surface_is_over(run) && surface_is_unfinished(run)) {
+	run->later.sample = run->p->sample ? calloc(1, sizeof(*run->later.sample)) : NULL;
+	r = run->p->sample && !run->later.sample ? err_set(err, -ENOMEM, "Out of memory.") : run_init(run, err);
+	while (r == 0 && goes_on(run)) {
 		bool is_read = surface_is_written(run);
 
-		r = is_read ? surface_scan_leg(run, err) : surface_burn_leg(run, err);
+		r = is_read ? scan_some(run, err) : surface_burn_leg(run, err);
 		declare_plots(run);
 		if (r == 0 && is_read && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))
 			r = surface_again(run, err);
 		surface_tell(run);
+		surface_sample_tell(run);
 		session_checkpoint(ses);
 		if (r == 0)
 			r = surface_state_save(run, true, err);
@@ -192,6 +205,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	surface_failures_done(&run->failures);
 	surface_failures_done(&run->later.skipped);
 	free(run->places);
+	surface_sample_free(run->later.sample);
 	free(run);
 	return r;
 }
@@ -231,6 +245,7 @@ static const struct screen_decl surface_screen = {
 	                  .if_none = "unscanned_bytes", .instead_of = FINDINGS },
 			{ "no bad or slow place in that {scanned_ratio%} so far", .if_any = "unscanned_bytes",
 	                  .unless = "nothing-scanned", .instead_of = FINDINGS + 1 },
+			{ "no more than {bad_places_most_ratio%} of all places are bad (95 %)" },
 			{ "weak places may hide", .because = "insensitive" },
 			{ "weak places may hide", .because = "buffered", .instead_of = 1 },
 			{ "it ended early: {ended_by}" },

@@ -26,7 +26,7 @@ struct surface_params {
 	const char *range, *state, *mapfile, *badblocks, *journal, *geometry, *hours;
 	uint64_t rate;
 	double share, max_celsius;
-	bool resume, idle, verify, rewrite, recheck_all, write;
+	bool resume, idle, verify, rewrite, recheck_all, write, sample;
 	struct strs without;
 };
 
@@ -102,8 +102,7 @@ struct surface_run {
 		uint64_t yields, paused_ns;
 		uint64_t looked_ns, hold_ns, held_since_ns,
 			held_for_ns; /* the last look, until when to hold; since when, and in all */
-		bool is_hot;
-		bool has_base;
+		bool is_hot, has_base;
 	} gentle;
 	uint64_t own_bytes; /* read */
 	uint64_t portions;  /* runs that it took so far */

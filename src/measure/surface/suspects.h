@@ -100,11 +100,14 @@ const struct surface_failed *surface_next_unproven(const struct surface_failures
 uint64_t surface_failures_bytes(const struct surface_failures *l);
 void surface_failures_done(struct surface_failures *l);
 
-/* What was never read: for later. */
+struct surface_sample;
+
+/* What was never read: for later, or not asked for. */
 struct surface_later {
 	struct surface_failures skipped;
-	uint64_t at;        /* where to go on with these */
-	uint64_t failed_ns; /* in requests of the scan that failed, these left out */
+	uint64_t at;                   /* where to go on with these */
+	struct surface_sample *sample; /* --sample, else NULL */
+	uint64_t failed_ns;            /* in requests of the scan that failed, these left out */
 };
 
 /* ---- what a scan sums up ---- */

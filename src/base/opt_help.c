@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/opt.h"
 #include "base/units.h"
-#include "cli/cli.h"
 
 #define HELP_WIDTH  80
 #define HELP_INDENT 28   /* widest left part that keeps its text on the same line */

@@ -5,7 +5,7 @@
  * one in force. Long options may not be shortened: a script would break on the day a second option starts with the same
  * letters.
  */
-#include "cli/cli.h"
+#include "base/opt.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a disk reports of itself; device.h has it as well. */
+#ifndef PLATTER_DEVICE_HEALTH_H
+#define PLATTER_DEVICE_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEVICE_SUSPECTS_MAX 16
+
+/* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
+struct device_health {
+	char untold[160]; /* a half sentence why nothing is told; "": it is */
+	int passed;       /* the disk's own verdict; -1: none */
+	bool is_standby;  /* so it was not asked, as that would have woken it */
+	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
+	double celsius;   /* NaN: not said */
+	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
+	uint64_t timeouts, selftests_failed;          /* SMART 188: its 16-bit words together; of the self-test log */
+	uint64_t used_percent, spare_below, warnings; /* NVMe: wear, spare below its threshold, critical_warning */
+	uint64_t suspects[DEVICE_SUSPECTS_MAX];       /* bytes of the disk that it reports trouble at */
+	uint32_t nsuspects;
+};
+void device_health_clear(struct device_health *ret, const char *untold);
+extern const struct health_count {
+	size_t offset; /* in struct device_health */
+	const char *name, *label;
+	bool is_damage;
+} health_counts[]; /* label NULL ends them */
+uint64_t health_count(const struct device_health *h, const struct health_count *c);
+
+#endif

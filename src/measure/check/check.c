@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is this disk fit to keep? A composition: measurements of the table in measures.c by turns, each with a part of the
+ * time, their documents in one, and the rules of verdict/ over all of it. It measures nothing of its own and writes
+ * nothing.
+ */
+#include "measure/check/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/measures.h"
+#include "session/part.h"
+#include "verdict/verdict.h"
+
+static const struct opt check_opts[] = {
+	OPT_END,
+};
+
+static uint64_t time_of(const struct session *ses)
+{
+	return ses->common->time_ns ? ses->common->time_ns : CHECK_TIME_NS;
+}
+
+static int check_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	uint64_t all_ns = time_of(ses);
+
+	(void)params;
+	if (ses->devs[0].kind == DEVICE_DIRECTORY)
+		return err_set(err, -EINVAL, "%s is a directory; give the disk that it lies on.", ses->devs[0].path);
+	for (const struct check_part *p = check_parts; p->name; p++)
+		if (check_wants(p, &ses->devs[0]))
+			plan_phase(plan, p->name, check_budget(p, &ses->devs[0], all_ns, all_ns));
+	plan->read_bytes = UINT64_MAX;
+	plan->is_direct = true;
+	plan->is_latency = true;
+	return 0;
+}
+
+/* ---- documents in one ---- */
+
+static void judge(struct session *ses, struct result *res)
+{
+	struct judgement j;
+	const struct result *const docs[] = { res };
+
+	(void)ses;
+	verdict_judge(docs, 1, &j);
+	if (res->status == STATUS_RUNNING && j.is == VERDICT_KEEP)
+		j.is = VERDICT_NONE; /* not all of it was seen */
+	verdict_tell(res, &j);
+	verdict_done(&j);
+}
+
+static struct result *copy_of(const struct result *res)
+{
+	cleanup_free char *text = result_to_json(res);
+	struct result *copy = NULL;
+
+	return text && result_from_json(&copy, text, strlen(text), NULL) == 0 ? copy : NULL;
+}
+
+/* What a part has so far goes into a copy, as the part goes on. */
+static void save(void *arg, struct session *ses, const struct result *part)
+{
+	struct result *whole = ses->res, *both = copy_of(whole), *some = both ? copy_of(part) : NULL;
+
+	(void)arg;
+	if (some) {
+		result_join(both, some, 0.0);
+		judge(ses, both);
+		ses->res = both;
+		session_checkpoint(ses);
+		ses->res = whole;
+	}
+	result_free(both);
+}
+
+/* ---- the run ---- */
+
+static int run_part(struct session *ses, const struct check_part *p, uint64_t began_ns, struct err *err)
+{
+	uint64_t now_ns = clock_now_ns(ses->env->clk), all_ns = time_of(ses);
+	uint64_t left_ns = now_ns - began_ns < all_ns ? all_ns - (now_ns - began_ns) : 0;
+	const struct session_part part = { .measure = measure_find(p->name),
+		                           .words = p->words,
+		                           .time_ns = check_budget(p, &ses->devs[0], all_ns, left_ns),
+		                           .first_ns = now_ns - began_ns,
+		                           .expect_ns = all_ns,
+		                           .save = save };
+	struct result *doc = NULL;
+	struct err why = { 0 };
+	int r;
+
+	if (!part.time_ns)
+		return 0;
+	r = session_part(ses, &part, &doc, &why);
+	if (r < 0)
+		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
+	if (doc)
+		result_join(ses->res, doc, (double)part.first_ns * 1e-9);
+	session_checkpoint(ses);
+	return r == -EINVAL || r == 0 ? 0 : err_set(err, r, "%s", why.text);
+}
+
+static int check_run(struct session *ses, const void *params, struct err *err)
+{
+	uint64_t began_ns = session_start(ses);
+	size_t wanted = 0, done = 0;
+	struct err first = { 0 };
+	int r = 0;
+
+	(void)params;
+	for (const struct check_part *p = check_parts; p->name && !session_is_over(ses); p++) {
+		struct err why = { 0 };
+
+		if (!check_wants(p, &ses->devs[0]))
+			continue;
+		wanted++;
+		r = run_part(ses, p, began_ns, &why);
+		done += r == 0;
+		if (r < 0 && !first.code)
+			first = why;
+	}
+	if (session_is_over(ses))
+		session_ended_early(ses);
+	return done || !wanted || session_is_over(ses) ? 0 : err_set(err, first.code, "%s", first.text);
+}
+
+static const struct screen_decl check_screen = {
+	.shows =
+		"#reasons,#health,start_bytes_per_s,middle_bytes_per_s,end_bytes_per_s,random_access_mean_ns,average_seek_ns,scanned_bytes,scanned_ratio,bad_places_ratio",
+	.says =
+		(const struct clause[]){
+			{ "{verdict}" },
+			{ "{scanned_bytes@scanned_ratio} read at {sampled_places:random place}" },
+			{ NULL },
+		},
+};
+
+const struct measure measure_check = {
+	.name = "check",
+	.help = "is this disk fit to keep: all of it in five minutes",
+	.group = GROUP_DISK,
+	.targets = "DEVICE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = check_opts,
+	.takes_all_errors = true,
+	.judges = true,
+	.plan = check_plan,
+	.run = check_run,
+	.conclude = judge,
+	.screen = &check_screen,
+	.tables = NULL,
+};

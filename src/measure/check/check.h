@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of `platter check` share. parts.c: which measurements, with which share of the time; check.c: the run.
+ */
+#ifndef PLATTER_MEASURE_CHECK_H
+#define PLATTER_MEASURE_CHECK_H
+
+#include "session/session.h"
+
+struct check_part {
+	const char *name, *words; /* of the measurement; its options */
+	double share;             /* of the time, at most; 0: what the others leave */
+	bool is_for_rotating;
+};
+extern const struct check_part check_parts[]; /* in their order; name NULL ends them */
+
+#define CHECK_TIME_NS (300 * NS_PER_S)
+
+/* Is it one for this disk? */
+bool check_wants(const struct check_part *p, const struct device *dev);
+/* What it may take of so much for all, where so much is left. */
+uint64_t check_budget(const struct check_part *p, const struct device *dev, uint64_t all_ns, uint64_t left_ns);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A disk is divided into as many parts as time allows places, and a random place of each is read: every place is as
+ * likely as another, and neighbours are not read twice. A place is a batch of requests. A pass goes from the start to
+ * the end, as neighbours in place are what a request is judged by. The first, of few, finds out how long a place takes;
+ * each later one reads again what was slow before, when nothing of it is in the drive's buffer any more.
+ *
+ * Requests that were slow in all of three readings lie at sectors that are weak, or that were moved away. Those moved
+ * away are strewn; so a place is called weak only if it has more of them than strewn ones explain.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "measure/surface/sample.h"
+
+#define SCAN_SHARE   0.9 /* of the time; the rest is for what failed */
+#define PASS_SHARE   0.7 /* of what is left may go into a pass: what is slow in it needs two more */
+#define FIRST_PLACES 32
+#define LEAST_PLACES 8    /* fewer are no pass */
+#define READINGS     3    /* what a busy moment does to all three is rare (as in again.c) */
+#define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had so many */
+#define FALSE_WEAK   1e-3 /* of a whole sample of a disk with strewn ones only */
+
+static uint64_t length_of(const struct surface_run *run)
+{
+	return (uint64_t)SURFACE_BATCH * run->range.block_bytes;
+}
+
+static bool add(struct surface_run *run, double first, bool is_random)
+{
+	struct surface_sample *s = run->later.sample;
+	const struct surface_range *g = &run->range;
+	double end = (double)(g->end_bytes > length_of(run) ? g->end_bytes - length_of(run) : 0);
+	uint64_t at = (uint64_t)fmax(fmin(first, end), (double)g->first_bytes);
+	struct stretch *v = s->v;
+
+	if (s->n == s->room) {
+		v = realloc(v, (s->room + 256) * sizeof(*v));
+		if (!v)
+			return false;
+		s->v = v;
+		s->room += 256;
+	}
+	at -= at % g->unit_bytes;
+	v[s->n++] = (struct stretch){ .first_bytes = at,
+		                      .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
+		                      .is_random = is_random };
+	return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
+}
+
+/* What the drive itself has trouble with, and where heads land and rest. */
+static bool add_known(struct surface_run *run)
+{
+	const struct device_health *h = session_health(run->ses, 0);
+	bool is_added =
+		add(run, (double)run->range.first_bytes, false) && add(run, (double)run->range.end_bytes, false);
+
+	for (uint32_t i = 0; is_added && i < h->nsuspects; i++)
+		is_added = add(run, (double)h->suspects[i] - (double)length_of(run) / 2, false);
+	return is_added;
+}
+
+static bool is_doubtful(const struct stretch *v)
+{
+	return v->slow && v->readings < READINGS;
+}
+
+static bool has_doubtful(const struct surface_sample *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_doubtful(&s->v[i]))
+			return true;
+	return false;
+}
+
+/* Those that are to be read again go behind the others. */
+static void take_back_doubtful(struct surface_sample *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!is_doubtful(&s->v[i])) {
+			struct stretch v = s->v[kept];
+
+			s->v[kept++] = s->v[i];
+			s->v[i] = v;
+		}
+	s->next = kept;
+}
+
+static bool plan_pass(struct surface_run *run, size_t places)
+{
+	struct surface_sample *s = run->later.sample;
+	double span = (double)(run->range.end_bytes - run->range.first_bytes);
+	bool is_planned;
+
+	if (!run->is_tuned) /* by the first requests */
+		return add(run, (double)run->range.first_bytes, false);
+	take_back_doubtful(s);
+	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
+	is_planned = s->passes++ || add_known(run);
+	for (size_t i = 0; is_planned && i < places; i++)
+		is_planned = add(run,
+		                 (double)run->range.first_bytes +
+		                         span * ((double)i + rng_double(&run->timed.rng)) / (double)places,
+		                 true);
+	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), by_place);
+	return is_planned;
+}
+
+/* So many fit into the time that is left. */
+static size_t places_left(const struct surface_run *run)
+{
+	const struct surface_sample *s = run->later.sample;
+	uint64_t now = surface_now(run), left = now < s->end_ns ? s->end_ns - now : 0;
+
+	if (!s->passes)
+		return left ? FIRST_PLACES : 0;
+	return (size_t)(PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
+}
+
+bool surface_sample_goes_on(const struct surface_run *run)
+{
+	const struct surface_sample *s = run->later.sample;
+
+	if (!s || surface_is_over(run))
+		return false;
+	if (!s->passes)
+		return true;
+	if (surface_now(run) >= s->end_ns)
+		return false;
+	/* A disk that is smaller than the sample would be read several times. */
+	return s->next < s->n || has_doubtful(s) ||
+	       (places_left(run) >= LEAST_PLACES && run->scan_bytes < run->range.end_bytes - run->range.first_bytes);
+}
+
+static void begin(struct surface_run *run, struct surface_sample *s)
+{
+	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SURFACE_SAMPLE_NS;
+
+	s->end_ns = run->ses->start_ns + (uint64_t)(SCAN_SHARE * (double)time_ns);
+}
+
+int surface_sample_leg(struct surface_run *run, struct err *err)
+{
+	struct surface_sample *s = run->later.sample;
+	int r = 0;
+
+	if (!s->end_ns)
+		begin(run, s);
+	if (s->next == s->n && !plan_pass(run, places_left(run)))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	while (r == 0 && s->next < s->n && surface_sample_goes_on(run) && !surface_wants_again(run)) {
+		struct stretch *v = &s->v[s->next];
+		bool is_tuning = !run->is_tuned;
+
+		run->position = v->first_bytes;
+		s->leg_end_bytes = v->end_bytes;
+		s->leg_slow = 0;
+		r = surface_scan_leg(run, err);
+		v->slow = v->readings++ ? v->slow & s->leg_slow : s->leg_slow;
+		if (is_tuning) { /* in blocks that are not yet the others' */
+			s->n = 0;
+			return r;
+		}
+		s->seen += run->position > v->first_bytes;
+		s->next++;
+	}
+	run->position = s->leg_end_bytes = run->range.end_bytes; /* all before it is scanned, or was not asked for */
+	return r;
+}
+
+/* ---- what it says of the disk ---- */
+
+/* What is strewn are sectors that lie elsewhere, the way there and back in two requests, and weak tracks: one each. */
+static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
+{
+	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
+	       bytes = turn_ns * (double)run->scan_bytes / (double)(run->scan_ns + 1);
+	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
+
+	for (unsigned i = 0; v->readings == READINGS && i < SURFACE_BATCH; i++)
+		if (v->slow >> i & 1) {
+			n++;
+			i += each - 1;
+		}
+	return n;
+}
+
+/* More than this many are not explained by ones that are strewn, of which so many places have any (Poisson). */
+static unsigned most_strewn(const struct surface_run *run)
+{
+	const struct surface_sample *s = run->later.sample;
+	double any = 0.0, mean, p, left = 1.0;
+	unsigned k = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		any += slow_of(run, &s->v[i]) > 0;
+	mean = -log1p(-fmin((any + 1.0) / ((double)s->n + 2.0), 0.99));
+	p = exp(-mean);
+	while (left - p > FALSE_WEAK / ((double)s->n + 1.0) && k < SURFACE_BATCH) {
+		left -= p;
+		p *= mean / ++k;
+	}
+	return k > STREWN_LEAST ? k : STREWN_LEAST;
+}
+
+static bool has_unreadable(const struct stretch *v, const struct surface_suspect *places, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (places[k].kind == SURFACE_UNREADABLE && places[k].first_bytes < v->end_bytes &&
+		    places[k].end_bytes > v->first_bytes)
+			return true;
+	return false;
+}
+
+void surface_sample_tell(struct surface_run *run)
+{
+	const struct surface_sample *s = run->later.sample;
+	struct result *res = run->ses->res;
+	size_t n = 0, weak = 0, bad = 0, nplaces;
+	struct surface_suspect *places = s ? surface_all_places(run, &nplaces) : NULL;
+	unsigned most = s ? most_strewn(run) : 0;
+	struct interval ci;
+
+	if (!places)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		bool is_weak = slow_of(run, &s->v[i]) > most;
+
+		weak += is_weak;
+		n += s->v[i].is_random && s->v[i].readings;
+		bad += s->v[i].is_random && s->v[i].readings && (is_weak || has_unreadable(&s->v[i], places, nplaces));
+	}
+	free(places);
+	ci = stats_share_ci(bad, n);
+	if (!bad && n) /* one side: 0.05 is the chance to miss this share n times */
+		ci = (struct interval){ 0.0, 1.0 - pow(0.05, 1.0 / (double)n) };
+	result_figure_u64(res, "sampled_places", "random places", UNIT_COUNT, n);
+	result_figure_u64(res, "weak_places", "places that lost revolutions in each of three readings", UNIT_COUNT,
+	                  weak);
+	if (n)
+		result_figure(res, "bad_places_ratio", "share of places that are weak or unreadable", UNIT_RATIO,
+		              (double)bad / (double)n, &ci, n);
+	if (n && !bad)
+		result_figure(res, "bad_places_most_ratio", "at most (95 %)", UNIT_RATIO, ci.high, NULL, 0);
+}
+
+void surface_sample_free(struct surface_sample *s)
+{
+	if (s)
+		free(s->v);
+	free(s);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A measurement as part of another: it has the targets that are open, a budget, and a document of its own. */
+#ifndef PLATTER_SESSION_PART_H
+#define PLATTER_SESSION_PART_H
+
+#include "session/session.h"
+
+struct session_part {
+	const struct measure *measure;
+	const char *words;  /* its options, blanks between them: "--quick --no-queue" */
+	uint64_t time_ns;   /* its --time */
+	uint64_t first_ns;  /* of the whole run, for progress: this part begins so late */
+	uint64_t expect_ns; /* and the whole takes so long */
+	/* Saves the whole with what the part has so far; NULL is fine. */
+	void (*save)(void *arg, struct session *whole, const struct result *part);
+	void *arg;
+};
+
+/*
+ * Plans and runs it. *ret is its document, also after most failures, with a status of its own. -EINVAL: it cannot be
+ * done with this target, and the sentence why; -EPERM: it would write.
+ */
+int session_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err);
+
+#endif

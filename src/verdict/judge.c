@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "verdict/verdict.h"
+
+const char *const verdict_words[] = { "REJECT", "DOUBT", "KEEP", "not known" };
+
+/* ---- do rules hold ---- */
+
+static bool holds(const struct verdict_rule *r, const struct result *signs, bool is_check)
+{
+	const struct figure *f = result_find_figure(signs, r->figure);
+	double v = figure_number(f);
+
+	if (r->is_below)
+		return is_check ? !(v >= r->above) : v < r->above;
+	return (f && isfinite(f->ci.low) ? f->ci.low : v) > r->above;
+}
+
+/* Each read that failed is at a place that cannot be read, or was read since: nothing more is to be said of it. */
+static bool is_said(const struct verdict_rule *r, const struct judgement *j)
+{
+	for (size_t i = 0; strcmp(r->name, "faults") == 0 && i < j->n; i++)
+		if (strcmp(j->reasons[i]->name, "unreadable") == 0)
+			return true;
+	return false;
+}
+
+void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret)
+{
+	bool doubts[SIGN_RUN + 1] = { false }, is_check = false;
+
+	*ret = (struct judgement){ .is = VERDICT_KEEP, .signs = verdict_signs(docs, n) };
+	for (size_t i = 0; i < n; i++)
+		is_check = is_check || strcmp(docs[i]->head.measurement, "check") == 0;
+	for (const struct verdict_rule *r = verdict_rules; r->name && ret->n < VERDICT_REASONS; r++) {
+		if (!holds(r, ret->signs, is_check) || is_said(r, ret))
+			continue;
+		ret->reasons[ret->n++] = r;
+		ret->is = r->says < ret->is ? r->says : ret->is;
+		doubts[r->kind] = doubts[r->kind] || r->says == VERDICT_DOUBT;
+	}
+	ret->is_by_two = ret->is == VERDICT_DOUBT && doubts[SIGN_COUNTED] && doubts[SIGN_MEASURED];
+	if (ret->is_by_two)
+		ret->is = VERDICT_REJECT;
+	if (!ret->n && !is_check && !result_find_figure(ret->signs, "sampled_places"))
+		ret->is = VERDICT_NONE;
+}
+
+void verdict_done(struct judgement *j)
+{
+	result_free(j->signs);
+	*j = (struct judgement){ .is = VERDICT_NONE };
+}
+
+/* ---- in words ---- */
+
+static void value_text(const struct figure *f, char how, const char *noun, char *buf, size_t len)
+{
+	double v = figure_number(f);
+	char time[32];
+
+	if (f->type == FIELD_TYPE_STR)
+		(void)snprintf(buf, len, "%s", f->value.str ? f->value.str : "");
+	else if (how == '~')
+		(void)snprintf(buf, len, "%.2g to %.2g %%", 100.0 * f->ci.low, 100.0 * f->ci.high);
+	else if (f->unit == UNIT_NS)
+		(void)snprintf(buf, len, "%s", units_time(time, sizeof(time), (uint64_t)v));
+	else
+		(void)snprintf(buf, len, "%.6g%s%s%s", v, how == ':' ? " " : "", how == ':' ? noun : "",
+		               how == ':' && v != 1.0 ? "s" : "");
+}
+
+char *verdict_text(const struct judgement *j, size_t reason, char *buf)
+{
+	const char *text = j->reasons[reason]->text;
+	size_t used = 0;
+
+	buf[0] = '\0';
+	while (*text && used + 1 < VERDICT_TEXT) {
+		size_t plain = strcspn(text, "{"), n;
+		char name[64], value[64] = "", noun[48];
+		const struct figure *f;
+
+		(void)snprintf(buf + used, VERDICT_TEXT - used, "%.*s", (int)plain, text);
+		used += strlen(buf + used);
+		text += plain;
+		if (!*text)
+			break;
+		n = strcspn(++text, "}~:");
+		(void)snprintf(name, sizeof(name), "%.*s", (int)n, text);
+		(void)snprintf(noun, sizeof(noun), "%.*s", (int)strcspn(text + n + 1, "}"), text + n + 1);
+		f = result_find_figure(j->signs, name);
+		if (f)
+			value_text(f, text[n], noun, value, sizeof(value));
+		(void)snprintf(buf + used, VERDICT_TEXT - used, "%s", value);
+		used += strlen(buf + used);
+		text += strcspn(text, "}") + 1;
+	}
+	return buf;
+}
+
+char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf)
+{
+	const struct verdict_rule *r = j->reasons[reason];
+
+	buf[0] = '\0';
+	if (r->settle)
+		(void)snprintf(buf, VERDICT_TEXT, "platter %s %.80s", r->settle, disk);
+	return buf;
+}
+
+/* ---- into the document ---- */
+
+struct reason_row {
+	uint64_t rank;
+	const char *verdict, *rule, *what, *sure, *settle, *how, *source;
+};
+
+static const struct field reason_fields[] = {
+	FIELD_U64(struct reason_row, rank, UNIT_COUNT, "no."),
+	FIELD_STR(struct reason_row, what, "reason"),
+	FIELD_STR(struct reason_row, sure, "sure"),
+	FIELD_STR(struct reason_row, settle, "to settle it"),
+	FIELD_STR(struct reason_row, how, "how", .detail = true),
+	FIELD_STR(struct reason_row, verdict, "by itself", .detail = true),
+	FIELD_STR(struct reason_row, rule, "rule", .detail = true),
+	FIELD_STR(struct reason_row, source, "source", .detail = true),
+	FIELD_END,
+};
+
+void verdict_tell(struct result *res, const struct judgement *j)
+{
+	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
+	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
+
+	result_table_clear(t);
+	for (size_t i = 0; i < j->n; i++) {
+		char text[VERDICT_TEXT], settle[VERDICT_TEXT];
+		const struct verdict_rule *r = j->reasons[i];
+		struct reason_row row = { .rank = i + 1,
+			                  .what = verdict_text(j, i, text),
+			                  .sure = r->sure,
+			                  .settle = verdict_settle(j, i, disk ? disk : "", settle),
+			                  .how = r->how,
+			                  .verdict = verdict_words[r->says],
+			                  .rule = r->name,
+			                  .source = r->source };
+
+		row.settle = *settle ? settle : NULL;
+		result_row(t, &row);
+	}
+	result_figure_text(res, "verdict", "verdict", j->is == VERDICT_NONE ? NULL : verdict_words[j->is]);
+	result_figure(res, "verdict_level", "0 keep, 1 doubt, 2 reject", UNIT_NONE,
+	              j->is == VERDICT_NONE ? (double)NAN : (double)(VERDICT_KEEP - j->is), NULL, 0);
+	res->verdict_is_no = j->is == VERDICT_REJECT;
+	res->verdict_is_open = j->is == VERDICT_DOUBT;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of platter-check(8), which a test holds against it. */
+#include "verdict/verdict.h"
+
+#define BACKBLAZE "Backblaze 2016: on 77 % of failed drives, 4 % of others"
+#define PINHEIRO  "Pinheiro, Weber, Barroso, FAST 2007"
+
+#define CERTAIN "certain"
+#define PERHAPS "95 %"
+#define LATER   "again in a week: does it grow?"
+#define HOURS   "takes hours"
+
+const struct verdict_rule verdict_rules[] = {
+	{ "failing", "smart_failing", VERDICT_REJECT, SIGN_COUNTED, 0, false, "it reports that it is failing", CERTAIN,
+	  NULL, NULL, "the drive's own verdict (ATA, SCSI, NVMe)" },
+	{ "warning", "smart_warnings", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "critical warning {smart_warnings}: spare, reliability, read-only or backup", CERTAIN, NULL, NULL,
+	  "NVMe base specification, log 02h" },
+	{ "spare", "smart_spare_below", VERDICT_REJECT, SIGN_COUNTED, 0, false, "its spare is below the threshold",
+	  CERTAIN, NULL, NULL, "NVMe base specification, log 02h" },
+	{ "unreadable", "unreadable_places", VERDICT_REJECT, SIGN_MEASURED, 0, false,
+	  "{unreadable_places:unreadable place}", CERTAIN, NULL, NULL, PINHEIRO ": 39 times more failures in 60 days" },
+	{ "selftest", "smart_selftests_failed", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "{smart_selftests_failed:self-test} failed", CERTAIN, NULL, NULL,
+	  "the drive's own verdict (ATA, SCSI, NVMe)" },
+	{ "pending", "smart_pending", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "{smart_pending:sector} pending (SMART 197)", CERTAIN, NULL, NULL, BACKBLAZE },
+	{ "reported", "smart_media_errors", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "{smart_media_errors:error} reported uncorrectable (SMART 187, NVMe)", CERTAIN, NULL, NULL, BACKBLAZE },
+	{ "uncorrectable", "smart_uncorrectable", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "{smart_uncorrectable:uncorrectable error} (SMART 198, SCSI)", CERTAIN, NULL, NULL, BACKBLAZE },
+	{ "grown", "damage_grown", VERDICT_REJECT, SIGN_COUNTED, 0, false,
+	  "{damage_grown:count} of damage rose during the run", CERTAIN, NULL, NULL,
+	  PINHEIRO ": 14 to 21 times more failures" },
+	{ "faults", "failed_requests", VERDICT_DOUBT, SIGN_MEASURED, 0, false, "{failed_requests:read} failed", CERTAIN,
+	  "surface", HOURS, PINHEIRO ": scan errors; here not confirmed" },
+	{ "weak", "weak_places", VERDICT_DOUBT, SIGN_MEASURED, 1, false,
+	  "{weak_places} of {sampled_places} places lost revolutions at each of three readings", "99.9 %", "surface",
+	  HOURS, "own measurement; no published rate" },
+	{ "always", "always_places", VERDICT_DOUBT, SIGN_MEASURED, 0, false, "{always_places:place} slow whenever read",
+	  "99.9 %", "surface --rewrite", HOURS, "own measurement; no published rate" },
+	{ "slow", "slow_regions", VERDICT_DOUBT, SIGN_MEASURED, 0, false, "{slow_regions:slow region}", PERHAPS,
+	  "surface", HOURS, "own measurement; no published rate" },
+	{ "late", "missed_revolution_ratio", VERDICT_DOUBT, SIGN_MEASURED, 0.07, false,
+	  "{missed_revolution_ratio~} of random reads are a revolution late", PERHAPS, "seek", NULL,
+	  "DiskSim traces: at most 6.6 % on drives in service" },
+	{ "stall", "response_max_ns", VERDICT_DOUBT, SIGN_MEASURED, 5e9, false, "a random read took {response_max_ns}",
+	  CERTAIN, "transactions --ios=1 --time=10m", NULL, "heads return in 1 s; link resets take 31 s" },
+	{ "reallocated", "smart_reallocated", VERDICT_DOUBT, SIGN_COUNTED, 0, false,
+	  "{smart_reallocated:reallocated sector} (SMART 5)", CERTAIN, "check", LATER, BACKBLAZE },
+	{ "timeouts", "smart_timeouts", VERDICT_DOUBT, SIGN_COUNTED, 0, false,
+	  "{smart_timeouts:command} timed out (SMART 188)", CERTAIN, "check", LATER, BACKBLAZE },
+	{ "worn", "smart_used_percent", VERDICT_DOUBT, SIGN_COUNTED, 99, false,
+	  "{smart_used_percent} % of its endurance used", CERTAIN, NULL, NULL, "NVMe base specification, log 02h" },
+	{ "link", "link_below_ratio", VERDICT_DOUBT, SIGN_LINK, 0, false,
+	  "the link runs at {link_at} of its speed: cable or port", CERTAIN, "info", NULL,
+	  "SATA: both ends can do more" },
+	{ "crc", "crc_grown", VERDICT_DOUBT, SIGN_LINK, 0, false,
+	  "{crc_grown:link error} (CRC) during the run: cable or power", CERTAIN, "check", "with another cable",
+	  "smartmontools: not the disk, and only growth counts" },
+	{ "little", "sampled_places", VERDICT_DOUBT, SIGN_RUN, 59, true, "too few random places were read", CERTAIN,
+	  "check", NULL, "59 places without a fault: at most 5 % bad (95 %)" },
+	{ .name = NULL },
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "verdict/verdict.h"
+
+/* Of counts and ratios more is worse, but of how much was seen. */
+static void put(struct result *signs, const struct figure *f)
+{
+	const struct figure *had = result_find_figure(signs, f->name);
+	double v = figure_number(f);
+
+	if (isnan(v) || (had && figure_number(had) >= v))
+		return;
+	if (f->type == FIELD_TYPE_U64)
+		result_figure_u64(signs, f->name, f->label, f->unit, f->value.u64);
+	else
+		result_figure(signs, f->name, f->label, f->unit, v, isfinite(f->ci.low) ? &f->ci : NULL, f->samples);
+}
+
+static void count(struct result *signs, const char *name, double n)
+{
+	const struct figure f = { .name = (char *)(uintptr_t)name,
+		                  .type = FIELD_TYPE_U64,
+		                  .unit = UNIT_COUNT,
+		                  .value.u64 = n > 0.0 ? (uint64_t)n : 0,
+		                  .ci = { NAN, NAN } };
+
+	if (!isnan(n))
+		put(signs, &f);
+}
+
+/* What the disk reports of itself; of before and after the run the later one. */
+static void of_health(struct result *signs, const struct result *doc)
+{
+	static const char *const damage[] = { "reallocated",  "pending",  "uncorrectable",
+		                              "media_errors", "timeouts", NULL };
+	const struct table *t = result_find_table(doc, "health");
+	double grown = NAN;
+
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));
+		double before = table_number_of(t, i, "before"), after = table_number_of(t, i, "after");
+		char name[80];
+
+		if (!what || strcmp(what, "temperature_celsius") == 0)
+			continue;
+		(void)snprintf(name, sizeof(name), "smart_%s", what);
+		count(signs, name, isnan(after) ? before : after);
+		if (strcmp(what, "crc_errors") == 0)
+			count(signs, "crc_grown", after - before);
+		for (size_t k = 0; damage[k]; k++)
+			if (strcmp(what, damage[k]) == 0 && !isnan(after - before))
+				grown = (isnan(grown) ? 0.0 : grown) + (after > before);
+	}
+	count(signs, "damage_grown", grown);
+	count(signs, "smart_failing", result_has_notice(doc, "health-failing"));
+}
+
+/* Below what both ends can do, which is known of SATA alone. */
+static void of_link(struct result *signs, const struct result *doc)
+{
+	for (size_t i = 0; i < doc->ntargets; i++) {
+		const char *link = target_text(&doc->targets[i], "link");
+		double at = target_number(&doc->targets[i], "link_bytes_per_s") /
+		            target_number(&doc->targets[i], "link_max_bytes_per_s");
+		char text[32];
+
+		if (!link || isnan(at) || at >= 1.0 || strncmp(link, "SATA", 4) != 0)
+			continue;
+		(void)snprintf(text, sizeof(text), "1/%.0f", 1.0 / at);
+		result_figure(signs, "link_below_ratio", NULL, UNIT_RATIO, 1.0 - at, NULL, 0);
+		result_figure_text(signs, "link_at", NULL, text);
+	}
+}
+
+static void of_figures(struct result *signs, const struct result *doc)
+{
+	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio" }; /* that texts mention */
+
+	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
+		const struct figure *f = result_find_figure(doc, r->figure);
+
+		if (f)
+			put(signs, f);
+	}
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (result_find_figure(doc, more[i]))
+			put(signs, result_find_figure(doc, more[i]));
+}
+
+struct result *verdict_signs(const struct result *const *docs, size_t n)
+{
+	struct result *signs = result_new("signs");
+
+	for (size_t i = 0; i < n; i++) {
+		of_figures(signs, docs[i]);
+		of_health(signs, docs[i]);
+		of_link(signs, docs[i]);
+		if (result_find_figure(docs[i], "unreadable_regions"))
+			count(signs, "unreadable_places",
+			      figure_number(result_find_figure(docs[i], "unreadable_regions")));
+		count(signs, "failed_requests", (double)result_fault_count(docs[i]));
+	}
+	return signs;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is this disk fit to keep? A table of rules over the figures of documents, for runs (`platter check`) and for
+ * documents of any measurement (`platter report`). A false REJECT is worse than a DOUBT: only what is certain rejects
+ * by itself.
+ */
+#ifndef PLATTER_VERDICT_VERDICT_H
+#define PLATTER_VERDICT_VERDICT_H
+
+#include "result/result.h"
+
+enum verdict { VERDICT_REJECT, VERDICT_DOUBT, VERDICT_KEEP, VERDICT_NONE }; /* the worst first */
+extern const char *const verdict_words[];
+
+/* What a sign comes from: two of different kinds that doubt reject together; those of the link and of a run never. */
+enum verdict_kind { SIGN_COUNTED, SIGN_MEASURED, SIGN_LINK, SIGN_RUN };
+
+struct verdict_rule {
+	const char *name, *figure; /* of the document, or one of signs.c */
+	enum verdict says;
+	enum verdict_kind kind;
+	double above;     /* it holds above that; of a figure with an interval, when all of it is above */
+	bool is_below;    /* it holds below that instead, and where a check does not have the figure */
+	const char *text; /* "{n:sector} pending" and other signs in braces; {n~}: its interval */
+	const char *sure; /* how sure the sign is */
+	const char
+		*settle; /* the command that would settle it, without the disk; NULL: nothing is left to be settled */
+	const char *how; /* what has to be known of that: "takes hours"; NULL: nothing */
+	const char *source;
+};
+extern const struct verdict_rule verdict_rules[]; /* name NULL ends them */
+
+#define VERDICT_REASONS 24
+
+struct judgement {
+	enum verdict is;                                     /* VERDICT_NONE: nothing was seen that would allow one */
+	struct result *signs;                                /* the figures that rules ask for, of all documents */
+	const struct verdict_rule *reasons[VERDICT_REASONS]; /* the worst first */
+	size_t n;
+	bool is_by_two; /* REJECT, as two doubts of different kinds agree */
+};
+
+/*
+ * signs.c: what rules ask for, as figures: of the documents' figures, of their tables "health", of their targets and
+ * faults. Of several the worst.
+ */
+struct result *verdict_signs(const struct result *const *docs, size_t n);
+
+/* judge.c: of the documents of one disk, the last of each measurement. */
+void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret);
+void verdict_done(struct judgement *j);
+#define VERDICT_TEXT 160
+/* "8 sectors pending (SMART 197)" */
+char *verdict_text(const struct judgement *j, size_t reason, char *buf);
+/* "platter surface /dev/sda", "" */
+char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf);
+/* Into the document of one disk: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table "reasons". */
+void verdict_tell(struct result *res, const struct judgement *j);
+
+#endif

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `check` as a program: one page, its exit statuses, its time, what an interrupted run leaves, and the same page by `report`.
+. "$(dirname "$0")/lib.sh"
+needs jq
+export COLUMNS=80
+PLATTER=$PLATTER_SIM
+
+page() # of 24 lines and 80 columns
+{
+	[ "$(wc -l <"$dir/out")" -le 24 ] || fail "$last: more than 24 lines"
+	[ "$(wc -L <"$dir/out")" -le 80 ] || fail "$last: wider than 80 columns"
+	head -n 1 "$dir/out" | grep -q "^$1 " || fail "$last: no $1 at the start"
+}
+holds() # FILE EXPRESSION
+{
+	jq -e "$2" "$1" >/dev/null || fail "$last: not $2"
+}
+
+run 0 check --seed=1 --json="$dir/keep.json" --prometheus="$dir/keep.prom" sim:modern-4tb
+page KEEP
+holds "$dir/keep.json" '.figures.verdict == "KEEP" and .figures.verdict_level == 0'
+holds "$dir/keep.json" '.head.elapsed_s <= 300'
+holds "$dir/keep.json" '[.figures | has("start_bytes_per_s", "average_seek_ns", "response_max_ns", "segments", "scanned_bytes")] | all'
+grep -q '^platter_.*verdict_level.* 0' "$dir/keep.prom" || fail 'the verdict is no metric'
+
+run 5 check --seed=1 --json="$dir/reject.json" sim:failing
+page REJECT
+grep -q '^  1  .*unreadable place.*certain$' "$dir/out" || fail 'unreadable places do not come first'
+grep -q 'to settle it, takes hours:  platter surface sim:failing' "$dir/out" || fail 'no command that would settle it'
+holds "$dir/reject.json" '.status == "with-errors" and .figures.verdict_level == 2 and .head.elapsed_s <= 300'
+cp "$dir/out" "$dir/live"
+run 0 report "$dir/reject.json"
+cmp -s "$dir/live" "$dir/out" || fail 'report shows another page'
+
+run 6 check --seed=1 --time=1s sim:modern-4tb
+page DOUBT
+out_has 'too few random places were read'
+run 6 check --seed=1 --no-smart --time=1s sim:modern-4tb
+out_has 'counters were not read: --no-smart'
+run 2 check --write sim:modern-4tb
+run 0 check --dry-run sim:modern-4tb
+out_has surface
+
+# Each minute of the disk's time the document is saved, and it never keeps a disk that was not seen.
+"$PLATTER_SIM" check --seed=1 --json="$dir/cut.json" sim:modern-4tb >"$dir/out" 2>&1 &
+pid=$!
+while [ ! -s "$dir/cut.json" ] && kill -0 $pid 2>/dev/null; do :; done
+kill -INT $pid 2>/dev/null
+wait $pid
+status=$?
+if [ $status != 0 ]; then # else it was quicker than the signal
+	[ $status = 130 ] || fail "an interrupted run ends with $status"
+	holds "$dir/cut.json" '.status == "cancelled" and .figures.verdict != "KEEP"'
+fi

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A document of `check` against a disk: what is planted and five minutes can meet is named among the reasons, and a
+ * healthy disk is neither rejected nor doubted. Dying disks have their places; counters and a slow link are drawn here.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "geometry.h"
+#include "wildboard.h"
+
+#define MET_LEAST 5.0 /* places that lie in a region, on average: without any of 148 */
+
+/* ---- what is planted ---- */
+
+static const struct sign {
+	const char *rule; /* that names it */
+	double chance;    /* on a dying disk */
+	size_t offset;    /* in struct device_health */
+} signs[] = {
+	{ "selftest", 0.1, offsetof(struct device_health, selftests_failed) },
+	{ "reported", 0.2, offsetof(struct device_health, media_errors) },
+	{ "uncorrectable", 0.1, offsetof(struct device_health, uncorrectable) },
+	{ "reallocated", 0.3, offsetof(struct device_health, reallocated) },
+	{ "timeouts", 0.15, offsetof(struct device_health, timeouts) },
+	{ "pending", 0.5, offsetof(struct device_health, pending) }, /* the last: with places, where there are some */
+};
+#define NSIGNS (sizeof(signs) / sizeof(signs[0]))
+
+struct planted {
+	uint64_t count[NSIGNS];
+	bool is_failing, is_link_slow;
+};
+
+static bool is_dying(const struct profile *p)
+{
+	return strncmp(p->name, "wild-dying-", 11) == 0;
+}
+
+static struct planted planted_on(const struct profile *p)
+{
+	struct planted ret = { .is_failing = false };
+	struct rng r;
+
+	rng_init(&r, p->seed, 0xc4ec);
+	for (size_t i = 0; i < NSIGNS; i++) {
+		bool is_there = rng_double(&r) < signs[i].chance;
+		uint64_t n = 1 + rng_below(&r, 40);
+
+		ret.count[i] = is_there && is_dying(p) && (i + 1 < NSIGNS || p->nbads) ? n : 0;
+	}
+	ret.is_failing = is_dying(p) && rng_double(&r) < 0.1;
+	ret.is_link_slow = is_dying(p) && rng_double(&r) < 0.1;
+	return ret;
+}
+
+void wild_check_plant(struct sim_disk *sd, const struct profile *p)
+{
+	struct device_health *h = sim_health(sd);
+	struct planted what = planted_on(p);
+	struct device *dev = sim_device(sd);
+
+	h->passed = !what.is_failing;
+	h->celsius = 31.0;
+	h->power_on_hours = 12345;
+	h->crc_errors = 3;
+	for (size_t i = 0; i < NSIGNS; i++)
+		*(uint64_t *)((char *)h + signs[i].offset) = what.count[i];
+	if (what.count[NSIGNS - 1]) /* the drive knows one of them */
+		h->suspects[h->nsuspects++] = p->bads[0].lba * p->logical_sector_bytes;
+	(void)snprintf(dev->link, sizeof(dev->link), "SATA 6.0 Gbps");
+	dev->link_max_bytes_per_s = 600000000;
+	dev->link_bytes_per_s = what.is_link_slow ? 150000000 : 600000000;
+}
+
+/* ---- what the document says ---- */
+
+static bool has_reason(const json_t *doc, const char *rule)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(wild_rows(doc, "reasons"), i, row)
+	{
+		const char *name = wild_text(doc, "reasons", row, "rule");
+
+		if (name && strcmp(name, rule) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void reasons_text(const json_t *doc, char *buf, size_t len)
+{
+	const json_t *row;
+	size_t i;
+
+	buf[0] = '\0';
+	json_array_foreach(wild_rows(doc, "reasons"), i, row)
+	{
+		size_t used = strlen(buf);
+
+		(void)snprintf(buf + used, len - used, "%s%s", used ? ", " : "",
+		               wild_text(doc, "reasons", row, "rule"));
+	}
+}
+
+struct faults {
+	json_t *list; /* {"kind", "named"} */
+	json_t *missed;
+	size_t n;
+};
+
+static void fault(struct faults *f, const char *kind, bool is_named, const char *text)
+{
+	f->n++;
+	(void)json_array_append_new(f->list, json_pack("{s:s,s:b}", "kind", kind, "named", is_named));
+	if (!is_named)
+		wild_say(f->missed, kind, "%s", text);
+}
+
+/* Weak regions by how many of the places that were read lie in them on average. */
+static void regions(const struct wild_case *c, struct faults *f)
+{
+	double n = wild_number(json_object_get(c->doc, "figures"), "sampled_places");
+	bool is_named = has_reason(c->doc, "weak") || has_reason(c->doc, "slow");
+	double most = 0.0;
+	char text[120];
+
+	for (size_t i = 0; i < c->p->nslows; i++)
+		most += n * (double)c->p->slows[i].count / (double)c->p->capacity_lba;
+	(void)snprintf(text, sizeof(text), "%zu regions, %.1f of %.0f places in them", c->p->nslows, most, n);
+	if (most >= MET_LEAST)
+		fault(f, "weak region", is_named, text);
+	else if (c->p->nslows)
+		(void)json_array_append_new(f->list, json_pack("{s:s,s:b}", "kind", "weak region, hardly met", "named",
+		                                               is_named));
+}
+
+static void counters(const struct wild_case *c, struct faults *f)
+{
+	struct planted what = planted_on(c->p);
+
+	for (size_t i = 0; i < NSIGNS; i++)
+		if (what.count[i])
+			fault(f, signs[i].rule, has_reason(c->doc, signs[i].rule), "not among the reasons");
+	if (what.is_failing)
+		fault(f, "failing", has_reason(c->doc, "failing"), "not among the reasons");
+	if (what.is_link_slow)
+		fault(f, "link", has_reason(c->doc, "link"), "not among the reasons");
+	if (what.count[NSIGNS - 1])
+		fault(f, "unreadable place that the drive knows", has_reason(c->doc, "unreadable"), "was not read");
+	else if (c->p->nbads)
+		(void)json_array_append_new(f->list, json_pack("{s:s,s:b}", "kind", "unreadable places, hardly met",
+		                                               "named", has_reason(c->doc, "unreadable")));
+}
+
+static void healthy(const struct wild_case *c, json_t *lies, json_t *list)
+{
+	double level = wild_number(json_object_get(c->doc, "figures"), "verdict_level");
+	char text[300];
+
+	reasons_text(c->doc, text, sizeof(text));
+	(void)json_array_append_new(list, json_pack("{s:s,s:b}", "kind", "healthy, doubted", "named", level == 1.0));
+	(void)json_array_append_new(list, json_pack("{s:s,s:b}", "kind", "healthy, rejected", "named", level == 2.0));
+	if (level != 0.0)
+		wild_say(lies, level == 2.0 ? "rejected" : "doubted", "healthy, but: %s", text);
+}
+
+json_t *wild_check(const struct wild_case *c)
+{
+	json_t *verdict = wild_judge(c), *list = json_array();
+	struct faults f = { .list = list, .missed = json_object_get(verdict, "missed") };
+
+	if (strcmp(json_string_value(json_object_get(json_object_get(c->doc, "head"), "measurement")) ?: "", "check") !=
+	    0) {
+		json_decref(list);
+		return verdict;
+	}
+	if (is_dying(c->p)) {
+		regions(c, &f);
+		counters(c, &f);
+	} else {
+		healthy(c, json_object_get(verdict, "lies"), list);
+	}
+	(void)json_object_set_new(verdict, "faults", list);
+	(void)json_object_set_new(verdict, "planted", json_integer((json_int_t)f.n));
+	return verdict;
+}

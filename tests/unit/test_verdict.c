@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of rules: each holds above its limit and not below, and platter-check(8) has all of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "verdict/verdict.h"
+
+struct health_row {
+	const char *device, *quantity;
+	double before, after;
+};
+static const struct field health_fields[] = {
+	FIELD_STR(struct health_row, device, "device"),
+	FIELD_STR(struct health_row, quantity, "of the disk"),
+	FIELD_F64(struct health_row, before, UNIT_NONE, "before"),
+	FIELD_F64(struct health_row, after, UNIT_NONE, "after"),
+	FIELD_END,
+};
+struct link_row {
+	const char *path, *link;
+	uint64_t link_bytes_per_s, link_max_bytes_per_s;
+};
+static const struct field link_fields[] = {
+	FIELD_STR(struct link_row, path, "path"),
+	FIELD_STR(struct link_row, link, "link"),
+	FIELD_U64(struct link_row, link_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct link_row, link_max_bytes_per_s, UNIT_BYTES_PER_S, "most"),
+	FIELD_END,
+};
+
+static void set_health(struct result *res, const char *quantity, double before, double after)
+{
+	result_row(result_table(res, "health", "Health", health_fields),
+	           &(struct health_row){ "/dev/sda", quantity, before, after });
+}
+
+/* A whole check in which nothing was found. */
+static struct result *sound(uint64_t link_now)
+{
+	struct result *res = result_new("check");
+
+	result_target(res, &(struct link_row){ "/dev/sda", "SATA 6.0 Gbps", link_now, 600000000 }, link_fields);
+	result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, 1200);
+	res->status = STATUS_COMPLETE;
+	return res;
+}
+
+/* The document in which the rule's sign stands on this side of its limit. */
+static struct result *with(const struct verdict_rule *r, bool is_over)
+{
+	struct result *res = sound(strcmp(r->name, "link") == 0 && is_over ? 150000000 : 600000000);
+	double step = r->above > 1e6 ? 1e6 : r->above > 0.0 && r->above < 1.0 ? 0.01 : 1.0;
+	double v =
+		is_over == r->is_below ? r->above - (r->is_below ? step : 0.0) : r->above + (r->is_below ? 0.0 : step);
+
+	if (strcmp(r->name, "failing") == 0) {
+		if (is_over)
+			result_notice(res, "health-failing", "It is failing.");
+	} else if (strcmp(r->figure, "damage_grown") == 0) {
+		set_health(res, "reallocated", 0, is_over ? 1 : 0);
+	} else if (strcmp(r->figure, "crc_grown") == 0) {
+		set_health(res, "crc_errors", 7, is_over ? 8 : 7);
+	} else if (strncmp(r->figure, "smart_", 6) == 0) {
+		set_health(res, r->figure + 6, v, v);
+	} else if (strcmp(r->figure, "failed_requests") == 0) {
+		if (is_over)
+			result_fault(res, "/dev/sda", "read", 4096, 4096, -5, 1.0);
+	} else if (strcmp(r->name, "link") != 0) {
+		if (is_over == r->is_below)
+			v = r->is_below ? r->above - 1 : r->above;
+		result_figure(res, r->figure, NULL, UNIT_NONE, v, NULL, 0);
+	}
+	return res;
+}
+
+static bool names(const struct judgement *j, const char *rule)
+{
+	for (size_t i = 0; i < j->n; i++)
+		if (strcmp(j->reasons[i]->name, rule) == 0)
+			return true;
+	return false;
+}
+
+static void each_rule_holds_beyond_its_limit_only(void **state)
+{
+	(void)state;
+	for (const struct verdict_rule *r = verdict_rules; r->name; r++)
+		for (int is_over = 0; is_over < 2; is_over++) {
+			struct result *res = with(r, is_over);
+			const struct result *const docs[] = { res };
+			struct judgement j;
+			char text[VERDICT_TEXT];
+
+			verdict_judge(docs, 1, &j);
+			if (names(&j, r->name) != is_over)
+				fail_msg("%s: %s", r->name, is_over ? "does not hold" : "holds");
+			assert_true(is_over ? j.n >= 1 : j.n == 0); /* what grows is a count as well */
+			assert_int_equal(j.is, is_over ? r->says : VERDICT_KEEP);
+			if (is_over) {
+				assert_null(strchr(verdict_text(&j, 0, text), '{'));
+				assert_true(strlen(text) + 14 <=
+				            80); /* a line of the page, with its number and how sure it is */
+			}
+			verdict_tell(res, &j);
+			assert_int_equal(res->verdict_is_no, j.is == VERDICT_REJECT);
+			assert_int_equal(res->verdict_is_open, j.is == VERDICT_DOUBT);
+			verdict_done(&j);
+			result_free(res);
+		}
+}
+
+static enum verdict of_two(const char *count, double n, const char *figure, double v)
+{
+	struct result *res = sound(600000000);
+	const struct result *const docs[] = { res };
+	struct judgement j;
+	enum verdict is;
+
+	set_health(res, count, n, n);
+	result_figure(res, figure, NULL, UNIT_NONE, v, NULL, 0);
+	verdict_judge(docs, 1, &j);
+	is = j.is;
+	verdict_done(&j);
+	result_free(res);
+	return is;
+}
+
+static void two_doubts_reject_where_one_is_counted_and_one_measured(void **state)
+{
+	(void)state;
+	assert_int_equal(of_two("reallocated", 3, "weak_places", 2), VERDICT_REJECT);
+	assert_int_equal(of_two("reallocated", 0, "weak_places", 2), VERDICT_DOUBT);
+	assert_int_equal(of_two("timeouts", 1, "slow_regions", 1), VERDICT_REJECT);
+	assert_int_equal(of_two("power_on_hours", 90000, "slow_regions", 0), VERDICT_KEEP);
+}
+
+static void an_interval_that_reaches_the_limit_is_no_reason(void **state)
+{
+	const struct interval wide = { 0.05, 0.4 }, narrow = { 0.1, 0.3 };
+	struct result *res = sound(600000000);
+	const struct result *const docs[] = { res };
+	struct judgement j;
+
+	(void)state;
+	result_figure(res, "missed_revolution_ratio", NULL, UNIT_RATIO, 0.2, &wide, 100);
+	verdict_judge(docs, 1, &j);
+	assert_int_equal(j.is, VERDICT_KEEP);
+	verdict_done(&j);
+	result_figure(res, "missed_revolution_ratio", NULL, UNIT_RATIO, 0.2, &narrow, 100);
+	verdict_judge(docs, 1, &j);
+	assert_int_equal(j.is, VERDICT_DOUBT);
+	verdict_done(&j);
+	result_free(res);
+}
+
+static void of_one_measurement_without_a_sign_there_is_no_verdict(void **state)
+{
+	struct result *res = result_new("zones");
+	const struct result *const docs[] = { res };
+	struct judgement j;
+
+	(void)state;
+	verdict_judge(docs, 1, &j);
+	assert_int_equal(j.is, VERDICT_NONE);
+	verdict_done(&j);
+	result_figure_u64(res, "unreadable_regions", NULL, UNIT_COUNT, 2);
+	verdict_judge(docs, 1, &j);
+	assert_int_equal(j.is, VERDICT_REJECT);
+	verdict_done(&j);
+	result_free(res);
+}
+
+static void the_manual_page_has_the_table(void **state)
+{
+	static char page[64000];
+	FILE *f = fopen(TEST_DATA "/../../man/platter-check.8", "re");
+	const char *at = page;
+
+	(void)state;
+	assert_non_null(f);
+	assert_true(fread(page, 1, sizeof(page) - 1, f) > 0);
+	(void)fclose(f);
+	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
+		char item[160];
+
+		(void)snprintf(item, sizeof(item), "\n.It Sy %s No %s Va %s\n", r->name, verdict_words[r->says],
+		               r->figure);
+		at = strstr(at, item); /* in the same order */
+		if (!at)
+			fail_msg("platter-check(8) lacks, or has elsewhere:%s", item);
+		assert_non_null(r->source);
+	}
+	at = strstr(at + 1, "\n.It Sy ");
+	assert_null(at); /* and no other */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_rule_holds_beyond_its_limit_only),
+		cmocka_unit_test(two_doubts_reject_where_one_is_counted_and_one_measured),
+		cmocka_unit_test(an_interval_that_reaches_the_limit_is_no_reason),
+		cmocka_unit_test(of_one_measurement_without_a_sign_there_is_no_verdict),
+		cmocka_unit_test(the_manual_page_has_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
