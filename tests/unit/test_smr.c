@@ -580,7 +580,7 @@ static void a_signal_keeps_what_was_measured_and_decides_nothing(void **state)
 
 	(void)state;
 	run.cancel = &number;
-	sim_at(run.sim, 11 * NS_PER_S, send_signal, &number);
+	sim_at(run.sim, 20 * NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_string_equal(verdict(&run), "undecided");

@@ -40,6 +40,7 @@
 #define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
 #define ALONE       256  /* writes one by one after a slow start: a cleaning of a crowded cache comes within so many */
 #define ALONE_MOST  1024 /* more tell no more */
+#define MEANS       64   /* writes of which a mean is looked at */
 #define CLEAN       8    /* accesses: what takes longer cleans several writes at once */
 #define CUSHION     0.1  /* accesses that each block of the cushion takes at least, when it is cleaned */
 #define SHORT       0.1  /* accesses: a flush that has something to do takes more */
@@ -48,6 +49,7 @@
 #define FULL        0.1  /* accesses that they take at least, on average: of the comb many go at once */
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
+#define TEETH_LEAST 128  /* of the comb, that have had their turn */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better; the others are for large blocks */
 /* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls
  * better. */
@@ -217,6 +219,28 @@ static void weigh_window(const struct view *v, const double *x, double log_l[SMR
 		common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns + 4 * v->access_ns, 0.25);
 }
 
+/*
+ * Of a disk that was slow from the start, whose cache may be full of what others wrote: how many of it a cleaning makes
+ * room for is not known, but on average no arm needs long for a write, however it sorts.
+ */
+static double weigh_means(const struct view *v)
+{
+	double mean[BATCHES_MAX], ns = 0, writes = 0;
+	size_t k = 0;
+
+	for (size_t i = v->first_bulk; i < v->end && k < BATCHES_MAX; i++) {
+		ns += total_ns(&v->in->v[i]);
+		writes += (double)v->in->v[i].writes;
+		if (writes < MEANS)
+			continue;
+		mean[k++] = ns / writes;
+		ns = writes = 0;
+	}
+	return (common_time(mean, k, v->access_ns, v->band_most_ns, 0.5) -
+	        common_time(mean, k, 0.5 * v->access_ns, 4 * v->access_ns, 0.5)) /
+	       M_LN10;
+}
+
 /* ---- behind the cliff ---- */
 
 /* Index, among n times, of the WINDOW in a row whose median is the longest; sorted into ret. */
@@ -269,7 +293,7 @@ static bool comb_of(const struct view *v, const double *x, size_t n, double wait
 	for (size_t i = 0; i < n && teeth < most && ngaps < COMB_MOST; i++) {
 		if (x[i] < wait_ns)
 			continue;
-		if (last < n && i - last >= 3 && (double)(i - last) * step < BAND_MOST) {
+		if (last < n && i - last >= 3 && (double)(i - last) * step < 1.25 * BAND_MOST) {
 			waits[ngaps] = x[last];
 			gaps[ngaps++] = (double)(i - last);
 			teeth += i - last;
@@ -423,6 +447,8 @@ static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_M
 	f->is_full = is_full(v, x, n, f->late_by);
 	slowest_window(x, f->late_by + before_comb(in->layout) < n ? f->late_by + before_comb(in->layout) : n, window);
 	weigh_window(v, window, log_l);
+	if (f->is_slow_from_start)
+		f->mean_log10_ratio = weigh_means(v);
 	if (v->is_media_rate && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
@@ -444,7 +470,7 @@ static bool has_seen_singles(const struct smr_input *in, const struct smr_found 
 
 	if (f->is_slow_from_start)
 		return f->behind >= ALONE;
-	return f->behind >= f->late_by + before_comb(l) + l->part[SMR_COMB].n / 4;
+	return f->behind >= f->late_by + before_comb(l) + TEETH_LEAST;
 }
 
 /* Slow from the start, or behind a write cache that no flush empties, what takes long may be bands all the same: the
@@ -461,15 +487,18 @@ static void judge(const struct view *v, struct smr_found *f)
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;
-	f->is_path_unknown = isnan(in->path_ns);
 	if (f->behind < 2 * WINDOW)
 		return;
 	/* What goes at once in pieces smaller than any band are none. */
 	f->is_likely = f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST);
 	/* Where half of the window went fast it may be any cleaning, unless the comb shows bands. */
-	if (f->is_likely && (f->is_steady || !isnan(f->band.value)))
+	if (f->mean_log10_ratio >= SURE && f->behind >= ALONE && !f->is_path_slow && !isnan(in->path_ns)) {
+		f->log10_ratio = fmax(f->log10_ratio, f->mean_log10_ratio);
+		f->is_likely = true;
 		f->verdict = SMR_YES;
-	else if (f->log10_ratio <= -SURE && !f->is_path_slow && !f->is_path_unknown && has_seen_singles(in, f) &&
+	} else if (f->is_likely && (f->is_steady || !isnan(f->band.value)))
+		f->verdict = SMR_YES;
+	else if (f->log10_ratio <= -SURE && !f->is_path_slow && !isnan(in->path_ns) && has_seen_singles(in, f) &&
 	         (f->is_slow_from_start || f->is_full) && !(may_hide(v, f) && f->stall_share >= STALLED))
 		f->verdict = SMR_NO;
 }

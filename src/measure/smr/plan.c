@@ -10,10 +10,14 @@
 
 #define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
 #define UNITS      64              /* of the size, in which the parts are counted */
-#define SPAN_BYTES (4ull << 30)
+#define SPAN_BYTES (12ull << 30)
 #define SPAN_MOST  (1ull << 42) /* of a file */
 #define LEAST      (256u << 20) /* below, nothing fits between two blocks */
-#define TEETH      64           /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
+#define SINGLES    16
+#define APART      2   /* units from one single to the next: at 12 GiB more than any band known */
+#define COMB_UNITS 11  /* eight such bands */
+#define TEETH      192 /* of the comb in a unit: at 12 GiB one each MiB, so that a band has 15 and more */
+#define CUSHION    1024
 #define BATCH_MAX  256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
 #define LARGE_MOST 256 /* large blocks: bands of the comb, four times and more */
 #define BATCH_NS   (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
@@ -24,7 +28,7 @@ const struct opt smr_opts[] = {
 	OPT_STR(struct smr_params, journal, "journal", 0, "DIR", "/var/lib/platter",
 	        "where --rewrite keeps all that it writes"),
 	OPT_STR(struct smr_params, range, "range", 0, "FROM-TO", NULL,
-	        "write within this part (default the first 4 GiB); in directories: the size of the file, 0-1GB"),
+	        "write within this part (default the first 12 GiB); in directories: the size of the file, 0-1GB"),
 	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored",
 	        .reads = true),
 	OPT_END,
@@ -32,17 +36,23 @@ const struct opt smr_opts[] = {
 
 bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes)
 {
-	uint64_t unit = size_bytes / UNITS / SLOT * SLOT, first = (first_bytes + SMR_BLOCK - 1) / SMR_BLOCK * SMR_BLOCK;
+	uint64_t unit = size_bytes / UNITS / SLOT * SLOT, comb, bulk;
+	uint64_t first = (first_bytes + SMR_BLOCK - 1) / SMR_BLOCK * SMR_BLOCK;
 
 	*l = (struct smr_layout){ .first_bytes = first, .size_bytes = unit * UNITS };
 	if (l->size_bytes < LEAST / 2)
 		return false;
 	l->part[SMR_CUSHION] = (struct smr_run_of){ first, SLOT, unit / 8 / SLOT };
-	l->part[SMR_SINGLES] = (struct smr_run_of){ first + unit, unit, 16 };
-	l->part[SMR_COMB] = (struct smr_run_of){ first + 17 * unit, unit / TEETH / SLOT * SLOT, 8ull * TEETH };
+	if (l->part[SMR_CUSHION].n > CUSHION)
+		l->part[SMR_CUSHION].n = CUSHION;
+	l->part[SMR_SINGLES] = (struct smr_run_of){ first + unit, APART * unit, SINGLES };
+	comb = 1 + APART * SINGLES;
+	l->part[SMR_COMB] =
+		(struct smr_run_of){ first + comb * unit, unit / TEETH / SLOT * SLOT, (uint64_t)COMB_UNITS * TEETH };
 	if (l->part[SMR_COMB].step_bytes == 0) /* a small one: as many as there is room for */
-		l->part[SMR_COMB] = (struct smr_run_of){ first + 17 * unit, SLOT, 8 * unit / SLOT };
-	l->part[SMR_BULK] = (struct smr_run_of){ first + 25 * unit, SLOT, 39 * unit / SLOT };
+		l->part[SMR_COMB] = (struct smr_run_of){ first + comb * unit, SLOT, COMB_UNITS * unit / SLOT };
+	bulk = comb + COMB_UNITS;
+	l->part[SMR_BULK] = (struct smr_run_of){ first + bulk * unit, SLOT, (UNITS - bulk) * unit / SLOT };
 	l->large = (struct smr_run_of){ first + unit / 4 / SLOT * SLOT, 2 * SMR_LARGE, unit / 2 / (2 * SMR_LARGE) };
 	l->large.n = l->large.n > LARGE_MOST ? LARGE_MOST : l->large.n;
 	l->batch = l->part[SMR_CUSHION].n / 4;

@@ -51,8 +51,9 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		done = samples.v[samples.n - 1].first + samples.v[samples.n - 1].writes;
 		in->v = samples.v;
 		in->n = samples.n;
-		session_progress(io->ses, "writing at random", (double)done / (double)all, "%.0f/s",
-		                 samples.v[samples.n - 1].writes_per_s);
+		session_progress(io->ses, "writing at random", (double)done / (double)all,
+		                 "%.0f/s, %.0f s to go at most", samples.v[samples.n - 1].writes_per_s,
+		                 (double)(all - done) / samples.v[samples.n - 1].writes_per_s);
 		if ((step == SMR_SINGLE || step == SMR_WIDE || step == SMR_FEW) && samples.n % LOOK_EACH)
 			continue;
 		smr_analyse(in, &found);
@@ -60,7 +61,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	}
 	smr_analyse(in, &found);
 	/* Was the way to the disk as quick all the time? */
-	if (r == 0 && found.verdict == SMR_NO && !session_is_over(io->ses)) {
+	if (r == 0 && found.verdict != SMR_UNDECIDED && !session_is_over(io->ses)) {
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}

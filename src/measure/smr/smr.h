@@ -34,7 +34,7 @@ enum smr_part { SMR_CUSHION, SMR_SINGLES, SMR_COMB, SMR_BULK, SMR_PARTS };
 
 #define SMR_BLOCK   4096
 #define SMR_LARGE   32768
-#define SMR_TIME_NS (15 * 60 * NS_PER_S) /* unless --time says otherwise */
+#define SMR_TIME_NS (4 * 3600 * NS_PER_S) /* unless --time says otherwise: as long as it takes */
 struct smr_layout {
 	uint64_t first_bytes, size_bytes; /* of the target: what may be written */
 	struct smr_run_of {
@@ -160,17 +160,18 @@ enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_found {
 	enum smr_verdict verdict;
-	double log_likelihood[SMR_MODELS];  /* natural, up to a constant that all have in common */
-	double log10_ratio;                 /* shingled to the more likely of the other two */
-	size_t cliff;                       /* sample in which the writes slow down; n: there is none */
-	bool is_slow_from_start, is_full;   /* is_full: and it stays so */
-	uint64_t behind;                    /* writes one by one behind the cliff, or after a slow start */
-	size_t late_by;                     /* so many of those later than it seemed was the cliff */
-	size_t gaps;                        /* of the comb, that tell the size of a band */
-	bool is_path_slow, is_path_unknown; /* that writes are slow says nothing of the disk */
-	bool is_likely;                     /* the likelihood says yes */
-	bool is_steady;                     /* nearly all of the writes that went to bands of their own took so long */
-	double stall_share;                 /* of their time that went into those that took as long as a band does */
+	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
+	double log10_ratio;                /* shingled to the more likely of the other two */
+	double mean_log10_ratio;           /* the same of means, when it was slow from the start */
+	size_t cliff;                      /* sample in which the writes slow down; n: there is none */
+	bool is_slow_from_start, is_full;  /* is_full: and it stays so */
+	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
+	size_t late_by;                    /* so many of those later than it seemed was the cliff */
+	size_t gaps;                       /* of the comb, that tell the size of a band */
+	bool is_path_slow;                 /* that writes are slow says nothing of the disk */
+	bool is_likely;                    /* the likelihood says yes */
+	bool is_steady;                    /* nearly all of the writes that went to bands of their own took so long */
+	double stall_share;                /* of their time that went into those that took as long as a band does */
 	struct stats_estimate fast, slow, entries, band, band_ns;
 
 	/* behind the cliff, when the verdict stands */

@@ -77,7 +77,13 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 	(void)units_time(t, sizeof(t), f->slow.value > 0 ? (uint64_t)(1e9 / f->slow.value) : 0);
 	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
 	(void)units_time(p, sizeof(p), in->path_ns > 0 ? (uint64_t)in->path_ns : 0);
-	if (f->verdict == SMR_YES)
+	if (f->verdict == SMR_YES && f->is_slow_from_start)
+		(void)snprintf(
+			buf, len,
+			"in %" PRIu64
+			" writes from the first on, each took %s on average instead of %s, more than any arm needs",
+			written, t, a);
+	else if (f->verdict == SMR_YES)
 		(void)snprintf(buf, len, "after %" PRIu64 " random writes each took %s instead of %s",
 		               (uint64_t)fmax(f->entries.value, 0), t, a);
 	else if (f->verdict == SMR_NO && f->is_slow_from_start)
@@ -93,7 +99,7 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 		(void)snprintf(buf, len,
 		               "a request that needs no arm takes %s to get there, which hides what writes wait for",
 		               p);
-	else if (f->is_path_unknown && f->behind > 0)
+	else if (isnan(in->path_ns) && f->behind > 0)
 		(void)snprintf(
 			buf, len,
 			"reads do not show how long a request that needs no arm takes, which may hide what writes wait for");

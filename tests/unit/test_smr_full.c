@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `smr` goes on for as long as it takes: bands of all sizes, and caches that others have filled. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "load/load.h"
+#include "simrun.h"
+
+extern const struct measure measure_smr;
+
+#define DISK                                                                                                                \
+	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\nserial SMRTEST1\n" \
+	"interface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\nrpm 5400\n"     \
+	"zone 8000 330\nzone 4000 250\nmedia_cache_idle_ms 10000000\n"
+
+/* Somebody wrote blocks all over half of it until its map was full. */
+static void fill_cache(struct sim_run *run, size_t n)
+{
+	struct disk *d = sim_model(sim_find(run->sim, "sda"));
+	uint64_t size = sim_device(sim_find(run->sim, "sda"))->size_bytes, t = 0;
+	struct disk_done done;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct disk_req q = { .op = DISK_WRITE,
+			                    .len_bytes = 4096,
+			                    .offset_bytes = (size / 4 / 8192 + permute(i, size / 2 / 8192, 7)) * 8192,
+			                    .fua = true };
+
+		assert_int_equal(disk_submit(d, t, &q), 0);
+		while (disk_in_flight(d)) {
+			while (disk_next_done_ns(d) == DISK_NEVER)
+				disk_advance(d, t = disk_next_event_ns(d));
+			t = disk_next_done_ns(d);
+			disk_advance(d, t);
+			(void)disk_pop_done(d, t, &done);
+		}
+	}
+	sim_clock(run->sim)->now_ns = t;
+}
+
+/* However large a band is, and whether the cache was full before: it goes on until it can tell. */
+static void it_goes_on_until_it_can_tell(void **state)
+{
+	static const struct {
+		int band_mib, entries;
+		bool is_full;
+		const char *verdict;
+	} v[] = { { 128, 6000, false, "yes" }, { 256, 6000, false, "yes" }, { 30, 6000, true, "yes" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		char text[900];
+		struct profile p;
+		struct sim_run run;
+		struct err err = { 0 };
+		const struct figure *f;
+
+		(void)snprintf(text, sizeof(text), DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n", v[i].entries,
+		               v[i].band_mib * 1024);
+		if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
+			fail_msg("%s", err.text);
+		run = (struct sim_run){ .sim = sim_new(),
+			                .m = &measure_smr,
+			                .words = "--write --destroy-data=SMRTEST1 sda" };
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		if (v[i].is_full)
+			fill_cache(&run, (size_t)v[i].entries);
+		assert_int_equal(sim_run(&run), 0);
+		f = result_find_figure(run.res, "shingled");
+		if (!f || strcmp(f->value.str, v[i].verdict) != 0)
+			fail_msg("bands of %d MiB, %d entries%s: %s", v[i].band_mib, v[i].entries,
+			         v[i].is_full ? ", full" : "", f ? f->value.str : "nothing");
+		assert_int_equal(run.res->verdict_is_open, strcmp(v[i].verdict, "undecided") == 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(it_goes_on_until_it_can_tell) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
