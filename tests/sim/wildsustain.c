@@ -150,11 +150,14 @@ size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, js
 
 	if (!wild_is(c, "sustain"))
 		return 0;
-	r = strcmp(cause, "nothing") != 0 ? fast(c) : (double)NAN;
+	r = fast(c);
+	if (!(slow(c) < 0.9 * r)) /* something else limits it already */
+		cause = "nothing";
+	r = strcmp(cause, "nothing") != 0 ? r : (double)NAN;
 	add(c, figures, "burst_bytes_per_s", r);
-	add(c, figures, "burst_bytes", amount(c->p, r));
+	add(c, figures, "burst_bytes", isnan(r) ? r : amount(c->p, r));
 	add(c, figures, "settled_bytes_per_s", slow(c));
-	add(c, figures, "minute_of_rest_bytes", minute(c->p, r));
+	add(c, figures, "minute_of_rest_bytes", isnan(r) ? r : minute(c->p, r));
 	if (!told)
 		wild_say(missed, "limited_by", "%s", cause);
 	else if (strcmp(told, cause) != 0)

@@ -13,10 +13,11 @@
 
 extern const struct measure measure_smr;
 
-#define DISK                                                                                                                \
-	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\nserial SMRTEST1\n" \
-	"interface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\nrpm 5400\n"     \
-	"zone 8000 330\nzone 4000 250\nmedia_cache_idle_ms 10000000\n"
+#define DISK                                                                                       \
+	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nrpm 5400\n"   \
+	"head_switch_ms 0.7\nserial SMRTEST1\ninterface_mbs 500\nphysical_sector 4096\n"           \
+	"write_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\nmedia_cache_idle_ms 10000000\n" \
+	"zone 8000 330\nzone 4000 250\n"
 
 /* Somebody wrote blocks all over half of it until its map was full. */
 static void fill_cache(struct sim_run *run, size_t n)

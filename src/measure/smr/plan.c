@@ -20,7 +20,7 @@
 #define CUSHION    1024
 #define BATCH_MAX  256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
 #define LARGE_MOST 256 /* large blocks: bands of the comb, four times and more */
-#define BATCH_NS   (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
+#define EXPECT_NS  (15 * 60 * NS_PER_S) /* mostly; it goes on for as long as it takes */
 
 const struct opt smr_opts[] = {
 	OPT_FLAG(struct smr_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
@@ -205,7 +205,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		plan_phase(ret_plan, "reading what will be written", l.size_bytes / 100 * 1000);
 	}
 	plan_phase(ret_plan, "writing in sequence", ret_plan->write_bytes / 100 * 1000);
-	plan_phase(ret_plan, "writing at random", ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS);
+	plan_phase(ret_plan, "writing at random", ses->common->time_ns ? ses->common->time_ns : EXPECT_NS);
 	if (p->rewrite)
 		plan_phase(ret_plan, "comparing what was written", l.size_bytes / 100 * 1000);
 	return 0;
