@@ -41,6 +41,13 @@ double arrival_t4_cdf(double z)
 	return 0.5 + 0.375 * z / sqrt(q) * (1.0 - z * z / (12.0 * q));
 }
 
+double arrival_t4_density(double z)
+{
+	double q = 1.0 + z * z / 4.0;
+
+	return 0.375 / (q * q * sqrt(q));
+}
+
 double arrival_likelihood(double access, double median, double scale, double period, double missed)
 {
 	double in_time = arrival_t4_cdf((access - median) / scale),

@@ -285,7 +285,7 @@ struct arrival {
 bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
                  struct arrival *ret);
 double arrival_t4_cdf(double z); /* how arrivals scatter: Student's law with four degrees of freedom, for the scale 1 */
-/* Of one sample, for a given median and scale. */
+double arrival_t4_density(double z);
 double arrival_likelihood(double access, double median, double scale, double period, double missed);
 /* Adds how many accesses came whole revolutions late, of those of which it can be told. */
 struct arrival_missed {

@@ -59,4 +59,18 @@ static inline const char *notice_of(const struct sim_run *run, const char *code)
 	return "";
 }
 
+static inline const struct geometry *geometry_of(const struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+/* Cylinders that hold the device's blocks: a profile may have more. */
+static inline double cylinders_of(const struct geometry *g)
+{
+	struct place last;
+
+	geometry_place(g, geometry_sectors(g) - 1, &last);
+	return last.cylinder + 1;
+}
+
 #endif

@@ -41,20 +41,6 @@ static struct sim_run seek_on(const char *words, const char *profile)
 	return run_on(sim, words);
 }
 
-static const struct geometry *geometry_of(const struct sim_run *run)
-{
-	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
-
-/* Cylinders that hold the device's blocks: a profile may have more. */
-static double cylinders_of(const struct geometry *g)
-{
-	struct place last;
-
-	geometry_place(g, geometry_sectors(g) - 1, &last);
-	return last.cylinder + 1;
-}
-
 /* Worst distance of the curve from the profile's, ns. */
 static double worst_of_curve(const struct sim_run *run, size_t least_rows)
 {
@@ -388,6 +374,7 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	assert_null(result_find_table(run.res, "curve"));
 	assert_null(result_find_table(run.res, "near"));
 	assert_true(sim_figure(&run, "queue_gain_ratio") > 1.5);
+	assert_true(sim_figure(&run, "iops_deepest_per_s") > 1.5 * sim_figure(&run, "iops_alone_per_s"));
 	sim_run_end(&run);
 }
 
@@ -542,67 +529,6 @@ static void late_hits_do_not_hide_that_it_turns(void **state)
 	}
 }
 
-static void restarts(struct profile *p)
-{
-	p->restart_ms = 0.3;
-}
-
-static void restarts_not(struct profile *p)
-{
-	p->restart_ms = 0.0;
-}
-
-/* Returns to a track take the overhead and 0.3 ms; reads that go on with the stream, the overhead alone. */
-static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **state)
-{
-	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "seagate-cheetah-15k7" };
-
-	(void)state;
-	for (size_t i = 0; i < TALLY_FIRST(6, 2); i++) {
-		const bool does = i % 2 == 0;
-		struct sim_run run =
-			run_changed("--without=queue --slice=10ms sda", names[i / 2], does ? restarts : restarts_not);
-		const struct figure *f = result_find_figure(run.res, "overhead_ns");
-		double told = figure_number(f);
-		double truth = truth_overhead_ns(geometry_of(&run));
-
-		print_message("%s: %.3f ms for %.3f\n", names[i / 2], told * 1e-6, truth * 1e-6);
-		assert_true(fabs(told - truth) < 0.05e6);
-		assert_true(f->ci.low <= truth && truth <= f->ci.high);
-		assert_int_equal(result_has_notice(run.res, "restart"), does);
-		sim_run_end(&run);
-	}
-}
-
-/*
- * Drawn disks with tracks that nobody can return to, as surfaces differ or are short; with one that drops what it has
- * read, and one in parts that hold nothing. A bridge slower than its media, of which sequential rates say nothing: the
- * overhead is not the interface's, and places are where tracks say.
- */
-static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state)
-{
-	static const uint64_t seeds[] = { 100005, 100046, 100113, 100264 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
-		const struct figure *f = result_find_figure(run.res, "overhead_ns");
-		double truth = truth_overhead_ns(geometry_of(&run)), told = figure_number(f);
-
-		print_message("seed %" PRIu64 ": %.3f ms for %.3f\n", seeds[i], told * 1e-6, truth * 1e-6);
-		assert_true(fabs(told - truth) < 0.05e6);
-		assert_true(f->ci.low <= truth && truth <= f->ci.high);
-		assert_false(result_has_notice(run.res, "overhead"));
-		assert_int_equal(result_find_table(run.res, "media_rates") != NULL, i == 3);
-		if (i == 3)
-			assert_true(fabs(sim_figure(&run, "average_seek_ns") /
-			                         truth_seek_average_of_ns(geometry_of(&run),
-			                                                  (uint32_t)cylinders_of(geometry_of(&run))) -
-			                 1.0) < 0.02);
-		sim_run_end(&run);
-	}
-}
-
 /* The rates of both ends are in a large cache, which answered for the whole stroke. */
 static void a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends(void **state)
 {
@@ -689,8 +615,6 @@ int main(void)
 		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
 		cmocka_unit_test(what_the_cache_hides_is_not_blamed_on_the_machine),
 		cmocka_unit_test(late_hits_do_not_hide_that_it_turns),
-		cmocka_unit_test(the_time_to_find_the_place_again_is_not_told_as_overhead),
-		cmocka_unit_test(the_overhead_is_known_where_no_track_can_be_returned_to),
 		cmocka_unit_test(a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends),
 		cmocka_unit_test(no_head_arrives_before_the_command),
 		cmocka_unit_test(random_reads_know_the_curve_where_aims_are_foiled),

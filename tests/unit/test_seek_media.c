@@ -7,12 +7,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "load.h"
 #include "rows.h"
 #include "seekrun.h"
+#include "tally.h"
 
 static struct sim_run seek_on(const struct profile *p, const char *words, enum sim_verify commands)
 {
@@ -117,6 +120,123 @@ static void a_small_cache_forgets(void **state)
 	sim_run_end(&run);
 }
 
+static void assert_holds(const struct sim_run *run, const char *name, double truth)
+{
+	const struct figure *f = result_find_figure(run->res, name);
+
+	assert_non_null(f);
+	assert_true(f->ci.low <= truth && truth <= f->ci.high);
+}
+
+static void restarts(struct profile *p)
+{
+	p->restart_ms = 0.3;
+}
+
+static void answers_ahead_like_hits(struct profile *p)
+{
+	p->ahead_overhead = OVERHEAD_HIT;
+}
+
+/* A head that switches more slowly than the arm moves to the next cylinder, and tracks that follow head by head. */
+static void switches_slowly(struct profile *p)
+{
+	p->head_switch_ms = 1.7 * (p->settle_ms + p->seek_a_ms);
+	for (size_t i = 0; i < p->nzones; i++)
+		p->zones[i].head_skew = p->zones[i].band_skew = (double)NAN;
+}
+
+/* What reads ahead of the head tell is what a hit takes: no less than that, and seek times without it carry that. */
+static void an_overhead_that_may_be_a_hits_is_in_all_intervals(void **state)
+{
+	struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", answers_ahead_like_hits);
+	const struct geometry *g = geometry_of(&run);
+
+	(void)state;
+	assert_holds(&run, "overhead_ns", truth_overhead_ns(g));
+	assert_holds(&run, "track_to_track_ns", truth_seek_track_ns(g));
+	assert_holds(&run, "average_seek_ns", truth_seek_average_ns(g));
+	assert_holds(&run, "third_stroke_ns", truth_seek_third_ns(g));
+	assert_holds(&run, "full_stroke_ns", truth_seek_full_ns(g));
+	assert_true(result_has_notice(run.res, "overhead-wide"));
+	sim_run_end(&run);
+}
+
+static void a_slow_switch_of_heads_is_not_taken_for_the_arm(void **state)
+{
+	static const char *const names[] = { "modern-4tb", "ibm-deskstar-60gxp", "seagate-medalist-st39140a" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct sim_run run = run_changed("--without=queue --slice=10ms sda", names[i], switches_slowly);
+		const struct figure *f = result_find_figure(run.res, "track_to_track_ns");
+		double truth = truth_seek_track_ns(geometry_of(&run));
+
+		print_message("%s: %.3f ms for %.3f\n", names[i], figure_number(f) * 1e-6, truth * 1e-6);
+		assert_true(fabs(figure_number(f) / truth - 1.0) < 0.15);
+		assert_true(f->ci.low <= truth && truth <= f->ci.high);
+		sim_run_end(&run);
+	}
+}
+
+static void restarts_not(struct profile *p)
+{
+	p->restart_ms = 0.0;
+}
+
+/* Returns to a track take the overhead and 0.3 ms; reads that go on with the stream, the overhead alone. */
+static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "seagate-cheetah-15k7" };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_FIRST(6, 2); i++) {
+		const bool does = i % 2 == 0;
+		struct sim_run run =
+			run_changed("--without=queue --slice=10ms sda", names[i / 2], does ? restarts : restarts_not);
+		const struct figure *f = result_find_figure(run.res, "overhead_ns");
+		double told = figure_number(f);
+		double truth = truth_overhead_ns(geometry_of(&run));
+
+		print_message("%s: %.3f ms for %.3f\n", names[i / 2], told * 1e-6, truth * 1e-6);
+		assert_true(f->ci.low <= truth && truth <= f->ci.high);
+		if (i < 4) { /* of the last one a hit takes as long, so it may be either */
+			assert_true(fabs(told - truth) < 0.05e6);
+			assert_int_equal(result_has_notice(run.res, "restart"), does);
+		}
+		sim_run_end(&run);
+	}
+}
+
+/*
+ * Drawn disks with tracks that nobody can return to, as surfaces differ or are short; with one that drops what it has
+ * read, and one in parts that hold nothing. A bridge slower than its media, of which sequential rates say nothing: the
+ * overhead is not the interface's, and places are where tracks say.
+ */
+static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state)
+{
+	static const uint64_t seeds[] = { 100005, 100046, 100113, 100264 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
+		const struct figure *f = result_find_figure(run.res, "overhead_ns");
+		double truth = truth_overhead_ns(geometry_of(&run)), told = figure_number(f);
+
+		print_message("seed %" PRIu64 ": %.3f ms for %.3f\n", seeds[i], told * 1e-6, truth * 1e-6);
+		assert_true(fabs(told - truth) < 0.05e6);
+		assert_true(f->ci.low <= truth && truth <= f->ci.high);
+		assert_false(result_has_notice(run.res, "overhead"));
+		assert_int_equal(result_find_table(run.res, "media_rates") != NULL, i == 3);
+		if (i == 3)
+			assert_true(fabs(sim_figure(&run, "average_seek_ns") /
+			                         truth_seek_average_of_ns(geometry_of(&run),
+			                                                  (uint32_t)cylinders_of(geometry_of(&run))) -
+			                 1.0) < 0.02);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +244,10 @@ int main(void)
 		cmocka_unit_test(without_fua_the_rotation_is_from_what_was_never_read),
 		cmocka_unit_test(a_cache_that_hides_all_is_still_told),
 		cmocka_unit_test(a_small_cache_forgets),
+		cmocka_unit_test(the_time_to_find_the_place_again_is_not_told_as_overhead),
+		cmocka_unit_test(an_overhead_that_may_be_a_hits_is_in_all_intervals),
+		cmocka_unit_test(a_slow_switch_of_heads_is_not_taken_for_the_arm),
+		cmocka_unit_test(the_overhead_is_known_where_no_track_can_be_returned_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

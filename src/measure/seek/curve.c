@@ -230,8 +230,8 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 void seek_curve_end(struct seek_run *s)
 {
 	s->is_curve_over = true;
-	seek_tell_curve(s);
 	seek_tell_near(s, s->near, s->nnear);
+	seek_tell_curve(s);
 	seek_tell_figures(s);
 	session_checkpoint(s->ses);
 }

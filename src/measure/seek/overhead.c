@@ -527,7 +527,7 @@ static int learn_sector_hits(struct seek_run *s, struct err *err)
 	double one = NAN, many = NAN;
 	int r;
 
-	s->sector_bus_ns = NAN;
+	s->sector_bus_ns = s->cached_ns = NAN;
 	if (!isfinite(s->rot.hit_ns))
 		return 0;
 	r = hits_of(s, at, step, s->rot.hit_ns + s->rot.hit_width_ns, &one, err);
@@ -536,6 +536,7 @@ static int learn_sector_hits(struct seek_run *s, struct err *err)
 		r = hits_of(s, at, n * step, s->rot.period_ns / 2.0, &many, err);
 	if (isfinite(many))
 		s->sector_bus_ns = fmax(many - one, 0.0) / (n - 1.0);
+	s->cached_ns = one - (isfinite(s->sector_bus_ns) ? s->sector_bus_ns : 0.0);
 	return r;
 }
 

@@ -17,20 +17,12 @@
 #define HITS_MOST                                                                                                    \
 	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one \
 	     in 50 does) */
-#define OWN_CURVE 12   /* points of writes: more tell their curve by themselves (a choice) */
-#define MODEL_NS  10e3 /* no point is better than the model (a choice) */
-#define REFITS    60   /* for the intervals of the fit: their width is known to a tenth then */
-#define BEYOND    20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define AHEAD_ALONE                                                                                                    \
-	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) \
-	    */
-#define RETURNS_LEAST                                                                                                \
-	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not \
-	        one track */
-#define RETURNS_MANY  5   /* in time by chance at one angle: once in ten million */
-#define SPLIT         0.3 /* of the rise of the curve: real ones fall by less (a choice) */
-#define AVERAGE_STEPS 200 /* of an average over distances (a choice) */
-#define GROSS         4.0 /* standard errors: chance does that once in 16000 */
+#define OWN_CURVE     12   /* points of writes: more tell their curve by themselves (a choice) */
+#define MODEL_NS      10e3 /* no point is better than the model (a choice) */
+#define REFITS        60   /* for the intervals of the fit: their width is known to a tenth then */
+#define SPLIT         0.3  /* of the rise of the curve: real ones fall by less (a choice) */
+#define AVERAGE_STEPS 200  /* of an average over distances (a choice) */
+#define GROSS         4.0  /* standard errors: chance does that once in 16000 */
 #define BRIDGE                                                                                                      \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over \
 	       pairs */
@@ -62,112 +54,6 @@ struct stats_estimate seek_less_overhead(const struct seek_run *s, double arriva
 {
 	return stats_difference((struct stats_estimate){ arrival, ci },
 	                        (struct stats_estimate){ s->overhead_ns, s->overhead_ci });
-}
-
-static size_t tried(const struct aim_log *log, uint32_t pair)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < log->n; i++)
-		n += log->access[i].pair == pair;
-	return n;
-}
-
-#define UNSEPARATED(whose) \
-	whose " overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself."
-
-void seek_no_overhead(struct seek_run *s)
-{
-	s->overhead_ns = NAN;
-	s->overhead_ci = (struct interval){ NAN, NAN };
-	if (seek_is_cut(s, SEEK_OVERHEAD))
-		result_notice(
-			s->res, seek_of(s, "overhead", "write-overhead"),
-			"There was no time to find the %scommand overhead: times with overhead are given, and no seek time by itself. A longer run looks for it.",
-			seek_of(s, "", "writes' "));
-	else if (s->is_writing)
-		result_notice(s->res, "write-overhead", UNSEPARATED("The writes'"));
-	else
-		result_notice(s->res, "overhead", UNSEPARATED("The command"));
-}
-
-/*
- * Two ways that bear other errors. Where reads that go on need less for certain, returns hold a time to find the place
- * again, or reads that go on are answered in a shorter way: the overhead is what the shorter ones take, and may be up
- * to what the longer do. Else it is the mean of both by their weights, and what they differ is in the interval.
- */
-static void hold_against(struct seek_run *s, const struct aim_log *on)
-{
-	const struct interval returns = s->overhead_ci;
-	struct interval ci;
-	char text[32];
-	struct stats_estimate mean;
-	double least, own, other;
-
-	if (!seek_ahead_overhead(on, s->rot.period_ns, returns.high + BEYOND, &least, &ci))
-		return;
-	if (ci.high < returns.low) {
-		s->restart_ns = s->overhead_ns - least;
-		s->overhead_ns = least;
-		s->overhead_ci.low = ci.low;
-		result_notice(
-			s->res, "restart",
-			"A read that goes on with what the drive is reading takes %s less than one that comes back to the same track: the drive needs so long to find its place again, or has a shorter way for what it reads ahead. The overhead is that of the former; intervals reach to that of the latter.",
-			units_time(text, sizeof(text), (uint64_t)s->restart_ns));
-		return;
-	}
-	own = pow(interval_half(returns), -2.0);
-	other = pow(interval_half(ci), -2.0);
-	mean = stats_sum(stats_times((struct stats_estimate){ s->overhead_ns, returns }, own / (own + other)),
-	                 stats_times((struct stats_estimate){ least, ci }, other / (own + other)));
-	mean = stats_sum(mean, stats_about(0.0, s->overhead_ns - least));
-	s->overhead_ns = mean.value;
-	s->overhead_ci = (struct interval){ fmax(mean.ci.low, 0.0), mean.ci.high };
-}
-
-/* Where no track is known well enough to come back to, as tracks are unequal. */
-static bool by_reads_ahead(struct seek_run *s, const struct aim_log *on)
-{
-	double overhead;
-	struct interval ci;
-
-	if (on->pairs < 2 || on->n < AHEAD_ALONE ||
-	    !seek_ahead_overhead(on, s->rot.period_ns, SEEK_OVERHEAD_MOST * s->rot.period_ns, &overhead, &ci) ||
-	    ci.high - ci.low > 0.1 * s->rot.period_ns)
-		return false;
-	s->overhead_ns = overhead;
-	s->overhead_ci = ci;
-	return true;
-}
-
-void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p, const struct seek_point *on)
-{
-	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
-	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
-	size_t n = 0, places = 0;
-	struct arrival a;
-
-	for (uint32_t g = 0; g < p->log.pairs; g++) {
-		size_t more = seek_samples(&p->log, g, sample + n, ARRAY_LEN(sample) - n);
-
-		if (more < RETURNS_MANY && (double)more < RETURNS_LEAST * (double)tried(&p->log, g))
-			continue;
-		for (size_t i = n; i < n + more; i++)
-			sample[i].group = (uint32_t)places;
-		places++;
-		n += more;
-	}
-	/* Of writes nobody knows how much of it is the time to find the place again that reads were seen to need. */
-	if (places >= 2 && !(s->is_writing && s->restart_ns > 0.0) &&
-	    fit_arrival(sample, n, s->rot.period_ns, &prior, &a) && a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
-		s->overhead_ns = fmax(a.median, 0.0);
-		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
-		hold_against(s, &on->log);
-		return;
-	}
-	if (!s->is_writing && by_reads_ahead(s, &on->log))
-		return;
-	seek_no_overhead(s);
 }
 
 bool seek_is_after_overhead(const struct seek_run *s, const struct arrival *a)

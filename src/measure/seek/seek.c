@@ -225,7 +225,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	r = session_engine(ses, &cfg, &s.t.eng, err);
 	if (r == 0) {
 		r = run_phases(&s, err);
-		seek_tell_plots(ses->res);
+		seek_tell_plots(&s);
 	}
 	seek_parts_done(&s);
 	engine_close(s.t.fua);
@@ -243,6 +243,7 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	struct seek_run s = { .res = ret,
 		              .size_bytes = whole(target_number(saved->targets, "size_bytes")),
 		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
+		              .cached_ns = figure_number(result_find_figure(saved, "sector_hit_ns")),
 		              UNKNOWN };
 
 	if (!p)
@@ -259,25 +260,28 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	(void)seek_load_all(&s, accesses);
 	seek_load_reads(&s, accesses);
 	seek_conclude_curve(&s, -1);
-	seek_tell_curve(&s);
 	seek_tell_near(&s, s.near, s.nnear);
+	seek_tell_curve(&s);
 	seek_tell_figures(&s);
 	return seek_writes_again(&s, accesses, err);
 }
 
 static const struct screen_decl seek_screen = {
 	.shows =
-		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_average_seek_with_overhead_ns,write_settle_ns,overhead_ns,rotation_rpm",
+		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,random_access_p999_ns,iops_alone_per_s,iops_deepest_per_s,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_average_seek_with_overhead_ns,write_settle_ns,overhead_ns,rotation_rpm",
 	.says =
 		(const struct clause[]){
-			{ "Seek times: {track_to_track_ns} track to track, {average_seek_ns} average, {full_stroke_ns} full stroke" },
+			{ "Seek times: {track_to_track_ns} track to track, {average_seek_ns} average, {full_stroke_ns} full stroke",
+	                  .unless = "overhead-wide" },
 			{ "Seek times with the drive's overhead: {track_to_track_with_overhead_ns} track to track, {average_seek_with_overhead_ns} average, {full_stroke_with_overhead_ns} full stroke",
 	                  .instead_of = 1 },
 			{ "a random read takes {random_access_mean_ns}" },
 			{ "half of them take at most {random_access_p50_ns}, 99 % at most {random_access_p99_ns}",
 	                  .because = "not-rotating" },
+			{ "99.9 % take at most {random_access_p999_ns}" },
+			{ "it answers {iops_alone_per_s} one at a time, {iops_deepest_per_s} with {deepest_queue} requests at once" },
 			{ "before a write the head settles for {write_settle_ns} more" },
-			{ "the drive's overhead is {overhead_ns}" },
+			{ "the drive's overhead is {overhead_ns}", .unless = "overhead-wide" },
 			{ "it turns at {rotation_rpm}" },
 			{ NULL },
 		},

@@ -78,12 +78,12 @@ struct seek_run {
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
 	double place_off;             /* parts of the stroke that a place may be off */
 	double sector_hit_ns;  /* of a read of a single sector that the drive's cache answers; 0: it answers none */
+	double cached_ns;      /* the same without the transfer; NaN: not known */
 	double sector_bus_ns;  /* of the interface for a sector; NaN: not known */
 	double track_ratio;    /* track over what passes in a revolution of sequential reading: 1 + skew */
 	double aim_scatter_ns; /* what is believed of the scatter of arrivals, for aiming */
 	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
 	struct arrival track, third, full;
-	bool has_track_bound; /* the track's interval reaches up to where the arm moves for certain */
 	struct arrival_missed missed;
 	double scatter_ns; /* of arrivals, the middle of all distances; NaN: not known */
 	struct interval scatter_ci;
@@ -324,21 +324,20 @@ uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t 
 /* From returns to one track, and reads ahead of the head there (none: of writes). */
 #define SEEK_READS_ON "reading on" /* what the latter are of */
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *returns, const struct seek_point *on);
-void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
-#define SEEK_AHEAD_BLUR_NS 20e3            /* so far is a blurred one off at most */
-#define SEEK_OVERHEAD_MOST 0.4             /* of a revolution: longer overheads are not looked for (a choice) */
-
-/* Reads ahead of the head (ahead.c). Of one: the logarithm of how likely it is. Of all: the middle of what is likely of
- * the overhead up to most, and its 95 %; false: not told. */
+void seek_no_overhead(struct seek_run *s);                  /* it is not known, which is told */
+void seek_bound_overhead(struct seek_run *s, double least); /* by the shortest arrival of all: least, or of the aimed */
+#define SEEK_AHEAD_BLUR_NS 20e3                             /* so far is a blurred one off at most */
+#define SEEK_OVERHEAD_MOST 0.4 /* of a revolution: longer overheads are not looked for (a choice) */
+/* Of a read ahead of the head (ahead.c): the logarithm of how likely it is. */
 double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period);
-bool seek_ahead_overhead(const struct aim_log *on, double period, double most, double *ret, struct interval *ret_ci);
 /* most: half of the interval of what counts as known, in revolutions. */
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);
 #define SEEK_KNOWN 0.05
 /* Of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice). */
-#define SEEK_STRAY      0.35
-#define SEEK_TURNS_MOST 8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) \
-	                     */
+#define SEEK_STRAY 0.35
+#define SEEK_TURNS_MOST                                                                              \
+	8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) \
+	     */
 void seek_fit_aimed(struct seek_run *s);
 /* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all). */
 void seek_conclude_curve(struct seek_run *s, int without);
@@ -357,7 +356,8 @@ void seek_parts_done(struct seek_run *s);
 void seek_judge_of_reads(struct seek_run *s, size_t without);
 void seek_load_reads(struct seek_run *s, const struct table *accesses);
 
-/* Over few tracks (near.c): into their table, and the next cylinder into s->track. */
+/* Over few tracks (near.c): into their table, the next cylinder into s->track, and what bounds the overhead. First of
+ * what is told of a curve. */
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n);
 
 /* Figures, notices, pictures (tell.c). */
@@ -365,7 +365,7 @@ extern const struct field seek_part_fields[];
 void seek_tell_rotation(struct seek_run *s);
 void seek_tell_figures(struct seek_run *s);
 void seek_tell_parts(struct seek_run *s);
-void seek_tell_plots(struct result *res);
+void seek_tell_plots(const struct seek_run *s);
 
 /* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and
  * back. */

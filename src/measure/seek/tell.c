@@ -121,38 +121,6 @@ static double mean_over_bytes(const struct seek_run *s)
 	return sum / (steps * steps);
 }
 
-/*
- * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known
- * well enough to tell: a cylinder holds one to ten tracks, and three is off by less than the curve rises over that.
- */
-static void choose_track(struct seek_run *s)
-{
-	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->size_bytes);
-	double slack = 0.1e6 + fmax(interval_half(s->fit_ci.a), 0.0);
-
-	struct interval about = { fitted - slack - 2.0 * s->fit.rms, fitted + slack + 2.0 * s->fit.rms };
-
-	if (isfinite(s->track.median) && s->track.median <= fitted + slack && s->has_track_bound)
-		return;
-	if (s->reads && isfinite(s->reads->track.median) &&
-	    isfinite(s->more_ns)) { /* the next cylinder is that of the reads */
-		const struct arrival *reads = &s->reads->track;
-		double off = 1.96 * hypot(s->more_se, s->fit.rms);
-
-		s->track = (struct arrival){ .median = reads->median + s->more_ns };
-		s->track.ci =
-			stats_sum((struct stats_estimate){ reads->median, reads->ci }, stats_about(s->more_ns, off)).ci;
-		return;
-	}
-	if (isfinite(s->track.median)) { /* it may be one or the other */
-		about.low = fmin(about.low, s->track.ci.low);
-		about.high = fmax(about.high, s->track.ci.high);
-	}
-	if (!isfinite(s->track.median) || s->track.median > fitted + slack)
-		s->track.median = fitted;
-	s->track.ci = about;
-}
-
 /* A seek time, and the same with the overhead, which is known even where the overhead is not. */
 static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
 {
@@ -184,7 +152,6 @@ static void time_figures(struct seek_run *s)
 			"Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
 	if (!s->has_fit)
 		return;
-	choose_track(s);
 	a = seek_less_overhead(s, s->fit.a, ci->a);
 	c = seek_less_overhead(s, s->fit.c, ci->c);
 	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
@@ -196,6 +163,10 @@ static void time_figures(struct seek_run *s)
 	              &s->overhead_ci, 0);
 	if (s->is_writing)
 		return;
+	if (interval_half(s->overhead_ci) > 0.5 * s->overhead_ns)
+		result_notice(
+			res, "overhead-wide",
+			"Reads ahead of the head take no longer than what the cache answers, so the overhead may be more, up to the shortest access. Seek times without it are as uncertain; those with overhead are not.");
 	if (s->is_split) {
 		result_notice(
 			res, "not-one-arm",
@@ -268,8 +239,11 @@ void seek_tell_parts(struct seek_run *s)
 		result_row(t, &rows[i]);
 }
 
-void seek_tell_plots(struct result *res)
+void seek_tell_plots(const struct seek_run *s)
 {
+	const bool turns = s->rot.is_rotating;
+	struct result *res = s->res;
+
 	result_plot(
 		res,
 		&(struct plot_decl){
@@ -287,7 +261,8 @@ void seek_tell_plots(struct result *res)
 		res,
 		&(struct plot_decl){
 			.name = "spans",
-			.see = "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone.",
+			.see = turns ? "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone."
+	                             : "Where the line is flat, it does not matter how far reads are spread.",
 			.kind = "line",
 			.title = "Service time against span",
 			.table = "spans",
@@ -325,7 +300,8 @@ void seek_tell_plots(struct result *res)
 		res,
 		&(struct plot_decl){
 			.name = "queue",
-			.see = "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting.",
+			.see = turns ? "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting."
+	                             : "The device works at several requests at once; where the line is flat, more depth is only waiting.",
 			.kind = "line",
 			.title = "IOPS against queue depth",
 			.table = "queue",

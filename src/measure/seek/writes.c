@@ -52,11 +52,11 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 	w->share = 1.0;
 	w->t.op = IO_WRITE;
 	w->rot.hit_ns = NAN; /* no read, no hit */
-	w->sector_hit_ns = 0.0;
+	w->sector_hit_ns = w->cached_ns = 0.0;
 	w->overhead_ns = NAN;
 	w->overhead_ci = (struct interval){ NAN, NAN };
 	w->track = w->third = w->full = w->average = (struct arrival){ .median = NAN };
-	w->has_track_bound = w->has_overhead = w->has_fit = false;
+	w->has_overhead = w->has_fit = false;
 	w->nrandom = 0;
 	memset(w->without, 0, sizeof(w->without));
 	w->aimed = points;
@@ -128,8 +128,8 @@ static void tell(struct seek_run *s, struct seek_run *w)
 	size_t n;
 	bool is_known = is_settled(s, w, &settle, &n);
 
-	seek_tell_curve(w);
 	seek_tell_near(w, w->near, w->nnear);
+	seek_tell_curve(w);
 	seek_tell_figures(w);
 	if (is_known && w->has_fit)
 		result_figure(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, settle.value,
