@@ -213,6 +213,18 @@ static void tell_who_sorts(const struct seek_run *s, uint64_t deepest, double lo
 			d->disk, d->queue_depth, d->scheduler);
 }
 
+/* What a device without heads is asked for. */
+static void iops_figures(struct seek_run *s, const struct queue_row *first, const struct queue_row *deepest)
+{
+	const struct stats_estimate one = rate_of(first), most = rate_of(deepest);
+
+	if (s->rot.is_rotating || deepest->depth < 2)
+		return;
+	result_estimate(s->res, "iops_alone_per_s", "reads a second, one at a time", UNIT_PER_S, &one);
+	result_estimate(s->res, "iops_deepest_per_s", "reads a second, deepest queue", UNIT_PER_S, &most);
+	result_figure(s->res, "deepest_queue", "deepest queue", UNIT_COUNT, (double)deepest->depth, NULL, 0);
+}
+
 int seek_queue(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
@@ -249,6 +261,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 		session_checkpoint(s->ses);
 		if (depth > 1 && isfinite(gain.value))
 			result_estimate(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, &gain);
+		iops_figures(s, &first, &row);
 	}
 	if (r == 0)
 		tell_who_sorts(s, row.depth, gain.ci.low);

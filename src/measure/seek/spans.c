@@ -322,7 +322,10 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
 		                                           { 0.95, "random_access_p95_ns", "random access, 95 %" },
-		                                           { 0.99, "random_access_p99_ns", "random access, 99 %" } };
+		                                           { 0.99, "random_access_p99_ns", "random access, 99 %" },
+		                                           { 0.999, "random_access_p999_ns",
+		                                             "random access, 99.9 %" } };
+	const size_t n = s->rot.is_rotating ? ARRAY_LEN(qs) - 1 : ARRAY_LEN(qs); /* a disk is too slow for the last */
 
 	s->whole_mean_ns = told->row.mean_ns;
 	s->whole_ci = (struct interval){ told->row.low, told->row.high };
@@ -333,7 +336,7 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 		result_figure(s->res, "random_access_unexplained_ratio",
 		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
 		              told->c.variance_ratio, NULL, told->c.n);
-	distribution_figures(s->res, qs, ARRAY_LEN(qs), h, true);
+	distribution_figures(s->res, qs, n, h, true);
 	distribution_clear(s->res);
 	distribution_add(s->res, NULL, h);
 }
