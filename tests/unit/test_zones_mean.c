@@ -14,13 +14,14 @@
 
 #include "measure/zones/zones.h"
 
-#define PLACES  64
-#define PASSES  3
-#define SPACING 1000000000u
-#define REV_NS  8.4e6
-#define NS      10.0
-#define MOVED   5e6
-#define SEEDS   300
+#define PLACES     64
+#define PASSES     3
+#define SPACING    1000000000u
+#define REV_NS     8.4e6
+#define NS         10.0
+#define MOVED      5e6
+#define SEEDS      300
+#define BAND_SEEDS 40
 
 struct made {
 	struct zone_sample v[PLACES * PASSES];
@@ -164,7 +165,7 @@ static void places_that_differ_are_seldom_zones(void **state)
 	size_t found = 0, false_ones = 0;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	for (uint64_t seed = 1; seed <= BAND_SEEDS; seed++) {
 		const struct zone_slows slows = { 0 };
 		const struct zone_stretches st = { 0 };
 		struct zone_bands bands;
@@ -186,31 +187,9 @@ static void places_that_differ_are_seldom_zones(void **state)
 		}
 		free(bands.v);
 	}
-	print_message("the zone was found on %zu of %d, %zu others\n", found, SEEDS, false_ones);
-	assert_true(found >= SEEDS * 80 / 100);
-	assert_true(false_ones <= SEEDS / 4);
-}
-
-/* Faster from place to place over half of the disk, and slower again over the other. */
-static void one_long_rise_is_not_of_surfaces(void **state)
-{
-	static struct made m;
-	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { 0 };
-	struct zone_bands bands;
-	struct rng rng;
-
-	(void)state;
-	rng_init(&rng, 1, 3);
-	make(&m, &rng);
-	for (size_t i = 0; i < m.samples.n; i++) {
-		size_t step = i % PLACES / 6;
-
-		m.v[i].ns_per_byte *= exp(-0.05 * (double)(step < 5 ? step : 10 - step));
-	}
-	fit_bands(&m, &slows, &st, &bands);
-	assert_false(bands.has_sawtooth);
-	free(bands.v);
+	print_message("the zone was found on %zu of %d, %zu others\n", found, BAND_SEEDS, false_ones);
+	assert_true(found >= BAND_SEEDS * 95 / 100);
+	assert_true(false_ones <= BAND_SEEDS / 20);
 }
 
 /* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise.
@@ -228,7 +207,7 @@ static void find_bands(struct made *m, const double *off, const struct zone_slow
 
 /* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of
  * surfaces? */
-static bool is_of_surfaces(double fall, bool is_one_at_a_time)
+static bool is_of_surfaces(double fall)
 {
 	static struct made m;
 	const struct zone_slows slows = { 0 };
@@ -239,7 +218,6 @@ static bool is_of_surfaces(double fall, bool is_one_at_a_time)
 
 	rng_init(&rng, 1, 3);
 	make(&m, &rng);
-	m.l.is_one_at_a_time = is_one_at_a_time;
 	for (size_t p = 0; p < PLACES; p++)
 		off[p] = (double)(p / 4 % 2) * 0.06 + fall * (double)(p / 16) / 3.0;
 	find_bands(&m, off, &slows, &st, &bands);
@@ -247,12 +225,11 @@ static bool is_of_surfaces(double fall, bool is_one_at_a_time)
 	return bands.has_sawtooth;
 }
 
-static void what_does_not_fall_behind_a_slow_way_is_not_of_surfaces(void **state)
+static void rates_that_go_up_and_down_are_of_surfaces(void **state)
 {
 	(void)state;
-	assert_true(is_of_surfaces(0.3, true));
-	assert_false(is_of_surfaces(0.0, true));
-	assert_true(is_of_surfaces(0.0, false));
+	assert_true(is_of_surfaces(0.3));
+	assert_true(is_of_surfaces(0.0));
 }
 
 #define SLOW_FIRST 20 /* places of a slow region, in which a zone begins */
@@ -298,9 +275,8 @@ int main(void)
 		cmocka_unit_test(a_stall_counts_once_in_the_mean),
 		cmocka_unit_test(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance),
 		cmocka_unit_test(places_that_differ_are_seldom_zones),
-		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
 		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
-		cmocka_unit_test(what_does_not_fall_behind_a_slow_way_is_not_of_surfaces),
+		cmocka_unit_test(rates_that_go_up_and_down_are_of_surfaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

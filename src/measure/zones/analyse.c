@@ -55,10 +55,13 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_no_zones = true;
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
-	/* Where another device begins rates rise again, so that they need not fall from start to end. */
-	a->hides_zones = !a->has_no_zones && a->bands.n == 1 &&
-	                 (isfinite(zone_begins_anew(&a->stretches)) ||
-	                  !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s));
+	/* Where another device begins rates rise again, so that they need not fall from start to end. Where requests
+	 * come one at a time, rates that rise may be of how these lie to the tracks, as well as of surfaces. */
+	a->hides_zones =
+		!a->has_no_zones &&
+		((a->bands.n == 1 && (isfinite(zone_begins_anew(&a->stretches)) ||
+	                              !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s))) ||
+	         (a->bands.has_sawtooth && t->layout.is_one_at_a_time));
 	if (a->has_no_zones || a->hides_zones) {
 		a->bands.n = 0;
 		a->bands.has_sawtooth = false;

@@ -3,7 +3,7 @@
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
  * the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording zones; mean.c:
- * the mean of the surface; count.c: how many zones; waits.c and slow.c: slow regions; path.c: those that the way to the
+ * the mean of the surface; waits.c and slow.c: slow regions; path.c: those that the way to the
  * host makes; chance.c: those that chance makes; stretches.c: what is no media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -156,7 +156,6 @@ struct zone_stretches;
 struct zone_at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
-	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
@@ -189,10 +188,10 @@ struct zone_band { /* a recording zone as far as the samples tell */
 struct zone_bands {
 	struct zone_band *v;
 	size_t n;
-	double least_step;    /* relative: a larger change of the rate between two places is always seen */
-	double spacing_bytes; /* from place to place; 0: not known */
-	bool has_sawtooth;    /* rates go up and down: surfaces of different density; a band may be of a zone or of
-	                         surfaces */
+	double least_step; /* relative: a larger change of the rate between two places is always seen */
+	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of
+	                      surfaces */
+	bool is_least;     /* there may be more */
 };
 
 /* Recording zones by change points; slow regions and what is not of the media are left out. free(ret->v).
@@ -207,12 +206,6 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
 
-/* ---- count.c ---- */
-
-/* May there be more zones than bands? Those of surfaces are not counted. */
-bool zone_bands_may_hide(const struct zone_bands *b);
-/* Is a place at the end of a band not on its level, but nearer to that of the band beside it? */
-bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv);
 /* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
 
@@ -376,9 +369,5 @@ struct zone_analysis {
 	struct density_fit density;
 	size_t lowest; /* position of the lowest rate; ZONE_NONE */
 };
-
-/* count.c: are there as many zones as bands at least, and may be more, by zone_bands_may_hide() or zone_places_hide()?
- */
-bool zone_count_is_least(const struct zone_analysis *a);
 
 #endif

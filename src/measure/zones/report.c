@@ -658,7 +658,7 @@ static void count_figures(const struct zones_run *run)
 		has_zones |= !t->analysis->has_no_zones;
 		is_counted |= t->analysis->bands.n > 0;
 		bands += t->analysis->bands.n;
-		may_hide |= t->analysis->hides_zones || zone_count_is_least(t->analysis);
+		may_hide |= t->analysis->hides_zones || t->analysis->bands.is_least;
 		has_surfaces |= t->analysis->bands.has_sawtooth;
 		stretches += t->analysis->stretches.n;
 		for (size_t k = 0; k < t->analysis->slows.n; k++)

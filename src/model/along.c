@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which hypotheses, and what the sequences of zones that are drawn from them have in common: along.h. */
+#include "model/along.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "model/chain.h"
+#include "stats/stats.h"
+
+#define EDGE_SURE 0.97 /* probability of an edge that is listed (a decision) */
+#define DRAWS     250
+
+/* ---- which hypotheses ---- */
+
+struct weighed {
+	struct hypothesis v[APARTS + ZONES * SHAPES + APARTS];
+	size_t n;
+};
+
+static const struct hypothesis *weigh(struct chain *c, struct weighed *w, size_t zones, size_t shape, size_t apart)
+{
+	struct hypothesis *h = &w->v[w->n];
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i].zones == zones && w->v[i].shape == shape && w->v[i].apart == apart)
+			return &w->v[i];
+	*h = (struct hypothesis){ .zones = zones, .shape = shape, .apart = apart };
+	(void)chain_filter(c, h);
+	w->n++;
+	return h;
+}
+
+static struct hypothesis best_of(const struct weighed *w)
+{
+	struct hypothesis best = w->v[0];
+
+	for (size_t i = 1; i < w->n; i++)
+		best = w->v[i].log_evidence > best.log_evidence ? w->v[i] : best;
+	return best;
+}
+
+/* Log of the sum of their evidences. */
+static double sum_of(const struct weighed *w)
+{
+	double most = best_of(w).log_evidence, sum = 0.0;
+
+	for (size_t i = 0; i < w->n; i++)
+		sum += exp(w->v[i].log_evidence - most);
+	return most + log(sum);
+}
+
+/* One direction after the other, from the best there; what is left out has next to no weight. */
+static void weigh_all(struct chain *c, struct weighed *w)
+{
+	struct hypothesis best;
+
+	for (size_t a = 0; a < APARTS; a++)
+		weigh(c, w, ZONES / 2, 0, a);
+	best = best_of(w);
+	for (size_t z = 0; z < ZONES; z++)
+		weigh(c, w, z, SHAPES / 2, best.apart);
+	best = best_of(w);
+	for (size_t z = best.zones - (best.zones > 0); z < ZONES && z <= best.zones + 1; z++)
+		for (size_t s = 0; s < SHAPES; s++)
+			weigh(c, w, z, s, best.apart);
+	best = best_of(w);
+	if (best.apart)
+		weigh(c, w, best.zones, best.shape, best.apart - 1);
+	if (best.apart + 1 < APARTS)
+		weigh(c, w, best.zones, best.shape, best.apart + 1);
+}
+
+/* Log of the odds that levels go up as well as down. */
+static double both_ways(struct chain *c, double log_down)
+{
+	struct weighed w = { .n = 0 };
+
+	c->is_both_ways = true;
+	for (size_t a = 0; a < APARTS; a += 2)
+		weigh(c, &w, 0, 0, a);
+	c->is_both_ways = false;
+	return sum_of(&w) - log((double)w.n) - log_down;
+}
+
+/* ---- what the draws have in common ---- */
+
+struct draws {
+	struct chain_draw v[DRAWS];
+	size_t n;
+};
+
+static void draws_free(struct draws *d)
+{
+	for (size_t i = 0; d && i < DRAWS; i++) {
+		free(d->v[i].edge);
+		free(d->v[i].x);
+	}
+	free(d);
+}
+
+/* As many of each hypothesis as it has weight. */
+static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, double *ret_apart)
+{
+	double all = sum_of(w), due = 0.5;
+	struct rng rng;
+
+	rng_init(&rng, 1, 0xa109);
+	for (size_t i = 0; i < w->n; i++) {
+		struct hypothesis h = w->v[i];
+		double share = exp(h.log_evidence - all);
+
+		*ret_apart += share * apart_of[h.apart];
+		due += share * DRAWS;
+		if (d->n < DRAWS && due >= (double)d->n + 1.0)
+			(void)chain_filter(c, &h);
+		for (; d->n < DRAWS && due >= (double)d->n + 1.0; d->n++) {
+			struct chain_draw *one = &d->v[d->n];
+
+			one->edge = xcalloc(c->ngroups, sizeof(*one->edge));
+			one->x = xcalloc(c->ngroups, sizeof(*one->x));
+			chain_draw(c, &rng, one);
+		}
+	}
+}
+
+static double gap_first(const struct chain *c, size_t k)
+{
+	return c->v[c->g[k].first - 1].end;
+}
+
+static double gap_end(const struct chain *c, size_t k)
+{
+	return c->v[c->g[k].first].from;
+}
+
+/* The narrowest stretch of gaps, in bytes, that EDGE_SURE of the draws have an edge in. */
+static bool narrowest(const struct chain *c, const double *edges, double ndraws, size_t *ret_first, size_t *ret_last)
+{
+	double best = INFINITY, sum = 0.0;
+
+	for (size_t a = 1, b = 1; b < c->ngroups; b++) {
+		sum += edges[b];
+		for (; sum >= EDGE_SURE * ndraws; sum -= edges[a++]) {
+			double wide = gap_end(c, b) - gap_first(c, a);
+
+			if (edges[a] > 0.0 && wide < best) {
+				best = wide;
+				*ret_first = a;
+				*ret_last = b;
+			}
+		}
+	}
+	return isfinite(best);
+}
+
+/* Takes one edge in [first, last] out of each draw, which is this one, and says where it is. Is it sure? */
+static bool take_edge(const struct chain *c, struct draws *d, size_t first, size_t last, double *edges,
+                      struct along_edge *ret)
+{
+	cleanup_free double *at = xcalloc(d->n + 1, sizeof(*at));
+	size_t n = 0, low, high, mid;
+
+	for (size_t i = 0; i < d->n; i++) {
+		for (size_t k = 0; k < d->v[i].n; k++) {
+			if (d->v[i].edge[k] < first || d->v[i].edge[k] > last)
+				continue;
+			at[n++] = (double)d->v[i].edge[k];
+			edges[d->v[i].edge[k]]--;
+			d->v[i].edge[k] = d->v[i].edge[--d->v[i].n];
+			break;
+		}
+	}
+	if (!n)
+		return false;
+	stats_sort(at, n);
+	low = (size_t)at[(size_t)(0.025 * (double)n)];
+	high = (size_t)at[(size_t)(0.975 * (double)(n - 1) + 0.5)];
+	mid = (size_t)at[n / 2];
+	*ret = (struct along_edge){ .at = 0.5 * (gap_first(c, mid) + gap_end(c, mid)),
+		                    .first = gap_first(c, low),
+		                    .end = gap_end(c, high),
+		                    .p = (double)n / (double)d->n };
+	return ret->p >= EDGE_SURE;
+}
+
+static int by_at(const void *a, const void *b)
+{
+	const struct along_edge *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The level from an edge to the next, which begins at end: that of the middle place, by all draws. */
+static void fill_level(const struct chain *c, const struct draws *d, double end, struct along_edge *ret)
+{
+	double sum = 0.0, squares = 0.0, n = (double)d->n;
+	size_t first = 0, places = 0;
+
+	for (size_t k = 0; k < c->ngroups; k++) {
+		const struct along_at *at = &c->v[c->g[k].first];
+
+		if (at->end <= ret->at || at->from >= end)
+			continue;
+		first = places ? first : k;
+		places++;
+		ret->readings += c->g[k].end - c->g[k].first;
+	}
+	for (size_t i = 0; i < d->n; i++) {
+		double y = -log(1.0 - d->v[i].x[first + places / 2]);
+
+		sum += y;
+		squares += y * y;
+	}
+	ret->y = c->base + sum / n;
+	ret->half = 1.96 * sqrt(fmax(squares / n - sum / n * (sum / n), 0.0));
+}
+
+static void edges_find(const struct chain *c, struct draws *d, double end, struct along *ret)
+{
+	cleanup_free double *edges = xcalloc(c->ngroups + 1, sizeof(*edges));
+	double same = 0.0;
+	size_t a = 0, b = 0;
+
+	ret->v = xcalloc(c->ngroups + 1, sizeof(*ret->v));
+	for (size_t i = 0; i < d->n; i++)
+		for (size_t k = 0; k < d->v[i].n; k++)
+			edges[d->v[i].edge[k]]++;
+	ret->v[ret->n++] =
+		(struct along_edge){ .at = c->v[0].from, .first = c->v[0].from, .end = c->v[0].from, .p = 1.0 };
+	while (ret->n <= c->ngroups && narrowest(c, edges, (double)d->n, &a, &b))
+		if (take_edge(c, d, a, b, edges, &ret->v[ret->n]))
+			ret->n++;
+	qsort(ret->v, ret->n, sizeof(*ret->v), by_at);
+	for (size_t i = 0; i < ret->n; i++)
+		fill_level(c, d, i + 1 < ret->n ? ret->v[i + 1].at : end, &ret->v[i]);
+	for (size_t i = 0; i < d->n; i++)
+		same += d->v[i].zones == ret->n;
+	ret->p_count = same / (double)d->n;
+}
+
+/* A step between two places that is sure, and not missed by chance (two deviations more), by what one place says. */
+static double least_step(const struct chain *c, double apart, double zones)
+{
+	double odds = EDGE_SURE / (1.0 - EDGE_SURE) * (double)c->ngroups / zones, *work = c->work;
+
+	for (size_t k = 0; k < c->ngroups; k++) {
+		double sum = 0.0;
+
+		for (size_t i = c->g[k].first; i < c->g[k].end; i++)
+			sum += (1.0 - c->x[i]) * (1.0 - c->x[i]) / (c->sd[i] * c->sd[i]);
+		work[k] = sqrt(1.0 / sum + apart * apart);
+	}
+	return fmax(STEP_LEAST, M_SQRT2 * stats_median(work, c->ngroups) * (sqrt(2.0 * log(fmax(odds, 1.0))) + 2.0));
+}
+
+void along_zones(const struct along_at *v, size_t n, double end, struct along *ret)
+{
+	struct chain c;
+	struct weighed w = { .n = 0 };
+	struct draws *d;
+
+	*ret = (struct along){ 0 };
+	if (!n)
+		return;
+	chain_make(v, n, end, &c);
+	weigh_all(&c, &w);
+	ret->both_ways = both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS)));
+	d = xcalloc(1, sizeof(*d));
+	draw_all(&c, &w, d, &ret->apart);
+	edges_find(&c, d, end, ret);
+	ret->least_step = least_step(&c, ret->apart, zones_of[best_of(&w).zones]);
+	draws_free(d);
+	chain_done(&c);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Readings in order of place -> recording zones, with probabilities.
+ *
+ * A disk is a sequence of zones, each of one level, each slower than the one before. How wide zones are, by how much
+ * they differ, how regular that is and how far places of one zone lie apart (surfaces) is not known: each is a
+ * hypothesis with a prior, and the readings weigh them. A chain over levels on a grid (Rabiner 1989) sums over all
+ * places of all edges; sequences of zones are drawn from what is left (forward filtering, backward sampling: Carter and
+ * Kohn 1994). All answers are shares of these draws.
+ */
+#ifndef PLATTER_MODEL_ALONG_H
+#define PLATTER_MODEL_ALONG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct along_at {         /* a reading */
+	double from, end; /* bytes */
+	double y, sigma;  /* log of the time per byte, and its own noise */
+	size_t place;     /* readings of one place lie on the same surfaces: how these differ they show once */
+	bool is_anew;     /* before it another device may begin, and rates anew */
+};
+
+struct along_edge {
+	double at, first, end; /* bytes: where it lies, and 95 % of where it may */
+	double y, half;        /* the level behind it, 95 % */
+	double p;              /* that there is one */
+	size_t readings;       /* up to the next one */
+};
+
+struct along {
+	struct along_edge *v; /* edges that are sure; v[0] is the begin of all */
+	size_t n;
+	double p_count;    /* that there are as many zones */
+	double apart;      /* deviation of places of one zone, relative; that is of surfaces, or of what lasts */
+	double least_step; /* relative: a step as large between two places is seen */
+	double both_ways;  /* log of the odds that levels go up and down, as where surfaces differ */
+};
+
+/* free(ret->v). */
+void along_zones(const struct along_at *v, size_t n, double end, struct along *ret);
+
+#endif

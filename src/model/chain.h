@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The chain of along.c: levels on a grid, by place. Levels are rates, as parts of the middle one: makers take away
+ * about as many sectors from each zone to the next. Priors are here and nowhere else.
+ */
+#ifndef PLATTER_MODEL_CHAIN_H
+#define PLATTER_MODEL_CHAIN_H
+
+#include "base/rng.h"
+#include "model/along.h"
+
+/* Priors. "Published": zone tables of seven drives of the 1990s and of one of 300 GB, and data sheets. */
+#define STEP_LEAST 2e-3 /* of a track of 500 sectors one more or less */
+#define PHASES     4    /* of a zone: widths by Erlang's law, deviation a half of the mean (published: 0.3 to 0.6) */
+#define STRAY      0.02 /* readings, and places, that nothing here fits, as where an edge lies in one: ignorance */
+#define STRAY_WIDE 0.3  /* ... anywhere up to what surfaces differ by, both ways (published: up to 0.15) */
+#define SIGMA_MIN  3e-4 /* skew leaves regular errors of this size, even without noise */
+#define UP_STEP    0.05 /* between surfaces, where levels go both ways (published: 0.02 to 0.14) */
+#define UP_ZONES   32.0 /* such changes: ignorance */
+
+/* Hypotheses, all alike: zones of the disk (published: 1 to 30); how regular steps are (shape of their gamma law); how
+ * far places of one zone lie apart, relative. */
+#define ZONES  10
+#define SHAPES 3
+#define APARTS 9
+extern const double zones_of[ZONES], apart_of[APARTS];
+
+struct hypothesis {
+	size_t zones, shape, apart; /* which of them */
+	double log_evidence;
+};
+
+#define EDGES 3 /* none, one or two edges between neighbours */
+
+struct group { /* readings between which no edge is looked for: of one place */
+	size_t first, end;
+	double gap; /* bytes before it */
+	bool is_anew;
+};
+
+struct chain {
+	const struct along_at *v;
+	double *x, *sd; /* of each reading: 1 - rate as part of the middle one; its own noise */
+	struct group *g;
+	size_t n, ngroups, nlevels;
+	double base;                /* level of x = 0 */
+	double x0, dx, fall, width; /* first level and distance; fall from first to last; all bytes */
+	bool is_both_ways;
+	double *work;            /* room for a level each, twice, or a group */
+	double *own, *log_scale; /* what readings say of the level of their group; log of the scale */
+	/* of the hypothesis that was filtered last */
+	double *emit;                      /* what groups say of the level of their zone ... */
+	size_t apart;                      /* ... by this hypothesis; APARTS: none yet */
+	double *alpha;                     /* by group, phase and level: of all up to the group */
+	double *moved;                     /* the part of it that an edge lies before */
+	double *kernel[EDGES];             /* so many steps; none: unused */
+	size_t reach[EDGES];               /* of them, in levels */
+	double (*advance)[EDGES * PHASES]; /* by group: so many phases end before it */
+};
+
+struct chain_draw {
+	size_t *edge; /* groups that an edge lies before */
+	size_t n, zones;
+	double *x; /* by group */
+};
+
+/* n: at least one. */
+void chain_make(const struct along_at *v, size_t n, double end, struct chain *c);
+void chain_done(struct chain *c);
+/* The log of the evidence, also in h. */
+double chain_filter(struct chain *c, struct hypothesis *h);
+/* A sequence of zones, by the hypothesis that was filtered last. d has room. */
+void chain_draw(const struct chain *c, struct rng *rng, struct chain_draw *d);
+
+#endif
