@@ -377,9 +377,9 @@ static bool ask_state(struct session *ses, const struct device *dev, struct devi
 
 static const char *health_word(const struct device_health *h)
 {
-	if (h->untold[0] || h->passed < 0)
-		return h->is_standby ? "asleep" : "unknown";
-	return h->is_standby ? "asleep" : h->passed ? "good" : "failing";
+	bool is_known = !h->untold[0] && h->passed >= 0;
+
+	return h->is_standby ? "asleep" : !is_known ? "unknown" : h->passed ? "good" : "failing";
 }
 
 static void say_state(struct sheet *s, const struct device_health *h)

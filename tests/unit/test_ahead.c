@@ -67,7 +67,7 @@ static void answers_tell_whether_the_look_ahead_follows(void **state)
 		{ "read_ahead_reach track\n", "off", true, false, false, "off", false, false },
 		{ "", "on", true, false, false, "on", false, false },
 		{ "read_ahead no\n", "on", false, false, false, "off", true, false },
-		{ "drops_read yes\n", "off", true, false, false, "not told", false, true },
+		{ "drops_read yes\n", "off", true, false, false, "not reported", false, true },
 	};
 
 	const size_t seeds = getenv("PLATTER_LONG") ? 200 : 1;
@@ -105,7 +105,7 @@ static void answers_tell_whether_the_look_ahead_follows(void **state)
 			run.words = words;
 			if (sim_run(&run) < 0)
 				fail_msg("%zu: %s", i, run.err.text);
-			if (i < ARRAY_LEN(cases) || strcmp(during(run.res), "not told") != 0) {
+			if (i < ARRAY_LEN(cases) || strcmp(during(run.res), "not reported") != 0) {
 				assert_string_equal(during(run.res), c->during);
 				assert_int_equal(result_has_notice(run.res, "look-ahead-stays"), c->stays);
 				assert_int_equal(result_has_notice(run.res, "look-ahead-not-told"), c->is_unknown);

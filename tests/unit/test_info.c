@@ -179,7 +179,7 @@ static void without_a_target_all_disks_have_a_line(void **state)
 	result_free(res);
 	res = info("emulated", NULL, 0, false);
 	assert_non_null(look_up(res, "disks", "name", "nvme0n1", "name"));
-	assert_string_equal(look_up(res, "disks", "name", "nvme0n1", "health"), "not told");
+	assert_string_equal(look_up(res, "disks", "name", "nvme0n1", "health"), "unknown");
 	assert_null(look_up(res, "disks", "name", "loop0", "health"));
 	result_free(res);
 }
