@@ -357,6 +357,8 @@ static void settings(FILE *out, const struct result *res)
 
 static void answer(FILE *out, const struct result *res, const char *label)
 {
+	const struct figure *next = result_find_figure(res, "next_command");
+
 	if (!res->answer)
 		return;
 	(void)fputs("<p class=\"answer\">", out);
@@ -367,6 +369,13 @@ static void answer(FILE *out, const struct result *res, const char *label)
 	}
 	markup_text(out, res->answer);
 	(void)fputs("</p>\n", out);
+	if (next && !next->value.is_null && next->type == FIELD_TYPE_STR) {
+		(void)fputs("<p>", out);
+		markup_text(out, next->label);
+		(void)fputs(": <code>", out);
+		markup_text(out, next->value.str);
+		(void)fputs("</code></p>\n", out);
+	}
 }
 
 /* Documents of one measurement: plots and figures together, the rest one after the other. */

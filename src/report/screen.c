@@ -4,6 +4,7 @@
  * is made in memory and kept when it fits: the answer and the figures first, then what the disk did wrong, notices,
  * tables, and a picture in the lines that are left. What had to stay out is counted.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,37 @@ static int fit(struct screen *s, enum part part, print_fn *print, size_t n, size
 
 /* ---- the parts ---- */
 
+static bool is_null(const struct figure *f)
+{
+	return !f || f->value.is_null;
+}
+
+/* A command on lines of its own, which can be typed as they stand: the shell joins what ends in a backslash. */
+static int print_next(struct printer *p, const struct result *res)
+{
+	const struct figure *f = result_find_figure(res, "next_command");
+	cleanup_free char *command = NULL;
+	struct printer narrow = *p;
+	char *at, *end;
+
+	if (is_null(f) || f->type != FIELD_TYPE_STR)
+		return 0;
+	command = text_printable(p, f->value.str);
+	if (!command)
+		return -ENOMEM;
+	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
+	for (at = command; *at; at = end) {
+		size_t room = narrow.width - 6, n = strlen(at);
+
+		for (n = n > room ? room : n; at[n] && n && at[n] != ' ';)
+			n--;
+		n = n ? n : strcspn(at, " "); /* a word longer than a line */
+		end = at + n + strspn(at + n, " ");
+		text_printf(p, at == command ? "  %.*s%s\n" : "    %.*s%s\n", (int)n, at, *end ? " \\" : "");
+	}
+	return 0;
+}
+
 static int print_head(struct printer *p, const struct screen *s, size_t n)
 {
 	cleanup_free char *answer = text_printable(p, s->res->answer);
@@ -109,7 +141,7 @@ static int print_head(struct printer *p, const struct screen *s, size_t n)
 	text_look(p, LOOK_TITLE);
 	text_fill(p, answer, 0, 0);
 	text_plain(p);
-	return 0;
+	return print_next(p, s->res);
 }
 
 static int print_figures(struct printer *p, const struct screen *s, size_t n)
@@ -157,11 +189,6 @@ static int print_picture(struct printer *p, const struct screen *s, size_t n)
 }
 
 /* ---- which of them ---- */
-
-static bool is_null(const struct figure *f)
-{
-	return !f || f->value.is_null;
-}
 
 /* What the document says that is shown; of one that does not say it, all. */
 static int choose(struct screen *s)
@@ -218,16 +245,24 @@ static int fit_tables(struct screen *s, size_t room)
 	return 0;
 }
 
-/* The first plot that can be drawn in the lines that are left. */
+/* The first plot that has points, as small as it has to be: another one may not show what the answer says. */
 static int fit_picture(struct screen *s)
 {
-	for (size_t i = 0; i < s->res->nplots && !s->shown[PART_PICTURE] && s->lines >= PICTURE_LEAST; i++) {
-		char *text = capture(s, print_picture, i + 1);
+	const size_t room = s->lines;
+	size_t i = 0;
 
+	while (i < s->res->nplots && !plot_has_points(&s->res, 0, i))
+		i++;
+	for (size_t lines = room; i < s->res->nplots && !s->shown[PART_PICTURE] && lines >= PICTURE_LEAST; lines--) {
+		char *text;
+
+		s->lines = lines;
+		text = capture(s, print_picture, i + 1);
+		s->lines = room;
 		if (!text)
 			return -ENOMEM;
 		if (*text)
-			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, s->lines);
+			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, room);
 		else
 			free(text);
 	}
@@ -310,7 +345,9 @@ static int picture_needs(struct screen *s, size_t *ret)
 	size_t lines = s->lines;
 
 	*ret = 0;
-	for (size_t i = 0; i < s->res->nplots && *ret == 0; i++)
+	for (size_t i = 0; i < s->res->nplots && *ret == 0; i++) {
+		if (!plot_has_points(&s->res, 0, i))
+			continue;
 		for (s->lines = PICTURE_LEAST; s->lines <= PICTURE_MOST && *ret == 0; s->lines++) {
 			cleanup_free char *text = capture(s, print_picture, i + 1);
 
@@ -318,6 +355,8 @@ static int picture_needs(struct screen *s, size_t *ret)
 				return -ENOMEM;
 			*ret = *text ? s->lines : 0;
 		}
+		break;
+	}
 	s->lines = lines;
 	return 0;
 }
@@ -335,9 +374,9 @@ int text_screen(struct printer *p, const struct result *res)
 	s.lines = less(s.lines, 1); /* what else there is */
 	if (r == 0 && res->nfault_totals)
 		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);
-	if (r == 0)
+	for (size_t for_picture = picture, i = 0; r == 0 && i < 2 && !s.shown[PART_FIGURES]; i++, for_picture = 0)
 		r = fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,
-		        less(s.lines, s.ntables ? TABLE_LEAST : 0), &s.shown[PART_FIGURES]);
+		        less(s.lines, (s.ntables ? TABLE_LEAST : 0) + for_picture), &s.shown[PART_FIGURES]);
 	if (r == 0)
 		r = fit_rest(&s, picture);
 	if (r == 0 && picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */

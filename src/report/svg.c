@@ -159,7 +159,7 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nmarks; i++) {
 		const struct marks *m = &d->marks[i];
-		double drawn = -1.0; /* right end of the last one: hundreds in one place are one */
+		bool drawn[(int)WIDTH + 1] = { false }; /* hundreds in one place are one */
 
 		for (size_t k = 0; k < m->n; k++) {
 			double left = px(d, m->v[k][0]), right = px(d, m->v[k][1]);
@@ -168,9 +168,9 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 				left = fmin(fmax(left - MARK_WIDTH / 2, LEFT), WIDTH - RIGHT - MARK_WIDTH);
 				right = left + MARK_WIDTH;
 			}
-			if (right <= drawn + 0.5)
+			if (memchr(drawn + (int)left, false, (size_t)fmax(right - left, 1)) == NULL)
 				continue;
-			drawn = right;
+			memset(drawn + (int)left, true, (size_t)fmax(right - left, 1));
 			(void)fprintf(
 				out,
 				"<rect class=\"mark m%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",

@@ -25,6 +25,7 @@ sim surface surface sim:failing
 sim recover recover --rewrite-data=TINY0001 sim:tiny
 sim seek seek --quick sim:tiny
 sim smr smr --write --destroy-data=TINY0001 --range=0-256MiB sim:tiny
+sim sustain sustain --random --rate=20MB --time=20s sim:ssd-sata
 sim buffer buffer sim:tiny
 sim geometry geometry --quick sim:quantum-fireball-tm2110a
 sim stream stream --read --rate=20MB --time=30s sim:tiny

@@ -57,7 +57,7 @@ static void expect_answer(struct result *res, const char *answer)
 
 #define PLACES  "82.0 MB/s at the start, 70.3 MB/s in the middle, 45.0 MB/s at the end; 16 recording zones; "
 #define OF_READ "in the 3.20 GB (0.08 %) that were read nothing failed"
-#define NEXT    "; to read each block: platter surface /dev/sda."
+#define NEXT    "."
 
 static void the_answer_says_what_the_figures_say(void **state)
 {
@@ -229,6 +229,34 @@ static void whatever_there_is_the_screen_has_its_lines(void **state)
 	}
 }
 
+/* Joined at the backslashes it is the command again, with nothing behind it. */
+static void the_next_command_can_be_typed_as_it_stands(void **state)
+{
+	static const char command[] = "platter surface --recheck-all --range=3278848512-15104737280 "
+				      "--mapfile='/var/lib/a disk.map' --state=/var/lib/platter/sdb.json /dev/sdb";
+	struct result *res = zones(1, 1);
+	char *text, *at, *joined, *to;
+
+	(void)state;
+	result_figure_text(res, "next_command", "to go on", command);
+	cli_screen(res);
+	text = rendered(res, 80, SCREEN_LINES);
+	expect_fits(text, 80, SCREEN_LINES);
+	at = strstr(text, "To go on:\n");
+	assert_non_null(at);
+	at += strlen("To go on:\n");
+	to = joined = calloc(strlen(at) + 1, 1);
+	for (at += strspn(at, " "); *at && *at != '\n'; at++)
+		if (at[0] == '\\' && at[1] == '\n')
+			at += 1 + strspn(at + 2, " ");
+		else
+			*to++ = *at;
+	assert_string_equal(joined, command);
+	free(joined);
+	free(text);
+	result_free(res);
+}
+
 static void a_picture_is_among_them_where_there_is_one(void **state)
 {
 	struct result *res = many(32 | 64);
@@ -254,6 +282,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_read_is_not_called_good),
 		cmocka_unit_test(the_screen_is_the_same_from_a_file),
 		cmocka_unit_test(whatever_there_is_the_screen_has_its_lines),
+		cmocka_unit_test(the_next_command_can_be_typed_as_it_stands),
 		cmocka_unit_test(a_picture_is_among_them_where_there_is_one),
 	};
 

@@ -249,7 +249,6 @@ static const struct screen_decl surface_screen = {
 			{ "weak places may hide", .because = "insensitive" },
 			{ "weak places may hide", .because = "buffered", .instead_of = 1 },
 			{ "it ended early: {ended_by}" },
-			{ "to go on: {next_command}" },
 			{ NULL },
 		},
 };

@@ -559,7 +559,6 @@ static const struct screen_decl zones_screen = {
 	                  .if_none = "unreadable_regions", .instead_of = 1 },
 			{ "nothing was read", .if_none = "read_bytes" },
 			{ "nothing was written", .if_none = "written_bytes" },
-			{ "to read each block: {next_command}" },
 			{ NULL },
 		},
 };
