@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static struct sim_run burn(struct profile *p, const char *words)
 
 	if (profile_finish(p, &err) < 0)
 		fail_msg("%s", err.text);
-	(void)sim_add_disk(run.sim, p, "sda");
+	sim_device(sim_add_disk(run.sim, p, "sda"))->temperature_mc = 41500;
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
 	return run;
@@ -73,6 +74,7 @@ static void a_sound_disk_is_written_verified_and_passed(void **state)
 	assert_true(sim_figure(&run, "wrong_bytes") == 0.0);
 	assert_true(sim_figure(&run, "verified_bytes") == SECTORS * 512.0);
 	assert_true(sim_figure(&run, "written_bytes") == SECTORS * 512.0);
+	assert_true(sim_figure(&run, "most_celsius") == 41.5);
 	assert_false(run.res->verdict_is_no || run.res->verdict_is_open);
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	sim_run_end(&run);
@@ -154,6 +156,27 @@ static void what_is_written_wrongly_is_found_and_named_by_its_lba(void **state)
 		run = burn(&p, WRITE "sda");
 		check(&run, &m);
 		assert_true(run.res->verdict_is_no);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static void writes_that_fail_are_named_and_take_a_bounded_time(void **state)
+{
+	const struct profile_fail one = { .op = DISK_WRITE, .nth = 11, .err = -EIO };
+	const struct profile_fail all = { .op = DISK_WRITE, .nth = 1, .every = 1, .err = -EIO, .delay_s = 30 };
+
+	(void)state;
+	for (int is_all = 0; is_all < 2; is_all++) {
+		struct profile p;
+		struct sim_run run;
+
+		small_ssd(&p);
+		assert_int_equal(profile_add_fail(&p, is_all ? &all : &one), 0);
+		run = burn(&p, WRITE "sda");
+		assert_row(run.res, is_all ? 0 : 10 * BLOCK, is_all ? SECTORS : BLOCK, "not-written");
+		assert_true(run.res->verdict_is_no);
+		assert_true((double)sim_elapsed_ns(run.sim) < 1000e9); /* 64 writes of 30 s: half an hour */
 		sim_run_end(&run);
 		profile_done(&p);
 	}
@@ -288,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sound_disk_is_written_verified_and_passed),
 		cmocka_unit_test(what_is_written_wrongly_is_found_and_named_by_its_lba),
+		cmocka_unit_test(writes_that_fail_are_named_and_take_a_bounded_time),
 		cmocka_unit_test(killed_and_without_power_it_goes_on_and_skips_nothing),
 		cmocka_unit_test(what_does_not_go_with_writing_is_refused),
 	};

@@ -62,6 +62,19 @@ static void fill_buffers(const struct surface_run *run)
 		}
 }
 
+/* As reads: a head that cannot write does not make days of it. What is left out is known to be so. */
+static bool skip_failing(struct writer *w)
+{
+	uint64_t failed_ns = w->run->burn->failed_ns;
+	uint64_t to = failed_ns ? surface_skip_writes_to(w->run, w->at, failed_ns) : w->at;
+
+	if (to == w->at)
+		return false;
+	surface_burn_wrong(w->run, w->at, to, WRONG_UNWRITTEN, 0);
+	w->at = to;
+	return true;
+}
+
 static enum feed write_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct writer *w = (struct writer *)((char *)f - offsetof(struct writer, feeder));
@@ -77,6 +90,8 @@ static enum feed write_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 		return FEED_END;
 	if (*ret_until_ns)
 		return FEED_WAIT;
+	if (skip_failing(w))
+		return write_next(f, now_ns, req, ret_until_ns);
 	req->op = IO_WRITE;
 	req->target = 0;
 	req->offset_bytes = w->at;
@@ -129,9 +144,11 @@ static void write_take(struct sink *sink, const struct io_req *req, bool is_faul
 	}
 	if (is_fault) {
 		c->write_errors++;
+		run->burn->failed_ns += took_ns;
 		surface_burn_wrong(run, req->offset_bytes, req->offset_bytes + req->len_bytes, WRONG_UNWRITTEN, 0);
 		return;
 	}
+	surface_burn_feel(run, req);
 	c->written_bytes += req->len_bytes;
 	c->write_ns += req->is_late ? 0 : took_ns;
 	run->burn->write_bytes += req->len_bytes;
@@ -174,17 +191,6 @@ static int flush(struct surface_run *run, bool *ret_is_done, struct err *err)
 	return r;
 }
 
-static void feel_warmth(struct surface_run *run)
-{
-	const struct env *env = run->ses->env;
-	uint32_t mc = env->devices->temperature ? env->devices->temperature(env->devices_ctx, &run->ses->devs[0]) : 0;
-
-	if (!mc)
-		return;
-	run->burn->least_celsius = fmin(run->burn->least_celsius, mc * 1e-3);
-	run->burn->most_celsius = fmax(run->burn->most_celsius, mc * 1e-3);
-}
-
 int surface_burn_leg(struct surface_run *run, struct err *err)
 {
 	uint64_t start_ns = surface_now(run), stopped_ns = session_stopped_ns(run->ses);
@@ -210,7 +216,6 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 	if (r == 0 && is_flushed && !w.is_gone)
 		run->burn->written_to = w.at;
 	run->burn->write_ns += surface_now(run) - start_ns - (session_stopped_ns(run->ses) - stopped_ns);
-	feel_warmth(run);
 	if (r == 0 && run->error)
 		r = err_set(err, run->error, "%s", run->why.text);
 	return r;

@@ -58,7 +58,9 @@ struct surface_burn {
 	uint64_t block_bytes;           /* of a write */
 	uint64_t written_to;            /* all before it is on the medium, as the drive says */
 	uint64_t write_ns, write_bytes; /* in legs, written without failure */
+	uint64_t failed_ns;             /* in writes that failed */
 	double least_celsius, most_celsius;
+	uint64_t felt_ns; /* when it was asked last */
 	struct surface_wrongs wrongs;
 };
 
@@ -72,12 +74,17 @@ static inline bool surface_is_written(const struct surface_run *run)
 	return !run->burn || run->burn->written_to == run->range.end_bytes;
 }
 
+/* skip.c: as surface_skip_to(), of writes that failed. */
+uint64_t surface_skip_writes_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns);
+
 /* ---- check.c ---- */
 
 /* The sector at this place, as it is written. */
 struct payload_id surface_burn_id(const struct surface_run *run, uint64_t at);
 void surface_burn_wrong(struct surface_run *run, uint64_t first, uint64_t end, enum surface_wrong_kind kind,
                         int64_t away);
+/* Every ten seconds: how warm the disk is. */
+void surface_burn_feel(struct surface_run *run, const struct io_req *req);
 /* Something was read: is it what was written? */
 void surface_burn_check(struct surface_run *run, const struct io_req *req);
 

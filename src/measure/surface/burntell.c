@@ -113,8 +113,9 @@ void surface_burn_tell(struct surface_run *run, const struct measure_table *tabl
 	result_figure_u64(res, "verified_bytes", "read back and verified", UNIT_BYTES, read);
 	result_figure_u64(res, "wrong_bytes", "not as written", UNIT_BYTES, wrong);
 	if (b->most_celsius >= b->least_celsius) {
-		result_figure(res, "least_celsius", "coolest while writing", UNIT_NONE, b->least_celsius, NULL, 0);
-		result_figure(res, "most_celsius", "warmest while writing", UNIT_NONE, b->most_celsius, NULL, 0);
+		result_figure(res, "least_celsius", "coolest, in degrees Celsius", UNIT_NONE, b->least_celsius, NULL,
+		              0);
+		result_figure(res, "most_celsius", "warmest, in degrees Celsius", UNIT_NONE, b->most_celsius, NULL, 0);
 	}
 	size = true_size(&b->wrongs, kinds);
 	if (size)

@@ -3,6 +3,7 @@
 #include "measure/surface/burn.h"
 
 #define FIRST_PASS 1
+#define FEEL_NS    (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */
 
 struct payload_id surface_burn_id(const struct surface_run *run, uint64_t at)
 {
@@ -17,6 +18,24 @@ void surface_burn_wrong(struct surface_run *run, uint64_t first, uint64_t end, e
 {
 	if (!surface_wrongs_add(&run->burn->wrongs, &(struct surface_wrong){ first, end, kind, away }))
 		surface_no_memory(run);
+}
+
+void surface_burn_feel(struct surface_run *run, const struct io_req *req)
+{
+	const struct env *env = run->ses->env;
+	struct surface_burn *b = run->burn;
+	struct surface_cell *c = surface_cell_at(run, req->offset_bytes);
+	uint32_t mc;
+
+	if (!env->devices->temperature || (b->felt_ns && req->done_ns < b->felt_ns + FEEL_NS))
+		return;
+	b->felt_ns = req->done_ns;
+	mc = env->devices->temperature(env->devices_ctx, &run->ses->devs[0]);
+	c->milli_celsius = mc > c->milli_celsius ? mc : c->milli_celsius;
+	if (!mc)
+		return;
+	b->least_celsius = fmin(b->least_celsius, mc * 1e-3);
+	b->most_celsius = fmax(b->most_celsius, mc * 1e-3);
 }
 
 static void check_sector(struct surface_run *run, const uint8_t *data, uint64_t at)
@@ -49,6 +68,8 @@ void surface_burn_check(struct surface_run *run, const struct io_req *req)
 
 	if (!run->burn || !surface_is_written(run) || req->op != IO_READ || !req->buf)
 		return;
+	if (req->offset_bytes >= run->range.first_bytes && req->offset_bytes < run->range.end_bytes)
+		surface_burn_feel(run, req);
 	for (uint32_t i = 0; i + sector <= req->len_bytes; i += sector)
 		if (req->offset_bytes + i >= run->range.first_bytes &&
 		    req->offset_bytes + i + sector <= run->range.end_bytes)

@@ -5,14 +5,25 @@
  * makes up for that. What was skipped is read when all else was, from both halves of each range in turn: where a read
  * fails, half of the rest is left for the next time around.
  */
-#include "measure/surface/surface.h"
+#include "measure/surface/burn.h"
 
 #define FAILED_SHARE 0.5              /* of the time of reading (a choice): a scan takes half as long again at most, */
 #define FAILED_LEAST (300 * NS_PER_S) /* and this: damage of 100 reads of 3 s is read through */
 #define UNKNOWN_NS   10.0             /* a byte, where nothing was read so far: 100 MB/s */
 
-/* A byte of what could be read. */
-static double ns_per_byte(const struct surface_run *run)
+static uint64_t far_enough(const struct surface_run *run, uint64_t at, double failed_ns, double ns_per_byte)
+{
+	const struct surface_range *g = &run->range;
+	double owed_ns = failed_ns - (double)FAILED_LEAST;
+	uint64_t ahead = owed_ns > 0.0 ? (uint64_t)(owed_ns / FAILED_SHARE / ns_per_byte) : 0;
+
+	ahead -= ahead % g->block_bytes;
+	if (run->p->recheck_all || run->later.sample || ahead <= at - g->first_bytes)
+		return at;
+	return ahead < g->end_bytes - g->first_bytes ? g->first_bytes + ahead : g->end_bytes;
+}
+
+uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns)
 {
 	uint64_t busy_ns = 0, bytes = 0;
 
@@ -20,19 +31,19 @@ static double ns_per_byte(const struct surface_run *run)
 		busy_ns += run->cells[i].busy_ns;
 		bytes += run->cells[i].bytes - run->cells[i].failed_bytes;
 	}
-	return busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS;
+	return far_enough(run, at, (double)(run->later.failed_ns + failed_ns),
+	                  busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS);
 }
 
-uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns)
+uint64_t surface_skip_writes_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns)
 {
-	const struct surface_range *g = &run->range;
-	double owed_ns = (double)(run->later.failed_ns + failed_ns) - (double)FAILED_LEAST;
-	uint64_t ahead = owed_ns > 0.0 ? (uint64_t)(owed_ns / FAILED_SHARE / ns_per_byte(run)) : 0;
+	uint64_t busy_ns = 0, bytes = 0;
 
-	ahead -= ahead % g->block_bytes;
-	if (run->p->recheck_all || run->later.sample || ahead <= at - g->first_bytes)
-		return at;
-	return ahead < g->end_bytes - g->first_bytes ? g->first_bytes + ahead : g->end_bytes;
+	for (size_t i = 0; i < SURFACE_CELLS; i++) {
+		busy_ns += run->cells[i].write_ns;
+		bytes += run->cells[i].written_bytes;
+	}
+	return far_enough(run, at, (double)failed_ns, busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS);
 }
 
 void surface_skip(struct surface_run *run, uint64_t to)

@@ -119,7 +119,7 @@ struct surface_cell {
 	uint64_t bytes, failed_bytes, busy_ns, worst_ns,
 		excess_ns; /* bytes: also those that failed; busy: without them */
 	uint64_t classes[SURFACE_CLASSES], errors;
-	uint64_t written_bytes, write_ns, write_errors; /* --write */
+	uint64_t written_bytes, write_ns, write_errors, milli_celsius; /* --write; the warmest */
 };
 
 struct surface_blind {          /* where weak places may hide */

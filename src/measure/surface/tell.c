@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/whole.h"
 #include "measure/shared/rotation.h"
 #include "measure/surface/burn.h"
 
@@ -60,7 +61,7 @@ struct map_row {
 	double rate_bytes_per_s, revolutions_lost;
 	uint64_t row, column, shown_ns;
 	uint64_t written_bytes, write_ns, write_errors;
-	double write_rate_bytes_per_s;
+	double write_rate_bytes_per_s, most_celsius;
 };
 
 static const struct field map_fields[] = {
@@ -88,6 +89,7 @@ static const struct field map_fields[] = {
 	FIELD_U64(struct map_row, write_ns, UNIT_NS, "busy with writes", .detail = true),
 	FIELD_U64(struct map_row, write_errors, UNIT_COUNT, "writes that failed", .detail = true),
 	FIELD_F64(struct map_row, write_rate_bytes_per_s, UNIT_BYTES_PER_S, "rate of writing", .detail = true),
+	FIELD_F64(struct map_row, most_celsius, UNIT_NONE, "warmest, in degrees Celsius", .detail = true),
 	FIELD_END,
 };
 
@@ -213,6 +215,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 			c->busy_ns ? (double)(c->bytes - c->failed_bytes) * 1e9 / (double)c->busy_ns : (double)NAN;
 		row.write_rate_bytes_per_s =
 			c->write_ns ? (double)c->written_bytes * 1e9 / (double)c->write_ns : (double)NAN;
+		row.most_celsius = c->milli_celsius ? (double)c->milli_celsius * 1e-3 : (double)NAN;
 		row.revolutions_lost = (double)c->excess_ns / turn_ns;
 		row.row = i / MAP_COLUMNS;
 		row.column = i % MAP_COLUMNS;
@@ -484,6 +487,7 @@ static struct surface_cell cell_of(const struct table *map, size_t i)
 		row.written_bytes,
 		row.write_ns,
 		row.write_errors,
+		row.most_celsius > 0.0 ? whole(row.most_celsius * 1e3) : 0,
 	};
 }
 
