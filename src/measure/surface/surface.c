@@ -245,7 +245,7 @@ static const struct screen_decl surface_screen = {
 	                  .if_none = "unscanned_bytes", .instead_of = FINDINGS },
 			{ "no bad or slow place in that {scanned_ratio%} so far", .if_any = "unscanned_bytes",
 	                  .unless = "nothing-scanned", .instead_of = FINDINGS + 1 },
-			{ "no more than {bad_places_most_ratio%} of all places are bad (95 %)" },
+			{ "at most {bad_places_most_ratio%} of places are bad (95 %)" },
 			{ "weak places may hide", .because = "insensitive" },
 			{ "weak places may hide", .because = "buffered", .instead_of = 1 },
 			{ "it ended early: {ended_by}" },
