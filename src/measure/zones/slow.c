@@ -120,6 +120,20 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
 }
 
+/*
+ * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a
+ * single stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
+ */
+static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
+	size_t good = 0;
+
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
+	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
+}
+
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
 {
 	enum zone_recheck said = RECHECK_NONE;
@@ -139,7 +153,7 @@ enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, dou
 }
 
 struct readings { /* of a run of slow positions */
-	size_t slow, all, passes, again_slow, again_good;
+	size_t slow, all, throughout, passes, again_slow, again_good;
 	uint32_t last_pass;
 	double ns, bytes; /* of all */
 };
@@ -165,6 +179,7 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 	if (!is_slow)
 		return;
 	r->slow++;
+	r->throughout += is_slow_throughout(slow, s);
 	r->passes += s->pass != r->last_pass; /* samples are in order of time */
 	r->last_pass = s->pass;
 }
@@ -203,7 +218,7 @@ static void fill_region(const struct zone_samples *samples, size_t npositions, c
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
 	slow->chance = zone_chance_of_time(samples, npositions, slow);
-	slow->is_confirmed = is_again && slow->chance < ZONE_CHANCE_MAX;
+	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < ZONE_CHANCE_MAX;
 }
 
 /*
@@ -349,8 +364,9 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_lay
 {
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
-	return s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
-	                                    (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow)));
+	return is_slow_throughout(slow, s) &&
+	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
+	                                     (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
 }
 
 /* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says
@@ -384,7 +400,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
 
-		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
+		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good || s->is_disturbed ||
 		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * zone_rev_ns(l))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
