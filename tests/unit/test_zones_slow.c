@@ -335,28 +335,6 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 	sim_run_end(&run);
 }
 
-/* A drive lost revolutions for a while in the first pass, on both sides of a slow region: what was read there is read
- * again, and is good then. */
-static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
-{
-	struct truth_region truth[8];
-	const struct table *t;
-	struct sim_run run;
-	size_t n, i = 0;
-
-	(void)state;
-	run = zones_on_wild(603044, "dying");
-	t = result_find_table(run.res, "slow_regions");
-	n = truth_regions(geometry_of(&run), truth, 8);
-	assert_int_equal(t->nrows, 3);
-	while (i < n && (truth[i].is_bad || (double)truth[i].end_byte <= number(t, 1, "first_byte")))
-		i++;
-	assert_true(i < n);
-	assert_true(number(t, 1, "first_byte") >= (double)truth[i].first_byte);
-	assert_true(number(t, 1, "last_byte") < (double)truth[i].end_byte);
-	sim_run_end(&run);
-}
-
 /*
  * Drives that lose a revolution every few hundred: most samples hold none, and the few of a figure said that there are
  * none. The law of such losses is that of the whole disk: before it was, most of the intervals of such drives missed
@@ -403,7 +381,6 @@ int main(void)
 		cmocka_unit_test(edges_of_zones_are_read_where_nothing_was),
 		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
-		cmocka_unit_test(what_met_a_spell_beside_a_region_is_none_of_it),
 		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),
 	};
 

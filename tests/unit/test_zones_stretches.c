@@ -38,7 +38,6 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 struct said {
 	size_t slow, fast, device, uneven, bands;
 	double first, last; /* of the first stretch, 0 .. 1 */
-	double relief;
 };
 
 static double gauss(struct rng *rng)
@@ -143,7 +142,6 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		}
 	}
 	said.bands = t.analysis->bands.n;
-	said.relief = (double)t.analysis->stretches.relief_bytes / SIZE;
 	zone_analysis_free(t.analysis);
 	return said;
 }
@@ -337,53 +335,6 @@ static void another_device_behind_the_first_is_told(void **state)
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
 }
 
-/* The fast zones lose revolutions on the way to the host, and the others do not. Where both halves of a volume lose as
- * many it is another device. */
-static void where_the_way_stops_losing_no_device_begins(void **state)
-{
-	static const struct disk stops = { two_disks, REV_NS, NAN, 0.005, .loses_until = 0.5 };
-	static const struct disk goes_on = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0 };
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct said s = look_at(&stops, seed);
-
-		assert_int_equal(s.device, 0);
-		assert_true(fabs(s.relief - 0.5) < 1.5 / PLACES);
-		s = look_at(&goes_on, seed);
-		assert_int_equal(s.device, 1);
-		assert_true(s.relief == 0.0);
-	}
-}
-
-/* What each request loses, one at a time, changes with the length of tracks: the rate of one disk rises at three zones,
- * and falls within each. */
-static double by_requests(double x, struct rng *rng)
-{
-	static const double rise[] = { 0.0, 0.12, 0.33, 0.10 };
-	double part = x * 4.0;
-	size_t k = part < 3.0 ? (size_t)part : 3;
-	double rate = 22.0;
-
-	(void)rng;
-	for (size_t i = 1; i <= k; i++)
-		rate *= (1.0 + rise[i]) * (1.0 - 0.15 * 3.0 / 4.0);
-	return rate * (1.0 - 0.15 * floor((part - (double)k) * 4.0) / 4.0);
-}
-
-/* Larger requests lose less: the rate is none of the media, and rises with where requests end within tracks. */
-static void where_requests_make_the_rate_no_device_begins(void **state)
-{
-	static const struct disk rises = { by_requests, REV_NS, NAN, 0.005, .loses_until = 1.0 };
-	static const struct disk larger = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0, .probe = 1.4 };
-	static const struct disk alike = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0, .probe = 1.1 };
-
-	(void)state;
-	assert_int_equal(all_of(&rises, "rises at three zones").device, 0);
-	assert_int_equal(all_of(&larger, "larger requests are faster").device, 0);
-	assert_int_equal(all_of(&alike, "larger requests are as fast").device, SEEDS);
-}
-
 /* Of the second one zone ends with a larger step than the others. */
 static double uneven_steps(double x, struct rng *rng)
 {
@@ -525,8 +476,6 @@ int main(void)
 		cmocka_unit_test(what_comes_after_a_seek_is_stored),
 		cmocka_unit_test(media_behind_what_is_not_stored_are_of_the_same_disk),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
-		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
-		cmocka_unit_test(where_requests_make_the_rate_no_device_begins),
 		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),

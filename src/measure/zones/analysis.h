@@ -302,8 +302,6 @@ struct zone_stretch {       /* of places at one level that the media of one heal
 struct zone_stretches {
 	struct zone_stretch *v;
 	size_t n;
-	uint64_t relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew;
-	                          0: nowhere */
 };
 
 /* slows: empty, where they are not known yet. free(ret->v). */
@@ -311,8 +309,7 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
                          const struct zone_slows *slows, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
-/* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more;
- * INFINITY: nowhere. */
+/* Where rates begin anew, as of another device; INFINITY: nowhere. */
 double zone_begins_anew(const struct zone_stretches *st);
 /* Is it in one that no media take part in? */
 static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)

@@ -38,9 +38,6 @@ enum zone_class {
 #define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
 #define ZONE_DENSITY_MAX \
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
-#define ZONE_LOSES                                                                                                     \
-	0.01 /* waits per revolution, of a way to the host that loses some; a healthy place has less than half of that \
-	        (waits.c) */
 
 /*
  * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what

@@ -24,8 +24,6 @@
 #define STEP_UNEVEN                                                                                            \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
 	        volumes) */
-#define STEP_OF_REQUESTS \
-	0.08 /* log; a second step up, where requests lose revolutions: half of what surfaces differ by (a choice) */
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
@@ -34,8 +32,6 @@
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
-#define LOSES_LESS \
-	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
 
 /* How samples of a place begin, most of them. Old documents do not tell. */
 enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
@@ -160,15 +156,6 @@ static bool is_flat(const struct places *s, size_t a, size_t b)
 	return fabs(fall) <= fmax(FLAT, STEP_SIGMAS * M_SQRT2 * s->noise / sqrt((double)third + 1.0));
 }
 
-/*
- * Is a quarter of the sample as slow as what is beside the stretch? What is not stored is fast throughout; where one
- * arm reads ahead while another reads, a long sample meets what was read ahead, and a short one does not.
- */
-static bool is_slow_in_part(const struct zone_sample *z, const struct zone_stretch *st)
-{
-	return log(zone_slowest_part(z)) > 0.5 * (st->y + st->beside_y);
-}
-
 /* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or arm
  * rates fall to what is beside. */
 static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st)
@@ -239,7 +226,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		                   .y = mean_of(s, a, b),
 		                   .beside_y = beside_y };
 
-	size_t in_part = 0, left_out = 0;
+	size_t left_out = 0;
 	double sum = 0.0;
 
 	for (size_t i = 0; i < samples->n; i++) {
@@ -253,7 +240,6 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		}
 		st.samples++;
 		sum += log(z->ns_per_byte);
-		in_part += is_slow_in_part(z, &st);
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
@@ -266,8 +252,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 
 		st.is_at_interface =
 			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * s->interface_bytes_per_s;
-		if (comes == COMES_AFTER_SEEK ||
-		    (!st.is_at_interface && (double)in_part >= ZONE_IN_PART * (double)st.samples))
+		if (comes == COMES_AFTER_SEEK)
 			return;
 	}
 	if (st.samples >= SAMPLES_MIN)
@@ -305,49 +290,6 @@ static bool falls_as_media(const struct places *s, size_t a, size_t b)
 }
 
 /*
- * A device that has one request at a time waits for the host between them. Where its fast zones lose revolutions by
- * that and those from one of them on do not, the step up behind position `before` is no begin of another device.
- */
-static bool ends_losing(const struct zone_samples *samples, const struct zone_layout *l, size_t before)
-{
-	double waits[2] = { 0 }, revs[2] = { 0 };
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (!zone_is_usable(s))
-			continue;
-		waits[s->position > before] += s->waits;
-		revs[s->position > before] += s->elapsed_ns / zone_rev_ns(l);
-	}
-	return l->is_one_at_a_time && waits[0] >= ZONE_LOSES * revs[0] &&
-	       waits[1] * revs[0] < LOSES_LESS * waits[0] * revs[1];
-}
-
-/*
- * What a request loses, where only one is under way, hangs on how its length and the track's lie to each other: rates
- * rise wherever a zone's tracks suit requests better, and larger requests are faster. Of another device they rise once,
- * and as much for any request.
- */
-static bool hangs_on_requests(const struct zone_samples *samples, const struct zone_layout *l,
-                              const struct zone_levels *lv, const struct places *s, size_t before)
-{
-	if (!l->is_one_at_a_time)
-		return false;
-	for (size_t i = 0; i + 1 < s->n; i++)
-		if ((i + 2 < before || i > before + 2) && is_step_up(s, i, STEP_OF_REQUESTS))
-			return true;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *z = &samples->v[i];
-
-		if (z->is_good && z->kind == SAMPLE_PROBE && z->position != ZONE_NONE && lv->v[z->position].n &&
-		    z->request_bytes > l->request_bytes && lv->v[z->position].y - log(z->ns_per_byte) > STEP_UP)
-			return true;
-	}
-	return false;
-}
-
-/*
  * What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media,
  * whose steps say what else there is.
  */
@@ -377,8 +319,7 @@ static void find_at_once(const struct zone_samples *samples, struct places *s, d
 	s->n = kept;
 }
 
-static void find_rotating(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                          struct places *s, struct zone_stretches *ret)
+static void find_rotating(const struct zone_samples *samples, struct places *s, struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
 	size_t steps = 0;
@@ -408,10 +349,6 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
 		if (is_device && !begins_device(s, i, up))
 			continue;
-		if (is_device && (ends_losing(samples, l, s->position[i]) || hangs_on_requests(samples, l, lv, s, i))) {
-			ret->relief_bytes = l->positions[s->position[i + 1]].cell_bytes;
-			return;
-		}
 		add(ret, samples, s, i + 1, b, is_device ? STRETCH_DEVICE : STRETCH_FAST, s->y[i]);
 		if (b + 1 == s->n)
 			return;
@@ -468,7 +405,7 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
 	else if (s.n >= ZONE_BESIDE)
-		find_rotating(samples, l, lv, &s, ret);
+		find_rotating(samples, &s, ret);
 	places_done(&s);
 }
 
@@ -477,7 +414,7 @@ double zone_begins_anew(const struct zone_stretches *st)
 	for (size_t i = 0; i < st->n; i++)
 		if (st->v[i].kind == STRETCH_DEVICE)
 			return (double)st->v[i].first_bytes;
-	return st->relief_bytes ? (double)st->relief_bytes : (double)INFINITY;
+	return (double)INFINITY;
 }
 
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
