@@ -30,7 +30,7 @@ for name in one two; do
 	END
 done
 
-used() { df --html=used -B1 "$mnt" | tail -1; }
+used() { df --output=used -B1 "$mnt" | tail -1; }
 
 # in_folder FILE-SYSTEM PROFILE: its mount point in $mnt
 in_folder()

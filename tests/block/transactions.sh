@@ -98,7 +98,7 @@ must tx --write --destroy-data="${fast##*/}" --users=2 --count=50 "$fast"
 must is '$f.transactions == 100'
 
 # The disk below a file is found, where the file system lies on one.
-case $(df --html=source "$work/files" | tail -1) in
+case $(df --output=source "$work/files" | tail -1) in
 /dev/*)
 	must tx --users=2 --count=50 "$work/files/data"
 	must is '$f.device_per_s > 0 and $f.device_busy_ratio > 0 and $f.device_queue >= 0 and $f.device_service_ns > 0'

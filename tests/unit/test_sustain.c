@@ -165,7 +165,7 @@ static void the_same_samples_give_the_same_figures_again(void **state)
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 {
-	const char *const words[] = { "--block=1000 sda", "--block=512 sda --depth=0", "--size=1MiB sda", "",
+	const char *const words[] = { "--block=1000 sda", "--block=512 sda --depth=0", "--range=0-1MiB sda", "",
 		                      "sda sda" };
 
 	(void)state;

@@ -77,12 +77,8 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 	(void)units_time(t, sizeof(t), f->slow.value > 0 ? (uint64_t)(1e9 / f->slow.value) : 0);
 	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
 	(void)units_time(p, sizeof(p), in->path_ns > 0 ? (uint64_t)in->path_ns : 0);
-	if (f->verdict == SMR_YES && f->is_slow_from_start)
-		(void)snprintf(
-			buf, len,
-			"in %" PRIu64
-			" writes from the first on, each took %s on average instead of %s, more than any arm needs",
-			written, t, a);
+	if (f->verdict == SMR_YES && isnan(f->entries.value))
+		(void)snprintf(buf, len, "with a full cache each write took %s instead of %s", t, a);
 	else if (f->verdict == SMR_YES)
 		(void)snprintf(buf, len, "after %" PRIu64 " random writes each took %s instead of %s",
 		               (uint64_t)fmax(f->entries.value, 0), t, a);

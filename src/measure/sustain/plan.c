@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/units.h"
 #include "measure/sustain/sustain.h"
 
 #define FILE_BYTES (16ull << 30)
+#define FILE_MOST  (1ull << 42)
 #define LEAST      64 /* requests that have to fit */
 #define OTHER      4  /* times larger or smaller is the other size of requests */
 #define LARGE      (256u << 10)
@@ -18,8 +20,8 @@ const struct opt sustain_opts[] = {
 	OPT_U64(struct sustain_params, depth, "depth", 0, "N", "16", "requests under way at once", .min = 1,
 	        .max = 1024),
 	OPT_RATE(struct sustain_params, rate_bytes_per_s, "rate", 0, "RATE", NULL, "ask for no more than this"),
-	OPT_BYTES(struct sustain_params, size_bytes, "size", 's', "SIZE", NULL,
-	          "keep within so much; without it all of the device, or a file of 16GiB", .min = 1 << 20, .max = 9e18),
+	OPT_STR(struct sustain_params, range, "range", 0, "FROM-TO", NULL,
+	        "keep within this part (default all); in directories: the size of the file, 0-16GiB by default"),
 	OPT_END,
 };
 
@@ -35,19 +37,23 @@ uint32_t sustain_other_block(const struct sustain_params *p)
 	return block >= LARGE ? block / OTHER : block * OTHER;
 }
 
-void sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end)
+int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err)
 {
-	uint64_t size;
+	bool is_folder = dev->kind == DEVICE_DIRECTORY;
+	uint64_t begin = is_folder ? DATAFILE_DATA_OFFSET : datafile_first_byte(dev), end = datafile_end_byte(dev),
+		 first, last;
+	int r = units_parse_range(p->range, is_folder ? FILE_MOST : end > begin ? end - begin : 0, &first, &last, err);
 
-	if (dev->kind == DEVICE_DIRECTORY) {
-		*ret_first = DATAFILE_DATA_OFFSET;
-		size = p->size_bytes ? p->size_bytes : FILE_BYTES;
-	} else {
-		*ret_first = datafile_first_byte(dev);
-		size = datafile_end_byte(dev) > *ret_first ? datafile_end_byte(dev) - *ret_first : 0;
-		size = p->size_bytes && p->size_bytes < size ? p->size_bytes : size;
-	}
-	*ret_end = *ret_first + size / sustain_block(p) * sustain_block(p);
+	if (r < 0)
+		return r;
+	if (is_folder && first)
+		return err_set(err, -EINVAL, "%s is a directory: --range begins with 0 there, as in 0-1GB.", dev->path);
+	if (is_folder && !p->range)
+		last = FILE_BYTES;
+	*ret_first = begin + first / sustain_block(p) * sustain_block(p);
+	*ret_end = *ret_first + (last - first) / sustain_block(p) * sustain_block(p);
+	return 0;
 }
 
 int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
@@ -57,6 +63,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 	bool is_folder = dev->kind == DEVICE_DIRECTORY;
 	uint32_t block = sustain_block(p), least = block < LARGE ? block : block / OTHER;
 	uint64_t first, end;
+	int r;
 
 	if (p->write && dev->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL,
@@ -64,10 +71,13 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               dev->path);
 	if (p->write && is_folder)
 		return err_set(err, -EINVAL, "In a directory it writes to a file of its own; leave --write out.");
-	sustain_span(dev, p, &first, &end);
+	r = sustain_span(dev, p, &first, &end, err);
+	if (r < 0)
+		return r;
 	if (end - first < (uint64_t)LEAST * block)
 		return err_set(err, -EINVAL,
-		               "%s has room for less than %d requests of %" PRIu32 " bytes; give a smaller --block.",
+		               "%s has room for less than %d requests of %" PRIu32
+		               " bytes; give a smaller --block or another --range.",
 		               dev->path, LEAST, block);
 	if (dev->logical_block_bytes && least % dev->logical_block_bytes)
 		return err_set(err, -EINVAL,

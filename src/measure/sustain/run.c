@@ -115,13 +115,13 @@ int sustain_open(struct sustain_io *io, struct session *ses, const struct sustai
 {
 	uint32_t block = sustain_block(p), other = sustain_other_block(p);
 	const struct engine_config cfg = { .depth = (uint32_t)p->depth, .buf_bytes = block > other ? block : other };
-	int r = 0;
+	int r;
 
 	*io = (struct sustain_io){ .ses = ses, .p = p, .own = { .fd = -1 }, .target = &io->own };
-	sustain_span(&ses->devs[0], p, &io->first_bytes, &io->end_bytes);
-	if (ses->plan->opens_itself)
+	r = sustain_span(&ses->devs[0], p, &io->first_bytes, &io->end_bytes, err);
+	if (r == 0 && ses->plan->opens_itself)
 		r = open_file(io, err);
-	else
+	else if (r == 0)
 		io->target = &ses->targets[0];
 	if (r == 0)
 		r = session_engine(ses, &cfg, &io->eng, err);

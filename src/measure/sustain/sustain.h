@@ -10,7 +10,8 @@
 #include "session/session.h"
 
 struct sustain_params { /* what the options fill */
-	uint64_t size_bytes, block_bytes, depth, rate_bytes_per_s;
+	const char *range;
+	uint64_t block_bytes, depth, rate_bytes_per_s;
 	bool write, random;
 };
 
@@ -28,7 +29,8 @@ uint32_t sustain_block(const struct sustain_params *p);
 /* A size of requests that tells bytes from requests. */
 uint32_t sustain_other_block(const struct sustain_params *p);
 /* What may be touched: of a target, or of the file that is made in a directory. */
-void sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end);
+int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
+                 struct err *err);
 
 /* ---- run.c: requests out, counted in bins; nothing is judged here ---- */
 
