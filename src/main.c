@@ -32,7 +32,6 @@ int main(int argc, char **argv)
 		.devices_ctx = &devices,
 		.sysroot = "/",
 		.boot_id = clock_boot_id(boot_id),
-		.modules = PLATTER_MODULES,
 		.drops_privileges = true,
 		.out = stdout,
 		.err = stderr,

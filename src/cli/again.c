@@ -50,9 +50,7 @@ int cli_again(struct result *res, struct err *err)
 	struct err why = { 0 };
 	char names[400];
 	size_t n, all;
-	/* Tables of many hosts, or of several runs, are not those of a measurement; each host's own document is. */
-	bool is_one = !result_find_figure(res, "hosts") && !result_find_table(res, "on_off");
-	int r = m && m->again && is_one ? m->again(res, part, &why) : -ENODATA;
+	int r = m && m->again ? m->again(res, part, &why) : -ENODATA;
 
 	if (r < 0) {
 		result_free(part);

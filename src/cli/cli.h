@@ -91,10 +91,7 @@ struct cli_params {
 	const char *json, *jsonl, *csv, *log, *html, *prometheus, *requests;
 	bool quiet;
 	int progress; /* enum progress_mode */
-	int hosts;    /* enum hosts_mode */
 };
-enum hosts_mode { HOSTS_NO, HOSTS_AUTO, HOSTS_OPENMPI, HOSTS_MPICH };
-extern const char *const hosts_words[]; /* in that order */
 extern const struct opt common_opts[];
 
 #define COMMON_OPTS_MAX 34
@@ -107,34 +104,6 @@ struct common_table {
 };
 void common_table_init(struct common_table *t, const struct env *env, const struct measure *m);
 void common_settle(struct cli_params *p); /* no progress under --quiet */
-
-/* ---- together.c: --hosts ---- */
-
-struct together; /* functions are fine with NULL: no other hosts */
-/*
- * Starts MPI, meets the others, and finds what is to be measured here: *operands and *n become this host's own. Files
- * and text that are of all are left to rank 0; p->json becomes the file of this host's own result. Without --hosts 0
- * and *ret NULL. *ret is also there after most failures, and has to be left then, too.
- */
-int together_join(struct together **ret, const struct env *env, const struct measure *m, struct cli_params *p, int argc,
-                  const char *const *argv, const char *const **operands, size_t *n, struct err *err);
-/* What this host has to say before anything is begun (r, err), and what all say; see hosts_agree(). */
-int together_agree(struct together *t, int r, bool *refused, struct err *err);
-/* At rank 0 the file of the result of all; else NULL. */
-const char *together_json(const struct together *t);
-void together_start(struct together *t);
-struct session_host together_host(const struct together *t);
-/* All have agreed to begin, and there will be a result of all. */
-bool together_is_agreed(const struct together *t);
-/* Is it this process that speaks for all? */
-bool together_speaks(const struct together *t);
-/*
- * Saves this host's own result and tells it to all. At rank 0 *res becomes that of all, and p->json its file. began_ns:
- * when it began, 0: not at all. 0, or negative errno and a sentence: rank 0 was lost.
- */
-int together_gather(struct together *t, struct cli_params *p, uint64_t began_ns, struct result **res, struct err *err);
-/* The last of it, when all is shown. */
-void together_leave(struct together *t);
 
 /* ---- run.c ---- */
 

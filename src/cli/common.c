@@ -12,10 +12,7 @@ static const char *const progress_words[] = { "auto", "tty", "plain", "json", "n
 static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
 static const char *const help_words[] = { "own", "all", NULL };
-const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL };
-
-static const char *const switch_words[] = { "as-is", "on", "off", "both", NULL }; /* enum switch_wish */
-static const char *const ahead_words[] = { "as-is", "on", "off", NULL };
+static const char *const switch_words[] = { "as-is", "on", "off", NULL }; /* enum switch_wish */
 
 #define P struct cli_params
 const struct opt common_opts[] = {
@@ -39,13 +36,11 @@ const struct opt common_opts[] = {
 	OPT_FLAG(P, common.is_forced, "force", 0, "write over files that platter did not write"),
 	OPT_CHOICE(P, progress, "progress", 0, progress_words, "auto", "show progress on stderr", .implied = "tty"),
 	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors"),
-	OPT_CHOICE(P, hosts, "hosts", 0, hosts_words, "no", "measure on all hosts of an MPI job at the same time",
-	           .implied = "auto"),
 	OPT_FLAG(P, common.no_smart, "no-smart", 0,
 	         "do not ask the disk for its counters: some bridges hang from that"),
 	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
 	           "switch the drive's write cache for the run, then put it back"),
-	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, ahead_words, "as-is",
+	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, switch_words, "as-is",
 	           "switch the drive's look-ahead for the run, then put it back"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "cli/cli.h"
-#include "hosts/hosts.h"
 
 struct run {
 	const struct env *env;
@@ -29,9 +28,7 @@ struct run {
 	bool is_trouble_told; /* of the saver's */
 	struct series series;
 	struct requests *requests;
-	struct together *together; /* with other hosts, else NULL */
-	unsigned at, runs;         /* --write-cache=both: of several, 0: it is the only one */
-	struct err save_err;       /* the first file that could not be saved */
+	struct err save_err; /* the first file that could not be saved */
 };
 
 static bool is_stdout(const char *path)
@@ -80,8 +77,6 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 {
 	struct run *run = arg;
 
-	if (run->runs && done >= 0.0)
-		done = ((double)run->at + done) / run->runs;
 	if (has_series(run))
 		series_update(&run->series, run->saver, ses, phase, done, figure);
 	progress_update(run->progress, phase, done, figure);
@@ -134,22 +129,6 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 		series_count(&run->series, target, req, is_fault);
 	if (run->requests)
 		requests_take(run->requests, target, req, ses->start_ns);
-}
-
-static int on_agree(void *arg, struct session *ses, int r, bool *refused, struct err *err)
-{
-	struct run *run = arg;
-
-	(void)ses;
-	return together_agree(run->together, r, refused, err);
-}
-
-static void on_start(void *arg, struct session *ses)
-{
-	struct run *run = arg;
-
-	(void)ses;
-	together_start(run->together);
 }
 
 /* ---- before ---- */
@@ -242,11 +221,8 @@ static int open_outputs(struct run *run, struct err *err)
 		                          .operands_are = "what is to be measured",
 		                          .is_forced = run->p.common.is_forced,
 		                          .files = files };
-	const char *all = together_json(run->together);
 	int r = output_open(&q, err), fd;
 
-	if (r == 0 && all && !is_stdout(all))
-		r = outfiles_add(files, "json", all, OUTFILE_DOCUMENT, run->p.common.is_forced, err);
 	if (r == 0)
 		r = note_outputs(run, err);
 	if (r == 0 && run->p.log) {
@@ -453,72 +429,8 @@ static void log_start(struct run *run)
 	log_it(run, text);
 }
 
-/* With other hosts, once all have agreed to begin: this one's part goes to rank 0, which gets that of all for it. */
-static void gather(struct run *run, int r, uint64_t began_ns, struct result **res, const struct err *why)
-{
-	struct err err = { 0 };
-
-	if (r < 0)
-		result_notice(*res, "failed", "%s", why->text);
-	if (!run->p.common.dry_run)
-		cli_screen(*res);
-	if (together_gather(run->together, &run->p, began_ns, res, &err) < 0)
-		note_failure(run, err.code, &err);
-}
-
-/* --write-cache=both: on, off, off, on, so that what changes with time alone comes to both alike. Each with a seed of
- * its own: no place twice. */
-static int run_both(struct run *run, const struct session_config *cfg, struct result **ret, bool *is_refused,
-                    struct err *err)
-{
-	static const struct {
-		const char *name;
-		int wish;
-	} order[] = {
-		{ "on", SWITCH_ON }, { "off", SWITCH_OFF }, { "off again", SWITCH_OFF }, { "on again", SWITCH_ON }
-	};
-	struct hosts_part *parts = calloc(ARRAY_LEN(order), sizeof(*parts));
-	const struct result *sides[2][ARRAY_LEN(order)];
-	struct common_params common = *cfg->common;
-	struct session_config one = *cfg;
-	struct env env = *cfg->env; /* root's privileges are needed until the last run has switched */
-	size_t n = 0, of[2] = { 0, 0 };
-	bool is_gone = false;
-	int r = 0;
-
-	if (!parts)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	one.common = &common;
-	one.env = &env;
-	common.seed = common.seed ? common.seed : session_fresh_seed(cfg->env->clk);
-	run->runs = ARRAY_LEN(order);
-	for (; r == 0 && n < ARRAY_LEN(order) && !is_gone && !atomic_load(&cli_signal); n++, common.seed++) {
-		run->at = (unsigned)n;
-		env.drops_privileges = cfg->env->drops_privileges && n + 1 == ARRAY_LEN(order);
-		common.write_cache = order[n].wish;
-		(void)snprintf(parts[n].name, sizeof(parts[n].name), "%s", order[n].name);
-		r = session_run(&one, &parts[n].doc, is_refused, err);
-		if (!parts[n].doc)
-			break;
-		sides[order[n].wish == SWITCH_OFF][of[order[n].wish == SWITCH_OFF]++] = parts[n].doc;
-		is_gone = parts[n].doc->status == STATUS_DEVICE_GONE;
-	}
-	if (n == 1 && r < 0) { /* nothing to be compared */
-		*ret = parts[0].doc;
-		parts[0].doc = NULL;
-	} else if (n > 0) {
-		*ret = hosts_in_turn(parts, n, "run");
-		report_both(*ret, sides[0], of[0], sides[1], of[1]);
-		if (n < ARRAY_LEN(order) && (*ret)->status == STATUS_COMPLETE)
-			(*ret)->status = STATUS_CANCELLED; /* between two of them */
-	}
-	hosts_parts_free(parts, n);
-	return r;
-}
-
 static int execute(struct run *run, int argc, const char *const *argv)
 {
-	uint64_t began_ns = 0;
 	const struct session_config cfg = {
 		.env = run->env,
 		.measure = run->m,
@@ -537,39 +449,27 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		           .warn = on_warn,
 		           .log = on_log,
 		           .request = wants_requests(run) ? on_request : NULL,
-		           .agree = run->together ? on_agree : NULL,
-		           .start = run->together ? on_start : NULL,
-		           .host = together_host(run->together),
 		           .arg = run },
-		.ret_began_ns = &began_ns,
 	};
 	struct result *res = NULL;
 	struct err err = { 0 };
-	bool is_refused = false, is_both, has_something;
+	bool is_refused = false, has_something;
 	int r, status;
 
 	signals_catch();
 	log_start(run);
-	is_both = run->p.common.write_cache == SWITCH_BOTH && !run->p.common.dry_run;
-	r = is_both ? run_both(run, &cfg, &res, &is_refused, &err) : session_run(&cfg, &res, &is_refused, &err);
+	r = session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
 	close_requests(run, r == 0 ? res : NULL);
 	note_idle_options(run, res);
-	if (res && r == 0 && run->p.common.dry_run && run->p.common.write_cache == SWITCH_BOTH)
-		result_notice(res, "four-runs", "Each of the four runs of --write-cache=both does this.");
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
-	if (res && together_is_agreed(run->together)) {
-		gather(run, r, began_ns, &res, &err);
-		has_something = true;
-	}
 	if (r < 0) {
-		if (together_speaks(run->together))
-			cli_complain(run->env, run->m->name, &err);
+		cli_complain(run->env, run->m->name, &err);
 		log_it(run, err.text);
 	}
-	if (has_something && together_speaks(run->together)) {
-		if (!run->p.common.dry_run && !result_find_table(res, "on_off"))
+	if (has_something) {
+		if (!run->p.common.dry_run)
 			cli_screen(res);
 		save_and_show(run, res);
 	}
@@ -581,12 +481,11 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	else
 		status = has_something ? EXIT_FAILED : exit_of_error(r, is_refused);
 	result_free(res);
-	return together_speaks(run->together) ? status : EXIT_DONE; /* rank 0 has the exit status of all */
+	return status;
 }
 
 static int show_or_run(struct run *run, int argc, const char *const *as_typed, struct err *err)
 {
-	bool is_refused = false;
 	int r;
 
 	if (run->view.help)
@@ -595,15 +494,8 @@ static int show_or_run(struct run *run, int argc, const char *const *as_typed, s
 		fputs("platter " PLATTER_VERSION "\n", run->env->out);
 	if (run->view.help || run->view.version)
 		return EXIT_DONE;
-	if (run->p.common.write_cache == SWITCH_BOTH && run->p.hosts)
-		return err_set(err, -EINVAL, "--write-cache=both is not for --hosts; measure with on, then with off.");
-	r = together_join(&run->together, run->env, run->m, &run->p, argc, as_typed, &run->operands, &run->noperands,
-	                  err);
-	if (r == 0)
-		r = prepare(run, err);
-	if (r == 0)
-		return execute(run, argc, as_typed);
-	return together_agree(run->together, r, &is_refused, err);
+	r = prepare(run, err);
+	return r == 0 ? execute(run, argc, as_typed) : r;
 }
 
 static void run_done(struct run *run)
@@ -614,7 +506,6 @@ static void run_done(struct run *run)
 	(void)requests_close(run->requests, NULL); /* open only when the run did not begin: nothing was written */
 	free_parsed(run);
 	free(run->own);
-	together_leave(run->together);
 }
 
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
@@ -622,7 +513,6 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 	struct run run = { .env = env, .m = m };
 	const char **as_typed = calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
 	struct err err = { -ENOMEM, "Out of memory." };
-	bool is_silent = false;
 	int status = -ENOMEM;
 
 	run.own = calloc(1, m->params_size + 1);
@@ -632,7 +522,6 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 		status = parse(&run, argc - 1, argv + 1, &err);
 		if (status == 0)
 			status = show_or_run(&run, argc, as_typed, &err);
-		is_silent = !together_speaks(run.together);
 		run_done(&run);
 	} else {
 		free(run.own);
@@ -640,8 +529,6 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 	free(as_typed);
 	if (status >= 0)
 		return status;
-	if (is_silent)
-		return EXIT_DONE;
 	cli_complain(env, m->name, &err);
 	return exit_of_error(status, status == -EPERM);
 }

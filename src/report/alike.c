@@ -233,8 +233,7 @@ bool alike_is_one_disk(const struct result *res)
 	const char *disk = alike_text(res, "disk");
 
 	for (size_t i = 1; i < res->ntargets; i++)
-		if (!disk || strcmp(target_text(&res->targets[i], "disk") ?: "", disk) != 0 ||
-		    target_text(&res->targets[i], "host"))
+		if (!disk || strcmp(target_text(&res->targets[i], "disk") ?: "", disk) != 0)
 			return false;
 	return res->ntargets > 0;
 }
@@ -287,20 +286,17 @@ const char *alike_text(const struct result *res, const char *key)
 
 const char *alike_disk_text(const struct result *res, char *buf)
 {
-	const char *host = alike_text(res, "host"), *text = NULL;
+	const char *host = res->head.host.name, *text = NULL;
 	struct disk_names names;
 	enum disk_name which;
 
-	if (host && strcmp(host, target_text(&res->targets[res->ntargets - 1], "host") ?: "") != 0)
-		return "all hosts";
-	if (host || res->ntargets == 0)
-		return host ?: "";
+	if (res->ntargets == 0)
+		return "";
 	result_names(res, 0, &names);
 	if (!is_file(&res->targets[0]))
 		text = disk_lasting_name(&names, &which);
 	if (text || !names.place)
 		return text ?: names.model ?: "";
-	host = res->head.host.name;
 	(void)snprintf(buf, DISK_TEXT, "%.50s%s%.70s", host ? host : "", host ? ":" : "", names.place);
 	return buf;
 }

@@ -117,13 +117,4 @@ size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
 /* "mean: -9.4 % a year (-12.1 to -6.7)", or since when there is a step. */
 void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row);
 
-/* ---- rack.c: documents of many hosts ---- */
-
-/* 0: it is none. */
-size_t rack_hosts(const struct result *res);
-const char *rack_host(const struct result *res, size_t i); /* NULL: it has no name */
-/* What it has of host i, as a document of its own; it points into res. Only of one with a name. */
-const struct result *rack_part(const struct result *res, size_t i);
-void rack_part_free(const struct result *part);
-
 #endif

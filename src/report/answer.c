@@ -43,17 +43,15 @@ static void tell_sides(struct result *out, const struct result *const *pair, con
 }
 
 /* How many rows have that verdict; their figures, some of them, behind text. */
-static size_t name_rows(const struct table *t, const char *is, bool is_rack, char *text, size_t len)
+static size_t name_rows(const struct table *t, const char *is, char *text, size_t len)
 {
-	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure"),
-	       disk = (size_t)table_column(t, "disk"), n = 0, used = strlen(text);
+	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure"), n = 0,
+	       used = strlen(text);
 
 	for (size_t i = 0; i < t->nrows; i++)
 		if (!strcmp(table_string(t, i, verdict), is) && ++n <= 3 && used + 150 < len)
-			used += (size_t)snprintf(text + used, len - used,
-			                         n == 1 ? " %s: %.60s%s%.40s" : ", %.0s%.60s%s%.40s", is,
-			                         table_string(t, i, name), is_rack ? " of " : "",
-			                         is_rack ? table_string(t, i, disk) : "");
+			used += (size_t)snprintf(text + used, len - used, n == 1 ? " %s: %.60s" : ", %.0s%.60s", is,
+			                         table_string(t, i, name));
 	if (n)
 		(void)snprintf(text + used, len - used, n > 3 ? " and %zu more." : ".%.0zu", n > 3 ? n - 3 : 0);
 	return n;
@@ -62,7 +60,7 @@ static size_t name_rows(const struct table *t, const char *is, bool is_rack, cha
 void answer_comparison(struct result *res, const struct table *t, const struct comparison *c)
 {
 	static const char *const verdicts[] = { "worse", "better", "different" };
-	bool is_two = c->pair != NULL, is_rack = is_two && rack_hosts(c->pair[0]) > 1 && rack_hosts(c->pair[1]) > 1;
+	bool is_two = c->pair != NULL;
 	char a[200] = "A", b[200] = "B", noise[40] = "", text[1200];
 
 	if (is_two) {
@@ -83,10 +81,10 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 	else
 		(void)snprintf(text, sizeof(text), "No difference between %s and %s larger than measurement noise%s.",
 		               a, b, noise);
-	for (size_t k = 0; (is_rack || !is_two) && k < ARRAY_LEN(verdicts); k++)
-		(void)name_rows(t, verdicts[k], is_rack, text, sizeof(text));
+	for (size_t k = 0; !is_two && k < ARRAY_LEN(verdicts); k++)
+		(void)name_rows(t, verdicts[k], text, sizeof(text));
 	if (!c->is_open)
-		(void)name_rows(t, "cannot tell", is_rack, text, sizeof(text));
+		(void)name_rows(t, "cannot tell", text, sizeof(text));
 	result_set(&res->answer, text);
 	result_set(&res->shows, "pairs,different,#sides,#places,#differences");
 }

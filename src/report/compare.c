@@ -542,34 +542,6 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 	alike_tell_settings(j->res, a, b);
 }
 
-static void compare_pair(struct judge *j, const struct result *a, const struct result *b);
-
-/* Each host with that of the same name. */
-static void compare_hosts(struct judge *j, const struct result *a, const struct result *b)
-{
-	const struct result *both[] = { a, b };
-	size_t na = rack_hosts(a), nb = rack_hosts(b);
-
-	for (size_t i = 0; i < na + nb; i++) {
-		const struct result *of = both[i >= na], *other = both[i < na];
-		const char *host = rack_host(of, i < na ? i : i - na);
-		size_t k = 0;
-
-		while (host && k < rack_hosts(other) && strcmp(rack_host(other, k) ?: "", host) != 0)
-			k++;
-		if (host && k == rack_hosts(other) && !j->is_counting)
-			result_notice(j->res, "no-like", "Host %s is in %s only, so it is not compared.", host,
-			              i < na ? "A" : "B");
-		if (host && k < rack_hosts(other) && i < na) {
-			const struct result *x = rack_part(a, i), *y = rack_part(b, k);
-
-			compare_pair(j, x, y);
-			rack_part_free(x);
-			rack_part_free(y);
-		}
-	}
-}
-
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
 {
 	const struct result *both[] = { a, b };
@@ -582,10 +554,7 @@ static void compare_pair(struct judge *j, const struct result *a, const struct r
 	j->is_open |= j->open > 0 && j->same == 0;
 	if (!j->is_counting)
 		compare_status(j, a, b);
-	if (rack_hosts(a) > 1 && rack_hosts(b) > 1)
-		compare_hosts(j, a, b);
-	else
-		compare_places(j, a, b);
+	compare_places(j, a, b);
 	for (size_t i = 0; !j->is_counting && i < ARRAY_LEN(both); i++)
 		if (alike_disturbed(both[i]))
 			result_notice(j->res, "disturbed",

@@ -92,10 +92,6 @@ static void targets(FILE *out, const struct result *res)
 	for (size_t i = 0; i < res->ntargets; i++) {
 		(void)fputs("<details class=\"paper\"><summary>", out);
 		markup_text(out, res->ntargets > 1 ? "A device" : "The device");
-		if (target_text(&res->targets[i], "host")) {
-			(void)fputs(" of ", out);
-			markup_text(out, target_text(&res->targets[i], "host"));
-		}
 		(void)fputs("</summary><div class=\"scroll\"><table class=\"facts\">", out);
 		for (size_t k = 0; k < res->targets[i].n; k++) {
 			const struct column *c = &res->targets[i].columns[k];
@@ -230,18 +226,11 @@ static const char *small_on_paper(size_t columns)
 	return columns <= 12 ? " class=\"w1\"" : columns <= 16 ? " class=\"w2\"" : " class=\"w3\"";
 }
 
-/* What a page of many hosts is for. */
-static bool is_of_hosts(const struct table *t)
-{
-	return strcmp(t->name, "hosts") == 0 || strcmp(t->name, "shares") == 0;
-}
-
 void html_table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
-	(void)fprintf(out, "<details%s%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "",
-	              is_of_hosts(t) ? " open" : "");
+	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
 	markup_text(out, label_or_name(t->title, t->name));
 	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table%s>",
 	              t->nrows, every > 1 ? ", thinned here; the JSON document has all" : "",
@@ -404,14 +393,10 @@ static void section(FILE *out, const struct result *const *res, size_t n)
 		(void)fputs(res[i]->status == STATUS_COMPLETE ? "\">" : " bad\">", out);
 		markup_text(out, status_name(res[i]->status));
 		(void)fputs("</span></p>\n", out);
-		for (size_t k = res[i]->ntables; k-- > 0;) /* "shares" comes after "hosts" */
-			if (is_of_hosts(res[i]->tables[k]))
-				html_table(out, res[i]->tables[k]);
 		html_notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
-			if (!is_of_hosts(res[i]->tables[k]))
-				html_table(out, res[i]->tables[k]);
+			html_table(out, res[i]->tables[k]);
 		settings(out, res[i]);
 	}
 	(void)fputs("</section>\n", out);

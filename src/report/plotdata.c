@@ -524,14 +524,8 @@ char *document_label(const struct result *const *res, size_t n, size_t which, ch
 {
 	const char *model = text_of(res[which], "model"), *serial = text_of(res[which], "serial");
 	const char *name = model[0] ? model : text_of(res[which], "path");
-	const struct table *hosts = result_find_table(res[which], "hosts");
 	bool is_same = false;
 
-	if (hosts && hosts->nrows > 1) {
-		(void)snprintf(buf, len, "%zu hosts%s%.19s", hosts->nrows, n > 1 ? ", " : "",
-		               n > 1 && res[which]->head.started ? res[which]->head.started : "");
-		return buf;
-	}
 	for (size_t i = 0; i < n; i++)
 		if (i != which && strcmp(text_of(res[i], "model"), model) == 0 &&
 		    strcmp(text_of(res[i], "serial"), serial) == 0)

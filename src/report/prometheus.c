@@ -99,8 +99,7 @@ static const char *lasting_name(const struct result *res, size_t target)
 
 static void put_disk(FILE *f, const struct result *res, size_t target)
 {
-	const char *host = target_text(&res->targets[target], "host") ?: res->head.host.name,
-		   *name = lasting_name(res, target);
+	const char *host = res->head.host.name, *name = lasting_name(res, target);
 	struct disk_names names;
 
 	if (name) {

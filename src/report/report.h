@@ -72,12 +72,6 @@ int report_plots_text(FILE *out, const struct result *const *res, size_t n, cons
  */
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err);
-/*
- * both.c: --write-cache=both. Into res, which has the tables of these runs: a row for each measured figure in table
- * "on_off", the figure with it on and off, and the answer.
- */
-void report_both(struct result *res, const struct result *const *on, size_t n_on, const struct result *const *off,
-                 size_t n_off);
 /* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates.
  */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,

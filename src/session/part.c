@@ -132,8 +132,7 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 		                              .warn = on_warn,
 		                              .log = on_log,
 		                              .request = ses->hooks.request ? on_request : NULL,
-		                              .arg = &run,
-		                              .host = { .count = 1 } };
+		                              .arg = &run };
 	child.seed = rng_mix(ses->seed + part->first_ns);
 	r = parse(part->measure, part->words, params, &text, err);
 	if (r == 0) {

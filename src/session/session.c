@@ -598,14 +598,11 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 		.measure = cfg->measure,
 		.cancel = cfg->cancel,
 		.hooks = cfg->hooks,
-		.seed = cfg->common->seed      ? cfg->common->seed
-		        : cfg->hooks.host.seed ? cfg->hooks.host.seed
-		                               : session_fresh_seed(cfg->env->clk),
+		.seed = cfg->common->seed ? cfg->common->seed : session_fresh_seed(cfg->env->clk),
 	};
 	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
 	int r;
 
-	ses.hooks.host.count += ses.hooks.host.count == 0;
 	*ret_refused = false;
 	*ret_res = NULL;
 	r = session_init(&ses, cfg, err);
@@ -623,12 +620,8 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 		r = check_files(&ses, ret_refused, err);
 	if (r == 0)
 		r = plan_and_open(&ses, cfg, &plan, ret_refused, err);
-	if (cfg->hooks.agree)
-		r = cfg->hooks.agree(cfg->hooks.arg, &ses, r, ret_refused, err);
 	if (r == 0 && !cfg->common->dry_run)
 		r = run(&ses, cfg, err);
-	if (cfg->ret_began_ns)
-		*cfg->ret_began_ns = ses.began_ns;
 	ses.res->status = final_status(&ses, r);
 	if (r == 0 && !cfg->common->dry_run && cfg->measure->conclude)
 		cfg->measure->conclude(&ses, ses.res);

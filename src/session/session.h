@@ -32,7 +32,6 @@ struct env {
 	void *devices_ctx;
 	const char *sysroot;   /* "/" */
 	const char *boot_id;   /* of this start of the machine; "": not known */
-	const char *modules;   /* folder of the modules that --hosts loads */
 	bool drops_privileges; /* a program of its own, not a test */
 	FILE *out, *err;
 };
@@ -54,7 +53,6 @@ enum switch_wish {
 	SWITCH_AS_IS,
 	SWITCH_ON,
 	SWITCH_OFF,
-	SWITCH_BOTH, /* the cli's alone, which makes runs with either of it */
 };
 
 #define PLAN_PHASES 24
@@ -79,8 +77,6 @@ struct plan {
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
-
-struct hosts_part; /* hosts/hosts.h */
 
 struct session {
 	const struct env *env;
@@ -109,19 +105,7 @@ struct session {
 		/* Every request of session_load(), as it completed (--requests). */
 		void (*request)(void *arg, struct session *ses, const char *target, const struct io_req *req,
 		                bool is_fault);
-		/*
-		 * With other hosts (--hosts), else NULL. agree: once, when all is open and nothing written yet, or r
-		 * and err say why that failed; returns the same of all hosts. start: waits for the instant at which all
-		 * begin.
-		 */
-		int (*agree)(void *arg, struct session *ses, int r, bool *refused, struct err *err);
-		void (*start)(void *arg, struct session *ses);
 		void *arg;
-		/* Which of how many this is (count 0: the only one); seed: of all, where none was given. */
-		struct session_host {
-			unsigned rank, count;
-			uint64_t seed;
-		} host;
 	} hooks;
 	uint64_t began_ns;           /* when session_start() returned; 0: not yet */
 	struct session_state *state; /* internal.h */
@@ -164,12 +148,6 @@ struct measure {
 	 * are not in this document).
 	 */
 	int (*again)(const struct result *saved, struct result *ret, struct err *err);
-	/*
-	 * With --hosts, which is refused where this is NULL: what the documents of all hosts say together, into res,
-	 * where hosts_merge() has put what all measurements have. Pure, as .again is. A host that was lost has no
-	 * document.
-	 */
-	void (*together)(const struct hosts_part *parts, size_t n, struct result *res);
 	const struct screen_decl *screen;
 	/* All tables it can make, for --describe and the man check; NULL-terminated. */
 	const struct measure_table {
@@ -199,7 +177,6 @@ struct session_config {
 	size_t noptions;
 	const atomic_int *cancel;
 	struct session_hooks hooks;
-	uint64_t *ret_began_ns; /* when session_start() returned, 0: it was not called; NULL is fine */
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
 /* Where none was given. */
@@ -264,13 +241,8 @@ uint64_t session_stopped_ns(const struct session *ses);
  */
 uint64_t session_foreign_bytes(const struct session *ses, size_t target);
 
-/*
- * Right before the first request of what is measured; with other hosts it waits for the instant at which all begin.
- * Returns the time. Only the first call waits.
- */
+/* Right before the first request of what is measured. Returns the time. */
 uint64_t session_start(struct session *ses);
-/* Are there other hosts? Then the document has to carry what their common result is made of. */
-bool session_is_together(const struct session *ses);
 
 /* Saves the document as it is; session_load() and session_progress() do it at least once a minute. */
 void session_checkpoint(struct session *ses);

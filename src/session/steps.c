@@ -281,15 +281,8 @@ uint64_t session_time_left_ns(const struct session *ses)
 	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
 }
 
-bool session_is_together(const struct session *ses)
-{
-	return ses->hooks.start != NULL;
-}
-
 uint64_t session_start(struct session *ses)
 {
-	if (ses->hooks.start && !ses->began_ns)
-		ses->hooks.start(ses->hooks.arg, ses);
 	if (!ses->began_ns)
 		ses->began_ns = clock_now_ns(ses->env->clk);
 	return clock_now_ns(ses->env->clk);

@@ -126,22 +126,6 @@ double stats_quantile_sorted(const double *x, size_t n, double q); /* linear int
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
 
-/* ---- straggler.c ---- */
-
-/* How a host did in a stretch of time. */
-struct host_pace {
-	size_t host;
-	double rate, latency; /* both > 0; others are left out */
-};
-struct straggler {
-	double ratio; /* how many times longer it takes than the others at the same rate; NaN: not known */
-	double p; /* that chance, and what like disks differ by, would show one so slow among so many; NaN: not known */
-};
-#define STRAGGLER_P     0.01 /* below it a host is named */
-#define STRAGGLER_RATIO 1.1  /* what is not more than this is no straggler, however sure it is */
-/* n in the order of time for each host; ret: nhosts of them. false: out of memory. */
-bool straggler_find(const struct host_pace *paces, size_t n, size_t nhosts, struct straggler *ret);
-
 /* ---- dist.c ---- */
 
 double stats_t_975(double df); /* 97.5 % point of Student's t; df may be broken; 1.95996 for infinity */

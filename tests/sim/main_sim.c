@@ -6,7 +6,6 @@
  *   platter-sim zones sim:modern-4tb                a profile by name (or sim:PATH)
  *   PLATTER_SIM_DISKS="sda=tiny sdb=/tmp/x.disk"    disks that are there from the start
  *   PLATTER_SIM_SIGNAL="2@1.5"                      signal 2 arrives 1.5 virtual seconds after the start
- *   PLATTER_MODULES=FOLDER                          where the modules for --hosts are
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -52,7 +51,6 @@ int main(int argc, char **argv)
 	}
 	if (when && sscanf(when, "%d@%lf", &sig, &at_s) == 2) /* NOLINT(cert-err34-c): a test's own setting */
 		sim_at(sim, (uint64_t)(at_s * 1e9), send_signal, &sig);
-	sim_env(sim)->modules = getenv("PLATTER_MODULES");
 	r = cli_main(sim_env(sim), argc, argv);
 	sim_free(sim);
 	return r;

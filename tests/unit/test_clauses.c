@@ -183,7 +183,7 @@ static enum unit unit_of(const char *name)
 
 static bool is_text(const char *name)
 {
-	static const char *const texts[] = { "ended_by", "next_command", "straggler",   "write",
+	static const char *const texts[] = { "ended_by", "next_command", "limited_by",  "write",
 		                             "layout",   "shingled",     "reason",      "verdict",
 		                             "slowest",  "flush",        "reads_ahead", "unreadable_lbas" };
 

@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "filesrun.h"
-#include "hosts/hosts.h"
 #include "report/alike.h"
 #include "report/report.h"
 #include "seeds.h"
@@ -698,104 +697,6 @@ static void steady_disks_are_called_degrading_in_about_5_percent(void **state)
 	assert_about_5_percent("trend", wrong, runs);
 }
 
-/* ---- many hosts ---- */
-
-/* A rack of zones, as `zones --hosts` would save it; names: a letter for each host, upper case: with another disk. */
-static struct result *rack(const char *names, size_t seed)
-{
-	struct hosts_part parts[4] = { 0 };
-	size_t n = strlen(names);
-	struct result *res, *loaded;
-	cleanup_free char *text = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		bool is_other = names[i] < 'a';
-
-		parts[i].rank = (unsigned)i;
-		(void)snprintf(parts[i].name, sizeof(parts[i].name), "%c", names[i] | 0x20);
-		parts[i].doc =
-			run_with_seed(&measure_zones, is_other ? "quantum-fireball-tm2110a" : "tiny", "", seed + i);
-	}
-	res = hosts_merge(parts, n, hosts_apart);
-	text = result_to_json(res);
-	assert_int_equal(result_from_json(&loaded, text, strlen(text), NULL), 0);
-	result_free(res);
-	for (size_t i = 0; i < n; i++)
-		result_free(parts[i].doc);
-	return loaded;
-}
-
-/* What a rack says of a host has the intervals that its own result has, whatever the names of their columns are. */
-static void figures_of_a_host_keep_their_intervals(void **state)
-{
-	static const struct {
-		const struct measure *m;
-		const char *words, *figure;
-	} cases[] = { { &measure_zones, "", "start_bytes_per_s" },
-		      { &measure_transactions, "--users=4 --time=40s", "response_mean_ns" } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct hosts_part part = { .name = "a", .doc = run_with_seed(cases[i].m, "tiny", cases[i].words, 1) };
-		const struct figure *own = result_find_figure(part.doc, cases[i].figure), *told;
-		struct result *all = hosts_merge(&part, 1, cases[i].m->together);
-		const struct result *one = rack_part(all, 0);
-
-		told = result_find_figure(one, cases[i].figure);
-		assert_non_null(told);
-		assert_true(isfinite(own->ci.low) && own->ci.low < own->ci.high);
-		assert_true(told->ci.low == own->ci.low && told->ci.high == own->ci.high);
-		rack_part_free(one);
-		result_free(all);
-		result_free(part.doc);
-	}
-}
-
-/* Rows of that verdict, of a host or (NULL) of all; anything is a difference but these. */
-static size_t differences(const struct result *told, const char *disk)
-{
-	const struct table *t = result_find_table(told, "differences");
-	size_t n = 0;
-
-	for (size_t r = 0; r < t->nrows; r++) {
-		const char *verdict = table_string(t, r, (size_t)table_column(t, "verdict"));
-		bool is_one = !strcmp(verdict, "worse") || !strcmp(verdict, "better") || !strcmp(verdict, "different");
-
-		n += is_one && (!disk || !strcmp(table_string(t, r, (size_t)table_column(t, "disk")), disk));
-	}
-	return n;
-}
-
-/* Not by where they stand: B has them in another order, one has gone and one has another disk. */
-static void racks_are_compared_by_the_names_of_hosts(void **state)
-{
-	struct result *a = rack("abc", 1), *same = rack("cab", 11), *other = rack("dBa", 21);
-	struct compare_options opt = { .threshold = 0.05 };
-	struct result *told = NULL;
-	struct err err = { 0 };
-
-	(void)state;
-	assert_int_equal(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&same, 1,
-	                                &opt, &told, &err),
-	                 0);
-	assert_int_equal(differences(told, NULL), 0);
-	assert_false(told->verdict_is_no);
-	assert_false(result_has_notice(told, "no-like"));
-	result_free(told);
-	assert_int_equal(report_compare((const struct result *const *)&a, 1, (const struct result *const *)&other, 1,
-	                                &opt, &told, &err),
-	                 0);
-	assert_true(told->verdict_is_no);
-	assert_true(differences(told, "b") > 0);
-	assert_int_equal(differences(told, "b"), differences(told, NULL));
-	assert_true(result_has_notice(told, "no-like")); /* c of A, d of B */
-	assert_non_null(strstr(told->answer, " of b"));
-	result_free(told);
-	result_free(a);
-	result_free(same);
-	result_free(other);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -814,8 +715,6 @@ int main(void)
 		                                files_dir_make, files_dir_remove),
 		cmocka_unit_test(folders_of_forty_equal_disks_differ_in_about_5_percent),
 		cmocka_unit_test(two_runs_of_the_same_are_called_different_in_about_5_percent),
-		cmocka_unit_test(racks_are_compared_by_the_names_of_hosts),
-		cmocka_unit_test(figures_of_a_host_keep_their_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/shared/timeline.h"
 
-void timeline_start(struct timeline *t, const struct session *ses, uint64_t start_ns)
+void timeline_start(struct timeline *t, uint64_t start_ns)
 {
 	t->n = 0;
 	t->now = (struct timeline_step){ 0 };
 	t->start_ns = start_ns;
-	t->step_ns = session_is_together(ses) ? 100 * NS_PER_MS : NS_PER_S;
+	t->step_ns = NS_PER_S;
 	t->step_end_ns = start_ns + t->step_ns;
 }
 

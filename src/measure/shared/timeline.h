@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "session/session.h"
+#include "base/clock.h"
 
 #define TIMELINE_MAX 1800 /* steps: half an hour of seconds; beyond that pairs are merged */
 
@@ -21,8 +21,8 @@ struct timeline {
 	uint64_t start_ns, step_ns, step_end_ns;
 };
 
-/* Steps of a second; of a tenth with other hosts: what they have in common begins and ends at none of their steps. */
-void timeline_start(struct timeline *t, const struct session *ses, uint64_t start_ns);
+/* Steps of a second. */
+void timeline_start(struct timeline *t, uint64_t start_ns);
 /* Before anything is in it: steps of at least so much. */
 void timeline_widen(struct timeline *t, uint64_t step_ns);
 /* Steps that ended before now get their rows. */

@@ -199,10 +199,6 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
 	if ((p->tradeoff || p->find_max) && p->verify)
 		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find; run it apart.");
-	if (session_is_together(ses) && (p->tradeoff || p->find_max))
-		return err_set(
-			err, -EINVAL,
-			"--tradeoff and --find run each host at a pace of its own; leave --hosts out, or give a --rate.");
 	if (p->project.n && p->rate == RATE_MAX)
 		return err_set(err, -EINVAL, "--project shows how long the disks hold a rate; give --rate.");
 	if (p->project.n && stream_has_directory(ses))

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/shared/distribution.h"
-#include "measure/shared/together.h"
 #include "measure/stream/stream.h"
 
 #define LANES_SHOWN 8 /* distributions side by side; of more there is one together */
@@ -83,21 +82,6 @@ const struct field stream_tradeoff_fields[] = {
 	FIELD_END,
 };
 
-const struct field stream_share_fields[] = {
-	FIELD_STR(struct stream_share, host, "host"),
-	FIELD_U64(struct stream_share, bytes, UNIT_BYTES, "moved"),
-	FIELD_F64(struct stream_share, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct stream_share, peak_ratio, UNIT_RATIO, "peak of the ring"),
-	FIELD_U64(struct stream_share, response_p50_ns, UNIT_NS, "response, median"),
-	FIELD_U64(struct stream_share, response_p99_ns, UNIT_NS, "99 %"),
-	FIELD_U64(struct stream_share, response_max_ns, UNIT_NS, "worst"),
-	FIELD_U64(struct stream_share, overflows, UNIT_COUNT, "overflows"),
-	FIELD_U64(struct stream_share, sustained, UNIT_COUNT, "sustained"),
-	FIELD_F64(struct stream_share, slowness, UNIT_NONE, "times as long"),
-	FIELD_F64(struct stream_share, chance, UNIT_NONE, "by chance", .detail = true),
-	FIELD_END,
-};
-
 const struct field stream_try_fields[] = {
 	FIELD_F64(struct try_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_F64(struct try_row, peak_ratio, UNIT_RATIO, "peak of the ring"),
@@ -113,9 +97,6 @@ const struct measure_table stream_tables[] = {
 	{ "tradeoff", "Ring against rate", stream_tradeoff_fields },
 	{ "tries", "Search for the highest rate", stream_try_fields },
 	DISTRIBUTION_TABLE,
-	HISTOGRAM_TABLE,
-	{ "shares", "Host by host", stream_share_fields },
-	GAPS_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -184,8 +165,6 @@ static void response_figures(struct stream_run *s)
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
 	stream_tell_responses(s->ses->res, all);
-	if (session_is_together(s->ses) && !s->is_under_way)
-		together_tell_hist(s->ses->res, "response", all);
 }
 
 static void timeline_table(struct stream_run *s)

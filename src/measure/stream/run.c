@@ -417,8 +417,8 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->done_bytes = s->nstalls = 0;
 	now = session_start(s->ses);
 	s->start_ns = now;
-	timeline_start(&s->timeline, s->ses, now);
-	if (!s->is_max && !session_is_together(s->ses)) /* a step with one block more or less is no dip */
+	timeline_start(&s->timeline, now);
+	if (!s->is_max) /* a step with one block more or less is no dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)

@@ -91,7 +91,7 @@ static int stream_measure(struct session *ses, const void *params, struct err *e
 
 static const struct screen_decl stream_screen = {
 	.shows =
-		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,straggler,gaps_shared,gaps_own,#tradeoff,#shares,#hosts,#overflows,#stalls,#targets",
+		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,#tradeoff,#overflows,#stalls,#targets",
 	.says =
 		(const struct clause[]){
 			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },
@@ -101,9 +101,6 @@ static const struct screen_decl stream_screen = {
 			{ "all {verified_blocks:block} that were read back are as written", .if_any = "verified_blocks",
 	                  .if_none = "verify_errors" },
 			{ "{verify_errors:block} came back wrong", .if_any = "verify_errors" },
-			{ "{hosts_sustained} of {hosts:host} held their part" },
-			{ "{straggler} is slow: a request takes it {straggler_slowness} times as long as the others" },
-			{ "{hosts_lost:host} was lost", .if_any = "hosts_lost" },
 			{ NULL },
 		},
 };
@@ -121,7 +118,6 @@ const struct measure measure_stream = {
 	.plan = stream_plan,
 	.run = stream_measure,
 	.again = stream_again,
-	.together = stream_together,
 	.screen = &stream_screen,
 	.tables = stream_tables,
 };

@@ -3,7 +3,7 @@
  * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; balance.c whether it holds;
  * pace.c how well its clock was kept; files.c targets, rolling files, the page cache; reserve.c what they carry at full
  * speed where a run ended; verdict.c what follows for the rate, in words; run.c one run of the ring over the targets;
- * report.c tables and figures; together.c of many hosts; search.c --tradeoff and --find; project.c --project;
+ * report.c tables and figures; search.c --tradeoff and --find; project.c --project;
  * stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
@@ -171,7 +171,7 @@ double pace_ratio(struct pace *p);
 /* ---- report.c ---- */
 
 extern const struct measure_table stream_tables[];
-extern const struct field stream_tradeoff_fields[], stream_try_fields[], stream_share_fields[];
+extern const struct field stream_tradeoff_fields[], stream_try_fields[];
 
 struct tradeoff_row {
 	uint64_t ring_bytes;
@@ -183,15 +183,6 @@ struct try_row {
 	uint64_t overflows;
 };
 
-/* A host among others. */
-struct stream_share {
-	const char *host;
-	uint64_t bytes;
-	double rate_bytes_per_s, peak_ratio;
-	uint64_t response_p50_ns, response_p99_ns, response_max_ns, overflows, sustained;
-	double slowness, chance;
-};
-
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
 /* The same of a run under way, as far as they are known by then. */
@@ -201,10 +192,6 @@ void stream_tell_responses(struct result *res, const struct hist *all);
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
 int stream_again(const struct result *saved, struct result *ret, struct err *err);
-
-/* ---- together.c ---- */
-
-void stream_together(const struct hosts_part *parts, size_t n, struct result *res);
 
 /* ---- search.c, project.c ---- */
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/burn.h"
 #include "measure/surface/sample.h"
@@ -267,6 +266,5 @@ const struct measure measure_surface = {
 	.run = surface_run,
 	.screen = &surface_screen,
 	.again = surface_anew,
-	.together = hosts_apart,
 	.tables = surface_tables,
 };

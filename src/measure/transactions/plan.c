@@ -136,31 +136,7 @@ static int parse_class(struct tx_class *c, const char *text, struct err *err)
 	return 0;
 }
 
-/* With other hosts: users are dealt to them one after the other. How many of the first n are ours. */
-static uint64_t dealt(const struct session_host *host, uint64_t n)
-{
-	return (n + host->count - 1 - host->rank) / host->count;
-}
-
-static int deal_users(const struct session_host *host, struct tx_class *classes, size_t n, struct err *err)
-{
-	uint64_t users = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t before = users;
-
-		users += classes[i].users;
-		classes[i].users = dealt(host, users) - dealt(host, before);
-	}
-	return users >= host->count
-	               ? 0
-	               : err_set(err, -EINVAL,
-	                         "%" PRIu64 " users are too few for %u hosts; give a user for each at least.", users,
-	                         host->count);
-}
-
-int tx_parse_classes(const struct session *ses, const struct tx_params *p, struct tx_class *ret, size_t *ret_n,
-                     struct err *err)
+int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err)
 {
 	const struct tx_class plain = { "users", p->users, p->count, p->ios, p->think_ns, p->cpu_ns, p->memory_bytes };
 	size_t n = p->classes.n ? p->classes.n : 1;
@@ -190,8 +166,7 @@ int tx_parse_classes(const struct session *ses, const struct tx_params *p, struc
 				"Transactions without requests, processor time and think time do nothing; give --ios, --cpu or --think.");
 	}
 	*ret_n = n;
-	/* Of open runs users are shares. */
-	return p->arrivals_per_s > 0.0 ? 0 : deal_users(&ses->hooks.host, ret, n, err);
+	return 0;
 }
 
 int tx_parse_limit(const char *text, struct tx_limit *ret, struct err *err)
@@ -308,7 +283,7 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 		plan->write_bytes = p->size_bytes;
 }
 
-static int check_find_users(const struct session *ses, const struct tx_params *p, size_t n, struct err *err)
+static int check_find_users(const struct tx_params *p, size_t n, struct err *err)
 {
 	if (!p->find_users)
 		return strcmp(p->limit, LIMIT) == 0
@@ -319,9 +294,6 @@ static int check_find_users(const struct session *ses, const struct tx_params *p
 		               "--find varies the users, and --arrivals has none; leave one of them out.");
 	if (n > 1)
 		return err_set(err, -EINVAL, "--find varies the users of one class; leave all but one --class out.");
-	if (session_is_together(ses))
-		return err_set(err, -EINVAL,
-		               "--find runs each host at a pace of its own; leave --hosts out, or give --users.");
 	return 0;
 }
 
@@ -333,7 +305,7 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 	struct tx_class classes[TX_CLASSES_MAX];
 	struct tx_limit limit;
 	size_t n;
-	int r = tx_parse_classes(ses, p, classes, &n, err);
+	int r = tx_parse_classes(p, classes, &n, err);
 
 	if (r == 0)
 		r = tx_parse_limit(p->limit, &limit, err);
@@ -343,7 +315,7 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 		r = check_memory(p, classes, n, err);
 	if (r < 0)
 		return r;
-	r = check_find_users(ses, p, n, err);
+	r = check_find_users(p, n, err);
 	if (r < 0)
 		return r;
 	plan->is_direct = p->mode != TX_CACHED;

@@ -23,7 +23,6 @@
 #define OPEN_DRAIN_NS \
 	(60 * NS_PER_S)      /* after the last arrival: what has not ended by then is told as unfinished (a choice) */
 #define STREAM_ARRIVALS 1    /* numbers of the random streams: arrivals, */
-#define STREAM_HOSTS    2    /* whose they are, */
 #define STREAM_USERS    1000 /* and from here on one for each user */
 
 /* ---- the way of a transaction ---- */
@@ -108,13 +107,6 @@ static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 	r->full_from_ns = now_ns;
 }
 
-/* What a closed run ends after its time is in no step. */
-static struct timeline_step *timeline_at(struct tx_run *r, uint64_t now_ns)
-{
-	timeline_roll(&r->timeline, !r->is_open && now_ns > r->stop_ns ? r->stop_ns : now_ns);
-	return &r->timeline.now;
-}
-
 static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
 	j->is_thinking = true;
@@ -131,7 +123,6 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 		add_to(&r->of[j->class], j, now_ns - j->intended_ns);
 		add_to(&r->all, j, now_ns - j->intended_ns);
 		add_to_series(r, j, now_ns);
-		timeline_at(r, now_ns)->amount += !j->has_fault;
 		if (r->each)
 			write_row(r, j, now_ns);
 	}
@@ -234,8 +225,7 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 		if (!j)
 			goto no_memory;
 		j->index = r->njobs;
-		session_rng(r->ses, STREAM_USERS + j->index * r->ses->hooks.host.count + r->ses->hooks.host.rank,
-		            &j->rng);
+		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
 		r->jobs[r->njobs++] = j;
 	}
 	j->class = class;
@@ -289,25 +279,17 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 	go_on(r, j, r->is_virtual ? r->next_arrival_ns : now_ns);
 }
 
-/*
- * The next one, the first too: none once the time is up. With other hosts each draws the arrivals of all, and whose
- * they are, so that together they are one Poisson stream, to the last arrival, and each has one of its own.
- */
+/* The next one, the first too: none once the time is up. */
 static void expect_arrival(struct tx_run *r)
 {
-	const struct session_host *host = &r->ses->hooks.host;
-
-	do {
-		r->next_arrival_ns =
-			r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
-		if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count)) {
-			r->next_arrival_ns = CLOCK_NEVER;
-			return;
-		}
-		r->arrivals++;
-		r->last_arrival_ns = r->next_arrival_ns;
-		r->next_class = draw_class(r);
-	} while (host->count > 1 && rng_below(&r->host_rng, host->count) != host->rank);
+	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+	if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count)) {
+		r->next_arrival_ns = CLOCK_NEVER;
+		return;
+	}
+	r->arrivals++;
+	r->last_arrival_ns = r->next_arrival_ns;
+	r->next_class = draw_class(r);
 }
 
 static void wake(struct tx_run *r, uint64_t now_ns)
@@ -396,15 +378,11 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
 	struct tx_job *j = r->jobs[req->tag];
-	struct timeline_step *step;
 
 	if (r->in_flight-- == r->depth)
 		r->was_full_ns = req->done_ns;
 	if (!req->is_late)
 		hist_add(r->service, req->done_ns - req->submit_ns);
-	step = timeline_at(r, req->done_ns);
-	step->requests++;
-	step->service_ns += req->done_ns - req->submit_ns;
 	j->has_fault |= is_fault;
 	j->is_late |= req->is_late;
 	j->ios_left--;
@@ -449,7 +427,7 @@ static void tick(void *arg, uint64_t now_ns)
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
 	if (r->is_open && r->p->count)
-		done = fmax(done, (double)r->all.any.done * r->ses->hooks.host.count / (double)r->p->count);
+		done = fmax(done, (double)r->all.any.done / (double)r->p->count);
 	else if (!r->is_open && !r->p->find_users)
 		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
@@ -554,12 +532,10 @@ static void set_out(struct tx_run *r, uint64_t users)
 	uint64_t time_ns = tx_time_ns(r->ses, r->p);
 
 	r->start_ns = r->end_ns = session_start(r->ses);
-	timeline_start(&r->timeline, r->ses, r->start_ns);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
 	r->full_until_ns = r->stop_ns;
 	r->full_from_ns = r->start_ns;
 	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
-	session_rng(r->ses, STREAM_HOSTS, &r->host_rng);
 	r->next_arrival_ns = CLOCK_NEVER;
 	if (r->is_open) {
 		expect_arrival(r);
@@ -599,7 +575,6 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		ret = session_load(r->ses, &load, r->eng, &stats, err);
 		r->end_ns = clock_now_ns(r->ses->env->clk);
 		look(r->ses, &r->after);
-		(void)timeline_at(r, r->end_ns);
 	}
 	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)

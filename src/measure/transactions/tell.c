@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "measure/shared/distribution.h"
-#include "measure/shared/together.h"
 #include "measure/transactions/transactions.h"
 
 const struct field tx_class_fields[] = {
@@ -64,55 +63,27 @@ static const struct field try_fields[] = {
 	FIELD_END,
 };
 
-struct timeline_row {
-	double time_s, transactions_per_s, requests_per_s, service_mean_ns;
-};
-
-static const struct field timeline_fields[] = {
-	FIELD_F64(struct timeline_row, time_s, UNIT_S, "time"),
-	FIELD_F64(struct timeline_row, transactions_per_s, UNIT_PER_S, "rate"),
-	FIELD_F64(struct timeline_row, requests_per_s, UNIT_PER_S, "requests"),
-	FIELD_F64(struct timeline_row, service_mean_ns, UNIT_NS, "service, mean", .detail = true),
-	FIELD_END,
-};
-
-const struct field tx_share_fields[] = {
-	FIELD_STR(struct tx_share, host, "host"),
-	FIELD_U64(struct tx_share, users, UNIT_COUNT, "users"),
-	FIELD_U64(struct tx_share, transactions, UNIT_COUNT, "transactions"),
-	FIELD_U64(struct tx_share, requests, UNIT_COUNT, "requests"),
-	FIELD_F64(struct tx_share, transactions_per_s, UNIT_PER_S, "rate"),
-	FIELD_F64(struct tx_share, response_mean_ns, UNIT_NS, "response, mean"),
-	FIELD_F64(struct tx_share, response_mean_low_ns, UNIT_NS, "from", .detail = true),
-	FIELD_F64(struct tx_share, response_mean_high_ns, UNIT_NS, "to", .detail = true),
-	FIELD_U64(struct tx_share, response_p50_ns, UNIT_NS, "median"),
-	FIELD_U64(struct tx_share, response_p99_ns, UNIT_NS, "99 %"),
-	FIELD_U64(struct tx_share, response_max_ns, UNIT_NS, "worst"),
-	FIELD_U64(struct tx_share, faults, UNIT_COUNT, "with errors"),
-	FIELD_F64(struct tx_share, slowness, UNIT_NONE, "times as long"),
-	FIELD_F64(struct tx_share, chance, UNIT_NONE, "by chance", .detail = true),
-	FIELD_END,
-};
-
 const struct measure_table tx_tables[] = {
 	{ "file", "Making the file", tx_file_fields },
 	{ "classes", "Classes", tx_class_fields },
 	{ "responses", "Response times", quantile_fields },
 	{ "tries", "Search for the number of users", try_fields },
 	DISTRIBUTION_TABLE,
-	HISTOGRAM_TABLE,
-	{ "timeline", "Over time", timeline_fields },
-	{ "shares", "Host by host", tx_share_fields },
 	{ NULL, NULL, NULL },
 };
+
+static uint64_t quantile(const struct hist *h, double q)
+{
+	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
+}
 
 void tx_class_responses(struct tx_class_row *row, const struct hist *h)
 {
 	row->min_ns = h->count ? h->min : UINT64_MAX;
 	row->mean_ns = h->count ? (uint64_t)hist_mean(h) : UINT64_MAX;
-	row->p50_ns = together_quantile(h, 0.5);
-	row->p95_ns = together_quantile(h, 0.95);
-	row->p99_ns = together_quantile(h, 0.99);
+	row->p50_ns = quantile(h, 0.5);
+	row->p95_ns = quantile(h, 0.95);
+	row->p99_ns = quantile(h, 0.99);
 	row->max_ns = h->count ? h->max : UINT64_MAX;
 }
 
@@ -417,34 +388,11 @@ static void figures(const struct tx_run *r)
 	              r->late->count ? (double)r->late->max : (double)NAN, NULL, r->late->count);
 }
 
-/* What the result of all hosts is made of. */
-static void tell_for_all(const struct tx_run *r)
-{
-	struct result *res = r->ses->res;
-	struct table *t = result_table(res, "timeline", "Over time", timeline_fields);
-
-	result_figure_u64(res, "requests", "requests", UNIT_COUNT, r->service->count);
-	for (size_t i = 0; i < r->nclasses; i++)
-		together_tell_hist(res, r->classes[i].name, r->of[i].response);
-	for (size_t i = 0; i < r->timeline.n; i++) {
-		const struct timeline_step *step = &r->timeline.v[i];
-		double step_s = timeline_step_s(&r->timeline);
-
-		result_row(t, &(struct timeline_row){ .time_s = (double)step->end_ns * 1e-9,
-		                                      .transactions_per_s = (double)step->amount / step_s,
-		                                      .requests_per_s = (double)step->requests / step_s,
-		                                      .service_mean_ns =
-		                                              (double)step->service_ns / (double)step->requests });
-	}
-}
-
 void tx_tell(const struct tx_run *r)
 {
 	class_table(r);
 	distribution(r);
 	figures(r);
-	if (session_is_together(r->ses))
-		tell_for_all(r);
 	device_figures(r);
 	host_figures(r);
 }

@@ -115,8 +115,7 @@ static int prepare(struct tx_run *r, struct err *err)
 {
 	struct session *ses = r->ses;
 	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->block_bytes };
-	cleanup_free char *own = NULL;
-	int ret = tx_parse_classes(ses, r->p, r->classes, &r->nclasses, err), fd;
+	int ret = tx_parse_classes(r->p, r->classes, &r->nclasses, err), fd;
 
 	if (ret < 0)
 		return ret;
@@ -133,12 +132,11 @@ static int prepare(struct tx_run *r, struct err *err)
 	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
 	if (r->p->write)
 		for (uint32_t i = 0; i < r->depth; i++)
-			payload_fill(engine_buf(r->eng, i), &(struct payload_id){ ses->seed, i, 0, ses->hooks.host.rank,
-			                                                          (uint32_t)r->p->block_bytes });
+			payload_fill(engine_buf(r->eng, i),
+			             &(struct payload_id){ ses->seed, i, 0, 0, (uint32_t)r->p->block_bytes });
 	if (!r->p->each)
 		return 0;
-	own = session_is_together(ses) ? hosts_own_file(r->p->each, ses->hooks.host.rank) : NULL;
-	fd = session_grow(ses, own ? own : r->p->each, OUTFILE_EACH, err);
+	fd = session_grow(ses, r->p->each, OUTFILE_EACH, err);
 	return fd < 0 ? fd : tx_each_open(&r->each, fd, err);
 }
 
@@ -175,7 +173,7 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl transactions_screen = {
 	.shows =
-		"transactions_per_s,queue_growth_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,measured,measured_s,warm_up_s,users,max_users,users_too_many,device_busy_ratio,cpu_percent,straggler,#tries,#classes,#shares,#hosts",
+		"transactions_per_s,queue_growth_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,measured,measured_s,warm_up_s,users,max_users,users_too_many,device_busy_ratio,cpu_percent,#tries,#classes",
 	.says =
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
@@ -191,9 +189,6 @@ static const struct screen_decl transactions_screen = {
 			{ "the response of {measured:transaction} takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
 			{ "the response of {measured:transaction} takes {response_mean_ns} on average, {response_max_ns} at worst",
 	                  .instead_of = 1 },
-			{ "on {hosts:host} together" },
-			{ "{straggler} is slow: a request takes it {straggler_slowness} times as long as the others" },
-			{ "{hosts_lost:host} was lost", .if_any = "hosts_lost" },
 			{ NULL },
 		},
 };
@@ -211,7 +206,6 @@ const struct measure measure_transactions = {
 	.plan = tx_plan,
 	.run = tx_run,
 	.again = tx_again,
-	.together = tx_together,
 	.screen = &transactions_screen,
 	.tables = tx_tables,
 };

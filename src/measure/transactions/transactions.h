@@ -7,8 +7,6 @@
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
 #define PLATTER_MEASURE_TRANSACTIONS_H
 
-#include "hosts/hosts.h"
-#include "measure/shared/timeline.h"
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"
 #include "session/session.h"
@@ -115,16 +113,15 @@ struct tx_run {
 	struct tx_sums full, before_full;
 	uint64_t firsts; /* users that have had their first */
 	uint64_t next_arrival_ns, last_arrival_ns;
-	uint64_t arrivals, unfinished, ended_in_time; /* arrivals: of all hosts, as each draws them all */
+	uint64_t arrivals, unfinished, ended_in_time;
 	uint32_t next_class;
 	double arrival_at_ns;
-	struct rng arrival_rng, host_rng;
+	struct rng arrival_rng;
 	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct tx_totals of[TX_CLASSES_MAX], all;
 	struct slots under_way; /* open: what came and what ended, in time */
 	struct tx_steady steady;
 	struct hist *late, *service;
-	struct timeline timeline; /* amount: transactions */
 	struct rowlog *each;
 	void (*tell_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct tx_stand before, after;
@@ -136,11 +133,9 @@ extern const struct opt tx_opts[];
 int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
 /*
  * Without --class one class from the plain options; else the classes alone, which take from the plain options what they
- * do not say. With other hosts those of the users that are ours: user i of them all is on host i modulo their number,
- * and the same there as on one host alone.
+ * do not say.
  */
-int tx_parse_classes(const struct session *ses, const struct tx_params *p, struct tx_class *ret, size_t *ret_n,
-                     struct err *err);
+int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err);
 struct tx_limit {
 	double quantile; /* < 0: the mean */
 	uint64_t limit_ns;
@@ -217,20 +212,5 @@ void tx_class_responses(struct tx_class_row *row, const struct hist *h);
 void tx_tell_responses(struct result *res, const struct hist *h, const struct tx_steady *steady);
 void tx_tell_growing(struct result *res);
 void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults);
-
-/* Of many hosts: what one did. */
-struct tx_share {
-	const char *host;
-	uint64_t users, transactions, requests;
-	double transactions_per_s;
-	double response_mean_ns, response_mean_low_ns, response_mean_high_ns; /* of its own result */
-	uint64_t response_p50_ns, response_p99_ns, response_max_ns, faults;
-	double slowness, chance;
-};
-extern const struct field tx_share_fields[];
-
-/* ---- together.c: of many hosts ---- */
-
-void tx_together(const struct hosts_part *parts, size_t n, struct result *res);
 
 #endif

@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
 #define EDGE_STEPS   6 /* halvings: an edge to 1 / 64 of the distance of two places */
@@ -577,6 +576,5 @@ const struct measure measure_zones = {
 	.run = zones_run,
 	.again = zones_again,
 	.screen = &zones_screen,
-	.together = hosts_apart,
 	.tables = zones_tables,
 };
