@@ -173,7 +173,7 @@ fi
 laws()
 {
 	"$SIMDISK" truth --json tiny >"$work/truth.json"
-	tx --users=1 --ios=4 --think=20ms --think-law=uniform --time=6s "$dev" || return
+	tx --users=1 --ios=4 --think=20ms --class=law=uniform --time=6s "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	# 520 requests that spread by 2.9 ms: their mean is known within 6 % (three deviations), and 2 % are the machine's.
 	service=$(jq '.random[-1].service_ns' "$work/truth.json")

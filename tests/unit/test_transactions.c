@@ -417,7 +417,7 @@ static void the_disk_is_as_busy_as_the_law_says(void **state)
 		const char *words;
 		double users;
 	} loads[] = { { "--users=1 --ios=4 --think=50ms --time=2000s sda", 1 },
-		      { "--users=5 --ios=2 --think=200ms --think-law=uniform --time=2000s sda", 5 } };
+		      { "--users=5 --ios=2 --think=200ms --class=law=uniform --time=2000s sda", 5 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {

@@ -94,7 +94,7 @@ def table_9_5(m):
         heading = None
 
 
-YREAD = ['--randomise=work', '--think=5s', '--think-law=uniform', '--time=2000s']
+YREAD = ['--randomise=work', '--think=5s', '--class=law=uniform', '--time=2000s']
 
 
 def table_10_1(m):
@@ -115,9 +115,9 @@ def table_10_1(m):
 
 
 def table_10_2(m):
-    document = m.figures('--randomise=work', '--think-law=uniform', '--time=3000s',
-                         '--class=name=light,users=30,ios=%d,think=5s,cpu=%dms' % (MISSES, 1000 * (UNIT + DRIVING)),
-                         '--class=name=heavy,users=2,ios=%d,think=4s,cpu=%dms' % (3 * MISSES, 1000 * 3 * (UNIT + DRIVING)))
+    document = m.figures('--randomise=work', '--time=3000s',
+                         '--class=name=light,users=30,ios=%d,think=5s,law=uniform,cpu=%dms' % (MISSES, 1000 * (UNIT + DRIVING)),
+                         '--class=name=heavy,users=2,ios=%d,think=4s,law=uniform,cpu=%dms' % (3 * MISSES, 1000 * 3 * (UNIT + DRIVING)))
     mean = [ns * 1e-9 for ns in column(document, 'classes', 'mean_ns')]
     rate = column(document, 'classes', 'transactions_per_s')
     yield row('30 light users: throughput', 4.50, None, rate[0], None, '/s', heading='Table 10.2: two heavy users among thirty')

@@ -20,7 +20,7 @@ def one(place, label, think_ms):
         return job['read']['iops'] / IOS
 
     def platter():
-        document = place.platter('transactions', '--users=%d' % USERS, '--ios=%d' % IOS, '--think=%dms' % think_ms, '--think-law=fixed',
+        document = place.platter('transactions', '--users=%d' % USERS, '--ios=%d' % IOS, '--think=%dms' % think_ms, '--class=law=fixed',
                                  '--time=%gs' % seconds, place.target)
         return document['figures']['transactions_per_s']
 

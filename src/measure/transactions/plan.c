@@ -31,8 +31,6 @@ const struct opt tx_opts[] = {
 	        .max = COUNT_MAX),
 	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = IOS_MAX),
 	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = THINK_MAX_NS),
-	OPT_CHOICE(struct tx_params, think_law, "think-law", 0, think_laws, "exponential",
-	           "how think times are distributed"),
 	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = CPU_MAX_NS),
 	OPT_BYTES(struct tx_params, memory_bytes, "memory", 0, "SIZE", "0",
 	          "memory that each user touches in each transaction", .max = MEMORY_MAX),
@@ -41,7 +39,7 @@ const struct opt tx_opts[] = {
 	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "seed",
 	           "draw anew: the seed by time of day, and the work of each transaction"),
 	OPT_STRS(struct tx_params, classes, "class", 0, "CLASS",
-	         "a kind of users: name=x,users=2,ios=60,think=4s,cpu=1s"),
+	         "a kind of users: name=x,users=2,ios=60,think=4s,law=fixed,cpu=1s"),
 	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
 	        "open: this many arrive each second, whatever the response", .min = 1e-6, .max = 1e6),
 	OPT_BYTES(struct tx_params, block_bytes, "block", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
@@ -95,6 +93,11 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 
 	if (value && strcmp(key, "name") == 0)
 		return class_name(c, value, err);
+	for (int i = 0; value && strcmp(key, "law") == 0 && think_laws[i]; i++)
+		if (strcmp(value, think_laws[i]) == 0) {
+			c->think_law = i;
+			return 0;
+		}
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		struct err why = { 0 };
 		uint64_t v;
@@ -113,7 +116,7 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 	}
 	return err_set(
 		err, -EINVAL,
-		"--class does not know \"%s\"; give name, users, count, ios, think, cpu and memory, each with =VALUE.",
+		"--class does not know \"%s\"; give name, users, count, ios, think, law (exponential, uniform, fixed), cpu and memory, each with =VALUE.",
 		key);
 }
 

@@ -110,7 +110,7 @@ static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
 	j->is_thinking = true;
-	j->think_ns = tx_draw_think(&j->rng, r->p->think_law, r->classes[j->class].think_ns);
+	j->think_ns = tx_draw_think(&j->rng, r->classes[j->class].think_law, r->classes[j->class].think_ns);
 	j->wake_ns = now_ns + j->think_ns;
 	tx_heap_push(r, j);
 }

@@ -27,7 +27,7 @@ enum tx_randomise { TX_RANDOMISE_SEED = 1, TX_RANDOMISE_WORK = 2 };
 struct tx_params {
 	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, block_bytes, depth, processors, size_bytes;
 	double arrivals_per_s;
-	int think_law, randomise, mode;
+	int randomise, mode;
 	bool write, find_users, keep;
 	struct strs classes;
 	const char *limit, *each, *range;
@@ -36,6 +36,7 @@ struct tx_params {
 struct tx_class {
 	char name[32];
 	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes;
+	int think_law; /* enum tx_think */
 };
 
 struct tx_totals { /* of transactions that ended within the window */
