@@ -13,9 +13,9 @@
 
 #include "measure/surface/sample.h"
 
-#define SCAN_SHARE   0.9 /* of the time; the rest is for what failed */
-#define PASS_SHARE   0.7 /* of what is left may go into a pass: what is slow in it needs two more */
-#define FIRST_PLACES 32
+#define SCAN_SHARE   0.9  /* of the time; the rest is for what failed */
+#define PASS_SHARE   0.7  /* of what is left may go into a pass: what is slow in it needs two more */
+#define OWN_MARGIN   1.15 /* as in judge.c */
 #define LEAST_PLACES 8    /* fewer are no pass */
 #define READINGS     3    /* what a busy moment does to all three is rare (as in again.c) */
 #define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had so many */
@@ -103,6 +103,8 @@ static bool plan_pass(struct surface_run *run, size_t places)
 
 	if (!run->is_tuned) /* by the first requests */
 		return add(run, (double)run->range.first_bytes, false);
+	if (s->passes == 1)
+		s->own_ns = OWN_MARGIN * stats_median(s->worsts_ns, s->nworsts);
 	take_back_doubtful(s);
 	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
 	is_planned = s->passes++ || add_known(run);
@@ -122,7 +124,7 @@ static size_t places_left(const struct surface_run *run)
 	uint64_t now = surface_now(run), left = now < s->end_ns ? s->end_ns - now : 0;
 
 	if (!s->passes)
-		return left ? FIRST_PLACES : 0;
+		return left ? SURFACE_FIRST_PLACES : 0;
 	return (size_t)(PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
 }
 
@@ -145,6 +147,7 @@ static void begin(struct surface_run *run, struct surface_sample *s)
 {
 	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SURFACE_SAMPLE_NS;
 
+	s->own_ns = (double)INFINITY;
 	s->end_ns = run->ses->start_ns + (uint64_t)(SCAN_SHARE * (double)time_ns);
 }
 
@@ -164,12 +167,15 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 		run->position = v->first_bytes;
 		s->leg_end_bytes = v->end_bytes;
 		s->leg_slow = 0;
+		s->worst_ns = 0.0;
 		r = surface_scan_leg(run, err);
 		v->slow = v->readings++ ? v->slow & s->leg_slow : s->leg_slow;
 		if (is_tuning) { /* in blocks that are not yet the others' */
 			s->n = 0;
 			return r;
 		}
+		if (s->passes == 1 && s->nworsts < SURFACE_FIRST_PLACES)
+			s->worsts_ns[s->nworsts++] = s->worst_ns;
 		s->seen += run->position > v->first_bytes;
 		s->next++;
 	}

@@ -6,6 +6,7 @@
 #include "measure/surface/surface.h"
 
 #define SURFACE_SAMPLE_BLOCK (256u << 10) /* a batch of these is a place of 16 MiB; larger ones cost places */
+#define SURFACE_FIRST_PLACES 32
 #define SURFACE_SAMPLE_NS    (120 * NS_PER_S)
 
 struct surface_sample {
@@ -19,6 +20,12 @@ struct surface_sample {
 	size_t seen;          /* readings of places */
 	uint64_t end_ns;      /* of scanning: the rest is for second readings */
 	unsigned passes;
+	/*
+	 * What sticks out in most places of the first pass is the drive's own way (judge.c looks at neighbours, which
+	 * may all lie in one weak region): less is never slow. Infinity: not known yet.
+	 */
+	double own_ns, worst_ns, worsts_ns[SURFACE_FIRST_PLACES];
+	size_t nworsts;
 	uint64_t leg_end_bytes, leg_slow; /* of the leg in work: its end, and its requests that were slow, as bits */
 };
 

@@ -161,10 +161,22 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 }
 
 /* A sample tells weak places from others by reading them again, all of them. */
-static void note_slow(struct surface_sample *sample, const struct request *q, size_t i, bool is_slow)
+static void note_slow(struct surface_sample *sample, const struct request *q, size_t i, double longer_ns, bool is_slow)
 {
-	if (is_slow && !q->error && !q->is_lead)
+	if (q->error || q->is_lead)
+		return;
+	sample->worst_ns = fmax(sample->worst_ns, longer_ns);
+	if (is_slow)
 		sample->leg_slow |= 1ull << i % SURFACE_BATCH;
+}
+
+/* What is doubtful is looked at again while there is time; of a sample only what is not the drive's own way. */
+static double at_most_doubtful(const struct surface_run *run, double over_ns)
+{
+	double own_ns = run->later.sample ? run->later.sample->own_ns : 0.0;
+
+	return run->rot.is_rotating ? fmin(over_ns, fmax(surface_doubt_part(run) * run->rot.period_ns, own_ns))
+	                            : over_ns;
 }
 
 static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
@@ -179,8 +191,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
 	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
 	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
-	if (run->rot.is_rotating)
-		limit.over_ns = fmin(limit.over_ns, surface_doubt_part(run) * run->rot.period_ns);
+	limit.over_ns = at_most_doubtful(run, limit.over_ns);
 	run->blind.over_sum_ns += limit.over_ns;
 	run->blind.batches += limit.over_ns > 0.0;
 	run->blind.bound_batches +=
@@ -197,7 +208,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
 			run->blind.deaf_bytes += q->len_bytes;
 		if (run->later.sample) {
-			note_slow(run->later.sample, q, i, is_slow);
+			note_slow(run->later.sample, q, i, longer_ns, is_slow);
 			is_slow = is_both = false;
 		}
 		if (is_both)
