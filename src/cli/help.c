@@ -22,11 +22,11 @@ static void help_line(FILE *out, const char *name, const char *help)
 
 void cli_help_short(FILE *out)
 {
-	fputs("platter measures what a disk itself does; it only reads, unless --write is given.\n\n"
+	fputs("platter measures what a disk itself does; it only reads, without --write.\n\n"
+	      "  platter check /dev/sda            is it fit to keep, in five minutes\n"
 	      "  platter info /dev/sda             what is it, and may it be written\n"
 	      "  platter zones --quick /dev/sda    how fast is it, from the start to the end\n"
 	      "  platter seek /dev/sda             how long does an access take\n"
-	      "  platter geometry /dev/sda         what is inside\n"
 	      "  platter stream --help             does it keep up with this rate\n"
 	      "  platter report RESULT...          what was saved with --json\n\n"
 	      "Commands: platter --help. Options: platter COMMAND --help. Manual: man platter\n",
