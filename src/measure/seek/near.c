@@ -109,23 +109,23 @@ static double density(double off, double scale)
 
 /* Over more tracks than a cylinder holds the order may be another by then: the arm crosses one to that many cylinders.
  */
-static double arm_density(const struct pair *p, double time, double rise, const struct order *o)
+static double arm_density(const struct next *f, const struct pair *p, double time, const struct order *o)
 {
-	double off = p->ns - time, root = sqrt((double)p->tracks / o->tracks);
-	double more = rise * sqrt(o->surfaces) * (fmax(root, 1.0) - 1.0);
-	double by_order = density(off - more, hypot(p->se, SPREAD * more));
+	const double off = p->ns - time, se = hypot(p->se, f->step / 3.0);
+	double more = f->rise * sqrt(o->surfaces) * (fmax(sqrt((double)p->tracks / o->tracks), 1.0) - 1.0);
+	double by_order = density(off - more, hypot(se, SPREAD * more));
 
 	if (p->tracks <= CYLINDER_MOST)
 		return by_order;
-	more = fmax(rise * sqrt(CYLINDER_MOST) * (sqrt((double)p->tracks) - 1.0), p->se);
-	return (by_order + (arrival_t4_cdf(off / p->se) - arrival_t4_cdf((off - more) / p->se)) / more) / 2.0;
+	more = fmax(f->rise * sqrt(CYLINDER_MOST) * (sqrt((double)p->tracks) - 1.0), se);
+	return (by_order + (arrival_t4_cdf(off / se) - arrival_t4_cdf((off - more) / se)) / more) / 2.0;
 }
 
 static void arm_densities(struct next *f, double time)
 {
 	for (size_t b = 0; b < ARRAY_LEN(orders); b++)
 		for (size_t i = 0; i < f->pairs->n; i++)
-			f->arm[b][i] = arm_density(&f->pairs->v[i], time, f->rise, &orders[b]);
+			f->arm[b][i] = arm_density(f, &f->pairs->v[i], time, &orders[b]);
 }
 
 static double head_at(const struct next *f, size_t cell)
@@ -210,7 +210,7 @@ static void believe_first(const struct seek_run *s, struct next *f)
 		f->fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->size_bytes);
 		half = BEGIN_OFF * f->fitted + 0.1e6 + fmax(interval_half(s->fit_ci.a), 0.0) + 2.0 * s->fit.rms;
 	}
-	f->scale = half / 2.776; /* Student's law with four degrees of freedom */
+	f->scale = fmin(half, s->rot.period_ns) / 2.776; /* Student's law with four degrees of freedom */
 	f->rise = fmax(s->fit.b, 0.0) * sqrt(seek_track_bytes(s, 0.0) / (double)s->size_bytes);
 }
 
@@ -235,7 +235,7 @@ static void next_cylinder(struct seek_run *s, const struct pairs *pairs)
 	f->head_step = (high - low) / CELLS;
 	f->range = high - low;
 	head_densities(f);
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < 3; round++) {
 		f->low = low;
 		f->step = (high - low) / CELLS;
 		posterior(f);
