@@ -208,7 +208,7 @@ char *fleet_changed_sentence(const struct fleet *f, char *buf)
 	for (size_t d = 0; d < f->ndisks; d++)
 		n += f->disks[d].nfindings > 0;
 	if (n == 0) {
-		(void)snprintf(buf, FLEET_SENTENCE, "None of %zu disks %s, beyond what chance explains.", f->ndisks,
+		(void)snprintf(buf, FLEET_SENTENCE, "None of %zu disks %s by more than measurement noise.", f->ndisks,
 		               is_trend ? "changes over time" : "is different in B");
 		return buf;
 	}

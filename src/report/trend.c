@@ -354,7 +354,7 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
 	result_set(&out->answer, to.worse ? "The disk is getting worse: the figures below."
-	                                  : "Nothing is getting worse, beyond what chance explains.");
+	                                  : "Nothing is getting worse by more than measurement noise.");
 	result_set(&out->shows, "worse,verdict,#trends,#scans");
 	fleet_tell_changed(out, to.disks, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;

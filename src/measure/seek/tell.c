@@ -88,7 +88,7 @@ void seek_tell_rotation(struct seek_run *s)
 	if (!s->rot.is_rotating) {
 		result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, NAN, NULL, 0);
 		result_figure(res, "track_to_track_ns", "seek, track to track", UNIT_NS, NAN, NULL, 0);
-		result_figure(res, "average_seek_ns", "seek, average", UNIT_NS, NAN, NULL, 0);
+		result_figure(res, "average_seek_ns", "average seek", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
 		not_rotating(s);
 		if (s->ses->devs[0].rotational == 1 && !s->rot.is_unclear)
@@ -155,7 +155,7 @@ static void time_figures(struct seek_run *s)
 	a = seek_less_overhead(s, s->fit.a, ci->a);
 	c = seek_less_overhead(s, s->fit.c, ci->c);
 	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
-	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &s->average);
+	arrival_figure(s, "average_seek_ns", "average seek", &s->average);
 	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
 	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
 	result_figure(res, seek_of(s, "overhead_ns", "write_overhead_ns"),
@@ -250,7 +250,7 @@ void seek_tell_plots(const struct seek_run *s)
 			.name = "accesses",
 			.see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
 			.kind = "line",
-			.title = "Every access: the head is there, and the sector comes by within a revolution",
+			.title = "Every read, by how far the head moved",
 			.table = "smooth",
 			.x = "stroke_ratio",
 			.y = "with_overhead_ns,latest_ns",

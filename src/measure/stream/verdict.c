@@ -191,7 +191,7 @@ static void zone_notice(struct stream_run *s)
 			continue; /* its slowest zone was covered */
 		result_notice(
 			s->ses->res, "zone",
-			"%s was tested from %s to %s only. Disks are slower towards their end: --range takes the test there, --project shows when.",
+			"%s was tested from %s to %s only, and disks are slower towards their end. --range=90%%- tests there; --project shows when it becomes too slow.",
 			l->name, units_bytes_dec(from, sizeof(from), l->first_offset),
 			units_bytes_dec(to, sizeof(to), l->last_offset));
 	}
