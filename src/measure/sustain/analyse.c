@@ -275,7 +275,7 @@ static void measure_amount(const struct sustain_series *s, struct sustain_states
 	b->to_s = end_s;
 	b->requests = b->bytes / one;
 	/* of those under way at the change nobody knows on which side they are */
-	f->amount = stats_about(b->bytes, s->width_s * rate * (2 * sd + 3 * sd * sd) + one * (1 + s->depth / 2));
+	f->amount = stats_about(b->bytes, s->width_s * rate * (3 * sd + 5 * sd * sd) + one * (1 + s->depth / 2));
 }
 
 static double pts(const struct sustain_series *s)
