@@ -13,6 +13,7 @@
 #define REST_GROWS    3
 #define REST_MOST_NS  (600 * NS_PER_S)
 #define ALL_BACK      0.9  /* of the burst */
+#define BRIEF         8.0  /* times the settled rate, and twice what requests of another size can make of it */
 #define SLOW_S        2.0  /* and as long as it was fast */
 #define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same again */
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
@@ -42,7 +43,13 @@ bool sustain_rest_found(const struct sustain_series *s, const struct sustain_sta
 		is_slow = ret->slow_bytes_per_s < b->rate.value * sqrt(slow / fast);
 		return is_slow && s->time_s - b->to_s >= fmax(SLOW_S, b->to_s);
 	}
-	ret->fast_bytes = ret->fast_requests = 0;
+	/* what is over in a moment shows only in the mean; larger requests may be faster all the time */
+	ret->fast_bytes = (now.v[0].rate.value - slow) * s->time_s;
+	ret->uncertain_bytes = ret->fast_bytes / 2;
+	ret->fast_bytes_per_s = NAN;
+	if (!(now.v[0].rate.value > BRIEF * slow))
+		ret->fast_bytes = ret->uncertain_bytes = 0;
+	ret->fast_requests = ret->fast_bytes / (double)ret->block_bytes;
 	/* slow from the beginning, or still fast */
 	return now.n == 1 && s->time_s >= 2 * SLOW_S &&
 	       (ret->slow_bytes_per_s < sqrt(fast * slow) ||
@@ -123,7 +130,7 @@ static struct stats_estimate per_minute(const struct sustain_states *f, const st
 void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret)
 {
 	const struct sustain_rest *again = r->n ? &r->v[r->n - 1] : NULL, *first = NULL;
-	double bytes, requests, heat, fast, slow;
+	double bytes, requests, heat, fast, slow, sd;
 
 	*ret = (struct sustain_found){ .cause_log10_ratio = NAN, .minute_bytes = STATS_UNKNOWN };
 	ret->is_settled = sustain_is_settled(f);
@@ -146,8 +153,10 @@ void sustain_find_cause(const struct sustain_states *f, const struct sustain_res
 			first = &r->v[i];
 	if (!first || !(again->fast_bytes > 0))
 		return;
-	bytes = log10_normal(log(again->fast_bytes / first->fast_bytes), AMOUNT_SD);
-	requests = log10_normal(log(again->fast_requests / first->fast_requests), AMOUNT_SD);
+	sd = hypot(AMOUNT_SD,
+	           hypot(again->uncertain_bytes / again->fast_bytes, first->uncertain_bytes / first->fast_bytes));
+	bytes = log10_normal(log(again->fast_bytes / first->fast_bytes), sd);
+	requests = log10_normal(log(again->fast_requests / first->fast_requests), sd);
 	heat = bytes + heat_ratio(f, r);
 	if (heat > bytes && heat >= requests + SURE) {
 		ret->cause_log10_ratio = heat - fmax(bytes, requests);
