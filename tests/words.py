@@ -3,20 +3,22 @@
 """tests/words.py [--update] [PLATTER-SIM]: what platter says keeps to the style guide of src/README.
 
 Of every text in src (literals of two words and more: notices, labels, clauses, errors, help): no word of the list "Not:" there, no sentence over 30 words. Files that
-are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator: first screens at 80x24, 80x40 and 120x44 are
-no wider than the terminal, numbers have units, no "-0.0", no "(0 rows)". Status 1: something is over.
+are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator first screens are drawn: none
+wider than the terminal, no minus zero, no empty table, and where a disk has bad places they are there. Status 1: something is over.
 """
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 KNOWN = TOP / 'tests' / 'words.txt'
 MOST_WORDS = 30
 ALLOWED = re.compile(r'\b(?:cannot|can|could not) tell\b|\bthere (?:is|are) no\b|^.*@media.*', re.I | re.S)  # a style sheet is not English
+WIDTHS = (80, 100, 120)
 COMMANDS = [
-    'info sim:samsung-hd103sj', 'zones --quick sim:failing', 'zones --quick sim:ssd-sata', 'zones --quick sim:modern-4tb', 'seek --quick sim:tiny',
+    'info sim:samsung-hd103sj', 'surface sim:failing', 'zones --quick sim:failing', 'zones --quick sim:ssd-sata', 'zones --quick sim:modern-4tb', 'seek --quick sim:tiny',
     'seek --quick sim:ssd-sata', 'surface sim:tiny', 'buffer sim:tiny', 'buffer sim:ssd-sata', 'smr sim:tiny', 'smr sim:ssd-sata',
     'geometry --quick sim:quantum-fireball-tm2110a', 'stream --read --rate=20MB --time=30s sim:tiny', 'stream --read --rate=64Mbit --time=30s sim:modern-4tb',
     'transactions --users=4 --count=20 sim:tiny', 'sustain --random --rate=20MB --time=20s sim:ssd-sata',
@@ -80,29 +82,38 @@ def check_sources(is_update):
     return problems
 
 
-UNIT = r'(?:[kMGT]?B(?:/s)?|[KMGT]iB|[kMG]?bit/s|Mbit|ms|us|ns|s|min|h|d|m|rpm|%|/s|C|LBA|IOPS|IOs|decades)'
-
-
-def check_screen(sim, command, columns, lines):
-    env = {'COLUMNS': str(columns), 'LINES': str(lines), 'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent'}
-    run = subprocess.run([sim, *command.split(), '--progress=none'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env, check=False)
-    where = '%s at %dx%d' % (command, columns, lines)
+def check_screen(sim, command, folder):
+    """Measured once, then drawn in several widths."""
+    env = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': ''}
+    document = Path(folder) / 'document.json'
+    document.unlink(missing_ok=True)
+    subprocess.run([sim, *command.split(), '--quiet', '--json=%s' % document], stderr=subprocess.DEVNULL, env=env, check=False)
     problems = []
-    for line in run.stdout.splitlines():
-        if len(line) > columns:
-            problems.append('%s: %d columns: %s' % (where, len(line), line))
-        if re.search(r'(?<![\d.])-0(?:\.0+)?(?![\d.])', line):
-            problems.append('%s: minus nothing: %s' % (where, line))
-        if '(0 rows)' in line:
-            problems.append('%s: an empty table: %s' % (where, line))
+    for columns in WIDTHS:
+        run = subprocess.run([sim, 'report', str(document)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**env, 'COLUMNS': str(columns)}, check=False)
+        where = '%s, %d columns' % (command, columns)
+        if len(run.stdout.splitlines()) < 4:
+            problems.append('%s: no screen: %s' % (where, run.stderr))
+        for line in run.stdout.splitlines():
+            if len(line) > columns:
+                problems.append('%s: %d columns: %s' % (where, len(line), line))
+            if re.search(r'(?<![\w.-])-0(?:\.0+)?(?![\w.])', line):
+                problems.append('%s: minus zero: %s' % (where, line))
+            if '(0 rows)' in line:
+                problems.append('%s: an empty table: %s' % (where, line))
+        # A disk with bad places shows where they are, in a picture, a table or the answer.
+        if 'failing' in command and not re.search(r'^ +[\^! ]*[\^!]|LBA|Unreadable', run.stdout, re.M):
+            problems.append('%s: where are the bad places?' % where)
     return problems
 
 
 def main():
     args = [a for a in sys.argv[1:] if a != '--update']
     problems = check_sources('--update' in sys.argv)
-    for command in COMMANDS if args else []:
-        problems += check_screen(args[0], command, 80, 24)
+    with tempfile.TemporaryDirectory() as folder:
+        for command in COMMANDS if args else []:
+            problems += check_screen(args[0], command, folder)
     print('\n'.join(problems))
     return 1 if problems else 0
 
