@@ -120,9 +120,8 @@ struct geo {
 
 /* ---- budget.c ---- */
 
-/* Device time that a run may take unless --time says otherwise: twice as much shows more zones of a large disk, and no
- * more surfaces (of 36 drawn disks that rotate 33, and 34 with this). */
-#define GEO_BUDGET_NS (300 * NS_PER_S)
+/* Device time that a run may take unless --time says otherwise; half of it where bands come again soon. */
+#define GEO_BUDGET_NS (600 * NS_PER_S)
 
 /* What comes next may take until this part of the budget is spent; the rest is for what comes behind it. */
 void geo_may_take(struct geo *g, double part);

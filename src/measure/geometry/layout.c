@@ -18,23 +18,23 @@
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
 #define LOOKS_MOST  16 /* as pairs are all made by then that tell something */
-#define FIRST_PAIRS \
-	64 /* in the first look, as all have something to say: three or four times each distance that tells; */
-#define MORE_PAIRS    40   /* in others: some for each of the likeliest */
-#define TURN_LOOKS    4    /* by which accesses have told whether heads alternate if they tell it at all */
-#define LOOKS_END     0.93 /* of the budget: a look that would end later leaves no time for what comes behind */
+/* In the first look, as all have something to say: three or four times each distance that tells. */
+#define FIRST_PAIRS 64
+#define MORE_PAIRS  40 /* in others: some for each of the likeliest */
+#define TURN_LOOKS  4  /* by which accesses have told whether heads alternate if they tell it at all */
+/* Of the budget: a look that would end later leaves no time for what comes behind. */
+#define LOOKS_END     0.93
 #define FIND_THOUGHTS 0.5  /* of all: layouts are found, */
 #define LOOK_THOUGHTS 0.75 /* accesses weighed, */
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer */
-#define LIKELY \
-	8.0 /* of the log evidence: 1 in 3000, and what a time of its own for a change of heads costs is 5 of it */
-#define ODD_LIKELIER                                                                                     \
-	20.0 /* of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways \
-	      */
-#define ODD_MOST                                                                                                       \
-	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear \
-	      */
+#define LIKELY        8.0  /* of the log evidence: 1 in 3000 */
+#define LIKELY_ONE    4.0  /* that there is one surface: 1 in 50, as others would need a coincidence in each zone */
+#define RISEN         8    /* tracks: over so many an arm takes longer than over one */
+/* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
+#define ODD_LIKELIER 20.0
+/* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
+#define ODD_MOST  20.0
 #define UNORDERED 0.7  /* of cost for each change of size or skew: a false layout explains as much */
 #define UNSEEN    12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 
@@ -142,6 +142,26 @@ static struct common common_of(const struct geo_search *s)
 	return c;
 }
 
+/*
+ * How much less likely accesses are if the arm takes as long over eight tracks as over one: as where tracks lie over
+ * each other in some order that nobody has thought of. One surface is told of what speaks against that.
+ */
+static double rise_speaks(const struct geo_search *s, const struct geo_hypothesis *one)
+{
+	cleanup_free struct geo_access *flat = calloc(s->nmade + 1, sizeof(*flat));
+	struct geo_law law;
+
+	for (size_t i = 0; flat && i < s->nmade; i++) {
+		flat[i] = one->seen[i];
+		flat[i].cylinders = flat[i].cylinders > RISEN ? flat[i].cylinders - RISEN + 1 : 1;
+	}
+	if (!flat)
+		return 0.0;
+	law = geo_law_of(flat, s->nmade);
+	return geo_law_cost(flat, s->nmade, &law, one->law.scale) -
+	       geo_law_cost(one->seen, s->nmade, &one->law, one->law.scale);
+}
+
 /* Have accesses spoken against the layout that differs only in whether heads alternate? */
 static bool is_turning_said(const struct geo_search *s)
 {
@@ -160,10 +180,12 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 {
 	static const char both[] = "The number of surfaces and the layout";
 	const struct geo_hypothesis *best = &s->h[0];
-	const struct common c = common_of(s);
 	const struct geo_shape *shape = &best->shape;
+	bool is_one = shape->heads == 1;
+	struct common c = common_of(s);
 	bool unordered, likely, unseen = are_bands_unseen(s);
 
+	c.surfaces = is_one ? fmin(c.surfaces, rise_speaks(s, best)) : c.surfaces;
 	geo_read_first(s, best);
 	unordered = s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, s->o->ranked);
 	likely = unordered || c.surfaces <= GEO_SPEAKS;
@@ -171,11 +193,13 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, both, "sizes and skews repeat, but no known layout fits the access times");
 	} else if (shape->heads > 1 && shape->band > 1 && !comes_again(s->fit, shape)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
+	} else if (unordered && shape->heads > 1 && shape->band == 0) {
+		say_unknown(s, both, "sizes and skews are irregular, and any order looks like zones of one band");
 	} else if (unseen && shape->band <= GEO_HEADS) {
 		say_unknown(s, both, "neither sizes nor skews show where a band ends");
-	} else if (c.surfaces <= LIKELY || (likely && !geo_fits_closely(s, best))) {
+	} else if (c.surfaces <= (is_one ? LIKELY_ONE : LIKELY) || (likely && !geo_fits_closely(s, best))) {
 		say_unknown(s, both, "several layouts fit sizes, skews and access times");
-	} else if (c.layout <= LIKELY || unseen) {
+	} else if ((c.layout <= LIKELY && !is_one) || unseen) {
 		tell_surfaces(s, are_several_arms, likely);
 		say_unknown(s, "The layout", "several with as many surfaces fit sizes, skews and access times");
 	} else {
