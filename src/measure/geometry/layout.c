@@ -131,7 +131,7 @@ static struct common common_of(const struct geo_search *s)
 	struct common c = { INFINITY, INFINITY };
 
 	for (size_t i = 1; i < s->n; i++) {
-		double behind = s->h[i].cost - s->h[0].cost;
+		double behind = fabs(s->h[i].cost - s->h[0].cost);
 
 		if (s->h[i].shape.heads != s->h[0].shape.heads)
 			c.surfaces = fmin(c.surfaces, behind);
@@ -160,6 +160,19 @@ static double rise_speaks(const struct geo_search *s, const struct geo_hypothesi
 	law = geo_law_of(flat, s->nmade);
 	return geo_law_cost(flat, s->nmade, &law, one->law.scale) -
 	       geo_law_cost(one->seen, s->nmade, &one->law, one->law.scale);
+}
+
+/* Where nothing tells whether heads alternate, it is told as if they did not. */
+static void prefer_plain_order(struct geo_search *s)
+{
+	const struct geo_hypothesis best = s->h[0];
+
+	for (size_t i = 1; i < s->left && best.shape.is_alternate; i++)
+		if (geo_is_turned(&best.shape, &s->h[i].shape) && s->h[i].dear <= best.dear + 1.0) {
+			s->h[0] = s->h[i];
+			s->h[i] = best;
+			return;
+		}
 }
 
 /* Have accesses spoken against the layout that differs only in whether heads alternate? */
@@ -323,6 +336,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return 0;
 	}
 	geo_may_think(s->g, TELL_THOUGHTS);
+	prefer_plain_order(s);
 	ret->shape = s->h[0].shape;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
