@@ -143,7 +143,7 @@ static void arrivals_are_poisson_at_every_rate(void **state)
 
 		rng_init(&rng, 7, k);
 		for (uint64_t i = 0; i < n; i++) {
-			last = tx_next_arrival(&rng, rates[k], &at_ns);
+			last = tx_next_arrival(&rng, rates[k], TX_THINK_EXPONENTIAL, &at_ns);
 			if (i < DRAWS)
 				gap[i] = (double)(last - before);
 			before = last;

@@ -13,9 +13,9 @@ uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
 	return (uint64_t)(rng_exp(rng, (double)mean_ns) + 0.5);
 }
 
-uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns)
+uint64_t tx_next_arrival(struct rng *rng, double per_s, int law, double *at_ns)
 {
-	*at_ns += rng_exp(rng, 1e9 / per_s);
+	*at_ns += law == TX_THINK_FIXED ? 1e9 / per_s : rng_exp(rng, 1e9 / per_s);
 	return (uint64_t)*at_ns;
 }
 

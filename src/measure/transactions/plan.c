@@ -50,7 +50,9 @@ const struct opt tx_opts[] = {
 	OPT_BYTES(struct tx_params, size_bytes, "size", 's', "SIZE", NULL,
 	          "make the file first, with so much data, and read it three times", .min = 4096, .max = 9e18),
 	OPT_FLAG(struct tx_params, keep, "keep", 0, "leave the file of --size where it is"),
-	OPT_FLAG(struct tx_params, write, "write", 'w', "write: destroys data (see --destroy-data)"),
+	OPT_RATIO(struct tx_params, write_ratio, "write", 'w', "RATIO", NULL,
+	          "this share of the requests writes, all without a share: destroys data (see --destroy-data)",
+	          .implied = "100%", .max = 1.0),
 	OPT_CHOICE(struct tx_params, mode, "mode", 0, modes, "direct", "past the page cache or through it"),
 	OPT_FLAG(struct tx_params, find_users, "find", 0, "find how many users stay within --limit"),
 	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", LIMIT, "for --find: mean, p50, p95, p99 or max"),
@@ -244,7 +246,7 @@ static int check_target(const struct tx_params *p, const struct device *d, struc
 		return err_set(err, -EINVAL, "%s is a block device; --size makes files only.", d->path);
 	if (p->keep && !p->size_bytes)
 		return err_set(err, -EINVAL, "--keep is for the file that --size makes; give --size, too.");
-	if (p->write && !p->size_bytes && d->kind == DEVICE_FILE && !datafile_is_ours(d->path))
+	if (p->write_ratio > 0.0 && !p->size_bytes && d->kind == DEVICE_FILE && !datafile_is_ours(d->path))
 		return err_set(
 			err, -EINVAL,
 			"%s was not made by platter, and is never written over; --size makes a file to write to.",
@@ -265,7 +267,7 @@ uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
 
 bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p)
 {
-	return p->size_bytes || (p->write && ses->devs[0].kind == DEVICE_FILE);
+	return p->size_bytes || (p->write_ratio > 0.0 && ses->devs[0].kind == DEVICE_FILE);
 }
 
 bool tx_file_is_all(const struct session *ses, const struct tx_params *p)
@@ -282,7 +284,7 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 	plan_phase(plan, "make the file",
 	           p->size_bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
 	plan_phase(plan, "three passes", 3 * TX_PASS_NS);
-	if (tx_file_is_all(ses, p) || !p->write)
+	if (tx_file_is_all(ses, p) || p->write_ratio <= 0.0)
 		plan->write_bytes = p->size_bytes;
 }
 
@@ -323,13 +325,13 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 		return r;
 	plan->is_direct = p->mode != TX_CACHED;
 	plan->is_latency = true;
-	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
+	plan->writes = p->write_ratio > 0.0 && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
 	plan->touch_first = datafile_first_byte(d);
 	(void)units_parse_range(p->range, d->size_bytes - plan->touch_first, &first, &end, NULL); /* as checked */
 	plan->touch_end = plan->touch_first + end;
 	plan->touch_first += first;
-	plan->read_bytes = p->write ? 0 : UINT64_MAX;
-	plan->write_bytes = p->write ? UINT64_MAX : 0;
+	plan->read_bytes = p->write_ratio >= 1.0 ? 0 : UINT64_MAX;
+	plan->write_bytes = p->write_ratio > 0.0 ? UINT64_MAX : 0;
 	if (tx_file_is_wanted(ses, p))
 		plan_file(ses, p, plan);
 	if (!tx_file_is_all(ses, p))

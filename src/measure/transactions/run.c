@@ -282,7 +282,8 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 /* The next one, the first too: none once the time is up. */
 static void expect_arrival(struct tx_run *r)
 {
-	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s,
+	                                                   r->classes[0].think_law, &r->arrival_at_ns);
 	if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count)) {
 		r->next_arrival_ns = CLOCK_NEVER;
 		return;
@@ -365,11 +366,11 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 		return FEED_WAIT;
 	}
 	j = tx_take_first(&r->ready, &r->ready_end);
-	req->op = r->p->write ? IO_WRITE : IO_READ;
 	req->target = 0;
 	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->block_bytes;
 	req->len_bytes = (uint32_t)r->p->block_bytes;
 	req->tag = j->index;
+	tx_mix_op(&r->mix, &j->rng, r->ses->seed, req);
 	r->in_flight++;
 	return FEED_IO;
 }
@@ -381,8 +382,7 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 
 	if (r->in_flight-- == r->depth)
 		r->was_full_ns = req->done_ns;
-	if (!req->is_late)
-		hist_add(r->service, req->done_ns - req->submit_ns);
+	tx_mix_take(&r->mix, req);
 	j->has_fault |= is_fault;
 	j->is_late |= req->is_late;
 	j->ios_left--;
@@ -468,11 +468,9 @@ static int reset(struct tx_run *r)
 	for (size_t i = 0; i < r->nclasses; i++)
 		bad |= totals_reset(&r->of[i]);
 	r->late = r->late ? r->late : hist_new();
-	r->service = r->service ? r->service : hist_new();
-	if (bad || !r->late || !r->service)
+	if (bad || !r->late || tx_mix_start(&r->mix, r->p->write_ratio) < 0)
 		return -ENOMEM;
 	hist_clear(r->late);
-	hist_clear(r->service);
 	slots_start(&r->under_way, NS_PER_MS);
 	for (size_t i = 0; i < r->njobs; i++)
 		free(r->jobs[i]);
@@ -604,6 +602,6 @@ void tx_run_done(struct tx_run *r)
 	free(r->all.response);
 	waits_done(&r->all.waits);
 	free(r->late);
-	free(r->service);
+	tx_mix_done(&r->mix);
 	engine_close(r->eng);
 }

@@ -167,9 +167,9 @@ static struct device_part device_part(const struct tx_run *r)
 
 static void hit_figure(const struct tx_run *r)
 {
-	double asked = (double)(r->service->count * r->p->block_bytes), came;
+	double asked = (double)(r->mix.service->count * r->p->block_bytes), came;
 
-	if (r->p->mode != TX_CACHED || r->p->write || asked == 0.0)
+	if (r->p->mode != TX_CACHED || r->p->write_ratio > 0.0 || asked == 0.0)
 		return;
 	if (r->before.has_storage && r->after.has_storage)
 		came = (double)(r->after.storage_read_bytes - r->before.storage_read_bytes);
@@ -178,7 +178,7 @@ static void hit_figure(const struct tx_run *r)
 	else
 		return;
 	result_figure(r->ses->res, "cache_hit_ratio", "read from the page cache", UNIT_RATIO,
-	              fmax(1.0 - came / asked, 0.0), NULL, r->service->count);
+	              fmax(1.0 - came / asked, 0.0), NULL, r->mix.service->count);
 }
 
 static void device_figures(const struct tx_run *r)
@@ -186,12 +186,13 @@ static void device_figures(const struct tx_run *r)
 	struct result *res = r->ses->res;
 	struct device_part d = device_part(r);
 
-	if (r->service->count)
+	if (r->mix.service->count)
 		result_figure(res, "io_service_mean_ns", "a request, from issue to answer, mean", UNIT_NS,
-		              hist_mean(r->service), NULL, r->service->count);
+		              hist_mean(r->mix.service), NULL, r->mix.service->count);
+	tx_mix_tell(&r->mix, res);
 	hit_figure(r);
 	if (!d.is_known) {
-		if (r->service->count && !r->is_virtual)
+		if (r->mix.service->count && !r->is_virtual)
 			result_notice(
 				res, "no-counters",
 				"The kernel counts nothing for what lies below %s; the figures of the device are missing.",

@@ -130,7 +130,7 @@ static int prepare(struct tx_run *r, struct err *err)
 	r->is_open = r->p->arrivals_per_s > 0.0;
 	r->processors = r->p->processors ? (unsigned)r->p->processors : r->is_virtual ? 1 : tx_cpu_count();
 	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
-	if (r->p->write)
+	if (r->p->write_ratio > 0.0)
 		for (uint32_t i = 0; i < r->depth; i++)
 			payload_fill(engine_buf(r->eng, i),
 			             &(struct payload_id){ ses->seed, i, 0, 0, (uint32_t)r->p->block_bytes });

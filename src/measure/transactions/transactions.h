@@ -26,9 +26,9 @@ enum tx_randomise { TX_RANDOMISE_SEED = 1, TX_RANDOMISE_WORK = 2 };
 
 struct tx_params {
 	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, block_bytes, depth, processors, size_bytes;
-	double arrivals_per_s;
+	double arrivals_per_s, write_ratio; /* of the requests that write; 0: none */
 	int randomise, mode;
-	bool write, find_users, keep;
+	bool find_users, keep;
 	struct strs classes;
 	const char *limit, *each, *range;
 };
@@ -50,6 +50,20 @@ struct tx_totals { /* of transactions that ended within the window */
 		double response_s, think_s, cpu_s;
 	} any;
 };
+
+/* ---- mix.c ---- */
+
+struct tx_mix {
+	double share;                 /* of the requests that write */
+	struct hist *service, *of[2]; /* what requests took: all; of a mix reads, and writes */
+	uint64_t written;
+};
+int tx_mix_start(struct tx_mix *m, double share);
+void tx_mix_done(struct tx_mix *m);
+/* The operation of a request that has its length, and of a mix what it writes. */
+void tx_mix_op(struct tx_mix *m, struct rng *rng, uint64_t seed, struct io_req *req);
+void tx_mix_take(struct tx_mix *m, const struct io_req *req);
+void tx_mix_tell(const struct tx_mix *m, struct result *res);
 
 struct tx_sums { /* for N = X (R + Z) */
 	uint64_t done;
@@ -122,7 +136,8 @@ struct tx_run {
 	struct tx_totals of[TX_CLASSES_MAX], all;
 	struct slots under_way; /* open: what came and what ended, in time */
 	struct tx_steady steady;
-	struct hist *late, *service;
+	struct hist *late;
+	struct tx_mix mix;
 	struct rowlog *each;
 	void (*tell_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct tx_stand before, after;
@@ -159,7 +174,7 @@ void tx_run_done(struct tx_run *r);
 /* Think time with the asked mean: exponential, uniform on 0 .. 2 x mean, or fixed. */
 uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns);
 /* The next arrival of a Poisson stream; *at_ns is kept unrounded so that the mean does not drift. */
-uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
+uint64_t tx_next_arrival(struct rng *rng, double per_s, int law, double *at_ns);
 
 /* ---- steady.c ---- */
 
