@@ -178,7 +178,8 @@ static void print_share(struct printer *p, const struct result *res)
 
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
 		return;
-	(void)snprintf(line, sizeof(line), "%s (%.2g %%) read at %s random places, %s in all", a, 100.0 * ratio, n,
+	(void)snprintf(line, sizeof(line), "%s (%.3g %%) read at %s random places, %s in all", a,
+	               100.0 * fmin(ratio, 1.0), n,
 	               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
 	if (bad && figure_number(bad) == 0.0)
 		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),

@@ -24,7 +24,7 @@ static void count(struct result *signs, const char *name, double n)
 		                  .type = FIELD_TYPE_U64,
 		                  .unit = UNIT_COUNT,
 		                  .value.u64 = n > 0.0 ? (uint64_t)n : 0,
-		                  .ci = { NAN, NAN } };
+		                  .ci = { (double)NAN, (double)NAN } };
 
 	if (!isnan(n))
 		put(signs, &f);
@@ -36,7 +36,7 @@ static void of_health(struct result *signs, const struct result *doc)
 	static const char *const damage[] = { "reallocated",  "pending",  "uncorrectable",
 		                              "media_errors", "timeouts", NULL };
 	const struct table *t = result_find_table(doc, "health");
-	double grown = NAN;
+	double grown = (double)NAN;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));

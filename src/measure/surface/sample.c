@@ -121,11 +121,15 @@ static bool plan_pass(struct surface_run *run, size_t places)
 static size_t places_left(const struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
-	uint64_t now = surface_now(run), left = now < s->end_ns ? s->end_ns - now : 0;
+	uint64_t span = run->range.end_bytes - run->range.first_bytes, now = surface_now(run),
+		 left = now < s->end_ns ? s->end_ns - now : 0;
 
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
-	return (size_t)(PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
+	if (s->n * length_of(run) >= span) /* all of it */
+		return 0;
+	return (size_t)fmin((double)span / (double)length_of(run),
+	                    PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
 }
 
 bool surface_sample_goes_on(const struct surface_run *run)
