@@ -168,9 +168,9 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 				left = fmin(fmax(left - MARK_WIDTH / 2, LEFT), WIDTH - RIGHT - MARK_WIDTH);
 				right = left + MARK_WIDTH;
 			}
-			if (memchr(drawn + (int)left, false, (size_t)fmax(right - left, 1)) == NULL)
+			if (drawn[(size_t)fmin(fmax(left, 0), WIDTH)] && right - left <= MARK_WIDTH)
 				continue;
-			memset(drawn + (int)left, true, (size_t)fmax(right - left, 1));
+			drawn[(size_t)fmin(fmax(left, 0), WIDTH)] = true; /* also beside the axis */
 			(void)fprintf(
 				out,
 				"<rect class=\"mark m%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",

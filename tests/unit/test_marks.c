@@ -25,7 +25,7 @@ static const struct field place_fields[] = {
 /* In whatever order the table has them; two of one place are one. */
 static void every_bad_place_has_its_mark_in_a_picture(void **state)
 {
-	static const uint64_t at[] = { 900000, 100000, 500000, 100000 };
+	static const uint64_t at[] = { 900000, 100000, 500000, 100000, 1ull << 60 };
 	struct result *res = result_new("zones");
 	const struct result *one[] = { res };
 	const char *mark;
