@@ -42,7 +42,7 @@ for c in $commands; do
 	done
 	case $c in
 	report | compare) ;;
-	*) grep -qE -- '--(re)?write |^platter recover|Usage: platter recover' "$dir/out" || ! grep -q -- --destroy-data "$dir/out" ||
+	*) grep -qE -- '--(re)?write([^-]|$)|^platter recover|Usage: platter recover' "$dir/out" || ! grep -q -- --destroy-data "$dir/out" ||
 		fail "platter $c never writes, and its help has --destroy-data" ;;
 	esac
 	cp "$dir/short" "$dir/out"
