@@ -121,6 +121,8 @@ static struct stats_estimate per_minute(const struct sustain_states *f, const st
 	}
 	if (!b || has_all_back(f, b))
 		return STATS_UNKNOWN;
+	if (a && a->fast_bytes >= b->fast_bytes)
+		a = NULL;
 	s = (double)(b->rest_ns - (a ? a->rest_ns : 0)) * 1e-9;
 	return stats_times(stats_difference(stats_about(b->fast_bytes, b->uncertain_bytes),
 	                                    a ? stats_about(a->fast_bytes, a->uncertain_bytes) : stats_about(0, 0)),
