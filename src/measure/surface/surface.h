@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer
- * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that
- * verify commands reach the medium; failed.c: what could not be read; places.c: that and what is slow, in lists;
- * reading.c, again.c: what was slow or unreadable once more, later and otherwise cut, down to the sector; heads.c: the
- * same by head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places
- * written again; contents.c: what lies there; surface.c: the run.
+ * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; skip.c: what is left
+ * for later; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that
+ * and what is slow, in lists; reading.c, again.c: that once more, later and otherwise cut, down to the sector; heads.c:
+ * the same by head; tell.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c:
+ * what lies there; burn.h: --write; sample.h: parts of the disk; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
  * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
