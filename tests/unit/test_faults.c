@@ -40,7 +40,7 @@ static const struct {
 	{ "zones", "--write --destroy-data=TINY0001 --count=4 --repeat=1 --sample=1M sda" },
 	{ "seek", "--quick --count=40 --slice=10ms sda" },
 	{ "geometry", "--quick sda" },
-	{ "check", "--time=10s sda" },
+	{ "check", "--time=20s sda" },
 	{ "sustain", "--block=64K --time=10s sda" },
 	{ "sustain", "--write --destroy-data=TINY0001 --block=64K --random --time=10s sda" },
 	{ "buffer", "sda" },
