@@ -223,24 +223,26 @@ static void what_failed_is_no_rate(void **state)
 static void a_clause_of_nothing_found_says_over_how_much(void **state)
 {
 	static const struct {
-		const char *words, *begins, *has;
+		const char *words, *begins, *has, *next;
 		int status, is_open;
 	} runs[] = {
-		{ "--time=1s sda", "Nothing was scanned; it ended early: --time was over", NULL, STATUS_ENDED_EARLY,
-		  1 },
+		{ "--time=1s sda", "Nothing was scanned; it ended early: --time was over", NULL, "platter surface sda",
+		  STATUS_ENDED_EARLY, 1 },
 		{ "--hours=3-4 --time=1m sda",
-		  "Nothing was scanned; it ended early: --time was over, outside of --hours",
-		  "to go on: platter surface", STATUS_ENDED_EARLY, 1 },
+		  "Nothing was scanned; it ended early: --time was over, outside of --hours", NULL,
+		  "platter surface sda", STATUS_ENDED_EARLY, 1 },
 		{ "--time=30s --range=-40GB sda",
-		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", STATUS_ENDED_EARLY, 1 },
-		{ "--time=400s --range=-200GB sda",
-		  "42 % was scanned: ", "; no bad or slow place in that 42 % so far; ", STATUS_ENDED_EARLY, 1 },
+		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",
+		  STATUS_ENDED_EARLY, 1 },
+		{ "--time=400s --range=-200GB sda", "42 % was scanned: ",
+		  "; no bad or slow place in that 42 % so far; ", "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
 		{ "--range=-4GB sda", "Every block was scanned: 4.00 GB at ",
-		  "; no place in the 4.00 GB is unreadable or stays slow.", STATUS_COMPLETE, 0 },
+		  "; no place in the 4.00 GB is unreadable or stays slow.", NULL, STATUS_COMPLETE, 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+		const struct figure *next;
 		struct profile p;
 		struct sim_run run;
 
@@ -253,6 +255,9 @@ static void a_clause_of_nothing_found_says_over_how_much(void **state)
 		assert_int_equal(run.res->verdict_is_open, runs[i].is_open);
 		assert_ptr_equal(strstr(run.res->answer, runs[i].begins), run.res->answer);
 		assert_true(!runs[i].has || strstr(run.res->answer, runs[i].has));
+		next = result_find_figure(run.res, "next_command");
+		assert_int_equal(next != NULL, runs[i].next != NULL);
+		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
 		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
 		sim_run_end(&run);
 		profile_done(&p);
