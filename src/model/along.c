@@ -11,7 +11,7 @@
 #include "stats/stats.h"
 
 #define EDGE_SURE 0.97 /* probability of an edge that is listed (a decision) */
-#define DRAWS     250
+#define DRAWS     200
 
 /* ---- which hypotheses ---- */
 
@@ -209,7 +209,7 @@ static void fill_level(const struct chain *c, const struct draws *d, double end,
 		ret->readings += c->g[k].end - c->g[k].first;
 	}
 	for (size_t i = 0; i < d->n; i++) {
-		double y = -log(1.0 - d->v[i].x[first + places / 2]);
+		double y = -log(1.0 - (double)d->v[i].x[first + places / 2]);
 
 		sum += y;
 		squares += y * y;
@@ -244,7 +244,8 @@ static void edges_find(const struct chain *c, struct draws *d, double end, struc
 /* A step between two places that is sure, and not missed by chance (two deviations more), by what one place says. */
 static double least_step(const struct chain *c, double apart, double zones)
 {
-	double odds = EDGE_SURE / (1.0 - EDGE_SURE) * (double)c->ngroups / zones, *work = c->work;
+	double odds = EDGE_SURE / (1.0 - EDGE_SURE) * (double)c->ngroups / zones;
+	cleanup_free double *work = xcalloc(c->ngroups, sizeof(*work));
 
 	for (size_t k = 0; k < c->ngroups; k++) {
 		double sum = 0.0;

@@ -12,12 +12,14 @@
 #include "stats/stats.h"
 
 /* Accuracy. */
-#define LEVELS_MAX 500
-#define CELLS_MAX  600000.0
-#define GRID_PART  0.5   /* of a reading's noise, from one level to the next */
-#define LEAST      1e-60 /* of a probability: numbers that are less yet take a processor a hundred times as long */
-#define NEVER      1e-9  /* of a step so large */
-#define FAR        6.0   /* deviations, from which on a reading is a stray */
+#define LEVELS_MAX  250 /* rates fall by a half at most: a level for each of the least steps */
+#define CELLS_MAX   600000.0
+#define GRID_PART   0.5   /* of a reading's noise, from one level to the next */
+#define LEAST       1e-60 /* of a probability: numbers that are less yet take a processor a hundred times as long */
+#define LEAST_SHORT 1e-30 /* ... of one with few digits */
+#define TWO_LEAST   1e-3  /* probability of two edges between neighbours, from which on they are looked for */
+#define NEVER       1e-9  /* of a step so large */
+#define FAR         6.0   /* deviations, from which on a reading is a stray */
 
 const double zones_of[ZONES] = { 1, 2, 3, 4, 6, 9, 13, 19, 28, 41 };
 const double apart_of[APARTS] = { 0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064 };
@@ -65,19 +67,20 @@ static void groups_make(struct chain *c)
 
 /* ---- the law of steps ---- */
 
-/* in -> out: each moved down by a step of a gamma law, shape first-order filters one after the other. */
-static void step_down(const struct chain *c, const double *in, double mean, size_t shape, double *out)
+/* in -> out, once or four times, one after the other: a first-order filter, whose answer is exponential. */
+static inline void smooth(const lanes *in, size_t n, double keep, size_t times, lanes *out)
 {
-	double a = mean / (double)shape / c->dx, keep = a / (1.0 + a);
-	size_t least = (size_t)ceil(STEP_LEAST / c->dx);
+	const double part = 1.0 - keep;
+	lanes a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
 
-	for (size_t l = 0; l < c->nlevels; l++)
-		out[l] = l >= least ? in[l - least] : 0.0;
-	for (size_t k = 0; k < shape; k++) {
-		double sum = 0.0;
-
-		for (size_t l = 0; l < c->nlevels; l++)
-			out[l] = sum = keep * sum + (1.0 - keep) * out[l];
+	for (size_t l = 0; l < n; l++) {
+		a = keep * a + part * in[l];
+		if (times == 4) {
+			b = keep * b + part * a;
+			c = keep * c + part * b;
+			d = keep * d + part * c;
+		}
+		out[l] = times == 4 ? d : a;
 	}
 }
 
@@ -86,20 +89,53 @@ static double step_mean(const struct chain *c, const struct hypothesis *h)
 	return fmax(c->fall / zones_of[h->zones] - STEP_LEAST, 0.5 * STEP_LEAST);
 }
 
+/* in -> out: each moved down by a step of a gamma law. */
+static void step_down(const struct chain *c, const lanes *in, const struct hypothesis *h, lanes *out)
+{
+	double a = step_mean(c, h) / (double)shape_of[h->shape] / c->dx, keep = a / (1.0 + a);
+	size_t least = (size_t)fmin(ceil(STEP_LEAST / c->dx), (double)c->nlevels);
+
+	memset(out, 0, least * sizeof(*out));
+	if (shape_of[h->shape] == 1) {
+		smooth(in, c->nlevels - least, keep, 1, out + least);
+		return;
+	}
+	smooth(in, c->nlevels - least, keep, 4, out + least);
+	for (size_t k = 4; k < shape_of[h->shape]; k += 4)
+		smooth(out + least, c->nlevels - least, keep, 4, out + least);
+}
+
+/* Which phase comes to which, with so many edges between. */
+static void turns_make(struct group *g, double mean)
+{
+	double p[EDGES * PHASES] = { exp(-mean) };
+
+	for (size_t a = 1; a < EDGES * PHASES; a++)
+		p[a] = p[a - 1] * mean / (double)a;
+	for (size_t e = 0; e < EDGES; e++)
+		for (size_t from = 0; from < PHASES; from++)
+			for (size_t to = 0; to < PHASES; to++)
+				g->turn[e][from][to] = to + e * PHASES >= from ? p[to + e * PHASES - from] : 0.0;
+	g->edges = p[PHASES + 1] < TWO_LEAST ? 1 : 2;
+	if (g->edges < 2)
+		memset(g->turn[2], 0, sizeof(g->turn[2]));
+}
+
 static void law_make(struct chain *c, const struct hypothesis *h)
 {
 	double zones = c->is_both_ways ? UP_ZONES : zones_of[h->zones];
+	lanes *none = c->work, *one = none + c->nlevels, *two = one + c->nlevels;
 
-	for (size_t k = 0; k < c->ngroups; k++) {
-		double mean = c->g[k].gap / c->width * zones * PHASES, p = exp(-mean);
-
-		for (size_t a = 0; a < EDGES * PHASES; a++, p *= mean / (double)a)
-			c->advance[k][a] = p;
+	for (size_t k = 0; k < c->ngroups; k++)
+		turns_make(&c->g[k], c->g[k].gap / c->width * zones * PHASES);
+	memset(none, 0, c->nlevels * sizeof(*none));
+	none[0] = (lanes){ 1.0 };
+	step_down(c, none, h, one);
+	step_down(c, one, h, two);
+	for (size_t l = 0; l < c->nlevels; l++) {
+		c->kernel[1][l] = one[l][0];
+		c->kernel[2][l] = two[l][0];
 	}
-	memset(c->kernel[2], 0, c->nlevels * sizeof(double));
-	c->kernel[2][0] = 1.0;
-	step_down(c, c->kernel[2], step_mean(c, h), shape_of[h->shape], c->kernel[1]);
-	step_down(c, c->kernel[1], step_mean(c, h), shape_of[h->shape], c->kernel[2]);
 	for (size_t e = 1; e < EDGES; e++)
 		for (c->reach[e] = c->nlevels - 1; c->reach[e] && c->kernel[e][c->reach[e]] < NEVER;)
 			c->reach[e]--;
@@ -107,10 +143,12 @@ static void law_make(struct chain *c, const struct hypothesis *h)
 
 /* ---- forward ---- */
 
-/* Density of a group's readings by the level that they have in common; *ret_log: of its scale. */
-static void read_group(const struct chain *c, const struct group *g, double *ret, double *ret_log)
+/* Density of a group's readings by the level that they have in common, but for its scale. */
+static void read_group(struct chain *c, size_t k)
 {
-	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE);
+	double most = -INFINITY, log_stray = log(STRAY / STRAY_WIDE), *ret = (double *)c->work;
+	const struct group *g = &c->g[k];
+	short_lanes *own = c->own + k / PHASES * c->nlevels;
 
 	memset(ret, 0, c->nlevels * sizeof(*ret));
 	for (size_t i = g->first; i < g->end; i++) {
@@ -125,24 +163,29 @@ static void read_group(const struct chain *c, const struct group *g, double *ret
 	for (size_t l = 0; l < c->nlevels; l++)
 		most = fmax(most, ret[l]);
 	for (size_t l = 0; l < c->nlevels; l++)
-		ret[l] = exp(ret[l] - most);
-	*ret_log = most;
+		own[l][k % PHASES] = (float)fmax(exp(ret[l] - most), LEAST_SHORT);
+	c->log_scale[k] = most;
 }
 
 /* Each level moved both ways, by an exponential law of this mean. */
-static void move_both_ways(const struct chain *c, const double *in, double mean, double *out)
+static void move_both_ways(const struct chain *c, const lanes *in, double mean, lanes *out)
 {
-	double a = mean / c->dx, keep = a / (1.0 + a), sum = 0.0;
+	double a = mean / c->dx, keep = a / (1.0 + a), part = 1.0 - keep;
+	lanes sum = { 0 };
 
-	for (size_t l = 0; l < c->nlevels; l++)
-		out[l] = 0.5 * (sum = keep * sum + (1.0 - keep) * in[l]);
-	sum = 0.0;
-	for (size_t l = c->nlevels; l-- > 0;)
-		out[l] += 0.5 * (sum = keep * sum + (1.0 - keep) * in[l]);
+	for (size_t l = 0; l < c->nlevels; l++) {
+		sum = keep * sum + part * in[l];
+		out[l] = 0.5 * sum;
+	}
+	sum = (lanes){ 0 };
+	for (size_t l = c->nlevels; l-- > 0;) {
+		sum = keep * sum + part * in[l];
+		out[l] += 0.5 * sum;
+	}
 }
 
 /* What groups say of the level of their zone, from which they lie apart: by the sum of two exponential laws, or
- * anywhere. */
+ * anywhere. A lane is a group here. */
 static void emit_all(struct chain *c, size_t apart)
 {
 	double mean = apart_of[apart] / 2.0;
@@ -150,23 +193,26 @@ static void emit_all(struct chain *c, size_t apart)
 	if (c->apart == apart)
 		return;
 	c->apart = apart;
-	for (size_t k = 0; k < c->ngroups; k++) {
-		double *e = c->emit + k * c->nlevels, *work = c->moved, sum = 0.0;
-		const double *own = c->own + k * c->nlevels;
+	for (size_t k = 0; k < c->ngroups; k += PHASES) {
+		short_lanes *emit = c->emit + k / PHASES * c->nlevels;
+		lanes *own = c->work + c->nlevels, *e = own + c->nlevels, sum = { 0 };
 
-		move_both_ways(c, own, mean, work);
-		move_both_ways(c, work, mean, e);
-		for (size_t l = 0; l < c->nlevels; l++)
+		for (size_t l = 0; l < c->nlevels; l++) {
+			own[l] = __builtin_convertvector(c->own[k / PHASES * c->nlevels + l], lanes);
 			sum += own[l];
+		}
+		move_both_ways(c, own, mean, c->work);
+		move_both_ways(c, c->work, mean, e);
+		sum *= STRAY * c->dx / STRAY_WIDE;
 		for (size_t l = 0; l < c->nlevels; l++)
-			e[l] = (1.0 - STRAY) * e[l] + STRAY * sum * c->dx / STRAY_WIDE;
+			emit[l] = __builtin_convertvector((1.0 - STRAY) * e[l] + sum, short_lanes);
 	}
 }
 
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 {
 	cleanup_free double *work = xcalloc(n, sizeof(*work));
-	size_t cells;
+	size_t cells, quarters;
 
 	*c = (struct chain){ .v = v, .n = n, .width = end - v[0].from, .apart = APARTS };
 	c->x = xcalloc(n, sizeof(*c->x));
@@ -184,17 +230,17 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 	groups_make(c);
 	grid_make(c, work);
 	cells = c->ngroups * c->nlevels;
-	c->work = xcalloc(2 * c->nlevels + c->ngroups, sizeof(*c->work));
-	c->own = xcalloc(cells, sizeof(*c->own));
-	c->emit = xcalloc(cells, sizeof(*c->emit));
-	c->alpha = xcalloc(cells * PHASES, sizeof(*c->alpha));
-	c->moved = xcalloc(cells * PHASES, sizeof(*c->moved));
+	quarters = (c->ngroups + PHASES - 1) / PHASES * c->nlevels;
+	c->work = xcalloc(3 * c->nlevels, sizeof(*c->work));
+	c->own = xcalloc(quarters, sizeof(*c->own));
+	c->emit = xcalloc(quarters, sizeof(*c->emit));
+	c->alpha = xcalloc(cells, sizeof(*c->alpha));
+	c->moved = xcalloc(cells, sizeof(*c->moved));
 	c->log_scale = xcalloc(c->ngroups, sizeof(*c->log_scale));
-	c->advance = xcalloc(c->ngroups, sizeof(*c->advance));
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
 	for (size_t k = 0; k < c->ngroups; k++)
-		read_group(c, &c->g[k], c->own + k * c->nlevels, &c->log_scale[k]);
+		read_group(c, k);
 }
 
 void chain_done(struct chain *c)
@@ -208,55 +254,51 @@ void chain_done(struct chain *c)
 	free(c->alpha);
 	free(c->moved);
 	free(c->log_scale);
-	free(c->advance);
 	for (size_t e = 0; e < EDGES; e++)
 		free(c->kernel[e]);
 }
 
-static double *alpha_of(const struct chain *c, size_t k, size_t phase)
+static lanes *alpha_of(const struct chain *c, size_t k)
 {
-	return c->alpha + (k * PHASES + phase) * c->nlevels;
+	return c->alpha + k * c->nlevels;
 }
 
-/* What of levels [first, end) of the group before k comes to a phase, with so many edges between. */
-static void arriving(const struct chain *c, size_t k, size_t phase, size_t edges, size_t first, size_t end,
-                     double *restrict ret)
+/* What of a level of the group before comes to each phase. */
+#define ARRIVING(turn, at) ((at)[0] * (turn)[0] + (at)[1] * (turn)[1] + (at)[2] * (turn)[2] + (at)[3] * (turn)[3])
+_Static_assert(PHASES == 4, "as many terms");
+
+/* Prior of a group's levels and phases, by what lies before it, and the part that an edge lies before. */
+static void predict(const struct chain *c, const struct hypothesis *h, size_t k, lanes *alpha, lanes *moved)
 {
-	const double *before = alpha_of(c, k - 1, 0);
-	double p[PHASES];
+	const struct group *g = &c->g[k];
+	const lanes *before = alpha - c->nlevels, *stays = g->turn[0], *one = g->turn[1], *two = g->turn[2];
+	lanes *work = c->work;
 
-	for (size_t from = 0; from < PHASES; from++)
-		p[from] = phase + edges * PHASES >= from ? c->advance[k][phase + edges * PHASES - from] : 0.0;
-	_Static_assert(PHASES == 4, "as many terms");
-	for (size_t l = first; l < end; l++)
-		ret[l] = p[0] * before[l] + p[1] * before[l + c->nlevels] + p[2] * before[l + 2 * c->nlevels] +
-		         p[3] * before[l + 3 * c->nlevels];
-}
-
-/* Prior of a group's level and phase, by what lies before it. work: room for a level each. */
-static void predict(const struct chain *c, const struct hypothesis *h, size_t k, size_t phase, double *work)
-{
-	double *alpha = alpha_of(c, k, phase), *moved = c->moved + (alpha - c->alpha);
-
-	if (!k || c->g[k].is_anew) {
+	if (!k || g->is_anew) {
 		for (size_t l = 0; l < c->nlevels; l++) {
-			alpha[l] = phase ? 0.0 : 1.0 / (double)c->nlevels;
-			moved[l] = k ? alpha[l] : 0.0;
+			alpha[l] = (lanes){ 1.0 / (double)c->nlevels };
+			moved[l] = k ? alpha[l] : (lanes){ 0 };
 		}
 		return;
 	}
-	if (c->is_both_ways) {
-		arriving(c, k, phase, 1, 0, c->nlevels, alpha);
-		move_both_ways(c, alpha, UP_STEP, moved);
+	if (c->is_both_ways || g->edges < 2) {
+		for (size_t l = 0; l < c->nlevels; l++) {
+			work[l] = ARRIVING(one, before[l]);
+			alpha[l] = ARRIVING(stays, before[l]);
+		}
 	} else {
-		arriving(c, k, phase, 2, 0, c->nlevels, alpha);
-		step_down(c, alpha, step_mean(c, h), shape_of[h->shape], work);
-		arriving(c, k, phase, 1, 0, c->nlevels, alpha);
 		for (size_t l = 0; l < c->nlevels; l++)
-			work[l] += alpha[l];
-		step_down(c, work, step_mean(c, h), shape_of[h->shape], moved);
+			alpha[l] = ARRIVING(two, before[l]);
+		step_down(c, alpha, h, work);
+		for (size_t l = 0; l < c->nlevels; l++) {
+			work[l] += ARRIVING(one, before[l]);
+			alpha[l] = ARRIVING(stays, before[l]);
+		}
 	}
-	arriving(c, k, phase, 0, 0, c->nlevels, alpha);
+	if (c->is_both_ways)
+		move_both_ways(c, work, UP_STEP, moved);
+	else
+		step_down(c, work, h, moved);
 	for (size_t l = 0; l < c->nlevels; l++)
 		alpha[l] += moved[l];
 }
@@ -264,22 +306,29 @@ static void predict(const struct chain *c, const struct hypothesis *h, size_t k,
 /* Fills alpha and moved. */
 double chain_filter(struct chain *c, struct hypothesis *h)
 {
+	lanes *moved = c->work + c->nlevels;
 	double sum = 0.0;
 
 	law_make(c, h);
 	emit_all(c, h->apart);
 	for (size_t k = 0; k < c->ngroups; k++) {
-		double all = 0.0, *alpha = alpha_of(c, k, 0), *moved = c->moved + (alpha - c->alpha);
+		const short_lanes *emit = c->emit + k / PHASES * c->nlevels;
+		lanes *alpha = alpha_of(c, k), all = { 0 };
+		double whole;
 
-		for (size_t phase = 0; phase < PHASES; phase++)
-			predict(c, h, k, phase, c->work);
-		for (size_t i = 0; i < PHASES * c->nlevels; i++)
-			all += alpha[i] *= c->emit[k * c->nlevels + i % c->nlevels];
-		for (size_t i = 0; i < PHASES * c->nlevels; i++) {
-			moved[i] *= c->emit[k * c->nlevels + i % c->nlevels] / all;
-			alpha[i] = alpha[i] / all + LEAST;
+		predict(c, h, k, alpha, moved);
+		for (size_t l = 0; l < c->nlevels; l++) {
+			alpha[l] *= (double)emit[l][k % PHASES];
+			all += alpha[l];
 		}
-		sum += log(all) + c->log_scale[k];
+		whole = all[0] + all[1] + all[2] + all[3];
+		for (size_t l = 0; l < c->nlevels; l++) {
+			lanes part = moved[l] * ((double)emit[l][k % PHASES] / whole) + LEAST_SHORT;
+
+			alpha[l] = alpha[l] * (1.0 / whole) + LEAST;
+			c->moved[k * c->nlevels + l] = __builtin_convertvector(part, short_lanes);
+		}
+		sum += log(whole) + c->log_scale[k];
 	}
 	return h->log_evidence = sum;
 }
@@ -309,14 +358,22 @@ static size_t draw_of(const double *a, size_t first, size_t end, struct rng *rng
 /* How many edges lie before group k, if one does, and *ret_l: from which level they come to l. */
 static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l, struct rng *rng, size_t *ret_l)
 {
-	double *from[EDGES] = { NULL, c->work, c->work + c->nlevels }, weight[EDGES] = { 0 };
-	size_t first[EDGES], edges;
+	const lanes *before = alpha_of(c, k - 1);
+	double *from[EDGES] = { NULL, (double *)c->work, (double *)(c->work + c->nlevels) }, weight[EDGES] = { 0 };
+	size_t first[EDGES] = { 0 }, edges;
 
-	for (size_t e = 1; e < EDGES; e++) {
+	for (size_t e = 1; e <= c->g[k].edges; e++) {
+		lanes part = { 0 };
+
+		for (size_t i = 0; i < PHASES; i++)
+			part[i] = c->g[k].turn[e][i][phase];
 		first[e] = l > c->reach[e] ? l - c->reach[e] : 0;
-		arriving(c, k, phase, e, first[e], l + 1, from[e]);
-		for (size_t i = first[e]; i <= l; i++)
-			weight[e] += from[e][i] *= c->kernel[e][l - i];
+		for (size_t i = first[e]; i <= l; i++) {
+			lanes x = part * before[i];
+
+			from[e][i] = (x[0] + x[1] + x[2] + x[3]) * c->kernel[e][l - i];
+			weight[e] += from[e][i];
+		}
 	}
 	edges = rng_double(rng) * (weight[1] + weight[2]) < weight[1] ? 1 : 2;
 	*ret_l = draw_of(from[edges], first[edges], l + 1, rng);
@@ -326,40 +383,43 @@ static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l
 /* The phase that group k - 1 has at level l, with so many edges between. */
 static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t edges, size_t l, struct rng *rng)
 {
-	double w[PHASES] = { 0 };
+	double w[PHASES];
 
 	for (size_t from = 0; from < PHASES; from++)
-		if (phase + edges * PHASES >= from)
-			w[from] = c->advance[k][phase + edges * PHASES - from] * alpha_of(c, k - 1, from)[l];
+		w[from] = c->g[k].turn[edges][from][phase] * alpha_of(c, k - 1)[l][from];
 	return draw_of(w, 0, PHASES, rng);
+}
+
+/* Level and phase of a group by what lies before it alone. */
+static size_t draw_last(const struct chain *c, size_t k, struct rng *rng, size_t *ret_phase)
+{
+	size_t at = draw_of((const double *)alpha_of(c, k), 0, PHASES * c->nlevels, rng);
+
+	*ret_phase = at % PHASES;
+	return at / PHASES;
 }
 
 void chain_draw(const struct chain *c, struct rng *rng, struct chain_draw *d)
 {
-	size_t l = draw_of(alpha_of(c, c->ngroups - 1, 0), 0, PHASES * c->nlevels, rng);
-	size_t phase = l / c->nlevels;
+	size_t phase, l = draw_last(c, c->ngroups - 1, rng, &phase);
 
-	l %= c->nlevels;
 	d->n = 0;
 	d->zones = 1;
 	for (size_t k = c->ngroups; k-- > 0;) {
-		const double *alpha = alpha_of(c, k, phase), *moved = c->moved + (alpha - c->alpha);
 		size_t edges = 0;
 
-		d->x[k] = c->x0 + ((double)l + rng_double(rng) - 0.5) * c->dx;
+		d->x[k] = (float)(c->x0 + ((double)l + rng_double(rng) - 0.5) * c->dx);
 		if (!k)
 			break;
 		if (c->g[k].is_anew) {
-			l = draw_of(alpha_of(c, k - 1, 0), 0, PHASES * c->nlevels, rng);
-			phase = l / c->nlevels;
-			l %= c->nlevels;
-			d->edge[d->n++] = k;
+			l = draw_last(c, k - 1, rng, &phase);
+			d->edge[d->n++] = (uint32_t)k;
 			d->zones++;
 			continue;
 		}
-		if (rng_double(rng) * alpha[l] < moved[l]) {
+		if (rng_double(rng) * alpha_of(c, k)[l][phase] < (double)c->moved[k * c->nlevels + l][phase]) {
 			edges = draw_edges(c, k, phase, l, rng, &l);
-			d->edge[d->n++] = k;
+			d->edge[d->n++] = (uint32_t)k;
 			d->zones += edges;
 		}
 		phase = draw_phase(c, k, phase, edges, l, rng);

@@ -6,6 +6,8 @@
 #ifndef PLATTER_MODEL_CHAIN_H
 #define PLATTER_MODEL_CHAIN_H
 
+#include <stdint.h>
+
 #include "base/rng.h"
 #include "model/along.h"
 
@@ -32,10 +34,16 @@ struct hypothesis {
 
 #define EDGES 3 /* none, one or two edges between neighbours */
 
+/* A number for each phase of a level, or for as many groups: a processor takes them at once. */
+typedef double lanes __attribute__((vector_size(PHASES * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef float short_lanes __attribute__((vector_size(PHASES * sizeof(float)), aligned(sizeof(float)), may_alias));
+
 struct group { /* readings between which no edge is looked for: of one place */
 	size_t first, end;
 	double gap; /* bytes before it */
 	bool is_anew;
+	size_t edges;              /* that lie before it at most, by the hypothesis that was filtered last */
+	lanes turn[EDGES][PHASES]; /* by so many, and the phase before: what comes to each phase */
 };
 
 struct chain {
@@ -46,22 +54,22 @@ struct chain {
 	double base;                /* level of x = 0 */
 	double x0, dx, fall, width; /* first level and distance; fall from first to last; all bytes */
 	bool is_both_ways;
-	double *work;            /* room for a level each, twice, or a group */
-	double *own, *log_scale; /* what readings say of the level of their group; log of the scale */
+	lanes *work;       /* room for a level each, three times */
+	short_lanes *own;  /* by as many groups as there are lanes, and level: what their readings say ... */
+	double *log_scale; /* ... and the log of its scale */
 	/* of the hypothesis that was filtered last */
-	double *emit;                      /* what groups say of the level of their zone ... */
-	size_t apart;                      /* ... by this hypothesis; APARTS: none yet */
-	double *alpha;                     /* by group, phase and level: of all up to the group */
-	double *moved;                     /* the part of it that an edge lies before */
-	double *kernel[EDGES];             /* so many steps; none: unused */
-	size_t reach[EDGES];               /* of them, in levels */
-	double (*advance)[EDGES * PHASES]; /* by group: so many phases end before it */
+	short_lanes *emit;     /* what groups say of the level of their zone, as own ... */
+	size_t apart;          /* ... by this hypothesis; APARTS: none yet */
+	lanes *alpha;          /* by group and level: of all up to the group */
+	short_lanes *moved;    /* the part of it that an edge lies before */
+	double *kernel[EDGES]; /* so many steps; none: unused */
+	size_t reach[EDGES];   /* of them, in levels */
 };
 
 struct chain_draw {
-	size_t *edge; /* groups that an edge lies before */
+	uint32_t *edge; /* groups that an edge lies before */
 	size_t n, zones;
-	double *x; /* by group */
+	float *x; /* by group */
 };
 
 /* n: at least one. */
