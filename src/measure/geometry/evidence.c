@@ -209,10 +209,26 @@ static double sizes_speak_against(struct geo_search *s, const struct geo_hypothe
 	return most;
 }
 
+/* Does a zone begin and end for certain? */
+static bool is_whole(const struct geo_fit_zone *z)
+{
+	return z[0].margin >= GEO_SURE && z[1].margin >= GEO_SURE && z[1].cylinder - z[0].cylinder == z[0].tracks;
+}
+
+/* Is a whole zone before it as long? */
+static bool came_before(const struct geo_fit *one, size_t zone)
+{
+	for (size_t i = 1; i < zone; i++)
+		if (is_whole(&one->zone[i]) && one->zone[i].tracks == one->zone[zone].tracks)
+			return true;
+	return false;
+}
+
 /*
  * With several surfaces a zone has as many tracks on each, so whole cylinders; where surfaces are alike, and a change
  * of heads takes as long as a step of the arm, only that tells them from one. How much less likely the lengths of zones
  * that begin and end for certain are with so many surfaces than with one; as many spare tracks in each may be hidden.
+ * Each length counts once: what comes again may be the length of a band.
  */
 static double lengths_speak_against(const struct geo_fit *one, uint32_t heads)
 {
@@ -221,13 +237,10 @@ static double lengths_speak_against(const struct geo_fit *one, uint32_t heads)
 	for (uint32_t spare = 0; spare < heads; spare++) {
 		double sum = log(heads);
 
-		for (size_t i = 1; i + 1 < one->n; i++) {
-			const struct geo_fit_zone *z = &one->zone[i];
-
-			if (z[0].margin >= GEO_SURE && z[1].margin >= GEO_SURE &&
-			    z[1].cylinder - z[0].cylinder == z[0].tracks)
-				sum -= log(heads * (z->tracks % heads == spare ? 1.0 - HIDDEN : HIDDEN / (heads - 1)));
-		}
+		for (size_t i = 1; i + 1 < one->n; i++)
+			if (is_whole(&one->zone[i]) && !came_before(one, i))
+				sum -= log(heads * (one->zone[i].tracks % heads == spare ? 1.0 - HIDDEN
+				                                                         : HIDDEN / (heads - 1)));
 		least = fmin(least, sum);
 	}
 	return least;
@@ -250,6 +263,8 @@ static void weigh_lengths(struct geo_search *s)
 		geo_order_fit_whole(s->o, &one, s->fit);
 	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
 		s->lengths[heads] = lengths_speak_against(s->fit, heads);
+	for (size_t i = 1; isfinite(s->fit->cost) && i + 1 < s->fit->n; i++)
+		s->lengths[1] += is_whole(&s->fit->zone[i]) && came_before(s->fit, i) ? log(2.0) : 0.0;
 }
 
 /* ---- all together ---- */
@@ -325,7 +340,7 @@ void geo_weigh(struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct geo_hypothesis *h = &s->h[i];
 
-		h->cost += s->lengths[h->shape.heads];
+		h->cost += s->lengths[h->shape.heads] + (h->shape.heads > 1 && h->is_counted ? s->lengths[1] : 0.0);
 		if (s->looks > 1 && i < s->left)
 			h->cost += sizes_speak_against(s, h);
 	}

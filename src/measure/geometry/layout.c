@@ -38,6 +38,8 @@
 #define UNORDERED 0.7  /* of cost for each change of size or skew: a false layout explains as much */
 #define UNSEEN    12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 
+static const char both[] = "The number of surfaces and the layout";
+
 /* ---- what is told ---- */
 
 static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_likely)
@@ -191,7 +193,6 @@ static bool is_turning_said(const struct geo_search *s)
 /* ret->fit: all that was walked, as the best layout reads it. */
 static void decide(struct geo_search *s, bool are_several_arms, struct geo_layout *ret)
 {
-	static const char both[] = "The number of surfaces and the layout";
 	const struct geo_hypothesis *best = &s->h[0];
 	const struct geo_shape *shape = &best->shape;
 	bool is_one = shape->heads == 1;
@@ -331,7 +332,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		took = geo_done(s->g, 0.0) - began;
 	}
 	if (s->n == 0 || s->looks == 0 || geo_is_over(s->g)) {
-		say_unknown(s, "The number of surfaces and the layout",
+		say_unknown(s, both,
 		            geo_is_over(s->g) ? "the run ended before" : "no known layout explains sizes and skews");
 		return 0;
 	}
@@ -349,9 +350,13 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	ret->is_mended = s->h[0].is_shifted;
 	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
 	r = geo_arms(s->g, &are_several_arms, err);
-	if (r == 0 && !geo_is_over(s->g))
+	if (r < 0)
+		return r;
+	if (geo_is_over(s->g))
+		say_unknown(s, both, "the run ended before");
+	else
 		decide(s, are_several_arms, ret);
-	return r;
+	return 0;
 }
 
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
