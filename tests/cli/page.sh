@@ -23,6 +23,7 @@ sim info info sim:samsung-hd103sj
 sim zones zones sim:failing
 sim surface surface sim:failing
 sim recover recover --rewrite-data=TINY0001 sim:tiny
+sim check check sim:failing
 sim seek seek --quick sim:tiny
 sim smr smr --write --destroy-data=TINY0001 --range=0-256MiB sim:tiny
 sim sustain sustain --random --rate=20MB --time=20s sim:ssd-sata

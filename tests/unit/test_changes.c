@@ -153,7 +153,7 @@ static void the_answer_names_both_and_says_by_how_much(void **state)
 		{ slow,
 		  { "B, S2 (2026-02-01, b.json), differs from A, S1 (2026-01-01, a.json)", "rate 0: 12.2 % slower",
 		    "99.6 MB/s -> 87.4 MB/s" } },
-		{ noisy, { "cannot be told", "S1 (2026-01-01, a.json)", "5 %" } },
+		{ noisy, { "Cannot tell", "S1 (2026-01-01, a.json)", "5 %" } },
 	};
 	static const char *const files[] = { "a.json", "b.json" };
 
