@@ -219,7 +219,7 @@ static void keep_profile(const struct options *o, uint64_t seed, const struct pr
 static json_t *run_command(const struct options *o, const struct profile *p, uint64_t seed, const struct stretch *part,
                            int *ret_status, char **ret_said)
 {
-	char *text = NULL, seed_text[40], consent[100], from[40], to[40];
+	char *text = NULL, seed_text[40], consent[100], range[60];
 	char *argv[WORDS_MAX + 10] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
 	size_t len = 0, said = 0, argc = 2;
 	struct profile through = *p; /* what it points to stays p's */
@@ -244,10 +244,8 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 		argv[argc++] = consent;
 	}
 	if (part) {
-		(void)snprintf(from, sizeof(from), "--range=%-" PRIu64, part->first);
-		(void)snprintf(to, sizeof(to), "--range=-%" PRIu64, part->end);
-		argv[argc++] = from;
-		argv[argc++] = to;
+		(void)snprintf(range, sizeof(range), "--range=%" PRIu64 "-%" PRIu64, part->first, part->end);
+		argv[argc++] = range;
 	}
 	argv[argc++] = (char *)(uintptr_t) "--quiet";
 	argv[argc++] = (char *)(uintptr_t) "--json=-";
