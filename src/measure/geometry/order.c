@@ -799,8 +799,7 @@ void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, str
 
 	fit_zones(o, shape, UINT64_MAX, INFINITY, NULL, &trail, fit);
 	end = more_room(trail.mark, trail.n, &trail.room, sizeof(*end));
-	if (end)
-		trail.mark = end;
+	trail.mark = end ?: trail.mark;
 	if (end && isfinite(fit->cost)) {
 		trail.mark[trail.n++] = (struct mark){ UINT64_MAX, fit->cost };
 		find_margins(o, shape, &trail, fit);
