@@ -30,14 +30,9 @@ class Replay:
             begin, end, offset = (columns.index(name) for name in ('submit_ns', 'done_ns', 'offset_bytes'))
             cells = [line.strip().split(',') for line in f]
         with open(self.iolog, 'w') as f:
-            f.write('fio version 2 iolog
-%s add
-%s open
-' % (self.place.target, self.place.target))
-            f.writelines('%s read %s 4096
-' % (self.place.target, c[offset]) for c in cells)
-            f.write('%s close
-' % self.place.target)
+            f.write('fio version 2 iolog\n%s add\n%s open\n' % (self.place.target, self.place.target))
+            f.writelines('%s read %s 4096\n' % (self.place.target, c[offset]) for c in cells)
+            f.write('%s close\n' % self.place.target)
         self.times = [int(c[end]) - int(c[begin]) for c in cells]
 
     def end_of_turn(self, mean):
