@@ -392,7 +392,6 @@ def pacing(b, dev, rate, block):
         "fio psync": ("fio", [*fio, "--ioengine=psync"]),
         "fio io_uring, 16": ("fio", [*fio, "--ioengine=io_uring", "--iodepth=16"]),
         "platter": ("platter", own),
-        "platter --realtime": ("platter", [*own, "-R"]),
     }
     entries = {n: lambda w=w, o=o: paced(b, dev, w, o, interval) for n, (w, o) in runs.items()}
     if CAN_WAKE:

@@ -8,6 +8,7 @@ need_simdisk
 need jq
 : "${PLATTER:?the program to test}" "${TOP:?the source tree}"
 
+realtime= # what runs it with priority
 # tx OPTION... TARGET: the document in $work/doc
 tx()
 {
