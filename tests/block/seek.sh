@@ -116,7 +116,7 @@ undisturbed still
 
 replay()
 {
-	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --count=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
+	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
 	simdisk_status disk >"$work/status.json"
 	python3 -c '
 import json, sys
