@@ -78,16 +78,6 @@ static int parse(const struct measure *m, const char *words, void *params, char 
 	return opt_parse(&set, 1, argc, argv, &first, err);
 }
 
-static enum result_status status_of(const struct session *ses, int r)
-{
-	return r < 0                          ? STATUS_FAILED
-	       : ses->state->is_gone          ? STATUS_DEVICE_GONE
-	       : ses->cancel && *ses->cancel  ? STATUS_CANCELLED
-	       : result_fault_count(ses->res) ? STATUS_WITH_ERRORS
-	       : ses->state->is_early         ? STATUS_ENDED_EARLY
-	                                      : STATUS_COMPLETE;
-}
-
 static int plan_and_run(struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	bool was_early = ses->state->is_early;
@@ -99,7 +89,7 @@ static int plan_and_run(struct session *ses, const void *params, struct plan *pl
 		return r;
 	ses->state->is_early = false;
 	r = ses->measure->run(ses, params, err);
-	ses->res->status = status_of(ses, r);
+	ses->res->status = session_status(ses, r);
 	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	ses->state->is_early = was_early;
 	return r;
@@ -125,7 +115,6 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 	child.measure = part->measure;
 	child.plan = &plan;
 	child.start_ns = clock_now_ns(ses->env->clk);
-	child.began_ns = 0;
 	child.res = *ret = result_new(part->measure->name);
 	child.hooks = (struct session_hooks){ .checkpoint = on_checkpoint,
 		                              .progress = on_progress,

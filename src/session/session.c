@@ -348,7 +348,7 @@ static void session_done(struct session *ses)
 	free(ses->state);
 }
 
-static enum result_status final_status(const struct session *ses, int r)
+enum result_status session_status(const struct session *ses, int r)
 {
 	if (r < 0)
 		return STATUS_FAILED;
@@ -622,7 +622,7 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 		r = plan_and_open(&ses, cfg, &plan, ret_refused, err);
 	if (r == 0 && !cfg->common->dry_run)
 		r = run(&ses, cfg, err);
-	ses.res->status = final_status(&ses, r);
+	ses.res->status = session_status(&ses, r);
 	if (r == 0 && !cfg->common->dry_run && cfg->measure->conclude)
 		cfg->measure->conclude(&ses, ses.res);
 	*ret_res = ses.res;

@@ -107,7 +107,6 @@ struct session {
 		                bool is_fault);
 		void *arg;
 	} hooks;
-	uint64_t began_ns;           /* when session_start() returned; 0: not yet */
 	struct session_state *state; /* internal.h */
 };
 
@@ -240,9 +239,6 @@ uint64_t session_stopped_ns(const struct session *ses);
  * known.
  */
 uint64_t session_foreign_bytes(const struct session *ses, size_t target);
-
-/* Right before the first request of what is measured. Returns the time. */
-uint64_t session_start(struct session *ses);
 
 /* Saves the document as it is; session_load() and session_progress() do it at least once a minute. */
 void session_checkpoint(struct session *ses);

@@ -281,13 +281,6 @@ uint64_t session_time_left_ns(const struct session *ses)
 	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
 }
 
-uint64_t session_start(struct session *ses)
-{
-	if (!ses->began_ns)
-		ses->began_ns = clock_now_ns(ses->env->clk);
-	return clock_now_ns(ses->env->clk);
-}
-
 void session_checkpoint(struct session *ses)
 {
 	ses->state->kept_ns = clock_now_ns(ses->env->clk);

@@ -415,7 +415,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
 	s->done_bytes = s->nstalls = 0;
-	now = session_start(s->ses);
+	now = clock_now_ns(s->ses->env->clk);
 	s->start_ns = now;
 	timeline_start(&s->timeline, now);
 	if (!s->is_max) /* a step with one block more or less is no dip */

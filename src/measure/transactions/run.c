@@ -529,7 +529,7 @@ static void set_out(struct tx_run *r, uint64_t users)
 {
 	uint64_t time_ns = tx_time_ns(r->ses, r->p);
 
-	r->start_ns = r->end_ns = session_start(r->ses);
+	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
 	r->full_until_ns = r->stop_ns;
 	r->full_from_ns = r->start_ns;
@@ -567,7 +567,6 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	r->sink.take = tx_take;
 	ret = hire(r, users, err);
 	if (ret == 0) {
-		(void)session_start(r->ses);
 		look(r->ses, &r->before);
 		set_out(r, users);
 		ret = session_load(r->ses, &load, r->eng, &stats, err);

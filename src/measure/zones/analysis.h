@@ -139,8 +139,6 @@ static inline size_t zone_time_block(double at_s, double first_s, double last_s)
 /* Marks samples (is_burst, is_outlier, y) and fills *ret; zone_levels_done() afterwards. */
 void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
 void zone_levels_done(struct zone_levels *lv);
-/* 97.5 % point times standard error of a mean of n samples of the class. */
-double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
 
 /* ---- regime.c ---- */
 

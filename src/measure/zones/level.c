@@ -382,11 +382,6 @@ static void find_sigma(const struct groups *g, const struct zone_layout *l, stru
 	}
 }
 
-double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
-{
-	return stats_t_975(lv->df[class]) * lv->sigma[class] / sqrt(n);
-}
-
 /*
  * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the
  * disk is not losing time, its places differ.
