@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/shared/ownfile.h"
 #include "measure/shared/timed.h"
 #include "measure/smr/smr.h"
 
@@ -27,26 +27,6 @@
 
 /* ---- opening ---- */
 
-static int open_file(struct smr_io *io, struct err *err)
-{
-	const struct device *dev = &io->ses->devs[0];
-	uint64_t end = io->layout->first_bytes + io->layout->size_bytes;
-	int fd, r = datafile_create(&io->file, dev->path, end - DATAFILE_DATA_OFFSET,
-	                            DATAFILE_ANONYMOUS | DATAFILE_ALLOCATE, err);
-
-	if (r < 0)
-		return r;
-	fd = datafile_open(io->file, true, err);
-	if (fd < 0)
-		return fd;
-	io->own = (struct target){ .name = dev->path,
-		                   .fd = fd,
-		                   .size_bytes = end,
-		                   .align_bytes = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : 512,
-		                   .permit = datafile_permit(io->file) };
-	return 0;
-}
-
 int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err)
 {
 	const struct engine_config cfg = { .depth = 2, .buf_bytes = STREAM_BLOCK };
@@ -56,7 +36,7 @@ int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *la
 	io->time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
 	io->end_ns = ses->start_ns + io->time_ns;
 	if (ses->plan->opens_itself)
-		r = open_file(io, err);
+		r = own_file_open(&io->file, &io->own, &ses->devs[0], layout->first_bytes + layout->size_bytes, err);
 	else
 		io->target = &ses->targets[0];
 	if (r == 0)
@@ -70,9 +50,7 @@ int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *la
 void smr_close(struct smr_io *io)
 {
 	engine_close(io->eng);
-	if (io->file && io->own.fd >= 0)
-		(void)close(io->own.fd); /* the file goes */
-	datafile_close(io->file);
+	own_file_close(io->file, &io->own);
 }
 
 bool smr_is_over(const struct smr_io *io)

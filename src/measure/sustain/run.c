@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
+#include "measure/shared/ownfile.h"
 #include "measure/sustain/sustain.h"
 
 #define WARMTH_NS  NS_PER_S /* hwmon asks the drive no more often */
@@ -74,26 +74,6 @@ static void add(struct sustain_series *s, double at_s, const struct io_req *req,
 
 /* ---- opening ---- */
 
-static int open_file(struct sustain_io *io, struct err *err)
-{
-	const struct device *dev = &io->ses->devs[0];
-	int fd, r = datafile_create(&io->file, dev->path, io->end_bytes - DATAFILE_DATA_OFFSET,
-	                            DATAFILE_ANONYMOUS | DATAFILE_ALLOCATE, err);
-
-	if (r < 0)
-		return r;
-	fd = datafile_open(io->file, true, err);
-	if (fd < 0)
-		return fd;
-	io->own = (struct target){ .name = dev->path,
-		                   .fd = fd,
-		                   .size_bytes = io->end_bytes,
-		                   .align_bytes = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : 512,
-		                   .permit = datafile_permit(io->file) };
-	session_medium_of_writes(io->ses);
-	return 0;
-}
-
 static bool writes(const struct sustain_io *io)
 {
 	return io->p->write || io->file;
@@ -120,9 +100,11 @@ int sustain_open(struct sustain_io *io, struct session *ses, const struct sustai
 	*io = (struct sustain_io){ .ses = ses, .p = p, .own = { .fd = -1 }, .target = &io->own };
 	r = sustain_span(&ses->devs[0], p, &io->first_bytes, &io->end_bytes, err);
 	if (r == 0 && ses->plan->opens_itself)
-		r = open_file(io, err);
+		r = own_file_open(&io->file, &io->own, &ses->devs[0], io->end_bytes, err);
 	else if (r == 0)
 		io->target = &ses->targets[0];
+	if (r == 0 && io->file)
+		session_medium_of_writes(ses);
 	if (r == 0)
 		r = session_engine(ses, &cfg, &io->eng, err);
 	return r == 0 && writes(io) ? fill(io, cfg.buf_bytes, err) : r;
@@ -131,9 +113,7 @@ int sustain_open(struct sustain_io *io, struct session *ses, const struct sustai
 void sustain_close(struct sustain_io *io)
 {
 	engine_close(io->eng);
-	if (io->file && io->own.fd >= 0)
-		(void)close(io->own.fd); /* the file goes */
-	datafile_close(io->file);
+	own_file_close(io->file, &io->own);
 }
 
 bool sustain_is_over(const struct sustain_io *io)
