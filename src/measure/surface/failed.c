@@ -6,49 +6,26 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/surface/surface.h"
-
-#define ROOM_LEAST 64
 
 /* The first that ends behind this place. */
 static size_t first_behind(const struct surface_failures *l, uint64_t at)
 {
-	size_t low = 0, high = l->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->v[middle].end_bytes > at)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return surface_first_behind(l->v, l->n, sizeof(*l->v), at);
 }
 
 static bool insert(struct surface_failures *l, size_t at, const struct surface_failed *f)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : ROOM_LEAST;
-		struct surface_failed *v = realloc(l->v, room * sizeof(*v));
+	struct surface_failed *v = surface_insert(l->v, &l->n, &l->room, sizeof(*v), at, f);
 
-		if (!v)
-			return false;
-		l->v = v;
-		l->room = room;
-	}
-	memmove(l->v + at + 1, l->v + at, (l->n - at) * sizeof(*l->v));
-	l->v[at] = *f;
-	l->n++;
-	return true;
+	l->v = v ? v : l->v;
+	return v != NULL;
 }
 
 static void drop(struct surface_failures *l, size_t at)
 {
-	l->n--;
-	memmove(l->v + at, l->v + at + 1, (l->n - at) * sizeof(*l->v));
+	surface_drop(l->v, &l->n, sizeof(*l->v), at);
 }
 
 /* This was read. */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ranges that are not as they were written, in order. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/surface/burn.h"
-
-#define ROOM_LEAST 64
 
 const char *const surface_wrong_names[WRONG_KINDS] = { "lost",     "torn",    "misplaced",  "wrapped",
 	                                               "bit-flip", "damaged", "not-written" };
@@ -13,17 +10,7 @@ const char *const surface_wrong_names[WRONG_KINDS] = { "lost",     "torn",    "m
 /* The first that ends behind this place. */
 static size_t first_behind(const struct surface_wrongs *l, uint64_t at)
 {
-	size_t low = 0, high = l->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->v[middle].end_bytes > at)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return surface_first_behind(l->v, l->n, sizeof(*l->v), at);
 }
 
 static bool goes_on(const struct surface_wrong *a, const struct surface_wrong *b)
@@ -33,23 +20,15 @@ static bool goes_on(const struct surface_wrong *a, const struct surface_wrong *b
 
 static bool insert(struct surface_wrongs *l, size_t at, const struct surface_wrong *w)
 {
+	struct surface_wrong *v;
+
 	if (l->n == SURFACE_WRONG_MOST) {
 		l->unlisted_bytes += w->end_bytes - w->first_bytes;
 		return true;
 	}
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : ROOM_LEAST;
-		struct surface_wrong *v = realloc(l->v, room * sizeof(*v));
-
-		if (!v)
-			return false;
-		l->v = v;
-		l->room = room;
-	}
-	memmove(l->v + at + 1, l->v + at, (l->n - at) * sizeof(*l->v));
-	l->v[at] = *w;
-	l->n++;
-	return true;
+	v = surface_insert(l->v, &l->n, &l->room, sizeof(*v), at, w);
+	l->v = v ? v : l->v;
+	return v != NULL;
 }
 
 bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
@@ -73,8 +52,7 @@ bool surface_wrongs_add(struct surface_wrongs *l, const struct surface_wrong *w)
 		}
 		if (i + 1 < l->n && goes_on(&l->v[i], &l->v[i + 1])) {
 			l->v[i].end_bytes = l->v[i + 1].end_bytes;
-			l->n--;
-			memmove(l->v + i + 1, l->v + i + 2, (l->n - i - 1) * sizeof(*l->v));
+			surface_drop(l->v, &l->n, sizeof(*l->v), i + 1);
 		}
 		rest.first_bytes = next;
 	}
