@@ -139,7 +139,7 @@ static void target_table(struct stream_run *s)
 
 /* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order
  * statistics. */
-void stream_tell_responses(struct result *res, const struct hist *all)
+static void tell_responses(struct result *res, const struct hist *all)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
 		                                             "a block, from due to done, median" },
@@ -164,7 +164,7 @@ static void response_figures(struct stream_run *s)
 	}
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
-	stream_tell_responses(s->ses->res, all);
+	tell_responses(s->ses->res, all);
 }
 
 static void timeline_table(struct stream_run *s)

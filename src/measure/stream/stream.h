@@ -9,9 +9,9 @@
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
 
-#include "measure/shared/timeline.h"
 #include "measure/stream/balance.h"
 #include "measure/stream/ring.h"
+#include "measure/stream/timeline.h"
 #include "session/session.h"
 
 struct stream_params {
@@ -187,7 +187,6 @@ struct try_row {
 void stream_figures(struct stream_run *s, uint64_t rate);
 /* The same of a run under way, as far as they are known by then. */
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns);
-void stream_tell_responses(struct result *res, const struct hist *all);
 /* It held; what did not, or cannot, is above it. */
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);

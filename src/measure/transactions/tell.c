@@ -13,21 +13,30 @@
 #include "measure/shared/distribution.h"
 #include "measure/transactions/transactions.h"
 
-const struct field tx_class_fields[] = {
-	FIELD_STR(struct tx_class_row, class, "class"),
-	FIELD_U64(struct tx_class_row, users, UNIT_COUNT, "users"),
-	FIELD_U64(struct tx_class_row, transactions, UNIT_COUNT, "transactions"),
-	FIELD_F64(struct tx_class_row, transactions_per_s, UNIT_PER_S, "rate"),
-	FIELD_U64(struct tx_class_row, min_ns, UNIT_NS, "response, least"),
-	FIELD_U64(struct tx_class_row, mean_ns, UNIT_NS, "mean"),
-	FIELD_U64(struct tx_class_row, p50_ns, UNIT_NS, "median", .detail = true),
-	FIELD_U64(struct tx_class_row, p95_ns, UNIT_NS, "95 %"),
-	FIELD_U64(struct tx_class_row, p99_ns, UNIT_NS, "99 %"),
-	FIELD_U64(struct tx_class_row, max_ns, UNIT_NS, "worst"),
-	FIELD_F64(struct tx_class_row, cpu_each_s, UNIT_S, "CPU each"),
-	FIELD_F64(struct tx_class_row, think_each_s, UNIT_S, "think", .detail = true),
-	FIELD_F64(struct tx_class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
-	FIELD_U64(struct tx_class_row, faults, UNIT_COUNT, "with errors", .detail = true),
+/* Of a class, or of all; what it has of responses: of h. */
+struct class_row {
+	const char *class;
+	uint64_t users, transactions;
+	double transactions_per_s;
+	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
+	double cpu_each_s, think_each_s, ios_each;
+	uint64_t faults;
+};
+static const struct field class_fields[] = {
+	FIELD_STR(struct class_row, class, "class"),
+	FIELD_U64(struct class_row, users, UNIT_COUNT, "users"),
+	FIELD_U64(struct class_row, transactions, UNIT_COUNT, "transactions"),
+	FIELD_F64(struct class_row, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_U64(struct class_row, min_ns, UNIT_NS, "response, least"),
+	FIELD_U64(struct class_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_U64(struct class_row, p50_ns, UNIT_NS, "median", .detail = true),
+	FIELD_U64(struct class_row, p95_ns, UNIT_NS, "95 %"),
+	FIELD_U64(struct class_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct class_row, max_ns, UNIT_NS, "worst"),
+	FIELD_F64(struct class_row, cpu_each_s, UNIT_S, "CPU each"),
+	FIELD_F64(struct class_row, think_each_s, UNIT_S, "think", .detail = true),
+	FIELD_F64(struct class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
+	FIELD_U64(struct class_row, faults, UNIT_COUNT, "with errors", .detail = true),
 	FIELD_END,
 };
 
@@ -65,7 +74,7 @@ static const struct field try_fields[] = {
 
 const struct measure_table tx_tables[] = {
 	{ "file", "Making the file", tx_file_fields },
-	{ "classes", "Classes", tx_class_fields },
+	{ "classes", "Classes", class_fields },
 	{ "responses", "Response times", quantile_fields },
 	{ "tries", "Search for the number of users", try_fields },
 	DISTRIBUTION_TABLE,
@@ -77,7 +86,7 @@ static uint64_t quantile(const struct hist *h, double q)
 	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
 }
 
-void tx_class_responses(struct tx_class_row *row, const struct hist *h)
+static void class_responses(struct class_row *row, const struct hist *h)
 {
 	row->min_ns = h->count ? h->min : UINT64_MAX;
 	row->mean_ns = h->count ? (uint64_t)hist_mean(h) : UINT64_MAX;
@@ -89,7 +98,7 @@ void tx_class_responses(struct tx_class_row *row, const struct hist *h)
 
 static void class_table(const struct tx_run *r)
 {
-	struct table *t = result_table(r->ses->res, "classes", "Classes", tx_class_fields);
+	struct table *t = result_table(r->ses->res, "classes", "Classes", class_fields);
 	double steady_s = (double)(r->steady.to_ns - r->steady.from_ns) * 1e-9;
 
 	result_table_clear(t);
@@ -97,7 +106,7 @@ static void class_table(const struct tx_run *r)
 		bool is_all = i == r->nclasses;
 		const struct tx_totals *of = is_all ? &r->all : &r->of[i];
 		double n = (double)of->done;
-		struct tx_class_row row = {
+		struct class_row row = {
 			.class = is_all ? "all" : r->classes[i].name,
 			.users = r->is_open                   ? UINT64_MAX
 			         : is_all || r->p->find_users ? r->njobs
@@ -111,7 +120,7 @@ static void class_table(const struct tx_run *r)
 			.faults = of->faults,
 		};
 
-		tx_class_responses(&row, of->response);
+		class_responses(&row, of->response);
 		if (!is_all || r->nclasses > 1)
 			result_row(t, &row);
 	}
@@ -276,7 +285,7 @@ static void law_figures(const struct tx_run *r)
 
 /* ---- all of it ---- */
 
-void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults)
+static void tell_counts(struct result *res, uint64_t done, uint64_t faults)
 {
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, done);
 	if (faults)
@@ -296,7 +305,8 @@ static void quantile_figure(struct result *res, const char *name, const char *la
 	result_figure(res, name, label, UNIT_NS, e ? e->value : seen, e ? &e->ci : NULL, h->count);
 }
 
-void tx_tell_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
+/* Table and figures of them; steady NULL: nothing is known of the long run. */
+static void tell_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
 {
 	response_table(res, h);
 	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, s ? s->mean.value : hist_mean(h),
@@ -325,7 +335,7 @@ static void notice_few(const struct tx_run *r)
 	              ceil(want_s / digit) * digit);
 }
 
-void tx_tell_growing(struct result *res)
+static void tell_growing(struct result *res)
 {
 	res->verdict_is_no = true;
 	result_notice(
@@ -341,10 +351,10 @@ static void steady_figures(const struct tx_run *r)
 	const struct tx_steady *s = &r->steady;
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
-	tx_tell_counts(res, r->all.done, r->all.faults);
+	tell_counts(res, r->all.done, r->all.faults);
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, s->per_s.value, &s->per_s.ci,
 	              r->all.response->count);
-	tx_tell_responses(res, r->all.response, s);
+	tell_responses(res, r->all.response, s);
 	result_figure(res, "measured_s", "measured over", UNIT_S, seconds, NULL, 0);
 	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, r->all.response->count);
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
@@ -365,7 +375,7 @@ static void judge(const struct tx_run *r)
 
 	res->verdict_is_no = false;
 	if (s->is_growing)
-		tx_tell_growing(res);
+		tell_growing(res);
 	res->verdict_is_open = r->all.any.done == 0;
 	if (r->is_open && r->arrivals == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
@@ -438,16 +448,16 @@ static void classes_again(const struct table *t, struct result *ret)
 	uint64_t done = 0, faults = 0, max_ns = 0;
 
 	for (size_t i = 0; i < t->nrows; i++) {
-		struct tx_class_row row;
+		struct class_row row;
 
-		table_row(t, i, tx_class_fields, &row);
+		table_row(t, i, class_fields, &row);
 		if (i && i + 1 == t->nrows)
 			break; /* all together */
 		done += row.transactions;
 		faults += row.faults;
 		max_ns = row.transactions && row.max_ns > max_ns ? row.max_ns : max_ns;
 	}
-	tx_tell_counts(ret, done, faults);
+	tell_counts(ret, done, faults);
 	worst_figure(ret, max_ns, done);
 }
 

@@ -213,20 +213,5 @@ void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];
-/* Of a class, or of all; what it has of responses: of h. */
-struct tx_class_row {
-	const char *class;
-	uint64_t users, transactions;
-	double transactions_per_s;
-	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	double cpu_each_s, think_each_s, ios_each;
-	uint64_t faults;
-};
-extern const struct field tx_class_fields[];
-void tx_class_responses(struct tx_class_row *row, const struct hist *h);
-/* Table and figures of them; steady NULL: nothing is known of the long run. */
-void tx_tell_responses(struct result *res, const struct hist *h, const struct tx_steady *steady);
-void tx_tell_growing(struct result *res);
-void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults);
 
 #endif

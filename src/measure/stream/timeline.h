@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was done in each step of time: rows that do not grow with the length of a run. */
-#ifndef PLATTER_MEASURE_TIMELINE_H
-#define PLATTER_MEASURE_TIMELINE_H
+#ifndef PLATTER_STREAM_TIMELINE_H
+#define PLATTER_STREAM_TIMELINE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "measure/shared/timeline.h"
+#include "measure/stream/timeline.h"
 
 void timeline_start(struct timeline *t, uint64_t start_ns)
 {
