@@ -36,6 +36,26 @@ struct page {
 	size_t n;
 };
 
+/* "a.b , c Pq types": a.b and a.c. */
+static void add_items(struct page *page, char *names, const char *types)
+{
+	char *save = NULL;
+	int prefix = 0;
+
+	*strstr(names, " Pq ") = 0;
+	for (char *name = strtok_r(names, " ,", &save); name; name = strtok_r(NULL, " ,", &save)) {
+		struct item *item = &page->items[page->n++];
+		char before[80];
+
+		assert_true(page->n < ITEMS_MAX);
+		(void)snprintf(before, sizeof(before), "%.*s", prefix < 30 ? prefix : 30, prefix ? item[-1].path : "");
+		(void)snprintf(item->path, sizeof(item->path), "%.30s%.40s", before, name);
+		(void)snprintf(item->types, sizeof(item->types), "%s", types);
+		if (!prefix && strrchr(name, '.'))
+			prefix = (int)(strrchr(name, '.') - name) + 1;
+	}
+}
+
 static int read_page(void **state)
 {
 	struct page *page = calloc(1, sizeof(*page));
@@ -48,12 +68,12 @@ static int read_page(void **state)
 	assert_in_range(n, 1000, sizeof(page->text) - 2);
 	(void)fclose(f);
 	for (const char *line = page->text; line; line = strchr(line, '\n')) {
-		struct item *item = &page->items[page->n];
+		char types[80], item[400];
 
 		line += *line == '\n';
-		assert_true(page->n < ITEMS_MAX);
-		if (sscanf(line, ".It Va %79s Pq %79[^\n]", item->path, item->types) == 2)
-			page->n++;
+		if (sscanf(line, ".It Va %399[^\n]", item) == 1 && strstr(item, " Pq ") &&
+		    sscanf(strstr(item, " Pq "), " Pq %79[^\n]", types) == 1)
+			add_items(page, item, types);
 	}
 	*state = page;
 	return 0;
@@ -139,7 +159,7 @@ static bool has_type(const char *types, const char *word)
 	size_t n = strlen(word);
 
 	for (const char *p = strstr(types, word); p; p = strstr(p + 1, word))
-		if ((p == types || p[-1] == ' ') && (p[n] == 0 || p[n] == ',' || p[n] == ' '))
+		if ((p == types || strchr(" |", p[-1])) && strchr(", |", p[n]))
 			return true;
 	return false;
 }
