@@ -316,6 +316,30 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 	return r;
 }
 
+/* What `check` asks, its documents answer: by the same page and status. */
+static bool are_checks(const struct shelf *s)
+{
+	bool ret = s->n > 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		ret = ret && strcmp(s->v[i]->head.measurement, "check") == 0 &&
+		      result_find_figure(s->v[i], "verdict_level");
+	return ret;
+}
+
+static int exit_of_checks(const struct shelf *s)
+{
+	bool is_no = false, is_open = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double level = figure_number(result_find_figure(s->v[i], "verdict_level"));
+
+		is_no = is_no || level > 1.0;
+		is_open = is_open || level == 1.0;
+	}
+	return is_no ? EXIT_VERDICT_NO : is_open ? EXIT_VERDICT_OPEN : EXIT_DONE;
+}
+
 static struct result *fleet_document(const struct page_job *job)
 {
 	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
@@ -340,6 +364,17 @@ static int show_fleet(FILE *out, const struct page_job *job, const struct text_s
 
 	result_free(res);
 	return r;
+}
+
+static int show(const struct env *env, const struct page_job *job, bool has_folder, const struct text_style *style)
+{
+	const struct shelf *shelf = job->shelf;
+	const struct result *const *v = (const struct result *const *)shelf->v;
+	size_t ndisks = shelf->n > 1 ? report_fleet_disks(v, shelf->n) : 1;
+
+	if (ndisks > 1 && ndisks == shelf->n && are_checks(shelf))
+		return report_verdicts(env->out, v, shelf->n, style);
+	return has_folder && ndisks > 1 ? show_fleet(env->out, job, style) : show_texts(env->out, shelf, style);
 }
 
 static int run_report(const struct env *env, const struct view_params *view, const void *params,
@@ -374,10 +409,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	if (r == 0 && p->json)
 		r = output_save(&files, p->json, env->out, write_fleet, &job, err);
 	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)
-		r = has_folder && report_fleet_disks((const struct result *const *)shelf.v, shelf.n) > 1
-		            ? show_fleet(env->out, &job, &style)
-		            : show_texts(env->out, &shelf, &style);
-	r = shelf_end(&shelf, r < 0 ? r : EXIT_DONE, err);
+		r = show(env, &job, has_folder, &style);
+	r = shelf_end(&shelf, r < 0 ? r : are_checks(&shelf) ? exit_of_checks(&shelf) : EXIT_DONE, err);
 	outfiles_done(&files);
 	shelf_done(&shelf);
 	return r;
@@ -425,8 +458,8 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-static int show(const struct env *env, const struct view_params *view, const struct compare_params *p,
-                const struct outfiles *files, struct changes_job *job)
+static int show_changes(const struct env *env, const struct view_params *view, const struct compare_params *p,
+                        const struct outfiles *files, struct changes_job *job)
 {
 	struct text_style style = output_style(env->out, view);
 	int r = 0;
@@ -462,7 +495,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 		                   all.n - na, &opt, &res, err);
 	if (r == 0) {
 		tell_passed_over(res, &all);
-		r = show(env, view, p, &files, &(struct changes_job){ res, disks, err });
+		r = show_changes(env, view, p, &files, &(struct changes_job){ res, disks, err });
 	}
 	if (r == 0)
 		r = exit_of_verdict(res);

@@ -26,6 +26,24 @@ static void add(struct device *dev, const char *first, const char *second)
 	               second[0] ? " " : "", second); /* cut is fine */
 }
 
+bool device_shares_link(const struct device *a, const struct device *b)
+{
+	size_t n;
+
+	for (const char *part = a->chain; *part; part += n + strspn(part + n, ", ")) {
+		const char *other = b->chain;
+
+		n = strcspn(part, ",");
+		while (*other && !(strncmp(part, other, n) == 0 && (other[n] == ',' || other[n] == '\0'))) {
+			other += strcspn(other, ",");
+			other += strspn(other, ", ");
+		}
+		if (*other)
+			return true;
+	}
+	return false;
+}
+
 void chain_find(struct device *dev, const char *root, const struct sys_block *b)
 {
 	char dir[PATH_MAX], part[NAME_MAX + 1], driver[64], maker[64] = "", product[64];

@@ -67,8 +67,7 @@ struct device {
 	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
 	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
 	uint64_t discard_max_bytes;                               /* 0: no discard */
-	/* As queue/independent_access_ranges says of the whole disk, in order; 0: nothing is said, which is usual with
-	 * one arm. */
+	/* As queue/independent_access_ranges says of the whole disk, in order; none is usual with one arm. */
 	struct device_range ranges[DEVICE_RANGES_MAX];
 	uint32_t nranges;
 	uint32_t temperature_mc; /* thousandths of a degree Celsius, as hwmon says; 0: not said */
@@ -115,8 +114,9 @@ const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "fi
 void device_names(const struct device *dev, struct disk_names *ret);
 /* 0, or -ENOMEDIUM and the sentence of all commands: a block device has a capacity of 0, and why that may be. */
 int device_check_capacity(const struct device *dev, struct err *err);
-bool device_has_members(const struct device *dev); /* a mapping or an array over several */
-bool device_is_zoned(const struct device *dev);    /* by its own word, or the kernel's: shingled, most often */
+bool device_has_members(const struct device *dev);                       /* a mapping or an array over several */
+bool device_shares_link(const struct device *a, const struct device *b); /* a controller, port or hub */
+bool device_is_zoned(const struct device *dev); /* by its own word, or the kernel's: shingled, most often */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */
 struct device_io {

@@ -82,6 +82,11 @@ static int print_own_layout(struct printer *p, const char *text)
 	return 0;
 }
 
+static int end_page(FILE *out, int r)
+{
+	return r == 0 && (fflush(out) || ferror(out)) ? (errno ? -errno : -EIO) : r;
+}
+
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
@@ -101,7 +106,17 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 		(void)((r = text_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)));
 	if (r == 0 && (res->text || !style->lines))
 		(void)((r = text_faults(&p, res)) || (r = print_notices(&p, res)));
-	if (r == 0 && (fflush(out) || ferror(out)))
-		r = errno ? -errno : -EIO;
-	return r;
+	return end_page(out, r);
+}
+
+int report_verdicts(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)
+{
+	struct printer p = { .out = out, .style = style, .width = style->width > 40 ? style->width : 80 };
+	int r = text_verdicts(&p, res, n);
+
+	for (size_t i = 0; r == 0 && i < n && !style->lines; i++) {
+		text_end(&p);
+		r = report_text(out, res[i], style);
+	}
+	return end_page(out, r);
 }

@@ -37,6 +37,8 @@ void fleet_free(struct fleet *f);
 
 /* page.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
+/* Of several documents of `check` a row for each disk, the worst first, in style->lines lines. */
+int report_verdicts(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
 /*
  * Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). Of several documents
  * each row begins with whose it is.

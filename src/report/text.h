@@ -54,6 +54,8 @@ int text_screen(struct printer *p, const struct result *res);
 
 /* The page of `check`. */
 int text_verdict(struct printer *p, const struct result *res);
+/* Of several disks: a row for each, the worst first. */
+int text_verdicts(struct printer *p, const struct result *const *res, size_t n);
 
 /* ---- table.c, pivot.c ---- */
 

@@ -63,15 +63,14 @@ static double health(const struct result *res, const char *quantity)
 	return (double)NAN;
 }
 
-/* "WDC WD40EFRX WX31D01, 4.00 TB, 41230 h, 31 C, SATA 6.0 Gbps" */
-static int print_head(struct printer *p, const struct result *res, const char *word)
+/* "WDC WD40EFRX WX31D01, 4.00 TB, 41230 h, 31 C, SATA 6.0 Gbps"; NULL: no memory. */
+static char *disk_line(struct printer *p, const struct result *res)
 {
 	const struct target_info *t = res->ntargets ? &res->targets[0] : NULL;
 	const char *model = t ? target_text(t, "model") : NULL, *serial = t ? target_text(t, "serial") : NULL;
 	double size = t ? target_number(t, "size_bytes") : (double)NAN, hours = health(res, "power_on_hours"),
 	       celsius = health(res, "temperature_celsius");
 	char line[600] = "", amount[32];
-	cleanup_free char *shown = NULL, *path = text_printable(p, t ? target_text(t, "path") : "");
 
 	if (model || serial)
 		add(line, sizeof(line), "%s%s%s", model ?: "", model && serial ? " " : "", serial ?: "");
@@ -83,12 +82,32 @@ static int print_head(struct printer *p, const struct result *res, const char *w
 		add(line, sizeof(line), "%.0f C", celsius);
 	if (t && target_text(t, "link"))
 		add(line, sizeof(line), "%s", target_text(t, "link"));
-	shown = text_printable(p, line);
-	if (!shown || !path)
-		return -ENOMEM;
+	return text_printable(p, line);
+}
+
+static void print_word(struct printer *p, const char *word)
+{
 	text_look(p, strcmp(word, "KEEP") == 0 ? LOOK_TITLE : LOOK_BAD);
 	text_put(p, word);
 	text_plain(p);
+}
+
+static const char *word_of(const struct result *res)
+{
+	const struct figure *f = result_find_figure(res, "verdict");
+
+	return f && f->value.str && !f->value.is_null ? f->value.str : "NO VERDICT";
+}
+
+static int print_head(struct printer *p, const struct result *res)
+{
+	const char *word = word_of(res);
+	cleanup_free char *shown = disk_line(p, res),
+			  *path = text_printable(p, res->ntargets ? target_text(&res->targets[0], "path") : "");
+
+	if (!shown || !path)
+		return -ENOMEM;
+	print_word(p, word);
 	text_printf(p, "  %s  ", path);
 	text_fill(p, shown, (unsigned)strlen(word) + text_width(path) + 4, (unsigned)strlen(word) + 2);
 	text_end(p);
@@ -170,25 +189,28 @@ static void print_reads(struct printer *p, const struct result *res)
 	print_line(p, line);
 }
 
-static void print_share(struct printer *p, const struct result *res)
+/* "26.4 GB (0.66 %) read at 1571 random places, 4 m 33 s in all: at most 0.19 % of places are bad (95 %)"; or without
+ * places and time. */
+static const char *share_text(const struct result *res, bool is_short, char *line, size_t len)
 {
 	const struct figure *bad = result_find_figure(res, "bad_places_ratio");
 	double ratio = figure_number(result_find_figure(res, "scanned_ratio"));
-	char a[VALUE], n[VALUE], time[32], line[400] = "";
+	char a[VALUE], n[VALUE], time[32];
 
+	line[0] = '\0';
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
-		return;
-	(void)snprintf(line, sizeof(line), "%s (%.3g %%) read at %s random places, %s in all", a,
-	               100.0 * fmin(ratio, 1.0), n,
-	               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
+		return line;
+	(void)snprintf(line, len, "%s (%.3g %%) read", a, 100.0 * fmin(ratio, 1.0));
+	if (!is_short)
+		(void)snprintf(line + strlen(line), len - strlen(line), " at %s random places, %s in all", n,
+		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
 	if (bad && figure_number(bad) == 0.0)
-		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		               ": at most %.2g %% of places are bad (95 %%)", 100.0 * bad->ci.high);
-	else if (bad)
-		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		               ": %.2g to %.2g %% of places are bad (95 %%)", 100.0 * bad->ci.low,
+		(void)snprintf(line + strlen(line), len - strlen(line), ": at most %.2g %% of places are bad (95 %%)",
 		               100.0 * bad->ci.high);
-	print_line(p, line);
+	else if (bad)
+		(void)snprintf(line + strlen(line), len - strlen(line), ": %.2g to %.2g %% of places are bad (95 %%)",
+		               100.0 * bad->ci.low, 100.0 * bad->ci.high);
+	return line;
 }
 
 static const char *option_of(const struct result *res, const char *name)
@@ -203,11 +225,11 @@ static int print_seen(struct printer *p, const struct result *res)
 {
 	const char *told = option_of(res, "health");
 	cleanup_free char *why = NULL;
-	char line[300] = "";
+	char line[400] = "";
 
 	print_rates(p, res);
 	print_reads(p, res);
-	print_share(p, res);
+	print_line(p, share_text(res, false, line, sizeof(line)));
 	if (told && strcmp(told, "smartctl") == 0)
 		return 0;
 	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", told ? ": " : "",
@@ -222,10 +244,8 @@ static int print_seen(struct printer *p, const struct result *res)
 int text_verdict(struct printer *p, const struct result *res)
 {
 	const struct table *t = result_find_table(res, "reasons");
-	const struct figure *f = result_find_figure(res, "verdict");
-	const char *word = f && f->value.str && !f->value.is_null ? f->value.str : "NO VERDICT";
 	size_t shown = t ? t->nrows < REASONS_MOST ? t->nrows : REASONS_MOST : 0;
-	int r = print_head(p, res, word);
+	int r = print_head(p, res);
 
 	for (size_t i = 0; i < shown && r == 0; i++)
 		r = print_reason(p, t, i);
@@ -236,4 +256,97 @@ int text_verdict(struct printer *p, const struct result *res)
 	if (shown)
 		text_end(p);
 	return r == 0 ? print_seen(p, res) : r;
+}
+
+/* ---- several disks ---- */
+
+/* Figure "verdict_level": what has none is worse than what is kept. */
+static double level_of(const struct result *res)
+{
+	double level = figure_number(result_find_figure(res, "verdict_level"));
+
+	return isnan(level) ? 0.5 : level;
+}
+
+static int by_level(const void *a, const void *b)
+{
+	double x = level_of(*(const struct result *const *)a), y = level_of(*(const struct result *const *)b);
+
+	return (x < y) - (x > y);
+}
+
+/* One line, cut to the width. */
+static void print_cut(struct printer *p, unsigned at, const char *text)
+{
+	char line[600];
+
+	text_spaces(p, at);
+	(void)report_printable(line, sizeof(line), text, p->width > at ? p->width - at : 1, p->style->unicode);
+	text_put(p, line);
+	text_end(p);
+}
+
+/* The disk; its first reason; what would settle that. As many of these as there are lines. */
+static int print_row(struct printer *p, const struct result *res, unsigned lines)
+{
+	const struct table *t = result_find_table(res, "reasons");
+	const char *word = word_of(res), *settle = NULL;
+	cleanup_free char *disk = disk_line(p, res), *line = NULL, *reason = NULL;
+	unsigned at = (unsigned)strlen("REJECT  ");
+	char share[400];
+
+	if (!disk || asprintf(&line, "%s  %s", res->ntargets ? target_text(&res->targets[0], "path") : "", disk) < 0)
+		return -ENOMEM;
+	print_word(p, word);
+	print_cut(p, strlen(word) < at ? at - (unsigned)strlen(word) : 2, line);
+	if (lines > 1 && strcmp(word, "KEEP") == 0)
+		print_cut(p, at + 2, share_text(res, true, share, sizeof(share)));
+	if (lines < 2 || !t || !t->nrows)
+		return 0;
+	if (asprintf(&reason, t->nrows > 1 ? "%s, and %zu more" : "%s",
+	             table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1) < 0)
+		return -ENOMEM;
+	print_cut(p, at + 2, reason);
+	for (size_t i = 0; i < t->nrows && !settle; i++)
+		settle = table_string(t, i, (size_t)table_column(t, "settle"));
+	if (settle && lines > 2)
+		print_cut(p, at + 4, settle);
+	return 0;
+}
+
+static void print_counts(struct printer *p, const struct result *const *res, size_t n)
+{
+	const char *const words[] = { "REJECT", "DOUBT", "NO VERDICT", "KEEP" };
+	char line[200] = "";
+
+	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
+		size_t is = 0;
+
+		for (size_t i = 0; i < n; i++)
+			is += strcmp(word_of(res[i]), words[w]) == 0;
+		if (is)
+			add(line, sizeof(line), "%zu %s", is, words[w]);
+	}
+	text_printf(p, "%zu disks: %s", n, line);
+	text_end(p);
+	text_end(p);
+}
+
+int text_verdicts(struct printer *p, const struct result *const *res, size_t n)
+{
+	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
+	size_t room = p->style->lines > 4 ? p->style->lines - 3 : SIZE_MAX, shown = n <= room ? n : room - 1;
+	int r = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		sorted[i] = res[i];
+	if (r == 0) {
+		qsort(sorted, n, sizeof(*sorted), by_level);
+		print_counts(p, sorted, n);
+	}
+	for (size_t i = 0; r == 0 && i < shown; i++)
+		r = print_row(p, sorted[i], (unsigned)(room / n < 3 ? room / n : 3));
+	if (r == 0 && shown < n)
+		text_printf(p, "and %zu more, with -v\n", n - shown);
+	return r;
 }

@@ -30,6 +30,9 @@ struct session_state {
 /* session.c: how a run ended that returned r, the whole or a part of it. */
 enum result_status session_status(const struct session *ses, int r);
 
+/* lanes.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */
+int lanes_check(struct session *ses, struct err *err);
+
 /* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not tell. Some reads, before the measurement and
  * no part of it. */
 int ahead_look(struct session *ses, size_t i);

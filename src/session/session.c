@@ -125,32 +125,6 @@ static int check_files(const struct session *ses, bool *ret_refused, struct err 
 	return 0;
 }
 
-/* Bytes that two targets have in common would count twice; and the second could not be claimed beside the first. */
-static int check_shares(struct session *ses, struct err *err)
-{
-	const struct env *env = ses->env;
-	struct device_share share;
-	int r = 0;
-
-	if (ses->ndevs < 2 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
-		return 0;
-	if (env->devices->share)
-		r = env->devices->share(env->devices_ctx, ses->devs, ses->ndevs, &share, err);
-	else
-		shares_simple(ses->devs, ses->ndevs, &share);
-	if (r < 0 || share.kind == SHARE_NOTHING)
-		return r;
-	if (share.kind == SHARE_BYTES)
-		return err_set(err, -EINVAL,
-		               "%s and %s are the same place, or have bytes in common; name each place once.",
-		               ses->devs[share.a].path, ses->devs[share.b].path);
-	if (!ses->plan->in_turn)
-		result_notice(ses->res, "one-disk",
-		              "%s and %s lie on one disk: their rates are parts of what that disk gives.",
-		              ses->devs[share.a].path, ses->devs[share.b].path);
-	return 0;
-}
-
 /* What speaks against writing without forbidding it: a notice; and told at once, as afterwards it would be too late. */
 static void tell_warnings(struct session *ses, const struct survey *found)
 {
@@ -474,7 +448,7 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 	sweep_folders(ses);
 	r = cfg->measure->plan(ses, cfg->params, plan, err);
 	if (r == 0)
-		r = check_shares(ses, err);
+		r = lanes_check(ses, err);
 	if (r < 0)
 		return r;
 	if (ses->common->dry_run) {

@@ -128,6 +128,7 @@ struct measure {
 	const struct opt *opts;
 	size_t params_size;
 	bool judges;           /* what fails is part of its verdict, which its exit status is */
+	bool is_each_alone;    /* several targets: a run, a process and a document for each */
 	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */
 	double precision;      /* default of --precision; 0: its own options say how much is measured */
 	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
@@ -178,6 +179,11 @@ struct session_config {
 	struct session_hooks hooks;
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
+/*
+ * lanes.c: of targets that are measured each by itself, a number each: those with the same share a disk or a link, and
+ * take turns. -EINVAL: two have bytes in common.
+ */
+int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err);
 /* Where none was given. */
 uint64_t session_fresh_seed(struct clock *clk);
 

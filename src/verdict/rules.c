@@ -55,6 +55,8 @@ const struct verdict_rule verdict_rules[] = {
 	{ "link", "link_below_ratio", VERDICT_DOUBT, SIGN_LINK, 0, false,
 	  "the link runs at {link_at} of its speed: cable or port", CERTAIN, "info", NULL,
 	  "SATA: both ends can do more" },
+	{ "gone", "device_gone", VERDICT_DOUBT, SIGN_LINK, 0, false, "it disappeared during the run: disk, cable or power",
+	  CERTAIN, "check", "with another cable", "own measurement; no published rate" },
 	{ "crc", "crc_grown", VERDICT_DOUBT, SIGN_LINK, 0, false,
 	  "{crc_grown:link error} (CRC) during the run: cable or power", CERTAIN, "check", "with another cable",
 	  "smartmontools: not the disk, and only growth counts" },

@@ -100,6 +100,8 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 		if (result_find_figure(docs[i], "unreadable_regions"))
 			count(signs, "unreadable_places",
 			      figure_number(result_find_figure(docs[i], "unreadable_regions")));
+		if (docs[i]->status == STATUS_DEVICE_GONE)
+			count(signs, "device_gone", 1.0);
 		count(signs, "failed_requests", (double)result_fault_count(docs[i]));
 	}
 	return signs;

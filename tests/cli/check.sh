@@ -30,7 +30,7 @@ grep -q '^  1  .*unreadable place.*certain$' "$dir/out" || fail 'unreadable plac
 grep -q 'to settle it, takes hours:  platter surface sim:failing' "$dir/out" || fail 'no command that would settle it'
 holds "$dir/reject.json" '.status == "with-errors" and .figures.verdict_level == 2 and .head.elapsed_s <= 300'
 cp "$dir/out" "$dir/live"
-run 0 report "$dir/reject.json"
+run 5 report "$dir/reject.json"
 cmp -s "$dir/live" "$dir/out" || fail 'report shows another page'
 
 run 6 check --seed=1 --time=1s sim:modern-4tb
@@ -41,6 +41,38 @@ out_has 'counters were not read: --no-smart'
 run 2 check --write sim:modern-4tb
 run 0 check --dry-run sim:modern-4tb
 out_has surface
+
+# Several disks: a row each, the worst first, on one screen; a document each; the worst status.
+export PLATTER_SIM_DISKS="sda=modern-4tb sdb=failing sdc=ssd-sata"
+run 5 check --seed=1 --time=60s --json="$dir/shelf.json" --jsonl="$dir/shelf.jsonl" --html="$dir/shelf.html" sda sdb sdc
+head -n 1 "$dir/out" | grep -qx '3 disks: 1 REJECT, 2 KEEP' || fail "$last: another first line"
+[ "$(grep -oE '^(REJECT|KEEP|DOUBT) +sd.' "$dir/out" | tr -s ' \n' ' ')" = 'REJECT sdb KEEP sda KEEP sdc ' ] || fail "$last: the rows are others"
+[ "$(wc -L <"$dir/out")" -le 80 ] || fail "$last: wider than 80 columns"
+for disk in sda sdb sdc; do
+	holds "$dir/shelf-$disk.json" ".targets[0].path == \"$disk\" and (.targets | length) == 1"
+done
+[ "$(wc -l <"$dir/shelf.jsonl")" = 3 ] || fail "$last: not a line for each disk"
+cp "$dir/out" "$dir/live"
+run 5 report "$dir/shelf.jsonl"
+cmp -s "$dir/live" "$dir/out" || fail "$last: another page than live"
+run 1 check sda nope
+err_has 'nope'
+run 2 check sda sda
+run 2 check --requests="$dir/requests.csv" sda sdc
+run 0 check --dry-run sda sdc
+[ "$(grep -c 'surface' "$dir/out")" = 2 ] || fail "$last: not a plan for each"
+PLATTER_SIM_SIGNAL=9@10 run 1 check --seed=1 sda sdc
+err_has 'measured sda was ended by signal 9'
+PLATTER_SIM_SIGNAL=2@40 run 130 check --seed=1 --json="$dir/two.json" sda sdb
+out_has '2 disks:'
+holds "$dir/two-sda.json" '.status == "cancelled" and .figures.verdict != "KEEP" and .figures.start_bytes_per_s > 1e8'
+holds "$dir/two-sdb.json" '.status == "cancelled"'
+twelve=$(for n in 1 2 3 4 5 6; do printf 'x%s=failing y%s=ssd-sata ' $n $n; done)
+# shellcheck disable=SC2046 # twelve words
+PLATTER_SIM_DISKS=$twelve run 6 check --seed=1 --time=5s $(printf '%s' "$twelve" | sed 's/=[a-z-]*//g')
+[ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
+[ "$(grep -cE '^[A-Z]+ +[xy][1-6] ' "$dir/out")" = 12 ] || fail "$last: not a row each"
+unset PLATTER_SIM_DISKS
 
 # Each minute of the disk's time the document is saved, and it never keeps a disk that was not seen.
 "$PLATTER_SIM" check --seed=1 --json="$dir/cut.json" sim:modern-4tb >"$dir/out" 2>&1 &

@@ -102,12 +102,35 @@ static void zones_takes_partitions_of_one_disk_and_of_two_says_how(void **state)
 	sim_run_end(&run);
 }
 
+/* Three controllers: sda and sdb at one, sdc a partition's disk at the next; of sdd nothing is known. */
+static void those_that_share_a_controller_or_a_disk_take_turns(void **state)
+{
+	static const char *const paths[] = { "sdb", "sda1", "sdc", "sdd", "sda2" };
+	static const size_t lanes[] = { 0, 0, 2, 3, 0 };
+	struct sim *sim = machine();
+	size_t got[5];
+	struct err err = { 0 };
+
+	(void)state;
+	(void)sim_add_profile(sim, "tiny", "sdc");
+	(void)sim_add_profile(sim, "tiny", "sdd");
+	(void)strcpy(sim_device(sim_find(sim, "sda1"))->chain, "ahci 0000:00:17.0, ata1");
+	(void)strcpy(sim_device(sim_find(sim, "sdb"))->chain, "ahci 0000:00:17.0, ata11");
+	(void)strcpy(sim_device(sim_find(sim, "sdc"))->chain, "ahci 0000:00:17.1, ata111");
+	assert_int_equal(session_lanes(sim_env(sim), paths, 5, got, &err), 0);
+	assert_memory_equal(got, lanes, sizeof(lanes));
+	assert_int_equal(session_lanes(sim_env(sim), (const char *const[]){ "sda1", "sda" }, 2, got, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "sda1 and sda "));
+	sim_free(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_bytes_in_common_is_refused_for_reading_too),
 		cmocka_unit_test(partitions_of_one_disk_stream_and_it_is_said),
 		cmocka_unit_test(zones_takes_partitions_of_one_disk_and_of_two_says_how),
+		cmocka_unit_test(those_that_share_a_controller_or_a_disk_take_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

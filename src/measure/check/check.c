@@ -48,7 +48,7 @@ static void judge(struct session *ses, struct result *res)
 
 	(void)ses;
 	verdict_judge(docs, 1, &j);
-	if (res->status == STATUS_RUNNING && j.is == VERDICT_KEEP)
+	if (res->status != STATUS_COMPLETE && res->status != STATUS_ENDED_EARLY && j.is == VERDICT_KEEP)
 		j.is = VERDICT_NONE; /* not all of it was seen */
 	verdict_tell(res, &j);
 	verdict_done(&j);
@@ -144,9 +144,10 @@ const struct measure measure_check = {
 	.name = "check",
 	.help = "is this disk fit to keep: all of it in five minutes",
 	.group = GROUP_DISK,
-	.targets = "DEVICE",
+	.targets = "DEVICE...",
 	.min_targets = 1,
-	.max_targets = 1,
+	.max_targets = 64,
+	.is_each_alone = true,
 	.opts = check_opts,
 	.takes_all_errors = true,
 	.judges = true,

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run, when all that it needs is open: run, save, show, exit status. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+
+#include "base/cleanup.h"
+#include "cli/run.h"
+
+/* ---- what the run calls ---- */
+
+/* Told once, at once: the user may be able to make room before the end. */
+static void tell_trouble(struct run *run)
+{
+	struct err err;
+
+	if (!saver_news(run->saver, &err) || (err.code != 0) == run->is_trouble_told)
+		return;
+	run->is_trouble_told = err.code != 0;
+	if (!err.code)
+		return;
+	progress_clear(run->progress);
+	cli_complain(run->env, run->m->name, &err);
+}
+
+static void on_checkpoint(void *arg, struct session *ses)
+{
+	struct run *run = arg;
+
+	if (!run->saver)
+		return;
+	tell_trouble(run);
+	cli_screen(ses->res);
+	saver_put(run->saver, ses->res);
+}
+
+static bool has_series(const struct run *run)
+{
+	return run->p.jsonl && run->p.progress == PROGRESS_JSON;
+}
+
+static bool wants_requests(const struct run *run)
+{
+	return run->requests || has_series(run);
+}
+
+static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
+{
+	struct run *run = arg;
+
+	if (has_series(run))
+		series_update(&run->series, run->saver, ses, phase, done, figure);
+	progress_update(run->progress, phase, done, figure);
+}
+
+static void on_map(void *arg, struct session *ses, const uint8_t *cells, size_t n)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	progress_map(run->progress, cells, n);
+}
+
+static void log_it(struct run *run, const char *text)
+{
+	int r = log_line(run->log, run->m->name, text);
+
+	if (r < 0 && !run->log_error && !run->p.quiet) {
+		progress_clear(run->progress);
+		fprintf(run->env->err, "platter %s: warning: --log: writing %s failed (%s); make room.\n", run->m->name,
+		        run->p.log, err_name(r));
+	}
+	run->log_error = r;
+}
+
+static void on_warn(void *arg, struct session *ses, const char *text)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	log_it(run, text);
+	if (run->p.quiet)
+		return;
+	progress_clear(run->progress);
+	cli_say(run->env, run->m->name, "warning: ", text, "");
+	(void)fflush(run->env->err); /* before the first byte is written */
+}
+
+static void on_log(void *arg, struct session *ses, const char *line)
+{
+	(void)ses;
+	log_it(arg, line);
+}
+
+static void on_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct run *run = arg;
+
+	if (has_series(run))
+		series_count(&run->series, target, req, is_fault);
+	if (run->requests)
+		requests_take(run->requests, target, req, ses->start_ns);
+}
+
+/* ---- after ---- */
+
+struct documents {
+	const struct result *const *v;
+	size_t n;
+	struct err *err;
+};
+
+static int write_documents(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < d->n; i++)
+		r = result_write(f, (void *)(uintptr_t)d->v[i]);
+	return r;
+}
+
+static int write_csv(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_csv(f, d->v, d->n);
+}
+
+static int write_html(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_page(f, d->v, d->n, &(struct compare_options){ .threshold = 0.0 }, d->err);
+}
+
+static int write_prometheus(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_prometheus(f, d->v, d->n, (double)NAN);
+}
+
+static void note_failure(struct run *run, int r, const struct err *err)
+{
+	if (r == 0)
+		return;
+	if (!run->save_err.code)
+		run->save_err = *err;
+	if (err->code != -EPIPE)
+		cli_complain(run->env, run->m->name, err);
+}
+
+/* Files first: they are what must not be lost; then the text. */
+void run_save_and_show(struct run *run, const struct result *const *docs, size_t n)
+{
+	const struct cli_params *c = &run->p;
+	struct text_style style = output_style(run->env->out, &run->view);
+	bool is_stdout_taken = run_is_stdout(c->json) || run_is_stdout(c->csv) || run_is_stdout(c->html) ||
+	                       run_is_stdout(c->prometheus);
+	bool is_stdout_bad = false; /* and told already */
+	struct err err = { 0 };
+	struct documents all = { docs, n, &err };
+	const struct {
+		const char *path;
+		int (*write)(FILE *f, void *arg);
+	} files[] = { { c->json, write_documents },
+		      { c->csv, write_csv },
+		      { c->html, write_html },
+		      { c->prometheus, write_prometheus } };
+	int r;
+
+	saver_rest(run->saver);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		if (!files[i].path)
+			continue;
+		r = output_save(&c->common.files, files[i].path, run->env->out, files[i].write, &all, &err);
+		note_failure(run, r, &err);
+		is_stdout_bad |= r < 0 && run_is_stdout(files[i].path);
+	}
+	if (c->jsonl)
+		note_failure(run, result_append(docs[0], outfiles_find(&c->common.files, c->jsonl), &err), &err);
+	r = is_stdout_taken || c->quiet || (run->is_one_of_several && !c->common.dry_run) ? 0
+	    : n == 1 ? report_text(run->env->out, docs[0], &style)
+	             : report_verdicts(run->env->out, docs, n, &style);
+	if (r < 0)
+		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);
+	else if (output_flush(run->env->out, &err) < 0 && !is_stdout_bad)
+		note_failure(run, err.code, &err);
+}
+
+static int exit_of_status(const struct result *res, const struct run *run)
+{
+	int number = atomic_load(&cli_signal);
+
+	if (run->save_err.code && res->status != STATUS_CANCELLED)
+		return run->save_err.code == -EPIPE ? EXIT_SIGNAL + SIGPIPE : EXIT_FAILED;
+	switch (res->status) {
+	case STATUS_COMPLETE:
+	case STATUS_ENDED_EARLY:
+		return exit_of_verdict(res);
+	case STATUS_WITH_ERRORS:
+	case STATUS_DEVICE_GONE:
+		return run->m->judges && res->status == STATUS_WITH_ERRORS ? exit_of_verdict(res) : EXIT_DISK_ERRORS;
+	case STATUS_CANCELLED:
+		return number ? EXIT_SIGNAL + number : EXIT_FAILED;
+	case STATUS_FAILED:
+	case STATUS_RUNNING:
+	case STATUS_N:
+		break;
+	}
+	return EXIT_FAILED;
+}
+
+int run_exit_of_error(int r, bool is_refused)
+{
+	if (is_refused)
+		return EXIT_REFUSED;
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static void close_requests(struct run *run, struct result *res)
+{
+	uint64_t n = requests_count(run->requests);
+	bool was_wanted = run->requests && !run->p.common.dry_run;
+	struct err err = { 0 };
+
+	if (requests_close(run->requests, &err) < 0)
+		note_failure(run, err.code, &err);
+	run->requests = NULL;
+	if (was_wanted && res && n == 0)
+		result_notice(
+			res, "no-requests",
+			"There is nothing for --requests: %s gives its requests to the kernel itself, or gave none.",
+			run->m->name);
+}
+
+static void note_idle_options(const struct run *run, struct result *res)
+{
+	if (res && run->p.common.precision > 0.0 && run->m->precision <= 0.0)
+		result_notice(res, "no-precision",
+		              "There is nothing for --precision: %s measures as much as its other options say.",
+		              run->m->name);
+}
+
+static bool is_saved_by_run(enum outfile_kind kind)
+{
+	return kind == OUTFILE_STATE || kind == OUTFILE_MAPFILE || kind == OUTFILE_BLOCKS;
+}
+
+/* What the run itself has saved, and the last time could not. */
+static void note_unsaved(struct run *run)
+{
+	struct err err = { 0 };
+
+	for (const struct outfile *f = run->p.common.files.first; f; f = outfile_next(f))
+		if (outfile_trouble(f) < 0 && is_saved_by_run(outfile_kind(f)))
+			note_failure(run,
+			             err_set(&err, outfile_trouble(f), "--%s: %s could not be saved (%s); make room.",
+			                     outfile_option(f), outfile_path(f), err_name(outfile_trouble(f))),
+			             &err);
+}
+
+/* Before the end, for the exit status. */
+static void close_log(struct run *run)
+{
+	int r = log_close(run->log);
+	struct err err = { 0 };
+
+	run->log = NULL;
+	if (r < 0)
+		note_failure(run,
+		             err_set(&err, r,
+		                     "--log: writing %s failed (%s), so lines are missing there; make room or give "
+		                     "another path.",
+		                     run->p.log, err_name(r)),
+		             &err);
+}
+
+static void log_start(struct run *run)
+{
+	char text[512] = "start";
+
+	for (size_t i = 0; i < run->noperands; i++) {
+		size_t used = strlen(text);
+
+		(void)snprintf(text + used, sizeof(text) - used, " %s", run->operands[i]); /* cut is fine */
+	}
+	log_it(run, text);
+}
+
+/* Of one run. ret_res: NULL, or gets its document, where there is one to be saved. */
+int run_execute(struct run *run, struct result **ret_res)
+{
+	const struct session_config cfg = {
+		.env = run->env,
+		.measure = run->m,
+		.common = &run->p.common,
+		.params = run->own,
+		.paths = run->operands,
+		.npaths = run->noperands,
+		.argv = run->argv,
+		.argc = run->argc,
+		.options = run->options,
+		.noptions = run->noptions,
+		.cancel = &cli_signal,
+		.hooks = { .checkpoint = on_checkpoint,
+		           .progress = on_progress,
+		           .map = run->progress ? on_map : NULL,
+		           .warn = on_warn,
+		           .log = on_log,
+		           .request = wants_requests(run) ? on_request : NULL,
+		           .arg = run },
+	};
+	struct result *res = NULL;
+	struct err err = { 0 };
+	bool is_refused = false, has_something;
+	int r, status;
+
+	log_start(run);
+	r = session_run(&cfg, &res, &is_refused, &err);
+	progress_clear(run->progress);
+	close_requests(run, r == 0 ? res : NULL);
+	note_idle_options(run, res);
+	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
+	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
+	if (r < 0) {
+		cli_complain(run->env, run->m->name, &err);
+		log_it(run, err.text);
+	}
+	if (has_something) {
+		if (!run->p.common.dry_run)
+			cli_screen(res);
+		run_save_and_show(run, (const struct result *const *)&res, 1);
+	}
+	note_unsaved(run);
+	log_it(run, r == 0 && res ? status_name(res->status) : "failed");
+	close_log(run);
+	if (r == 0 && res)
+		status = exit_of_status(res, run);
+	else
+		status = has_something ? EXIT_FAILED : run_exit_of_error(r, is_refused);
+	if (ret_res && has_something)
+		*ret_res = res;
+	else
+		result_free(res);
+	return status;
+}

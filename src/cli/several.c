@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One measurement of several targets, each by a process of its own: a disk that hangs, or a process that dies, takes no
+ * other with it. All are forked before any begins; those that share a link wait for their turn. A process sends what
+ * would go to standard error, its progress as JSON lines, and behind a form feed its document.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/run.h"
+
+#define POLL_MS   200
+#define DOCUMENT  "\f\n"
+#define NO_STATUS (-1)
+
+struct one {
+	const char *path;
+	size_t lane;
+	pid_t pid;
+	int from, go; /* -1: closed; go: what is written there lets it begin */
+	char *text;   /* of what it sent, what is no whole line yet; then the document */
+	size_t len;
+	bool is_document; /* that has begun */
+	double done;
+	int status; /* NO_STATUS: it runs */
+};
+
+struct all {
+	struct run *run;
+	struct one *v;
+	size_t n;
+	bool is_told; /* the signal, to the processes */
+};
+
+static int run_one(struct run *run, size_t i, FILE *to, struct result **ret);
+
+/* ---- in the process ---- */
+
+/* Returns in the process that runs the target: its status is the end of it. */
+static void be_one(struct run *run, size_t i, int to, int go)
+{
+	FILE *out = fdopen(to, "w");
+	struct result *res = NULL;
+	char turn;
+	int status = EXIT_FAILED;
+	ssize_t n;
+
+	do {
+		n = read(go, &turn, 1);
+	} while (n < 0 && errno == EINTR && atomic_load(&cli_signal) == 0);
+	if (n != 1 || !out)
+		_exit(n < 0 ? EXIT_SIGNAL + atomic_load(&cli_signal) : EXIT_FAILED);
+	(void)setvbuf(out, NULL, _IOLBF, 0);
+	status = run_one(run, i, out, &res);
+	if (res && (fputs(DOCUMENT, out) < 0 || result_write(out, res) < 0 || fflush(out) != 0))
+		status = EXIT_FAILED;
+	if (fflush(run->env->out) != 0) /* of --dry-run */
+		status = EXIT_FAILED;
+	_exit(status);
+}
+
+static int start_one(struct all *all, size_t i, struct err *err)
+{
+	struct one *one = &all->v[i];
+	int from[2], go[2];
+
+	if (pipe2(from, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "A pipe could not be made (%s).", err_name(errno));
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		(void)close(from[0]);
+		(void)close(from[1]);
+		return err_set(err, -errno, "A pipe could not be made (%s).", err_name(errno));
+	}
+	one->pid = fork();
+	if (one->pid == 0) {
+		(void)close(go[1]);
+		for (size_t k = 0; k < i; k++) { /* else the end of those would not be seen */
+			(void)close(all->v[k].from);
+			(void)close(all->v[k].go);
+		}
+		be_one(all->run, i, from[1], go[0]);
+	}
+	(void)close(from[1]);
+	(void)close(go[0]);
+	one->from = from[0];
+	one->go = go[1];
+	if (one->pid > 0)
+		return 0;
+	one->status = EXIT_FAILED;
+	return err_set(err, -errno, "A process for %s could not be made (%s).", one->path, err_name(errno));
+}
+
+/* ---- what they send ---- */
+
+static void tell_progress(struct all *all, const struct one *of, const json_t *line)
+{
+	double least = 1.0;
+	char phase[320];
+	size_t over = 0, n = all->n;
+
+	/* The lane with the longest way decides. */
+	for (size_t i = 0; i < n; i++) {
+		double sum = 0.0, in_lane = 0.0;
+
+		over += all->v[i].status != NO_STATUS;
+		for (size_t k = 0; k < n; k++)
+			if (all->v[k].lane == all->v[i].lane) {
+				sum += all->v[k].status != NO_STATUS ? 1.0 : all->v[k].done;
+				in_lane++;
+			}
+		least = fmin(least, sum / in_lane);
+	}
+	(void)snprintf(phase, sizeof(phase), "%zu of %zu done, %s: %s", over, n, of->path,
+	               json_string_value(json_object_get(line, "phase")) ?: "over");
+	progress_update(all->run->progress, phase, least, json_string_value(json_object_get(line, "figure")));
+}
+
+static void take_line(struct all *all, struct one *one, const char *text, size_t len)
+{
+	json_t *line = *text == '{' ? json_loadb(text, len, 0, NULL) : NULL;
+
+	if (line) {
+		one->done = fmax(one->done, json_number_value(json_object_get(line, "done")));
+		tell_progress(all, one, line);
+	} else {
+		progress_clear(all->run->progress);
+		(void)fwrite(text, 1, len, all->run->env->err);
+		(void)fputc('\n', all->run->env->err);
+		(void)fflush(all->run->env->err); /* nothing can be done about it */
+	}
+	json_decref(line);
+}
+
+static void take_lines(struct all *all, struct one *one)
+{
+	char *end;
+
+	while (!one->is_document && (end = memchr(one->text, '\n', one->len)) != NULL) {
+		size_t len = (size_t)(end - one->text) + 1;
+
+		one->is_document = len == strlen(DOCUMENT) && memcmp(one->text, DOCUMENT, len) == 0;
+		if (!one->is_document)
+			take_line(all, one, one->text, len - 1);
+		one->len -= len;
+		memmove(one->text, one->text + len, one->len);
+	}
+}
+
+/* Is there more to come? */
+static bool take(struct all *all, struct one *one)
+{
+	char *more = realloc(one->text, one->len + 65536);
+	ssize_t n = 0;
+
+	if (more) {
+		one->text = more;
+		n = read(one->from, one->text + one->len, 65536);
+	}
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0)
+		return false;
+	one->len += (size_t)n;
+	take_lines(all, one);
+	return true;
+}
+
+/* ---- turns ---- */
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+/* The next of a lane where none runs. */
+static void give_turns(struct all *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		bool is_free = all->v[i].status == NO_STATUS && all->v[i].go >= 0;
+
+		for (size_t k = 0; k < all->n && is_free; k++)
+			is_free = !(all->v[k].lane == all->v[i].lane && all->v[k].go < 0 &&
+			            all->v[k].status == NO_STATUS);
+		if (!is_free)
+			continue;
+		(void)!write(all->v[i].go, "", 1); /* one that is gone is seen by its end */
+		close_end(&all->v[i].go);
+	}
+}
+
+static void reap(struct all *all, struct one *one)
+{
+	struct err err = { 0 };
+	int status = 0;
+
+	close_end(&one->from);
+	close_end(&one->go);
+	while (waitpid(one->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	one->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+	if (WIFSIGNALED(status) && atomic_load(&cli_signal))
+		one->status = EXIT_SIGNAL + WTERMSIG(status);
+	else if (WIFSIGNALED(status)) {
+		progress_clear(all->run->progress);
+		(void)err_set(&err, -ECHILD, "The process that measured %s was ended by signal %d; measure it again.",
+		              one->path, WTERMSIG(status));
+		cli_complain(all->run->env, all->run->m->name, &err);
+	}
+	tell_progress(all, one, NULL);
+}
+
+static void follow(struct all *all)
+{
+	size_t n = all->n, open = n;
+	cleanup_free struct pollfd *fds = calloc(n + 1, sizeof(*fds));
+
+	while (fds && open) {
+		int number = atomic_load(&cli_signal);
+
+		give_turns(all);
+		for (size_t i = 0; i < n; i++)
+			fds[i] = (struct pollfd){ .fd = all->v[i].from, .events = POLLIN };
+		for (size_t i = 0; number && !all->is_told && i < n; i++)
+			if (all->v[i].status == NO_STATUS)
+				(void)kill(all->v[i].pid, number); /* it may have it from the terminal already */
+		all->is_told = number != 0;
+		if (poll(fds, n, POLL_MS) < 0)
+			continue; /* a signal */
+		for (size_t i = 0; i < n; i++)
+			if (fds[i].revents && !take(all, &all->v[i])) {
+				reap(all, &all->v[i]);
+				open--;
+			}
+	}
+}
+
+/* ---- all of it ---- */
+
+/* What is certain whatever else is missing comes first, then what could not be done, then what is not certain. */
+static int worst(const struct one *v, size_t n)
+{
+	static const int order[] = { EXIT_VERDICT_NO,  EXIT_FAILED,       EXIT_USAGE, EXIT_REFUSED,
+		                     EXIT_DISK_ERRORS, EXIT_VERDICT_OPEN, EXIT_DONE };
+	size_t at = ARRAY_LEN(order) - 1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].status > EXIT_SIGNAL)
+			return v[i].status;
+		for (size_t k = 0; k < at; k++)
+			at = order[k] == v[i].status ? k : at;
+	}
+	return order[at];
+}
+
+static int run_all(struct all *all, struct err *err)
+{
+	size_t started = 0;
+	int r = 0;
+
+	for (; r == 0 && started < all->n; started += r == 0)
+		r = start_one(all, started, err);
+	for (size_t i = 0; r < 0 && i < started; i++) { /* none has begun */
+		close_end(&all->v[i].go);
+		reap(all, &all->v[i]);
+	}
+	if (r == 0)
+		follow(all);
+	progress_clear(all->run->progress);
+	return r;
+}
+
+static int show_all(struct all *all)
+{
+	struct run *run = all->run;
+	cleanup_free struct result **docs = calloc(all->n + 1, sizeof(struct result *));
+	size_t n = 0;
+	int status = worst(all->v, all->n);
+
+	for (size_t i = 0; docs && i < all->n; i++)
+		if (all->v[i].is_document && result_from_json(&docs[n], all->v[i].text, all->v[i].len, NULL) == 0)
+			n++;
+	run->p.jsonl = NULL; /* has them */
+	if (n && !run->p.common.dry_run)
+		run_save_and_show(run, (const struct result *const *)docs, n);
+	for (size_t i = 0; i < n; i++)
+		result_free(docs[i]);
+	return run->save_err.code && status < EXIT_SIGNAL ? EXIT_FAILED : status;
+}
+
+/* ---- for run.c ---- */
+
+bool several_is_asked(const struct run *run)
+{
+	return run->m->is_each_alone && run->noperands > 1;
+}
+
+/* "shelf.json" for /dev/sdb: "shelf-sdb.json". */
+static char *name_for(const char *json, const char *path)
+{
+	size_t len = strlen(json), ending = len > 5 && strcmp(json + len - 5, ".json") == 0 ? 5 : 0;
+	const char *slash = strrchr(path, '/');
+	char *name = NULL;
+
+	return asprintf(&name, "%.*s-%s%s", (int)(len - ending), json, slash ? slash + 1 : path, json + len - ending) <
+	                       0
+	               ? NULL
+	               : name;
+}
+
+/* In place of --json, which is of one document; on standard output all stand, one behind the other. */
+int several_names(struct run *run, struct err *err)
+{
+	const char *json = run->p.json;
+	size_t n = run->noperands;
+	int r = 0;
+
+	if (run->p.requests)
+		return err_set(err, -EINVAL, "--requests is of one disk; run `platter %s` for each.", run->m->name);
+	if (!json || run_is_stdout(json))
+		return 0;
+	run->p.json = NULL;
+	run->each = calloc(n + 1, sizeof(*run->each));
+	for (size_t i = 0; run->each && r == 0 && i < n; i++) {
+		run->each[i] = name_for(json, run->operands[i]);
+		r = run->each[i] ? outfiles_add(&run->p.common.files, "json", run->each[i], OUTFILE_DOCUMENT,
+		                                run->p.common.is_forced, err)
+		                 : -ENOMEM;
+	}
+	if (!run->each || r == -ENOMEM)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	return r == -ELOOP || r == -EEXIST ? -EPERM : r;
+}
+
+static int run_one(struct run *run, size_t i, FILE *to, struct result **ret)
+{
+	struct env env = *run->env;
+	struct cli_params *p = &run->p;
+
+	env.err = to;
+	run->env = &env;
+	run->operands += i;
+	run->noperands = 1;
+	run->is_one_of_several = true;
+	p->json = run->each ? run->each[i] : NULL;
+	p->csv = p->html = p->prometheus = NULL;
+	run->progress = progress_new(to, env.clk, PROGRESS_JSON, run->m->name);
+	run->saver = saver_new(p->json ? outfiles_find(&p->common.files, p->json) : NULL,
+	                       p->jsonl ? outfiles_find(&p->common.files, p->jsonl) : NULL);
+	return run_execute(run, ret);
+}
+
+int several_execute(struct run *run, struct err *err)
+{
+	size_t n = run->noperands;
+	cleanup_free size_t *lanes = calloc(n + 1, sizeof(*lanes));
+	cleanup_free struct one *v = calloc(n + 1, sizeof(*v));
+	struct all all = { run, v, n, false };
+	int r = lanes && v ? session_lanes(run->env, run->operands, n, lanes, err)
+	                   : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		v[i] = (struct one){ .path = run->operands[i],
+			             .lane = run->p.common.dry_run ? 0
+			                                           : lanes[i], /* what these print stands in order */
+			             .from = -1,
+			             .go = -1,
+			             .status = NO_STATUS };
+	if (r == 0)
+		r = run_all(&all, err);
+	if (r == 0)
+		r = show_all(&all);
+	for (size_t i = 0; v && i < n; i++)
+		free(v[i].text);
+	return r;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What targets have in common: those of one run, and those of several runs that would slow each other. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "session/internal.h"
+
+static int share_of(const struct env *env, const struct device *devs, size_t n, struct device_share *ret,
+                    struct err *err)
+{
+	int r = 0;
+
+	*ret = (struct device_share){ .kind = SHARE_NOTHING };
+	if (env->devices->share)
+		r = env->devices->share(env->devices_ctx, devs, n, ret, err);
+	else
+		shares_simple(devs, n, ret);
+	if (r < 0 || ret->kind != SHARE_BYTES)
+		return r;
+	return err_set(err, -EINVAL, "%s and %s are the same place, or have bytes in common; name each place once.",
+	               devs[ret->a].path, devs[ret->b].path);
+}
+
+/* Bytes that two targets have in common would count twice; and the second could not be claimed beside the first. */
+int lanes_check(struct session *ses, struct err *err)
+{
+	struct device_share share;
+	int r;
+
+	if (ses->ndevs < 2 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
+		return 0;
+	r = share_of(ses->env, ses->devs, ses->ndevs, &share, err);
+	if (r == 0 && share.kind == SHARE_DISK && !ses->plan->in_turn)
+		result_notice(ses->res, "one-disk",
+		              "%s and %s lie on one disk: their rates are parts of what that disk gives.",
+		              ses->devs[share.a].path, ses->devs[share.b].path);
+	return r;
+}
+
+/* The second joins the lane of the first, with all that are in it. */
+static void join(size_t *lane, size_t n, size_t from, size_t to)
+{
+	for (size_t i = 0; i < n; i++)
+		lane[i] = lane[i] == from ? to : lane[i];
+}
+
+int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err)
+{
+	cleanup_free struct device *devs = calloc(n + 1, sizeof(*devs));
+	int r = devs ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		ret_lane[i] = i;
+		r = env->devices->probe(env->devices_ctx, paths[i], &devs[i], err);
+		for (size_t k = 0; r == 0 && k < i; k++) {
+			struct device pair[] = { devs[k], devs[i] };
+			struct device_share share;
+
+			r = share_of(env, pair, 2, &share, err);
+			if (share.kind != SHARE_NOTHING || device_shares_link(&devs[k], &devs[i]))
+				join(ret_lane, n, ret_lane[i], ret_lane[k]);
+		}
+	}
+	return r;
+}
