@@ -92,6 +92,18 @@ struct comparison {
 };
 void answer_comparison(struct result *res, const struct table *differences, const struct comparison *c);
 
+/* ---- scatter.c ---- */
+
+struct prior {
+	double variance, df; /* relative, from run to run; 0: not known */
+};
+struct scatter *scatter_new(void);
+void scatter_free(struct scatter *s);
+/* Of a disk. The names are to stay. */
+void scatter_add(struct scatter *s, const char *measurement, const char *figure, double variance, double df);
+/* What all disks together show; s may be NULL. */
+struct prior scatter_prior(const struct scatter *s, const char *measurement, const char *figure);
+
 /* ---- trend.c ---- */
 
 struct trend_row {
@@ -109,9 +121,10 @@ struct trend {
 	double threshold, level;
 	void (*found)(void *arg, const struct trend_row *row);
 	void *arg;
-	size_t slopes; /* looks: a figure each; filled in */
+	size_t slopes;           /* looks: a figure each; filled in */
+	struct scatter *scatter; /* or NULL: a disk's own alone */
 };
-/* All slopes that there are: level 0 counts them, else found gets each. */
+/* All slopes that there are: level 0 counts them, with their scatter, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
 
 /* "mean: -9.4 % a year (-12.1 to -6.7)", or since when there is a step. */

@@ -58,6 +58,7 @@ struct fleet *fleet_divide(const struct result *const *res, size_t n)
 	cleanup_free size_t *of = must(calloc(n + 1, sizeof(*of)));
 	size_t kept = 0, at = 0;
 
+	f->scatter = scatter_new();
 	for (size_t i = 0; i < n; i++)
 		if (has_row(res[i]))
 			by_date[kept++] = res[i];
@@ -83,6 +84,7 @@ void fleet_free(struct fleet *f)
 		return;
 	for (size_t d = 0; d < f->ndisks; d++)
 		free(f->disks[d].findings);
+	scatter_free(f->scatter);
 	free(f->disks);
 	free(f->sorted);
 	free(f);

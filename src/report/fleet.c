@@ -63,7 +63,7 @@ static void look_at_trouble(struct fleet_disk *d, const struct result *last, con
 
 	if (!(now > 0.0))
 		return;
-	one.state = is_hard ? FLEET_FAILING : is_again && is_more ? FLEET_WORSE : FLEET_WATCH;
+	one.state = is_hard ? FLEET_FAILING : is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH;
 	(void)snprintf(one.text, sizeof(one.text), "%s: %g, %g in the first run%s", label_or_name(f->label, f->name),
 	               now, figure_number(result_find_figure(first, f->name)),
 	               is_hard || is_more == false ? ""
@@ -171,13 +171,18 @@ struct outliers {
 	size_t n;
 };
 
-/* The last documents of this kind, and what they say of this figure. */
+/* The last documents of this kind that nobody disturbed, and what they say of this figure. */
 static void gather(struct outliers *o, const struct result *like, const struct figure *f)
 {
 	o->n = 0;
 	for (size_t d = 0; d < o->fleet->ndisks; d++) {
-		const struct result *last = fleet_last(&o->fleet->disks[d], like->head.measurement, 0);
-		const struct figure *g = last && alike_same_kind(like, last) ? result_find_figure(last, f->name) : NULL;
+		const struct fleet_disk *disk = &o->fleet->disks[d];
+		const struct result *last = fleet_last(disk, like->head.measurement, 0);
+		const struct figure *g;
+
+		for (size_t skip = 1; last && alike_disturbed(last); skip++)
+			last = fleet_last(disk, like->head.measurement, skip);
+		g = last && alike_same_kind(like, last) ? result_find_figure(last, f->name) : NULL;
 
 		if (!g || !isfinite(figure_number(g)) || !isfinite(g->ci.low) || !isfinite(g->ci.high))
 			continue;
@@ -297,7 +302,7 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	struct fleet *f = fleet_divide(res, n);
 	struct own_trend own = { .fleet = f };
 	struct outliers o = { .fleet = f, .own = &own, .threshold = threshold, .is_counting = true };
-	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own };
+	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own, .scatter = f->scatter };
 
 	o.disk = calloc(f->ndisks + 1, sizeof(*o.disk));
 	o.value = calloc(3 * f->ndisks + 1, sizeof(*o.value));

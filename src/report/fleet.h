@@ -43,6 +43,7 @@ struct fleet {
 	size_t nsorted;
 	double level, alarms; /* of a look, and of all together */
 	size_t looks;
+	struct scatter *scatter;
 };
 
 /* ---- disks.c; fleet_free() is in report.h ---- */

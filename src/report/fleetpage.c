@@ -245,7 +245,7 @@ static void figure_row(FILE *out, const struct result *res, const struct figure 
 static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d)
 {
 	struct trends trends = { 0 };
-	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends };
+	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends, .scatter = f->scatter };
 
 	(void)trend_all(&tr, d->v, d->n);
 	(void)fprintf(

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one
- * test. The scatter of the figures themselves says how sure slope and step are, but never surer than their own
- * intervals. A figure is one look. Half of its level is the line's; the other half is of all places together where a
- * step may be, with two runs behind it at least, so that the search for steps does not hide a slow decline. The level
- * is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967): forty disks that are asked
- * each month raise less than one false alarm in a year.
+ * test. The scatter of the figures, of this disk and of others, says how sure slope and step are, but never surer than
+ * their own intervals. A figure is one look. Half of its level is the line's; the other half is of all places together
+ * where a step may be, with two runs on each side, so that the search for steps does not hide a slow decline. The level
+ * is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967).
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +16,7 @@
 #include "report/fleet.h"
 
 #define DATES_MIN    3
-#define STEP_BEHIND  2    /* runs: one alone may be an odd one */
+#define STEP_RUNS    2    /* before and behind it: one alone may be an odd one */
 #define FALSE_ALARMS 0.05 /* of all slopes together */
 
 static const struct field trend_fields[] = {
@@ -46,61 +45,65 @@ struct trend_table {
 /* The documents of one test that came to their end, in the order of time. */
 struct test {
 	const struct result **v;
-	double *year, *value, *error; /* of those that have the figure; error 0: it has no interval */
+	double *year, *value, *error, *x; /* of those that have the figure; error 0: it has no interval; x: work */
+	struct prior prior;
+	bool is_disturbed; /* and its scatter is not that of others */
 	size_t n;
 };
 
-/* What the slope's error is at least: the points' own intervals do not let it be known better, whatever few points look
- * like. */
-static double least_slope_error(const struct test *test, size_t n)
-{
-	double mean = 0.0, wide = 0.0, sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		mean += test->year[i] / (double)n;
-	for (size_t i = 0; i < n; i++) {
-		double off = test->year[i] - mean;
-
-		wide += off * off;
-		sum += off * off * test->error[i] * test->error[i];
-	}
-	return wide > 0.0 ? sqrt(sum) / wide : 0.0;
-}
-
-struct step {
-	size_t at; /* the first value behind it */
-	double change, t, squares;
+/* A line, or a step, through the values. */
+struct shape {
+	size_t at;            /* the first value behind the step; 0: a line */
+	double change, error; /* a year, or of the step */
+	double df, squares;   /* of the error; what is left around the shape */
 };
 
-/* Before and behind place k: how many standard errors they are apart. is_exact: values without scatter are known. */
-static struct step step_at(const struct test *test, size_t n, size_t k, bool is_exact)
+/* How many errors it is; a count steps without any. */
+static double errors_of(const struct shape *s, const struct figure *f)
 {
-	double mean[2] = { 0.0, 0.0 }, own = 0.0, wide, many[2] = { (double)k, (double)(n - k) };
-	struct step s = { .at = k };
+	if (s->error > 0.0)
+		return fabs(s->change) / s->error;
+	return s->change != 0.0 && (s->at == 0 || figure_role(f) == FIGURE_TROUBLE) ? (double)INFINITY : 0.0;
+}
+
+/*
+ * The scatter around it is that of this disk and that of the others (scatter.c), each as far as it is known; and the
+ * runs' own intervals do not let the change be known better, whatever few of them look like.
+ */
+static bool fit_shape(const struct test *test, size_t n, size_t at, struct shape *ret)
+{
+	double own = (double)(n - 2), mean_x = 0.0, mean = 0.0, wide = 0.0, intervals = 0.0, scatter;
+	struct line line;
 
 	for (size_t i = 0; i < n; i++) {
-		mean[i >= k] += test->value[i] / many[i >= k];
-		own += pow(test->error[i] / many[i >= k], 2.0);
+		test->x[i] = at ? i >= at : test->year[i];
+		mean_x += test->x[i] / (double)n;
+		mean += test->value[i] / (double)n;
 	}
-	for (size_t i = 0; i < n; i++)
-		s.squares += pow(test->value[i] - mean[i >= k], 2.0);
-	wide = fmax(s.squares / ((double)n - 2.0) * (1.0 / many[0] + 1.0 / many[1]), own);
-	s.change = mean[1] - mean[0];
-	s.t = wide > 0.0 ? fabs(s.change) / sqrt(wide) : is_exact && s.change != 0.0 ? 1e9 : 0.0;
-	return s;
+	if (!fit_line(test->x, test->value, NULL, n, &line))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		double off = pow(test->x[i] - mean_x, 2.0);
+
+		wide += off;
+		intervals += off * pow(test->error[i], 2.0);
+	}
+	*ret = (struct shape){ .at = at, .change = line.b, .df = own + test->prior.df };
+	ret->squares = line.rms * line.rms * (double)n;
+	scatter = (ret->squares + test->prior.df * test->prior.variance * mean * mean) / ret->df;
+	ret->error = sqrt(fmax(scatter, intervals / wide) / wide);
+	return true;
 }
 
 /* The clearest of all steps; looks: how many there may be. */
-static struct step fit_step(const struct test *test, size_t n, bool is_exact, size_t *ret_looks)
+static struct shape fit_step(const struct test *test, const struct figure *f, size_t n, size_t *ret_looks)
 {
-	struct step best = { 0 };
+	struct shape best = { 0 }, s;
 
 	*ret_looks = 0;
-	for (size_t k = DATES_MIN; k + STEP_BEHIND <= n; k++, ++*ret_looks) {
-		struct step s = step_at(test, n, k, is_exact);
-
-		best = s.t > best.t ? s : best;
-	}
+	for (size_t k = STEP_RUNS; k + STEP_RUNS <= n; k++, ++*ret_looks)
+		if (fit_shape(test, n, k, &s) && (!best.at || errors_of(&s, f) > errors_of(&best, f)))
+			best = s;
 	return best;
 }
 
@@ -113,36 +116,56 @@ static const char *date_of(const struct test *test, const char *figure, size_t a
 	return NULL;
 }
 
-/* What is left of the squares around the line. */
-static double squares_of(const struct line *line, const struct test *test, size_t n)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += pow(test->value[i] - line->a - line->b * test->year[i], 2.0);
-	return sum;
-}
-
 /*
  * Where a step explains the figures better than the line does, it is what is reported. looks: the places it was looked
  * for at; the chance is that of any of them.
  */
-static void judge_step(const struct trend *tr, const struct figure *f, const struct test *test, const struct step *s,
+static void judge_step(const struct trend *tr, const struct figure *f, const struct test *test, const struct shape *s,
                        size_t looks, double line_squares, struct trend_row *row)
 {
-	double df = (double)row->documents - 2.0;
-	double p = 2.0 * -expm1((double)looks * log1p(-2.0 * (1.0 - stats_t_cdf(s->t, df))));
+	double one = 2.0 * (1.0 - stats_t_cdf(errors_of(s, f), s->df)), p = 2.0 * -expm1((double)looks * log1p(-one));
 
-	if (!(p < tr->level) || fabs(s->change) <= tr->threshold * fabs(test->value[0]) ||
+	if (!looks || !(p < tr->level) || fabs(s->change) <= tr->threshold * fabs(row->first) ||
 	    (strcmp(row->verdict, "steady") != 0 && s->squares > line_squares))
 		return;
 	row->verdict = figure_judge(f, s->change);
 	row->p = p;
-	row->step_percent = test->value[0] != 0.0 ? 100.0 * s->change / fabs(test->value[0]) : (double)NAN;
+	row->step_percent = row->first != 0.0 ? 100.0 * s->change / fabs(row->first) : (double)NAN;
 	row->since = date_of(test, f->name, s->at);
 }
 
-static void trend_figure(struct trend *tr, const struct figure *f, const struct test *test)
+/* The values of those that have the figure; returns how many. */
+static size_t take_values(struct test *test, const struct figure *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < test->n; i++) {
+		const struct figure *g = result_find_figure(test->v[i], f->name);
+
+		if (!isfinite(figure_number(g)))
+			continue;
+		test->error[n] = figure_error(g);
+		test->year[n] = alike_years(test->v[i]);
+		test->value[n++] = figure_number(g);
+	}
+	return n;
+}
+
+/* Counts the look; its scatter joins that of the others. */
+static void count_look(struct trend *tr, const struct figure *f, const struct test *test, const struct shape *line,
+                       size_t n)
+{
+	double mean = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += test->value[i] / (double)n;
+	tr->slopes++;
+	if (tr->scatter && figure_role(f) == FIGURE_MEASURED && !test->is_disturbed)
+		scatter_add(tr->scatter, test->v[0]->head.measurement, f->name,
+		            line->squares / line->df / (mean * mean), line->df);
+}
+
+static void trend_figure(struct trend *tr, const struct figure *f, struct test *test)
 {
 	const struct result *like = test->v[0];
 	struct trend_row row = { .like = like,
@@ -150,46 +173,40 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 		                 .measurement = like->head.measurement,
 		                 .disk = alike_disk(like),
 		                 .figure = f->name,
-		                 .unit = unit_name(f->unit) };
-	struct line line;
-	struct step step;
+		                 .unit = unit_name(f->unit),
+		                 .step_percent = NAN,
+		                 .verdict = "steady" };
+	bool is_judged = tr->level > 0.0 && tr->found;
+	struct shape line, step;
 	double scale, half, parts; /* of the level */
-	size_t n = 0, looks;
+	size_t n = take_values(test, f), looks;
 
-	for (size_t i = 0; i < test->n; i++) {
-		const struct figure *g = result_find_figure(test->v[i], f->name);
-		double v = figure_number(g);
-
-		if (!isfinite(v))
-			continue;
-		test->error[n] = figure_error(g);
-		test->year[n] = alike_years(test->v[i]);
-		test->value[n++] = v;
+	if (n < DATES_MIN || figure_role(f) == FIGURE_OF_RUN || f->type == FIELD_TYPE_STR)
+		return;
+	test->prior = is_judged && figure_role(f) == FIGURE_MEASURED && !test->is_disturbed
+	                      ? scatter_prior(tr->scatter, like->head.measurement, f->name)
+	                      : (struct prior){ 0 };
+	if (!fit_shape(test, n, 0, &line))
+		return;
+	if (!is_judged) {
+		count_look(tr, f, test, &line, n);
+		return;
 	}
-	if (n < DATES_MIN || figure_role(f) == FIGURE_OF_RUN || f->type == FIELD_TYPE_STR ||
-	    !fit_line(test->year, test->value, NULL, n, &line))
-		return;
-	step = fit_step(test, n, figure_role(f) == FIGURE_TROUBLE, &looks);
-	tr->slopes++;
-	if (!(tr->level > 0.0) || !tr->found)
-		return;
-	scale = test->value[0] != 0.0 ? 100.0 / fabs(test->value[0]) : (double)NAN; /* of nothing there is no part */
-	line.b_se = fmax(line.b_se, least_slope_error(test, n));
-	parts = looks ? 2.0 : 1.0;
-	half = two_sided_t(tr->level / parts, (double)(n - 2)) * line.b_se;
-	row.documents = n;
-	row.step_percent = NAN;
+	step = fit_step(test, f, n, &looks);
 	row.first = test->value[0];
 	row.last = test->value[n - 1];
-	row.per_year_percent = line.b * scale;
-	row.low = (line.b - half) * scale;
-	row.high = (line.b + half) * scale;
-	row.p = parts * 2.0 * (1.0 - stats_t_cdf(fabs(line.b / line.b_se), (double)(n - 2)));
-	row.verdict = "steady";
-	if (fabs(line.b) > half &&
-	    fabs(line.b * (test->year[n - 1] - test->year[0])) > tr->threshold * fabs(test->value[0]))
-		row.verdict = figure_judge(f, line.b);
-	judge_step(tr, f, test, &step, looks, squares_of(&line, test, n), &row);
+	scale = row.first != 0.0 ? 100.0 / fabs(row.first) : (double)NAN; /* of nothing there is no part */
+	parts = looks ? 2.0 : 1.0;
+	half = two_sided_t(tr->level / parts, line.df) * line.error;
+	row.documents = n;
+	row.per_year_percent = line.change * scale;
+	row.low = (line.change - half) * scale;
+	row.high = (line.change + half) * scale;
+	row.p = parts * 2.0 * (1.0 - stats_t_cdf(errors_of(&line, f), line.df));
+	if (fabs(line.change) > half &&
+	    fabs(line.change * (test->year[n - 1] - test->year[0])) > tr->threshold * fabs(row.first))
+		row.verdict = figure_judge(f, line.change);
+	judge_step(tr, f, test, &step, looks, line.squares, &row);
 	tr->found(tr->arg, &row);
 }
 
@@ -219,31 +236,35 @@ static void trend_status(struct trend *tr, const struct test *test)
 	              alike_disk(first), status_name(first->status), status_name(last->status));
 }
 
-/* Quiet runs alone where there are enough of them: what others did to the disk is no trend of it. */
-static void leave_out_disturbed(struct trend *tr, struct test *test)
+/*
+ * Quiet runs alone where there are enough of them, else those alone that others disturbed: what others did in some of
+ * the runs is no trend of the disk.
+ */
+static void take_one_kind(const struct trend *tr, struct test *test)
 {
-	size_t quiet = 0, kept = 0;
 	const struct result *like = test->v[0];
+	size_t quiet = 0, kept = 0;
 
 	for (size_t i = 0; i < test->n; i++)
 		quiet += alike_disturbed(test->v[i]) == NULL;
+	test->is_disturbed = quiet < DATES_MIN;
 	if (quiet == test->n)
 		return;
 	if (tr->out)
 		result_notice(
 			tr->out, "disturbed",
-			quiet >= DATES_MIN
-				? "%s of %s: %zu of %zu runs were disturbed from outside and are left out."
-				: "%s of %s: %zu of %zu runs were disturbed from outside: a trend may come from that.",
+			test->is_disturbed
+				? "%s of %s: %zu of %zu runs were disturbed from outside: a trend may come from that."
+				: "%s of %s: %zu of %zu runs were disturbed from outside and are left out.",
 			like->head.measurement, alike_disk(like), test->n - quiet, test->n);
-	for (size_t i = 0; quiet >= DATES_MIN && i < test->n; i++)
-		if (!alike_disturbed(test->v[i]))
+	for (size_t i = 0; i < test->n; i++)
+		if (test->is_disturbed == (alike_disturbed(test->v[i]) != NULL))
 			test->v[kept++] = test->v[i];
 		else if (tr->out)
 			result_notice(tr->out, "left-out", "%s of %s: the run of %.10s is left out: %s.",
 			              like->head.measurement, alike_disk(like), test->v[i]->head.started,
-			              alike_disturbed(test->v[i]));
-	test->n = quiet >= DATES_MIN ? kept : test->n;
+			              alike_disturbed(test->v[i]) ?: "it was not disturbed, as others were");
+	test->n = kept;
 }
 
 /* All documents of the test of res[at]; false: it is not the first of them, or there are too few. */
@@ -266,12 +287,10 @@ static bool collect(struct test *test, const struct result *const *res, size_t n
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 {
 	cleanup_free const struct result **v = calloc(n + 1, sizeof(struct result *));
-	cleanup_free double *year = calloc(n + 1, sizeof(double));
-	cleanup_free double *value = calloc(n + 1, sizeof(double));
-	cleanup_free double *error = calloc(n + 1, sizeof(double));
-	struct test test = { .v = v, .year = year, .value = value, .error = error };
+	cleanup_free double *work = calloc(4 * n + 1, sizeof(double));
+	struct test test = { .v = v, .year = work, .value = work + n, .error = work + 2 * n, .x = work + 3 * n };
 
-	if (!v || !year || !value || !error)
+	if (!v || !work)
 		abort(); /* as in result.c */
 	tr->slopes = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -280,7 +299,9 @@ size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 		if (alike_outcome(res[i]) < 0 || !collect(&test, res, n, i))
 			continue;
 		trend_status(tr, &test);
-		leave_out_disturbed(tr, &test);
+		take_one_kind(tr, &test);
+		if (test.n == 0)
+			continue;
 		last = test.v[test.n - 1];
 		for (size_t k = 0; k < last->nfigures; k++)
 			trend_figure(tr, &last->figures[k], &test);
@@ -326,29 +347,34 @@ static void add_row(void *arg, const struct trend_row *row)
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err)
 {
-	struct trend tr = { .threshold = opt->threshold };
+	struct fleet *f = fleet_divide(res, n);
+	struct trend tr = { .scatter = f->scatter };
 	size_t slopes = trend_all(&tr, res, n);
 	struct result *out;
-	struct trend_table to = { 0 };
+	struct trend_table to = { .disks = f };
 
-	if (slopes == 0)
+	if (slopes == 0) {
+		fleet_free(f);
 		return err_set(
 			err, -ENOENT,
 			"A trend needs at least three documents of the same measurement of the same disk, done the same way, to their end, "
 			"which are not there; measure again later, or give two documents to compare them.");
+	}
 	out = result_new("trend");
 	to.t = result_table(out, "trends", "Change over time", trend_fields);
-	to.disks = fleet_divide(res, n);
-	to.disks->looks = slopes;
-	to.disks->alarms = FALSE_ALARMS;
-	to.disks->level = sidak_level(to.disks->alarms, slopes);
-	tr = (struct trend){
-		.out = out, .threshold = opt->threshold, .level = to.disks->level, .found = add_row, .arg = &to
-	};
+	f->looks = slopes;
+	f->alarms = FALSE_ALARMS;
+	f->level = sidak_level(f->alarms, slopes);
+	tr = (struct trend){ .out = out,
+		             .threshold = opt->threshold,
+		             .level = f->level,
+		             .found = add_row,
+		             .arg = &to,
+		             .scatter = f->scatter };
 	(void)trend_all(&tr, res, n);
-	for (size_t d = 0; d < to.disks->ndisks; d++)
-		to.disks->disks[d].quiet = FLEET_STEADY;
-	fleet_sort(to.disks);
+	for (size_t d = 0; d < f->ndisks; d++)
+		f->disks[d].quiet = FLEET_STEADY;
+	fleet_sort(f);
 	places_trend(out, res, n);
 	alike_changes(out, res, n);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
@@ -356,13 +382,13 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	result_set(&out->answer, to.worse ? "The disk is getting worse: the figures below."
 	                                  : "Nothing is getting worse by more than measurement noise.");
 	result_set(&out->shows, "worse,verdict,#trends,#scans");
-	fleet_tell_changed(out, to.disks, "worse,verdict,#disks,#scans,#changes");
+	fleet_tell_changed(out, f, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
 	*ret = out;
 	if (opt->ret_disks)
-		*opt->ret_disks = to.disks;
+		*opt->ret_disks = f;
 	else
-		fleet_free(to.disks);
+		fleet_free(f);
 	return 0;
 }
