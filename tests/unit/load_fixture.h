@@ -4,12 +4,8 @@
 #ifndef UNIT_LOAD_FIXTURE_H
 #define UNIT_LOAD_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +273,6 @@ static void must_refuse(int error, const char *why)
 	assert_int_equal(fx.eng->in_flight, 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define LOAD_TEST(name) TEST_WITH(name, setup, teardown)
 
 #endif

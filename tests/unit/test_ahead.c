@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --look-ahead where drives take the command without effect, say that they follow, or say nothing: what their answers
  * tell, in virtual time. PLATTER_LONG=1: of many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +47,7 @@ static const char *during(const struct result *res)
 	return "none";
 }
 
-static void answers_tell_whether_the_look_ahead_follows(void **state)
+TEST(answers_tell_whether_the_look_ahead_follows)
 {
 	static const struct {
 		const char *lines, *wish;
@@ -72,7 +68,6 @@ static void answers_tell_whether_the_look_ahead_follows(void **state)
 
 	const size_t seeds = getenv("PLATTER_LONG") ? 200 : 1;
 
-	(void)state;
 	for (size_t i = 0; i < seeds * ARRAY_LEN(cases); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
@@ -116,7 +111,7 @@ static void answers_tell_whether_the_look_ahead_follows(void **state)
 		}
 }
 
-static void of_what_does_not_rotate_nothing_is_told(void **state)
+TEST(of_what_does_not_rotate_nothing_is_told)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_seek };
 	struct device_ops ops = device_sim;
@@ -126,7 +121,6 @@ static void of_what_does_not_rotate_nothing_is_told(void **state)
 		"interface_mbs 500\nwrite_cache_kb 1024\n";
 	struct profile p;
 
-	(void)state;
 	if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
 	(void)sim_add_disk(run.sim, &p, "sda");
@@ -142,14 +136,4 @@ static void of_what_does_not_rotate_nothing_is_told(void **state)
 	sim_run_done(&run);
 	sim_free(run.sim);
 	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_tell_whether_the_look_ahead_follows),
-		cmocka_unit_test(of_what_does_not_rotate_nothing_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * `buffer` on simulated disks whose truth is known, in virtual time. tools/wild buffer does it on hundreds of disks as
  * they occur; here one of each policy. PLATTER_LONG=1 for more of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -81,9 +77,8 @@ static const struct policy {
 	{ "cache_kb 512\nsegments 1\n", 1, 524288, 520192, "none", "always", "when its segment is full", "no" },
 };
 
-static void segments_and_sizes_are_exact_and_policies_as_they_are(void **state)
+TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
@@ -138,7 +133,7 @@ static void stays_within(struct sim_run *run, const struct profile *p)
 	sim_run_end(&dry);
 }
 
-static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void **state)
+TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
 {
 	static const struct {
 		const char *lines;
@@ -154,7 +149,6 @@ static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void 
 		{ "write_cache_kb 4096\nwrite_cache off\n", (double)NAN, "off", "none" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
@@ -187,7 +181,7 @@ static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void 
 		}
 }
 
-static void whether_fua_is_obeyed_is_told_and_one_that_is_dropped(void **state)
+TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
 {
 	static const struct {
 		const char *lines, *reads, *writes;
@@ -201,7 +195,6 @@ static void whether_fua_is_obeyed_is_told_and_one_that_is_dropped(void **state)
 		{ "ignore_fua yes\nfua_reads buffer\n", "none", "none", SIM_VERIFY_UNKNOWN },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
@@ -229,9 +222,8 @@ static void whether_fua_is_obeyed_is_told_and_one_that_is_dropped(void **state)
 }
 
 /* A cache on the media takes writes as quickly, and a flush has nothing to wait for there. */
-static void a_cache_on_the_media_makes_no_flush_a_lie(void **state)
+TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 {
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		struct profile p;
 		struct sim_run run;
@@ -249,11 +241,10 @@ static void a_cache_on_the_media_makes_no_flush_a_lie(void **state)
 }
 
 /* Where that cache was filled before: then it is emptied slowly, and a flush into it is quick beside that. */
-static void a_quick_flush_into_a_cache_on_the_media_is_no_lie(void **state)
+TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 {
 	static const unsigned seeds[] = { 7189, 7215, 9150, 9171 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct err err = { 0 };
 		struct profile p;
@@ -271,13 +262,12 @@ static void a_quick_flush_into_a_cache_on_the_media_is_no_lie(void **state)
 	}
 }
 
-static void without_consent_nothing_is_written(void **state)
+TEST(without_consent_nothing_is_written)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
 	struct disk_counters c;
 	struct profile p;
 
-	(void)state;
 	parse(&p, policies[0].lines);
 	for (size_t i = 0; i < 3; i++) {
 		struct sim_run run = run_on(&p, words[i]);
@@ -293,12 +283,11 @@ static void without_consent_nothing_is_written(void **state)
 
 /* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is
  * wrong. */
-static void of_flat_devices_nothing_is_told_and_of_others_nothing_false(void **state)
+TEST(of_flat_devices_nothing_is_told_and_of_others_nothing_false)
 {
 	static const char *const classes[] = { "ssd", "cloud", "thin", NULL };
 	uint64_t n = getenv("PLATTER_LONG") ? 200 : 8;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		for (uint64_t seed = 1001; seed <= 1000 + (classes[i] ? 3 : n); seed++) {
 			struct profile p;
@@ -318,12 +307,11 @@ static void of_flat_devices_nothing_is_told_and_of_others_nothing_false(void **s
 		}
 }
 
-static void a_disk_that_keeps_nothing_is_told_so(void **state)
+TEST(a_disk_that_keeps_nothing_is_told_so)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	parse(&p, "cache_kb 0\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
@@ -338,13 +326,12 @@ static void send_signal(void *number)
 	atomic_store((atomic_int *)number, SIGINT);
 }
 
-static void a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again(void **state)
+TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 {
 	static const char *const names[] = { "segments",        "segment_bytes", "buffer_bytes",
 		                             "sizing",          "reads_ahead",   "read_ahead_bytes",
 		                             "read_ahead_ends", "keeps_before",  "interface_bytes_per_s" };
 
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		struct result *again = result_new("buffer");
 		atomic_int number = 0;
@@ -370,7 +357,7 @@ static void a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_
 }
 
 /* The model's disks never do it: the samples of one of them, with a first read that had to wait. */
-static void a_read_that_waits_for_the_cache_is_told(void **state)
+TEST(a_read_that_waits_for_the_cache_is_told)
 {
 	struct result *again = result_new("buffer");
 	struct err err = { 0 };
@@ -380,7 +367,6 @@ static void a_read_that_waits_for_the_cache_is_told(void **state)
 	struct table *t;
 	size_t row = 0;
 
-	(void)state;
 	parse(&p, "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\n");
 	run = run_on(&p, WRITE);
 	assert_int_equal(sim_run(&run), 0);
@@ -400,7 +386,7 @@ static void a_read_that_waits_for_the_cache_is_told(void **state)
 
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
  * for the media. */
-static void answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead(void **state)
+TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead)
 {
 	struct result *again = result_new("buffer");
 	const struct figure *f;
@@ -410,7 +396,6 @@ static void answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_read
 	struct table *t;
 	uint64_t most;
 
-	(void)state;
 	parse(&p, "cache_kb 8192\nsegments 16\nread_ahead no\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
@@ -427,23 +412,4 @@ static void answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_read
 	result_free(again);
 	sim_run_end(&run);
 	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments_and_sizes_are_exact_and_policies_as_they_are),
-		cmocka_unit_test(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told),
-		cmocka_unit_test(whether_fua_is_obeyed_is_told_and_one_that_is_dropped),
-		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
-		cmocka_unit_test(a_quick_flush_into_a_cache_on_the_media_is_no_lie),
-		cmocka_unit_test(a_read_that_waits_for_the_cache_is_told),
-		cmocka_unit_test(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead),
-		cmocka_unit_test(without_consent_nothing_is_written),
-		cmocka_unit_test(of_flat_devices_nothing_is_told_and_of_others_nothing_false),
-		cmocka_unit_test(a_disk_that_keeps_nothing_is_told_so),
-		cmocka_unit_test(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

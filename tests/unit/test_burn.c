@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `surface --write`: what is not as it was written is found and named, and runs that are killed leave out nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,12 +59,11 @@ static void assert_row(const struct result *res, uint64_t lba, uint64_t count, c
 		         i < 0 ? "none" : table_string(t, (size_t)i, (size_t)table_column(t, "kind")));
 }
 
-static void a_sound_disk_is_written_verified_and_passed(void **state)
+TEST(a_sound_disk_is_written_verified_and_passed)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	small_ssd(&p);
 	run = burn(&p, WRITE "sda");
 	assert_true(sim_figure(&run, "wrong_bytes") == 0.0);
@@ -140,11 +135,10 @@ static void check(const struct sim_run *run, const struct profile_miswrite *m)
 	assert_int_equal(result_find_table(run->res, "wrong")->nrows, m->kind == MISWRITE_MISPLACED ? 2 : 1);
 }
 
-static void what_is_written_wrongly_is_found_and_named_by_its_lba(void **state)
+TEST(what_is_written_wrongly_is_found_and_named_by_its_lba)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 56, 0);
 	for (int i = 0; i < 500; i++) {
 		struct profile_miswrite m = draw(&rng, (enum miswrite_kind)(i % 5));
@@ -161,12 +155,11 @@ static void what_is_written_wrongly_is_found_and_named_by_its_lba(void **state)
 	}
 }
 
-static void writes_that_fail_are_named_and_take_a_bounded_time(void **state)
+TEST(writes_that_fail_are_named_and_take_a_bounded_time)
 {
 	const struct profile_fail one = { .op = DISK_WRITE, .nth = 11, .err = -EIO };
 	const struct profile_fail all = { .op = DISK_WRITE, .nth = 1, .every = 1, .err = -EIO, .delay_s = 30 };
 
-	(void)state;
 	for (int is_all = 0; is_all < 2; is_all++) {
 		struct profile p;
 		struct sim_run run;
@@ -267,13 +260,12 @@ static int burn_killed(struct rng *rng, const char *path, uint64_t flipped)
 	return kills;
 }
 
-static void killed_and_without_power_it_goes_on_and_skips_nothing(void **state)
+TEST(killed_and_without_power_it_goes_on_and_skips_nothing)
 {
 	char dir[] = "/tmp/burn-XXXXXX", path[64];
 	struct rng rng;
 	int kills = 0;
 
-	(void)state;
 	rng_init(&rng, 57, 0);
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
@@ -285,12 +277,11 @@ static void killed_and_without_power_it_goes_on_and_skips_nothing(void **state)
 
 /* ---- options ---- */
 
-static void what_does_not_go_with_writing_is_refused(void **state)
+TEST(what_does_not_go_with_writing_is_refused)
 {
 	static const char *const words[] = { "--write sda", "--write --destroy-data=OTHER sda", WRITE "--rewrite sda",
 		                             WRITE "--verify-command sda" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 		struct profile p;
@@ -304,17 +295,4 @@ static void what_does_not_go_with_writing_is_refused(void **state)
 		sim_run_end(&run);
 		profile_done(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sound_disk_is_written_verified_and_passed),
-		cmocka_unit_test(what_is_written_wrongly_is_found_and_named_by_its_lba),
-		cmocka_unit_test(writes_that_fail_are_named_and_take_a_bounded_time),
-		cmocka_unit_test(killed_and_without_power_it_goes_on_and_skips_nothing),
-		cmocka_unit_test(what_does_not_go_with_writing_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

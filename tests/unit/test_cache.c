@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cache on small files: which cells there are, the states they begin with, what is kept of a broken run, iozone's
  * layout. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,7 +27,7 @@ static bool is_op(const struct table *t, size_t row, const char *op)
 	return strcmp(files_string(t, row, "operation"), op) == 0;
 }
 
-static void every_cell_is_there_once_and_in_order(void **state)
+TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remove)
 {
 	static const char *const ops[] = { "write",       "rewrite",          "read",        "reread",
 		                           "random_read", "cold_random_read", "random_write" };
@@ -39,7 +35,6 @@ static void every_cell_is_there_once_and_in_order(void **state)
 	const struct table *t;
 	size_t row = 0;
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-64K --repeat=4");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
@@ -64,11 +59,10 @@ static void step_on(struct files_run *run)
 	run->now_ns += 2 * NS_PER_S;
 }
 
-static void without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out(void **state)
+TEST_WITH(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out, files_disk_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = step_on);
 
-	(void)state;
 	start(&run, "--mode=cached --size=64K- --block=64K-");
 	files_run(&run);
 	if (run.r == -ENOSPC) {
@@ -84,12 +78,11 @@ static void without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out(voi
 }
 
 /* A look at the clock is a millisecond; 64 KiB go between two looks. */
-static void the_rate_is_bytes_over_time(void **state)
+TEST_WITH(the_rate_is_bytes_over_time, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=64K-64K --block=64K-64K --slice=1s");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
@@ -101,13 +94,12 @@ static void the_rate_is_bytes_over_time(void **state)
 	files_done(&run);
 }
 
-static void cells_begin_cold_or_warm_as_they_say(void **state)
+TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	unsigned cold = 0, warm = 0;
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=128K-256K --block=512-16K");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
@@ -140,13 +132,12 @@ static void cells_begin_cold_or_warm_as_they_say(void **state)
 	files_done(&run);
 }
 
-static void past_the_cache_twins_are_left_out_and_small_records_too(void **state)
+TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	double align = 0.0;
 
-	(void)state;
 	start(&run, "--mode=both --without=knee --size=64K-64K --block=256-8K --slice=1ms");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
@@ -172,7 +163,7 @@ static void jitter(struct files_run *run)
 }
 
 /* The time of each step is noise: readings from memory go on, all others are done as often as was asked for. */
-static void readings_from_memory_go_on_until_they_are_precise(void **state)
+TEST_WITH(readings_from_memory_go_on_until_they_are_precise, files_dir_make, files_dir_remove)
 {
 	static const struct {
 		const char *words;
@@ -181,7 +172,6 @@ static void readings_from_memory_go_on_until_they_are_precise(void **state)
 		     { "--precision=50%", 3, 3 },
 		     { "--precision=10% --slice=10s", 3, 48 } };
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(runs); k++) {
 		struct files_run run = RUN(.at_look = jitter);
 		const struct table *t;
@@ -214,12 +204,11 @@ static void stop(struct files_run *run)
 	run->is_done = true;
 }
 
-static void a_broken_run_keeps_its_part_of_the_matrix(void **state)
+TEST_WITH(a_broken_run_keeps_its_part_of_the_matrix, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = stop);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--mode=cached --size=64K-1M --block=1K-64K");
 	files_run_well(&run);
 	assert_true(run.is_done);
@@ -232,11 +221,10 @@ static void a_broken_run_keeps_its_part_of_the_matrix(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
-static void the_time_budget_ends_between_cells_and_says_so(void **state)
+TEST_WITH(the_time_budget_ends_between_cells_and_says_so, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=64K-1M --time=300ms");
 	files_run_well(&run);
 	assert_true(result_has_notice(run.res, "time"));
@@ -244,13 +232,12 @@ static void the_time_budget_ends_between_cells_and_says_so(void **state)
 	files_done(&run);
 }
 
-static void costs_and_gains_are_those_of_the_cells(void **state)
+TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	double hit = NAN, miss = NAN, ahead = NAN;
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=64K-128K --block=1K-16K");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
@@ -272,12 +259,11 @@ static void costs_and_gains_are_those_of_the_cells(void **state)
 	files_done(&run);
 }
 
-static void a_knee_that_is_not_reached_is_not_made_up(void **state)
+TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--mode=cached --size=1M-4M --block=64K-64K");
 	files_run_well(&run);
 	assert_true(isnan(files_figure(&run, "knee_bytes")));
@@ -293,7 +279,7 @@ static void a_knee_that_is_not_reached_is_not_made_up(void **state)
 
 /* ---- iozone's table (Doupnik 1993) ---- */
 
-static void the_classic_table_has_the_lines_of_1993(void **state)
+TEST_WITH(the_classic_table_has_the_lines_of_1993, files_dir_make, files_dir_remove)
 {
 	static const char *const lines[] = {
 		"IOZONE: auto-test mode",
@@ -313,7 +299,6 @@ static void the_classic_table_has_the_lines_of_1993(void **state)
 	const struct table *t;
 	char line[128];
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --size=1M-2M --block=-8K --classic --slice=1s");
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
@@ -328,11 +313,10 @@ static void the_classic_table_has_the_lines_of_1993(void **state)
 	files_done(&run);
 }
 
-static void senseless_sizes_are_refused(void **state)
+TEST_WITH(senseless_sizes_are_refused, files_dir_make, files_dir_remove)
 {
 	static const char *const bad[] = { "--size=1M-512K", "--block=8K-4K", "--memory=1K", "--repeat=2" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct files_run run = RUN(.is_done = false);
 
@@ -344,11 +328,10 @@ static void senseless_sizes_are_refused(void **state)
 	}
 }
 
-static void a_file_system_without_room_names_the_options_that_help(void **state)
+TEST_WITH(a_file_system_without_room_names_the_options_that_help, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--size=-1000T");
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
@@ -369,14 +352,13 @@ static void fill_file(const char *name, size_t bytes)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void a_file_that_exists_is_read_whole_and_stays_as_it_is(void **state)
+TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, files_dir_remove)
 {
 	static const char *const ops[] = { "read", "reread", "random_read", "cold_random_read" };
 	struct files_run run = RUN(.is_done = false);
 	struct stat before, after;
 	const struct table *t;
 
-	(void)state;
 	fill_file("theirs", 70000);
 	assert_int_equal(stat(files_path("theirs"), &before), 0);
 	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --block=4K-8K %s", files_path("theirs"));
@@ -400,13 +382,12 @@ static void a_file_that_exists_is_read_whole_and_stays_as_it_is(void **state)
 }
 
 /* Two programs that read the same pages can be compared: who only reads again drops nothing. */
-static void reading_again_alone_leaves_the_pages_where_they_are(void **state)
+TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	int fd;
 
-	(void)state;
 	fill_file("theirs", 1 << 20);
 	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --operations=reread --size=256K --block=64K-64K %s",
 	               files_path("theirs"));
@@ -425,12 +406,11 @@ static void reading_again_alone_leaves_the_pages_where_they_are(void **state)
 }
 
 /* The state that a cell begins with does not depend on which others are measured. */
-static void operations_are_measured_as_if_all_were(void **state)
+TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--mode=cached --without=knee --operations=random_write,read --size=128K-256K "
 	            "--block=8K-16K --classic");
 	files_run_well(&run);
@@ -447,7 +427,7 @@ static void operations_are_measured_as_if_all_were(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
-static void what_cannot_be_measured_of_a_file_is_refused_in_a_sentence(void **state)
+TEST_WITH(what_cannot_be_measured_of_a_file_is_refused_in_a_sentence, files_dir_make, files_dir_remove)
 {
 	static const char *const bad[][2] = {
 		{ "--operations=read,rewrite", "only read" },
@@ -455,7 +435,6 @@ static void what_cannot_be_measured_of_a_file_is_refused_in_a_sentence(void **st
 		{ "--block=128K-128K", "--block" },
 	};
 
-	(void)state;
 	fill_file("theirs", 70000);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct files_run run = RUN(.is_done = false);
@@ -467,32 +446,4 @@ static void what_cannot_be_measured_of_a_file_is_refused_in_a_sentence(void **st
 		files_done(&run);
 	}
 	assert_int_equal(unlink(files_path("theirs")), 0);
-}
-
-#define IN_MEMORY(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
-#define ON_DISK(f)   cmocka_unit_test_setup_teardown(f, files_disk_make, files_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_MEMORY(every_cell_is_there_once_and_in_order),
-		ON_DISK(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out),
-		IN_MEMORY(the_rate_is_bytes_over_time),
-		ON_DISK(cells_begin_cold_or_warm_as_they_say),
-		IN_MEMORY(past_the_cache_twins_are_left_out_and_small_records_too),
-		IN_MEMORY(readings_from_memory_go_on_until_they_are_precise),
-		IN_MEMORY(a_broken_run_keeps_its_part_of_the_matrix),
-		IN_MEMORY(the_time_budget_ends_between_cells_and_says_so),
-		IN_MEMORY(costs_and_gains_are_those_of_the_cells),
-		IN_MEMORY(a_knee_that_is_not_reached_is_not_made_up),
-		IN_MEMORY(the_classic_table_has_the_lines_of_1993),
-		IN_MEMORY(senseless_sizes_are_refused),
-		IN_MEMORY(a_file_system_without_room_names_the_options_that_help),
-		ON_DISK(a_file_that_exists_is_read_whole_and_stays_as_it_is),
-		ON_DISK(reading_again_alone_leaves_the_pages_where_they_are),
-		ON_DISK(operations_are_measured_as_if_all_were),
-		IN_MEMORY(what_cannot_be_measured_of_a_file_is_refused_in_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * (the linker puts the functions below in place of them), or a write comes back short because the disk is full. Each is
  * told as the disk's error (exit status 4), what was measured before stays, and no file is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 
 #include "filesrun.h"
@@ -108,9 +104,8 @@ static void expect_fault(struct files_run *run, size_t k, const char *op, int wa
 	assert_int_equal(files_left(), 0);
 }
 
-static void every_flush_that_fails_is_an_error_of_the_disk_or_a_limit(void **state)
+TEST(every_flush_that_fails_is_an_error_of_the_disk_or_a_limit)
 {
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
 		size_t before = 0;
 		long nth = 0;
@@ -141,11 +136,10 @@ static void every_flush_that_fails_is_an_error_of_the_disk_or_a_limit(void **sta
 	}
 }
 
-static void a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk(void **state)
+TEST(a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk)
 {
 	static const long first[] = { 3, 65, 65, 17, 5 };
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
 		for (long more = 0; more < 2; more++) {
 			struct files_run run;
@@ -165,12 +159,4 @@ static void a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk(voi
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_flush_that_fails_is_an_error_of_the_disk_or_a_limit),
-		cmocka_unit_test(a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk),
-	};
-
-	return cmocka_run_group_tests(tests, files_dir_make, files_dir_remove);
-}
+TESTS_BETWEEN(files_dir_make, files_dir_remove)

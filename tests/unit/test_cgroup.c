@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What would be written to live within a memory cgroup, for trees of both versions, in folders of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <ftw.h>
 #include <sys/sysmacros.h>
@@ -68,13 +64,12 @@ static const char *group_file(const char *mount, const char *file)
 	return path;
 }
 
-static void version_2_gives_the_controller_down_then_limits_then_enters(void **state)
+TEST_WITH(version_2_gives_the_controller_down_then_limits_then_enters, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err;
 	char pid[32];
 
-	(void)state;
 	put("/proc/self/mounts", "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n");
 	put("/proc/self/cgroup", "0::/user.slice/session-1.scope\n");
 	put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
@@ -95,12 +90,11 @@ static void version_2_gives_the_controller_down_then_limits_then_enters(void **s
 	assert_false(plan.steps[3].may_fail);
 }
 
-static void version_1_limits_and_enters(void **state)
+TEST_WITH(version_1_limits_and_enters, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err;
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup /cg/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /cg/memory cgroup rw,memory 0 0\n");
 	put("/proc/self/cgroup", "5:cpu,cpuacct:/other\n4:memory:/a/b\n");
 	put("/cg/memory/a/b/cgroup.procs", "");
@@ -114,12 +108,11 @@ static void version_1_limits_and_enters(void **state)
 }
 
 /* Both are mounted; memory belongs to one of them. */
-static void in_a_hybrid_tree_the_version_that_has_memory_is_taken(void **state)
+TEST_WITH(in_a_hybrid_tree_the_version_that_has_memory_is_taken, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err;
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup2 /cg/unified cgroup2 rw 0 0\ncgroup /cg/memory cgroup rw,memory 0 0\n");
 	put("/proc/self/cgroup", "4:memory:/\n0::/x\n");
 	put("/cg/unified/cgroup.controllers", "hugetlb memory_recursiveprot\n"); /* no word of memory alone */
@@ -135,12 +128,11 @@ static void in_a_hybrid_tree_the_version_that_has_memory_is_taken(void **state)
 	assert_home(&plan, "/cg/unified/x");
 }
 
-static void in_a_container_the_mount_is_where_the_process_is(void **state)
+TEST_WITH(in_a_container_the_mount_is_where_the_process_is, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err;
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup /cg/memory cgroup ro,memory 0 0\n");
 	put("/proc/self/cgroup", "4:memory:/docker/0123456789ab\n"); /* as seen from outside */
 	put("/cg/memory/cgroup.procs", "");
@@ -148,12 +140,11 @@ static void in_a_container_the_mount_is_where_the_process_is(void **state)
 	assert_home(&plan, "/cg/memory");
 }
 
-static void without_a_memory_controller_the_sentence_says_so(void **state)
+TEST_WITH(without_a_memory_controller_the_sentence_says_so, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan;
 	struct err err = { 0 };
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\ncgroup /c cgroup rw,cpu 0 0\n");
 	put("/proc/self/cgroup", "0::/\n");
 	put("/cg/cgroup.controllers", "cpu io\n");
@@ -162,9 +153,8 @@ static void without_a_memory_controller_the_sentence_says_so(void **state)
 	assert_int_equal(cgroup_memory_limit(files_dir), UINT64_MAX);
 }
 
-static void the_smallest_limit_on_the_way_up_is_in_force(void **state)
+TEST_WITH(the_smallest_limit_on_the_way_up_is_in_force, files_disk_make, remove_tree)
 {
-	(void)state;
 	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
 	put("/proc/self/cgroup", "0::/a/b/c\n");
 	put("/cg/cgroup.controllers", "memory\n");
@@ -178,9 +168,8 @@ static void the_smallest_limit_on_the_way_up_is_in_force(void **state)
 	assert_int_equal(cgroup_memory_limit(files_dir), 100000000);
 }
 
-static void version_1_says_no_limit_by_a_huge_number(void **state)
+TEST_WITH(version_1_says_no_limit_by_a_huge_number, files_disk_make, remove_tree)
 {
-	(void)state;
 	put("/proc/self/mounts", "cgroup /cg cgroup rw,memory 0 0\n");
 	put("/proc/self/cgroup", "1:memory:/a\n");
 	put("/cg/memory.limit_in_bytes", "9223372036854771712\n");
@@ -191,11 +180,10 @@ static void version_1_says_no_limit_by_a_huge_number(void **state)
 }
 
 /* Numbers as a kernel showed them, of a group of 32 MiB in which a file of 64 MiB was read. */
-static void what_is_no_file_is_taken_off_the_limit(void **state)
+TEST_WITH(what_is_no_file_is_taken_off_the_limit, files_disk_make, remove_tree)
 {
 	struct cgroup_plan plan = { .version = 2 };
 
-	(void)state;
 	(void)snprintf(plan.group, sizeof(plan.group), "%s/cg/g", files_dir);
 	assert_int_equal(cgroup_file_room(&plan), 0); /* no files: not known */
 	put("/cg/g/memory.max", "33554432\n");
@@ -214,13 +202,12 @@ static void what_is_no_file_is_taken_off_the_limit(void **state)
 }
 
 /* A plain folder is no cgroup: it has no files when it is made. */
-static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
+TEST_WITH(a_group_that_cannot_be_limited_is_given_up_and_removed, files_disk_make, remove_tree)
 {
 	struct cgroup *cg = NULL;
 	struct err err = { 0 };
 	char path[192];
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
 	put("/proc/self/cgroup", "0::/\n");
 	put("/cg/cgroup.controllers", "memory\n");
@@ -233,15 +220,12 @@ static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
 	assert_int_equal(cgroup_version(NULL), 0);
 }
 
-#define IN_TREE(f) cmocka_unit_test_setup_teardown(f, files_disk_make, remove_tree)
-
 /* A group that cannot be used (this tree is none of the kernel's): the controller is off again, as it was; and left on
  * where it was on. */
-static void the_controller_is_left_as_it_was_found(void **state)
+TEST_WITH(the_controller_is_left_as_it_was_found, files_disk_make, remove_tree)
 {
 	static const char *const before[] = { "cpu\n", "cpu memory\n" }, *const after[] = { "-memory", "+memory" };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct cgroup *cg = NULL;
 		char path[256], text[64] = "";
@@ -279,11 +263,10 @@ static void limits_of(uint64_t write_bytes, char *buf, size_t len)
 	result_free(ses.res);
 }
 
-static void limits_of_rate_and_processors_are_notices_with_their_numbers(void **state)
+TEST_WITH(limits_of_rate_and_processors_are_notices_with_their_numbers, files_disk_make, remove_tree)
 {
 	char text[4096];
 
-	(void)state;
 	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/cg/cgroup.controllers", "cpu io\n");
@@ -311,23 +294,4 @@ static void limits_of_rate_and_processors_are_notices_with_their_numbers(void **
 	put("/v1/blkio/x/blkio.throttle.read_bps_device", "8:16 3000000\n"); /* another disk's */
 	limits_of(1, text, sizeof(text));
 	assert_string_equal(text, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_TREE(version_2_gives_the_controller_down_then_limits_then_enters),
-		IN_TREE(version_1_limits_and_enters),
-		IN_TREE(in_a_hybrid_tree_the_version_that_has_memory_is_taken),
-		IN_TREE(in_a_container_the_mount_is_where_the_process_is),
-		IN_TREE(without_a_memory_controller_the_sentence_says_so),
-		IN_TREE(the_smallest_limit_on_the_way_up_is_in_force),
-		IN_TREE(version_1_says_no_limit_by_a_huge_number),
-		IN_TREE(what_is_no_file_is_taken_off_the_limit),
-		IN_TREE(a_group_that_cannot_be_limited_is_given_up_and_removed),
-		IN_TREE(the_controller_is_left_as_it_was_found),
-		IN_TREE(limits_of_rate_and_processors_are_notices_with_their_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

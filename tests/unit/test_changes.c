@@ -3,12 +3,7 @@
  * What `compare` says of two, and of a history: same, different or neither, by documents whose truth is known by
  * construction. Real runs of simulated disks are in test_compare.c. PLATTER_LONG=1: more fleets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "base/cleanup.h"
 #include "base/rng.h"
@@ -38,7 +33,7 @@ static struct result *document(const char *serial, const char *started, const st
 	return res;
 }
 
-static void two_are_the_same_only_where_their_difference_is_surely_small(void **state)
+TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 {
 	static const struct {
 		struct reading a[2], b[2];
@@ -105,7 +100,6 @@ static void two_are_the_same_only_where_their_difference_is_surely_small(void **
 		  false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = document("S1", "2026-01-01T00:00:00.000000Z", cases[i].a, 2), *res = NULL;
 		struct result *b = document("S1", "2026-02-01T00:00:00.000000Z", cases[i].b, 2);
@@ -139,7 +133,7 @@ static void two_are_the_same_only_where_their_difference_is_surely_small(void **
 	}
 }
 
-static void the_answer_names_both_and_says_by_how_much(void **state)
+TEST(the_answer_names_both_and_says_by_how_much)
 {
 	static const struct reading was[] = { { 99.6e6, 0.003 } }, slow[] = { { 87.4e6, 0.003 } },
 				    noisy[] = { { 99.6e6, 0.4 } };
@@ -157,7 +151,6 @@ static void the_answer_names_both_and_says_by_how_much(void **state)
 	};
 	static const char *const files[] = { "a.json", "b.json" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = document("S1", "2026-01-01T00:00:00.000000Z", was, 1), *res = NULL;
 		struct result *b = document("S2", "2026-02-01T00:00:00.000000Z", cases[i].b, 1);
@@ -267,11 +260,10 @@ static double falls(size_t disk, size_t month)
 	return disk == 3 ? 1.0 - 0.02 * (double)month : 1.0;
 }
 
-static void a_step_is_seen_in_the_second_run_behind_it_and_a_fall_by_its_slope(void **state)
+TEST(a_step_is_seen_in_the_second_run_behind_it_and_a_fall_by_its_slope)
 {
 	size_t years = getenv("PLATTER_LONG") ? 100 : 12, seen = 0, fallen = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= years; seed++) {
 		char since[11] = "";
 		struct fleet f;
@@ -293,11 +285,10 @@ static void a_step_is_seen_in_the_second_run_behind_it_and_a_fall_by_its_slope(v
 	assert_int_equal(fallen, years);
 }
 
-static void forty_disks_raise_at_most_one_false_alarm_in_a_year(void **state)
+TEST(forty_disks_raise_at_most_one_false_alarm_in_a_year)
 {
 	size_t years = getenv("PLATTER_LONG") ? 100 : 4, alarms = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= years; seed++) {
 		char since[11];
 		struct fleet f;
@@ -312,7 +303,7 @@ static void forty_disks_raise_at_most_one_false_alarm_in_a_year(void **state)
 	assert_true(alarms <= years);
 }
 
-static void a_disturbed_run_is_left_out_and_its_reason_is_shown(void **state)
+TEST(a_disturbed_run_is_left_out_and_its_reason_is_shown)
 {
 	struct compare_options opt = { 0 };
 	struct result *res = NULL;
@@ -320,7 +311,6 @@ static void a_disturbed_run_is_left_out_and_its_reason_is_shown(void **state)
 	bool is_shown = false;
 	struct fleet f;
 
-	(void)state;
 	make(&f, 1, 1, 0.001, steady);
 	for (size_t i = 8; i < 12; i++) { /* half as fast while another program reads */
 		result_figure(f.v[i], "f0_bytes_per_s", "rate 0", UNIT_BYTES_PER_S, 1e8, NULL, 30);
@@ -333,17 +323,4 @@ static void a_disturbed_run_is_left_out_and_its_reason_is_shown(void **state)
 	assert_true(is_shown);
 	result_free(res);
 	drop(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_are_the_same_only_where_their_difference_is_surely_small),
-		cmocka_unit_test(the_answer_names_both_and_says_by_how_much),
-		cmocka_unit_test(a_step_is_seen_in_the_second_run_behind_it_and_a_fall_by_its_slope),
-		cmocka_unit_test(forty_disks_raise_at_most_one_false_alarm_in_a_year),
-		cmocka_unit_test(a_disturbed_run_is_left_out_and_its_reason_is_shown),
-	};
-
-	return cmocka_run_group_tests_name("changes", tests, NULL, NULL);
 }

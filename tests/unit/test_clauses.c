@@ -4,12 +4,8 @@
  * of its own. Tried on documents that are drawn from each measurement's own clauses, and on runs of every simulated
  * command that end early.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -276,11 +272,10 @@ static struct result *drawn(const struct measure *m, size_t share, struct rng *r
 	return res;
 }
 
-static void no_clause_hides_over_how_much_it_was_seen(void **state)
+TEST(no_clause_hides_over_how_much_it_was_seen)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 52, 0);
 	for (const struct measure *const *m = measures; *m; m++)
 		for (size_t share = 0; (*m)->screen && share < ARRAY_LEN(shares); share++)
@@ -366,9 +361,8 @@ static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
 	return took;
 }
 
-static void what_ends_early_says_over_how_much_it_was_seen(void **state)
+TEST(what_ends_early_says_over_how_much_it_was_seen)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		uint64_t whole = run_for(runs[i], 1, 0);
 
@@ -376,14 +370,4 @@ static void what_ends_early_says_over_how_much_it_was_seen(void **state)
 		(void)run_for(runs[i], 0.1, whole);
 		(void)run_for(runs[i], 0.5, whole);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_clause_hides_over_how_much_it_was_seen),
-		cmocka_unit_test(what_ends_early_says_over_how_much_it_was_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The margin before deadlines: what share of the sleepers it has in time, for sleepers that are late by known
  * distributions. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -37,11 +33,10 @@ static double share_late(struct clock *clk, double least_us, double mean_us, int
 	return (double)late / COUNT;
 }
 
-static void the_margin_has_all_but_one_sleeper_in_16_in_time(void **state)
+TEST(the_margin_has_all_but_one_sleeper_in_16_in_time)
 {
 	static const double least_us[] = { 10, 50, 100 }, mean_us[] = { 5, 10, 20 };
 
-	(void)state;
 	srand(1);
 	for (int i = 0; i < 3; i++) {
 		struct clock clk = { .spin_ns = 60 * NS_PER_US };
@@ -53,36 +48,23 @@ static void the_margin_has_all_but_one_sleeper_in_16_in_time(void **state)
 	}
 }
 
-static void the_margin_stays_within_its_bounds(void **state)
+TEST(the_margin_stays_within_its_bounds)
 {
 	struct clock clk = { .spin_ns = 60 * NS_PER_US };
 
-	(void)state;
 	(void)share_late(&clk, 1000, 1, 0);
 	assert_int_equal(clk.spin_ns, CLOCK_SPIN_MAX_NS);
 	(void)share_late(&clk, 0, 0.1, 0);
 	assert_int_equal(clk.spin_ns, CLOCK_SPIN_MIN_NS);
 }
 
-static void a_virtual_clock_and_an_early_waker_teach_nothing(void **state)
+TEST(a_virtual_clock_and_an_early_waker_teach_nothing)
 {
 	struct clock clk = { .spin_ns = 0 };
 
-	(void)state;
 	clock_woke(&clk, 5, NS_PER_S);
 	assert_int_equal(clk.spin_ns, 0);
 	clk.spin_ns = 50 * NS_PER_US;
 	clock_woke(&clk, NS_PER_S, 5);
 	assert_int_equal(clk.spin_ns, 50 * NS_PER_US);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_margin_has_all_but_one_sleeper_in_16_in_time),
-		cmocka_unit_test(the_margin_stays_within_its_bounds),
-		cmocka_unit_test(a_virtual_clock_and_an_early_waker_teach_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

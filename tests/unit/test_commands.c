@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Verify commands, and reads and writes with FUA, as they go to the kernel, before a disk that is made up here: which
  * bytes, and what its answers become. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -143,7 +139,7 @@ static int32_t verify(uint64_t offset, uint32_t len)
 	return verify_medium(&v, 7, offset, len);
 }
 
-static void commands_name_the_sectors(void **state)
+TEST(commands_name_the_sectors)
 {
 	static const struct {
 		uint64_t sector, sectors;
@@ -151,7 +147,6 @@ static void commands_name_the_sectors(void **state)
 		{ 0, 1 }, { 1234567, 2048 }, { 4294967295ull, 8 }, { 4294967287ull, 8 }, { 0x123456789abull, 65536 }
 	};
 
-	(void)state;
 	for (int way = 0; way < 2; way++)
 		for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 			fake = (struct fake){ .knows_scsi = way == 0, .knows_ata = true, .bad = UINT64_MAX };
@@ -162,9 +157,8 @@ static void commands_name_the_sectors(void **state)
 		}
 }
 
-static void answers_become_the_errors_of_reading(void **state)
+TEST(answers_become_the_errors_of_reading)
 {
-	(void)state;
 	for (int form = 0; form < 2; form++) {
 		fake = (struct fake){ .knows_scsi = true, .bad = 1003, .is_descriptor = form };
 		assert_int_equal(verify(1000 * 512, 3 * 512), 3 * 512);
@@ -200,12 +194,11 @@ static int32_t fua(bool is_write, uint64_t offset, uint32_t len)
 	return fua_transfer(&v, fake.fd, is_write, offset, len, buf);
 }
 
-static void fua_goes_out_with_its_bit_and_its_sectors(void **state)
+TEST(fua_goes_out_with_its_bit_and_its_sectors)
 {
 	static const uint64_t sectors[] = { 0, 1234567, 4294967287ull, 4294967288ull, 0x123456789abull };
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	(void)state;
 	assert_true(fd > 0);
 	for (int is_write = 0; is_write < 2; is_write++)
 		for (size_t i = 0; i < ARRAY_LEN(sectors); i++) {
@@ -225,11 +218,10 @@ static void fua_goes_out_with_its_bit_and_its_sectors(void **state)
 }
 
 /* SG_IO itself asks none of this of root. */
-static void fua_is_refused_where_write_would_be_or_sectors_count_from_elsewhere(void **state)
+TEST(fua_is_refused_where_write_would_be_or_sectors_count_from_elsewhere)
 {
 	int rw = open("/dev/null", O_RDWR | O_CLOEXEC), ro = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	fake = (struct fake){ .fd = ro, .knows_scsi = true, .bad = UINT64_MAX };
 	assert_int_equal(fua(true, 0, 4096), -EBADF);
 	assert_int_equal(fake.moves, 0);
@@ -252,27 +244,13 @@ static void fua_is_refused_where_write_would_be_or_sectors_count_from_elsewhere(
 	(void)close(ro); /* read-only */
 }
 
-static void only_whole_disks_are_disks(void **state)
+TEST(only_whole_disks_are_disks)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), file = open(".", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_false(commands_is_disk(null));
 	assert_false(commands_is_disk(file));
 	assert_false(commands_is_disk(-1));
 	(void)close(null); /* nothing was written */
 	(void)close(file); /* read-only */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commands_name_the_sectors),
-		cmocka_unit_test(answers_become_the_errors_of_reading),
-		cmocka_unit_test(fua_goes_out_with_its_bit_and_its_sectors),
-		cmocka_unit_test(fua_is_refused_where_write_would_be_or_sectors_count_from_elsewhere),
-		cmocka_unit_test(only_whole_disks_are_disks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

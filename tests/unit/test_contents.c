@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lies at a place: from bytes of a disk up through partitions, mappings and arrays whose tables are made up here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <linux/btrfs_tree.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -40,7 +36,7 @@ static void check_array(enum parity parity, uint32_t disks, uint32_t copies, con
 		}
 }
 
-static void arrays_are_read_as_they_are_laid_out(void **state)
+TEST(arrays_are_read_as_they_are_laid_out)
 {
 	/* -1: parity. Left-symmetric: it goes from the last disk to the first, and the data begin behind it. */
 	static const int raid0[] = { 0, 1, 2, 3, 4, 5 };
@@ -50,7 +46,6 @@ static void arrays_are_read_as_they_are_laid_out(void **state)
 	static const int raid10[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
 	static const int odd[] = { 0, 0, 1, 1, 2, 2, 3, 3, 4 };
 
-	(void)state;
 	check_array(PARITY_NONE, 3, 1, raid0, 2);
 	check_array(PARITY_LAST, 3, 1, raid4, 2);
 	check_array(PARITY_LEFT, 4, 1, raid5, 5);
@@ -61,7 +56,7 @@ static void arrays_are_read_as_they_are_laid_out(void **state)
 
 /* ---- the device mapper ---- */
 
-static void lines_of_the_device_mapper_are_understood(void **state)
+TEST(lines_of_the_device_mapper_are_understood)
 {
 	static const struct {
 		const char *type, *params;
@@ -84,7 +79,6 @@ static void lines_of_the_device_mapper_are_understood(void **state)
 	};
 	const struct segment upper = { .name = "dm-0", .label = "vg-home" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct segments s = { 0 };
 
@@ -105,7 +99,7 @@ static void lines_of_the_device_mapper_are_understood(void **state)
 
 /* ---- btrfs ---- */
 
-static void chunks_of_btrfs_give_logical_addresses(void **state)
+TEST(chunks_of_btrfs_give_logical_addresses)
 {
 	static const struct {
 		struct btrfs_chunk_place c;
@@ -125,7 +119,6 @@ static void chunks_of_btrfs_give_logical_addresses(void **state)
 	const struct btrfs_chunk_place raid5 = { 0, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID5, 3, 1, 0 };
 	uint64_t logical, bytes;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_true(btrfs_logical(&cases[i].c, cases[i].within, &logical, &bytes));
 		assert_int_equal(logical, cases[i].logical);
@@ -168,7 +161,7 @@ static const struct content *at(const struct contents *c, uint64_t byte)
 	return NULL;
 }
 
-static void a_place_is_followed_up_to_what_nothing_lies_over(void **state)
+TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 {
 	struct device dev = { .rdev = makedev(8, 0), .name = "sda", .path = "/dev/sda" };
 	const struct device_range places[] = { { 0, 512 },
@@ -181,7 +174,6 @@ static void a_place_is_followed_up_to_what_nothing_lies_over(void **state)
 	struct dump d;
 	struct err err;
 
-	(void)state;
 	dump_open(&d, NULL);
 	block(&d, "sys/devices/x/block/sda", "8:0\n", NULL, "1000000\n");
 	block(&d, "sys/devices/x/block/sda/sda1", "8:1\n", "2048\n", "300000\n");
@@ -216,16 +208,4 @@ static void a_place_is_followed_up_to_what_nothing_lies_over(void **state)
 	assert_string_equal(at(&c, places[3].first_byte)->on, "sda > sda2 > md0");
 	content_list_done(&c);
 	dump_close(&d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arrays_are_read_as_they_are_laid_out),
-		cmocka_unit_test(lines_of_the_device_mapper_are_understood),
-		cmocka_unit_test(chunks_of_btrfs_give_logical_addresses),
-		cmocka_unit_test(a_place_is_followed_up_to_what_nothing_lies_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that platter makes: nothing of others is touched, nothing of ours is left. In a folder of /tmp. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -73,11 +69,10 @@ static struct datafile *make(const char *path, uint64_t bytes, unsigned flags)
 	return df;
 }
 
-static void a_file_is_gone_when_it_is_closed(void **state)
+TEST_WITH(a_file_is_gone_when_it_is_closed, make_dir, remove_dir)
 {
 	struct datafile *df = make(in_dir("a"), 1 << 20, 0);
 
-	(void)state;
 	assert_int_equal(access(in_dir("a"), F_OK), 0);
 	assert_true(datafile_is_ours(in_dir("a")));
 	datafile_close(df);
@@ -93,13 +88,12 @@ static uint64_t first_byte_of(const char *path, enum device_kind kind)
 	return datafile_first_byte(&dev);
 }
 
-static void a_kept_file_stays_and_is_known_again(void **state)
+TEST_WITH(a_kept_file_stays_and_is_known_again, make_dir, remove_dir)
 {
 	struct datafile *df = make(in_dir("kept"), 8192, DATAFILE_KEEP | DATAFILE_ALLOCATE);
 	struct err err;
 	int fd;
 
-	(void)state;
 	assert_int_equal(datafile_data_bytes(df), 8192);
 	fd = datafile_open(df, false, &err);
 	assert_true(fd >= 0);
@@ -119,13 +113,12 @@ static void a_kept_file_stays_and_is_known_again(void **state)
 	assert_int_equal(access(in_dir("kept"), F_OK), -1);
 }
 
-static void files_of_others_are_never_touched(void **state)
+TEST_WITH(files_of_others_are_never_touched, make_dir, remove_dir)
 {
 	const char *path = in_dir("precious");
 	struct datafile *df;
 	struct err err;
 
-	(void)state;
 	put(path, "precious");
 	assert_false(datafile_is_ours(path));
 	assert_int_equal(first_byte_of(path, DEVICE_FILE), 0);
@@ -137,13 +130,12 @@ static void files_of_others_are_never_touched(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void links_are_not_followed(void **state)
+TEST_WITH(links_are_not_followed, make_dir, remove_dir)
 {
 	char target[128], link[128];
 	struct datafile *df;
 	struct err err;
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "%s", in_dir("target"));
 	(void)snprintf(link, sizeof(link), "%s", in_dir("link"));
 	assert_int_equal(symlink("target", link), 0); /* dangling: making it would make the target */
@@ -156,13 +148,12 @@ static void links_are_not_followed(void **state)
 	assert_int_equal(unlink(target), 0);
 }
 
-static void a_damaged_header_is_no_header(void **state)
+TEST_WITH(a_damaged_header_is_no_header, make_dir, remove_dir)
 {
 	static const off_t places[] = { 0, 18, 100, 2000, DATAFILE_HEADER_BYTES - 20 };
 	const char *path = in_dir("damaged");
 	struct err err;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct datafile *df = make(path, 4096, DATAFILE_KEEP);
 		int fd = datafile_open(df, false, &err);
@@ -180,12 +171,11 @@ static void a_damaged_header_is_no_header(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void another_file_under_its_name_is_left_alone(void **state)
+TEST_WITH(another_file_under_its_name_is_left_alone, make_dir, remove_dir)
 {
 	const char *path = in_dir("name");
 	struct datafile *df = make(path, 4096, 0);
 
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	put(path, "somebody was faster");
 	datafile_close(df);
@@ -193,14 +183,13 @@ static void another_file_under_its_name_is_left_alone(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void a_nameless_file_can_be_opened_again(void **state)
+TEST_WITH(a_nameless_file_can_be_opened_again, make_dir, remove_dir)
 {
 	struct datafile *df = make(dir, 1 << 20, DATAFILE_ANONYMOUS);
 	struct stat a, b;
 	struct err err;
 	int one, two;
 
-	(void)state;
 	one = datafile_open(df, false, &err);
 	two = datafile_open(df, false, &err);
 	assert_int_equal(fstat(one, &a), 0);
@@ -213,13 +202,12 @@ static void a_nameless_file_can_be_opened_again(void **state)
 	datafile_close(df);
 }
 
-static void the_permit_is_for_that_file_only(void **state)
+TEST_WITH(the_permit_is_for_that_file_only, make_dir, remove_dir)
 {
 	struct datafile *df = make(in_dir("one"), 4096, 0), *other = make(in_dir("two"), 4096, 0);
 	struct err err;
 	int fd = datafile_open(other, false, &err), null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(permit_kind(datafile_permit(df)), WRITE_DESTROY);
 	assert_false(permit_covers(datafile_permit(df), fd));
 	assert_false(permit_covers(datafile_permit(df), null));
@@ -231,13 +219,12 @@ static void the_permit_is_for_that_file_only(void **state)
 	datafile_close(other);
 }
 
-static void two_platters_do_not_share_a_file(void **state)
+TEST_WITH(two_platters_do_not_share_a_file, make_dir, remove_dir)
 {
 	const char *path = in_dir("shared");
 	struct datafile *df = make(path, 4096, DATAFILE_KEEP), *second;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(datafile_create(&second, path, 4096, DATAFILE_REUSE, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "another platter"));
 	assert_true(datafile_is_ours(path)); /* and the failed one has not removed it */
@@ -245,14 +232,13 @@ static void two_platters_do_not_share_a_file(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void what_does_not_fit_is_refused_with_numbers(void **state)
+TEST_WITH(what_does_not_fit_is_refused_with_numbers, make_dir, remove_dir)
 {
 	struct datafile *df;
 	struct statvfs fs;
 	uint64_t avail, total, reserve;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(statvfs(dir, &fs), 0);
 	avail = (uint64_t)fs.f_bavail * fs.f_frsize;
 	total = (uint64_t)fs.f_blocks * fs.f_frsize;
@@ -267,11 +253,10 @@ static void what_does_not_fit_is_refused_with_numbers(void **state)
 	assert_int_equal(datafile_check_space(dir, avail - reserve - (128u << 20), &err), 0);
 }
 
-static void names_differ_by_process_and_number(void **state)
+TEST_WITH(names_differ_by_process_and_number, make_dir, remove_dir)
 {
 	char a[128], b[128];
 
-	(void)state;
 	assert_int_equal(datafile_name(a, sizeof(a), dir, "passes", 1), 0);
 	assert_int_equal(datafile_name(b, sizeof(b), dir, "passes", 2), 0);
 	assert_string_not_equal(a, b);
@@ -286,13 +271,12 @@ static void remove_now(int sig)
 }
 
 /* A child makes files and dies of a signal; its handler removes them, its own only. */
-static void a_signal_handler_can_remove_them(void **state)
+TEST_WITH(a_signal_handler_can_remove_them, make_dir, remove_dir)
 {
 	struct datafile *ours = make(in_dir("parent"), 4096, 0);
 	int status = 0;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		struct datafile *df;
 
@@ -318,9 +302,8 @@ static void a_signal_handler_can_remove_them(void **state)
 	datafile_close(ours);
 }
 
-static void thousands_of_files_come_and_go(void **state)
+TEST_WITH(thousands_of_files_come_and_go, make_dir, remove_dir)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3000; i++)
 		datafile_close(make(in_dir("again"), 0, 0));
 }
@@ -348,11 +331,10 @@ static bool is_there(const char *name)
 	return access(in_dir(name), F_OK) == 0;
 }
 
-static void what_a_crash_left_is_found_and_removed(void **state)
+TEST_WITH(what_a_crash_left_is_found_and_removed, make_dir, remove_dir)
 {
 	struct leftovers l;
 
-	(void)state;
 	crash("platter-mark-7-0.data", 0);
 	crash("platter-my-job-12-3.data", DATAFILE_ALLOCATE);
 	datafile_sweep(dir, false, &l);
@@ -374,7 +356,7 @@ static void what_a_crash_left_is_found_and_removed(void **state)
 }
 
 /* What is left alone: each of these is a leftover but for one thing. */
-static void nothing_else_is_swept(void **state)
+TEST_WITH(nothing_else_is_swept, make_dir, remove_dir)
 {
 	static const char *const stays[] = { "platter-mark-7.data",  "platter-7-0.data",    "platter-mark-7-0.dat",
 		                             "platter-mark--0.data", "xplatter-a-7-0.data", "platter-a-7-0.data2",
@@ -384,7 +366,6 @@ static void nothing_else_is_swept(void **state)
 	struct leftovers l;
 	FILE *f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++)
 		crash(stays[i], 0);
 	put(in_dir("platter-mark-2-0.data"), "precious");
@@ -426,11 +407,10 @@ static void nothing_else_is_swept(void **state)
 }
 
 /* A folder of root's with another user's file, as in /tmp: not his to be removed by us, whatever its header says. */
-static void files_of_other_users_are_not_swept(void **state)
+TEST_WITH(files_of_other_users_are_not_swept, make_dir, remove_dir)
 {
 	struct leftovers l;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	crash("platter-mark-7-0.data", 0);
@@ -438,28 +418,4 @@ static void files_of_other_users_are_not_swept(void **state)
 	datafile_sweep(dir, true, &l);
 	assert_int_equal(l.found, 0);
 	assert_int_equal(unlink(in_dir("platter-mark-7-0.data")), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_file_is_gone_when_it_is_closed, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_kept_file_stays_and_is_known_again, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(files_of_others_are_never_touched, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(links_are_not_followed, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_damaged_header_is_no_header, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(another_file_under_its_name_is_left_alone, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_nameless_file_can_be_opened_again, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(the_permit_is_for_that_file_only, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(two_platters_do_not_share_a_file, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused_with_numbers, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(names_differ_by_process_and_number, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_signal_handler_can_remove_them, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(thousands_of_files_come_and_go, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(what_a_crash_left_is_found_and_removed, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(nothing_else_is_swept, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(files_of_other_users_are_not_swept, make_dir, remove_dir),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * type, every one that is described is saved, and keys end in their units. The page is read as it is: an item is
  * ".It Va path Pq types".
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -233,7 +229,7 @@ static void compare(struct page *page, const json_t *obj, const char *path)
 	}
 }
 
-static void every_member_that_is_saved_is_described_and_the_other_way_round(void **state)
+TEST_WITH(every_member_that_is_saved_is_described_and_the_other_way_round, read_page, drop_page)
 {
 	struct page *page = *state;
 	json_t *known = saved(true), *unknown = saved(false);
@@ -248,7 +244,7 @@ static void every_member_that_is_saved_is_described_and_the_other_way_round(void
 			fail_msg("%s is described, but never saved", page->items[i].path);
 }
 
-static void every_status_and_column_type_is_described(void **state)
+TEST_WITH(every_status_and_column_type_is_described, read_page, drop_page)
 {
 	const struct page *page = *state;
 	const char *types = strstr(page->text, "What its values are:");
@@ -308,9 +304,8 @@ static void check_key(const char *table, const struct field *f)
 		fail_msg("%s.%s says another unit than its column, which holds %s", table, f->key, unit_name(f->unit));
 }
 
-static void the_ending_of_every_key_is_its_unit(void **state)
+TEST(the_ending_of_every_key_is_its_unit)
 {
-	(void)state;
 	for (const struct field *f = device_fields; f->type != FIELD_TYPE_END; f++)
 		check_key("targets", f);
 	for (const struct measure *const *m = measures; *m; m++)
@@ -320,7 +315,7 @@ static void the_ending_of_every_key_is_its_unit(void **state)
 }
 
 /* Tables that scripts outside rely on, whether they go by name or by place. */
-static void tables_begin_with_the_columns_of_the_contract(void **state)
+TEST(tables_begin_with_the_columns_of_the_contract)
 {
 	static const struct {
 		const char *measure, *table, *keys;
@@ -340,7 +335,6 @@ static void tables_begin_with_the_columns_of_the_contract(void **state)
 		{ "mark", "sweep", "file_bytes write read random diskmark" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		const struct measure *const *m = measures;
 		const struct measure_table *t;
@@ -357,17 +351,4 @@ static void tables_begin_with_the_columns_of_the_contract(void **state)
 		if (strcmp(keys, all[i].keys) != 0)
 			fail_msg("%s %s begins with %s, not %s", all[i].measure, all[i].table, keys, all[i].keys);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_member_that_is_saved_is_described_and_the_other_way_round,
-		                                read_page, drop_page),
-		cmocka_unit_test_setup_teardown(every_status_and_column_type_is_described, read_page, drop_page),
-		cmocka_unit_test(the_ending_of_every_key_is_its_unit),
-		cmocka_unit_test(tables_begin_with_the_columns_of_the_contract),
-	};
-
-	return cmocka_run_group_tests_name("document", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Switches and sleep of drives: the commands as the standards have them, to a drive that is played; and that a run
  * turns them and puts them back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -151,13 +147,12 @@ static struct drive_state look(enum drive_way way)
 	return s;
 }
 
-static void each_way_turns_what_it_names_and_nothing_else(void **state)
+TEST(each_way_turns_what_it_names_and_nothing_else)
 {
 	static const unsigned has[] = { [DRIVE_ATA] = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
 		                        [DRIVE_SCSI] = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD | DRIVE_READ_CACHE,
 		                        [DRIVE_NVME] = DRIVE_WRITE_CACHE };
 
-	(void)state;
 	for (int way = DRIVE_ATA; way <= DRIVE_NVME; way++) {
 		const struct drive d = { .ask = answer, .way = (enum drive_way)way, .fd = 7 };
 
@@ -183,13 +178,12 @@ static void each_way_turns_what_it_names_and_nothing_else(void **state)
 	}
 }
 
-static void what_a_drive_does_not_say_is_not_told(void **state)
+TEST(what_a_drive_does_not_say_is_not_told)
 {
 	const struct drive ata = { .ask = answer, .way = DRIVE_ATA, .fd = 7 },
 			   scsi = { .ask = answer, .way = DRIVE_SCSI, .fd = 7 };
 	struct drive_state s;
 
-	(void)state;
 	reset();
 	fake->id[164] = 0x21; /* QEMU: no word of look-ahead, and it takes the command */
 	assert_int_equal(look(DRIVE_ATA).told, DRIVE_WRITE_CACHE);
@@ -207,7 +201,7 @@ static void what_a_drive_does_not_say_is_not_told(void **state)
 	assert_int_equal(drive_look(&scsi, &s), -EOPNOTSUPP);
 }
 
-static void drives_say_whether_they_sleep(void **state)
+TEST(drives_say_whether_they_sleep)
 {
 	static const struct {
 		uint8_t count;
@@ -222,7 +216,6 @@ static void drives_say_whether_they_sleep(void **state)
 		     { 0x5e, 9, "standby" },
 		     { 4, 2, "stopped" } };
 
-	(void)state;
 	reset();
 	for (size_t i = 0; i < ARRAY_LEN(ata); i++) {
 		const struct drive d = { .ask = answer, .way = DRIVE_ATA, .fd = 7 };
@@ -422,12 +415,11 @@ static bool is_on(void)
 	return (fake->id[170] & 0x20) != 0;
 }
 
-static void a_run_puts_back_what_it_has_turned(void **state)
+TEST(a_run_puts_back_what_it_has_turned)
 {
 	struct result *res;
 	bool is_refused;
 
-	(void)state;
 	for (fate = GOES_WELL; fate <= FAILS; fate++) {
 		int was = fate;
 		const struct table *t;
@@ -448,9 +440,8 @@ static void a_run_puts_back_what_it_has_turned(void **state)
 	fate = GOES_WELL;
 }
 
-static void a_run_that_is_killed_is_put_back_by_its_keeper(void **state)
+TEST(a_run_that_is_killed_is_put_back_by_its_keeper)
 {
-	(void)state;
 	begin();
 	fate = IS_KILLED;
 	killed();
@@ -459,13 +450,12 @@ static void a_run_that_is_killed_is_put_back_by_its_keeper(void **state)
 	dump_close(&tree);
 }
 
-static void the_next_platter_puts_back_what_nobody_could(void **state)
+TEST(the_next_platter_puts_back_what_nobody_could)
 {
 	struct result *res;
 	char children[64];
 	bool is_refused;
 
-	(void)state;
 	(void)snprintf(children, sizeof(children), "/proc/self/task/%d/children", getpid());
 	if (access(children, R_OK) < 0)
 		skip(); /* nothing tells who the keeper is */
@@ -500,13 +490,12 @@ static void the_next_platter_puts_back_what_nobody_could(void **state)
 	dump_close(&tree);
 }
 
-static void after_another_start_switches_are_reported_until_they_are_asked_for(void **state)
+TEST(after_another_start_switches_are_reported_until_they_are_asked_for)
 {
 	struct result *res;
 	char children[64];
 	bool is_refused;
 
-	(void)state;
 	(void)snprintf(children, sizeof(children), "/proc/self/task/%d/children", getpid());
 	if (access(children, R_OK) < 0)
 		skip(); /* nothing tells who the keeper is */
@@ -536,14 +525,13 @@ static void after_another_start_switches_are_reported_until_they_are_asked_for(v
 	}
 }
 
-static void a_note_that_was_not_written_to_its_end_means_nothing(void **state)
+TEST(a_note_that_was_not_written_to_its_end_means_nothing)
 {
 	static const char *const texts[] = { "", "{\"schema\": \"platter-dri", "[]",
 		                             "{\"schema\": \"platter-drive-state-1\"}" };
 	struct result *res;
 	bool is_refused;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		char path[128];
 
@@ -559,12 +547,11 @@ static void a_note_that_was_not_written_to_its_end_means_nothing(void **state)
 	}
 }
 
-static void what_is_somebodys_or_cannot_be_known_is_left_alone(void **state)
+TEST(what_is_somebodys_or_cannot_be_known_is_left_alone)
 {
 	struct result *res;
 	bool is_refused;
 
-	(void)state;
 	begin();
 	has_user = true;
 	assert_int_equal(run_with(SWITCH_OFF, NULL, &res, &is_refused), -EBUSY);
@@ -581,22 +568,12 @@ static void what_is_somebodys_or_cannot_be_known_is_left_alone(void **state)
 	dump_close(&tree);
 }
 
-int main(void)
+/* A drive that child processes see as well. */
+static int share_fake(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_way_turns_what_it_names_and_nothing_else),
-		cmocka_unit_test(what_a_drive_does_not_say_is_not_told),
-		cmocka_unit_test(drives_say_whether_they_sleep),
-		cmocka_unit_test(a_run_puts_back_what_it_has_turned),
-		cmocka_unit_test(a_run_that_is_killed_is_put_back_by_its_keeper),
-		cmocka_unit_test(the_next_platter_puts_back_what_nobody_could),
-		cmocka_unit_test(after_another_start_switches_are_reported_until_they_are_asked_for),
-		cmocka_unit_test(a_note_that_was_not_written_to_its_end_means_nothing),
-		cmocka_unit_test(what_is_somebodys_or_cannot_be_known_is_left_alone),
-	};
-
+	(void)state;
 	fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (fake == MAP_FAILED)
-		return 77;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return fake == MAP_FAILED;
 }
+
+TESTS_BETWEEN(share_fake, NULL)

@@ -6,12 +6,7 @@
  * may give them smaller parameters. With sanitizers each N after the first two goes wrong in one way of four only, by
  * turns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -235,35 +230,30 @@ static void every_fault_is_told_and_none_is_hidden(const char *name)
 	}
 }
 
-static void every_fault_of_zones_is_told(void **state)
+TEST(every_fault_of_zones_is_told)
 {
-	(void)state;
 	every_fault_is_told_and_none_is_hidden("zones");
 }
 
-static void every_fault_of_seek_is_told(void **state)
+TEST(every_fault_of_seek_is_told)
 {
-	(void)state;
 	every_fault_is_told_and_none_is_hidden("seek");
 }
 
-static void every_fault_of_geometry_is_told(void **state)
+TEST(every_fault_of_geometry_is_told)
 {
-	(void)state;
 	every_fault_is_told_and_none_is_hidden("geometry");
 }
 
-static void every_fault_of_stream_is_told(void **state)
+TEST(every_fault_of_stream_is_told)
 {
-	(void)state;
 	every_fault_is_told_and_none_is_hidden("stream");
 }
 
-static void every_fault_of_any_other_measurement_is_told(void **state)
+TEST(every_fault_of_any_other_measurement_is_told)
 {
 	static const char *const own[] = { "zones", "seek", "geometry", "stream" };
 
-	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
 		bool is_done = false;
 
@@ -273,17 +263,4 @@ static void every_fault_of_any_other_measurement_is_told(void **state)
 		    (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
 			every_fault_is_told_and_none_is_hidden(measures[i]->name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_fault_of_zones_is_told),
-		cmocka_unit_test(every_fault_of_seek_is_told),
-		cmocka_unit_test(every_fault_of_geometry_is_told),
-		cmocka_unit_test(every_fault_of_stream_is_told),
-		cmocka_unit_test(every_fault_of_any_other_measurement_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

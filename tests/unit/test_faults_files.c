@@ -4,12 +4,7 @@
  * run has fewer of them than that; in runs of more than 64 N grows by a quarter each time after the first 16
  * (PLATTER_LONG=1: it takes every one). The calls go by here on their way to the C library.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -244,19 +239,17 @@ static void in_folder(const struct measure *m, const char *words)
 	loop(m, all, 0);
 }
 
-static void every_fault_of_passes_is_told(void **state)
+TEST_WITH(every_fault_of_passes_is_told, files_dir_make, files_dir_remove)
 {
-	(void)state;
 	in_folder(&measure_passes, "--size=512K --repeat=2");
 	in_folder(&measure_passes, "--size=256K --repeat=2 --mode=cold");
 }
 
-static void every_fault_of_passes_over_a_file_is_told(void **state)
+TEST_WITH(every_fault_of_passes_over_a_file_is_told, files_dir_make, files_dir_remove)
 {
 	char words[200];
 	int fd = open(files_path("theirs"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 300000), 0);
 	(void)close(fd);
@@ -265,38 +258,22 @@ static void every_fault_of_passes_over_a_file_is_told(void **state)
 	assert_int_equal(unlink(files_path("theirs")), 0);
 }
 
-static void every_fault_of_cache_is_told(void **state)
+TEST_WITH(every_fault_of_cache_is_told, files_dir_make, files_dir_remove)
 {
-	(void)state;
 	in_folder(&measure_cache, "--mode=cached --size=64K-64K --block=16K-32K --repeat=3 --slice=2ms");
 	in_folder(&measure_cache,
 	          "--mode=cached --sync=each --without=knee --size=64K-64K --block=32K-32K --repeat=3 --slice=2ms");
 }
 
-static void every_fault_of_mark_is_told(void **state)
+TEST_WITH(every_fault_of_mark_is_told, files_dir_make, files_dir_remove)
 {
-	(void)state;
 	in_folder(&measure_mark, "--count=600 --repeat=2 --time=3ms");
 	in_folder(&measure_mark, "--count=600 --repeat=1 --time=3ms --sweep=64K,128K");
 }
 
-static void every_fault_of_stream_to_files_is_told(void **state)
+TEST_WITH(every_fault_of_stream_to_files_is_told, files_dir_make, files_dir_remove)
 {
-	(void)state;
 	in_folder(
 		&measure_stream,
 		"--mode=cached --engine=sync --rate=1MB --size=512K --block=64K --buffer=1M --file-size=256K --verify");
-}
-
-#define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_FILES(every_fault_of_passes_is_told),          ON_FILES(every_fault_of_passes_over_a_file_is_told),
-		ON_FILES(every_fault_of_cache_is_told),           ON_FILES(every_fault_of_mark_is_told),
-		ON_FILES(every_fault_of_stream_to_files_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Health of disks: what smartctl says in its words for ATA, SCSI and NVMe, before a run and after it. Played by
  * tests/data/smartctl/fake. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -96,12 +92,11 @@ static struct device_health told(const char *dump, const char *path, const char 
 	return h;
 }
 
-static void each_protocol_has_its_words_for_the_same_counts(void **state)
+TEST(each_protocol_has_its_words_for_the_same_counts)
 {
 	char text[4096], calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, calls);
 
-	(void)state;
 	assert_string_equal(h.untold, "");
 	assert_int_equal(h.passed, 1);
 	assert_int_equal(h.reallocated, 12);
@@ -124,7 +119,7 @@ static void each_protocol_has_its_words_for_the_same_counts(void **state)
 	assert_non_null(strstr(calls, " /dev/nvme0\n")); /* not the node that udev watches */
 }
 
-static void raw_values_of_makers_are_read_as_smartctl_prints_them(void **state)
+TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 {
 	static const char packed[] =
 		"{\"ata_smart_attributes\":{\"table\":[{\"id\":5,\"raw\":{\"value\":12884901900,"
@@ -132,18 +127,16 @@ static void raw_values_of_makers_are_read_as_smartctl_prints_them(void **state)
 	char calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", packed, true, calls);
 
-	(void)state;
 	assert_int_equal(h.reallocated, 12);
 	assert_int_equal(h.pending, 4);
 	assert_int_equal(h.passed, -1);
 }
 
-static void a_disk_in_standby_is_not_woken(void **state)
+TEST(a_disk_in_standby_is_not_woken)
 {
 	char calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", standby, false, calls);
 
-	(void)state;
 	assert_true(h.is_standby);
 	assert_non_null(strstr(h.untold, "standby"));
 	assert_non_null(strstr(calls, "-n standby"));
@@ -151,7 +144,7 @@ static void a_disk_in_standby_is_not_woken(void **state)
 	assert_non_null(strstr(calls, "-n never"));
 }
 
-static void what_is_not_told_is_said_so(void **state)
+TEST(what_is_not_told_is_said_so)
 {
 	static const char *const hostile[] = { "",
 		                               "{",
@@ -163,7 +156,6 @@ static void what_is_not_told_is_said_so(void **state)
 	char calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", refused, true, calls);
 
-	(void)state;
 	assert_non_null(strstr(h.untold, "Permission denied"));
 	for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
 		h = told("sata-512e", "/dev/sda", hostile[i], true, calls);
@@ -172,7 +164,7 @@ static void what_is_not_told_is_said_so(void **state)
 	}
 }
 
-static void without_smartctl_nothing_is_told_but_that(void **state)
+TEST(without_smartctl_nothing_is_told_but_that)
 {
 	struct device_context ctx;
 	struct device_health h;
@@ -180,7 +172,6 @@ static void without_smartctl_nothing_is_told_but_that(void **state)
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, &err), 0);
@@ -257,12 +248,11 @@ static double cell_of(const struct result *res, const char *quantity, const char
 	return (double)NAN;
 }
 
-static void what_moved_during_a_run_is_a_notice_and_a_figure(void **state)
+TEST(what_moved_during_a_run_is_a_notice_and_a_figure)
 {
 	char a[4096], b[4096], calls[1024];
 	struct result *res = measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
 
-	(void)state;
 	assert_true(cell_of(res, "reallocated", "before") == 12 && cell_of(res, "reallocated", "after") == 20);
 	assert_true(cell_of(res, "pending", "before") == 8 && cell_of(res, "pending", "after") == 8);
 	assert_true(cell_of(res, "temperature_celsius", "before") == 31 &&
@@ -276,12 +266,11 @@ static void what_moved_during_a_run_is_a_notice_and_a_figure(void **state)
 	result_free(res);
 }
 
-static void a_disk_that_keeps_is_said_to_have_kept(void **state)
+TEST(a_disk_that_keeps_is_said_to_have_kept)
 {
 	char a[4096], b[4096], calls[1024];
 	struct result *res = measured(ata_text(a, "12", "7", 31), ata_text(b, "12", "7", 33), "36000", calls);
 
-	(void)state;
 	assert_true(figure_number(result_find_figure(res, "health_moved")) == 0);
 	assert_false(result_has_notice(res, "health-moved"));
 	assert_false(result_has_notice(res, "warmer"));
@@ -297,7 +286,7 @@ static void a_disk_that_keeps_is_said_to_have_kept(void **state)
 	result_free(res);
 }
 
-static void a_program_that_hangs_is_ended(void **state)
+TEST(a_program_that_hangs_is_ended)
 {
 	struct device_context ctx;
 	struct device_health h;
@@ -305,7 +294,6 @@ static void a_program_that_hangs_is_ended(void **state)
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	if (!getenv("PLATTER_LONG"))
 		skip(); /* takes its time limit */
 	with_smartctl(&d, "sata-512e");
@@ -326,14 +314,13 @@ static void note_end(void *arg, bool is_orphan, void *answer)
 		_exit(1);
 }
 
-static void a_keeper_works_once_when_told_and_when_its_run_was_killed(void **state)
+TEST(a_keeper_works_once_when_told_and_when_its_run_was_killed)
 {
 	int fds[2], answer = 0, status;
 	struct keeper *k;
 	char byte;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	k = keeper_start(note_end, &fds[1], sizeof(answer));
 	assert_non_null(k);
@@ -354,21 +341,4 @@ static void a_keeper_works_once_when_told_and_when_its_run_was_killed(void **sta
 	assert_int_equal(byte, 'o');
 	assert_int_equal(read(fds[0], &byte, 1), 0); /* and ended */
 	(void)close(fds[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_protocol_has_its_words_for_the_same_counts),
-		cmocka_unit_test(raw_values_of_makers_are_read_as_smartctl_prints_them),
-		cmocka_unit_test(a_disk_in_standby_is_not_woken),
-		cmocka_unit_test(what_is_not_told_is_said_so),
-		cmocka_unit_test(without_smartctl_nothing_is_told_but_that),
-		cmocka_unit_test(what_moved_during_a_run_is_a_notice_and_a_figure),
-		cmocka_unit_test(a_disk_that_keeps_is_said_to_have_kept),
-		cmocka_unit_test(a_program_that_hangs_is_ended),
-		cmocka_unit_test(a_keeper_works_once_when_told_and_when_its_run_was_killed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `platter info` over dumped machines: the document that comes out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "base/cleanup.h"
 #include "dump.h"
@@ -76,12 +71,11 @@ static void assert_property(const struct result *res, const char *table, const c
 		fail_msg("%s is '%s', not '%s'", property, found ? found : "missing", value);
 }
 
-static void a_disk_is_described_for_people_and_for_scripts(void **state)
+TEST(a_disk_is_described_for_people_and_for_scripts)
 {
 	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct figure *f = result_find_figure(res, "write");
 
-	(void)state;
 	assert_property(res, "identity", "kind", "disk");
 	assert_property(res, "identity", "model", "ST4000DM004-2CV104");
 	assert_property(res, "identity", "connection", "ATA");
@@ -98,12 +92,11 @@ static void a_disk_is_described_for_people_and_for_scripts(void **state)
 	result_free(res);
 }
 
-static void partitions_say_what_they_are_used_as(void **state)
+TEST(partitions_say_what_they_are_used_as)
 {
 	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct table *t = result_find_table(res, "partitions");
 
-	(void)state;
 	assert_non_null(t);
 	assert_int_equal(t->nrows, 3);
 	assert_string_equal(look_up(res, "partitions", "name", "sda1", "used"), "/boot dir");
@@ -113,12 +106,11 @@ static void partitions_say_what_they_are_used_as(void **state)
 	result_free(res);
 }
 
-static void users_are_listed_mounts_first(void **state)
+TEST(users_are_listed_mounts_first)
 {
 	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct table *t = result_find_table(res, "users");
 
-	(void)state;
 	assert_non_null(t);
 	assert_int_equal(t->nrows, 8);
 	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "kind")), "mounted");
@@ -127,12 +119,11 @@ static void users_are_listed_mounts_first(void **state)
 	result_free(res);
 }
 
-static void several_devices_have_a_sentence_each(void **state)
+TEST(several_devices_have_a_sentence_each)
 {
 	const char *const paths[] = { "/dev/sda10", "/dev/sda1" };
 	struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
 
-	(void)state;
 	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "-part10;"));
 	assert_non_null(strstr(result_find_figure(res, "write_sda1")->value.str, "mounted on /boot dir"));
 	assert_null(result_find_figure(res, "write"));
@@ -141,11 +132,10 @@ static void several_devices_have_a_sentence_each(void **state)
 	result_free(res);
 }
 
-static void quick_looks_at_no_users_and_no_contents(void **state)
+TEST(quick_looks_at_no_users_and_no_contents)
 {
 	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, true);
 
-	(void)state;
 	assert_property(res, "identity", "kind", "disk");
 	assert_null(result_find_table(res, "users"));
 	assert_null(result_find_table(res, "devices"));
@@ -164,11 +154,10 @@ static struct result *info_with(const char *answer, const char *const *paths, si
 	return res;
 }
 
-static void without_a_target_all_disks_have_a_line(void **state)
+TEST(without_a_target_all_disks_have_a_line)
 {
 	struct result *res = info_with("{\"smart_status\":{\"passed\":true}}", NULL, 0);
 
-	(void)state;
 	assert_true(figure_number(result_find_figure(res, "disks")) >= 1);
 	assert_int_equal(res->ntargets, result_find_table(res, "disks")->nrows);
 	assert_string_equal(look_up(res, "disks", "name", "sda", "model"), "ST4000DM004-2CV104");
@@ -184,14 +173,13 @@ static void without_a_target_all_disks_have_a_line(void **state)
 	result_free(res);
 }
 
-static void a_disk_says_how_it_is(void **state)
+TEST(a_disk_says_how_it_is)
 {
 	struct result *res =
 		info_with("{\"smart_status\":{\"passed\":false},\"power_on_time\":{\"hours\":7},\"temperature\":"
 	                  "{\"current\":41},\"ata_smart_attributes\":{\"table\":[{\"id\":197,\"raw\":{\"value\":3}}]}}",
 	                  (const char *[]){ "/dev/sda" }, 1);
 
-	(void)state;
 	assert_property(res, "state", "health", "failing, as the disk says itself");
 	assert_property(res, "state", "power-on hours", "7");
 	assert_property(res, "state", "temperature", "41 degrees Celsius");
@@ -201,13 +189,12 @@ static void a_disk_says_how_it_is(void **state)
 	result_free(res);
 }
 
-static void a_disk_that_sleeps_goes_on_sleeping(void **state)
+TEST(a_disk_that_sleeps_goes_on_sleeping)
 {
 	static const char asleep[] =
 		"{\"smartctl\":{\"messages\":[{\"string\":\"Device is in STANDBY mode, exit(2)\"}],\"exit_status\":2}}";
 	struct result *res = info_with(asleep, (const char *[]){ "/dev/sda" }, 1);
 
-	(void)state;
 	assert_true(result_has_notice(res, "standby"));
 	assert_property(res, "state", "power", "standby");
 	assert_null(result_find_table(res, "signatures"));
@@ -220,7 +207,7 @@ static void a_disk_that_sleeps_goes_on_sleeping(void **state)
 	result_free(res);
 }
 
-static void every_device_of_every_dump_can_be_described(void **state)
+TEST(every_device_of_every_dump_can_be_described)
 {
 	static const char *const dumps[][13] = {
 		{ "emulated", "/dev/nvme0n1", "/dev/vda", "/dev/sda", "/dev/sdb", "/dev/sdb2", "/dev/sdd",
@@ -231,7 +218,6 @@ static void every_device_of_every_dump_can_be_described(void **state)
 		{ "sas-4kn", "/dev/sdb" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(dumps); i++) {
 		size_t n = 0;
 		struct result *res;
@@ -243,21 +229,4 @@ static void every_device_of_every_dump_can_be_described(void **state)
 		assert_int_equal(result_find_table(res, "devices")->nrows, n);
 		result_free(res);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_disk_is_described_for_people_and_for_scripts),
-		cmocka_unit_test(partitions_say_what_they_are_used_as),
-		cmocka_unit_test(users_are_listed_mounts_first),
-		cmocka_unit_test(several_devices_have_a_sentence_each),
-		cmocka_unit_test(quick_looks_at_no_users_and_no_contents),
-		cmocka_unit_test(without_a_target_all_disks_have_a_line),
-		cmocka_unit_test(a_disk_says_how_it_is),
-		cmocka_unit_test(a_disk_that_sleeps_goes_on_sleeping),
-		cmocka_unit_test(every_device_of_every_dump_can_be_described),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * Files of strangers that are no results: what kind of file is read at all, numbers that no integer holds, and journals
  * of --rewrite changed at random.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +39,7 @@ static void put_file(const char *name, const void *data, size_t len)
 
 /* ---- kinds of file ---- */
 
-static void only_a_regular_file_is_read_and_nothing_is_waited_for(void **state)
+TEST(only_a_regular_file_is_read_and_nothing_is_waited_for)
 {
 	static const struct {
 		const char *name;
@@ -66,7 +61,6 @@ static void only_a_regular_file_is_read_and_nothing_is_waited_for(void **state)
 		{ "large", -EFBIG },
 	};
 
-	(void)state;
 	put_file("file", "text", 4);
 	put_file("empty", "", 0);
 	put_file("large", "12345678901", 11);
@@ -95,7 +89,7 @@ static void only_a_regular_file_is_read_and_nothing_is_waited_for(void **state)
 	(void)rmdir(path_of("folder"));
 }
 
-static void a_number_is_made_whole_as_far_as_64_bits_hold_it(void **state)
+TEST(a_number_is_made_whole_as_far_as_64_bits_hold_it)
 {
 	static const struct {
 		double in;
@@ -116,7 +110,6 @@ static void a_number_is_made_whole_as_far_as_64_bits_hold_it(void **state)
 		{ NAN, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_true(whole(cases[i].in) == cases[i].out);
 }
@@ -255,13 +248,12 @@ static void look_at(struct rewrite_journal *j, size_t len)
 		assert_true(j->h.beside[i].offset_bytes <= SIZE_BYTES - BESIDE_BYTES);
 }
 
-static void no_mutation_of_a_journal_is_taken_out_of_bounds(void **state)
+TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 {
 	const char *many = getenv("PLATTER_MUTATIONS");
 	size_t n = many ? strtoul(many, NULL, 10) : 2000, taken = 0, of_many = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 51, 3);
 	for (size_t i = 0; i < n; i++) {
 		size_t places = rng_below(&rng, 2) ? 1 : PLACES, len;
@@ -303,13 +295,4 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_regular_file_is_read_and_nothing_is_waited_for),
-		cmocka_unit_test(a_number_is_made_whole_as_far_as_64_bits_hold_it),
-		cmocka_unit_test(no_mutation_of_a_journal_is_taken_out_of_bounds),
-	};
-
-	return cmocka_run_group_tests_name("inputs", tests, begin, end);
-}
+TESTS_BETWEEN(begin, end)

@@ -3,12 +3,7 @@
  * What a journal that was left is to others: to the disk of its partition, to a partition of its disk, to a version
  * that wrote it otherwise, to another disk of the same serial number.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -228,14 +223,13 @@ static void asks_for_consent_and_then_brings_back(const char *target, uint64_t a
 	clear();
 }
 
-static void a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way(void **state)
+TEST(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way)
 {
 	struct rewrite_place p;
 	struct world w;
 	struct err err;
 	bool is_found;
 
-	(void)state;
 	p = interrupt("sda1", 0, PART_BYTES);
 	asks_for_consent_and_then_brings_back("sda", PART_FIRST + p.offset_bytes + 4096, 1024, "block that was being");
 	p = interrupt("sda", PART_FIRST, PART_FIRST + PART_BYTES);
@@ -249,11 +243,10 @@ static void a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way(vo
 	clear();
 }
 
-static void a_whole_band_is_brought_back_with_consent(void **state)
+TEST(a_whole_band_is_brought_back_with_consent)
 {
 	struct rewrite_place p = interrupt("sda", 0, SIZE_BYTES);
 
-	(void)state;
 	assert_true(p.len_bytes > 256u << 10);
 	asks_for_consent_and_then_brings_back("sda", p.offset_bytes, p.len_bytes, "differ");
 }
@@ -300,13 +293,12 @@ static void make_old(void)
 	assert_int_equal(pwrite(fd, data, e.place.len_bytes, (off_t)e.at), e.place.len_bytes);
 }
 
-static void a_journal_of_the_version_before_wants_consent(void **state)
+TEST(a_journal_of_the_version_before_wants_consent)
 {
 	struct journal_entry e;
 	char path[300];
 	cleanup_close int fd = -1;
 
-	(void)state;
 	make_old();
 	(void)look(false, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -315,7 +307,7 @@ static void a_journal_of_the_version_before_wants_consent(void **state)
 }
 
 /* Also what cannot be read, of which nobody knows whether it was torn. */
-static void an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent(void **state)
+TEST(an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent)
 {
 	struct profile_bad bad = { .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO };
 	struct journal_entry e;
@@ -326,7 +318,6 @@ static void an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent
 	cleanup_close int fd = -1;
 	bool is_found;
 
-	(void)state;
 	make_old();
 	(void)look(false, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -358,7 +349,7 @@ static int write_other(void *arg, uint64_t offset, uint32_t len, const void *buf
 	return 0;
 }
 
-static void another_disk_of_the_same_serial_is_not_written(void **state)
+TEST(another_disk_of_the_same_serial_is_not_written)
 {
 	struct rewrite_place p = interrupt("sda", 0, SIZE_BYTES);
 	const struct profile_bad bad = {
@@ -370,7 +361,6 @@ static void another_disk_of_the_same_serial_is_not_written(void **state)
 	struct err err;
 	bool is_found;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		world_new(&w, 0, i ? &bad : NULL, "start-2");
 		disk_set_store(sim_model(w.sd), &store);
@@ -398,15 +388,4 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_journal_of_a_partition_is_found_from_its_disk_and_the_other_way),
-		cmocka_unit_test(a_whole_band_is_brought_back_with_consent),
-		cmocka_unit_test(a_journal_of_the_version_before_wants_consent),
-		cmocka_unit_test(an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent),
-		cmocka_unit_test(another_disk_of_the_same_serial_is_not_written),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+TESTS_BETWEEN(make_dir, remove_dir)

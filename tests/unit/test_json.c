@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -89,11 +85,10 @@ static void expect_same_text_after_loading(const struct result *res)
 	result_free(back);
 }
 
-static void what_was_loaded_saves_as_the_same_bytes(void **state)
+TEST(what_was_loaded_saves_as_the_same_bytes)
 {
 	struct result *res = full();
 
-	(void)state;
 	expect_same_text_after_loading(res);
 	result_free(res);
 	res = result_new("empty");
@@ -103,7 +98,7 @@ static void what_was_loaded_saves_as_the_same_bytes(void **state)
 
 /* ---- round trips ---- */
 
-static void two_hundred_thousand_cells_come_back_as_the_same_bytes(void **state)
+TEST(two_hundred_thousand_cells_come_back_as_the_same_bytes)
 {
 	struct result *res = result_new("large");
 	struct table *tables[2] = { result_table(res, "one", "One", row_fields),
@@ -111,7 +106,6 @@ static void two_hundred_thousand_cells_come_back_as_the_same_bytes(void **state)
 	char name[24];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 7, 7);
 	for (int i = 0; i < 33334; i++) {
 		uint64_t bits = rng_u64(&rng);
@@ -140,14 +134,13 @@ static double cpu_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void ten_thousand_rows_are_saved_and_loaded_in_under_300_ms(void **state)
+TEST(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms)
 {
 	enum { TRIES = 5 };
 	struct result *res = result_new("large");
 	struct table *t = result_table(res, "one", "One", row_fields);
 	double took = INFINITY;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		result_row(t, &(struct row){ .offset_bytes = (uint64_t)i << 20,
 		                             .shift = i,
@@ -172,14 +165,13 @@ static void ten_thousand_rows_are_saved_and_loaded_in_under_300_ms(void **state)
 	result_free(res);
 }
 
-static void every_part_survives_the_way_through_a_file(void **state)
+TEST(every_part_survives_the_way_through_a_file)
 {
 	struct result *res = full(), *back = NULL;
 	char *text = result_to_json(res);
 	const struct table *t;
 	const struct figure *f;
 
-	(void)state;
 	assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 	assert_int_equal(back->status, STATUS_WITH_ERRORS);
 	assert_string_equal(back->head.measurement, "zones");
@@ -229,12 +221,11 @@ static void every_part_survives_the_way_through_a_file(void **state)
 	result_free(back);
 }
 
-static void a_loaded_document_can_be_added_to(void **state)
+TEST(a_loaded_document_can_be_added_to)
 {
 	struct result *res = full(), *back = NULL;
 	char *text = result_to_json(res);
 
-	(void)state;
 	assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 	for (int i = 0; i < 40; i++) {
 		char name[24];
@@ -255,14 +246,13 @@ static void a_loaded_document_can_be_added_to(void **state)
 	result_free(back);
 }
 
-static void the_decimal_comma_of_a_language_changes_nothing(void **state)
+TEST(the_decimal_comma_of_a_language_changes_nothing)
 {
 	static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8" };
 	struct result *res;
 	char *plain, *here;
 	const char *found = NULL;
 
-	(void)state;
 	res = full();
 	plain = result_to_json(res);
 	for (size_t i = 0; i < ARRAY_LEN(names) && !found; i++)
@@ -296,7 +286,7 @@ static struct result *load_text(const char *text)
 	return res;
 }
 
-static void members_of_later_versions_are_passed_over(void **state)
+TEST(members_of_later_versions_are_passed_over)
 {
 	struct result *res = load_text(
 		"{ " HEAD
@@ -306,7 +296,6 @@ static void members_of_later_versions_are_passed_over(void **state)
 		"\"notices\": [{\"code\": \"c\", \"text\": \"t\", \"more\": null}], \"plots\": [{\"kind\": \"new\", \"z\": 4}] }");
 	const struct table *t = result_find_table(res, "t");
 
-	(void)state;
 	assert_int_equal(res->status, STATUS_COMPLETE);
 	assert_int_equal(res->targets[0].n, 1);
 	assert_true(table_number(t, 1, 0) == 2);
@@ -317,11 +306,10 @@ static void members_of_later_versions_are_passed_over(void **state)
 	result_free(res);
 }
 
-static void the_least_document_loads(void **state)
+TEST(the_least_document_loads)
 {
 	struct result *res = load_text("{ " HEAD " }");
 
-	(void)state;
 	assert_int_equal(res->ntables, 0);
 	assert_true(isnan(res->head.elapsed_s));
 	assert_null(res->head.program);
@@ -329,13 +317,12 @@ static void the_least_document_loads(void **state)
 	result_free(res);
 }
 
-static void figures_without_a_description_get_their_unit_from_the_name(void **state)
+TEST(figures_without_a_description_get_their_unit_from_the_name)
 {
 	struct result *res = load_text(
 		"{ " HEAD ", \"figures\": {\"start_bytes_per_s\": 183, \"layout\": \"x\", \"rpm\": null,"
 		" \"a\": -5}, \"intervals\": {\"start_bytes_per_s\": [1, 2.5], \"a\": [null, null], \"none\": [1, 2]} }");
 
-	(void)state;
 	assert_int_equal(result_find_figure(res, "start_bytes_per_s")->unit, UNIT_BYTES_PER_S);
 	assert_true(result_find_figure(res, "start_bytes_per_s")->ci.high == 2.5);
 	assert_int_equal(result_find_figure(res, "layout")->unit, UNIT_TEXT);
@@ -346,21 +333,20 @@ static void figures_without_a_description_get_their_unit_from_the_name(void **st
 	result_free(res);
 }
 
-static void whole_numbers_among_reals_are_reals(void **state)
+TEST(whole_numbers_among_reals_are_reals)
 {
 	struct result *res =
 		load_text("{ " HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": \"number\"}],"
 	                  "\"rows\": [[1], [2.5], [\"9223372036854775808\"]]}} }");
 	const struct table *t = result_find_table(res, "t");
 
-	(void)state;
 	assert_int_equal(t->columns[0].type, FIELD_TYPE_F64);
 	assert_true(table_number(t, 0, 0) == 1);
 	assert_true(table_number(t, 2, 0) == 0x1p63);
 	result_free(res);
 }
 
-static void what_is_no_result_is_refused_with_a_sentence_that_says_where(void **state)
+TEST(what_is_no_result_is_refused_with_a_sentence_that_says_where)
 {
 	static const struct {
 		const char *text, *says;
@@ -430,7 +416,6 @@ static void what_is_no_result_is_refused_with_a_sentence_that_says_where(void **
 		{ "{" HEAD ", \"plots\": [{}]}", "plots[0] has no kind" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *res = NULL;
 		struct err err = { 0 };
@@ -444,7 +429,7 @@ static void what_is_no_result_is_refused_with_a_sentence_that_says_where(void **
 	}
 }
 
-static void options_and_the_head_are_checked_too(void **state)
+TEST(options_and_the_head_are_checked_too)
 {
 	static const char *const members[] = {
 		"\"argv\": 1",
@@ -464,7 +449,6 @@ static void options_and_the_head_are_checked_too(void **state)
 		"\"program\": 1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		struct result *res = NULL;
 		struct err err = { 0 };
@@ -481,7 +465,7 @@ static void options_and_the_head_are_checked_too(void **state)
 	}
 }
 
-static void no_depth_and_no_broken_file_harms(void **state)
+TEST(no_depth_and_no_broken_file_harms)
 {
 	static const char soup[] = "0123456789-.eE[]{},:\"\\ntf\xff ";
 	struct result *res = full(), *back = NULL;
@@ -490,7 +474,6 @@ static void no_depth_and_no_broken_file_harms(void **state)
 	char *deep = malloc(200001);
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(deep);
 	memset(deep, '[', 200000);
 	deep[200000] = 0;
@@ -522,25 +505,4 @@ static void no_depth_and_no_broken_file_harms(void **state)
 	}
 	free(text);
 	result_free(res);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_loaded_saves_as_the_same_bytes),
-		cmocka_unit_test(two_hundred_thousand_cells_come_back_as_the_same_bytes),
-		cmocka_unit_test(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms),
-		cmocka_unit_test(every_part_survives_the_way_through_a_file),
-		cmocka_unit_test(a_loaded_document_can_be_added_to),
-		cmocka_unit_test(the_decimal_comma_of_a_language_changes_nothing),
-		cmocka_unit_test(members_of_later_versions_are_passed_over),
-		cmocka_unit_test(the_least_document_loads),
-		cmocka_unit_test(figures_without_a_description_get_their_unit_from_the_name),
-		cmocka_unit_test(whole_numbers_among_reals_are_reals),
-		cmocka_unit_test(what_is_no_result_is_refused_with_a_sentence_that_says_where),
-		cmocka_unit_test(options_and_the_head_are_checked_too),
-		cmocka_unit_test(no_depth_and_no_broken_file_harms),
-	};
-
-	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

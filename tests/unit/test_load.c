@@ -5,9 +5,8 @@
 
 /* ---- the plain case ---- */
 
-static void all_is_done_in_order_and_on_time(void **state)
+LOAD_TEST(all_is_done_in_order_and_on_time)
 {
-	(void)state;
 	go(LOAD_DONE);
 	assert_int_equal(fx.stats.ops, 64);
 	assert_int_equal(fx.stats.bytes, 64 * BLOCK);
@@ -24,9 +23,8 @@ static uint64_t service_backwards(const struct io_req *req, uint64_t n)
 	return (100 - n) * NS_PER_MS;
 }
 
-static void the_sink_sees_requests_in_order_of_completion(void **state)
+LOAD_TEST(the_sink_sees_requests_in_order_of_completion)
 {
-	(void)state;
 	script.service = service_backwards;
 	fx.load.max_ops = 8;
 	go(LOAD_LIMIT);
@@ -34,26 +32,23 @@ static void the_sink_sees_requests_in_order_of_completion(void **state)
 		assert_int_equal(fx.tags[i], 7 - i);
 }
 
-static void a_smaller_depth_than_the_engines_is_kept(void **state)
+LOAD_TEST(a_smaller_depth_than_the_engines_is_kept)
 {
-	(void)state;
 	fx.load.depth = 2;
 	go(LOAD_DONE);
 	assert_int_equal(fx.stats.last_done_ns, 1000 * NS_PER_S + 64 / 2 * SERVICE_NS);
 }
 
-static void an_engine_that_takes_one_at_a_time_gets_all_in_order(void **state)
+LOAD_TEST(an_engine_that_takes_one_at_a_time_gets_all_in_order)
 {
-	(void)state;
 	script.take_most = 1;
 	go(LOAD_DONE);
 	for (uint64_t i = 0; i < 64; i++)
 		assert_int_equal(fx.tags[i], i);
 }
 
-static void nothing_to_do_ends_at_once(void **state)
+LOAD_TEST(nothing_to_do_ends_at_once)
 {
-	(void)state;
 	seq_feeder_init(&fx.seq, IO_READ, 0, 0, 0, BLOCK);
 	go(LOAD_DONE);
 	assert_int_equal(fx.stats.ops, 0);
@@ -70,7 +65,7 @@ static int32_t one_bad(const struct io_req *req, uint64_t n)
 	return n == bad_position ? bad_result : (int32_t)req->len_bytes;
 }
 
-static void a_fault_at_every_position_is_recorded_and_survived(void **state)
+LOAD_TEST(a_fault_at_every_position_is_recorded_and_survived)
 {
 	static const int32_t results[] = { -EIO, -ENODATA, -EREMOTEIO, -EILSEQ, -ETIMEDOUT, 0, 512 };
 
@@ -100,9 +95,8 @@ static int32_t all_bad(const struct io_req *req, uint64_t n)
 	return -EIO;
 }
 
-static void more_faults_than_allowed_end_the_run(void **state)
+LOAD_TEST(more_faults_than_allowed_end_the_run)
 {
-	(void)state;
 	script.result = all_bad;
 	fx.load.max_faults = 10;
 	go(LOAD_FAULTS);
@@ -110,9 +104,8 @@ static void more_faults_than_allowed_end_the_run(void **state)
 	assert_in_range(fx.stats.faults, 11, 11 + 7);
 }
 
-static void as_many_faults_as_allowed_do_not(void **state)
+LOAD_TEST(as_many_faults_as_allowed_do_not)
 {
-	(void)state;
 	script.result = all_bad;
 	fx.load.max_faults = 64;
 	go(LOAD_DONE);
@@ -126,9 +119,8 @@ static int32_t ends_at_a_mebibyte(const struct io_req *req, uint64_t n)
 	                                                      : (int32_t)req->len_bytes;
 }
 
-static void a_short_transfer_at_the_end_of_the_device_is_no_fault(void **state)
+LOAD_TEST(a_short_transfer_at_the_end_of_the_device_is_no_fault)
 {
-	(void)state;
 	fx.targets[0].touch_end = (1 << 20) + BLOCK;
 	seq_feeder_init(&fx.seq, IO_READ, 0, (1 << 20) - 2 * BLOCK + 512, (1 << 20) + 512, BLOCK);
 	script.result = ends_at_a_mebibyte;
@@ -155,7 +147,7 @@ static int32_t empty_from(const struct io_req *req, uint64_t n)
 	return 0;
 }
 
-static void reads_that_succeed_with_nothing_after_removal_end_the_run_at_once(void **state)
+LOAD_TEST(reads_that_succeed_with_nothing_after_removal_end_the_run_at_once)
 {
 	for (lost_from = 0; lost_from < 64; lost_from++) {
 		(void)teardown(state); /* always 0 */
@@ -171,7 +163,7 @@ static void reads_that_succeed_with_nothing_after_removal_end_the_run_at_once(vo
 	}
 }
 
-static void no_such_device_is_gone_without_asking(void **state)
+LOAD_TEST(no_such_device_is_gone_without_asking)
 {
 	static const int32_t results[] = { -ENODEV, -ENXIO };
 
@@ -185,9 +177,8 @@ static void no_such_device_is_gone_without_asking(void **state)
 	}
 }
 
-static void errors_of_a_device_that_is_there_are_only_faults(void **state)
+LOAD_TEST(errors_of_a_device_that_is_there_are_only_faults)
 {
-	(void)state;
 	there = true;
 	fx.targets[0].is_there = is_there;
 	fx.targets[0].is_there_arg = &there;
@@ -227,11 +218,10 @@ static enum feed turn_next(struct feeder *feeder, uint64_t now_ns, struct io_req
 	return FEED_IO;
 }
 
-static void the_others_go_on_when_one_of_several_is_lost(void **state)
+LOAD_TEST(the_others_go_on_when_one_of_several_is_lost)
 {
 	struct turn_feeder f = { .f.next = turn_next, .left = 300 };
 
-	(void)state;
 	there = true;
 	lost_from = 100;
 	fx.targets[0].is_there = is_there;
@@ -253,11 +243,10 @@ static int32_t nobody_home(const struct io_req *req, uint64_t n)
 	return n < 50 ? (int32_t)req->len_bytes : -ENODEV;
 }
 
-static void losing_the_last_target_ends_the_run(void **state)
+LOAD_TEST(losing_the_last_target_ends_the_run)
 {
 	struct turn_feeder f = { .f.next = turn_next, .left = 300 };
 
-	(void)state;
 	fx.load.feeder = &f.f;
 	fx.load.keep_going_when_gone = true;
 	script.result = nobody_home;
@@ -267,7 +256,7 @@ static void losing_the_last_target_ends_the_run(void **state)
 
 /* ---- limits and ends ---- */
 
-static void no_more_requests_than_max_ops_are_issued(void **state)
+LOAD_TEST(no_more_requests_than_max_ops_are_issued)
 {
 	for (uint64_t n = 1; n <= 63; n++) {
 		(void)teardown(state); /* always 0 */
@@ -278,17 +267,15 @@ static void no_more_requests_than_max_ops_are_issued(void **state)
 	}
 }
 
-static void no_more_is_issued_once_max_bytes_are(void **state)
+LOAD_TEST(no_more_is_issued_once_max_bytes_are)
 {
-	(void)state;
 	fx.load.max_bytes = 10 * BLOCK + 1;
 	go(LOAD_LIMIT);
 	assert_int_equal(fx.stats.bytes, 11 * BLOCK);
 }
 
-static void time_is_up_exactly_and_what_is_in_flight_is_drained(void **state)
+LOAD_TEST(time_is_up_exactly_and_what_is_in_flight_is_drained)
 {
-	(void)state;
 	fx.load.max_ns = 5 * SERVICE_NS / 2;
 	go(LOAD_LIMIT);
 	assert_int_equal(fx.stats.ops, 3 * 8); /* issued at 0, 1 and 2 service times */
@@ -302,9 +289,8 @@ static uint64_t service_50ms(const struct io_req *req, uint64_t n)
 	return 50 * NS_PER_MS;
 }
 
-static void a_cancel_is_seen_within_100_ms(void **state)
+LOAD_TEST(a_cancel_is_seen_within_100_ms)
 {
-	(void)state;
 	script.service = service_50ms;
 	fx.cancel_at_ns = 1000 * NS_PER_S + 150 * NS_PER_MS;
 	go(LOAD_CANCELLED);
@@ -312,9 +298,8 @@ static void a_cancel_is_seen_within_100_ms(void **state)
 	assert_true(fx.stats.ops < 64);
 }
 
-static void a_cancel_before_the_start_issues_nothing(void **state)
+LOAD_TEST(a_cancel_before_the_start_issues_nothing)
 {
-	(void)state;
 	atomic_store(&fx.cancel, 15);
 	go(LOAD_CANCELLED);
 	assert_int_equal(script.nsubmitted, 0);
@@ -326,9 +311,8 @@ static uint64_t service_third_hangs(const struct io_req *req, uint64_t n)
 	return n == 3 ? 3600 * NS_PER_S : SERVICE_NS;
 }
 
-static void a_stall_is_told_once_and_then_the_run_goes_on(void **state)
+LOAD_TEST(a_stall_is_told_once_and_then_the_run_goes_on)
 {
-	(void)state;
 	script.service = service_third_hangs;
 	go(LOAD_DONE);
 	assert_int_equal(fx.nstalls, 1);
@@ -347,9 +331,8 @@ static size_t late_requests(void)
 	return n;
 }
 
-static void what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall(void **state)
+LOAD_TEST(what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall)
 {
-	(void)state;
 	script.frozen_at_ns = virtual_ns + SERVICE_NS;
 	script.frozen_ns = 60 * NS_PER_S;
 	go(LOAD_DONE);
@@ -363,9 +346,8 @@ static void what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall
 	assert_int_equal(fx.stats.ops, 64);
 }
 
-static void a_suspended_machine_is_seen_though_the_clock_stood_still(void **state)
+LOAD_TEST(a_suspended_machine_is_seen_though_the_clock_stood_still)
 {
-	(void)state;
 	script.frozen_at_ns = virtual_ns + SERVICE_NS;
 	script.suspended_ns = 3600 * NS_PER_S;
 	go(LOAD_DONE);
@@ -380,18 +362,16 @@ static uint64_t service_slow(const struct io_req *req, uint64_t n)
 	return n % 5 ? SERVICE_NS : 3 * NS_PER_S;
 }
 
-static void a_slow_disk_is_no_stop_of_the_program(void **state)
+LOAD_TEST(a_slow_disk_is_no_stop_of_the_program)
 {
-	(void)state;
 	script.service = service_slow;
 	go(LOAD_DONE);
 	assert_int_equal(fx.nstops, 0);
 	assert_int_equal(late_requests(), 0);
 }
 
-static void a_stall_within_submit_is_told_afterwards(void **state)
+LOAD_TEST(a_stall_within_submit_is_told_afterwards)
 {
-	(void)state;
 	script.service = service_third_hangs;
 	script.waits_in_submit = true;
 	fx.load.depth = 1;
@@ -400,9 +380,8 @@ static void a_stall_within_submit_is_told_afterwards(void **state)
 	assert_int_equal(fx.stalled_offset, 3 * BLOCK);
 }
 
-static void ticks_come_ten_times_a_second(void **state)
+LOAD_TEST(ticks_come_ten_times_a_second)
 {
-	(void)state;
 	script.service = service_50ms;
 	seq_feeder_init(&fx.seq, IO_READ, 0, 0, 200 * BLOCK, BLOCK);
 	fx.load.depth = 2;
@@ -412,19 +391,17 @@ static void ticks_come_ten_times_a_second(void **state)
 
 /* ---- what the loop refuses ---- */
 
-static void a_write_without_permit_is_refused_and_nothing_is_written(void **state)
+LOAD_TEST(a_write_without_permit_is_refused_and_nothing_is_written)
 {
-	(void)state;
 	fx.seq.op = IO_WRITE;
 	must_refuse(-EPERM, "no permit");
 	assert_int_equal(script.nwrites, 0);
 }
 
-static void a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it(void **state)
+LOAD_TEST(a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it)
 {
 	struct engine_ops knows = *fx.eng->ops;
 
-	(void)state;
 	knows.has_commands = true;
 	fx.eng->ops = &knows;
 	fx.seq.op = IO_WRITE_FUA;
@@ -436,11 +413,10 @@ static void a_write_with_fua_without_permit_is_refused_even_where_the_engine_kno
 	fx.eng->ops = &fake;
 }
 
-static void commands_are_refused_where_the_engine_knows_none(void **state)
+LOAD_TEST(commands_are_refused_where_the_engine_knows_none)
 {
 	static const enum io_op ops[] = { IO_VERIFY, IO_READ_FUA, IO_WRITE_FUA };
 
-	(void)state;
 	fx.targets[0].permit = (const struct write_permit *)&some_permit;
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
 		fx.seq.op = ops[i];
@@ -449,18 +425,16 @@ static void commands_are_refused_where_the_engine_knows_none(void **state)
 	assert_int_equal(script.nsubmitted, 0);
 }
 
-static void a_write_with_permit_is_done(void **state)
+LOAD_TEST(a_write_with_permit_is_done)
 {
-	(void)state;
 	fx.seq.op = IO_WRITE;
 	fx.targets[0].permit = (const struct write_permit *)&some_permit;
 	go(LOAD_DONE);
 	assert_int_equal(script.nwrites, 64);
 }
 
-static void a_permit_for_one_target_is_none_for_the_next(void **state)
+LOAD_TEST(a_permit_for_one_target_is_none_for_the_next)
 {
-	(void)state;
 	fx.seq.op = IO_WRITE;
 	fx.seq.target = 1;
 	fx.targets[0].permit = (const struct write_permit *)&some_permit;
@@ -468,7 +442,7 @@ static void a_permit_for_one_target_is_none_for_the_next(void **state)
 	assert_int_equal(script.nwrites, 0);
 }
 
-static void requests_outside_of_the_plan_are_refused(void **state)
+LOAD_TEST(requests_outside_of_the_plan_are_refused)
 {
 	static const struct {
 		uint64_t first, end, offset;
@@ -515,7 +489,7 @@ static uint32_t list_many(struct feeder *feeder, struct io_req *const *reqs, uin
 	return i;
 }
 
-static void the_gate_looks_at_each_of_a_handful(void **state)
+LOAD_TEST(the_gate_looks_at_each_of_a_handful)
 {
 	static const struct list_item good = { .offset_bytes = 8192, .len_bytes = 4096 };
 	static const struct {
@@ -549,12 +523,11 @@ static void the_gate_looks_at_each_of_a_handful(void **state)
 	}
 }
 
-static void a_handful_of_all_kinds_is_issued_once_each_and_in_order(void **state)
+LOAD_TEST(a_handful_of_all_kinds_is_issued_once_each_and_in_order)
 {
 	struct list_item items[1000];
 	struct list_feeder list;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		items[i] = (struct list_item){
 			.offset_bytes = 512ull * (i % 1900),
@@ -574,11 +547,10 @@ static void a_handful_of_all_kinds_is_issued_once_each_and_in_order(void **state
 		assert_int_equal(fx.tags[i], i);
 }
 
-static void limits_hold_for_handfuls(void **state)
+LOAD_TEST(limits_hold_for_handfuls)
 {
 	struct random_feeder random;
 
-	(void)state;
 	random_feeder_init(&random, IO_READ, 0, 0, 1 << 20, 512, 1000, 1);
 	fx.load.feeder = &random.f;
 	fx.load.max_ops = 37;
@@ -595,21 +567,19 @@ static void limits_hold_for_handfuls(void **state)
 	assert_int_equal(fx.ntaken, 1000 - 137);
 }
 
-static void a_target_that_does_not_exist_is_refused(void **state)
+LOAD_TEST(a_target_that_does_not_exist_is_refused)
 {
-	(void)state;
 	fx.seq.target = 3;
 	must_refuse(-EINVAL, "target 3 of 3");
 }
 
-static void what_was_issued_before_a_refusal_is_drained(void **state)
+LOAD_TEST(what_was_issued_before_a_refusal_is_drained)
 {
 	static const struct list_item items[] = { { 0, 4096, 0, IO_READ },
 		                                  { 4096, 4096, 0, IO_READ },
 		                                  { 0, 512, 0, IO_WRITE } };
 	struct list_feeder list;
 
-	(void)state;
 	fx.load.depth = 1;
 	list_feeder_init(&list, items, 3);
 	fx.load.feeder = &list.f;
@@ -618,9 +588,8 @@ static void what_was_issued_before_a_refusal_is_drained(void **state)
 	assert_int_equal(script.nwrites, 0);
 }
 
-static void an_engine_that_takes_nothing_is_an_error_and_not_a_hang(void **state)
+LOAD_TEST(an_engine_that_takes_nothing_is_an_error_and_not_a_hang)
 {
-	(void)state;
 	script.submit_error = -ENOMEM;
 	must_refuse(-ENOMEM, "does not take requests");
 	assert_int_equal(fx.ntaken, 0);
@@ -637,9 +606,8 @@ static void give_back_leaked(void)
 	fx.eng->in_flight = 0;
 }
 
-static void an_engine_that_gives_nothing_back_is_an_error_and_its_requests_are_leaked(void **state)
+LOAD_TEST(an_engine_that_gives_nothing_back_is_an_error_and_its_requests_are_leaked)
 {
-	(void)state;
 	script.reap_error = -EIO;
 	assert_int_equal(load_run(&fx.load, fx.eng, &fx.stats, &fx.err), -EIO);
 	assert_non_null(strstr(fx.err.text, "failed while waiting"));
@@ -647,9 +615,8 @@ static void an_engine_that_gives_nothing_back_is_an_error_and_its_requests_are_l
 	give_back_leaked();
 }
 
-static void a_drain_after_cancel_gives_up_after_10_s_and_leaks(void **state)
+LOAD_TEST(a_drain_after_cancel_gives_up_after_10_s_and_leaks)
 {
-	(void)state;
 	script.service = service_third_hangs;
 	fx.cancel_at_ns = 1000 * NS_PER_S + 30 * NS_PER_S;
 	assert_int_equal(load_run(&fx.load, fx.eng, &fx.stats, &fx.err), 0);
@@ -660,63 +627,14 @@ static void a_drain_after_cancel_gives_up_after_10_s_and_leaks(void **state)
 	give_back_leaked();
 }
 
-static void a_flush_needs_no_permit_and_has_no_place(void **state)
+LOAD_TEST(a_flush_needs_no_permit_and_has_no_place)
 {
 	static const struct list_item items[] = { { 1 << 21, 7, 0, IO_FLUSH } };
 	struct list_feeder list;
 
-	(void)state;
 	list_feeder_init(&list, items, 1);
 	fx.load.feeder = &list.f;
 	go(LOAD_DONE);
 	assert_int_equal(fx.stats.ops, 1);
 	assert_int_equal(fx.stats.bytes, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_is_done_in_order_and_on_time),
-		TEST(the_sink_sees_requests_in_order_of_completion),
-		TEST(a_smaller_depth_than_the_engines_is_kept),
-		TEST(an_engine_that_takes_one_at_a_time_gets_all_in_order),
-		TEST(nothing_to_do_ends_at_once),
-		TEST(a_fault_at_every_position_is_recorded_and_survived),
-		TEST(more_faults_than_allowed_end_the_run),
-		TEST(as_many_faults_as_allowed_do_not),
-		TEST(a_short_transfer_at_the_end_of_the_device_is_no_fault),
-		TEST(reads_that_succeed_with_nothing_after_removal_end_the_run_at_once),
-		TEST(no_such_device_is_gone_without_asking),
-		TEST(errors_of_a_device_that_is_there_are_only_faults),
-		TEST(the_others_go_on_when_one_of_several_is_lost),
-		TEST(losing_the_last_target_ends_the_run),
-		TEST(no_more_requests_than_max_ops_are_issued),
-		TEST(no_more_is_issued_once_max_bytes_are),
-		TEST(time_is_up_exactly_and_what_is_in_flight_is_drained),
-		TEST(a_cancel_is_seen_within_100_ms),
-		TEST(a_cancel_before_the_start_issues_nothing),
-		TEST(a_drain_after_cancel_gives_up_after_10_s_and_leaks),
-		TEST(a_stall_is_told_once_and_then_the_run_goes_on),
-		TEST(what_was_under_way_when_the_program_did_not_run_is_late_and_no_stall),
-		TEST(a_suspended_machine_is_seen_though_the_clock_stood_still),
-		TEST(a_slow_disk_is_no_stop_of_the_program),
-		TEST(a_stall_within_submit_is_told_afterwards),
-		TEST(ticks_come_ten_times_a_second),
-		TEST(a_write_without_permit_is_refused_and_nothing_is_written),
-		TEST(a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it),
-		TEST(commands_are_refused_where_the_engine_knows_none),
-		TEST(a_write_with_permit_is_done),
-		TEST(a_permit_for_one_target_is_none_for_the_next),
-		TEST(requests_outside_of_the_plan_are_refused),
-		TEST(the_gate_looks_at_each_of_a_handful),
-		TEST(a_handful_of_all_kinds_is_issued_once_each_and_in_order),
-		TEST(limits_hold_for_handfuls),
-		TEST(a_target_that_does_not_exist_is_refused),
-		TEST(what_was_issued_before_a_refusal_is_drained),
-		TEST(an_engine_that_takes_nothing_is_an_error_and_not_a_hang),
-		TEST(an_engine_that_gives_nothing_back_is_an_error_and_its_requests_are_leaked),
-		TEST(a_flush_needs_no_permit_and_has_no_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DiskMark: the published marks, the judgement of draws, and whole runs on files in /tmp by a clock of the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -17,14 +13,13 @@
 
 extern const struct measure measure_mark;
 
-static void the_published_speeds_give_the_published_marks(void **state)
+TEST(the_published_speeds_give_the_published_marks)
 {
 	/* Dujmovic, DiskMark, the desktop computer's three runs */
 	static const double published[][4] = { { 21.1767, 84.8112, 5.69863, 12.7935 },
 		                               { 18.992, 88.1581, 8.42493, 16.4211 },
 		                               { 26.1328, 104.531, 10.8981, 21.4913 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(published); i++) /* the speeds were printed with six digits */
 		assert_near(mark_mean(published[i][0], published[i][1], published[i][2]), published[i][3],
 		            1e-5 * published[i][3]);
@@ -41,9 +36,8 @@ static uint64_t good(void *arg, uint64_t records)
 	return rng_below(arg, records);
 }
 
-static void uniform_draws_pass_for_many_seeds(void **state)
+TEST(uniform_draws_pass_for_many_seeds)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct mark_draws d;
 		struct rng rng;
@@ -64,12 +58,11 @@ static uint64_t of_the_seed(void *arg, uint64_t records)
 	return (uint64_t)((double)(records - 2) * (double)rng_below(arg, 32768) / 32767.0);
 }
 
-static void a_generator_of_32768_values_is_told_by_coverage_alone(void **state)
+TEST(a_generator_of_32768_values_is_told_by_coverage_alone)
 {
 	struct mark_draws d;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	assert_true(mark_judge(of_the_seed, &rng, 300000, 1000000, &d));
 	assert_near(d.mean, 0.5, 0.003);           /* 50 % */
@@ -87,12 +80,11 @@ static uint64_t two_places(void *arg, uint64_t records)
 	return (uint64_t)(at * (double)records);
 }
 
-static void two_places_have_the_right_mean_and_variation_and_fail(void **state)
+TEST(two_places_have_the_right_mean_and_variation_and_fail)
 {
 	struct mark_draws d;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	assert_true(mark_judge(two_places, &rng, 100000, 1000000, &d));
 	assert_near(d.mean, 0.5, 0.005);
@@ -107,12 +99,11 @@ static uint64_t in_order(void *arg, uint64_t records)
 	return (*(uint64_t *)arg)++ % records;
 }
 
-static void records_in_order_are_not_random(void **state)
+TEST(records_in_order_are_not_random)
 {
 	struct mark_draws d;
 	uint64_t at = 0;
 
-	(void)state;
 	assert_true(mark_judge(in_order, &at, 10000, 10000, &d));
 	assert_near(d.covered, 1.0, 1e-12); /* uniform draws would cover 63 % */
 	assert_false(d.is_random);
@@ -148,13 +139,12 @@ static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
 	return sum;
 }
 
-static void the_check_sum_is_that_of_the_records_in_the_file(void **state)
+TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	uint64_t records, sum;
 
-	(void)state;
 	/* 12345 records of 64 bytes: the last buffer of the stream is not full */
 	start(&run, "--count=12345 --repeat=1 --time=50ms --keep", files_path("kept"));
 	files_run_well(&run);
@@ -178,12 +168,11 @@ static void the_check_sum_is_that_of_the_records_in_the_file(void **state)
 	assert_int_equal(unlink(files_path("kept")), 0);
 }
 
-static void the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds(void **state)
+TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--count=2000 --repeat=3 --time=30ms", files_dir);
 	files_run_well(&run);
 	t = files_table(&run, "runs");
@@ -211,12 +200,11 @@ static void the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds(void **s
 }
 
 /* One look at the clock is 1 ms here: writing N records by count looks twice (start and end). */
-static void time_is_counted_as_the_seed_did(void **state)
+TEST_WITH(time_is_counted_as_the_seed_did, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
 	files_run_well(&run);
 	t = files_table(&run, "runs");
@@ -259,12 +247,11 @@ static void spoil(struct files_run *run)
 	run->is_done = true;
 }
 
-static void a_changed_record_shows_in_the_check_sum(void **state)
+TEST_WITH(a_changed_record_shows_in_the_check_sum, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = spoil);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--count=1000 --repeat=2 --time=10ms", files_dir);
 	files_run_well(&run);
 	assert_true(run.is_done);
@@ -284,11 +271,10 @@ static void stop_later(struct files_run *run)
 	run->is_done = true;
 }
 
-static void a_signal_keeps_what_was_measured_and_removes_the_file(void **state)
+TEST_WITH(a_signal_keeps_what_was_measured_and_removes_the_file, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = stop_later);
 
-	(void)state;
 	start(&run, "--count=1000 --repeat=100 --time=50ms", files_dir);
 	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
@@ -298,11 +284,10 @@ static void a_signal_keeps_what_was_measured_and_removes_the_file(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
-static void a_file_that_may_not_grow_further_says_so(void **state)
+TEST_WITH(a_file_that_may_not_grow_further_says_so, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--repeat=1 --time=10s --size=1M", files_dir);
 	run.m = &measure_mark;
 	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --size=1M %s", files_dir);
@@ -312,13 +297,12 @@ static void a_file_that_may_not_grow_further_says_so(void **state)
 	files_done(&run);
 }
 
-static void files_of_others_are_refused_and_stay(void **state)
+TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	FILE *f = fopen(files_path("letter"), "we");
 	char text[16] = "";
 
-	(void)state;
 	assert_non_null(f);
 	assert_true(fputs("precious", f) >= 0);
 	assert_int_equal(fclose(f), 0);
@@ -335,11 +319,10 @@ static void files_of_others_are_refused_and_stay(void **state)
 	assert_int_equal(unlink(files_path("letter")), 0);
 }
 
-static void a_bad_sweep_is_refused_before_anything_is_written(void **state)
+TEST_WITH(a_bad_sweep_is_refused_before_anything_is_written, files_dir_make, files_dir_remove)
 {
 	static const char *const bad[] = { "--sweep=,", "--sweep=1,x", "--sweep=1..2", "--sweep=-1" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct files_run run = RUN(.is_done = false);
 
@@ -352,12 +335,11 @@ static void a_bad_sweep_is_refused_before_anything_is_written(void **state)
 	}
 }
 
-static void a_sweep_has_a_row_for_each_size(void **state)
+TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,256K,128K", files_dir);
 	files_run_well(&run);
 	t = files_table(&run, "sweep");
@@ -370,12 +352,11 @@ static void a_sweep_has_a_row_for_each_size(void **state)
 	files_done(&run);
 }
 
-static void a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds(void **state)
+TEST_WITH(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K", files_dir);
 	files_run_well(&run);
 	t = files_table(&run, "sweep");
@@ -384,11 +365,10 @@ static void a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds(void **state)
 	files_done(&run);
 }
 
-static void a_sweep_without_room_is_refused_before_anything_is_written(void **state)
+TEST_WITH(a_sweep_without_room_is_refused_before_anything_is_written, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,4000T,1", files_dir);
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
@@ -421,11 +401,10 @@ int __wrap_close(int fd)
 	return -1;
 }
 
-static void writing_lasts_until_close_has_returned(void **state)
+TEST_WITH(writing_lasts_until_close_has_returned, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
 	closing = &run;
 	files_run(&run);
@@ -436,11 +415,10 @@ static void writing_lasts_until_close_has_returned(void **state)
 }
 
 /* As network file systems do, which have asked the server by then. */
-static void what_close_says_of_a_quota_is_no_error_of_the_disk(void **state)
+TEST_WITH(what_close_says_of_a_quota_is_no_error_of_the_disk, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--count=1000 --repeat=1 --time=10ms", files_dir);
 	closing = &run;
 	close_errno = EDQUOT;
@@ -454,32 +432,4 @@ static void what_close_says_of_a_quota_is_no_error_of_the_disk(void **state)
 	assert_int_equal(run.res->faults[0].result, -EDQUOT);
 	files_done(&run);
 	assert_int_equal(files_left(), 0);
-}
-
-#define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_published_speeds_give_the_published_marks),
-		cmocka_unit_test(uniform_draws_pass_for_many_seeds),
-		cmocka_unit_test(a_generator_of_32768_values_is_told_by_coverage_alone),
-		cmocka_unit_test(two_places_have_the_right_mean_and_variation_and_fail),
-		cmocka_unit_test(records_in_order_are_not_random),
-		ON_FILES(the_check_sum_is_that_of_the_records_in_the_file),
-		ON_FILES(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds),
-		ON_FILES(time_is_counted_as_the_seed_did),
-		ON_FILES(a_changed_record_shows_in_the_check_sum),
-		ON_FILES(a_signal_keeps_what_was_measured_and_removes_the_file),
-		ON_FILES(a_file_that_may_not_grow_further_says_so),
-		ON_FILES(files_of_others_are_refused_and_stay),
-		ON_FILES(a_bad_sweep_is_refused_before_anything_is_written),
-		ON_FILES(a_sweep_has_a_row_for_each_size),
-		ON_FILES(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds),
-		ON_FILES(a_sweep_without_room_is_refused_before_anything_is_written),
-		ON_FILES(writing_lasts_until_close_has_returned),
-		ON_FILES(what_close_says_of_a_quota_is_no_error_of_the_disk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

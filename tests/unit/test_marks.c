@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +19,7 @@ static const struct field place_fields[] = {
 };
 
 /* In whatever order the table has them; two of one place are one. */
-static void every_bad_place_has_its_mark_in_a_picture(void **state)
+TEST(every_bad_place_has_its_mark_in_a_picture)
 {
 	static const uint64_t at[] = { 900000, 100000, 500000, 100000, 1ull << 60 };
 	struct result *res = result_new("zones");
@@ -35,7 +31,6 @@ static void every_bad_place_has_its_mark_in_a_picture(void **state)
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &len);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(at); i++)
 		result_row(result_table(res, "bad", "Bad", place_fields), &(struct place){ at[i], 0 });
 	for (uint64_t i = 0; i < 10; i++)
@@ -55,13 +50,4 @@ static void every_bad_place_has_its_mark_in_a_picture(void **state)
 	free(text);
 	plot_data_free(d);
 	result_free(res);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_bad_place_has_its_mark_in_a_picture),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What of a file a disk holds: extents drawn at random against a map of bytes, and real files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <stdlib.h>
@@ -57,11 +53,10 @@ static uint64_t count_shared(const struct media_extent *v, size_t n, uint64_t fi
 	return shared;
 }
 
-static void every_byte_of_a_range_is_counted_as_what_it_is(void **state)
+TEST(every_byte_of_a_range_is_counted_as_what_it_is)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 5, 0);
 	for (int draws = 0; draws < 2000; draws++) {
 		struct media_extent v[FILE_BYTES];
@@ -97,7 +92,7 @@ static int fresh(void)
 	return fd;
 }
 
-static void holes_and_unwritten_bytes_of_a_real_file_are_no_data(void **state)
+TEST(holes_and_unwritten_bytes_of_a_real_file_are_no_data)
 {
 	enum { MIB = 1 << 20 };
 	static uint8_t buf[MIB];
@@ -105,7 +100,6 @@ static void holes_and_unwritten_bytes_of_a_real_file_are_no_data(void **state)
 	char text[200];
 	int fd = fresh();
 
-	(void)state;
 	memset(buf, 7, sizeof(buf));
 	assert_int_equal(pwrite(fd, buf, MIB, MIB), MIB);
 	assert_int_equal(ftruncate(fd, 4 * MIB), 0);
@@ -135,13 +129,12 @@ static int by_content(const void *a, const void *b)
 }
 
 /* Pages of blocks in a row: as many as a file of 256 MiB has, by their first 64 bytes. */
-static void no_two_pages_of_a_pool_are_alike(void **state)
+TEST(no_two_pages_of_a_pool_are_alike)
 {
 	enum { BLOCK = 65536, PAGES = 65536 };
 	const uint8_t **page = malloc(PAGES * sizeof(*page));
 	struct payload_pool pool;
 
-	(void)state;
 	assert_int_equal(payload_pool_init(&pool, 9, BLOCK), 0);
 	for (size_t i = 0; i < PAGES; i++)
 		page[i] = payload_pool_at(&pool, i / 16) + i % 16 * 4096;
@@ -150,15 +143,4 @@ static void no_two_pages_of_a_pool_are_alike(void **state)
 		assert_int_not_equal(memcmp(page[i - 1], page[i], 64), 0);
 	payload_pool_done(&pool);
 	free(page);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_byte_of_a_range_is_counted_as_what_it_is),
-		cmocka_unit_test(holes_and_unwritten_bytes_of_a_real_file_are_no_data),
-		cmocka_unit_test(no_two_pages_of_a_pool_are_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,7 @@
  * files and many repetitions.
  * (`stream` for a week: test_stream_runs.c.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -155,9 +150,8 @@ static void compare(int (*fn)(const struct how *how), const struct how *brief, c
 
 #define WEEK_S (7.0 * 86400)
 
-static void a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes(void **state)
+TEST(a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes)
 {
-	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--full --block=256K --time=2m sda" },
 	        &(struct how){ .m = &measure_zones,
 	                       .words = "--full --block=256K --depth=1 --time=200h sda",
@@ -167,9 +161,8 @@ static void a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes(vo
 }
 
 /* All the windows that its places have. */
-static void zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one(void **state)
+TEST(zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one)
 {
-	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--quick sda", .cylinders = 2000 },
 	        &(struct how){ .m = &measure_zones,
 	                       .words = "--repeat=100 --precision=0.01% --time=168h sda",
@@ -177,9 +170,8 @@ static void zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one(void
 	        2048);
 }
 
-static void a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes(void **state)
+TEST(a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes)
 {
-	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_seek, .words = "--quick sda" },
 	        &(struct how){ .m = &measure_seek,
 	                       .words = "--slice=2h --count=1000 --time=200h sda",
@@ -191,9 +183,8 @@ static void a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes(voi
 /* Of up to 128 stretches of time each has a histogram, which grows with what differs in it and not with the time. */
 #define STRETCHES_KIB 4096
 
-static void a_week_of_transactions_needs_no_more_memory_than_an_hour(void **state)
+TEST(a_week_of_transactions_needs_no_more_memory_than_an_hour)
 {
-	(void)state;
 	compare(run_sim,
 	        &(struct how){ .m = &measure_transactions, .words = "--users=8 --ios=3 --think=2m --time=1h sda" },
 	        &(struct how){ .m = &measure_transactions,
@@ -223,19 +214,17 @@ static int run_overloaded(const struct how *how)
 }
 
 /* A million transactions at once; 100000 more come each second than the disk can do. */
-static void an_overload_ends_with_a_verdict_before_the_memory_does(void **state)
+TEST(an_overload_ends_with_a_verdict_before_the_memory_does)
 {
 	const struct how how = { .m = &measure_transactions, .words = "--arrivals=100000 --ios=1 --time=10h sda" };
 
-	(void)state;
 	if (!HAS_ASAN) /* slow there */
 		assert_in_range(peak_kib(run_overloaded, &how), 1, 320 << 10);
 }
 
 /* Its length is the disk's: ten times the tracks; and a disk in which runs of equal tracks are short. */
-static void geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one(void **state)
+TEST(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one)
 {
-	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
 	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 1536);
 	/* Some 3 KiB for the accesses of each track that is not as usual; with MALLOC_PERTURB_ all of it is touched. */
@@ -244,9 +233,8 @@ static void geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_on
 }
 
 /* Its lists of places are full on the large disk, and its document long. */
-static void surface_of_20_tb_needs_no_more_memory_than_of_100_gb(void **state)
+TEST(surface_of_20_tb_needs_no_more_memory_than_of_100_gb)
 {
-	(void)state;
 	compare(run_sim,
 	        &(struct how){ .m = &measure_surface,
 	                       .words = "--block=16M --without=files sda",
@@ -276,9 +264,8 @@ static int run_files(const struct how *how)
 	return is_good ? 0 : 1;
 }
 
-static void passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory(void **state)
+TEST_WITH(passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory, files_dir_make, files_dir_remove)
 {
-	(void)state;
 	/* A row for each pass, and no more than 10000 passes. */
 	compare(run_files, &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=4" },
 	        &(struct how){ .m = &measure_passes, .words = "--size=64K --repeat=2000" }, 2048);
@@ -292,21 +279,4 @@ static void passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory(
 	        512);
 	compare(run_files, &(struct how){ .m = &measure_mark, .words = "--size=1M --time=1ms --repeat=1" },
 	        &(struct how){ .m = &measure_mark, .words = "--size=1M --time=20ms --repeat=50" }, 1024);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes),
-		cmocka_unit_test(zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one),
-		cmocka_unit_test(a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes),
-		cmocka_unit_test(a_week_of_transactions_needs_no_more_memory_than_an_hour),
-		cmocka_unit_test(an_overload_ends_with_a_verdict_before_the_memory_does),
-		cmocka_unit_test(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one),
-		cmocka_unit_test(surface_of_20_tb_needs_no_more_memory_than_of_100_gb),
-		cmocka_unit_test_setup_teardown(passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory,
-		                                files_dir_make, files_dir_remove),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The disk model at work: mechanics, caches, queue, contents, trouble. Exact, in virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +12,11 @@
 
 /* ---- mechanics ---- */
 
-static void reading_one_sector_again_takes_exactly_one_revolution(void **state)
+TEST(reading_one_sector_again_takes_exactly_one_revolution)
 {
 	struct run r;
 	uint64_t first;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	first = run_one(&r, DISK_READ, 512 * 777, 512, NULL)->done_ns;
 	for (int i = 1; i <= 10000; i++) {
@@ -32,12 +27,11 @@ static void reading_one_sector_again_takes_exactly_one_revolution(void **state)
 	run_free(&r);
 }
 
-static void the_next_sector_comes_too_late_after_the_overhead_and_a_far_one_does_not(void **state)
+TEST(the_next_sector_comes_too_late_after_the_overhead_and_a_far_one_does_not)
 {
 	struct run r;
 	uint64_t first;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	first = run_one(&r, DISK_READ, 0, 512, NULL)->done_ns;
 	(void)run_one(&r, DISK_READ, 512, 512, NULL);
@@ -48,11 +42,10 @@ static void the_next_sector_comes_too_late_after_the_overhead_and_a_far_one_does
 	run_free(&r);
 }
 
-static void a_seek_takes_what_the_curve_says_and_the_rest_is_rotation(void **state)
+TEST(a_seek_takes_what_the_curve_says_and_the_rest_is_rotation)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 512, NULL);
 	(void)run_one(&r, DISK_READ, 400ull * 1000 * 512, 512, NULL); /* cylinder 400 */
@@ -62,12 +55,11 @@ static void a_seek_takes_what_the_curve_says_and_the_rest_is_rotation(void **sta
 	run_free(&r);
 }
 
-static void a_skew_that_is_too_small_costs_a_whole_revolution(void **state)
+TEST(a_skew_that_is_too_small_costs_a_whole_revolution)
 {
 	struct run r;
 	double small, large;
 
-	(void)state;
 	run_new(&r, RUN_BASE "head_skew 0.1\ncyl_skew 0.2\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 500 * 512 * 2, NULL);
 	large = r.done.transfer_ns;
@@ -80,13 +72,12 @@ static void a_skew_that_is_too_small_costs_a_whole_revolution(void **state)
 	assert_true(fabs(small - 3.05 * PERIOD_NS) < 2);
 }
 
-static void the_wobble_shifts_the_angle_and_no_more(void **state)
+TEST(the_wobble_shifts_the_angle_and_no_more)
 {
 	struct run r;
 	uint64_t first;
 	double most = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE "wobble 0.01 0.5\n" RUN_ZONE);
 	first = run_one(&r, DISK_READ, 0, 512, NULL)->done_ns;
 	for (int i = 1; i <= 600; i++) {
@@ -104,11 +95,10 @@ static void the_wobble_shifts_the_angle_and_no_more(void **state)
 	"rpm 7200\nsurfaces 2\ncache_kb 1024\nsegments 4\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.02\n" \
 	"seek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 100\n"
 
-static void what_was_read_comes_from_the_buffer(void **state)
+TEST(what_was_read_comes_from_the_buffer)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_MEDIA);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
@@ -116,11 +106,10 @@ static void what_was_read_comes_from_the_buffer(void **state)
 	run_free(&r);
 }
 
-static void the_buffer_is_read_ahead_into_until_the_segment_is_full(void **state)
+TEST(the_buffer_is_read_ahead_into_until_the_segment_is_full)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
@@ -135,11 +124,10 @@ static void the_buffer_is_read_ahead_into_until_the_segment_is_full(void **state
 	run_free(&r);
 }
 
-static void without_read_ahead_only_what_was_asked_for_is_there(void **state)
+TEST(without_read_ahead_only_what_was_asked_for_is_there)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED "read_ahead no\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
@@ -148,11 +136,10 @@ static void without_read_ahead_only_what_was_asked_for_is_there(void **state)
 	run_free(&r);
 }
 
-static void the_oldest_segment_gives_way(void **state)
+TEST(the_oldest_segment_gives_way)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE);
 	for (uint64_t i = 0; i < 5; i++)
 		(void)run_one(&r, DISK_READ, i * 100000 * 512, 4096, NULL);
@@ -162,13 +149,12 @@ static void the_oldest_segment_gives_way(void **state)
 	run_free(&r);
 }
 
-static void no_byte_is_waited_for_twice_when_small_reads_follow_each_other(void **state)
+TEST(no_byte_is_waited_for_twice_when_small_reads_follow_each_other)
 {
 	struct run r;
 	struct disk_counters c;
 	uint64_t start;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	start = r.now;
@@ -227,11 +213,10 @@ static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct 
 	run_free(&r);
 }
 
-static void shortest_access_first_loses_nothing_and_beats_first_come(void **state)
+TEST(shortest_access_first_loses_nothing_and_beats_first_come)
 {
 	struct outcome fifo, satf, single;
 
-	(void)state;
 	read_deep("fifo", 1, 5000, &single);
 	read_deep("fifo", 32, 5000, &fifo);
 	read_deep("satf", 32, 5000, &satf);
@@ -240,22 +225,20 @@ static void shortest_access_first_loses_nothing_and_beats_first_come(void **stat
 	assert_true(satf.max_ns < 300e6 + 40 * PERIOD_NS); /* nobody starves */
 }
 
-static void a_queue_deeper_than_the_disks_waits_outside(void **state)
+TEST(a_queue_deeper_than_the_disks_waits_outside)
 {
 	struct outcome at32, at500;
 
-	(void)state;
 	read_deep("satf", 32, 3000, &at32);
 	read_deep("satf", 500, 3000, &at500);
 	assert_int_equal(at500.n, 3000);
 	assert_true(fabs(at500.mean_ns / at32.mean_ns - 1) < 0.05);
 }
 
-static void a_disk_without_queue_answers_in_order(void **state)
+TEST(a_disk_without_queue_answers_in_order)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	for (uint64_t i = 0; i < 20; i++)
 		run_submit(&r, DISK_READ, (i * 7919 % 1000) * 51200, 512, NULL);
@@ -266,9 +249,8 @@ static void a_disk_without_queue_answers_in_order(void **state)
 
 /* Not so once: it took whichever block's angle came first, went on from there, and left the others until they were too
  * old. */
-static void a_burst_of_blocks_in_a_row_is_read_in_a_row(void **state)
+TEST(a_burst_of_blocks_in_a_row_is_read_in_a_row)
 {
-	(void)state;
 	for (uint64_t place = 0; place < 40; place++) {
 		struct run r;
 
@@ -289,12 +271,11 @@ static void a_burst_of_blocks_in_a_row_is_read_in_a_row(void **state)
 	RUN_BASE \
 	"queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100\nhit_overhead_ms 0.02\nwrite_settle_ms 0.3\n"
 
-static void a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it(void **state)
+TEST(a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it)
 {
 	unsigned char data[4096], back[4096];
 	struct run r;
 
-	(void)state;
 	memset(data, 0xa5, sizeof(data));
 	run_new(&r, WRITING RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_WRITE, 8192, 4096, data)->how, HOW_CACHED);
@@ -307,12 +288,11 @@ static void a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it(void *
 	run_free(&r);
 }
 
-static void what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not(void **state)
+TEST(what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not)
 {
 	unsigned char data[512], back[512];
 	struct run r;
 
-	(void)state;
 	run_new(&r, WRITING RUN_ZONE);
 	memset(data, 1, sizeof(data));
 	(void)run_one(&r, DISK_WRITE, 0, 512, data);
@@ -329,12 +309,11 @@ static void what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not(void
 	run_free(&r);
 }
 
-static void a_disk_that_ignores_flushes_loses_even_those(void **state)
+TEST(a_disk_that_ignores_flushes_loses_even_those)
 {
 	unsigned char data[512] = { 1 }, back[512];
 	struct run r;
 
-	(void)state;
 	run_new(&r, WRITING "ignore_flush yes\npower_loss_at_request 3\n" RUN_ZONE);
 	(void)run_one(&r, DISK_WRITE, 512 * 9, 512, data);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
@@ -343,13 +322,12 @@ static void a_disk_that_ignores_flushes_loses_even_those(void **state)
 	run_free(&r);
 }
 
-static void streaming_writes_go_at_the_rate_of_the_media(void **state)
+TEST(streaming_writes_go_at_the_rate_of_the_media)
 {
 	uint64_t sum = 0, start = 0;
 	struct run r;
 	double truth;
 
-	(void)state;
 	run_new(&r, WRITING RUN_ZONE);
 	truth = truth_rate(disk_geometry(r.d), 32 << 20, 96 << 20);
 	for (uint64_t i = 0; i < 4; i++)
@@ -365,12 +343,11 @@ static void streaming_writes_go_at_the_rate_of_the_media(void **state)
 	run_free(&r);
 }
 
-static void a_flush_waits_for_what_was_written_before_it(void **state)
+TEST(a_flush_waits_for_what_was_written_before_it)
 {
 	struct disk_counters c;
 	struct run r;
 
-	(void)state;
 	run_new(&r, WRITING RUN_ZONE);
 	for (uint64_t i = 0; i < 100; i++)
 		(void)run_one(&r, DISK_WRITE, (i * 7919 % 1000) * 512 * 100, 4096, NULL);
@@ -383,12 +360,11 @@ static void a_flush_waits_for_what_was_written_before_it(void **state)
 	run_free(&r);
 }
 
-static void a_small_write_in_a_large_sector_costs_a_revolution(void **state)
+TEST(a_small_write_in_a_large_sector_costs_a_revolution)
 {
 	struct run r;
 	double whole, part;
 
-	(void)state;
 	run_new(&r, "rpm 7200\nphysical_sector 4096\nqueue_depth 1\nzone 1000 200\n");
 	whole = (run_one(&r, DISK_WRITE, 40960, 4096, NULL), r.done.transfer_ns);
 	part = (run_one(&r, DISK_WRITE, 40960, 512, NULL), r.done.transfer_ns);
@@ -398,13 +374,12 @@ static void a_small_write_in_a_large_sector_costs_a_revolution(void **state)
 
 /* ---- contents ---- */
 
-static void every_sector_says_its_number_until_it_is_written(void **state)
+TEST(every_sector_says_its_number_until_it_is_written)
 {
 	unsigned char *buf = malloc(1 << 20);
 	struct run r;
 	uint64_t word, hash;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1000, 1 << 20, buf)->res, 1 << 20);
 	for (uint64_t i = 0; i < 2048; i++) {
@@ -424,12 +399,11 @@ static void every_sector_says_its_number_until_it_is_written(void **state)
 	run_free(&r);
 }
 
-static void the_hash_is_of_place_and_bytes_and_not_of_their_history(void **state)
+TEST(the_hash_is_of_place_and_bytes_and_not_of_their_history)
 {
 	unsigned char a[512], b[512];
 	struct run x, y;
 
-	(void)state;
 	memset(a, 1, 512);
 	memset(b, 2, 512);
 	run_new(&x, WRITING RUN_ZONE);
@@ -445,13 +419,12 @@ static void the_hash_is_of_place_and_bytes_and_not_of_their_history(void **state
 	run_free(&y);
 }
 
-static void dropped_writes_are_answered_and_not_stored(void **state)
+TEST(dropped_writes_are_answered_and_not_stored)
 {
 	unsigned char data[512] = { 0 }, back[512];
 	struct run r;
 	size_t n;
 
-	(void)state;
 	run_new(&r, RUN_BASE "drop_writes_from 2\n" RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_WRITE, 512, 512, data)->res, 512);
 	assert_int_equal(run_one(&r, DISK_WRITE, 1024, 512, data)->res, 512);
@@ -466,11 +439,10 @@ static void dropped_writes_are_answered_and_not_stored(void **state)
 
 /* ---- trouble ---- */
 
-static void an_unreadable_sector_fails_what_covers_it_after_its_retries(void **state)
+TEST(an_unreadable_sector_fails_what_covers_it_after_its_retries)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "bad 1000 2 r 5\nbad 3000 1 rw 1 ENODATA\n");
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 10, NULL)->res, 5120);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 11, NULL)->res, -EIO);
@@ -484,11 +456,10 @@ static void an_unreadable_sector_fails_what_covers_it_after_its_retries(void **s
 	run_free(&r);
 }
 
-static void a_sector_that_heals_can_be_read_once_it_was_written(void **state)
+TEST(a_sector_that_heals_can_be_read_once_it_was_written)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "bad 1000 3 heal 5\n");
 	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 1001, 512, NULL)->res, 512);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1001, 512, NULL)->res, 512);
@@ -496,11 +467,10 @@ static void a_sector_that_heals_can_be_read_once_it_was_written(void **state)
 	run_free(&r);
 }
 
-static void reading_ahead_stops_before_the_unreadable(void **state)
+TEST(reading_ahead_stops_before_the_unreadable)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE "bad 100 1 r 50\n");
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
@@ -510,12 +480,11 @@ static void reading_ahead_stops_before_the_unreadable(void **state)
 	run_free(&r);
 }
 
-static void slow_sectors_take_their_revolutions_more(void **state)
+TEST(slow_sectors_take_their_revolutions_more)
 {
 	struct run r;
 	double slow;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "slow 100 200 50 2\n"); /* 100, 150, 200, 250 */
 	(void)run_one(&r, DISK_READ, 0, 512 * 400, NULL);
 	slow = r.done.transfer_ns;
@@ -525,11 +494,10 @@ static void slow_sectors_take_their_revolutions_more(void **state)
 	run_free(&r);
 }
 
-static void the_nth_request_fails_comes_short_or_late(void **state)
+TEST(the_nth_request_fails_comes_short_or_late)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE
 	        "fail read 2 errno ETIMEDOUT delay 3\nfail any 4 short 1024\nfail write 1 errno EREMOTEIO every 2\nfail read 4 delay 1\n");
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->res, 4096);
@@ -544,11 +512,10 @@ static void the_nth_request_fails_comes_short_or_late(void **state)
 	run_free(&r);
 }
 
-static void when_it_is_gone_it_is_gone_for_those_in_flight_too(void **state)
+TEST(when_it_is_gone_it_is_gone_for_those_in_flight_too)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "gone_at_s 1\n");
 	r.now += 999000000;
 	assert_int_equal(disk_size_bytes(r.d, r.now), 1000ull * 1000 * 512);
@@ -568,11 +535,10 @@ static void when_it_is_gone_it_is_gone_for_those_in_flight_too(void **state)
 	run_free(&r);
 }
 
-static void what_waits_when_the_disk_goes_ends_at_that_moment(void **state)
+TEST(what_waits_when_the_disk_goes_ends_at_that_moment)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, WRITING "gone_at_s 0.05\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 50; i++)
 		run_submit(&r, i % 3 ? DISK_READ : DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
@@ -585,11 +551,10 @@ static void what_waits_when_the_disk_goes_ends_at_that_moment(void **state)
 	run_free(&r);
 }
 
-static void a_stalled_disk_goes_on_afterwards(void **state)
+TEST(a_stalled_disk_goes_on_afterwards)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "stall 0.5 2\n");
 	r.now += 400000000;
 	(void)run_one(&r, DISK_READ, 0, 512, NULL);
@@ -600,11 +565,10 @@ static void a_stalled_disk_goes_on_afterwards(void **state)
 	run_free(&r);
 }
 
-static void requests_out_of_place_are_refused(void **state)
+TEST(requests_out_of_place_are_refused)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 100, 512, NULL)->res, -EINVAL);
 	assert_int_equal(run_one(&r, DISK_READ, 512, 100, NULL)->res, -EINVAL);
@@ -618,11 +582,10 @@ static void requests_out_of_place_are_refused(void **state)
 
 /* ---- noise ---- */
 
-static void noise_delays_answers_and_the_same_seed_makes_the_same(void **state)
+TEST(noise_delays_answers_and_the_same_seed_makes_the_same)
 {
 	struct run a, b, c;
 
-	(void)state;
 	run_new(&a, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 3\n" RUN_ZONE);
 	run_new(&b, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 3\n" RUN_ZONE);
 	run_new(&c, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 4\n" RUN_ZONE);
@@ -643,13 +606,12 @@ static void noise_delays_answers_and_the_same_seed_makes_the_same(void **state)
 
 /* ---- SSD ---- */
 
-static void an_ssd_has_no_rotation_and_works_in_parallel(void **state)
+TEST(an_ssd_has_no_rotation_and_works_in_parallel)
 {
 	struct run r;
 	uint64_t start;
 	double one;
 
-	(void)state;
 	run_load(&r, "ssd-sata");
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	one = run_took(&r);
@@ -670,9 +632,8 @@ static void an_ssd_has_no_rotation_and_works_in_parallel(void **state)
 
 /* Random requests of all kinds to random disks: every one is answered once, time never goes back, contents are those of
  * a plain array. */
-static void whatever_is_asked_of_whatever_disk_is_answered_once(void **state)
+TEST(whatever_is_asked_of_whatever_disk_is_answered_once)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		const struct profile_limits limits = { .max_bytes = 100000000,
 			                               .max_surfaces = 4,
@@ -738,47 +699,4 @@ static void whatever_is_asked_of_whatever_disk_is_answered_once(void **state)
 		free(buf);
 		run_free(&r);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reading_one_sector_again_takes_exactly_one_revolution),
-		cmocka_unit_test(the_next_sector_comes_too_late_after_the_overhead_and_a_far_one_does_not),
-		cmocka_unit_test(a_seek_takes_what_the_curve_says_and_the_rest_is_rotation),
-		cmocka_unit_test(a_skew_that_is_too_small_costs_a_whole_revolution),
-		cmocka_unit_test(the_wobble_shifts_the_angle_and_no_more),
-		cmocka_unit_test(what_was_read_comes_from_the_buffer),
-		cmocka_unit_test(the_buffer_is_read_ahead_into_until_the_segment_is_full),
-		cmocka_unit_test(without_read_ahead_only_what_was_asked_for_is_there),
-		cmocka_unit_test(the_oldest_segment_gives_way),
-		cmocka_unit_test(no_byte_is_waited_for_twice_when_small_reads_follow_each_other),
-		cmocka_unit_test(shortest_access_first_loses_nothing_and_beats_first_come),
-		cmocka_unit_test(a_queue_deeper_than_the_disks_waits_outside),
-		cmocka_unit_test(a_disk_without_queue_answers_in_order),
-		cmocka_unit_test(a_burst_of_blocks_in_a_row_is_read_in_a_row),
-		cmocka_unit_test(a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it),
-		cmocka_unit_test(what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not),
-		cmocka_unit_test(a_disk_that_ignores_flushes_loses_even_those),
-		cmocka_unit_test(streaming_writes_go_at_the_rate_of_the_media),
-		cmocka_unit_test(a_flush_waits_for_what_was_written_before_it),
-		cmocka_unit_test(a_small_write_in_a_large_sector_costs_a_revolution),
-		cmocka_unit_test(every_sector_says_its_number_until_it_is_written),
-		cmocka_unit_test(the_hash_is_of_place_and_bytes_and_not_of_their_history),
-		cmocka_unit_test(dropped_writes_are_answered_and_not_stored),
-		cmocka_unit_test(an_unreadable_sector_fails_what_covers_it_after_its_retries),
-		cmocka_unit_test(a_sector_that_heals_can_be_read_once_it_was_written),
-		cmocka_unit_test(reading_ahead_stops_before_the_unreadable),
-		cmocka_unit_test(slow_sectors_take_their_revolutions_more),
-		cmocka_unit_test(the_nth_request_fails_comes_short_or_late),
-		cmocka_unit_test(when_it_is_gone_it_is_gone_for_those_in_flight_too),
-		cmocka_unit_test(what_waits_when_the_disk_goes_ends_at_that_moment),
-		cmocka_unit_test(a_stalled_disk_goes_on_afterwards),
-		cmocka_unit_test(requests_out_of_place_are_refused),
-		cmocka_unit_test(noise_delays_answers_and_the_same_seed_makes_the_same),
-		cmocka_unit_test(an_ssd_has_no_rotation_and_works_in_parallel),
-		cmocka_unit_test(whatever_is_asked_of_whatever_disk_is_answered_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

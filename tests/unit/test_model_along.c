@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recording zones from readings whose truth is known: drawn from the model's own priors, so that its probabilities can
  * be held against how often it is right (simulation-based calibration, Talts et al. 2018). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,13 +130,12 @@ static void add_disk(struct rng *rng, struct tally *t)
 	free(a.v);
 }
 
-static void probabilities_are_how_often_it_is_right(void **state)
+TEST(probabilities_are_how_often_it_is_right)
 {
 	const size_t disks = TALLY_SEEDS(60);
 	struct tally t = { 0 };
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 53, 1);
 	for (size_t i = 0; i < disks; i++)
 		add_disk(&rng, &t);
@@ -165,14 +159,13 @@ static struct disk three_zones(void)
 	};
 }
 
-static void a_shifted_disk_gives_shifted_answers(void **state)
+TEST(a_shifted_disk_gives_shifted_answers)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = three_zones();
 	struct along a, b;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	read_disk(&d, &rng, v);
 	a = zones_in(v);
@@ -192,14 +185,13 @@ static void a_shifted_disk_gives_shifted_answers(void **state)
 	free(b.v);
 }
 
-static void twice_the_noise_gives_wider_intervals(void **state)
+TEST(twice_the_noise_gives_wider_intervals)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = three_zones();
 	struct along a, b;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 2, 1);
 	read_disk(&d, &rng, v);
 	a = zones_in(v);
@@ -216,9 +208,8 @@ static void twice_the_noise_gives_wider_intervals(void **state)
 }
 
 /* One whose readings lie on both sides of an edge is between the levels. */
-static void a_place_that_an_edge_lies_in_is_no_zone(void **state)
+TEST(a_place_that_an_edge_lies_in_is_no_zone)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct along_at v[PLACES * READINGS];
 		struct disk d = three_zones();
@@ -235,9 +226,8 @@ static void a_place_that_an_edge_lies_in_is_no_zone(void **state)
 	}
 }
 
-static void where_rates_are_level_there_is_one_zone(void **state)
+TEST(where_rates_are_level_there_is_one_zone)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct along_at v[PLACES * READINGS];
 		struct disk d = { .y = { 3.0 }, .n = 1, .sigma = 1e-3, .apart = (double)seed * 1e-3 };
@@ -254,14 +244,13 @@ static void where_rates_are_level_there_is_one_zone(void **state)
 }
 
 /* Surfaces that come by turns, each for several places. */
-static void levels_that_go_up_as_well_are_noticed(void **state)
+TEST(levels_that_go_up_as_well_are_noticed)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = three_zones();
 	struct along a;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 4, 1);
 	read_disk(&d, &rng, v);
 	a = zones_in(v);
@@ -274,7 +263,7 @@ static void levels_that_go_up_as_well_are_noticed(void **state)
 	free(a.v);
 }
 
-static void behind_the_end_of_a_device_rates_begin_anew(void **state)
+TEST(behind_the_end_of_a_device_rates_begin_anew)
 {
 	struct along_at v[PLACES * READINGS];
 	struct disk d = { .begin = { 0, 15.5 * SPACING, 23.5 * SPACING, 39.5 * SPACING },
@@ -284,7 +273,6 @@ static void behind_the_end_of_a_device_rates_begin_anew(void **state)
 	struct along a;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 5, 1);
 	read_disk(&d, &rng, v);
 	v[24 * READINGS].is_anew = true;
@@ -293,19 +281,4 @@ static void behind_the_end_of_a_device_rates_begin_anew(void **state)
 	for (size_t k = 1; k < 4; k++)
 		assert_true(fabs(a.v[k].at - d.begin[k]) < 0.5 * SPACING);
 	free(a.v);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(probabilities_are_how_often_it_is_right),
-		cmocka_unit_test(a_shifted_disk_gives_shifted_answers),
-		cmocka_unit_test(twice_the_noise_gives_wider_intervals),
-		cmocka_unit_test(a_place_that_an_edge_lies_in_is_no_zone),
-		cmocka_unit_test(where_rates_are_level_there_is_one_zone),
-		cmocka_unit_test(levels_that_go_up_as_well_are_noticed),
-		cmocka_unit_test(behind_the_end_of_a_device_rates_begin_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

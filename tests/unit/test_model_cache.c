@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lies between host and media: policies of reading ahead, segments, the write cache and its switch. Exact, in
  * virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,9 +39,8 @@ static bool is_hit_after(const char *policy, uint64_t sector)
 
 /* ---- reading ahead ---- */
 
-static void reading_ahead_goes_as_far_as_it_is_told_to(void **state)
+TEST(reading_ahead_goes_as_far_as_it_is_told_to)
 {
-	(void)state;
 	assert_true(is_hit_after("", 100 + 511));
 	assert_false(is_hit_after("", 100 + 512));
 	assert_true(is_hit_after("read_ahead_reach track\n", 499));
@@ -79,19 +74,17 @@ static uint64_t ahead_until(const char *stop)
 	return n - 108;
 }
 
-static void another_request_ends_it_when_it_comes_or_when_it_moves_the_arm(void **state)
+TEST(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm)
 {
-	(void)state;
 	assert_int_equal(ahead_until("command"), (uint64_t)(1e6 / SECTOR_NS));
 	assert_int_equal(ahead_until("seek"), (uint64_t)(4e6 / SECTOR_NS));
 }
 
 /* Reading ahead has a weak sector when it was read at last, and nothing behind it before. */
-static void a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over(void **state)
+TEST(a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over)
 {
 	static const double turns[] = { 0.9, 1.9, 2.9 };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct run r;
 
@@ -103,12 +96,11 @@ static void a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over(void *
 	}
 }
 
-static void a_command_that_goes_on_with_the_stream_does_not_end_it(void **state)
+TEST(a_command_that_goes_on_with_the_stream_does_not_end_it)
 {
 	struct disk_counters c;
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED "read_ahead_stop command\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 2000; i++)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
@@ -117,21 +109,19 @@ static void a_command_that_goes_on_with_the_stream_does_not_end_it(void **state)
 	run_free(&r);
 }
 
-static void what_was_asked_for_keeps_its_share(void **state)
+TEST(what_was_asked_for_keeps_its_share)
 {
-	(void)state;
 	assert_true(is_hit_after("", 100));
 	assert_false(is_hit_after("keep_behind 0\n", 100)); /* reading ahead took all */
 	assert_true(is_hit_after("keep_behind 0\n", 108 + 511));
 	assert_true(is_hit_after("keep_behind 0\nread_ahead_kb 32\n", 100)); /* nothing needed its place */
 }
 
-static void what_passes_before_the_first_sector_is_kept_when_it_is_told_to(void **state)
+TEST(what_passes_before_the_first_sector_is_kept_when_it_is_told_to)
 {
 	struct run r;
 	uint64_t n = 0;
 
-	(void)state;
 	run_new(&r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 400 * 512, 512,
 	              NULL); /* the head was at angle 0 at 0, overhead 0.1 ms: 6 sectors passed */
@@ -152,11 +142,10 @@ static void what_passes_before_the_first_sector_is_kept_when_it_is_told_to(void 
 
 /* ---- zero latency ---- */
 
-static void a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down(void **state)
+TEST(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE "zero_latency yes\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 200; i++) {
 		double rest;
@@ -169,11 +158,10 @@ static void a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down(v
 	run_free(&r);
 }
 
-static void reading_from_any_sector_on_takes_what_the_truth_says(void **state)
+TEST(reading_from_any_sector_on_takes_what_the_truth_says)
 {
 	static const uint32_t blocks[] = { 8, 128, 400 };
 
-	(void)state;
 	for (size_t k = 0; k < 3; k++) {
 		struct truth_random zero, plain;
 		double sum = 0, sum2 = 0;
@@ -206,12 +194,11 @@ static void reading_from_any_sector_on_takes_what_the_truth_says(void **state)
 	}
 }
 
-static void data_read_from_the_middle_are_the_same_data(void **state)
+TEST(data_read_from_the_middle_are_the_same_data)
 {
 	unsigned char *buf = malloc(1500 * 512);
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED "zero_latency yes\npre_read yes\nskip 0 0 200 3\n" RUN_ZONE "slow 700 4 2 1\n");
 	for (uint64_t i = 0; i < 300; i++) {
 		uint64_t first = i * 7919 % 3000, n = 1 + i * 31 % 1500, word;
@@ -229,11 +216,10 @@ static void data_read_from_the_middle_are_the_same_data(void **state)
 
 /* ---- segments ---- */
 
-static void there_may_be_thousands_of_segments(void **state)
+TEST(there_may_be_thousands_of_segments)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, "rpm 7200\ncache_kb 524288\nsegments 4096\nread_ahead_kb 4\nzone 10000 500\n");
 	for (uint64_t i = 0; i < 4096; i++)
 		(void)run_one(&r, DISK_READ, i * 1000 * 512, 4096, NULL);
@@ -245,11 +231,10 @@ static void there_may_be_thousands_of_segments(void **state)
 	run_free(&r);
 }
 
-static void segments_sized_by_use_hold_what_many_small_reads_would_have_flushed(void **state)
+TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
 {
 	static const char *const disks[] = { "cache_sizing fixed\n", "cache_sizing by-use\n" };
 
-	(void)state;
 	for (int by_use = 0; by_use < 2; by_use++) {
 		char text[512];
 		struct run r;
@@ -279,11 +264,10 @@ static void segments_sized_by_use_hold_what_many_small_reads_would_have_flushed(
 	}
 }
 
-static void a_segment_by_use_grows_up_to_half_of_the_cache(void **state)
+TEST(a_segment_by_use_grows_up_to_half_of_the_cache)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 1000000000;
@@ -302,13 +286,12 @@ static void a_segment_by_use_grows_up_to_half_of_the_cache(void **state)
 	RUN_BASE "queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100000\nhit_overhead_ms 0.02\n" \
 		 "write_settle_ms 0.3\n"
 
-static void a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost(void **state)
+TEST(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost)
 {
 	unsigned char data[4096], back[4096];
 	struct disk_counters c;
 	struct run r;
 
-	(void)state;
 	memset(data, 0x5a, sizeof(data));
 	run_new(&r, WRITING RUN_ZONE);
 	assert_true(disk_is_switched_on(r.d, SWITCH_WRITE_CACHE));
@@ -330,12 +313,11 @@ static void a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost(void **s
 	run_free(&r);
 }
 
-static void those_that_wait_for_room_are_answered_though_it_is_switched_off(void **state)
+TEST(those_that_wait_for_room_are_answered_though_it_is_switched_off)
 {
 	struct run r;
 	int n = 0;
 
-	(void)state;
 	run_new(&r, WRITING RUN_ZONE);
 	for (uint64_t i = 0; i < 24; i++)
 		run_submit(&r, DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
@@ -347,11 +329,10 @@ static void those_that_wait_for_room_are_answered_though_it_is_switched_off(void
 	run_free(&r);
 }
 
-static void reading_ahead_can_be_switched(void **state)
+TEST(reading_ahead_can_be_switched)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED RUN_ZONE);
 	disk_switch(r.d, r.now, SWITCH_READ_AHEAD, false);
 	assert_false(disk_is_switched_on(r.d, SWITCH_READ_AHEAD));
@@ -361,9 +342,8 @@ static void reading_ahead_can_be_switched(void **state)
 	run_free(&r);
 }
 
-static void fua_reaches_the_media_unless_it_is_ignored(void **state)
+TEST(fua_reaches_the_media_unless_it_is_ignored)
 {
-	(void)state;
 	for (int ignored = 0; ignored < 2; ignored++) {
 		const struct disk_req q = { .op = DISK_WRITE, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
 		struct run r;
@@ -376,11 +356,10 @@ static void fua_reaches_the_media_unless_it_is_ignored(void **state)
 }
 
 /* Right behind the answer: once around, or at once. */
-static void reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them(void **state)
+TEST(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them)
 {
 	const struct disk_req q = { .op = DISK_READ, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
 
-	(void)state;
 	for (int answered = 0; answered < 2; answered++) {
 		struct run r;
 
@@ -399,9 +378,8 @@ static void reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them(voi
 	}
 }
 
-static void a_cache_is_emptied_while_reads_go_on_when_turns_are_fair(void **state)
+TEST(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair)
 {
-	(void)state;
 	for (int fair = 0; fair < 2; fair++) {
 		struct disk_counters c;
 		struct run r;
@@ -424,12 +402,11 @@ static void a_cache_is_emptied_while_reads_go_on_when_turns_are_fair(void **stat
 	}
 }
 
-static void a_cache_is_emptied_in_the_order_of_an_elevator(void **state)
+TEST(a_cache_is_emptied_in_the_order_of_an_elevator)
 {
 	struct run r;
 	double random_ns, sorted_ns;
 
-	(void)state;
 	run_new(&r, WRITING "seek 0.8 0.3\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 100; i++)
 		(void)run_one(&r, DISK_WRITE, i * 387 % 1000 * 512000, 4096, NULL);
@@ -444,31 +421,4 @@ static void a_cache_is_emptied_in_the_order_of_an_elevator(void **state)
 	}
 	assert_true(sorted_ns < 0.7 * random_ns);
 	run_free(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reading_ahead_goes_as_far_as_it_is_told_to),
-		cmocka_unit_test(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm),
-		cmocka_unit_test(a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over),
-		cmocka_unit_test(a_command_that_goes_on_with_the_stream_does_not_end_it),
-		cmocka_unit_test(what_was_asked_for_keeps_its_share),
-		cmocka_unit_test(what_passes_before_the_first_sector_is_kept_when_it_is_told_to),
-		cmocka_unit_test(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down),
-		cmocka_unit_test(reading_from_any_sector_on_takes_what_the_truth_says),
-		cmocka_unit_test(data_read_from_the_middle_are_the_same_data),
-		cmocka_unit_test(there_may_be_thousands_of_segments),
-		cmocka_unit_test(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed),
-		cmocka_unit_test(a_segment_by_use_grows_up_to_half_of_the_cache),
-		cmocka_unit_test(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost),
-		cmocka_unit_test(those_that_wait_for_room_are_answered_though_it_is_switched_off),
-		cmocka_unit_test(reading_ahead_can_be_switched),
-		cmocka_unit_test(fua_reaches_the_media_unless_it_is_ignored),
-		cmocka_unit_test(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them),
-		cmocka_unit_test(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair),
-		cmocka_unit_test(a_cache_is_emptied_in_the_order_of_an_elevator),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, buffers that drop or
  * forget, late transfers, spares. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,11 +24,10 @@ static enum disk_how read_at(struct run *r, uint64_t sector)
 	return run_one(r, DISK_READ, sector * 512, 4096, NULL)->how;
 }
 
-static void reading_ahead_waits_for_a_second_read_in_sequence(void **state)
+TEST(reading_ahead_waits_for_a_second_read_in_sequence)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED "read_ahead_when sequential\n" RUN_ZONE);
 	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 	assert_int_equal(read_at(&r, 32), HOW_MEDIA);  /* near is not in sequence: nothing was read ahead */
@@ -47,11 +42,10 @@ static void reading_ahead_waits_for_a_second_read_in_sequence(void **state)
 	run_free(&r);
 }
 
-static void what_was_answered_is_dropped_and_what_lies_ahead_stays(void **state)
+TEST(what_was_answered_is_dropped_and_what_lies_ahead_stays)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED "drops_read yes\n" RUN_ZONE);
 	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 	assert_int_equal(read_at(&r, 8), HOW_HIT);
@@ -62,14 +56,13 @@ static void what_was_answered_is_dropped_and_what_lies_ahead_stays(void **state)
 	run_free(&r);
 }
 
-static void a_write_empties_the_buffer(void **state)
+TEST(a_write_empties_the_buffer)
 {
 	static const char *const texts[] = { CACHED "write_forgets yes\n" RUN_ZONE,
 		                             CACHED
 		                             "write_forgets yes\nwrite_cache_kb 512\nwrite_delay_ms 1000000\n" RUN_ZONE,
 		                             CACHED RUN_ZONE };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct run r;
 
@@ -82,12 +75,11 @@ static void a_write_empties_the_buffer(void **state)
 	}
 }
 
-static void writes_have_an_overhead_of_their_own(void **state)
+TEST(writes_have_an_overhead_of_their_own)
 {
 	struct run r;
 	double plain;
 
-	(void)state;
 	run_new(&r, CACHED "write_cache_kb 512\nwrite_overhead_ms 0.7\n" RUN_ZONE);
 	(void)run_one(&r, DISK_WRITE, 0, 4096, NULL);
 	assert_true(fabs(run_took(&r) - (700000 + 40960)) <= 1);
@@ -109,14 +101,13 @@ static void writes_have_an_overhead_of_their_own(void **state)
 }
 
 /* Behind the head on the same track: with a restart of 1.5 ms what comes by within that is a revolution late. */
-static void overheads_of_writes_scatter_and_answers_take_their_way(void **state)
+TEST(overheads_of_writes_scatter_and_answers_take_their_way)
 {
 	double sum = 0, sq = 0, t, sd;
 	struct truth_random with, without;
 	struct run r;
 	const int n = 4000;
 
-	(void)state;
 	run_new(&r, CACHED "write_cache_kb 65536\nwrite_overhead_ms 0.7\nwrite_overhead_scatter 0.05\n" RUN_ZONE);
 	for (int i = 0; i < n; i++) { /* all into the cache */
 		(void)run_one(&r, DISK_WRITE, (uint64_t)(i % 100) * 4096, 4096, NULL);
@@ -140,11 +131,10 @@ static void overheads_of_writes_scatter_and_answers_take_their_way(void **state)
 	run_free(&r);
 }
 
-static void an_access_that_does_not_stream_takes_its_restart(void **state)
+TEST(an_access_that_does_not_stream_takes_its_restart)
 {
 	struct run r;
 
-	(void)state;
 	for (int restart = 0; restart < 2; restart++) {
 		run_new(&r, restart ? RUN_BASE "restart_ms 1.5\n" RUN_ZONE : RUN_BASE RUN_ZONE);
 		(void)run_one(&r, DISK_READ, 0, 512, NULL);
@@ -166,13 +156,12 @@ static void an_access_that_does_not_stream_takes_its_restart(void **state)
 	run_free(&r);
 }
 
-static void the_transfer_waits_for_its_watermark(void **state)
+TEST(the_transfer_waits_for_its_watermark)
 {
 	static const char *const texts[] = { RUN_BASE "interface_mbs 20\n" RUN_ZONE,
 		                             RUN_BASE "interface_mbs 20\nread_watermark 0.5\n" RUN_ZONE,
 		                             RUN_BASE "interface_mbs 20\nread_watermark 1\n" RUN_ZONE };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct run r;
 		double media = 100 * PERIOD_NS / 500, interface = 100 * 512 / 20e6 * 1e9;
@@ -187,7 +176,7 @@ static void the_transfer_waits_for_its_watermark(void **state)
 }
 
 /* Random reads over the disk against the truth. */
-static void the_truth_of_a_service_time_has_restart_and_watermark_in_it(void **state)
+TEST(the_truth_of_a_service_time_has_restart_and_watermark_in_it)
 {
 	static const char *const text =
 		"rpm 7200\nsurfaces 4\ncache_kb 0\nqueue_depth 1\noverhead_ms 0.3\nseek 0.5 0.02\nhead_switch_ms 0.4\n"
@@ -199,7 +188,6 @@ static void the_truth_of_a_service_time_has_restart_and_watermark_in_it(void **s
 	double sum = 0;
 	int n = 30000;
 
-	(void)state;
 	run_new(&r, text);
 	blocks = geometry_bytes(disk_geometry(r.d)) / 16384;
 	truth_random(disk_geometry(r.d), 0, blocks * 16384, 16384, &truth);
@@ -241,9 +229,8 @@ static void same_places(const char *a, const char *b)
 	run_free(&y);
 }
 
-static void spares_are_skips_at_the_ends_of_groups_of_tracks(void **state)
+TEST(spares_are_skips_at_the_ends_of_groups_of_tracks)
 {
-	(void)state;
 	/* Five tracks a group, the last group of the zone is one track; then none. */
 	same_places("surfaces 2\nspare 3 5\nzone 3 20 10\nspare 0 0\nzone 2 8\n",
 	            "surfaces 2\nzone 3 20 10\nzone 2 8\nskip 2 0 17\nskip 2 1 7\n");
@@ -255,9 +242,8 @@ static void spares_are_skips_at_the_ends_of_groups_of_tracks(void **state)
 	same_places("spare 1 1\nzone 3 7\n", "zone 3 7\nskip 0 0 6\nskip 1 0 6\nskip 2 0 6\n");
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-	(void)state;
 	refused("spare 1 0\nzone 3 7\n", "spare");
 	refused("spare 0 1\nzone 3 7\n", "spare");
 	refused("spare 7 1\nzone 3 7\n", "no sectors");
@@ -265,22 +251,4 @@ static void what_makes_no_sense_is_refused(void **state)
 	refused("read_ahead_when perhaps\nzone 3 7\n", "sequential");
 	refused("drops_read 1\nzone 3 7\n", "no yes");
 	refused("read_watermark 1.1\nzone 3 7\n", "read_watermark");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reading_ahead_waits_for_a_second_read_in_sequence),
-		cmocka_unit_test(what_was_answered_is_dropped_and_what_lies_ahead_stays),
-		cmocka_unit_test(a_write_empties_the_buffer),
-		cmocka_unit_test(writes_have_an_overhead_of_their_own),
-		cmocka_unit_test(overheads_of_writes_scatter_and_answers_take_their_way),
-		cmocka_unit_test(an_access_that_does_not_stream_takes_its_restart),
-		cmocka_unit_test(the_transfer_waits_for_its_watermark),
-		cmocka_unit_test(the_truth_of_a_service_time_has_restart_and_watermark_in_it),
-		cmocka_unit_test(spares_are_skips_at_the_ends_of_groups_of_tracks),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A cache on the media, of conventional drives and of those whose tracks shingle. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -72,9 +68,8 @@ static void between(double x, double low, double high)
 		fail_msg("%.6g is not within %.6g and %.6g", x, low, high);
 }
 
-static void random_writes_are_fast_until_the_map_or_the_log_is_full(void **state)
+TEST(random_writes_are_fast_until_the_map_or_the_log_is_full)
 {
-	(void)state;
 	/* Of 2000 entries two stay free; 64 more requests are in the write cache; few of 390 MB are the same twice. */
 	between((double)writes_before_the_cliff(CACHED SHINGLED, 390000000, 4096), 2000, 2150);
 	/* 64 MiB in pieces of 64 KiB are full at 1024, long before the map is. */
@@ -87,13 +82,12 @@ static void random_writes_are_fast_until_the_map_or_the_log_is_full(void **state
 	        16300, 16500);
 }
 
-static void behind_the_cliff_a_band_is_rewritten_for_a_few_entries(void **state)
+TEST(behind_the_cliff_a_band_is_rewritten_for_a_few_entries)
 {
 	double fast, slow;
 	struct run r;
 	struct rng rng;
 
-	(void)state;
 	run_new(&r, CACHED SHINGLED);
 	rng_init(&rng, 1, 1);
 	fast = random_writes(&r, &rng, 1500, 390000000, 4096);
@@ -108,13 +102,12 @@ static void behind_the_cliff_a_band_is_rewritten_for_a_few_entries(void **state)
 	run_free(&r);
 }
 
-static void idleness_empties_it_as_far_as_it_reaches(void **state)
+TEST(idleness_empties_it_as_far_as_it_reaches)
 {
 	uint64_t full, less;
 	struct run r;
 	struct rng rng;
 
-	(void)state;
 	run_new(&r, CACHED SHINGLED "media_cache_idle_ms 500\n");
 	rng_init(&rng, 1, 1);
 	(void)random_writes(&r, &rng, 3000, 390000000, 4096);
@@ -142,12 +135,11 @@ static double sequential(struct run *r, enum disk_op op, uint64_t first, uint64_
 	return (double)(r->now - start) * 1e-9;
 }
 
-static void whole_bands_in_sequence_go_to_their_place_at_full_speed(void **state)
+TEST(whole_bands_in_sequence_go_to_their_place_at_full_speed)
 {
 	static const char *const texts[] = { CACHED, CACHED SHINGLED, CACHED "media_cache_kb 65536 2000\n" };
 	double s[3];
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct run r;
 
@@ -163,12 +155,11 @@ static void whole_bands_in_sequence_go_to_their_place_at_full_speed(void **state
 
 /* A stream that stops within a band has the rest of it to rewrite; one that begins there does not go to its place
  * before the next. */
-static void parts_of_a_band_cost_more_than_the_band(void **state)
+TEST(parts_of_a_band_cost_more_than_the_band)
 {
 	double whole, part;
 	struct run r;
 
-	(void)state;
 	run_new(&r, CACHED SHINGLED "write_cache_kb 0\nmedia_cache_direct_kb 1024\n");
 	(void)sequential(&r, DISK_WRITE, 0, 2 * BAND);
 	whole = sequential(&r, DISK_WRITE, 20 * BAND, BAND);
@@ -181,13 +172,12 @@ static void parts_of_a_band_cost_more_than_the_band(void **state)
 	run_free(&r);
 }
 
-static void what_lies_in_the_cache_is_read_from_there(void **state)
+TEST(what_lies_in_the_cache_is_read_from_there)
 {
 	double clean, dirty, again;
 	struct run r;
 	struct rng rng;
 
-	(void)state;
 	run_new(&r, CACHED SHINGLED);
 	rng_init(&rng, 1, 1);
 	clean = sequential(&r, DISK_READ, 0, 8 * BAND);
@@ -201,12 +191,11 @@ static void what_lies_in_the_cache_is_read_from_there(void **state)
 	run_free(&r);
 }
 
-static void a_conventional_drive_with_a_media_cache_slows_down_to_its_arm(void **state)
+TEST(a_conventional_drive_with_a_media_cache_slows_down_to_its_arm)
 {
 	static const char *const texts[] = { CACHED, CACHED "media_cache_kb 16384 1000 0.5\n" };
 	double fast[2], slow[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct run r;
 		struct rng rng;
@@ -223,12 +212,11 @@ static void a_conventional_drive_with_a_media_cache_slows_down_to_its_arm(void *
 	between(slow[1] / slow[0], 0.3, 1.5);
 }
 
-static void now_and_then_a_write_waits_for_the_drives_own_books(void **state)
+TEST(now_and_then_a_write_waits_for_the_drives_own_books)
 {
 	struct run r;
 	int late = 0;
 
-	(void)state;
 	run_new(&r, CACHED SHINGLED "write_cache_kb 0\nwrite_dip 50 400 64\n");
 	for (uint64_t i = 0; i < 500; i++) {
 		(void)run_one(&r, DISK_WRITE, i * 700000 / 4096 * 4096, i % 2 ? 65536 : 4096, NULL);
@@ -240,14 +228,13 @@ static void now_and_then_a_write_waits_for_the_drives_own_books(void **state)
 
 /* Whatever is written and cleaned when: a disk with a media cache holds what one without holds, and loses none of it
  * with the power. */
-static void contents_are_those_of_a_disk_without_it(void **state)
+TEST(contents_are_those_of_a_disk_without_it)
 {
 	static const char *const texts[] = { CACHED, CACHED SHINGLED "media_cache_idle_ms 3\n",
 		                             CACHED "media_cache_kb 1024 100\nmedia_cache_idle_ms 3\n" };
 	unsigned char *buf = malloc(65536);
 	uint64_t sum[3];
 
-	(void)state;
 	for (size_t k = 0; k < 3; k++) {
 		struct run r;
 		struct rng rng;
@@ -281,7 +268,7 @@ static void contents_are_those_of_a_disk_without_it(void **state)
  * What the public measured of a drive of 8 TB, 4 KiB at random over so many bytes: writes before it slows down, and per
  * second afterwards. Over 2 GB the model is twice as fast behind the cliff as the drive was.
  */
-static void the_archive_drive_is_as_the_public_measured_it(void **state)
+TEST(the_archive_drive_is_as_the_public_measured_it)
 {
 	static const struct {
 		double gb, first, last, low, high;
@@ -291,7 +278,6 @@ static void the_archive_drive_is_as_the_public_measured_it(void **state)
 		      { 128, 140000, 170000, 60, 107 },
 		      { 512, 140000, 170000, 21, 38 } };
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		struct run r;
 		struct rng rng;
@@ -316,13 +302,12 @@ static void the_archive_drive_is_as_the_public_measured_it(void **state)
  * that somebody has measured: 100 000 to 250 000 entries, and behind the cliff, over spans of 128 GB and more, 7 (27
  * KiB/s) to 107 writes a second. How fast they are before it is not known.
  */
-static void the_desktop_drive_is_within_what_is_public_of_any(void **state)
+TEST(the_desktop_drive_is_within_what_is_public_of_any)
 {
 	struct run r;
 	struct rng rng;
 	uint64_t n;
 
-	(void)state;
 	run_load(&r, "desktop-smr-4tb");
 	rng_init(&rng, 3, 3);
 	for (n = 0; n < 400000 && cleanings(&r) == 0; n++)
@@ -333,7 +318,7 @@ static void the_desktop_drive_is_within_what_is_public_of_any(void **state)
 	run_free(&r);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
 	static const char *const texts[] = { "media_cache_kb 512\n",
 		                             "media_cache_kb 65536 50\n",
@@ -344,7 +329,6 @@ static void what_makes_no_sense_is_refused(void **state)
 		                             "media_cache_kb 65537\nphysical_sector 4096\n",
 		                             "write_dip 5\n" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char text[600];
 		struct profile p;
@@ -354,24 +338,4 @@ static void what_makes_no_sense_is_refused(void **state)
 		if (profile_parse(&p, "test", text, strlen(text), &err) == 0)
 			fail_msg("taken: %s", texts[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_writes_are_fast_until_the_map_or_the_log_is_full),
-		cmocka_unit_test(behind_the_cliff_a_band_is_rewritten_for_a_few_entries),
-		cmocka_unit_test(idleness_empties_it_as_far_as_it_reaches),
-		cmocka_unit_test(whole_bands_in_sequence_go_to_their_place_at_full_speed),
-		cmocka_unit_test(parts_of_a_band_cost_more_than_the_band),
-		cmocka_unit_test(what_lies_in_the_cache_is_read_from_there),
-		cmocka_unit_test(a_conventional_drive_with_a_media_cache_slows_down_to_its_arm),
-		cmocka_unit_test(now_and_then_a_write_waits_for_the_drives_own_books),
-		cmocka_unit_test(contents_are_those_of_a_disk_without_it),
-		cmocka_unit_test(the_archive_drive_is_as_the_public_measured_it),
-		cmocka_unit_test(the_desktop_drive_is_within_what_is_public_of_any),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Disks as they are: what scatters, is missed, drifts or is fixed in a track; and that the truth has all of it in it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,7 +89,7 @@ static void near(double got, double want, double off)
 
 /* ---- seeks ---- */
 
-static void a_seek_curve_of_points_is_straight_between_them_and_level_outside(void **state)
+TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
 {
 	static const struct {
 		uint64_t cylinders;
@@ -103,7 +99,6 @@ static void a_seek_curve_of_points_is_straight_between_them_and_level_outside(vo
 	};
 	struct run r;
 
-	(void)state;
 	/* Not sorted, and not rising everywhere, as measured ones are. settle_ms is in the points. */
 	run_new(&r, RUN_BASE
 	        "settle_ms 5\nseek_point 10 3\nseek_point 2 1\nseek_point 100 6.5\nseek_point 20 2.5\n" RUN_ZONE);
@@ -116,13 +111,12 @@ static void a_seek_curve_of_points_is_straight_between_them_and_level_outside(vo
 	run_free(&r);
 }
 
-static void a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median(void **state)
+TEST(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median)
 {
 	struct sample s = { 0 };
 	struct run r;
 	double truth;
 
-	(void)state;
 	run_new(&r, RUN_BASE "seek_scatter 1 0.02\nseek_scatter 100 0.06 0.05 0.2\n" RUN_ZONE);
 	sample_seeks(&r, 50, 40000, &s, NULL);
 	truth = truth_seek_ns(disk_geometry(r.d), 50);
@@ -141,12 +135,11 @@ static void a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_media
 	run_free(&r);
 }
 
-static void points_of_a_seek_curve_have_their_own_scatter(void **state)
+TEST(points_of_a_seek_curve_have_their_own_scatter)
 {
 	struct sample s = { 0 };
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE "seek_scatter 1 0.5\nseek_point 10 3 0.01\nseek_point 30 4 0.03\n" RUN_ZONE);
 	sample_seeks(&r, 20, 20000, &s, NULL);
 	near(sample_sd(&s), 2e4, 0.03 * 2e4);
@@ -155,12 +148,11 @@ static void points_of_a_seek_curve_have_their_own_scatter(void **state)
 	run_free(&r);
 }
 
-static void a_head_switch_scatters_and_never_takes_less_than_no_time(void **state)
+TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 {
 	struct sample s = { 0 };
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE "head_switch_scatter 0.4\n" RUN_ZONE);
 	for (int i = 0; i < 40000; i++) {
 		(void)run_one(&r, DISK_READ, i & 1 ? 512 * 600 : 0, 512, NULL);
@@ -176,13 +168,12 @@ static void a_head_switch_scatters_and_never_takes_less_than_no_time(void **stat
 
 /* ---- electronics ---- */
 
-static void overhead_and_completion_scatter_and_the_truth_is_the_median_of_both(void **state)
+TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 {
 	struct sample s = { 0 };
 	struct run r;
 	double truth;
 
-	(void)state;
 	run_new(&r,
 	        RUN_BASE "overhead_ms 0.3\noverhead_scatter 0.02 0.1 0.3\ncompletion_scatter 0.01 0.05 0.1\n" RUN_ZONE);
 	near(r.p.done_ms, 0.04, 1e-12); /* so that the core is symmetric */
@@ -194,12 +185,11 @@ static void overhead_and_completion_scatter_and_the_truth_is_the_median_of_both(
 	run_free(&r);
 }
 
-static void hits_have_a_scatter_of_their_own(void **state)
+TEST(hits_have_a_scatter_of_their_own)
 {
 	struct sample s = { 0 };
 	struct run r;
 
-	(void)state;
 	run_new(&r,
 	        "rpm 7200\nqueue_depth 1\nhit_overhead_ms 0.1\nhit_overhead_scatter 0.01\ninterface_mbs 100\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
@@ -213,13 +203,12 @@ static void hits_have_a_scatter_of_their_own(void **state)
 	run_free(&r);
 }
 
-static void a_disk_freezes_now_and_then_and_all_wait(void **state)
+TEST(a_disk_freezes_now_and_then_and_all_wait)
 {
 	struct sample s = { 0 };
 	struct run r;
 	size_t frozen = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE "freeze 0.01 50 500\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 20000; i++) {
 		(void)run_one(&r, DISK_READ, i * 7919 % 100000 * 512, 512, NULL);
@@ -233,13 +222,12 @@ static void a_disk_freezes_now_and_then_and_all_wait(void **state)
 }
 
 /* Answers are late in bursts, and in the mean as often and as much as the truth says. */
-static void a_busy_host_answers_late_in_bursts(void **state)
+TEST(a_busy_host_answers_late_in_bursts)
 {
 	struct truth_random truth, plain;
 	double late[100] = { 0 }, all = 0, sq = 0, sum = 0;
 	struct run r, idle;
 
-	(void)state;
 	run_new(&idle, RUN_BASE RUN_ZONE);
 	truth_random(disk_geometry(idle.d), 0, 100000 * 512, 512, &plain);
 	run_free(&idle);
@@ -281,14 +269,13 @@ static double deviation_of_lost(const double *lost, size_t n, size_t window, dou
 	return sqrt(fmax(0, sq / k - sum / k * sum / k)) / (sum / k);
 }
 
-static void rates_that_are_restless_do_not_come_to_rest_with_length(void **state)
+TEST(rates_that_are_restless_do_not_come_to_rest_with_length)
 {
 	static const char *const texts[] = { RUN_BASE "retry_per_gb 300\n" RUN_ZONE,
 		                             RUN_BASE "retry_per_gb 300\nretry_unrest 0.8 0.05\n" RUN_ZONE };
 	const size_t n = 40000;
 	double *lost = calloc(n, sizeof(*lost)), falls[2], mean[2], whole;
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		struct run r;
 
@@ -313,12 +300,11 @@ static void rates_that_are_restless_do_not_come_to_rest_with_length(void **state
 	free(lost);
 }
 
-static void revolutions_are_missed_by_distance_and_some_of_them_several_times(void **state)
+TEST(revolutions_are_missed_by_distance_and_some_of_them_several_times)
 {
 	struct run r;
 	double one = 0, two = 0, far = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE "missed_revolutions 0.02 0.06 100 0.25\n" RUN_ZONE);
 	for (int i = 0; i < 60000; i++) {
 		(void)run_one(&r, DISK_READ, (i & 1 ? 50 : 0) * CYL + (uint64_t)(i * 7 % 500) * 512, 512, NULL);
@@ -335,11 +321,10 @@ static void revolutions_are_missed_by_distance_and_some_of_them_several_times(vo
 	run_free(&r);
 }
 
-static void a_spindle_that_warms_up_turns_as_the_truth_says(void **state)
+TEST(a_spindle_that_warms_up_turns_as_the_truth_says)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE "rpm_drift -0.004 100\nreported_rpm 7200\nrpm 7180\n" RUN_ZONE);
 	for (int k = 0; k < 40; k++) {
 		double at;
@@ -366,13 +351,12 @@ static double stream_ns(struct run *r, uint64_t first, uint32_t bytes)
 	return r->done.transfer_ns;
 }
 
-static void skews_that_scatter_are_fixed_and_the_truth_knows_each(void **state)
+TEST(skews_that_scatter_are_fixed_and_the_truth_knows_each)
 {
 	struct run r;
 	double sum = 0, sum2 = 0;
 	size_t far = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nskew_scatter 12 0.055 0.3\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 40; i++) {
 		double got = stream_ns(&r, i * 20 * CYL, 20 * CYL);
@@ -400,12 +384,11 @@ static void skews_that_scatter_are_fixed_and_the_truth_knows_each(void **state)
 	run_free(&r);
 }
 
-static void weak_tracks_lose_a_revolution_each_time_or_now_and_then(void **state)
+TEST(weak_tracks_lose_a_revolution_each_time_or_now_and_then)
 {
 	struct run r;
 	double got = 0, want = 0, plain;
 
-	(void)state;
 	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 0.05 1\n" RUN_ZONE);
 	plain = 0;
 	for (uint64_t i = 0; i < 50; i++) {
@@ -434,13 +417,12 @@ static void weak_tracks_lose_a_revolution_each_time_or_now_and_then(void **state
 }
 
 /* A skew that covers the switch by one deviation only: one switch in six misses a revolution. */
-static void switches_that_scatter_beyond_their_skew_cost_what_the_truth_says(void **state)
+TEST(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says)
 {
 	static const char *const disks[] = { "head_switch_scatter 0.1\n", "head_switch_scatter 0.1 0.1 3\n",
 		                             "head_switch_scatter 0 0.2 5\n",
 		                             "head_switch_scatter 0.05\nskew_scatter 30\n" };
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(disks) / sizeof(disks[0]); k++) {
 		char text[512];
 		struct run r;
@@ -458,13 +440,12 @@ static void switches_that_scatter_beyond_their_skew_cost_what_the_truth_says(voi
 	}
 }
 
-static void reading_ahead_scatters_like_reading_whenever_it_is_looked_at(void **state)
+TEST(reading_ahead_scatters_like_reading_whenever_it_is_looked_at)
 {
 	struct run r;
 	double want;
 	uint64_t start, at = 0;
 
-	(void)state;
 	run_new(&r,
 	        "rpm 7200\nsurfaces 2\nqueue_depth 1\noverhead_ms 0.1\nhit_overhead_ms 0.02\ncache_kb 4096\nsegments 2\n"
 	        "seek 0.8 0.05\nhead_switch_ms 0.7\nhead_skew 0.096\ncyl_skew 0.3\nhead_switch_scatter 0.1\n" RUN_ZONE);
@@ -484,14 +465,13 @@ static void reading_ahead_scatters_like_reading_whenever_it_is_looked_at(void **
 	"overhead_scatter 0.02 0.05 0.1\ncompletion_scatter 0.02 0.05 0.1\nmissed_revolutions 0.004 0.02 100 0.1\n" \
 	"freeze 0.001 20 40\nskew_scatter 12 0.05 0.3\nweak_tracks 0.02 0.5\nrpm_drift 0.002 60\n"
 
-static void the_mean_of_random_reads_is_the_truths(void **state)
+TEST(the_mean_of_random_reads_is_the_truths)
 {
 	struct sample s = { 0 };
 	struct truth_random truth;
 	struct run r;
 	struct rng rng;
 
-	(void)state;
 	run_new(&r, RUN_BASE UNRULY RUN_ZONE);
 	truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), 4096, &truth);
 	rng_init(&rng, 9, 9);
@@ -506,7 +486,7 @@ static void the_mean_of_random_reads_is_the_truths(void **state)
 	run_free(&r);
 }
 
-static void the_mean_of_random_reads_within_two_tracks_is_the_truths(void **state)
+TEST(the_mean_of_random_reads_within_two_tracks_is_the_truths)
 {
 	struct sample s = { 0 };
 	struct truth_random truth;
@@ -514,7 +494,6 @@ static void the_mean_of_random_reads_within_two_tracks_is_the_truths(void **stat
 	struct rng rng;
 	uint64_t last = 0, at;
 
-	(void)state;
 	run_new(&r, RUN_BASE
 	        "overhead_scatter 0.05 0.05 0.2\ncompletion_scatter 0.02\nhead_switch_scatter 0.1 0.1 0.4\n" RUN_ZONE);
 	truth_random(disk_geometry(r.d), 0, 2 * CYL, 4096, &truth);
@@ -532,12 +511,11 @@ static void the_mean_of_random_reads_within_two_tracks_is_the_truths(void **stat
 	run_free(&r);
 }
 
-static void the_same_seed_scatters_the_same_and_another_does_not(void **state)
+TEST(the_same_seed_scatters_the_same_and_another_does_not)
 {
 	struct run a, b, c;
 	size_t same = 0;
 
-	(void)state;
 	run_new(&a, RUN_BASE UNRULY RUN_ZONE);
 	run_new(&b, RUN_BASE UNRULY RUN_ZONE);
 	run_new(&c, RUN_BASE UNRULY "seed 2\n" RUN_ZONE);
@@ -568,12 +546,11 @@ static char *saved(const struct profile *p)
 	return text;
 }
 
-static void what_is_saved_is_what_was_read(void **state)
+TEST(what_is_saved_is_what_was_read)
 {
 	struct run a, b;
 	char *one, *two;
 
-	(void)state;
 	run_new(&a, RUN_BASE UNRULY
 	        "seek_point 3 1.5 0.1\nseek_point 5 2\nreported_rpm 5400\nrpm_drift -0.01 5\n" RUN_ZONE);
 	one = saved(&a.p);
@@ -593,9 +570,8 @@ static void what_is_saved_is_what_was_read(void **state)
 	run_free(&a);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-	(void)state;
 	refused("seek_point 1\nzone 1 1\n", "x:1: wrong number of values for: 'seek_point'");
 	refused("seek_point 0 1\nzone 1 1\n", "the distance of a seek_point");
 	refused("seek_point 5 1\nseek_point 5 2\nzone 1 1\n", "the distance of a seek_point");
@@ -609,32 +585,4 @@ static void what_makes_no_sense_is_refused(void **state)
 	refused("rpm_drift 0.5 10\nzone 1 1\n", "rpm_drift is 0.5");
 	refused("rpm_drift --0.01 10\nzone 1 1\n", "a number was expected");
 	refused("weak_tracks 2 1\nzone 1 1\n", "weak_tracks is 2");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_seek_curve_of_points_is_straight_between_them_and_level_outside),
-		cmocka_unit_test(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median),
-		cmocka_unit_test(points_of_a_seek_curve_have_their_own_scatter),
-		cmocka_unit_test(a_head_switch_scatters_and_never_takes_less_than_no_time),
-		cmocka_unit_test(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both),
-		cmocka_unit_test(hits_have_a_scatter_of_their_own),
-		cmocka_unit_test(a_disk_freezes_now_and_then_and_all_wait),
-		cmocka_unit_test(a_busy_host_answers_late_in_bursts),
-		cmocka_unit_test(rates_that_are_restless_do_not_come_to_rest_with_length),
-		cmocka_unit_test(revolutions_are_missed_by_distance_and_some_of_them_several_times),
-		cmocka_unit_test(a_spindle_that_warms_up_turns_as_the_truth_says),
-		cmocka_unit_test(skews_that_scatter_are_fixed_and_the_truth_knows_each),
-		cmocka_unit_test(weak_tracks_lose_a_revolution_each_time_or_now_and_then),
-		cmocka_unit_test(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says),
-		cmocka_unit_test(reading_ahead_scatters_like_reading_whenever_it_is_looked_at),
-		cmocka_unit_test(the_mean_of_random_reads_is_the_truths),
-		cmocka_unit_test(the_mean_of_random_reads_within_two_tracks_is_the_truths),
-		cmocka_unit_test(the_same_seed_scatters_the_same_and_another_does_not),
-		cmocka_unit_test(what_is_saved_is_what_was_read),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

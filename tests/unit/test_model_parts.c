@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Disks that are made of others: behind a bridge, with two arms, or two in a row. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,12 +20,11 @@ static void near(double got, double want, double off)
 
 /* ---- a bridge ---- */
 
-static void a_bridge_gives_a_request_in_pieces_one_after_the_other(void **state)
+TEST(a_bridge_gives_a_request_in_pieces_one_after_the_other)
 {
 	struct run r, plain;
 	struct rng rng;
 
-	(void)state;
 	run_new(&r, DISK "bridge_kb 120\n" ZONES);
 	run_new(&plain, DISK ZONES);
 	rng_init(&rng, 1, 1);
@@ -47,12 +42,11 @@ static void a_bridge_gives_a_request_in_pieces_one_after_the_other(void **state)
 	run_free(&plain);
 }
 
-static void a_bridge_lets_one_request_pass_at_a_time(void **state)
+TEST(a_bridge_lets_one_request_pass_at_a_time)
 {
 	struct disk_counters c;
 	struct run r;
 
-	(void)state;
 	run_new(&r, DISK "queue satf\nqueue_depth 32\nbridge_kb 120\n" ZONES);
 	for (uint64_t i = 0; i < 20; i++)
 		run_submit(&r, DISK_READ, i * 7919 % 1500 * 512000, 4096, NULL);
@@ -66,12 +60,11 @@ static void a_bridge_lets_one_request_pass_at_a_time(void **state)
 	run_free(&r);
 }
 
-static void a_bridge_that_drops_flushes_loses_what_was_flushed(void **state)
+TEST(a_bridge_that_drops_flushes_loses_what_was_flushed)
 {
 	unsigned char data[512] = { 1 }, back[512];
 	struct run r;
 
-	(void)state;
 	run_new(&r, DISK "bridge_kb 120\nignore_flush yes\nwrite_cache_kb 1024\n" ZONES);
 	(void)run_one(&r, DISK_WRITE, 512 * 9, 512, data);
 	assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
@@ -84,14 +77,13 @@ static void a_bridge_that_drops_flushes_loses_what_was_flushed(void **state)
 
 /* ---- two arms ---- */
 
-static void an_arm_has_its_half_and_both_work_at_once(void **state)
+TEST(an_arm_has_its_half_and_both_work_at_once)
 {
 	struct profile_range range[2];
 	struct run r;
 	uint64_t half, start;
 	double one;
 
-	(void)state;
 	run_new(&r, DISK "arms halves\ncache_kb 0\n" ZONES);
 	assert_int_equal(disk_access_ranges(r.d, range), 2);
 	half = range[0].count;
@@ -114,14 +106,13 @@ static void an_arm_has_its_half_and_both_work_at_once(void **state)
 }
 
 /* Each of two joined disks is as it would be alone, and they work at once. */
-static void two_joined_disks_are_one_after_the_other(void **state)
+TEST(two_joined_disks_are_one_after_the_other)
 {
 	struct run joined, first, second;
 	struct profile_range range[2];
 	uint64_t size[2], start;
 	double one;
 
-	(void)state;
 	run_new(&joined, DISK "cache_kb 0\narms joined\njoined_density 0.5\n" ZONES);
 	run_new(&first, DISK "cache_kb 0\n" ZONES);
 	run_new(&second, DISK "cache_kb 0\nzone 500 250 240 230 250\nzone 500 200 190 180 210\n");
@@ -151,12 +142,11 @@ static void two_joined_disks_are_one_after_the_other(void **state)
 	run_free(&second);
 }
 
-static void every_sector_of_two_arms_has_a_place_of_its_own(void **state)
+TEST(every_sector_of_two_arms_has_a_place_of_its_own)
 {
 	static const char *const disks[] = { DISK "arms halves\n" ZONES,
 		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		uint8_t *seen = calloc(1000ull * 4 * 520, 1);
 		struct run r;
@@ -199,12 +189,11 @@ static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
 	return (double)(r->now - start);
 }
 
-static void two_arms_stream_as_the_truth_says(void **state)
+TEST(two_arms_stream_as_the_truth_says)
 {
 	struct run one, halves, both;
 	double got[3];
 
-	(void)state;
 	run_new(&one, DISK ZONES);
 	run_new(&halves, DISK "arms halves\n" ZONES);
 	run_new(&both, DISK "arms interleaved\narm_stripe_kb 256\n" ZONES);
@@ -219,14 +208,13 @@ static void two_arms_stream_as_the_truth_says(void **state)
 	run_free(&both);
 }
 
-static void zones_of_two_arms_are_without_a_gap_and_have_their_rates(void **state)
+TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 {
 	static const char *const disks[] = { DISK "arms halves\n" ZONES,
 		                             DISK "arms interleaved\narm_stripe_kb 256\n" ZONES,
 		                             DISK "arms joined\njoined_density 0.7\n" ZONES };
 	static const size_t want[] = { 4, 3, 4 }; /* the arms' edges differ by what their surfaces hold */
 
-	(void)state;
 	for (size_t k = 0; k < 3; k++) {
 		struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
 		struct run r;
@@ -252,13 +240,12 @@ static void zones_of_two_arms_are_without_a_gap_and_have_their_rates(void **stat
 	}
 }
 
-static void random_reads_of_two_arms_take_what_the_truth_says(void **state)
+TEST(random_reads_of_two_arms_take_what_the_truth_says)
 {
 	static const char *const disks[] = { DISK "cache_kb 0\narms halves\n" ZONES,
 		                             DISK "cache_kb 0\narms interleaved\narm_stripe_kb 64\n" ZONES,
 		                             DISK "cache_kb 0\narms joined\njoined_density 1.5\n" ZONES };
 
-	(void)state;
 	for (size_t k = 0; k < 3; k++) {
 		struct truth_random truth;
 		double sum = 0, sum2 = 0;
@@ -283,14 +270,13 @@ static void random_reads_of_two_arms_take_what_the_truth_says(void **state)
 
 /* ---- both ---- */
 
-static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
+TEST(whatever_it_is_made_of_it_holds_what_was_written)
 {
 	static const char *const disks[] = { DISK "bridge_kb 16\nwrite_cache_kb 256\n" ZONES,
 		                             DISK "arms halves\nwrite_cache_kb 256\n" ZONES,
 		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES,
 		                             DISK "arms joined\nwrite_cache_kb 256\n" ZONES };
 
-	(void)state;
 	for (size_t k = 0; k < 4; k++) {
 		const uint64_t n = 2000;
 		struct profile_range range[2];
@@ -332,13 +318,12 @@ static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
 	}
 }
 
-static void requests_out_of_place_are_refused_and_all_are_answered(void **state)
+TEST(requests_out_of_place_are_refused_and_all_are_answered)
 {
 	static const char *const disks[] = { DISK "bridge_kb 16\n" ZONES, DISK "arms halves\n" ZONES,
 		                             DISK "arms interleaved\n" ZONES,
 		                             DISK "arms joined\njoined_density 0.5\n" ZONES };
 
-	(void)state;
 	for (size_t k = 0; k < 4; k++) {
 		struct run r;
 		uint64_t size, done = 0;
@@ -368,9 +353,8 @@ static void requests_out_of_place_are_refused_and_all_are_answered(void **state)
 	}
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-	(void)state;
 	refused("arms halves\nzone 10 10\n", "two arms want two surfaces");
 	refused("surfaces 2\narms halves\nzone 10 10\nbad 1 1 r 1\n", "two arms want");
 	refused("surfaces 2\narms halves\nzone 10 10 0\n", "an arm has no sectors in zone 0");
@@ -379,24 +363,4 @@ static void what_makes_no_sense_is_refused(void **state)
 	refused("arms joined\njoined_density 11\nzone 10 10\n", "joined_density");
 	refused("physical_sector 4096\nbridge_kb 3\nzone 10 10\n", "whole physical sectors");
 	refused("surfaces 2\narms interleaved\narm_stripe_kb 0\nzone 10 10\n", "arm_stripe_kb is 0");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bridge_gives_a_request_in_pieces_one_after_the_other),
-		cmocka_unit_test(a_bridge_lets_one_request_pass_at_a_time),
-		cmocka_unit_test(a_bridge_that_drops_flushes_loses_what_was_flushed),
-		cmocka_unit_test(an_arm_has_its_half_and_both_work_at_once),
-		cmocka_unit_test(two_joined_disks_are_one_after_the_other),
-		cmocka_unit_test(every_sector_of_two_arms_has_a_place_of_its_own),
-		cmocka_unit_test(two_arms_stream_as_the_truth_says),
-		cmocka_unit_test(zones_of_two_arms_are_without_a_gap_and_have_their_rates),
-		cmocka_unit_test(random_reads_of_two_arms_take_what_the_truth_says),
-		cmocka_unit_test(whatever_it_is_made_of_it_holds_what_was_written),
-		cmocka_unit_test(requests_out_of_place_are_refused_and_all_are_answered),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

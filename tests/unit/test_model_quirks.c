@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Defects by the thousand, ranges without data, what a disk does on its own, limits that others share, flat devices. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +29,10 @@ static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
 
 #define DEFECTS "head_skew 0.2\ncyl_skew 0.3\nband_skew 0.3\nspare_tracks 3\nslipped 3000 2\nremapped 200\n"
 
-static void every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped(void **state)
+TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
 {
 	static const char *const layouts[] = { "layout head-first\n", "layout seek-first 30 serpentine alternating\n" };
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		char text[512];
 		struct run r;
@@ -76,12 +71,11 @@ static void every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped(
 	}
 }
 
-static void streaming_over_thousands_of_defects_takes_what_the_truth_says(void **state)
+TEST(streaming_over_thousands_of_defects_takes_what_the_truth_says)
 {
 	struct run r;
 	double all = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 	for (uint64_t i = 0; i < 20; i++) {
 		double got = stream_ns(&r, i * 40 * CYL, 40 * CYL);
@@ -93,7 +87,7 @@ static void streaming_over_thousands_of_defects_takes_what_the_truth_says(void *
 	run_free(&r);
 }
 
-static void random_reads_over_defects_take_what_the_truth_says(void **state)
+TEST(random_reads_over_defects_take_what_the_truth_says)
 {
 	struct truth_random truth;
 	double sum = 0, sum2 = 0;
@@ -101,7 +95,6 @@ static void random_reads_over_defects_take_what_the_truth_says(void **state)
 	struct rng rng;
 	const int n = 40000;
 
-	(void)state;
 	run_new(&r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 	for (int part = 0; part < 2; part++) {
 		uint64_t end = part ? 300000000 : geometry_bytes(disk_geometry(r.d));
@@ -119,14 +112,13 @@ static void random_reads_over_defects_take_what_the_truth_says(void **state)
 	run_free(&r);
 }
 
-static void surfaces_may_be_many_and_have_zones_with_edges_of_their_own(void **state)
+TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 {
 	char text[8192];
 	size_t len = (size_t)snprintf(text, sizeof(text), "%ssurfaces 32\n", RUN_BASE);
 	struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
 	struct run r;
 
-	(void)state;
 	for (int i = 0; i < 40; i++) { /* one surface changes at each edge */
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "zone 5");
 		for (int s = 0; s < 32; s++)
@@ -149,12 +141,11 @@ static void surfaces_may_be_many_and_have_zones_with_edges_of_their_own(void **s
 
 /* ---- what holds no data ---- */
 
-static void what_is_trimmed_answers_zeros_at_once_until_it_is_written(void **state)
+TEST(what_is_trimmed_answers_zeros_at_once_until_it_is_written)
 {
 	unsigned char buf[8192];
 	struct run r;
 
-	(void)state;
 	run_new(&r, RUN_BASE "hit_overhead_ms 0.03\ntrimmed 1000 1000\ntrimmed 5000 10\n" RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 1000 * 512, 8192, buf)->how, HOW_HIT);
 	near(run_took(&r), 3e4 + 8192, 2);
@@ -180,13 +171,12 @@ static void what_is_trimmed_answers_zeros_at_once_until_it_is_written(void **sta
 }
 
 /* Writes of any length at any place, against a plain array. */
-static void what_is_left_of_the_trimmed_is_what_was_not_written(void **state)
+TEST(what_is_left_of_the_trimmed_is_what_was_not_written)
 {
 	struct run r;
 	struct rng rng;
 	uint8_t is_trimmed[2000] = { 0 };
 
-	(void)state;
 	run_new(&r, RUN_BASE "trimmed 100 300\ntrimmed 500 1000\ntrimmed 1600 1\n" RUN_ZONE);
 	for (int i = 0; i < 2000; i++)
 		is_trimmed[i] = (i >= 100 && i < 400) || (i >= 500 && i < 1500) || i == 1600;
@@ -202,13 +192,12 @@ static void what_is_left_of_the_trimmed_is_what_was_not_written(void **state)
 	run_free(&r);
 }
 
-static void a_rate_over_trimmed_parts_is_the_interfaces_there(void **state)
+TEST(a_rate_over_trimmed_parts_is_the_interfaces_there)
 {
 	struct truth_random truth;
 	struct run r;
 	double media, all;
 
-	(void)state;
 	run_new(&r, RUN_BASE "trimmed 100000 100000\n" RUN_ZONE);
 	media = truth_rate(disk_geometry(r.d), 0, 100000 * 512);
 	all = truth_stream_ns(disk_geometry(r.d), 0, 300000 * 512ull);
@@ -225,7 +214,7 @@ static void a_rate_over_trimmed_parts_is_the_interfaces_there(void **state)
 
 /* ---- on its own ---- */
 
-static void recalibration_takes_its_share_of_the_time(void **state)
+TEST(recalibration_takes_its_share_of_the_time)
 {
 	struct truth_random with, without;
 	struct run r, plain;
@@ -233,7 +222,6 @@ static void recalibration_takes_its_share_of_the_time(void **state)
 	struct rng rng;
 	double late = 0;
 
-	(void)state;
 	run_new(&r, RUN_BASE "recalibrate 2 100\n" RUN_ZONE);
 	run_new(&plain, RUN_BASE RUN_ZONE);
 	truth_random(disk_geometry(r.d), 0, 1000 * CYL, 4096, &with);
@@ -251,7 +239,7 @@ static void recalibration_takes_its_share_of_the_time(void **state)
 	run_free(&plain);
 }
 
-static void an_idle_disk_scans_parks_and_stops_and_wakes_up_again(void **state)
+TEST(an_idle_disk_scans_parks_and_stops_and_wakes_up_again)
 {
 	static const struct {
 		const char *what;
@@ -267,7 +255,6 @@ static void an_idle_disk_scans_parks_and_stops_and_wakes_up_again(void **state)
 		{ "park 2 700\nstandby 60 8\n", 100, 8000, 8015 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[512];
 		struct run r;
@@ -285,11 +272,10 @@ static void an_idle_disk_scans_parks_and_stops_and_wakes_up_again(void **state)
 	}
 }
 
-static void what_the_buffer_holds_does_not_wake_the_disk(void **state)
+TEST(what_the_buffer_holds_does_not_wake_the_disk)
 {
 	struct run r;
 
-	(void)state;
 	run_new(&r, "rpm 7200\nqueue_depth 1\nstandby 60 8\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000000;
@@ -300,12 +286,11 @@ static void what_the_buffer_holds_does_not_wake_the_disk(void **state)
 
 /* ---- path and flat devices ---- */
 
-static void requests_pass_at_the_limits_rate_once_the_credit_is_spent(void **state)
+TEST(requests_pass_at_the_limits_rate_once_the_credit_is_spent)
 {
 	struct run r;
 	uint64_t start;
 
-	(void)state;
 	run_new(&r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 100\nlimit_iops 500 200\n");
 	start = r.now;
 	for (uint64_t i = 0; i < 200; i++)
@@ -317,12 +302,11 @@ static void requests_pass_at_the_limits_rate_once_the_credit_is_spent(void **sta
 	run_free(&r);
 }
 
-static void a_neighbour_takes_its_share_now_and_then(void **state)
+TEST(a_neighbour_takes_its_share_now_and_then)
 {
 	struct run r;
 	uint64_t start, most = 0, least = UINT64_MAX;
 
-	(void)state;
 	run_new(&r,
 	        "kind ssd\ncapacity_lba 1000000\nread_latency_us 10\nlimit_mbs 100\ncredit_kb 1024\ninterface_mbs 10000\nchannel_mbs 10000\nneighbour 0.6 3 7\n");
 	near(truth_rate(disk_geometry(r.d), 0, 100000000), 100e6 * (1 - 0.6 * 0.3), 1);
@@ -345,14 +329,13 @@ static int order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void a_flat_devices_latencies_are_lognormal(void **state)
+TEST(a_flat_devices_latencies_are_lognormal)
 {
 	struct truth_random truth;
 	struct run r;
 	const int n = 40001;
 	double *t = calloc((size_t)n, sizeof(*t)), mean = 0;
 
-	(void)state;
 	run_new(&r, "kind ssd\ncapacity_lba 10000000\nread_latency_us 800\nlatency_sigma 0.4\nchannel_mbs 1000\n");
 	for (int i = 0; i < n; i++) {
 		(void)run_one(&r, DISK_READ, (uint64_t)(i * 7919 % 10000) * 16384, 4096, NULL);
@@ -368,13 +351,12 @@ static void a_flat_devices_latencies_are_lognormal(void **state)
 	run_free(&r);
 }
 
-static void an_unwritten_part_is_faster_and_the_truth_mixes_them(void **state)
+TEST(an_unwritten_part_is_faster_and_the_truth_mixes_them)
 {
 	struct truth_random truth;
 	struct run r;
 	double sum = 0;
 
-	(void)state;
 	run_new(&r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 500\ntrimmed 500000 500000\ntrimmed_us 40\n");
 	truth_random(disk_geometry(r.d), 0, 512000000, 4096, &truth);
 	for (uint64_t i = 0; i < 10000; i++) {
@@ -386,9 +368,8 @@ static void an_unwritten_part_is_faster_and_the_truth_mixes_them(void **state)
 	run_free(&r);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-	(void)state;
 	refused("remapped 5\nzone 10 10\n", "want spare_tracks");
 	refused("spare_tracks 10\nzone 10 10\n", "could be spare");
 	refused("trimmed 95 10\nzone 10 10\n", "trimmed range");
@@ -399,27 +380,4 @@ static void what_makes_no_sense_is_refused(void **state)
 	refused("neighbour 0.5 0 0\nzone 10 10\n", "neighbour");
 	refused("cache_sizing huge\nzone 10 10\n", "one of these was expected: fixed by-use: 'huge'");
 	refused("slipped 1000000\nzone 10 10\n", "slipped is 1e+06");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped),
-		cmocka_unit_test(streaming_over_thousands_of_defects_takes_what_the_truth_says),
-		cmocka_unit_test(random_reads_over_defects_take_what_the_truth_says),
-		cmocka_unit_test(surfaces_may_be_many_and_have_zones_with_edges_of_their_own),
-		cmocka_unit_test(what_is_trimmed_answers_zeros_at_once_until_it_is_written),
-		cmocka_unit_test(what_is_left_of_the_trimmed_is_what_was_not_written),
-		cmocka_unit_test(a_rate_over_trimmed_parts_is_the_interfaces_there),
-		cmocka_unit_test(recalibration_takes_its_share_of_the_time),
-		cmocka_unit_test(an_idle_disk_scans_parks_and_stops_and_wakes_up_again),
-		cmocka_unit_test(what_the_buffer_holds_does_not_wake_the_disk),
-		cmocka_unit_test(requests_pass_at_the_limits_rate_once_the_credit_is_spent),
-		cmocka_unit_test(a_neighbour_takes_its_share_now_and_then),
-		cmocka_unit_test(a_flat_devices_latencies_are_lognormal),
-		cmocka_unit_test(an_unwritten_part_is_faster_and_the_truth_mixes_them),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * the traits of wild disks give the same bytes at the same times as then. The sums below were taken from the model as
  * it was.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -85,7 +81,7 @@ static uint64_t sum_of(struct run *r, uint64_t seed)
 	return fnv(sum, disk_contents_hash(r->d));
 }
 
-static void old_profiles_give_the_same_bytes_at_the_same_times(void **state)
+TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 {
 	static const struct {
 		const char *name;
@@ -105,7 +101,6 @@ static void old_profiles_give_the_same_bytes_at_the_same_times(void **state)
 	};
 	bool is_same = true;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
 		struct run r;
 		uint64_t sum;
@@ -120,12 +115,11 @@ static void old_profiles_give_the_same_bytes_at_the_same_times(void **state)
 	assert_true(is_same);
 }
 
-static void old_random_disks_give_the_same_bytes_at_the_same_times(void **state)
+TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 {
 	const uint64_t want = 0x761a824cb99df13b; /* whatever the compiler */
 	uint64_t sum = 1;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 40; seed++) {
 		const struct profile_limits limits = { .max_bytes = 400000000,
 			                               .jitter_us = seed % 3 ? 0 : 50,
@@ -147,13 +141,12 @@ static void old_random_disks_give_the_same_bytes_at_the_same_times(void **state)
 }
 
 /* What truth.c said, to the last digit but three. */
-static void old_profiles_have_the_same_truth(void **state)
+TEST(old_profiles_have_the_same_truth)
 {
 	const uint64_t want = 0x8ca2bb73f45959f2;
 	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "seagate-cheetah-15k7", "ssd-sata" };
 	uint64_t sum = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct truth_random random;
 		struct run r;
@@ -180,15 +173,4 @@ static void old_profiles_have_the_same_truth(void **state)
 	}
 	if (sum != want)
 		fail_msg("%#" PRIx64, sum);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(old_profiles_give_the_same_bytes_at_the_same_times),
-		cmocka_unit_test(old_random_disks_give_the_same_bytes_at_the_same_times),
-		cmocka_unit_test(old_profiles_have_the_same_truth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Disks drawn as they occur: what few have does occur, and the truth of a drawn disk is what it does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 
 #include "modelrun.h"
@@ -45,7 +41,7 @@ static bool has_unrelated_densities(const struct profile *p)
 	return most / least > 1.02;
 }
 
-static void what_few_disks_have_is_drawn_and_most_have_none_of_it(void **state)
+TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 {
 	enum {
 		EDGES,
@@ -64,7 +60,6 @@ static void what_few_disks_have_is_drawn_and_most_have_none_of_it(void **state)
 	};
 	size_t n[KINDS] = { 0 }, rotating = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= DRAWN; seed++) {
 		struct err err = { 0 };
 		struct profile p;
@@ -92,12 +87,11 @@ static void what_few_disks_have_is_drawn_and_most_have_none_of_it(void **state)
 }
 
 /* Of 24 TB on one surface, more cylinders than a profile may have. */
-static void a_disk_of_many_cylinders_is_drawn_as_well(void **state)
+TEST(a_disk_of_many_cylinders_is_drawn_as_well)
 {
 	struct err err = { 0 };
 	struct profile p;
 
-	(void)state;
 	if (profile_wild(&p, 437027, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(p.name, "wild-bridge-437027");
@@ -105,13 +99,12 @@ static void a_disk_of_many_cylinders_is_drawn_as_well(void **state)
 }
 
 /* Read in one piece across the begin of a zone, without noise: to the nanosecond the truth's time. */
-static void a_drawn_disk_streams_over_its_edges_as_the_truth_says(void **state)
+TEST(a_drawn_disk_streams_over_its_edges_as_the_truth_says)
 {
 	static const char *const classes[] = { "nearline", "desktop", "old-scsi", "enterprise" };
 	static struct truth_zone z[PROFILE_ZONES_MAX];
 	size_t edges = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct run r = { 0 };
 		struct err err = { 0 };
@@ -141,15 +134,4 @@ static void a_drawn_disk_streams_over_its_edges_as_the_truth_says(void **state)
 		run_free(&r);
 	}
 	assert_true(edges >= 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_few_disks_have_is_drawn_and_most_have_none_of_it),
-		cmocka_unit_test(a_disk_of_many_cylinders_is_drawn_as_well),
-		cmocka_unit_test(a_drawn_disk_streams_over_its_edges_as_the_truth_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

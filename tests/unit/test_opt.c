@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +58,12 @@ static void forget(struct params *p)
 	opt_done(&(const struct opt_set){ opts, p }, 1);
 }
 
-static void defaults_come_from_the_table(void **state)
+TEST(defaults_come_from_the_table)
 {
 	struct params p;
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	memset(&p, 0xff, sizeof(p));
 	assert_int_equal(PARSE(&p, &err, &first, "/dev/sda"), 0);
 	assert_int_equal(first, 1);
@@ -84,13 +79,12 @@ static void defaults_come_from_the_table(void **state)
 	assert_int_equal(p.words.n, 0);
 }
 
-static void every_type_is_parsed_in_every_form(void **state)
+TEST(every_type_is_parsed_in_every_form)
 {
 	struct params p;
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	assert_int_equal(PARSE(&p, &err, &first, "-fc9", "-b", "4K", "--time=2m", "--rate", "256Mbit", "--factor=-0.5",
 	                       "--precision=0.25", "-nx", "-mwrite", "-w", "dev"),
 	                 0);
@@ -107,7 +101,7 @@ static void every_type_is_parsed_in_every_form(void **state)
 	assert_int_equal(first, 12);
 }
 
-static void operands_may_stand_between_options(void **state)
+TEST(operands_may_stand_between_options)
 {
 	struct params p;
 	struct err err = { 0 };
@@ -115,7 +109,6 @@ static void operands_may_stand_between_options(void **state)
 	char *argv[] = { words[0], words[1], words[2], words[3], words[4], words[5], NULL };
 	int first;
 
-	(void)state;
 	assert_int_equal(opt_parse(&(const struct opt_set){ opts, &p }, 1, 6, argv, &first, &err), 0);
 	assert_true(p.flag);
 	assert_int_equal(first, 3);
@@ -124,13 +117,12 @@ static void operands_may_stand_between_options(void **state)
 	assert_string_equal(argv[5], "--count");
 }
 
-static void repeated_options_add_up_or_the_last_one_wins(void **state)
+TEST(repeated_options_add_up_or_the_last_one_wins)
 {
 	struct params p;
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	assert_int_equal(PARSE(&p, &err, &first, "--word=a", "--count=1", "--word", "b", "--count=2"), 0);
 	assert_int_equal(p.count, 2);
 	assert_int_equal(p.words.n, 2);
@@ -140,13 +132,12 @@ static void repeated_options_add_up_or_the_last_one_wins(void **state)
 	assert_int_equal(p.words.n, 0);
 }
 
-static void an_optional_value_is_taken_only_after_the_equals_sign(void **state)
+TEST(an_optional_value_is_taken_only_after_the_equals_sign)
 {
 	struct params p;
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	assert_int_equal(PARSE(&p, &err, &first, "--when", "auto"), 0);
 	assert_int_equal(p.when, 1);
 	assert_int_equal(first, 2);
@@ -172,9 +163,8 @@ static void fails(const char *fragment, const char *word)
 	assert_int_equal(first, -1);
 }
 
-static void every_wrong_value_gets_a_sentence(void **state)
+TEST(every_wrong_value_gets_a_sentence)
 {
-	(void)state;
 	fails("--count: '0' is out of range; give 1 to 100.", "--count=0");
 	fails("1 to 100", "-c101");
 	fails("--count", "--count=-1");
@@ -196,9 +186,8 @@ static void every_wrong_value_gets_a_sentence(void **state)
 	fails("did you mean write?", "--mode=wirte");
 }
 
-static void every_wrong_option_gets_a_sentence(void **state)
+TEST(every_wrong_option_gets_a_sentence)
 {
-	(void)state;
 	fails("There is no option --blok; did you mean --block?", "--blok=1");
 	fails("There is no option --nonsense; --help lists all.", "--nonsense");
 	fails("There is no option -x", "-x");
@@ -208,14 +197,13 @@ static void every_wrong_option_gets_a_sentence(void **state)
 	fails("--mode needs a value", "--mode");
 }
 
-static void long_options_may_not_be_shortened(void **state)
+TEST(long_options_may_not_be_shortened)
 {
-	(void)state;
 	fails("There is no option --blo; did you mean --block?", "--blo=1M");
 	fails("There is no option --f", "--f");
 }
 
-static void several_tables_fill_their_own_structs(void **state)
+TEST(several_tables_fill_their_own_structs)
 {
 	struct other {
 		uint64_t depth;
@@ -229,7 +217,6 @@ static void several_tables_fill_their_own_structs(void **state)
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	assert_int_equal(opt_parse(sets, 3, 3, argv, &first, &err), 0);
 	assert_int_equal(p.count, 2);
 	assert_int_equal(other.depth, 8);
@@ -238,13 +225,12 @@ static void several_tables_fill_their_own_structs(void **state)
 }
 
 /* What is printed as the value in force gives the same value when typed. */
-static void values_in_force_can_be_typed_again(void **state)
+TEST(values_in_force_can_be_typed_again)
 {
 	struct params p, q;
 	struct err err = { 0 };
 	int first;
 
-	(void)state;
 	assert_int_equal(PARSE(&p, &err, &first, "-f", "--count=33", "--block=1536", "--time=1.5s", "--rate=1.5GiB",
 	                       "--factor=0.1", "--precision=0.3%", "--name=a b", "--mode=rewrite", "--when=always"),
 	                 0);
@@ -262,13 +248,12 @@ static void values_in_force_can_be_typed_again(void **state)
 	assert_true(q.time_ns == p.time_ns);
 }
 
-static void help_stays_within_80_columns(void **state)
+TEST(help_stays_within_80_columns)
 {
 	cleanup_free char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	(void)state;
 	opt_help(f, opts);
 	opt_help(f, common_opts);
 	opt_help(f, view_opts);
@@ -278,13 +263,12 @@ static void help_stays_within_80_columns(void **state)
 			fail_msg("%zu columns: %s", strlen(line), line);
 }
 
-static void help_tells_letter_name_argument_choices_and_default(void **state)
+TEST(help_tells_letter_name_argument_choices_and_default)
 {
 	cleanup_free char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	(void)state;
 	opt_help(f, opts);
 	fclose(f);
 	assert_non_null(strstr(text, " -b, --block=SIZE           size of a block (default 1MiB)\n"));
@@ -293,7 +277,7 @@ static void help_tells_letter_name_argument_choices_and_default(void **state)
 	assert_non_null(strstr(text, " -f, --flag                 a flag\n"));
 }
 
-static void lint_finds_what_is_wrong_with_a_table(void **state)
+TEST(lint_finds_what_is_wrong_with_a_table)
 {
 	static const char *const none[] = { NULL };
 	const struct opt good = OPT_U64(struct params, count, "count", 'c', "COUNT", "7", "how many");
@@ -312,7 +296,6 @@ static void lint_finds_what_is_wrong_with_a_table(void **state)
 	};
 	struct err err = { 0 };
 
-	(void)state;
 	bad[1][1].name = "other"; /* same letter */
 	bad[2][0].name = "Count";
 	bad[3][0].help = "how many.";
@@ -331,7 +314,7 @@ static void lint_finds_what_is_wrong_with_a_table(void **state)
 	assert_int_equal(opt_lint(opts, &err), 0);
 }
 
-static void the_nearest_name_is_near(void **state)
+TEST(the_nearest_name_is_near)
 {
 	static const char *const names[] = { "info", "zones", "seek", "geometry", "stream", "cache", "compare" };
 	const struct {
@@ -342,7 +325,6 @@ static void the_nearest_name_is_near(void **state)
 		{ "comp", "compare" }, { "compair", "compare" }, { "frobnicate", NULL }, { "geometry-x", "geometry" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const char *near = opt_nearest(cases[i].word, names, ARRAY_LEN(names));
 
@@ -351,26 +333,4 @@ static void the_nearest_name_is_near(void **state)
 		else if (!near || strcmp(near, cases[i].near) != 0)
 			fail_msg("%s: %s", cases[i].word, near ? near : "nothing");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_come_from_the_table),
-		cmocka_unit_test(every_type_is_parsed_in_every_form),
-		cmocka_unit_test(operands_may_stand_between_options),
-		cmocka_unit_test(repeated_options_add_up_or_the_last_one_wins),
-		cmocka_unit_test(an_optional_value_is_taken_only_after_the_equals_sign),
-		cmocka_unit_test(every_wrong_value_gets_a_sentence),
-		cmocka_unit_test(every_wrong_option_gets_a_sentence),
-		cmocka_unit_test(long_options_may_not_be_shortened),
-		cmocka_unit_test(several_tables_fill_their_own_structs),
-		cmocka_unit_test(values_in_force_can_be_typed_again),
-		cmocka_unit_test(help_stays_within_80_columns),
-		cmocka_unit_test(help_tells_letter_name_argument_choices_and_default),
-		cmocka_unit_test(lint_finds_what_is_wrong_with_a_table),
-		cmocka_unit_test(the_nearest_name_is_near),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static uint64_t service_long(const struct io_req *req, uint64_t n)
 	return 7 * INTERVAL_NS + 12345; /* eight in flight: completions fall between deadlines */
 }
 
-static void paced_requests_are_issued_to_the_nanosecond(void **state)
+LOAD_TEST(paced_requests_are_issued_to_the_nanosecond)
 {
 	for (int ahead = 0; ahead < 2; ahead++) {
 		for (int slow = 0; slow < 2; slow++) {
@@ -69,12 +69,11 @@ static uint64_t service_stall_at_500(const struct io_req *req, uint64_t n)
 	return n >= 500 && n < 508 ? NS_PER_S : SERVICE_NS;
 }
 
-static void after_a_stall_due_times_stand_and_lateness_is_told(void **state)
+LOAD_TEST(after_a_stall_due_times_stand_and_lateness_is_told)
 {
 	struct pace_feeder f = { .f.next = pace_next, .start_ns = virtual_ns + NS_PER_MS, .count = 1000 };
 	uint64_t back, late = 0;
 
-	(void)state;
 	fx.load.feeder = &f.f;
 	script.service = service_stall_at_500;
 	go(LOAD_DONE);
@@ -95,11 +94,10 @@ static enum feed wait_for_ever(struct feeder *f, uint64_t now_ns, struct io_req 
 	return FEED_WAIT;
 }
 
-static void waiting_for_nothing_is_an_error_and_not_a_hang(void **state)
+LOAD_TEST(waiting_for_nothing_is_an_error_and_not_a_hang)
 {
 	struct feeder f = { .next = wait_for_ever };
 
-	(void)state;
 	fx.load.feeder = &f;
 	must_refuse(-EDEADLK, "none is in flight");
 }
@@ -112,48 +110,31 @@ static enum feed wait_in_the_past(struct feeder *f, uint64_t now_ns, struct io_r
 	return now_ns > 1000 * NS_PER_S + 200 ? FEED_END : FEED_WAIT;
 }
 
-static void a_wait_that_is_over_already_still_moves_time_on(void **state)
+LOAD_TEST(a_wait_that_is_over_already_still_moves_time_on)
 {
 	struct feeder f = { .next = wait_in_the_past };
 
-	(void)state;
 	fx.load.feeder = &f;
 	go(LOAD_DONE);
 }
 
-static void a_long_wait_can_be_cancelled(void **state)
+LOAD_TEST(a_long_wait_can_be_cancelled)
 {
 	struct pace_feeder f = { .f.next = pace_next, .start_ns = virtual_ns + 3600 * NS_PER_S, .count = 1 };
 
-	(void)state;
 	fx.load.feeder = &f.f;
 	fx.cancel_at_ns = virtual_ns + NS_PER_S;
 	go(LOAD_CANCELLED);
 	assert_in_range(fx.stats.end_ns, fx.cancel_at_ns, fx.cancel_at_ns + 200 * NS_PER_MS);
 }
 
-static void a_long_wait_ends_exactly_when_time_is_up(void **state)
+LOAD_TEST(a_long_wait_ends_exactly_when_time_is_up)
 {
 	struct pace_feeder f = { .f.next = pace_next, .start_ns = virtual_ns + 3600 * NS_PER_S, .count = 1 };
 
-	(void)state;
 	fx.load.feeder = &f.f;
 	fx.load.max_ns = 1234567891;
 	go(LOAD_LIMIT);
 	assert_int_equal(fx.stats.end_ns, fx.stats.start_ns + 1234567891);
 	assert_int_equal(fx.stats.ops, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(paced_requests_are_issued_to_the_nanosecond),
-		TEST(after_a_stall_due_times_stand_and_lateness_is_told),
-		TEST(waiting_for_nothing_is_an_error_and_not_a_hang),
-		TEST(a_wait_that_is_over_already_still_moves_time_on),
-		TEST(a_long_wait_can_be_cancelled),
-		TEST(a_long_wait_ends_exactly_when_time_is_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

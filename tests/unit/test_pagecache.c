@@ -3,12 +3,8 @@
  * What is in memory of a file, against planted patterns, by both methods; and what happens on a kernel that lacks
  * cachestat(2). Files in /tmp: where that is memory itself, what drops pages cannot be tested and is left out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -125,11 +121,10 @@ static void assert_pages(int fd, uint64_t first, uint64_t n, uint64_t want)
 	assert_int_equal(pages_by(PAGECACHE_MINCORE, fd, first, n), want);
 }
 
-static void both_methods_count_planted_pages_exactly(void **state)
+TEST_WITH(both_methods_count_planted_pages_exactly, new_kernel, files_dir_remove)
 {
 	int fd = open_cold();
 
-	(void)state;
 	if (files_are_memory()) {
 		close_file(fd);
 		return;
@@ -148,12 +143,11 @@ static void both_methods_count_planted_pages_exactly(void **state)
 	close_file(fd);
 }
 
-static void scattered_pages_are_counted_too(void **state)
+TEST_WITH(scattered_pages_are_counted_too, new_kernel, files_dir_remove)
 {
 	int fd = open_cold();
 	uint64_t n = 0;
 
-	(void)state;
 	for (uint64_t i = 3; i < PAGES && !files_are_memory(); i += 5, n++)
 		fetch(fd, i, 1);
 	if (n)
@@ -161,12 +155,11 @@ static void scattered_pages_are_counted_too(void **state)
 	close_file(fd);
 }
 
-static void the_whole_file_is_meant_by_length_0(void **state)
+TEST_WITH(the_whole_file_is_meant_by_length_0, new_kernel, files_dir_remove)
 {
 	struct pagecache_state a, b;
 	int fd = open_cold();
 
-	(void)state;
 	fetch(fd, 7, 3);
 	assert_int_equal(pagecache_look(fd, 0, 0, &a), 0);
 	assert_int_equal(pagecache_look(fd, 0, PAGES * page(), &b), 0);
@@ -174,13 +167,12 @@ static void the_whole_file_is_meant_by_length_0(void **state)
 	close_file(fd);
 }
 
-static void dirty_pages_are_known_and_written_back_by_making_cold(void **state)
+TEST_WITH(dirty_pages_are_known_and_written_back_by_making_cold, new_kernel, files_dir_remove)
 {
 	struct pagecache_state st;
 	int fd = open_cold();
 	uint64_t left = 1;
 
-	(void)state;
 	if (!files_are_memory() && has_cachestat(fd)) {
 		assert_int_equal(pwrite(fd, "x", 1, (off_t)(9 * page())), 1);
 		assert_int_equal(pagecache_look(fd, 0, 0, &st), 0);
@@ -194,13 +186,12 @@ static void dirty_pages_are_known_and_written_back_by_making_cold(void **state)
 }
 
 /* Pages that somebody has mapped are not dropped: then the state is not what was wanted, and that is said. */
-static void what_stays_in_memory_is_told(void **state)
+TEST_WITH(what_stays_in_memory_is_told, new_kernel, files_dir_remove)
 {
 	int fd = open_cold();
 	uint64_t left = 0;
 	volatile uint8_t *map = mmap(NULL, PAGES * page(), PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 
-	(void)state;
 	assert_true(map != MAP_FAILED);
 	assert_int_equal(map[5 * page()], 7);
 	assert_int_equal(pagecache_make_cold(fd, &left), 0);
@@ -211,12 +202,11 @@ static void what_stays_in_memory_is_told(void **state)
 
 /* ---- without cachestat(2) ---- */
 
-static void a_kernel_without_cachestat_is_asked_by_mincore(void **state)
+TEST_WITH(a_kernel_without_cachestat_is_asked_by_mincore, new_kernel, files_dir_remove)
 {
 	int fd = open_cold();
 	struct pagecache_state st;
 
-	(void)state;
 	fetch(fd, 40, 8);
 	is_old_kernel = true;
 	assert_int_equal(pagecache_look_by(PAGECACHE_CACHESTAT, fd, 0, 0, &st), -ENOSYS);
@@ -238,12 +228,11 @@ static const char *witness(const struct result *res)
 	return "";
 }
 
-static void whole_runs_fall_back_and_say_so(void **state)
+TEST_WITH(whole_runs_fall_back_and_say_so, new_kernel, files_dir_remove)
 {
 	struct files_run run = { .m = &measure_passes };
 	const struct table *t;
 
-	(void)state;
 	is_old_kernel = true;
 	(void)snprintf(run.words, sizeof(run.words), "--size=1M --repeat=2 --mode=cold %s", files_dir);
 	files_run_well(&run);
@@ -260,13 +249,12 @@ static void whole_runs_fall_back_and_say_so(void **state)
 
 /* ---- who moved it ---- */
 
-static void the_thread_is_charged_what_it_fetched(void **state)
+TEST_WITH(the_thread_is_charged_what_it_fetched, new_kernel, files_dir_remove)
 {
 	struct pagecache_traffic before, after;
 	struct pagecache_share share;
 	int fd = open_cold();
 
-	(void)state;
 	pagecache_traffic(NULL, 0, &before);
 	fetch(fd, 0, 100);
 	fetch(fd, 0, 100);
@@ -281,13 +269,12 @@ static void the_thread_is_charged_what_it_fetched(void **state)
 	close_file(fd);
 }
 
-static void what_is_not_known_is_not_a_number(void **state)
+TEST(what_is_not_known_is_not_a_number)
 {
 	struct pagecache_traffic t = { .process = { .storage_read_bytes = 50, .storage_written_bytes = 70 },
 		                       .disk_read_bytes = 200,
 		                       .disk_written_bytes = 10 };
 
-	(void)state;
 	assert_true(isnan(pagecache_share(&t, 100, false).device_ratio)); /* has_process is false */
 	assert_true(isnan(pagecache_share(&t, 100, false).disk_ratio));
 	t.has_process = t.has_disk = true;
@@ -298,9 +285,7 @@ static void what_is_not_known_is_not_a_number(void **state)
 	assert_true(isnan(pagecache_share(&t, 0, true).disk_ratio));
 }
 
-#define ON_DISK(f) cmocka_unit_test_setup_teardown(f, new_kernel, files_dir_remove)
-
-static void an_account_of_nothing_is_believed_only_where_it_can_be(void **state)
+TEST(an_account_of_nothing_is_believed_only_where_it_can_be)
 {
 	static const struct {
 		uint64_t fetched;
@@ -316,7 +301,6 @@ static void an_account_of_nothing_is_believed_only_where_it_can_be(void **state)
 		{ 0, false, NAN, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct pagecache_traffic t = { .has_process = true,
 			                       .has_disk = cases[i].has_disk,
@@ -327,22 +311,4 @@ static void an_account_of_nothing_is_believed_only_where_it_can_be(void **state)
 			fail_msg("case %zu", i);
 		assert_int_equal(isnan(pagecache_share(&t, 8192, false).device_ratio), !cases[i].is_believed);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON_DISK(both_methods_count_planted_pages_exactly),
-		ON_DISK(scattered_pages_are_counted_too),
-		ON_DISK(the_whole_file_is_meant_by_length_0),
-		ON_DISK(dirty_pages_are_known_and_written_back_by_making_cold),
-		ON_DISK(what_stays_in_memory_is_told),
-		ON_DISK(a_kernel_without_cachestat_is_asked_by_mincore),
-		ON_DISK(whole_runs_fall_back_and_say_so),
-		ON_DISK(the_thread_is_charged_what_it_fetched),
-		cmocka_unit_test(what_is_not_known_is_not_a_number),
-		cmocka_unit_test(an_account_of_nothing_is_believed_only_where_it_can_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* passes on small files: what is in them, that every wrong word is found with its place, jobs, and the layouts of 1997.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,13 +48,12 @@ static void flip(const char *name, uint64_t at)
 	(void)close(fd);
 }
 
-static void the_file_holds_other_words_in_each_block(void **state)
+TEST_WITH(the_file_holds_other_words_in_each_block, files_dir_make, files_dir_remove)
 {
 	uint8_t *words = calloc(1, 262144);
 	struct payload_pool pool;
 	int fd;
 
-	(void)state;
 	assert_non_null(words);
 	assert_int_equal(payload_pool_init(&pool, PASSES_SEED, PASSES_BLOCK_BYTES), 0);
 	make_kept("words", "200002"); /* three blocks and a bit; the last two bytes are no word */
@@ -75,11 +70,10 @@ static void the_file_holds_other_words_in_each_block(void **state)
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 
-static void a_flipped_word_is_found_with_its_place_wherever_it_is(void **state)
+TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make, files_dir_remove)
 {
 	static const uint64_t places[] = { 0, 1, 4095, BLOCK - 1, BLOCK, 100001, 2 * BLOCK + 3, 199996, 199999 };
 
-	(void)state;
 	make_kept("words", "200000");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct files_run run = RUN(.is_done = false);
@@ -101,11 +95,10 @@ static void a_flipped_word_is_found_with_its_place_wherever_it_is(void **state)
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 
-static void every_wrong_word_of_a_block_counts(void **state)
+TEST_WITH(every_wrong_word_of_a_block_counts, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	make_kept("words", "192K");
 	for (uint64_t i = 0; i < 100; i++)
 		flip("words", DATAFILE_DATA_OFFSET + BLOCK + 400 * i);
@@ -117,12 +110,11 @@ static void every_wrong_word_of_a_block_counts(void **state)
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 
-static void a_good_file_has_no_wrong_words(void **state)
+TEST_WITH(a_good_file_has_no_wrong_words, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--size=300000 --repeat=3", files_dir);
 	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 0);
@@ -155,13 +147,12 @@ static double cpu_seconds(void)
 }
 
 /* Both are told of the same CPU time, and the steps have what the program used, but for its start and end. */
-static void the_cpu_time_is_that_of_the_steps(void **state)
+TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	double sum = 0.0, before = cpu_seconds();
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--size=4M --repeat=20", files_dir);
 	files_run_well(&run);
 	before = cpu_seconds() - before;
@@ -180,11 +171,10 @@ static void the_cpu_time_is_that_of_the_steps(void **state)
 	files_done(&run);
 }
 
-static void files_of_other_commands_are_read_and_not_judged(void **state)
+TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files_dir_remove)
 {
 	struct files_run mark = { .m = &measure_mark }, run = RUN(.is_done = false);
 
-	(void)state;
 	(void)snprintf(mark.words, sizeof(mark.words), "--repeat=1 --count=100 --time=5ms --sweep=96K --keep %s",
 	               files_path("f"));
 	files_run_well(&mark);
@@ -198,13 +188,12 @@ static void files_of_other_commands_are_read_and_not_judged(void **state)
 	assert_int_equal(unlink(files_path("f")), 0);
 }
 
-static void any_file_is_read_and_stays_as_it_is(void **state)
+TEST_WITH(any_file_is_read_and_stays_as_it_is, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	FILE *f = fopen(files_path("letter"), "we");
 	struct stat st;
 
-	(void)state;
 	assert_non_null(f);
 	for (int i = 0; i < 10000; i++)
 		assert_true(fputs("Dear reader, ", f) >= 0);
@@ -231,11 +220,10 @@ static void shorten(struct files_run *run)
 	run->is_done = true;
 }
 
-static void a_file_that_becomes_shorter_is_a_fault_and_not_an_error(void **state)
+TEST_WITH(a_file_that_becomes_shorter_is_a_fault_and_not_an_error, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = shorten);
 
-	(void)state;
 	make_kept("words", "256K");
 	start(&run, "--repeat=4", files_path("words"));
 	files_run_well(&run);
@@ -255,11 +243,10 @@ static void stop(struct files_run *run)
 	run->is_done = true;
 }
 
-static void a_signal_keeps_the_steps_so_far_and_removes_the_file(void **state)
+TEST_WITH(a_signal_keeps_the_steps_so_far_and_removes_the_file, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.at_look = stop);
 
-	(void)state;
 	start(&run, "--size=1M --repeat=1000", files_dir);
 	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
@@ -268,13 +255,12 @@ static void a_signal_keeps_the_steps_so_far_and_removes_the_file(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
-static void several_files_are_several_jobs_with_letters(void **state)
+TEST_WITH(several_files_are_several_jobs_with_letters, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	unsigned rows[3] = { 0 };
 	const struct table *t;
 
-	(void)state;
 	/* the same folder three times: the names differ by themselves */
 	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 %s %s %s", files_dir, files_dir,
 	               files_dir);
@@ -296,7 +282,7 @@ static void several_files_are_several_jobs_with_letters(void **state)
 
 /* ---- the logs of 1997 (Longbottom, DISKMBPS, appendix 1), without what names the program ---- */
 
-static void the_classic_log_has_the_lines_of_1997(void **state)
+TEST_WITH(the_classic_log_has_the_lines_of_1997, files_dir_make, files_dir_remove)
 {
 	static const char *const lines[] = {
 		"##############################################",
@@ -311,7 +297,6 @@ static void the_classic_log_has_the_lines_of_1997(void **state)
 	};
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	start(&run, "--size=10M --repeat=3 --classic", files_dir);
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
@@ -319,7 +304,7 @@ static void the_classic_log_has_the_lines_of_1997(void **state)
 	files_done(&run);
 }
 
-static void the_classic_log_of_reading_has_its_own_lines(void **state)
+TEST_WITH(the_classic_log_of_reading_has_its_own_lines, files_dir_make, files_dir_remove)
 {
 	static const char *const lines[] = {
 		"##############################################",
@@ -331,7 +316,6 @@ static void the_classic_log_of_reading_has_its_own_lines(void **state)
 	};
 	struct files_run run = RUN(.is_done = false);
 
-	(void)state;
 	make_kept("video", "3M");
 	start(&run, "--repeat=2 --classic", files_path("video"));
 	files_run_well(&run);
@@ -341,12 +325,11 @@ static void the_classic_log_of_reading_has_its_own_lines(void **state)
 	assert_int_equal(unlink(files_path("video")), 0);
 }
 
-static void each_job_has_a_classic_log_with_its_own_steps(void **state)
+TEST_WITH(each_job_has_a_classic_log_with_its_own_steps, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const char *second;
 
-	(void)state;
 	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 --classic %s %s", files_dir, files_dir);
 	files_run_well(&run);
 	second = strstr(run.res->text + 1, "####\n\nDisk test");
@@ -358,13 +341,12 @@ static void each_job_has_a_classic_log_with_its_own_steps(void **state)
 	files_done(&run);
 }
 
-static void two_files_read_by_two_jobs_have_two_classic_logs(void **state)
+TEST_WITH(two_files_read_by_two_jobs_have_two_classic_logs, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const char *at;
 	unsigned passes = 0;
 
-	(void)state;
 	make_kept("video", "1M");
 	make_kept("other", "1M");
 	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --classic %s %s/other", files_path("video"),
@@ -380,11 +362,10 @@ static void two_files_read_by_two_jobs_have_two_classic_logs(void **state)
 
 /* ---- what was there, and when to end ---- */
 
-static void a_file_of_ours_is_written_anew(void **state)
+TEST_WITH(a_file_of_ours_is_written_anew, files_dir_make, files_dir_remove)
 {
 	struct stat st;
 
-	(void)state;
 	make_kept("again", "3M");
 	make_kept("again", "1M");
 	assert_int_equal(stat(files_path("again"), &st), 0);
@@ -392,12 +373,11 @@ static void a_file_of_ours_is_written_anew(void **state)
 	assert_int_equal(unlink(files_path("again")), 0);
 }
 
-static void the_time_budget_ends_reading_and_says_so(void **state)
+TEST_WITH(the_time_budget_ends_reading_and_says_so, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	start(&run, "--size=1M --repeat=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
 	files_run_well(&run);
 	t = files_table(&run, "steps");
@@ -407,12 +387,11 @@ static void the_time_budget_ends_reading_and_says_so(void **state)
 	files_done(&run);
 }
 
-static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
+TEST_WITH(a_first_pass_that_the_time_budget_ends_has_a_rate, files_dir_make, files_dir_remove)
 {
 	struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
-	(void)state;
 	make_kept("large", "64M");
 	run = (struct files_run)RUN(.is_done = false);
 	start(&run, "--repeat=3 --time=12ms", files_path("large"));
@@ -431,26 +410,24 @@ static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
 		file, STEP_READ, from, ((to) - (from)) * NS_PER_S, 0.0, bytes \
 	}
 
-static void the_rate_of_all_files_is_that_of_the_time_when_all_were_read(void **state)
+TEST(the_rate_of_all_files_is_that_of_the_time_when_all_were_read)
 {
 	/* File 0 has the disk for itself until 2 s, and is done at 10 s; file 1 goes on alone. */
 	const struct passes_step v[] = { READ(0, 0, 1, 400),  READ(0, 1, 2, 400),  READ(0, 2, 6, 400),
 		                         READ(0, 6, 10, 400), READ(1, 2, 10, 800), READ(1, 10, 11, 800) };
 	const struct passes_step apart[] = { READ(0, 0, 1, 400), READ(1, 1, 2, 400) };
 
-	(void)state;
 	assert_near(passes_common_rate(v, ARRAY_LEN(v), 2), 200.0, 1e-9); /* 2 to 10 s: 800 and 800 */
 	assert_true(isnan(passes_common_rate(apart, 2, 2)));
 	assert_true(isnan(passes_common_rate(v, 4, 2))); /* one of them was never read */
 }
 
-static void files_that_are_written_one_after_the_other_are_no_faster_together(void **state)
+TEST(files_that_are_written_one_after_the_other_are_no_faster_together)
 {
 	enum { FILES = 3 };
 	struct passes_step v[2 * FILES];
 	struct passes_found found;
 
-	(void)state;
 	for (size_t i = 0; i < FILES;
 	     i++) { /* each 100 bytes in a second, and a second to sync while the next is written */
 		v[2 * i] = (struct passes_step){ .file = i,
@@ -472,7 +449,7 @@ static void files_that_are_written_one_after_the_other_are_no_faster_together(vo
 }
 
 /* The figure of the document is that of its steps. */
-static void of_several_files_the_figure_is_bytes_over_the_common_time(void **state)
+TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_make, files_dir_remove)
 {
 	struct files_run run;
 	struct passes_step v[64];
@@ -480,7 +457,6 @@ static void of_several_files_the_figure_is_bytes_over_the_common_time(void **sta
 	double want, got;
 	size_t n = 0;
 
-	(void)state;
 	make_kept("small", "4M");
 	make_kept("large", "64M");
 	run = (struct files_run)RUN(.is_done = false);
@@ -505,9 +481,7 @@ static void of_several_files_the_figure_is_bytes_over_the_common_time(void **sta
 	assert_int_equal(unlink(files_path("large")), 0);
 }
 
-#define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
-
-static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(void **state)
+TEST(the_part_done_is_one_of_time_though_reading_is_faster_than_writing)
 {
 	/* 1 GB is written at 100 MB/s and read nine times at 5 GB/s: 10 s and 1.8 s. */
 	struct passes_pace p = { .start_ns = 7 * NS_PER_S,
@@ -515,7 +489,6 @@ static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(v
 		                 .rest_bytes = 9000000000,
 		                 .rest_guess_bytes_per_s = 3e9 };
 
-	(void)state;
 	assert_true(passes_pace_done(&p, p.start_ns) == 0.0);
 	assert_true(passes_pace_done(&p, p.start_ns + NS_PER_S) == 0.0); /* nothing is known yet */
 	p.first_done_bytes = 500000000;
@@ -530,33 +503,4 @@ static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(v
 	/* Cold or direct: reading takes as long as writing did, until it is known. */
 	p = (struct passes_pace){ .first_bytes = 100, .rest_bytes = 300, .first_done_bytes = 50 };
 	assert_true(fabs(passes_pace_done(&p, NS_PER_S) - 1.0 / 8.0) < 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_part_done_is_one_of_time_though_reading_is_faster_than_writing),
-		cmocka_unit_test(files_that_are_written_one_after_the_other_are_no_faster_together),
-		ON_FILES(the_file_holds_other_words_in_each_block),
-		ON_FILES(a_flipped_word_is_found_with_its_place_wherever_it_is),
-		ON_FILES(every_wrong_word_of_a_block_counts),
-		ON_FILES(a_good_file_has_no_wrong_words),
-		ON_FILES(the_cpu_time_is_that_of_the_steps),
-		ON_FILES(files_of_other_commands_are_read_and_not_judged),
-		ON_FILES(any_file_is_read_and_stays_as_it_is),
-		ON_FILES(a_file_that_becomes_shorter_is_a_fault_and_not_an_error),
-		ON_FILES(a_signal_keeps_the_steps_so_far_and_removes_the_file),
-		ON_FILES(several_files_are_several_jobs_with_letters),
-		ON_FILES(the_classic_log_has_the_lines_of_1997),
-		ON_FILES(the_classic_log_of_reading_has_its_own_lines),
-		ON_FILES(each_job_has_a_classic_log_with_its_own_steps),
-		ON_FILES(two_files_read_by_two_jobs_have_two_classic_logs),
-		ON_FILES(a_file_of_ours_is_written_anew),
-		ON_FILES(the_time_budget_ends_reading_and_says_so),
-		ON_FILES(a_first_pass_that_the_time_budget_ends_has_a_rate),
-		ON_FILES(of_several_files_the_figure_is_bytes_over_the_common_time),
-		cmocka_unit_test(the_rate_of_all_files_is_that_of_the_time_when_all_were_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

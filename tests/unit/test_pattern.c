@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +20,10 @@ static void assert_permutation(uint64_t n, uint64_t key)
 	}
 }
 
-static void every_place_comes_exactly_once(void **state)
+TEST(every_place_comes_exactly_once)
 {
 	static const uint64_t large[] = { 1009, 1023, 1024, 1025, 4095, 4096, 65521, 65536, 65537, 99991, 100000 };
 
-	(void)state;
 	for (uint64_t n = 1; n <= 300; n++)
 		for (uint64_t key = 0; key < 5; key++)
 			assert_permutation(n, rng_mix(key));
@@ -36,12 +31,11 @@ static void every_place_comes_exactly_once(void **state)
 		assert_permutation(large[i], rng_mix(i));
 }
 
-static void huge_ranges_stay_in_range_and_do_not_repeat(void **state)
+TEST(huge_ranges_stay_in_range_and_do_not_repeat)
 {
 	const uint64_t n = 16ull * 1000 * 1000 * 1000 * 1000 * 1000 / 512 + 3;
 	uint64_t last = n;
 
-	(void)state;
 	for (uint64_t i = 0; i < 10000; i++) {
 		uint64_t x = permute(i, n, 5);
 
@@ -63,11 +57,10 @@ static void assert_uniform(const uint32_t *count, size_t cells, double expect)
 		fail_msg("chi-square %.1f of %zu cells", chi, cells);
 }
 
-static void over_many_keys_every_index_goes_everywhere_equally(void **state)
+TEST(over_many_keys_every_index_goes_everywhere_equally)
 {
 	static const uint64_t sizes[] = { 2, 3, 4, 5, 7, 8, 13, 16, 31, 64 };
 
-	(void)state;
 	for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
 		uint64_t n = sizes[s];
 
@@ -81,11 +74,10 @@ static void over_many_keys_every_index_goes_everywhere_equally(void **state)
 	}
 }
 
-static void the_first_part_of_a_permutation_covers_the_range_evenly(void **state)
+TEST(the_first_part_of_a_permutation_covers_the_range_evenly)
 {
 	const uint64_t n = 1000003;
 
-	(void)state;
 	for (uint64_t key = 0; key < 20; key++) {
 		uint32_t count[100] = { 0 }, step[100] = { 0 };
 		uint64_t last = permute(0, n, rng_mix(key));
@@ -102,13 +94,12 @@ static void the_first_part_of_a_permutation_covers_the_range_evenly(void **state
 	}
 }
 
-static void sequential_requests_touch_and_end_in_a_short_one(void **state)
+TEST(sequential_requests_touch_and_end_in_a_short_one)
 {
 	struct seq_feeder f;
 	struct io_req req = { 0 };
 	uint64_t until, at = 4096;
 
-	(void)state;
 	seq_feeder_init(&f, IO_READ, 3, 4096, 4096 + 10 * 65536 + 512, 65536);
 	for (int i = 0; i < 11; i++) {
 		assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_IO);
@@ -122,7 +113,7 @@ static void sequential_requests_touch_and_end_in_a_short_one(void **state)
 	assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_END);
 }
 
-static void empty_ranges_end_at_once(void **state)
+TEST(empty_ranges_end_at_once)
 {
 	struct seq_feeder s;
 	struct random_feeder r;
@@ -130,7 +121,6 @@ static void empty_ranges_end_at_once(void **state)
 	struct io_req req = { 0 };
 	uint64_t until;
 
-	(void)state;
 	seq_feeder_init(&s, IO_READ, 0, 4096, 4096, 4096);
 	assert_int_equal(s.f.next(&s.f, 0, &req, &until), FEED_END);
 	seq_feeder_init(&s, IO_READ, 0, 8192, 4096, 4096);
@@ -141,7 +131,7 @@ static void empty_ranges_end_at_once(void **state)
 	assert_int_equal(l.f.next(&l.f, 0, &req, &until), FEED_END);
 }
 
-static void random_blocks_repeat_only_after_all_were_given(void **state)
+TEST(random_blocks_repeat_only_after_all_were_given)
 {
 	struct random_feeder f;
 	struct io_req req = { 0 };
@@ -149,7 +139,6 @@ static void random_blocks_repeat_only_after_all_were_given(void **state)
 	uint32_t seen[100] = { 0 };
 	bool differs = false;
 
-	(void)state;
 	random_feeder_init(&f, IO_READ, 1, 8192, 8192 + 100 * 4096 + 100, 4096, 250, 42);
 	for (uint32_t i = 0; i < 250; i++) {
 		uint64_t k;
@@ -169,14 +158,13 @@ static void random_blocks_repeat_only_after_all_were_given(void **state)
 	assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_END);
 }
 
-static void many_at_once_are_the_same_as_one_by_one(void **state)
+TEST(many_at_once_are_the_same_as_one_by_one)
 {
 	struct random_feeder a, b;
 	struct io_req one = { 0 }, reqs[64], *many[64];
 	uint64_t until;
 	uint32_t n, got = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 64; i++)
 		many[i] = &reqs[i];
 	random_feeder_init(&a, IO_READ, 2, 4096, 4096 + 777 * 512, 512, 2000, 9);
@@ -200,14 +188,13 @@ static void many_at_once_are_the_same_as_one_by_one(void **state)
 	assert_int_equal(b.f.next(&b.f, 0, &one, &until), FEED_END);
 }
 
-static void the_same_seed_gives_the_same_places_and_another_does_not(void **state)
+TEST(the_same_seed_gives_the_same_places_and_another_does_not)
 {
 	struct random_feeder a, b, c;
 	struct io_req x = { 0 }, y = { 0 }, z = { 0 };
 	uint64_t until;
 	int same = 0;
 
-	(void)state;
 	random_feeder_init(&a, IO_READ, 0, 0, 1 << 30, 4096, 1000, 1);
 	random_feeder_init(&b, IO_READ, 0, 0, 1 << 30, 4096, 1000, 1);
 	random_feeder_init(&c, IO_READ, 0, 0, 1 << 30, 4096, 1000, 2);
@@ -221,7 +208,7 @@ static void the_same_seed_gives_the_same_places_and_another_does_not(void **stat
 	assert_in_range(same, 0, 3);
 }
 
-static void lists_come_in_their_order(void **state)
+TEST(lists_come_in_their_order)
 {
 	static const struct list_item items[] = {
 		{ .offset_bytes = 4096, .len_bytes = 512, .target = 1, .op = IO_READ },
@@ -231,7 +218,6 @@ static void lists_come_in_their_order(void **state)
 	struct io_req req = { 0 };
 	uint64_t until;
 
-	(void)state;
 	list_feeder_init(&f, items, 2);
 	for (uint64_t i = 0; i < 2; i++) {
 		assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_IO);
@@ -242,22 +228,4 @@ static void lists_come_in_their_order(void **state)
 		assert_int_equal(req.tag, i);
 	}
 	assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_END);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_place_comes_exactly_once),
-		cmocka_unit_test(huge_ranges_stay_in_range_and_do_not_repeat),
-		cmocka_unit_test(over_many_keys_every_index_goes_everywhere_equally),
-		cmocka_unit_test(the_first_part_of_a_permutation_covers_the_range_evenly),
-		cmocka_unit_test(sequential_requests_touch_and_end_in_a_short_one),
-		cmocka_unit_test(empty_ranges_end_at_once),
-		cmocka_unit_test(many_at_once_are_the_same_as_one_by_one),
-		cmocka_unit_test(random_blocks_repeat_only_after_all_were_given),
-		cmocka_unit_test(the_same_seed_gives_the_same_places_and_another_does_not),
-		cmocka_unit_test(lists_come_in_their_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

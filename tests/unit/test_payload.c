@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +15,11 @@ static const struct payload_id id = { .seed = 7,
 	                              .target = 2,
 	                              .len_bytes = BLOCK };
 
-static void a_block_comes_back_as_it_was(void **state)
+TEST(a_block_comes_back_as_it_was)
 {
 	static const uint32_t lengths[] = { 64, 65, 72, 127, 128, 129, 512, 4095, 4096 };
 	uint8_t buf[BLOCK + 16];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		struct payload_id want = id, found;
 
@@ -38,12 +33,11 @@ static void a_block_comes_back_as_it_was(void **state)
 	}
 }
 
-static void every_single_flipped_bit_is_found_and_placed(void **state)
+TEST(every_single_flipped_bit_is_found_and_placed)
 {
 	static const uint32_t lengths[] = { 64, 600, 4096 };
 	uint8_t buf[BLOCK];
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct payload_id want = id;
 
@@ -66,11 +60,10 @@ static void every_single_flipped_bit_is_found_and_placed(void **state)
 	}
 }
 
-static void swapped_words_anywhere_in_the_filling_are_found(void **state)
+TEST(swapped_words_anywhere_in_the_filling_are_found)
 {
 	uint8_t buf[BLOCK];
 
-	(void)state;
 	payload_fill(buf, &id);
 	for (size_t distance = 8; distance < BLOCK - 64; distance *= 2) {
 		for (size_t at = 64; at + distance + 8 <= BLOCK; at += 8) {
@@ -95,12 +88,11 @@ static void check_says(const uint8_t *buf, const struct payload_id *expect, cons
 	assert_non_null(strstr(err.text, text));
 }
 
-static void wrong_blocks_are_told_apart(void **state)
+TEST(wrong_blocks_are_told_apart)
 {
 	uint8_t buf[BLOCK];
 	struct payload_id other = id;
 
-	(void)state;
 	other.offset_bytes = 8192; /* the neighbour's block lies here: swapped or doubled */
 	payload_fill(buf, &other);
 	check_says(buf, &id, "lies the block of offset 8192");
@@ -125,12 +117,11 @@ static void wrong_blocks_are_told_apart(void **state)
 	check_says(buf, &id, "the first at byte 2048");
 }
 
-static void a_new_header_over_old_filling_is_a_good_block(void **state)
+TEST(a_new_header_over_old_filling_is_a_good_block)
 {
 	uint8_t buf[BLOCK];
 	struct payload_id next = id;
 
-	(void)state;
 	payload_fill(buf, &id);
 	next.sequence++;
 	next.offset_bytes += BLOCK;
@@ -141,13 +132,12 @@ static void a_new_header_over_old_filling_is_a_good_block(void **state)
 	check_says(buf, &next, "bit 2 of its byte 1000 flipped");
 }
 
-static void filling_does_not_compress(void **state)
+TEST(filling_does_not_compress)
 {
 	/* Ones in every bit place, and equal words: both would show a generator that is stuck. */
 	static uint64_t buf[1 << 16];
 	struct payload_id want = id;
 
-	(void)state;
 	want.len_bytes = sizeof(buf);
 	payload_fill(buf, &want);
 	for (int bit = 0; bit < 64; bit++) {
@@ -162,30 +152,14 @@ static void filling_does_not_compress(void **state)
 			assert_int_not_equal(buf[i], buf[i + k]);
 }
 
-static void hashes_differ_by_length_and_place(void **state)
+TEST(hashes_differ_by_length_and_place)
 {
 	static const uint8_t zeros[300];
 	uint64_t seen[300];
 
-	(void)state;
 	for (size_t n = 0; n < 300; n++) {
 		seen[n] = payload_hash(zeros, n);
 		for (size_t k = 0; k < n; k++)
 			assert_int_not_equal(seen[k], seen[n]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_block_comes_back_as_it_was),
-		cmocka_unit_test(every_single_flipped_bit_is_found_and_placed),
-		cmocka_unit_test(swapped_words_anywhere_in_the_filling_are_found),
-		cmocka_unit_test(wrong_blocks_are_told_apart),
-		cmocka_unit_test(a_new_header_over_old_filling_is_a_good_block),
-		cmocka_unit_test(filling_does_not_compress),
-		cmocka_unit_test(hashes_differ_by_length_and_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

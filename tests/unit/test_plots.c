@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plots, the page and comparisons, from documents made by hand. Golden files: PLATTER_GOLDEN_UPDATE=1 writes them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -67,13 +63,12 @@ static void assert_golden(const char *name, const char *text)
 	free(want);
 }
 
-static void every_plot_kind_is_drawn_as_before(void **state)
+TEST(every_plot_kind_is_drawn_as_before)
 {
 	struct result *res = sample_all_plots();
 	const struct result *one[] = { res };
 	unsigned kinds = 0;
 
-	(void)state;
 	for (size_t i = 0; i < res->nplots; i++) {
 		struct text text = { 0 };
 		FILE *f = open_memstream(&text.v, &text.len);
@@ -94,12 +89,11 @@ static void every_plot_kind_is_drawn_as_before(void **state)
 	result_free(res);
 }
 
-static void plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii(void **state)
+TEST(plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii)
 {
 	struct result *res = sample_all_plots();
 	const struct result *one[] = { res };
 
-	(void)state;
 	for (int unicode = 0; unicode < 2; unicode++) {
 		struct text_style style = { .width = 72, .unicode = unicode };
 		struct text text = { 0 };
@@ -126,12 +120,11 @@ static size_t columns_of(const char *line, size_t len)
 	return n;
 }
 
-static void terminal_plots_fit_every_width(void **state)
+TEST(terminal_plots_fit_every_width)
 {
 	struct result *res = sample_all_plots();
 	const struct result *one[] = { res };
 
-	(void)state;
 	for (unsigned width = 40; width <= 200; width += 16) {
 		struct text_style style = { .width = width, .unicode = true };
 		struct text text = { 0 };
@@ -152,14 +145,13 @@ static void terminal_plots_fit_every_width(void **state)
 	result_free(res);
 }
 
-static void hostile_text_cannot_become_markup(void **state)
+TEST(hostile_text_cannot_become_markup)
 {
 	static const char hostile[] = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>&\x01";
 	struct result *res = sample_zones(hostile, hostile, hostile, 5, 1.0);
 	const struct result *one[] = { res };
 	char *page;
 
-	(void)state;
 	result_notice(res, "x", "%s", hostile);
 	result_option(res, hostile, hostile);
 	result_figure_text(res, "layout", hostile, hostile);
@@ -178,13 +170,12 @@ static void hostile_text_cannot_become_markup(void **state)
 	result_free(res);
 }
 
-static void a_page_asks_nothing_from_the_network_and_runs_no_script(void **state)
+TEST(a_page_asks_nothing_from_the_network_and_runs_no_script)
 {
 	struct result *res = sample_all_plots();
 	const struct result *one[] = { res };
 	char *page = page_of(one, 1);
 
-	(void)state;
 	assert_null(strstr(page, "http:"));
 	assert_null(strstr(page, "https:"));
 	assert_null(strstr(page, "<script"));
@@ -194,7 +185,7 @@ static void a_page_asks_nothing_from_the_network_and_runs_no_script(void **state
 	result_free(res);
 }
 
-static void documents_of_one_kind_are_overlaid_and_told_apart(void **state)
+TEST(documents_of_one_kind_are_overlaid_and_told_apart)
 {
 	struct result *a = sample_zones("Disk A", "A1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
 	struct result *b = sample_zones("Disk B", "B1", "2026-01-01T00:00:00.000000Z", 64, 0.9);
@@ -202,7 +193,6 @@ static void documents_of_one_kind_are_overlaid_and_told_apart(void **state)
 	const struct result *all[] = { a, b, c };
 	struct plot_data *d = plot_data_new(all, 3, &a->plots[0]);
 
-	(void)state;
 	assert_non_null(d);
 	assert_int_equal(d->nseries, 3);
 	assert_string_equal(d->series[0].name, "Disk A A1, 2026-01-01");
@@ -252,7 +242,7 @@ static struct result *sample_bars(const char *model, uint64_t width_ms, const ch
 	return res;
 }
 
-static void histograms_over_each_other_are_drawn_as_before(void **state)
+TEST(histograms_over_each_other_are_drawn_as_before)
 {
 	struct result *a = sample_bars("Disk A", 1, NULL), *b = sample_bars("Disk B", 2, NULL);
 	const struct result *both[] = { a, b };
@@ -261,7 +251,6 @@ static void histograms_over_each_other_are_drawn_as_before(void **state)
 	FILE *f = open_memstream(&text.v, &text.len);
 	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
 
-	(void)state;
 	assert_non_null(d);
 	svg_plot(f, d);
 	assert_int_equal(fclose(f), 0);
@@ -277,14 +266,13 @@ static void histograms_over_each_other_are_drawn_as_before(void **state)
 	result_free(b);
 }
 
-static void histograms_of_one_law_are_equally_high_whatever_their_bars_are(void **state)
+TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
 {
 	struct result *a = sample_bars("Disk A", 1, NULL), *b = sample_bars("Disk B", 4, NULL);
 	const struct result *both[] = { a, b };
 	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
 	double area[2] = { 0.0, 0.0 };
 
-	(void)state;
 	assert_non_null(d);
 	assert_false(d->x.is_log);
 	for (size_t i = 0; i < 2; i++)
@@ -306,7 +294,7 @@ static size_t count_of(const char *text, const char *word)
 }
 
 /* The rows of another table stand behind the line, each as a dot: none is thinned out, and they widen the axes. */
-static void dots_of_another_table_stand_behind_the_line(void **state)
+TEST(dots_of_another_table_stand_behind_the_line)
 {
 	enum { DOTS = 2000 };
 	struct result *res = sample_bars("Disk A", 4, NULL);
@@ -317,7 +305,6 @@ static void dots_of_another_table_stand_behind_the_line(void **state)
 	struct plot_data *d;
 	FILE *f;
 
-	(void)state;
 	for (uint64_t i = 0; i < DOTS; i++)
 		result_row(t,
 		           &(struct sample_bar){ i * 10000, 0, i == 77 ? (double)NAN : 50.0 + (double)(i % 7), NULL });
@@ -344,7 +331,7 @@ static void dots_of_another_table_stand_behind_the_line(void **state)
 
 /* The line is seen whatever lies behind it, by a terminal with colours, without, and without Unicode; where it does not
  * go, the dots are; both have names. */
-static void dots_do_not_hide_the_line_in_text(void **state)
+TEST(dots_do_not_hide_the_line_in_text)
 {
 	enum { DOTS = 3000 };
 	struct result *res = sample_bars("Disk A", 4, NULL);
@@ -356,7 +343,6 @@ static void dots_do_not_hide_the_line_in_text(void **state)
 		                        .dots = "accesses:from_ns:share_percent" };
 	const struct result *one[] = { res };
 
-	(void)state;
 	for (uint64_t i = 0; i < DOTS; i++) /* all over the picture */
 		result_row(t, &(struct sample_bar){ i % 60 * 100000, 0, 30.0 * (double)i / DOTS, NULL });
 	result_plot(res, &decl);
@@ -392,13 +378,12 @@ static void dots_do_not_hide_the_line_in_text(void **state)
 }
 
 /* None of several columns gives the axis its name: "first (ms)" beside two lines would be wrong for one of them. */
-static void an_axis_of_several_columns_has_the_name_of_what_they_are(void **state)
+TEST(an_axis_of_several_columns_has_the_name_of_what_they_are)
 {
 	struct result *res = sample_bars("Disk A", 4, NULL);
 	const struct result *one[] = { res };
 	struct plot_decl decl = { .kind = "line", .table = "distribution", .x = "share_percent", .y = "from_ns" };
 
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		struct plot_data *d;
 
@@ -413,14 +398,13 @@ static void an_axis_of_several_columns_has_the_name_of_what_they_are(void **stat
 }
 
 /* Three years: the oldest document knows no distribution and has a figure less. */
-static void what_only_a_later_document_has_is_on_the_page_too(void **state)
+TEST(what_only_a_later_document_has_is_on_the_page_too)
 {
 	struct result *old = sample_zones("Disk A", "A1", "2024-01-01T00:00:00.000000Z", 8, 1.0);
 	struct result *new = sample_bars("Disk A", 1, NULL);
 	const struct result *both[] = { old, new };
 	char *page;
 
-	(void)state;
 	page = page_of(both, 2);
 	assert_non_null(strstr(page, "How long reads took"));
 	assert_non_null(strstr(page, ">median<"));
@@ -444,13 +428,12 @@ static void what_only_a_later_document_has_is_on_the_page_too(void **state)
 
 /* By the clock of this process, for others may be at work on this machine; again, for a virtual machine's processor may
  * be stolen, which that clock counts. */
-static void ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second(void **state)
+TEST(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second)
 {
 	struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
 	cleanup_free char *text = result_to_json(res);
 	clock_t took = SLOWER * CLOCKS_PER_SEC;
 
-	(void)state;
 	for (unsigned try = 0; try < TRIES && took >= SLOWER * CLOCKS_PER_SEC; try++) {
 		clock_t start = clock();
 		cleanup_free char *page = NULL;
@@ -468,7 +451,7 @@ static void ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second(void 
 	result_free(res);
 }
 
-static void ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip(void **state)
+TEST(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip)
 {
 	struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
 	struct table *t = res->tables[0];
@@ -477,7 +460,6 @@ static void ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip
 	double lowest = INFINITY;
 	char *page;
 
-	(void)state;
 	t->cells[5000 * t->ncolumns + 1].f64 = 1e6; /* one bad place */
 	page = page_of(one, 1);
 	assert_true(strlen(page) < 2000000);
@@ -492,12 +474,11 @@ static void ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip
 	result_free(res);
 }
 
-static void an_empty_table_or_a_missing_column_draws_nothing(void **state)
+TEST(an_empty_table_or_a_missing_column_draws_nothing)
 {
 	struct result *res = sample_zones("E", "E", "2026-01-01T00:00:00.000000Z", 0, 1.0);
 	const struct result *one[] = { res };
 
-	(void)state;
 	assert_null(plot_data_new(one, 1, &res->plots[0]));
 	sample_plot(res, "line", "nothing", "x", "y", NULL);
 	sample_plot(res, "line", "curve", "no_such_column", "rate_bytes_per_s", NULL);
@@ -506,12 +487,11 @@ static void an_empty_table_or_a_missing_column_draws_nothing(void **state)
 	result_free(res);
 }
 
-static void axes_have_three_to_twelve_round_ticks_for_any_range(void **state)
+TEST(axes_have_three_to_twelve_round_ticks_for_any_range)
 {
 	struct rng rng;
 	struct axis a;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int i = 0; i < 20000; i++) {
 		double low = pow(10.0, rng_double(&rng) * 20 - 4), high = low * (1.001 + rng_double(&rng) * 100.0);
@@ -545,22 +525,20 @@ static bool differs(const struct result *a, const struct result *b, double thres
 	return no;
 }
 
-static void a_document_is_no_different_from_itself(void **state)
+TEST(a_document_is_no_different_from_itself)
 {
 	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
 
-	(void)state;
 	assert_false(differs(a, a, 0.0));
 	result_free(a);
 }
 
-static void a_change_beyond_the_intervals_is_found_and_one_within_is_not(void **state)
+TEST(a_change_beyond_the_intervals_is_found_and_one_within_is_not)
 {
 	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
 	struct result *near = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.004);
 	struct result *far = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 0.95);
 
-	(void)state;
 	assert_false(differs(a, near, 0.0));
 	assert_true(differs(a, far, 0.0));
 	assert_false(differs(a, far, 0.06));
@@ -569,13 +547,12 @@ static void a_change_beyond_the_intervals_is_found_and_one_within_is_not(void **
 	result_free(far);
 }
 
-static void one_bad_place_in_an_equal_curve_is_found(void **state)
+TEST(one_bad_place_in_an_equal_curve_is_found)
 {
 	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
 	struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
 	struct table *t = b->tables[0];
 
-	(void)state;
 	for (size_t c = 1; c <= 3; c++)
 		t->cells[20 * t->ncolumns + c].f64 *= 0.9;
 	assert_true(differs(a, b, 0.0));
@@ -585,11 +562,10 @@ static void one_bad_place_in_an_equal_curve_is_found(void **state)
 
 /* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no
  * step beside it there. */
-static void a_step_beside_the_place_is_no_difference_but_a_slow_place_is(void **state)
+TEST(a_step_beside_the_place_is_no_difference_but_a_slow_place_is)
 {
 	enum { STEP = 30, SLOW = 50 };
 
-	(void)state;
 	for (int is_slow = 0; is_slow < 2; is_slow++)
 		for (int is_earlier = 0; is_earlier < 2; is_earlier++) {
 			struct result *doc[2];
@@ -633,9 +609,8 @@ static const struct field span_fields[] = {
 	FIELD_END,
 };
 
-static void what_the_drives_cache_left_of_a_span_is_not_compared(void **state)
+TEST(what_the_drives_cache_left_of_a_span_is_not_compared)
 {
-	(void)state;
 	for (uint64_t hits = 1; hits <= 100; hits *= 100) {
 		struct result *doc[2];
 
@@ -654,12 +629,11 @@ static void what_the_drives_cache_left_of_a_span_is_not_compared(void **state)
 	}
 }
 
-static void nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs(void **state)
+TEST(nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs)
 {
 	struct rng rng;
 	int wrong = 0, pairs = 1000;
 
-	(void)state;
 	rng_init(&rng, 7, 7);
 	for (int i = 0; i < pairs; i++) {
 		struct result *doc[2];
@@ -683,12 +657,11 @@ static void nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_
 	assert_in_range(wrong, 25, 70); /* 5 % of 1000: 50, +-3 sigma */
 }
 
-static void a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not(void **state)
+TEST(a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not)
 {
 	struct compare_options opt = { 0 };
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 3, 3);
 	for (int falling = 0; falling < 2; falling++) {
 		struct result *doc[12], *res = NULL;
@@ -710,7 +683,7 @@ static void a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not(void *
 	}
 }
 
-static void documents_without_a_like_are_refused_with_a_sentence(void **state)
+TEST(documents_without_a_like_are_refused_with_a_sentence)
 {
 	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 4, 1.0), *b = result_new("seek"),
 		      *res = NULL;
@@ -718,43 +691,10 @@ static void documents_without_a_like_are_refused_with_a_sentence(void **state)
 	struct compare_options opt = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_true(report_compare(&pa, 1, &pb, 1, &opt, &res, &err) < 0);
 	assert_non_null(strstr(err.text, "same measurement"));
 	assert_true(report_trend(&pa, 1, &opt, &res, &err) < 0);
 	assert_null(res);
 	result_free(a);
 	result_free(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_plot_kind_is_drawn_as_before),
-		cmocka_unit_test(plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii),
-		cmocka_unit_test(terminal_plots_fit_every_width),
-		cmocka_unit_test(hostile_text_cannot_become_markup),
-		cmocka_unit_test(a_page_asks_nothing_from_the_network_and_runs_no_script),
-		cmocka_unit_test(documents_of_one_kind_are_overlaid_and_told_apart),
-		cmocka_unit_test(histograms_over_each_other_are_drawn_as_before),
-		cmocka_unit_test(histograms_of_one_law_are_equally_high_whatever_their_bars_are),
-		cmocka_unit_test(dots_of_another_table_stand_behind_the_line),
-		cmocka_unit_test(dots_do_not_hide_the_line_in_text),
-		cmocka_unit_test(an_axis_of_several_columns_has_the_name_of_what_they_are),
-		cmocka_unit_test(what_only_a_later_document_has_is_on_the_page_too),
-		cmocka_unit_test(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second),
-		cmocka_unit_test(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip),
-		cmocka_unit_test(an_empty_table_or_a_missing_column_draws_nothing),
-		cmocka_unit_test(axes_have_three_to_twelve_round_ticks_for_any_range),
-		cmocka_unit_test(a_document_is_no_different_from_itself),
-		cmocka_unit_test(a_change_beyond_the_intervals_is_found_and_one_within_is_not),
-		cmocka_unit_test(one_bad_place_in_an_equal_curve_is_found),
-		cmocka_unit_test(a_step_beside_the_place_is_no_difference_but_a_slow_place_is),
-		cmocka_unit_test(what_the_drives_cache_left_of_a_span_is_not_compared),
-		cmocka_unit_test(nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs),
-		cmocka_unit_test(a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not),
-		cmocka_unit_test(documents_without_a_like_are_refused_with_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

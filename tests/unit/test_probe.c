@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Devices of dumped and hand-made trees: what is said of them must be what is known of them; hostile trees must not
  * hurt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <sys/sysmacros.h>
 
@@ -47,7 +43,7 @@ static void probe(const char *dump, const char *path, struct device *ret)
 #define USB      "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3"
 
 /* What is set in a tree, and what the link is by that: the slowest, after its code. */
-static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
+TEST(the_slowest_link_to_a_disk_is_known_by_what_it_carries)
 {
 	static const struct {
 		const char *dump, *path;
@@ -78,7 +74,6 @@ static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
 		{ "usb-serial", "/dev/sdc", { { USB "/speed", "10000" } }, "USB 10000 Mbit/s", 1212121212, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		struct device dev;
 		struct dump d;
@@ -94,11 +89,10 @@ static void the_slowest_link_to_a_disk_is_known_by_what_it_carries(void **state)
 	}
 }
 
-static void a_sata_disk_tells_what_its_identify_data_say(void **state)
+TEST(a_sata_disk_tells_what_its_identify_data_say)
 {
 	struct device dev;
 
-	(void)state;
 	probe("sata-512e", "/dev/sda", &dev);
 	assert_int_equal(dev.kind, DEVICE_DISK);
 	assert_string_equal(dev.path, "/dev/sda");
@@ -128,11 +122,10 @@ static void a_sata_disk_tells_what_its_identify_data_say(void **state)
 	assert_false(dev.serial_is_shared);
 }
 
-static void a_partition_knows_its_disk_and_its_place(void **state)
+TEST(a_partition_knows_its_disk_and_its_place)
 {
 	struct device dev;
 
-	(void)state;
 	probe("sata-512e", "/dev/sda2", &dev);
 	assert_int_equal(dev.kind, DEVICE_PARTITION);
 	assert_string_equal(dev.name, "sda2");
@@ -146,7 +139,7 @@ static void a_partition_knows_its_disk_and_its_place(void **state)
 	assert_int_equal(dev.physical_block_bytes, 4096);
 }
 
-static void arms_of_their_own_are_ranges_of_the_disk(void **state)
+TEST(arms_of_their_own_are_ranges_of_the_disk)
 {
 #define QUEUE \
 	"sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/independent_access_ranges/"
@@ -154,7 +147,6 @@ static void arms_of_their_own_are_ranges_of_the_disk(void **state)
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	probe_in(&d, "/dev/sda", &dev);
 	assert_int_equal(dev.nranges, 0);
@@ -194,22 +186,20 @@ static void arms_of_their_own_are_ranges_of_the_disk(void **state)
 #undef QUEUE
 }
 
-static void links_by_id_lead_to_the_device(void **state)
+TEST(links_by_id_lead_to_the_device)
 {
 	struct device dev;
 
-	(void)state;
 	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
 	assert_string_equal(dev.name, "sda2");
 	assert_string_equal(dev.node, "/dev/sda2");
 	assert_string_equal(dev.path, "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2");
 }
 
-static void a_sas_disk_with_4096_byte_sectors_is_read_as_such(void **state)
+TEST(a_sas_disk_with_4096_byte_sectors_is_read_as_such)
 {
 	struct device dev;
 
-	(void)state;
 	probe("sas-4kn", "/dev/sdb", &dev);
 	assert_int_equal(dev.logical_block_bytes, 4096);
 	assert_int_equal(dev.dio_offset_align_bytes, 4096);
@@ -224,11 +214,10 @@ static void a_sas_disk_with_4096_byte_sectors_is_read_as_such(void **state)
 	assert_string_equal(dev.scheduler, "none");
 }
 
-static void an_nvme_disk_of_several_paths_is_told_by_its_subsystem(void **state)
+TEST(an_nvme_disk_of_several_paths_is_told_by_its_subsystem)
 {
 	struct device dev;
 
-	(void)state;
 	probe("nvme", "/dev/nvme0n1p1", &dev);
 	assert_string_equal(dev.transport, "nvme");
 	assert_string_equal(dev.model, "Samsung SSD 980 PRO 2TB");
@@ -241,7 +230,7 @@ static void an_nvme_disk_of_several_paths_is_told_by_its_subsystem(void **state)
 	assert_int_equal(dev.discard_max_bytes, 2199023255040);
 }
 
-static void real_drivers_are_read_as_their_machine_was_built(void **state)
+TEST(real_drivers_are_read_as_their_machine_was_built)
 {
 	static const struct {
 		const char *path, *transport, *serial;
@@ -264,7 +253,6 @@ static void real_drivers_are_read_as_their_machine_was_built(void **state)
 	};
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "emulated");
 	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
 		struct device dev;
@@ -281,12 +269,11 @@ static void real_drivers_are_read_as_their_machine_was_built(void **state)
 	dump_close(&d);
 }
 
-static void stacked_devices_tell_what_they_are_made_of(void **state)
+TEST(stacked_devices_tell_what_they_are_made_of)
 {
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	probe_in(&d, "/dev/dm-1", &dev);
 	assert_string_equal(dev.alias, "vg-home");
@@ -300,7 +287,7 @@ static void stacked_devices_tell_what_they_are_made_of(void **state)
 	dump_close(&d);
 }
 
-static void odd_transports_are_told_apart(void **state)
+TEST(odd_transports_are_told_apart)
 {
 	static const char *const truth[][4] = {
 		{ "/dev/sdc", "usb", "Elements 25A2", "" }, { "/dev/xvda", "xen", "", "" },
@@ -310,7 +297,6 @@ static void odd_transports_are_told_apart(void **state)
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "odd");
 	/* a dump has no nodes: the last part of the path is the kernel's name */
 	assert_int_equal(device_system.probe(&(struct device_context){ d.root }, "/dev/c0d0", &dev, NULL), -ENOENT);
@@ -327,11 +313,10 @@ static void odd_transports_are_told_apart(void **state)
 	dump_close(&d);
 }
 
-static void the_same_serial_twice_is_noticed(void **state)
+TEST(the_same_serial_twice_is_noticed)
 {
 	struct device dev;
 
-	(void)state;
 	probe("stack", "/dev/sdf", &dev);
 	assert_string_equal(dev.serial, "SAME1");
 	assert_true(dev.serial_is_shared);
@@ -348,7 +333,7 @@ static bool is_consent(const struct device *dev, const char *name)
 	return false;
 }
 
-static void one_world_wide_name_and_two_serial_numbers_are_two_disks(void **state)
+TEST(one_world_wide_name_and_two_serial_numbers_are_two_disks)
 {
 	static const char *const cases[][6] = {
 		{ "dock", "/dev/sda", "/dev/sdb", "WD-WX10000AAAAA", "WD-WX10000BBBBB", "naa.5000000000000001" },
@@ -356,7 +341,6 @@ static void one_world_wide_name_and_two_serial_numbers_are_two_disks(void **stat
 		  "eui.6479a72be0000000" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct disk_names x, y;
 		struct device a, b;
@@ -375,7 +359,7 @@ static void one_world_wide_name_and_two_serial_numbers_are_two_disks(void **stat
 	}
 }
 
-static void names_of_mappings_are_compared_to_their_last_character(void **state)
+TEST(names_of_mappings_are_compared_to_their_last_character)
 {
 	static const char name[] =
 		"ceph--block--0f0e0d0c--0b0a--0908--0706--050403020100-osd--block--11111111--2222--3333--"
@@ -383,7 +367,6 @@ static void names_of_mappings_are_compared_to_their_last_character(void **state)
 	char whole[2][128];
 	struct device dev[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		probe("dm-long", i ? "/dev/dm-1" : "/dev/dm-0", &dev[i]);
 		(void)snprintf(whole[i], sizeof(whole[i]), "%s%d", name, i);
@@ -402,13 +385,12 @@ static void names_of_mappings_are_compared_to_their_last_character(void **state)
 }
 
 /* The longest that kernels show: 72 and more of T10, 140 of NVMe, 252 of page 80h; what is longer still is no name. */
-static void a_name_is_kept_whole_or_not_at_all(void **state)
+TEST(a_name_is_kept_whole_or_not_at_all)
 {
 	char text[600], page[2 * 300];
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "dock");
 	for (size_t n = 60; n < 320; n++) {
 		(void)snprintf(text, sizeof(text), "t10.%0*d%zu", (int)n, 7, n);
@@ -429,12 +411,11 @@ static void a_name_is_kept_whole_or_not_at_all(void **state)
 	dump_close(&d);
 }
 
-static void the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one(void **state)
+TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
 {
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "usb-serial");
 	probe_in(&d, "/dev/sdc", &dev);
 	assert_string_equal(dev.serial, "575835314139394E");
@@ -459,7 +440,7 @@ static void the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_o
 	dump_close(&d);
 }
 
-static void a_capacity_of_0_has_one_sentence_with_its_cause(void **state)
+TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
 {
 	static const char *const cases[][3] = {
 		{ "capacity-zero", "/dev/nvme0n1", "metadata" },
@@ -472,7 +453,6 @@ static void a_capacity_of_0_has_one_sentence_with_its_cause(void **state)
 	struct dump d;
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err err = { 0 }, gate = { 0 };
 
@@ -493,7 +473,7 @@ static void a_capacity_of_0_has_one_sentence_with_its_cause(void **state)
 	dump_close(&d);
 }
 
-static void without_sysfs_no_disk_is_not_none(void **state)
+TEST(without_sysfs_no_disk_is_not_none)
 {
 	struct device_context ctx;
 	struct device *all;
@@ -501,7 +481,6 @@ static void without_sysfs_no_disk_is_not_none(void **state)
 	struct dump d;
 	size_t n;
 
-	(void)state;
 	dump_open(&d, NULL);
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.list(&ctx, &all, &n, &err), -ENOENT);
@@ -509,14 +488,13 @@ static void without_sysfs_no_disk_is_not_none(void **state)
 	dump_close(&d);
 }
 
-static void partitions_come_in_the_order_of_their_places(void **state)
+TEST(partitions_come_in_the_order_of_their_places)
 {
 	struct device_context ctx;
 	struct device disk, *parts;
 	struct dump d;
 	size_t n;
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &disk);
@@ -529,14 +507,13 @@ static void partitions_come_in_the_order_of_their_places(void **state)
 	dump_close(&d);
 }
 
-static void counters_are_bytes_and_nanoseconds(void **state)
+TEST(counters_are_bytes_and_nanoseconds)
 {
 	struct device_context ctx;
 	struct device_io io;
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda1", &dev);
@@ -557,14 +534,13 @@ static void counters_are_bytes_and_nanoseconds(void **state)
 
 /* ---- a device that goes ---- */
 
-static void a_disk_whose_entry_or_number_changed_is_not_there(void **state)
+TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 {
 	struct device_context ctx;
 	struct device dev;
 	struct dump d;
 	char link[512];
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &dev);
@@ -579,12 +555,11 @@ static void a_disk_whose_entry_or_number_changed_is_not_there(void **state)
 	dump_close(&d);
 }
 
-static void the_temperature_is_what_hwmon_says(void **state)
+TEST(the_temperature_is_what_hwmon_says)
 {
 	static const char *const places[] = { "sys/class/block/sda/device/hwmon/hwmon3/temp1_input",
 		                              "sys/class/block/sda/device/hwmon7/temp1_input" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct dump d;
 		struct device dev;
@@ -652,7 +627,7 @@ static void assert_sane(const struct device *dev)
 	assert_true(dev->physical_block_bytes >= dev->logical_block_bytes);
 }
 
-static void whatever_an_attribute_holds_the_device_stays_sane(void **state)
+TEST(whatever_an_attribute_holds_the_device_stays_sane)
 {
 	static char huge[1 << 20];
 	static const char binary[] = "\xff\xfe\x80\x01\x02\n\x7f\x1b[31m";
@@ -673,7 +648,6 @@ static void whatever_an_attribute_holds_the_device_stays_sane(void **state)
 		{ "3:\n", 3 },
 	};
 
-	(void)state;
 	memset(huge, '9', sizeof(huge));
 	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
 		struct device_context ctx;
@@ -702,12 +676,11 @@ static void whatever_an_attribute_holds_the_device_stays_sane(void **state)
 	}
 }
 
-static void a_missing_attribute_leaves_its_field_unknown(void **state)
+TEST(a_missing_attribute_leaves_its_field_unknown)
 {
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, NULL);
 	dump_set(&d, "sys/devices/x/block/sdz/dev", "8:400\n");
 	dump_set(&d, "sys/class/block/.keep", "");
@@ -728,12 +701,11 @@ static void a_missing_attribute_leaves_its_field_unknown(void **state)
 	dump_close(&d);
 }
 
-static void random_pages_never_hurt(void **state)
+TEST(random_pages_never_hurt)
 {
 	struct rng rng;
 	uint8_t page[1024];
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (unsigned round = 0; round < 20000; round++) {
 		struct device dev = { .rotational = -1 };
@@ -758,12 +730,11 @@ static void random_pages_never_hurt(void **state)
 	}
 }
 
-static void strings_that_the_kernel_has_put_right_stay_right(void **state)
+TEST(strings_that_the_kernel_has_put_right_stay_right)
 {
 	struct device dev = { 0 };
 	uint8_t id[512] = { 0 };
 
-	(void)state;
 	memcpy(id + 20, "S/N 7               ", 20);
 	memcpy(id + 46, "1.2     ", 8);
 	memcpy(id + 54, "DISK K                                  ", 40);
@@ -776,11 +747,10 @@ static void strings_that_the_kernel_has_put_right_stay_right(void **state)
 	assert_int_equal(dev.reported_rpm, 5408);
 }
 
-static void a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over(void **state)
+TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over)
 {
 	const uint8_t said[4] = { 0, 1, 2, 3 }; /* SBC-4: not said, host-aware, drive-managed, reserved */
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
 		uint8_t page[64] = { 0, 0xb1, 0, 60, 0x16, 0xda, 0, 0, (uint8_t)(said[i] << 4) };
 		struct device dev = { .zoned = "none" }, aware = { .zoned = "host-aware" };
@@ -793,13 +763,12 @@ static void a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_ker
 	}
 }
 
-static void identify_data_with_a_wrong_check_sum_are_not_believed(void **state)
+TEST(identify_data_with_a_wrong_check_sum_are_not_believed)
 {
 	struct device dev = { 0 };
 	uint8_t id[512] = { 0 };
 	uint8_t sum = 0;
 
-	(void)state;
 	memcpy(id + 54, "IDKSK ", 6); /* "DISK K" in swapped pairs */
 	id[434] = 0x1c;
 	id[435] = 0x20; /* 201Ch = 8220 */
@@ -817,13 +786,12 @@ static void identify_data_with_a_wrong_check_sum_are_not_believed(void **state)
 	assert_int_equal(dev.reported_rpm, 0);
 }
 
-static void every_field_of_a_row_has_a_key_of_its_own(void **state)
+TEST(every_field_of_a_row_has_a_key_of_its_own)
 {
 	struct device_row row;
 	struct device dev;
 	size_t n = 0;
 
-	(void)state;
 	probe("sata-512e", "/dev/sda", &dev);
 	device_row(&dev, &row);
 	for (const struct field *f = device_fields; f->type != FIELD_TYPE_END; f++, n++)
@@ -838,14 +806,13 @@ static void every_field_of_a_row_has_a_key_of_its_own(void **state)
 
 /* ---- files, on the real root ---- */
 
-static void a_folder_and_a_file_know_their_file_system(void **state)
+TEST(a_folder_and_a_file_know_their_file_system)
 {
 	struct device_context ctx = { .sysroot = "/" };
 	char dir[] = "/tmp/platter-probe.XXXXXX", path[64], link[64];
 	struct device dev;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/file", dir);
 	(void)snprintf(link, sizeof(link), "%s/link", dir);
@@ -869,53 +836,14 @@ static void a_folder_and_a_file_know_their_file_system(void **state)
 	(void)rmdir(dir);
 }
 
-static void what_is_no_target_is_said_in_a_sentence(void **state)
+TEST(what_is_no_target_is_said_in_a_sentence)
 {
 	struct device_context ctx = { .sysroot = "/" };
 	struct device dev;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(device_system.probe(&ctx, "/dev/null", &dev, &err), -ENOTBLK);
 	assert_non_null(strstr(err.text, "character device"));
 	assert_int_equal(device_system.probe(&ctx, "/nowhere/at/all", &dev, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nowhere/at/all"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_slowest_link_to_a_disk_is_known_by_what_it_carries),
-		cmocka_unit_test(a_sata_disk_tells_what_its_identify_data_say),
-		cmocka_unit_test(a_partition_knows_its_disk_and_its_place),
-		cmocka_unit_test(arms_of_their_own_are_ranges_of_the_disk),
-		cmocka_unit_test(links_by_id_lead_to_the_device),
-		cmocka_unit_test(a_sas_disk_with_4096_byte_sectors_is_read_as_such),
-		cmocka_unit_test(an_nvme_disk_of_several_paths_is_told_by_its_subsystem),
-		cmocka_unit_test(real_drivers_are_read_as_their_machine_was_built),
-		cmocka_unit_test(stacked_devices_tell_what_they_are_made_of),
-		cmocka_unit_test(odd_transports_are_told_apart),
-		cmocka_unit_test(one_world_wide_name_and_two_serial_numbers_are_two_disks),
-		cmocka_unit_test(names_of_mappings_are_compared_to_their_last_character),
-		cmocka_unit_test(a_name_is_kept_whole_or_not_at_all),
-		cmocka_unit_test(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one),
-		cmocka_unit_test(a_capacity_of_0_has_one_sentence_with_its_cause),
-		cmocka_unit_test(without_sysfs_no_disk_is_not_none),
-		cmocka_unit_test(the_same_serial_twice_is_noticed),
-		cmocka_unit_test(partitions_come_in_the_order_of_their_places),
-		cmocka_unit_test(counters_are_bytes_and_nanoseconds),
-		cmocka_unit_test(a_disk_whose_entry_or_number_changed_is_not_there),
-		cmocka_unit_test(whatever_an_attribute_holds_the_device_stays_sane),
-		cmocka_unit_test(a_missing_attribute_leaves_its_field_unknown),
-		cmocka_unit_test(random_pages_never_hurt),
-		cmocka_unit_test(identify_data_with_a_wrong_check_sum_are_not_believed),
-		cmocka_unit_test(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over),
-		cmocka_unit_test(strings_that_the_kernel_has_put_right_stay_right),
-		cmocka_unit_test(every_field_of_a_row_has_a_key_of_its_own),
-		cmocka_unit_test(a_folder_and_a_file_know_their_file_system),
-		cmocka_unit_test(what_is_no_target_is_said_in_a_sentence),
-		cmocka_unit_test(the_temperature_is_what_hwmon_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles as text: what is understood, what is refused and with which words, and that no text does harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -35,11 +31,10 @@ static void refused(const char *text, const char *words)
 		fail_msg("'%s' gives '%s', not '%s'", text, err.text, words);
 }
 
-static void keys_values_and_comments_are_understood(void **state)
+TEST(keys_values_and_comments_are_understood)
 {
 	struct profile p;
 
-	(void)state;
 	parse("# all of it\n"
 	      "model  Some Drive  # with spaces\n"
 	      "rpm 5400.5\r\n"
@@ -85,9 +80,8 @@ static void keys_values_and_comments_are_understood(void **state)
 	profile_done(&p);
 }
 
-static void a_wrong_line_is_named_with_its_number(void **state)
+TEST(a_wrong_line_is_named_with_its_number)
 {
-	(void)state;
 	refused("rpm 7200\n\nspeed 5\nzone 1 1\n", "test.disk:3: there is no such key: 'speed'");
 	refused("rpm fast\nzone 1 1\n", "test.disk:1: a number was expected: 'fast'");
 	refused("rpm\n", "test.disk:1: a value is missing after: 'rpm'");
@@ -120,9 +114,8 @@ static void a_wrong_line_is_named_with_its_number(void **state)
 	refused("rpm 7200\001\n", "control character");
 }
 
-static void what_does_not_make_sense_is_refused(void **state)
+TEST(what_does_not_make_sense_is_refused)
 {
-	(void)state;
 	refused("", "there is no zone");
 	refused("rpm 7200\n", "there is no zone");
 	refused("kind ssd\n", "capacity_lba");
@@ -149,12 +142,11 @@ static void what_does_not_make_sense_is_refused(void **state)
 	refused("zone 1 10\nskip 0 0\n", "no sectors");
 }
 
-static void more_than_there_may_be_is_refused(void **state)
+TEST(more_than_there_may_be_is_refused)
 {
 	char *text = malloc(64 * 100002);
 	size_t n = 0;
 
-	(void)state;
 	for (int i = 0; i <= PROFILE_ZONES_MAX; i++)
 		n += (size_t)sprintf(text + n, "zone 1 1\n");
 	refused(text, "too many zones");
@@ -168,11 +160,10 @@ static void more_than_there_may_be_is_refused(void **state)
 	free(text);
 }
 
-static void the_name_comes_from_the_file(void **state)
+TEST(the_name_comes_from_the_file)
 {
 	struct profile p;
 
-	(void)state;
 	parse("zone 10 10", &p);
 	assert_string_equal(p.name, "test");
 	assert_string_equal(p.model, "test");
@@ -182,12 +173,11 @@ static void the_name_comes_from_the_file(void **state)
 	profile_done(&p);
 }
 
-static void a_missing_file_is_an_error_with_its_name(void **state)
+TEST(a_missing_file_is_an_error_with_its_name)
 {
 	struct err err = { 0 };
 	struct profile p;
 
-	(void)state;
 	assert_int_equal(profile_load(&p, "/nowhere/x.disk", &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nowhere/x.disk"));
 }
@@ -220,11 +210,10 @@ static void check_round_trip(const struct profile *p)
 	profile_done(&back);
 }
 
-static void what_is_saved_is_read_back_the_same(void **state)
+TEST(what_is_saved_is_read_back_the_same)
 {
 	struct profile p;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		const struct profile_limits limits = { .slow_regions = 2, .bad_regions = 3, .retry_per_gb = 0.1 };
 
@@ -239,13 +228,12 @@ static void what_is_saved_is_read_back_the_same(void **state)
 	profile_done(&p);
 }
 
-static void every_profile_that_we_give_is_good(void **state)
+TEST(every_profile_that_we_give_is_good)
 {
 	DIR *dir = opendir(SIMDISK_PROFILES);
 	const struct dirent *e;
 	int n = 0;
 
-	(void)state;
 	assert_non_null(dir);
 	while ((e = readdir(dir))) {
 		char path[1024];
@@ -268,7 +256,7 @@ static void every_profile_that_we_give_is_good(void **state)
 
 /* Those of drives whose traces are known: what slips and spares take away leaves what the drive had, or a little more,
  * which its size cuts. */
-static void the_profiles_of_traced_drives_have_the_drives_blocks(void **state)
+TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 {
 	static const struct {
 		const char *name;
@@ -278,7 +266,6 @@ static void the_profiles_of_traced_drives_have_the_drives_blocks(void **state)
 		       { "dec-rz26", 2050860, 0 },           { "hp-c2247a", 2054864, 664800 },
 		       { "maxtor300g", 585937499, 46548843 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
 		struct truth_zone zones[PROFILE_ZONES_MAX];
 		struct geometry *g;
@@ -303,7 +290,7 @@ static void the_profiles_of_traced_drives_have_the_drives_blocks(void **state)
 }
 
 /* Good profiles with bytes changed, lines doubled and cut: refused or taken, and when taken, usable. */
-static void no_text_does_harm(void **state)
+TEST(no_text_does_harm)
 {
 	static const char *const base =
 		"rpm 7200\nsurfaces 4\ncache_kb 512\nsegments 4\nseek 0.8 0.06 30 1.4 0.0015\nlayout seek-first 7 serpentine\nhead_skew 0.1\n"
@@ -312,7 +299,6 @@ static void no_text_does_harm(void **state)
 	int taken = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int i = 0; i < 20000; i++) {
 		static const char bytes[] = "0123456789.e-# \n\tzdskipbadfailr\0w\377";
@@ -369,7 +355,7 @@ static void no_text_does_harm(void **state)
 }
 
 /* What profile_save can write, and the page about it: platter-simdisk-profile(5). */
-static void every_key_is_in_the_manual(void **state)
+TEST(every_key_is_in_the_manual)
 {
 	FILE *f = fopen(SIMDISK_PROFILES "/../../../man/platter-simdisk-profile.5", "re");
 	static char page[65536];
@@ -378,7 +364,6 @@ static void every_key_is_in_the_manual(void **state)
 	size_t len;
 	int n = 0;
 
-	(void)state;
 	assert_non_null(f);
 	assert_true(fread(page, 1, sizeof(page) - 1, f) > 1000);
 	(void)fclose(f);
@@ -404,13 +389,12 @@ static void every_key_is_in_the_manual(void **state)
 	profile_done(&p);
 }
 
-static void the_same_seed_makes_the_same_disk_and_another_one_another(void **state)
+TEST(the_same_seed_makes_the_same_disk_and_another_one_another)
 {
 	struct profile a, b, c;
 	size_t na, nb, nc;
 	char *ta, *tb, *tc;
 
-	(void)state;
 	assert_int_equal(profile_random(&a, 5, NULL, NULL), 0);
 	assert_int_equal(profile_random(&b, 5, NULL, NULL), 0);
 	assert_int_equal(profile_random(&c, 6, NULL, NULL), 0);
@@ -425,24 +409,4 @@ static void the_same_seed_makes_the_same_disk_and_another_one_another(void **sta
 	profile_done(&a);
 	profile_done(&b);
 	profile_done(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_values_and_comments_are_understood),
-		cmocka_unit_test(a_wrong_line_is_named_with_its_number),
-		cmocka_unit_test(what_does_not_make_sense_is_refused),
-		cmocka_unit_test(more_than_there_may_be_is_refused),
-		cmocka_unit_test(the_name_comes_from_the_file),
-		cmocka_unit_test(a_missing_file_is_an_error_with_its_name),
-		cmocka_unit_test(what_is_saved_is_read_back_the_same),
-		cmocka_unit_test(every_profile_that_we_give_is_good),
-		cmocka_unit_test(the_profiles_of_traced_drives_have_the_drives_blocks),
-		cmocka_unit_test(no_text_does_harm),
-		cmocka_unit_test(every_key_is_in_the_manual),
-		cmocka_unit_test(the_same_seed_makes_the_same_disk_and_another_one_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

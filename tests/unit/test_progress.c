@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +69,10 @@ static const char *shown(struct screen *s)
 	return s->line;
 }
 
-static void the_line_shows_phase_percent_figure_and_time_left(void **state)
+TEST(the_line_shows_phase_percent_figure_and_time_left)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_TTY, "zones");
 	s.clk.now += 10 * NS_PER_S;
 	progress_update(s.p, "curve", 0.25, "183.2 MB/s");
@@ -88,12 +83,11 @@ static void the_line_shows_phase_percent_figure_and_time_left(void **state)
 }
 
 /* Of 1024 cells, each 2 share one, and the worse is seen. */
-static void a_map_stands_above_the_line_where_the_terminal_can(void **state)
+TEST(a_map_stands_above_the_line_where_the_terminal_can)
 {
 	uint8_t cells[1024] = { 0 };
 	struct screen s;
 
-	(void)state;
 	assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
 	cells[0] = 1;
 	cells[3] = 8;
@@ -126,11 +120,10 @@ static void a_map_stands_above_the_line_where_the_terminal_can(void **state)
 	assert_int_equal(unsetenv("NO_COLOR"), 0);
 }
 
-static void no_time_left_is_told_before_there_is_a_past(void **state)
+TEST(no_time_left_is_told_before_there_is_a_past)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_TTY, "seek");
 	s.clk.now += NS_PER_S;
 	progress_update(s.p, "spans", 0.01, NULL);
@@ -138,11 +131,10 @@ static void no_time_left_is_told_before_there_is_a_past(void **state)
 	screen_done(&s);
 }
 
-static void a_start_of_unknown_length_is_no_part_of_the_estimate(void **state)
+TEST(a_start_of_unknown_length_is_no_part_of_the_estimate)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_TTY, "stream");
 	progress_update(s.p, "looking", -1.0, NULL);
 	s.clk.now += 100 * NS_PER_S;
@@ -153,9 +145,8 @@ static void a_start_of_unknown_length_is_no_part_of_the_estimate(void **state)
 	screen_done(&s);
 }
 
-static void no_line_is_wider_than_the_terminal(void **state)
+TEST(no_line_is_wider_than_the_terminal)
 {
-	(void)state;
 	for (int columns = 20; columns <= 120; columns++) {
 		struct screen s;
 		char text[16];
@@ -182,11 +173,10 @@ static void no_line_is_wider_than_the_terminal(void **state)
 	}
 }
 
-static void the_line_is_gone_with_its_progress(void **state)
+TEST(the_line_is_gone_with_its_progress)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_TTY, "m");
 	progress_update(s.p, "a", 0.5, NULL);
 	progress_free(s.p);
@@ -195,11 +185,10 @@ static void the_line_is_gone_with_its_progress(void **state)
 	screen_done(&s);
 }
 
-static void progress_never_goes_backwards_and_never_past_the_end(void **state)
+TEST(progress_never_goes_backwards_and_never_past_the_end)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "60", PROGRESS_TTY, "m");
 	progress_update(s.p, "a", 0.5, NULL);
 	s.clk.now += NS_PER_S;
@@ -212,12 +201,11 @@ static void progress_never_goes_backwards_and_never_past_the_end(void **state)
 	screen_done(&s);
 }
 
-static void the_line_is_drawn_at_most_ten_times_a_second(void **state)
+TEST(the_line_is_drawn_at_most_ten_times_a_second)
 {
 	struct screen s;
 	size_t draws = 0;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_JSON, "m");
 	for (int i = 0; i < 1000; i++, s.clk.now += NS_PER_MS)
 		progress_update(s.p, "a", i / 1000.0, NULL);
@@ -228,13 +216,12 @@ static void the_line_is_drawn_at_most_ten_times_a_second(void **state)
 	screen_done(&s);
 }
 
-static void json_lines_are_objects_that_can_be_read(void **state)
+TEST(json_lines_are_objects_that_can_be_read)
 {
 	struct screen s;
 	json_t *o;
 	char *second;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_JSON, "zones");
 	progress_update(s.p, "a \"phase\"\n", 0.0, NULL);
 	s.clk.now += 2 * NS_PER_S;
@@ -256,11 +243,10 @@ static void json_lines_are_objects_that_can_be_read(void **state)
 	screen_done(&s);
 }
 
-static void nothing_is_printed_when_nobody_looks(void **state)
+TEST(nothing_is_printed_when_nobody_looks)
 {
 	struct screen s;
 
-	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
 		screen_init(&s, "80", mode ? PROGRESS_NONE : PROGRESS_AUTO, "m"); /* memory is no terminal */
 		progress_update(s.p, "a", 0.5, "x");
@@ -274,11 +260,10 @@ static void nothing_is_printed_when_nobody_looks(void **state)
 	progress_free(NULL);
 }
 
-static void without_a_terminal_a_line_comes_each_minute_and_when_asked_for(void **state)
+TEST(without_a_terminal_a_line_comes_each_minute_and_when_asked_for)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_PLAIN, "m");
 	for (unsigned second = 1; second <= 150; second++) {
 		s.clk.now += NS_PER_S;
@@ -297,11 +282,10 @@ static void without_a_terminal_a_line_comes_each_minute_and_when_asked_for(void 
 	screen_done(&s);
 }
 
-static void a_phase_name_cannot_steer_the_terminal(void **state)
+TEST(a_phase_name_cannot_steer_the_terminal)
 {
 	struct screen s;
 
-	(void)state;
 	screen_init(&s, "80", PROGRESS_TTY, "m");
 	progress_update(s.p, "a\033[2Jb\n", 0.5, "\a");
 	fflush(s.f);
@@ -312,14 +296,13 @@ static void a_phase_name_cannot_steer_the_terminal(void **state)
 }
 
 /* A terminal that shows the log obeys nothing in it, whatever a model's name holds. */
-static void a_line_of_the_log_holds_no_control_character_of_any_kind(void **state)
+TEST(a_line_of_the_log_holds_no_control_character_of_any_kind)
 {
 	char got[512];
 	struct log *l;
 	int fds[2];
 	ssize_t n;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	l = log_new(fds[1]);
 	assert_int_equal(log_line(l, "zones",
@@ -338,25 +321,4 @@ static void a_line_of_the_log_holds_no_control_character_of_any_kind(void **stat
 	assert_null(strstr(got, "\xe2\x80\xae"));
 	(void)close(fds[0]);
 	assert_int_equal(log_close(l), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_line_shows_phase_percent_figure_and_time_left),
-		cmocka_unit_test(a_map_stands_above_the_line_where_the_terminal_can),
-		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
-		cmocka_unit_test(a_start_of_unknown_length_is_no_part_of_the_estimate),
-		cmocka_unit_test(no_line_is_wider_than_the_terminal),
-		cmocka_unit_test(a_line_of_the_log_holds_no_control_character_of_any_kind),
-		cmocka_unit_test(the_line_is_gone_with_its_progress),
-		cmocka_unit_test(progress_never_goes_backwards_and_never_past_the_end),
-		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
-		cmocka_unit_test(json_lines_are_objects_that_can_be_read),
-		cmocka_unit_test(nothing_is_printed_when_nobody_looks),
-		cmocka_unit_test(without_a_terminal_a_line_comes_each_minute_and_when_asked_for),
-		cmocka_unit_test(a_phase_name_cannot_steer_the_terminal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,7 @@
  * shared memory, which outlives the process, each as it was at first, torn (readable or not), or somebody else's: none
  * of the last is lost without consent, none of the first at all.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -312,13 +307,12 @@ static void live_through(struct kept *k, const struct rewriter *r, const char *w
 	check(k, "recovered with consent", false);
 }
 
-static void nothing_newer_is_lost_without_consent_and_nothing_old_at_all(void **state)
+TEST(nothing_newer_is_lost_without_consent_and_nothing_old_at_all)
 {
 	uint8_t *first = malloc(KEPT_BYTES);
 	struct kept *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct err err;
 
-	(void)state;
 	assert_true(first && k != MAP_FAILED);
 	rng_init(&k->rng, 51, 3);
 	k->first = first;
@@ -385,11 +379,4 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_newer_is_lost_without_consent_and_nothing_old_at_all),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+TESTS_BETWEEN(make_dir, remove_dir)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A drive's trace against its model: a trace that the model has made itself fits, a wrong model does not, and the
  * figures are those done by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -100,11 +96,10 @@ static void compare(struct profile *p, const char *text, enum replay_think think
 	replay_trace_done(&t);
 }
 
-static void the_model_fits_a_trace_of_its_own_and_no_other_model_does(void **state)
+TEST(the_model_fits_a_trace_of_its_own_and_no_other_model_does)
 {
 	static const enum replay_think thinks[] = { THINK_BEFORE, THINK_AFTER };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(thinks); i++) {
 		struct replay_figures f;
 		struct profile p;
@@ -137,12 +132,11 @@ static void the_model_fits_a_trace_of_its_own_and_no_other_model_does(void **sta
 	}
 }
 
-static void the_demerit_is_the_rms_distance_of_the_two_distributions(void **state)
+TEST(the_demerit_is_the_rms_distance_of_the_two_distributions)
 {
 	struct replay_trace t;
 	struct replay_figures f;
 
-	(void)state;
 	parse(&t,
 	      "# op word lbn blocks response think\nR Hit 1 2 100 5\n\nR Miss 2 2 300.0 5.5\n W Hit 3 2 200 0\r\nW x 4 2 999 0\n");
 	assert_int_equal(t.n, 4);
@@ -164,13 +158,12 @@ static void the_demerit_is_the_rms_distance_of_the_two_distributions(void **stat
 	replay_trace_done(&t);
 }
 
-static void what_is_no_trace_is_refused_with_its_line(void **state)
+TEST(what_is_no_trace_is_refused_with_its_line)
 {
 	struct replay_trace t;
 	struct profile p;
 	struct err err = { 0 };
 
-	(void)state;
 	refused("", "no request");
 	refused("# nothing\n", "no request");
 	refused("R Hit 1 2 100 5\nX Hit 1 2 100 5\n", "t:2");
@@ -190,15 +183,4 @@ static void what_is_no_trace_is_refused_with_its_line(void **state)
 	assert_non_null(strstr(err.text, "90000000"));
 	replay_trace_done(&t);
 	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_model_fits_a_trace_of_its_own_and_no_other_model_does),
-		cmocka_unit_test(the_demerit_is_the_rms_distance_of_the_two_distributions),
-		cmocka_unit_test(what_is_no_trace_is_refused_with_its_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

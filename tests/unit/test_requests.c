@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --requests: a row for every request, written by a thread while the loop goes on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +52,7 @@ static void assert_next(FILE *f, const char *want)
 	assert_string_equal(line, want);
 }
 
-static void names_are_kept_when_their_targets_are_gone_and_quoted(void **state)
+TEST_WITH(names_are_kept_when_their_targets_are_gone_and_quoted, make_dir, remove_dir)
 {
 	struct io_req req = { .op = IO_READ, .len_bytes = 4096, .res = 4096, .submit_ns = START, .done_ns = START + 5 };
 	struct requests *r = requests_new(file_at(path));
@@ -65,7 +60,6 @@ static void names_are_kept_when_their_targets_are_gone_and_quoted(void **state)
 	char name[16];
 	FILE *f;
 
-	(void)state;
 	strcpy(name, "first");
 	requests_take(r, name, &req, START);
 	strcpy(name, "a \"b\", c"); /* the same place and number: another target */
@@ -87,7 +81,7 @@ static void names_are_kept_when_their_targets_are_gone_and_quoted(void **state)
 }
 
 /* Rows of several times the writer's buffer each, of targets in turn. */
-static void names_of_any_length_are_written(void **state)
+TEST_WITH(names_of_any_length_are_written, make_dir, remove_dir)
 {
 	static char names[3][60001];
 	struct requests *r = requests_new(file_at(path));
@@ -95,7 +89,6 @@ static void names_of_any_length_are_written(void **state)
 	struct err err = { 0 };
 	FILE *f;
 
-	(void)state;
 	for (uint32_t i = 0; i < 30; i++) {
 		memset(names[i % 3], (int)('a' + i % 3), 60000);
 		req.target = i % 3;
@@ -116,13 +109,12 @@ static void names_of_any_length_are_written(void **state)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void a_file_that_cannot_be_opened_is_told_once(void **state)
+TEST_WITH(a_file_that_cannot_be_opened_is_told_once, make_dir, remove_dir)
 {
 	struct requests *r = requests_new(file_at(path));
 	struct io_req req = { .op = IO_READ };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(mkdir(path, 0700), 0); /* since it was opened */
 	requests_take(r, "x", &req, 0);
 	requests_take(r, "x", &req, 0);
@@ -130,16 +122,4 @@ static void a_file_that_cannot_be_opened_is_told_once(void **state)
 	assert_int_equal(requests_close(r, &err), -EISDIR);
 	assert_non_null(strstr(err.text, "r.csv failed (EISDIR)"));
 	assert_int_equal(rmdir(path), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(names_are_kept_when_their_targets_are_gone_and_quoted, make_dir,
-		                                remove_dir),
-		cmocka_unit_test_setup_teardown(names_of_any_length_are_written, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_opened_is_told_once, make_dir, remove_dir),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +41,7 @@ static int drop(void **state)
 	return 0;
 }
 
-static void a_new_result_has_failed_until_somebody_says_better(void **state)
+TEST_WITH(a_new_result_has_failed_until_somebody_says_better, make, drop)
 {
 	const struct result *res = *state;
 
@@ -55,7 +51,7 @@ static void a_new_result_has_failed_until_somebody_says_better(void **state)
 	result_free(NULL);
 }
 
-static void rows_are_copied_and_null_is_kept_apart_from_numbers(void **state)
+TEST_WITH(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop)
 {
 	struct result *res = *state;
 	struct table *t = result_table(res, "curve", "Curve", row_fields);
@@ -87,7 +83,7 @@ static void rows_are_copied_and_null_is_kept_apart_from_numbers(void **state)
 	assert_false(t->columns[0].detail);
 }
 
-static void a_cleared_table_takes_new_rows(void **state)
+TEST_WITH(a_cleared_table_takes_new_rows, make, drop)
 {
 	struct table *t = result_table(*state, "curve", "Curve", row_fields);
 
@@ -101,7 +97,7 @@ static void a_cleared_table_takes_new_rows(void **state)
 	}
 }
 
-static void rows_beyond_the_limit_are_dropped_with_one_notice(void **state)
+TEST_WITH(rows_beyond_the_limit_are_dropped_with_one_notice, make, drop)
 {
 	struct result *res = *state;
 	struct table *t = result_table(res, "long", "Long", row_fields);
@@ -114,7 +110,7 @@ static void rows_beyond_the_limit_are_dropped_with_one_notice(void **state)
 	assert_non_null(strstr(res->notices[0].text, "'long'"));
 }
 
-static void no_interval_is_narrower_than_the_clock(void **state)
+TEST_WITH(no_interval_is_narrower_than_the_clock, make, drop)
 {
 	static const struct {
 		enum unit unit;
@@ -146,7 +142,7 @@ static void no_interval_is_narrower_than_the_clock(void **state)
 	}
 }
 
-static void an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cut(void **state)
+TEST_WITH(an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cut, make, drop)
 {
 	struct result *res = *state;
 	struct interval ci = { -1.0, 4.0 };
@@ -162,7 +158,7 @@ static void an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_
 	assert_true(isnan(result_find_figure(res, "b_bytes_per_s")->ci.high));
 }
 
-static void a_figure_that_is_set_again_is_replaced_in_its_place(void **state)
+TEST_WITH(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop)
 {
 	struct result *res = *state;
 	struct interval ci = { 1.0, 2.0 }, bad = { (double)NAN, 2.0 };
@@ -190,7 +186,7 @@ static void a_figure_that_is_set_again_is_replaced_in_its_place(void **state)
 	assert_true(result_find_figure(res, "surfaces")->value.is_null);
 }
 
-static void many_figures_faults_and_options_find_room(void **state)
+TEST_WITH(many_figures_faults_and_options_find_room, make, drop)
 {
 	struct result *res = *state;
 	char name[32];
@@ -214,7 +210,7 @@ static void many_figures_faults_and_options_find_room(void **state)
 	assert_string_equal(res->targets[299].cells[3].str, "figure_299");
 }
 
-static void faults_are_listed_up_to_a_limit_and_counted_beyond_it(void **state)
+TEST_WITH(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop)
 {
 	struct result *res = *state;
 
@@ -234,7 +230,7 @@ static void faults_are_listed_up_to_a_limit_and_counted_beyond_it(void **state)
 	assert_string_equal(res->faults[1].op, "read");
 }
 
-static void the_same_notice_is_kept_once_another_text_of_its_code_too(void **state)
+TEST_WITH(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop)
 {
 	struct result *res = *state;
 
@@ -246,7 +242,7 @@ static void the_same_notice_is_kept_once_another_text_of_its_code_too(void **sta
 	assert_false(result_has_notice(res, "stall"));
 }
 
-static void a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more(void **state)
+TEST_WITH(a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more, make, drop)
 {
 	struct result *res = *state;
 
@@ -262,7 +258,7 @@ static void a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_mo
 }
 
 /* Else a document of others, with a code for each, costs the square of its length. */
-static void of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more(void **state)
+TEST_WITH(of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more, make, drop)
 {
 	struct result *res = *state;
 
@@ -277,7 +273,7 @@ static void of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_wer
 	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 1].text, "There was more of this than is listed.");
 }
 
-static void text_that_is_not_utf8_is_made_so(void **state)
+TEST(text_that_is_not_utf8_is_made_so)
 {
 	static const struct {
 		const char *in, *out;
@@ -296,7 +292,6 @@ static void text_that_is_not_utf8_is_made_so(void **state)
 		{ "\xc3(", UTF8_REPLACEMENT "(" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char *copy = result_strdup(cases[i].in);
 
@@ -306,7 +301,7 @@ static void text_that_is_not_utf8_is_made_so(void **state)
 	assert_null(result_strdup(NULL));
 }
 
-static void hostile_names_are_made_utf8_wherever_they_enter(void **state)
+TEST_WITH(hostile_names_are_made_utf8_wherever_they_enter, make, drop)
 {
 	struct result *res = *state;
 	const char *bad = "M\xff";
@@ -336,7 +331,7 @@ static void hostile_names_are_made_utf8_wherever_they_enter(void **state)
 	assert_string_equal(res->head.engine, good);
 }
 
-static void a_string_can_be_set_to_itself(void **state)
+TEST_WITH(a_string_can_be_set_to_itself, make, drop)
 {
 	struct result *res = *state;
 
@@ -347,9 +342,8 @@ static void a_string_can_be_set_to_itself(void **state)
 	assert_null(res->head.engine);
 }
 
-static void unit_names_and_units_belong_together(void **state)
+TEST(unit_names_and_units_belong_together)
 {
-	(void)state;
 	for (int u = UNIT_NONE; u <= UNIT_PER_S; u++)
 		assert_int_equal(unit_by_name(unit_name((enum unit)u)), u);
 	assert_int_equal(unit_by_name("parsec"), UNIT_NONE);
@@ -361,7 +355,7 @@ static void unit_names_and_units_belong_together(void **state)
 	assert_string_equal(status_name(STATUS_DEVICE_GONE), "device-gone");
 }
 
-static void the_ending_of_a_key_says_its_unit(void **state)
+TEST(the_ending_of_a_key_says_its_unit)
 {
 	static const struct {
 		const char *key;
@@ -385,12 +379,11 @@ static void the_ending_of_a_key_says_its_unit(void **state)
 		{ "columns", UNIT_NONE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(unit_by_key(cases[i].key), cases[i].unit);
 }
 
-static void numbers_of_files_are_the_shortest_that_read_back(void **state)
+TEST(numbers_of_files_are_the_shortest_that_read_back)
 {
 	static const struct {
 		double value;
@@ -409,7 +402,6 @@ static void numbers_of_files_are_the_shortest_that_read_back(void **state)
 	};
 	char buf[CELL_TEXT];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
 		                                     &(struct cell){ .f64 = cases[i].value }),
@@ -421,13 +413,12 @@ static void numbers_of_files_are_the_shortest_that_read_back(void **state)
 	                    "18446744073709551615");
 }
 
-static void memory_that_is_missing_ends_the_program_with_a_sentence(void **state)
+TEST(memory_that_is_missing_ends_the_program_with_a_sentence)
 {
 	char said[200] = "";
 	int fds[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -442,34 +433,4 @@ static void memory_that_is_missing_ends_the_program_with_a_sentence(void **state
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	assert_non_null(strstr(said, "Out of memory."));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_that_is_missing_ends_the_program_with_a_sentence),
-		cmocka_unit_test_setup_teardown(a_new_result_has_failed_until_somebody_says_better, make, drop),
-		cmocka_unit_test_setup_teardown(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop),
-		cmocka_unit_test_setup_teardown(a_cleared_table_takes_new_rows, make, drop),
-		cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_dropped_with_one_notice, make, drop),
-		cmocka_unit_test_setup_teardown(no_interval_is_narrower_than_the_clock, make, drop),
-		cmocka_unit_test_setup_teardown(an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cut,
-		                                make, drop),
-		cmocka_unit_test_setup_teardown(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop),
-		cmocka_unit_test_setup_teardown(many_figures_faults_and_options_find_room, make, drop),
-		cmocka_unit_test_setup_teardown(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop),
-		cmocka_unit_test_setup_teardown(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop),
-		cmocka_unit_test_setup_teardown(a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more,
-		                                make, drop),
-		cmocka_unit_test_setup_teardown(
-			of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more, make, drop),
-		cmocka_unit_test(text_that_is_not_utf8_is_made_so),
-		cmocka_unit_test_setup_teardown(hostile_names_are_made_utf8_wherever_they_enter, make, drop),
-		cmocka_unit_test_setup_teardown(a_string_can_be_set_to_itself, make, drop),
-		cmocka_unit_test(unit_names_and_units_belong_together),
-		cmocka_unit_test(the_ending_of_a_key_says_its_unit),
-		cmocka_unit_test(numbers_of_files_are_the_shortest_that_read_back),
-	};
-
-	return cmocka_run_group_tests_name("result", tests, NULL, NULL);
 }

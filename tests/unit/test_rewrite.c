@@ -4,12 +4,7 @@
  * The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is then unreadable
  * or garbled, and the next start, with the journal that was left, has to put it back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -274,11 +269,10 @@ static void garbled_sectors_are_put_back_with_consent(uint64_t at)
 	assert_int_equal(journals(false), 0);
 }
 
-static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back(void **state)
+TEST(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back)
 {
 	uint64_t requests = good_run(), healed = 0, runs = 0;
 
-	(void)state;
 	for (uint64_t nth = 1; nth <= requests;
 	     nth += nth < 32 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 16, runs++) {
 		uint64_t at = lose_power(nth);
@@ -298,11 +292,10 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 	assert_true(healed >= TALLY_SEEDS(10));
 }
 
-static void no_fault_of_any_kind_changes_a_byte(void **state)
+TEST(no_fault_of_any_kind_changes_a_byte)
 {
 	const uint64_t requests = good_run(), want = untouched_hash();
 
-	(void)state;
 	for (unsigned kind = 0; kind < 3; kind++) {
 		for (uint64_t nth = 1; nth <= requests; nth += nth < 16 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 4) {
 			const struct profile_fail fail = { .op = DISK_ANY,
@@ -325,13 +318,12 @@ static void no_fault_of_any_kind_changes_a_byte(void **state)
 	}
 }
 
-static void a_journal_is_not_put_on_another_disk(void **state)
+TEST(a_journal_is_not_put_on_another_disk)
 {
 	struct profile p;
 	struct world w;
 	uint64_t nth = 1;
 
-	(void)state;
 	while (lose_power(nth) == UINT64_MAX)
 		nth++;
 	profile_small(&p);
@@ -412,9 +404,8 @@ static void heal_nothing_when(void (*change)(struct device *dev), const char *sa
 	assert_int_equal(journals(true), 1);
 }
 
-static void nothing_is_healed_when_anything_differs_whatever_is_insisted_upon(void **state)
+TEST(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon)
 {
-	(void)state;
 	heal_nothing_when(show_another_wwn, "world-wide name");
 	heal_nothing_when(show_another_uuid, "UUID");
 	heal_nothing_when(show_another_partition, "UUID of the partition");
@@ -448,13 +439,12 @@ static uint64_t lose_power_of_a_nameless_disk(void)
 	}
 }
 
-static void what_cannot_be_compared_is_healed_only_when_insisted_upon(void **state)
+TEST(what_cannot_be_compared_is_healed_only_when_insisted_upon)
 {
 	uint64_t at = lose_power_of_a_nameless_disk();
 	bool is_whole;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(recover_on(at, RECOVER "--rewrite-data=sda", show_nothing, &is_whole, &err), -EUCLEAN);
 	assert_false(is_whole);
 	assert_non_null(strstr(err.text, "--despite=identity"));
@@ -478,14 +468,13 @@ static void find_journal(char *path, size_t len)
 	(void)closedir(d);
 }
 
-static void a_journal_that_others_can_read_or_own_is_refused(void **state)
+TEST(a_journal_that_others_can_read_or_own_is_refused)
 {
 	static const mode_t modes[] = { 0644, 0640, 0602, 0620 };
 	char path[300];
 	struct world w;
 	struct profile p;
 
-	(void)state;
 	for (size_t i = 0; i <= ARRAY_LEN(modes); i++) {
 		struct disk_counters c;
 
@@ -507,14 +496,13 @@ static void a_journal_that_others_can_read_or_own_is_refused(void **state)
 	(void)journals(true);
 }
 
-static void a_journal_of_another_version_is_left_alone(void **state)
+TEST(a_journal_of_another_version_is_left_alone)
 {
 	char path[300];
 	struct world w;
 	struct profile p;
 	int fd;
 
-	(void)state;
 	(void)leave_a_journal();
 	find_journal(path, sizeof(path));
 	fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -530,14 +518,13 @@ static void a_journal_of_another_version_is_left_alone(void **state)
 
 /* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing
  * is measured. */
-static void a_journal_is_never_written_through_what_has_its_name(void **state)
+TEST(a_journal_is_never_written_through_what_has_its_name)
 {
 	char path[300], other[300] = "";
 	struct dirent *e;
 	uint64_t nth = 1;
 	DIR *d;
 
-	(void)state;
 	while (lose_power(nth) == UINT64_MAX)
 		nth++;
 	d = opendir(journal_dir);
@@ -615,13 +602,12 @@ static void send_signal(void *number)
 }
 
 /* Looked whether it turns, read, written in sequence, written at random, compared. */
-static void smr_leaves_every_byte_when_it_is_done_and_at_each_signal(void **state)
+TEST(smr_leaves_every_byte_when_it_is_done_and_at_each_signal)
 {
 	static const double seconds[] = { 0, 0.5, 4, 6.5, 20, 110 };
 	const uint64_t want = untouched_smr();
 	unsigned cancelled = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seconds); i++) {
 		atomic_int number = 0;
 		struct disk_counters c;
@@ -687,14 +673,13 @@ static int run_garbled_smr(uint64_t at, const char *words, uint64_t want, bool *
 	return r;
 }
 
-static void power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back(void **state)
+TEST(power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back)
 {
 	/* While it reads, writes in sequence, writes at random, compares. */
 	static const uint64_t requests[] = { 150, 620, 1500, 3000, 8000 };
 	const uint64_t want = untouched_smr();
 	unsigned noted = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		uint64_t at = lose_power_of_smr(requests[i], want);
 		bool is_whole;
@@ -727,7 +712,7 @@ static void power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back(vo
 	assert_true(noted >= 3);
 }
 
-static void what_smr_cannot_read_or_write_changes_no_byte(void **state)
+TEST(what_smr_cannot_read_or_write_changes_no_byte)
 {
 	const struct profile_fail fails[] = { { .op = DISK_READ, .nth = 400, .err = -EIO },
 		                              { .op = DISK_WRITE, .nth = 20, .err = -EIO },
@@ -735,7 +720,6 @@ static void what_smr_cannot_read_or_write_changes_no_byte(void **state)
 		                              { .op = DISK_FLUSH, .nth = 3, .err = -EIO } };
 	const uint64_t want = untouched_smr();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(fails); i++) {
 		struct world w;
 
@@ -749,7 +733,7 @@ static void what_smr_cannot_read_or_write_changes_no_byte(void **state)
 }
 
 /* A byte of the file is another one: nothing is put back from there, and it stays. */
-static void a_damaged_journal_of_many_places_is_told_and_nothing_done(void **state)
+TEST(a_damaged_journal_of_many_places_is_told_and_nothing_done)
 {
 	const uint64_t want = untouched_smr();
 	uint64_t at = lose_power_of_smr(1500, want), byte;
@@ -758,7 +742,6 @@ static void a_damaged_journal_of_many_places_is_told_and_nothing_done(void **sta
 	struct stat st;
 	int fd;
 
-	(void)state;
 	find_journal(path, sizeof(path));
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -786,22 +769,4 @@ static int remove_dir(void **state)
 	return rmdir(journal_dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back),
-		cmocka_unit_test(no_fault_of_any_kind_changes_a_byte),
-		cmocka_unit_test(a_journal_is_not_put_on_another_disk),
-		cmocka_unit_test(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon),
-		cmocka_unit_test(what_cannot_be_compared_is_healed_only_when_insisted_upon),
-		cmocka_unit_test(a_journal_that_others_can_read_or_own_is_refused),
-		cmocka_unit_test(a_journal_of_another_version_is_left_alone),
-		cmocka_unit_test(a_journal_is_never_written_through_what_has_its_name),
-		cmocka_unit_test(smr_leaves_every_byte_when_it_is_done_and_at_each_signal),
-		cmocka_unit_test(power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back),
-		cmocka_unit_test(what_smr_cannot_read_or_write_changes_no_byte),
-		cmocka_unit_test(a_damaged_journal_of_many_places_is_told_and_nothing_done),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+TESTS_BETWEEN(make_dir, remove_dir)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The decision table of the write gate, and what it does with a claim, with invented devices. tests/block/safety.sh
  * tries real ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,9 +244,8 @@ static size_t copy_finds(struct outside *o, const struct decision *d)
 	return o->nfinds;
 }
 
-static void every_case_is_decided_as_the_table_says(void **state)
+TEST(every_case_is_decided_as_the_table_says)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
 		struct decision d = decisions[i];
 		struct consent consent = { .destroy = names(d.destroy),
@@ -281,25 +276,23 @@ static void every_case_is_decided_as_the_table_says(void **state)
 	}
 }
 
-static void the_claim_comes_before_the_look(void **state)
+TEST(the_claim_comes_before_the_look)
 {
 	struct outside o = { .claim = CLAIM_FD };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
-	(void)state;
 	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
 	assert_string_equal(o.order, "cs");
 	assert_int_equal(permit_kind(permit), WRITE_DESTROY);
 	permit_release(permit);
 }
 
-static void without_a_claim_there_is_no_permit(void **state)
+TEST(without_a_claim_there_is_no_permit)
 {
 	static const int codes[] = { -EBUSY, -EROFS, -EACCES, -ENODEV, -EIO };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
 		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
 			struct outside o = { .claim = codes[i] };
@@ -315,14 +308,13 @@ static void without_a_claim_there_is_no_permit(void **state)
 	}
 }
 
-static void a_kernel_that_says_busy_is_believed_when_nothing_was_found(void **state)
+TEST(a_kernel_that_says_busy_is_believed_when_nothing_was_found)
 {
 	struct outside o = { .claim = -EBUSY };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "cannot see"));
 	/* and with a mount that explains it, the riddle is left out */
@@ -332,30 +324,28 @@ static void a_kernel_that_says_busy_is_believed_when_nothing_was_found(void **st
 	assert_null(strstr(err.text, "cannot see"));
 }
 
-static void a_failed_look_refuses(void **state)
+TEST(a_failed_look_refuses)
 {
 	struct outside o = { .claim = CLAIM_FD, .survey = -EIO };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
-	(void)state;
 	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), -EIO);
 	assert_null(permit);
 	assert_int_equal(o.open_fds, 0);
 }
 
-static void our_own_claim_is_no_other_user(void **state)
+TEST(our_own_claim_is_no_other_user)
 {
 	struct outside o = { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
-	(void)state;
 	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
 	permit_release(permit);
 }
 
-static void outputs_on_the_device_refuse_whatever_else_is_given(void **state)
+TEST(outputs_on_the_device_refuse_whatever_else_is_given)
 {
 	struct outside o = { .claim = CLAIM_FD, .holds = true };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }),
@@ -363,7 +353,6 @@ static void outputs_on_the_device_refuse_whatever_else_is_given(void **state)
 	struct write_permit *permit = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "/mnt/out.json"));
 	o.holds = false;
@@ -379,12 +368,11 @@ static int would(const struct device *dev, const char *name, struct err *err)
 	return permit_would(dev, &nothing, WRITE_DESTROY, &consent, err);
 }
 
-static void an_empty_or_shared_serial_is_no_consent(void **state)
+TEST(an_empty_or_shared_serial_is_no_consent)
 {
 	struct device dev = disk;
 	struct err err = { 0 };
 
-	(void)state;
 	dev.serial_is_shared = true;
 	assert_int_equal(would(&dev, "ZFN12345", &err), -EPERM);
 	assert_non_null(strstr(err.text, "Several disks"));
@@ -401,7 +389,7 @@ static void an_empty_or_shared_serial_is_no_consent(void **state)
 }
 
 /* Serial, world-wide name, name of a mapping, names by id: each will do, and the kernel name then will not. */
-static void every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none(void **state)
+TEST(every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none)
 {
 	static const struct {
 		const char *wwn, *transport, *alias, *by_id, *good[4], *bad[4];
@@ -417,7 +405,6 @@ static void every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none(vo
 		{ "", "loop", "", "", { "sdq" }, { "loop", "" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct device dev = disk;
 
@@ -433,12 +420,11 @@ static void every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none(vo
 	}
 }
 
-static void disk_and_partition_are_not_taken_for_each_other(void **state)
+TEST(disk_and_partition_are_not_taken_for_each_other)
 {
 	struct device part = disk;
 	struct err err = { 0 };
 
-	(void)state;
 	part.kind = DEVICE_PARTITION;
 	part.partition = 3;
 	(void)snprintf(part.name, sizeof(part.name), "sdq3");
@@ -455,12 +441,11 @@ static void disk_and_partition_are_not_taken_for_each_other(void **state)
 	assert_int_equal(would(&part, "sdq3", &err), 0);
 }
 
-static void a_device_without_size_and_a_folder_take_no_writes(void **state)
+TEST(a_device_without_size_and_a_folder_take_no_writes)
 {
 	struct device dev = disk;
 	struct err err = { 0 };
 
-	(void)state;
 	dev.size_bytes = 0;
 	assert_int_equal(would(&dev, "ZFN12345", &err), -EPERM);
 	assert_non_null(strstr(err.text, "capacity of 0"));
@@ -469,13 +454,12 @@ static void a_device_without_size_and_a_folder_take_no_writes(void **state)
 	assert_non_null(strstr(err.text, "directory"));
 }
 
-static void many_findings_are_cut_with_a_count(void **state)
+TEST(many_findings_are_cut_with_a_count)
 {
 	struct survey s = { 0 };
 	struct err err = { 0 };
 	char where[64];
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		(void)snprintf(where, sizeof(where), "/a/rather/long/mount/point/number/%u", i);
 		assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", where), 0);
@@ -486,12 +470,11 @@ static void many_findings_are_cut_with_a_count(void **state)
 	survey_done(&s);
 }
 
-static void the_verdict_says_which_options_it_takes(void **state)
+TEST(the_verdict_says_which_options_it_takes)
 {
 	struct survey s = { 0 };
 	char text[512];
 
-	(void)state;
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
 	assert_non_null(strstr(
 		text, "--write --destroy-data=ZFN12345; the same bytes back with --rewrite --rewrite-data=ZFN12345"));
@@ -512,9 +495,8 @@ static void the_verdict_says_which_options_it_takes(void **state)
 }
 
 /* What `info` says is what the gate does: its options open it, none of them can be left out, and "no" stays no. */
-static void the_verdict_and_the_gate_agree(void **state)
+TEST(the_verdict_and_the_gate_agree)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
 		struct survey s = { 0 };
 		struct device dev = disk;
@@ -568,26 +550,4 @@ static void the_verdict_and_the_gate_agree(void **state)
 		}
 		survey_done(&s);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_case_is_decided_as_the_table_says),
-		cmocka_unit_test(the_claim_comes_before_the_look),
-		cmocka_unit_test(without_a_claim_there_is_no_permit),
-		cmocka_unit_test(a_kernel_that_says_busy_is_believed_when_nothing_was_found),
-		cmocka_unit_test(a_failed_look_refuses),
-		cmocka_unit_test(our_own_claim_is_no_other_user),
-		cmocka_unit_test(outputs_on_the_device_refuse_whatever_else_is_given),
-		cmocka_unit_test(an_empty_or_shared_serial_is_no_consent),
-		cmocka_unit_test(every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none),
-		cmocka_unit_test(disk_and_partition_are_not_taken_for_each_other),
-		cmocka_unit_test(a_device_without_size_and_a_folder_take_no_writes),
-		cmocka_unit_test(many_findings_are_cut_with_a_count),
-		cmocka_unit_test(the_verdict_says_which_options_it_takes),
-		cmocka_unit_test(the_verdict_and_the_gate_agree),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/rng.h"
@@ -32,7 +28,7 @@ static void ask_both_ways(const struct pair *p, size_t i)
 		         disk_name_text(by), (int)two, disk_name_text(back), (int)p->answer, disk_name_text(p->by));
 }
 
-static void two_disks_are_one_where_a_lasting_name_says_so(void **state)
+TEST(two_disks_are_one_where_a_lasting_name_says_so)
 {
 	static const struct pair pairs[] = {
 		/* nothing is known */
@@ -108,12 +104,11 @@ static void two_disks_are_one_where_a_lasting_name_says_so(void **state)
 		  S(.host = "h1", .place = "/dev/sda", .serial = "WD-1234A"), DISK_SAME, NAME_PLACE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
 		ask_both_ways(&pairs[i], i);
 }
 
-static void what_everybody_shows_identifies_nothing(void **state)
+TEST(what_everybody_shows_identifies_nothing)
 {
 	static const char *const nothing[] = {
 		"",
@@ -158,7 +153,6 @@ static void what_everybody_shows_identifies_nothing(void **state)
 	const struct disk_names of = { .model = "ST4000DM004-2CV104", .vendor = "Seagate" };
 	const struct disk_names made_of_zeros = { .serial = "000000000000" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(nothing); i++)
 		if (name_identifies(nothing[i], &of))
 			fail_msg("\"%s\" identifies a disk", nothing[i]);
@@ -205,12 +199,11 @@ static bool differ(const char *a, const char *b)
 	return a && b && a[0] && b[0] && strcmp(a, b) != 0;
 }
 
-static void whatever_is_shown_the_answer_is_symmetric_and_never_yes_against_a_name(void **state)
+TEST(whatever_is_shown_the_answer_is_symmetric_and_never_yes_against_a_name)
 {
 	struct rng g;
 	size_t yes = 0, no = 0;
 
-	(void)state;
 	rng_init(&g, 51, 0);
 	for (int i = 0; i < 200000; i++) {
 		struct disk_names a = draw_names(&g), b = draw_names(&g);
@@ -237,14 +230,13 @@ static void whatever_is_shown_the_answer_is_symmetric_and_never_yes_against_a_na
 	assert_true(yes > 1000 && no > 1000);
 }
 
-static void a_name_that_was_cut_is_another_name(void **state)
+TEST(a_name_that_was_cut_is_another_name)
 {
 	static const char whole[] =
 		"ceph--block--0f0e0d0c--0b0a--0908--0706--050403020100-osd--block--11111111--2222--3333--"
 		"4444--555555555550";
 	struct disk_names a = { .serial = whole, .wwn = whole, .uuid = whole };
 
-	(void)state;
 	for (size_t n = 1; n < sizeof(whole) - 1; n++) {
 		char cut[sizeof(whole)] = "";
 
@@ -260,12 +252,11 @@ static void a_name_that_was_cut_is_another_name(void **state)
 	assert_int_equal(same_disk(&a, &a, NULL), DISK_SAME);
 }
 
-static void the_most_lasting_name_is_the_disks_own(void **state)
+TEST(the_most_lasting_name_is_the_disks_own)
 {
 	struct disk_names d = { .serial = "WD-1234A", .wwn = "naa.50014ee20a1b2c3d", .uuid = "LVM-a" };
 	enum disk_name which;
 
-	(void)state;
 	assert_string_equal(disk_lasting_name(&d, &which), "WD-1234A");
 	assert_int_equal(which, NAME_SERIAL);
 	d.serial_is_bridges = true;
@@ -278,17 +269,4 @@ static void the_most_lasting_name_is_the_disks_own(void **state)
 	d.serial_is_shared = true;
 	assert_null(disk_lasting_name(&d, &which));
 	assert_int_equal(which, NAME_NONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_disks_are_one_where_a_lasting_name_says_so),
-		cmocka_unit_test(what_everybody_shows_identifies_nothing),
-		cmocka_unit_test(whatever_is_shown_the_answer_is_symmetric_and_never_yes_against_a_name),
-		cmocka_unit_test(a_name_that_was_cut_is_another_name),
-		cmocka_unit_test(the_most_lasting_name_is_the_disks_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Documents on their way to files and back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +72,7 @@ static size_t count_files(const char *path)
 	return n;
 }
 
-static void a_saved_file_is_whole_readable_and_alone(void **state)
+TEST_WITH(a_saved_file_is_whole_readable_and_alone, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some(), *back = NULL;
@@ -97,7 +93,7 @@ static void a_saved_file_is_whole_readable_and_alone(void **state)
 	result_free(back);
 }
 
-static void a_file_without_a_folder_goes_here(void **state)
+TEST_WITH(a_file_without_a_folder_goes_here, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some();
@@ -111,7 +107,7 @@ static void a_file_without_a_folder_goes_here(void **state)
 	result_free(res);
 }
 
-static void nothing_but_a_plain_file_is_ever_replaced(void **state)
+TEST_WITH(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some();
@@ -169,7 +165,7 @@ static int save_with_a_small_limit(const struct place *p, struct result *res)
 	return result_save(res, p->path, &err) == -EFBIG && strstr(err.text, "writing failed") ? 0 : 1;
 }
 
-static void a_failed_write_leaves_the_old_file_and_nothing_else(void **state)
+TEST_WITH(a_failed_write_leaves_the_old_file_and_nothing_else, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some(), *back = NULL;
@@ -207,7 +203,7 @@ static int save_on_a_full_disk(const struct place *p, struct result *res)
 	return result_save(res, p->path, &err);
 }
 
-static void a_full_disk_is_said_in_a_sentence(void **state)
+TEST_WITH(a_full_disk_is_said_in_a_sentence, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some();
@@ -221,7 +217,7 @@ static void a_full_disk_is_said_in_a_sentence(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void under_sudo_files_are_written_and_read_by_who_called(void **state)
+TEST_WITH(under_sudo_files_are_written_and_read_by_who_called, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *res = some(), *back = NULL;
@@ -255,7 +251,7 @@ static void under_sudo_files_are_written_and_read_by_who_called(void **state)
 	result_free(res);
 }
 
-static void only_files_are_loaded_and_the_sentence_names_them(void **state)
+TEST_WITH(only_files_are_loaded_and_the_sentence_names_them, make_place, drop_place)
 {
 	const struct place *p = *state;
 	struct result *back = NULL;
@@ -275,22 +271,4 @@ static void only_files_are_loaded_and_the_sentence_names_them(void **state)
 	assert_int_equal(result_load(&back, p->path, &err), -EFBIG);
 	assert_non_null(strstr(err.text, "larger than such a file"));
 	assert_null(back);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_saved_file_is_whole_readable_and_alone, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(a_file_without_a_folder_goes_here, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_nothing_else, make_place,
-		                                drop_place),
-		cmocka_unit_test_setup_teardown(a_full_disk_is_said_in_a_sentence, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(under_sudo_files_are_written_and_read_by_who_called, make_place,
-		                                drop_place),
-		cmocka_unit_test_setup_teardown(only_files_are_loaded_and_the_sentence_names_them, make_place,
-		                                drop_place),
-	};
-
-	return cmocka_run_group_tests_name("save", tests, NULL, NULL);
 }

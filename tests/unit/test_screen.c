@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The first screen: the sentence that the clauses of a measurement make of a document, and the lines that it may have.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,9 +55,8 @@ static void expect_answer(struct result *res, const char *answer)
 #define OF_READ "in the 3.20 GB (0.08 %) that were read nothing failed"
 #define NEXT    "."
 
-static void the_answer_says_what_the_figures_say(void **state)
+TEST(the_answer_says_what_the_figures_say)
 {
-	(void)state;
 	expect_answer(zones(0, 0), PLACES OF_READ ", and nothing was slow by 10 % or more" NEXT);
 	expect_answer(zones(1, 0), PLACES "1 slow region; " OF_READ NEXT);
 	expect_answer(zones(2, 3), PLACES "2 slow regions; 3 unreadable regions" NEXT);
@@ -69,22 +64,20 @@ static void the_answer_says_what_the_figures_say(void **state)
 }
 
 /* A band may be of a zone or of surfaces: zones are not counted. */
-static void zones_that_may_be_surfaces_are_not_said(void **state)
+TEST(zones_that_may_be_surfaces_are_not_said)
 {
 	struct result *res = zones(0, 0);
 
-	(void)state;
 	result_notice(res, "surfaces", "A band may be of a zone or of surfaces.");
 	expect_answer(res, "82.0 MB/s at the start, 70.3 MB/s in the middle, 45.0 MB/s at the end; " OF_READ
 	                   ", and nothing was slow by 10 % or more" NEXT);
 }
 
 /* Nothing was looked for: that nothing was found must not be said. */
-static void what_is_not_known_is_not_said(void **state)
+TEST(what_is_not_known_is_not_said)
 {
 	struct result *res = zones(NAN, NAN);
 
-	(void)state;
 	result_figure(res, "end_bytes_per_s", "end", UNIT_BYTES_PER_S, NAN, NULL, 0);
 	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, 66e6, NULL, 0);
 	expect_answer(res, "66.0 MB/s on average; 16 recording zones" NEXT);
@@ -94,11 +87,10 @@ static void what_is_not_known_is_not_said(void **state)
 }
 
 /* Over all that was asked; over a share; over nothing. */
-static void what_was_not_read_is_not_called_good(void **state)
+TEST(what_was_not_read_is_not_called_good)
 {
 	struct result *res = zones(0, 0);
 
-	(void)state;
 	result_figure(res, "read_ratio", "share read", UNIT_RATIO, 1, NULL, 0);
 	result_figure_text(res, "next_command", "to read each block", NULL);
 	expect_answer(res,
@@ -113,13 +105,12 @@ static void what_was_not_read_is_not_called_good(void **state)
 	expect_answer(res, PLACES "nothing was read" NEXT);
 }
 
-static void the_screen_is_the_same_from_a_file(void **state)
+TEST(the_screen_is_the_same_from_a_file)
 {
 	struct result *res = zones(0, 0), *read = NULL;
 	struct err err = { 0 };
 	char *text;
 
-	(void)state;
 	cli_screen(res);
 	text = result_to_json(res);
 	assert_int_equal(result_from_json(&read, text, strlen(text), &err), 0);
@@ -207,9 +198,8 @@ static struct result *many(unsigned what)
 	return res;
 }
 
-static void whatever_there_is_the_screen_has_its_lines(void **state)
+TEST(whatever_there_is_the_screen_has_its_lines)
 {
-	(void)state;
 	for (unsigned what = 0; what < 128; what++) {
 		struct result *res = many(what);
 
@@ -230,14 +220,13 @@ static void whatever_there_is_the_screen_has_its_lines(void **state)
 }
 
 /* Joined at the backslashes it is the command again, with nothing behind it. */
-static void the_next_command_can_be_typed_as_it_stands(void **state)
+TEST(the_next_command_can_be_typed_as_it_stands)
 {
 	static const char command[] = "platter surface --recheck-all --range=3278848512-15104737280 "
 				      "--mapfile='/var/lib/a disk.map' --state=/var/lib/platter/sdb.json /dev/sdb";
 	struct result *res = zones(1, 1);
 	char *text, *at, *joined, *to;
 
-	(void)state;
 	result_figure_text(res, "next_command", "to go on", command);
 	cli_screen(res);
 	text = rendered(res, 80, SCREEN_LINES);
@@ -257,12 +246,11 @@ static void the_next_command_can_be_typed_as_it_stands(void **state)
 	result_free(res);
 }
 
-static void a_picture_is_among_them_where_there_is_one(void **state)
+TEST(a_picture_is_among_them_where_there_is_one)
 {
 	struct result *res = many(32 | 64);
 	char *text = rendered(res, 80, SCREEN_LINES), *all = rendered(res, 80, 0);
 
-	(void)state;
 	assert_non_null(strstr(text, "The curve\n"));
 	assert_null(strstr(all, "The curve\n"));
 	assert_non_null(strstr(text, "82.0 MB/s at the start"));
@@ -271,20 +259,4 @@ static void a_picture_is_among_them_where_there_is_one(void **state)
 	free(text);
 	free(all);
 	result_free(res);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_answer_says_what_the_figures_say),
-		cmocka_unit_test(zones_that_may_be_surfaces_are_not_said),
-		cmocka_unit_test(what_is_not_known_is_not_said),
-		cmocka_unit_test(what_was_not_read_is_not_called_good),
-		cmocka_unit_test(the_screen_is_the_same_from_a_file),
-		cmocka_unit_test(whatever_there_is_the_screen_has_its_lines),
-		cmocka_unit_test(the_next_command_can_be_typed_as_it_stands),
-		cmocka_unit_test(a_picture_is_among_them_where_there_is_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

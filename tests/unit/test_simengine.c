@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Simulated disks behind the engine's contract (engine.h) and the device ops, in virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
@@ -69,11 +65,10 @@ static int32_t one(struct io_req *req)
 	return req->res;
 }
 
-static void a_read_brings_the_pattern_and_takes_virtual_time(void **state)
+TEST_WITH(a_read_brings_the_pattern_and_takes_virtual_time, setup, teardown)
 {
 	uint64_t word;
 
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(one(prepare(0, IO_READ, 4096 * 100, 4096)), 4096);
 	memcpy(&word, reqs[0].buf, 8);
@@ -83,11 +78,10 @@ static void a_read_brings_the_pattern_and_takes_virtual_time(void **state)
 	assert_true(reqs[0].done_ns - reqs[0].submit_ns < 20 * NS_PER_MS);
 }
 
-static void a_full_engine_takes_no_more(void **state)
+TEST_WITH(a_full_engine_takes_no_more, setup, teardown)
 {
 	struct io_req *batch[8], *done[8];
 
-	(void)state;
 	open_engine("sim", 4);
 	for (uint32_t i = 0; i < 8; i++)
 		batch[i] = prepare(i & 3, IO_READ, i * 1000000 / 512 * 512, 512);
@@ -102,13 +96,12 @@ static void a_full_engine_takes_no_more(void **state)
 	assert_int_equal(eng->in_flight, 0);
 }
 
-static void every_request_of_a_deep_queue_comes_back_once(void **state)
+TEST_WITH(every_request_of_a_deep_queue_comes_back_once, setup, teardown)
 {
 	struct io_req *done[64], *batch[128];
 	uint32_t back = 0;
 	uint64_t last = 0;
 
-	(void)state;
 	open_engine("sim", 128);
 	for (uint32_t i = 0; i < 128; i++)
 		batch[i] = prepare(i, IO_READ, (i * 7919ull % 700) * 512 * 1000, 4096);
@@ -128,13 +121,12 @@ static void every_request_of_a_deep_queue_comes_back_once(void **state)
 	assert_int_equal(engine_reap(eng, done, 64, 0), 0);
 }
 
-static void reap_waits_no_longer_than_it_is_asked_to(void **state)
+TEST_WITH(reap_waits_no_longer_than_it_is_asked_to, setup, teardown)
 {
 	struct io_req *done;
 	struct io_req *req;
 	uint64_t t;
 
-	(void)state;
 	open_engine("sim", 4);
 	t = sim_clock(sim)->now_ns;
 	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 0); /* nothing in flight */
@@ -149,13 +141,12 @@ static void reap_waits_no_longer_than_it_is_asked_to(void **state)
 	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 1);
 }
 
-static void the_synchronous_one_is_done_within_submit(void **state)
+TEST_WITH(the_synchronous_one_is_done_within_submit, setup, teardown)
 {
 	struct io_req *req;
 	struct io_req *done;
 	uint64_t t = sim_clock(sim)->now_ns;
 
-	(void)state;
 	open_engine("sim-sync", 32);
 	assert_int_equal(eng->cfg.depth, 1);
 	req = prepare(0, IO_READ, 100 << 20, 512);
@@ -165,18 +156,16 @@ static void the_synchronous_one_is_done_within_submit(void **state)
 	assert_int_equal(engine_reap(eng, &done, 1, 0), 1);
 }
 
-static void the_end_of_the_disk_is_short_and_beyond_it_nothing(void **state)
+TEST_WITH(the_end_of_the_disk_is_short_and_beyond_it_nothing, setup, teardown)
 {
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes - 4096, 8192)), 4096);
 	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes, 4096)), 0);
 	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes + (1ull << 40), 4096)), 0);
 }
 
-static void what_cannot_be_issued_completes_with_its_errno(void **state)
+TEST_WITH(what_cannot_be_issued_completes_with_its_errno, setup, teardown)
 {
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(one(prepare(0, IO_READ, 100, 512)), -EINVAL);
 	assert_int_equal(one(prepare(0, IO_READ, 0, 100)), -EINVAL);
@@ -191,13 +180,12 @@ static void count_up(void *arg)
 	(*(int *)arg)++;
 }
 
-static void a_timer_wakes_a_waiter_like_a_signal(void **state)
+TEST_WITH(a_timer_wakes_a_waiter_like_a_signal, setup, teardown)
 {
 	struct io_req *done;
 	struct io_req *req;
 	int fired = 0;
 
-	(void)state;
 	open_engine("sim", 1);
 	sim_at(sim, 1000, count_up, &fired);
 	req = prepare(0, IO_READ, 100 << 20, 512);
@@ -209,14 +197,13 @@ static void a_timer_wakes_a_waiter_like_a_signal(void **state)
 	assert_int_equal(fired, 1);
 }
 
-static void two_disks_work_at_the_same_time(void **state)
+TEST_WITH(two_disks_work_at_the_same_time, setup, teardown)
 {
 	struct sim_disk *other = sim_add_profile(sim, "tiny", "sdb");
 	struct io_req *done[2], *batch[2];
 	struct err err;
 	int fd2 = device_sim.open(sim, sim_device(other), NULL, 0, &err);
 
-	(void)state;
 	open_engine("sim", 2);
 	batch[0] = prepare(0, IO_READ, 100 << 20, 4096);
 	batch[1] = prepare(1, IO_READ, 100 << 20, 4096);
@@ -227,14 +214,13 @@ static void two_disks_work_at_the_same_time(void **state)
 	device_sim.close(sim, fd2);
 }
 
-static void a_partition_lies_where_it_was_put(void **state)
+TEST_WITH(a_partition_lies_where_it_was_put, setup, teardown)
 {
 	struct sim_disk *part = sim_add_partition(sim, sd, "sda3", 1 << 20, 8192);
 	struct device p;
 	struct err err;
 	uint64_t word;
 
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(device_sim.probe(sim, "sda3", &p, &err), 0);
 	assert_int_equal(p.kind, DEVICE_PARTITION);
@@ -249,12 +235,11 @@ static void a_partition_lies_where_it_was_put(void **state)
 	assert_int_equal(word, (1 << 11) + 8);
 }
 
-static void exclusive_use_is_exclusive(void **state)
+TEST_WITH(exclusive_use_is_exclusive, setup, teardown)
 {
 	struct err err;
 	int claim = device_sim.claim(sim, &dev, &err);
 
-	(void)state;
 	assert_true(claim >= SIM_FD_FIRST);
 	assert_int_equal(sim_write_opens(sd), 1);
 	assert_int_equal(device_sim.claim(sim, &dev, &err), -EBUSY);
@@ -263,7 +248,7 @@ static void exclusive_use_is_exclusive(void **state)
 	assert_int_equal(device_sim.claim(sim, &dev, &err), -EBUSY);
 }
 
-static void with_a_permit_writes_reach_the_disk(void **state)
+TEST_WITH(with_a_permit_writes_reach_the_disk, setup, teardown)
 {
 	const char *names[] = { dev.serial };
 	struct consent consent = { .destroy = { names, 1 } };
@@ -272,7 +257,6 @@ static void with_a_permit_writes_reach_the_disk(void **state)
 	struct err err = { 0 };
 	unsigned char back[512];
 
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(permit_acquire(&permit, &device_sim, sim, &dev, WRITE_DESTROY, &consent, NULL, &err), 0);
 	device_sim.close(sim, fd);
@@ -287,12 +271,11 @@ static void with_a_permit_writes_reach_the_disk(void **state)
 	permit_release(permit);
 }
 
-static void the_counters_are_those_of_the_whole_disk(void **state)
+TEST_WITH(the_counters_are_those_of_the_whole_disk, setup, teardown)
 {
 	const struct device_io more = { .reads = 7, .read_bytes = 700 * 512 };
 	struct device_io io;
 
-	(void)state;
 	open_engine("sim", 1);
 	assert_int_equal(one(prepare(0, IO_READ, 1 << 20, 65536)), 65536);
 	assert_int_equal(device_sim.io(sim, &dev, &io), 0);
@@ -303,26 +286,4 @@ static void the_counters_are_those_of_the_whole_disk(void **state)
 	sim_foreign_io(sd, &more);
 	assert_int_equal(device_sim.io(sim, &dev, &io), 0);
 	assert_int_equal(io.reads, 8);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_read_brings_the_pattern_and_takes_virtual_time),
-		TEST(a_full_engine_takes_no_more),
-		TEST(every_request_of_a_deep_queue_comes_back_once),
-		TEST(reap_waits_no_longer_than_it_is_asked_to),
-		TEST(the_synchronous_one_is_done_within_submit),
-		TEST(the_end_of_the_disk_is_short_and_beyond_it_nothing),
-		TEST(what_cannot_be_issued_completes_with_its_errno),
-		TEST(a_timer_wakes_a_waiter_like_a_signal),
-		TEST(two_disks_work_at_the_same_time),
-		TEST(a_partition_lies_where_it_was_put),
-		TEST(exclusive_use_is_exclusive),
-		TEST(with_a_permit_writes_reach_the_disk),
-		TEST(the_counters_are_those_of_the_whole_disk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * What stands on what: stacks drawn at random beside a model that knows each byte, circles, lost links, claims, and
  * whether all could be seen.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <sys/sysmacros.h>
 
@@ -256,12 +252,11 @@ static void judge(const struct drawn *s, int target, unsigned stack, unsigned co
 	stack_done(&st);
 }
 
-static void of_300_stacks_all_that_shares_bytes_is_seen_and_nothing_else(void **state)
+TEST(of_300_stacks_all_that_shares_bytes_is_seen_and_nothing_else)
 {
 	unsigned counts[2] = { 0 };
 	struct rng r;
 
-	(void)state;
 	rng_init(&r, 51, 0);
 	for (unsigned stack = 0; stack < STACKS; stack++) {
 		struct drawn s = { 0 };
@@ -291,14 +286,13 @@ static void look(const struct dump *d, const char *path, struct survey *found)
 		fail_msg("%s: %s", path, err.text);
 }
 
-static void a_circle_and_a_lost_link_are_refused(void **state)
+TEST(a_circle_and_a_lost_link_are_refused)
 {
 	struct drawn s = { 0 };
 	struct model a = { .name = "loop8", .dir = "sys/devices/virtual/block/loop8", .minor = 8, .n = 4 };
 	struct model b = { .name = "loop9", .dir = "sys/devices/virtual/block/loop9", .minor = 9, .n = 4 };
 	struct survey found;
 
-	(void)state;
 	dump_open(&s.d, "stack");
 	make_block(&s, &a);
 	make_block(&s, &b);
@@ -322,7 +316,7 @@ static void a_circle_and_a_lost_link_are_refused(void **state)
 
 /* ---- could all be seen? ---- */
 
-static void nothing_seen_is_no_evidence_where_nobody_could_look(void **state)
+TEST(nothing_seen_is_no_evidence_where_nobody_could_look)
 {
 	static const struct {
 		const char *table;
@@ -355,7 +349,6 @@ static void nothing_seen_is_no_evidence_where_nobody_could_look(void **state)
 		  true, true, true, 9, 0, NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sight s = { .is_proc = cases[i].is_proc,
 			           .is_sys = cases[i].is_sys,
@@ -379,12 +372,11 @@ static void nothing_seen_is_no_evidence_where_nobody_could_look(void **state)
 	}
 }
 
-static void mappings_and_files_of_rings_are_read_as_the_kernel_prints_them(void **state)
+TEST(mappings_and_files_of_rings_are_read_as_the_kernel_prints_them)
 {
 	char range[48], path[64];
 	bool is_ring;
 
-	(void)state;
 	assert_true(map_is_shared("7f0-7f1 rw-s 00000000 00:06 123                /dev/sda\n", range, &is_ring));
 	assert_string_equal(range, "7f0-7f1");
 	assert_false(is_ring);
@@ -400,7 +392,7 @@ static void mappings_and_files_of_rings_are_read_as_the_kernel_prints_them(void 
 	assert_false(ring_file("UserFiles:\t2\n", path, sizeof(path)));
 }
 
-static void two_names_of_a_file_are_one_and_two_files_are_two(void **state)
+TEST(two_names_of_a_file_are_one_and_two_files_are_two)
 {
 	static const struct {
 		struct file_id a, b;
@@ -415,22 +407,8 @@ static void two_names_of_a_file_are_one_and_two_files_are_two(void **state)
 		{ { 1, 5, false }, { 2, 5 | 1ull << 60, true }, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_int_equal(file_id_is_same(&cases[i].a, &cases[i].b), cases[i].is_same);
 		assert_int_equal(file_id_is_same(&cases[i].b, &cases[i].a), cases[i].is_same);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_300_stacks_all_that_shares_bytes_is_seen_and_nothing_else),
-		cmocka_unit_test(a_circle_and_a_lost_link_are_refused),
-		cmocka_unit_test(nothing_seen_is_no_evidence_where_nobody_could_look),
-		cmocka_unit_test(mappings_and_files_of_rings_are_read_as_the_kernel_prints_them),
-		cmocka_unit_test(two_names_of_a_file_are_one_and_two_files_are_two),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When the head is there: fit_arrival against accesses made up with a known median, scatter, misses and nonsense.
  * PLATTER_LONG=1: ten times as many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "tally.h"
@@ -51,11 +47,10 @@ static void make(const struct kind *k, double median, struct rng *rng, struct ar
 	}
 }
 
-static void nineteen_of_twenty_intervals_hold_the_median(void **state)
+TEST(nineteen_of_twenty_intervals_hold_the_median)
 {
 	size_t runs = getenv("PLATTER_LONG") ? 1000 : 60;
 
-	(void)state;
 	for (size_t j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
 		struct tally t = { 0 };
 
@@ -80,11 +75,10 @@ static void nineteen_of_twenty_intervals_hold_the_median(void **state)
 	}
 }
 
-static void the_scatter_is_told_within_a_half(void **state)
+TEST(the_scatter_is_told_within_a_half)
 {
 	struct tally t = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 40; i++) {
 		struct arrival_sample s[SAMPLES];
 		struct arrival a;
@@ -100,12 +94,11 @@ static void the_scatter_is_told_within_a_half(void **state)
 	assert_true(tally_coverage(&t) > 0.85);
 }
 
-static void missed_revolutions_are_counted_where_chance_does_not_decide(void **state)
+TEST(missed_revolutions_are_counted_where_chance_does_not_decide)
 {
 	const struct kind kind = { "", 0.03e6, 0.0, 0.1, 0.0, 0.0, 0.0 };
 	struct arrival_missed sum = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 40; i++) {
 		struct arrival_sample s[SAMPLES];
 		struct arrival a;
@@ -121,12 +114,11 @@ static void missed_revolutions_are_counted_where_chance_does_not_decide(void **s
 	assert_true(fabs((double)sum.missed / (double)sum.of - 0.1) < 0.05);
 }
 
-static void what_cannot_be_told_is_refused(void **state)
+TEST(what_cannot_be_told_is_refused)
 {
 	struct arrival_sample s[8] = { { 1e6, 0 }, { 2e6, 0 }, { 3e6, 0 } };
 	struct arrival a;
 
-	(void)state;
 	assert_false(fit_arrival(s, 3, PERIOD, NULL, &a));
 	assert_false(fit_arrival(s, 0, PERIOD, NULL, &a));
 	s[3] = (struct arrival_sample){ NAN, 0 };
@@ -136,11 +128,10 @@ static void what_cannot_be_told_is_refused(void **state)
 }
 
 /* A device that stood still, or a file that says so: the work is as large as before, and the answer as good. */
-static void an_access_of_an_hour_costs_no_more_than_others(void **state)
+TEST(an_access_of_an_hour_costs_no_more_than_others)
 {
 	static const double odd[] = { 30e9, 1e12, 3.6e15, 1e300 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		struct arrival_sample s[SAMPLES];
 		struct arrival a, whole;
@@ -154,17 +145,4 @@ static void an_access_of_an_hour_costs_no_more_than_others(void **state)
 		assert_true(fit_arrival(s, SAMPLES, PERIOD, NULL, &a)); /* in steps of the period it would be years */
 		assert_true(fabs(a.median - whole.median) < 0.02e6);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nineteen_of_twenty_intervals_hold_the_median),
-		cmocka_unit_test(the_scatter_is_told_within_a_half),
-		cmocka_unit_test(missed_revolutions_are_counted_where_chance_does_not_decide),
-		cmocka_unit_test(what_cannot_be_told_is_refused),
-		cmocka_unit_test(an_access_of_an_hour_costs_no_more_than_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

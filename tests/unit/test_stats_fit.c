@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines, density, seek curves, change points, drift and knees against known truth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +24,11 @@ static struct interval about(double middle, double half)
 
 /* ---- line ---- */
 
-static void a_line_is_found_with_honest_errors(void **state)
+TEST(a_line_is_found_with_honest_errors)
 {
 	struct tally a = { 0 }, b = { 0 };
 	double x[30], y[30], w[30], t = stats_t_975(28);
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
 		struct rng rng;
 		struct line l;
@@ -57,12 +52,11 @@ static void a_line_is_found_with_honest_errors(void **state)
 	assert_true(fabs(tally_bias(&b)) < 0.02);
 }
 
-static void degenerate_lines_are_refused(void **state)
+TEST(degenerate_lines_are_refused)
 {
 	const double same[] = { 5, 5, 5 }, x[] = { 1, 2, (double)NAN }, y[] = { 3, 5, 1 }, none[] = { 0, 0, 0 };
 	struct line l = { .a = 99 };
 
-	(void)state;
 	assert_false(fit_line(same, y, NULL, 3, &l));
 	assert_false(fit_line(x, y, none, 3, &l));
 	assert_false(fit_line(x, y, NULL, 1, &l));
@@ -74,12 +68,11 @@ static void degenerate_lines_are_refused(void **state)
 
 /* ---- density ---- */
 
-static void constant_density_is_found_through_slow_regions(void **state)
+TEST(constant_density_is_found_through_slow_regions)
 {
 	struct tally r0 = { 0 }, r = { 0 };
 	double x[64], rate[64];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		const struct density_fit truth = { .r0 = 180e6, .r = 0.52 };
 		struct density_fit f;
@@ -102,13 +95,12 @@ static void constant_density_is_found_through_slow_regions(void **state)
 	assert_true(fabs(tally_bias(&r)) < 1e-3 && tally_rms(&r) < 0.005);
 }
 
-static void exact_density_curves_are_met_exactly(void **state)
+TEST(exact_density_curves_are_met_exactly)
 {
 	static const double ratios[] = { 1, 0.5, 0.1, 0, 1.2 };
 	double x[20], rate[20], bad[] = { 0, -1, (double)NAN };
 	struct density_fit f;
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(ratios); k++) {
 		const struct density_fit truth = { .r0 = 40e6, .r = ratios[k] };
 
@@ -126,14 +118,13 @@ static void exact_density_curves_are_met_exactly(void **state)
 
 /* ---- seek ---- */
 
-static void a_seek_curve_is_found_with_its_knee(void **state)
+TEST(a_seek_curve_is_found_with_its_knee)
 {
 	static const struct seek_fit truth = { .a = 0.9, .b = 0.012, .c = 4.5, .e = 6e-6, .knee = 200e3 };
 	struct tally middle = { 0 }, near = { 0 }, far = { 0 }, knee = { 0 };
 	double d[48], y[48], w[48], at_knee;
 	struct seek_fit meets = truth;
 
-	(void)state;
 	meets.c = meets.a + meets.b * sqrt(meets.knee) - meets.e * meets.knee;
 	at_knee = seek_fit_at(&meets, meets.knee);
 	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
@@ -163,7 +154,7 @@ static void a_seek_curve_is_found_with_its_knee(void **state)
 	assert_true(tally_rms(&knee) < 1);
 }
 
-static void exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not(void **state)
+TEST(exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not)
 {
 	const struct seek_fit truths[] = {
 		{ .a = 1, .b = 0.01, .c = 6, .e = 5e-6, .knee = 300e3 }, /* jumps at the knee */
@@ -172,7 +163,6 @@ static void exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not(void **
 	};
 	double d[60], y[60];
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(truths); k++) {
 		struct seek_fit f;
 
@@ -189,12 +179,11 @@ static void exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not(void **
 	}
 }
 
-static void few_or_hostile_distances_give_what_they_can(void **state)
+TEST(few_or_hostile_distances_give_what_they_can)
 {
 	const double d[] = { 1, 100, 10000, (double)NAN, -5 }, y[] = { 1.01, 1.1, 2, 5, 5 }, same[] = { 7, 7, 7 };
 	struct seek_fit f = { .a = 99 };
 
-	(void)state;
 	assert_false(fit_seek(d, y, NULL, 0, &f));
 	assert_false(fit_seek(d, y, NULL, 1, &f));
 	assert_false(fit_seek(same, y, NULL, 3, &f));
@@ -205,7 +194,7 @@ static void few_or_hostile_distances_give_what_they_can(void **state)
 
 /* ---- segments ---- */
 
-static void stairs_are_found_with_edges_within_one_sample(void **state)
+TEST(stairs_are_found_with_edges_within_one_sample)
 {
 	/* zones of unequal length, steps of 4 deviations and more, some slow places */
 	static const size_t starts[] = { 0, 9, 17, 30, 45, 52, 64 };
@@ -213,7 +202,6 @@ static void stairs_are_found_with_edges_within_one_sample(void **state)
 	double y[64];
 	size_t found[64], wrong_count = 0, off = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct rng rng;
 		size_t n, slow = 0;
@@ -240,13 +228,12 @@ static void stairs_are_found_with_edges_within_one_sample(void **state)
 	assert_true(off <= SEEDS * 6 / 200);
 }
 
-static void series_without_change_get_none(void **state)
+TEST(series_without_change_get_none)
 {
 	static const size_t sizes[] = { 8, 16, 32, 64, 128, 256 };
 	double y[256];
 	size_t found[16];
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
 		size_t estimated = 0, known = 0, slow = 0, runs = TALLY_SEEDS(sizes[k] > 100 ? 500 : 1000);
 
@@ -282,13 +269,12 @@ static double rest_of(const double *y, size_t from, size_t to)
 	return rest;
 }
 
-static void no_edge_fits_better_anywhere_else(void **state)
+TEST(no_edge_fits_better_anywhere_else)
 {
 	enum { N = 150, MIN_LEN = 3 };
 	double y[N];
 	size_t start[N + 1];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < TALLY_SEEDS(200); seed++) {
 		struct rng rng;
 		double level = 100;
@@ -312,7 +298,7 @@ static void no_edge_fits_better_anywhere_else(void **state)
 	}
 }
 
-static void a_hundred_thousand_values_are_cut_in_a_moment(void **state)
+TEST(a_hundred_thousand_values_are_cut_in_a_moment)
 {
 	enum { N = 100000 };
 	cleanup_free double *y = malloc(N * sizeof(*y));
@@ -320,7 +306,6 @@ static void a_hundred_thousand_values_are_cut_in_a_moment(void **state)
 	size_t found[64], n;
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(y);
 	rng_init(&rng, 12, 12);
 	for (size_t i = 0; i < N; i++) {
@@ -339,12 +324,11 @@ static void a_hundred_thousand_values_are_cut_in_a_moment(void **state)
 	assert_int_equal(fit_segments(y, N, 0, 8, found, ARRAY_LEN(found)), 1);
 }
 
-static void exact_stairs_are_found_exactly(void **state)
+TEST(exact_stairs_are_found_exactly)
 {
 	double y[40];
 	size_t found[40];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(y); i++)
 		y[i] = i < 13 ? 200e6 : i < 27 ? 170e6 : 120e6;
 	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 2, found, 40), 3);
@@ -353,12 +337,11 @@ static void exact_stairs_are_found_exactly(void **state)
 	assert_int_equal(fit_segments(y, 13, 0, 1, found, 40), 1);
 }
 
-static void hostile_series_are_one_segment(void **state)
+TEST(hostile_series_are_one_segment)
 {
 	double y[30], zero[30] = { 0 };
 	size_t found[8];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(y); i++)
 		y[i] = i % 7 == 3 ? (double)NAN : 5;
 	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 3, found, 8), 1);
@@ -375,24 +358,3 @@ static void hostile_series_are_one_segment(void **state)
 /* ---- drift ---- */
 
 /* ---- knee ---- */
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_found_with_honest_errors),
-		cmocka_unit_test(degenerate_lines_are_refused),
-		cmocka_unit_test(constant_density_is_found_through_slow_regions),
-		cmocka_unit_test(exact_density_curves_are_met_exactly),
-		cmocka_unit_test(a_seek_curve_is_found_with_its_knee),
-		cmocka_unit_test(exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not),
-		cmocka_unit_test(few_or_hostile_distances_give_what_they_can),
-		cmocka_unit_test(stairs_are_found_with_edges_within_one_sample),
-		cmocka_unit_test(series_without_change_get_none),
-		cmocka_unit_test(no_edge_fits_better_anywhere_else),
-		cmocka_unit_test(a_hundred_thousand_values_are_cut_in_a_moment),
-		cmocka_unit_test(exact_stairs_are_found_exactly),
-		cmocka_unit_test(hostile_series_are_one_segment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The latency histogram against sorted samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "stats/stats.h"
 
-static void every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error(void **state)
+TEST(every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error)
 {
 	cleanup_free struct hist *h = hist_new();
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(h);
 	rng_init(&rng, 1, 1);
 	for (int i = 0; i < 3000; i++) {
@@ -36,11 +31,10 @@ static void every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_erro
 	}
 }
 
-static void bucket_indices_never_fall_and_never_leave_the_array(void **state)
+TEST(bucket_indices_never_fall_and_never_leave_the_array)
 {
 	uint32_t last = 0;
 
-	(void)state;
 	for (unsigned bit = 0; bit < 64; bit++) {
 		for (int d = -2; d <= 2; d++) {
 			uint64_t v = (1ull << bit) + (uint64_t)(int64_t)d;
@@ -63,7 +57,7 @@ static int compare(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-static void quantiles_are_the_samples_nearest_ranks(void **state)
+TEST(quantiles_are_the_samples_nearest_ranks)
 {
 	enum { N = 5000 };
 	static const double qs[] = { 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1 };
@@ -71,7 +65,6 @@ static void quantiles_are_the_samples_nearest_ranks(void **state)
 	cleanup_free struct hist *h = hist_new();
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(x);
 	assert_non_null(h);
 	rng_init(&rng, 2, 1);
@@ -91,11 +84,10 @@ static void quantiles_are_the_samples_nearest_ranks(void **state)
 	assert_int_equal(hist_quantile(h, 7), x[N - 1]);
 }
 
-static void the_mean_is_exact_and_does_not_come_from_buckets(void **state)
+TEST(the_mean_is_exact_and_does_not_come_from_buckets)
 {
 	cleanup_free struct hist *h = hist_new();
 
-	(void)state;
 	assert_non_null(h);
 	for (uint64_t v = 1000001; v <= 1000009; v += 2)
 		hist_add(h, v);
@@ -106,12 +98,11 @@ static void the_mean_is_exact_and_does_not_come_from_buckets(void **state)
 	assert_true(hist_mean(h) == 123456789);
 }
 
-static void merging_is_adding_all_values_to_one(void **state)
+TEST(merging_is_adding_all_values_to_one)
 {
 	cleanup_free struct hist *a = hist_new(), *b = hist_new(), *both = hist_new();
 	struct rng rng;
 
-	(void)state;
 	assert_true(a && b && both);
 	rng_init(&rng, 3, 1);
 	for (int i = 0; i < 1000; i++) {
@@ -131,11 +122,10 @@ static void merging_is_adding_all_values_to_one(void **state)
 	assert_int_equal(b->min, both->min);
 }
 
-static void an_empty_histogram_says_nothing(void **state)
+TEST(an_empty_histogram_says_nothing)
 {
 	cleanup_free struct hist *h = hist_new();
 
-	(void)state;
 	assert_non_null(h);
 	assert_int_equal(hist_quantile(h, 0.5), 0);
 	assert_true(isnan(hist_mean(h)));
@@ -146,7 +136,7 @@ static void an_empty_histogram_says_nothing(void **state)
 	assert_true(isnan(hist_quantile_ci(h, 0.5).low));
 }
 
-static void a_quantile_is_carried_by_ten_values_beyond_it(void **state)
+TEST(a_quantile_is_carried_by_ten_values_beyond_it)
 {
 	static const struct {
 		double q;
@@ -155,7 +145,6 @@ static void a_quantile_is_carried_by_ten_values_beyond_it(void **state)
 		      { 0.999, 10000 }, { 0.9999, 100000 }, { 0.01, 1000 } };
 	cleanup_free struct hist *h = hist_new();
 
-	(void)state;
 	assert_non_null(h);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		h->count = cases[i].needs;
@@ -169,12 +158,11 @@ static void a_quantile_is_carried_by_ten_values_beyond_it(void **state)
 	assert_false(hist_can_quantile(h, 1.5));
 }
 
-static void quantile_intervals_hold_the_truth_in_95_percent(void **state)
+TEST(quantile_intervals_hold_the_truth_in_95_percent)
 {
 	static const double qs[] = { 0.5, 0.95, 0.99 };
 	cleanup_free struct hist *h = hist_new();
 
-	(void)state;
 	assert_non_null(h);
 	for (size_t k = 0; k < ARRAY_LEN(qs); k++) {
 		double truth = -log1p(-qs[k]) * 8e6;
@@ -223,7 +211,7 @@ static size_t count_between(const uint64_t *x, size_t n, double from, double to)
 	return count;
 }
 
-static void bars_hold_every_value_once_and_are_of_one_width_or_one_ratio(void **state)
+TEST(bars_hold_every_value_once_and_are_of_one_width_or_one_ratio)
 {
 	enum { N = 3000 };
 	cleanup_free uint64_t *x = malloc(N * sizeof(*x));
@@ -231,7 +219,6 @@ static void bars_hold_every_value_once_and_are_of_one_width_or_one_ratio(void **
 	struct hist_bar bar[HIST_BARS_MAX];
 	struct rng rng;
 
-	(void)state;
 	assert_non_null(x);
 	assert_non_null(h);
 	assert_int_equal(hist_bars(h, bar), 0);
@@ -267,21 +254,4 @@ static void bars_hold_every_value_once_and_are_of_one_width_or_one_ratio(void **
 		}
 		assert_int_equal(sum, want);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error),
-		cmocka_unit_test(bucket_indices_never_fall_and_never_leave_the_array),
-		cmocka_unit_test(quantiles_are_the_samples_nearest_ranks),
-		cmocka_unit_test(the_mean_is_exact_and_does_not_come_from_buckets),
-		cmocka_unit_test(merging_is_adding_all_values_to_one),
-		cmocka_unit_test(an_empty_histogram_says_nothing),
-		cmocka_unit_test(a_quantile_is_carried_by_ten_values_beyond_it),
-		cmocka_unit_test(quantile_intervals_hold_the_truth_in_95_percent),
-		cmocka_unit_test(bars_hold_every_value_once_and_are_of_one_width_or_one_ratio),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

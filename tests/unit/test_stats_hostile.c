@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every estimator on short series of special values: for the sanitizers, and for what it says afterwards. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +54,11 @@ static bool is_sane(struct interval ci)
 	return isnan(ci.low) || isnan(ci.high) || ci.low <= ci.high;
 }
 
-static void samples_may_hold_anything(void **state)
+TEST(samples_may_hold_anything)
 {
 	double x[N_MAX], y[N_MAX];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t n = rng_below(&rng, N_MAX + 1), finite;
@@ -88,13 +83,12 @@ static void samples_may_hold_anything(void **state)
 	}
 }
 
-static void fits_may_be_given_anything(void **state)
+TEST(fits_may_be_given_anything)
 {
 	double x[N_MAX], y[N_MAX], w[N_MAX];
 	size_t start[N_MAX];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 2, 2);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t n = rng_below(&rng, N_MAX + 1), pieces;
@@ -118,12 +112,11 @@ static void fits_may_be_given_anything(void **state)
 	}
 }
 
-static void rotation_may_be_looked_for_in_anything(void **state)
+TEST(rotation_may_be_looked_for_in_anything)
 {
 	double x[N_MAX];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 3, 3);
 	for (int round = 0; round < ROUNDS / 10; round++) {
 		size_t n = rng_below(&rng, N_MAX + 1);
@@ -138,12 +131,11 @@ static void rotation_may_be_looked_for_in_anything(void **state)
 	}
 }
 
-static void figures_may_be_anything(void **state)
+TEST(figures_may_be_anything)
 {
 	struct rng rng;
 	double x[6];
 
-	(void)state;
 	rng_init(&rng, 5, 5);
 	for (int round = 0; round < ROUNDS; round++) {
 		fill(&rng, x, ARRAY_LEN(x));
@@ -154,16 +146,4 @@ static void figures_may_be_anything(void **state)
 			(void)stats_normal_quantile(x[0]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_may_hold_anything),
-		cmocka_unit_test(fits_may_be_given_anything),
-		cmocka_unit_test(rotation_may_be_looked_for_in_anything),
-		cmocka_unit_test(figures_may_be_anything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

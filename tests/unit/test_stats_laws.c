@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Laws against tables, queues against simulation, comparisons, and the ring against brute force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -17,17 +13,15 @@ static bool is_near(double a, double b, double relative)
 	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
 }
 
-static void no_event_in_t_hours_bounds_the_rate_by_three_over_t(void **state)
+TEST(no_event_in_t_hours_bounds_the_rate_by_three_over_t)
 {
-	(void)state;
 	assert_true(is_near(law_rule_of_three(1), 2.9957, 1e-4));
 	assert_true(is_near(law_rule_of_three(24), 3.0 / 24, 2e-3));
 	assert_true(isnan(law_rule_of_three(0)) && isnan(law_rule_of_three((double)NAN)));
 }
 
-static void operational_laws_hold_for_the_published_transactions(void **state)
+TEST(operational_laws_hold_for_the_published_transactions)
 {
-	(void)state;
 	/* 30 users, think 5 s, response 0.91 s: 5.08 transactions/s */
 	assert_true(is_near(30 / (0.91 + 5), 5.08, 1e-3));
 	assert_true(is_near(law_interactive_n(5.076, 0.91, 5), 30, 1e-3));
@@ -60,12 +54,11 @@ static struct lindley simulate(double rate, bool is_exponential, uint64_t seed, 
 	return w;
 }
 
-static void queues_answer_as_simulated_ones_do(void **state)
+TEST(queues_answer_as_simulated_ones_do)
 {
 	enum { N = 400000 };
 	cleanup_free double *response = malloc(N * sizeof(*response));
 
-	(void)state;
 	assert_non_null(response);
 	for (double u = 0.3; u < 0.85; u += 0.25) {
 		struct lindley w = simulate(u, true, 1, response, N);
@@ -81,9 +74,8 @@ static void queues_answer_as_simulated_ones_do(void **state)
 	}
 }
 
-static void queues_have_their_textbook_values(void **state)
+TEST(queues_have_their_textbook_values)
 {
-	(void)state;
 	assert_true(is_near(law_mm1_mean(0.5, 1), 2, 1e-12));
 	assert_true(is_near(law_mm1_quantile(0.5, 1, 0.95), 2 * 2.995732, 1e-6));
 	assert_true(is_near(law_md1_mean(0.5, 1), 1.5, 1e-12));
@@ -152,11 +144,10 @@ static size_t make_completions(uint64_t seed, struct bucket_point *p, size_t n)
 	return n;
 }
 
-static void the_largest_rate_for_a_ring_is_that_of_all_pairs(void **state)
+TEST(the_largest_rate_for_a_ring_is_that_of_all_pairs)
 {
 	struct bucket_point p[120];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
 		size_t n = make_completions(seed, p, 2 + seed % (ARRAY_LEN(p) - 1));
 
@@ -165,11 +156,10 @@ static void the_largest_rate_for_a_ring_is_that_of_all_pairs(void **state)
 	}
 }
 
-static void a_ring_bears_its_largest_rate_and_no_more(void **state)
+TEST(a_ring_bears_its_largest_rate_and_no_more)
 {
 	struct bucket_point p[400];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 50; seed++) {
 		size_t n = make_completions(seed, p, ARRAY_LEN(p));
 		uint64_t last = 0;
@@ -185,12 +175,11 @@ static void a_ring_bears_its_largest_rate_and_no_more(void **state)
 	}
 }
 
-static void a_million_completions_take_a_handful_of_passes(void **state)
+TEST(a_million_completions_take_a_handful_of_passes)
 {
 	enum { N = 1000000 };
 	cleanup_free struct bucket_point *p = malloc(N * sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	make_completions(1, p, N);
 	for (uint64_t ring = 1 << 24; ring < 1ull << 31; ring *= 4) {
@@ -202,12 +191,11 @@ static void a_million_completions_take_a_handful_of_passes(void **state)
 
 /* Exact while all are kept; then never more than is true, and not less than a ring that is smaller by what is hidden
  * would have borne. */
-static void a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne(void **state)
+TEST(a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne)
 {
 	enum { N = 20000, MAX = 256 };
 	cleanup_free struct bucket_point *p = malloc(N * sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct bucket_log log = { 0 };
@@ -248,11 +236,10 @@ static void a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne(void
 	}
 }
 
-static void a_ring_without_completions_or_time_is_unbounded(void **state)
+TEST(a_ring_without_completions_or_time_is_unbounded)
 {
 	struct bucket_point p[3] = { { 100, 0 }, { 100, 10 }, { 100, 20 } };
 
-	(void)state;
 	assert_true(bucket_max_rate(p, 0, 100) == UINT64_MAX && bucket_max_rate(p, 1, 100) == UINT64_MAX);
 	assert_true(bucket_max_rate(p, 3, 100) == UINT64_MAX);
 	p[2].t_ns = 1000000100;
@@ -279,14 +266,13 @@ static size_t make_bucket(uint64_t seed, double noise, struct bucket_point *p, s
 	return n;
 }
 
-static void a_token_bucket_shows_both_rates_and_its_credit(void **state)
+TEST(a_token_bucket_shows_both_rates_and_its_credit)
 {
 	struct tally burst = { 0 }, base = { 0 }, credit = { 0 };
 	const double burst_truth = 2.6e9 / exp(0.02); /* what the noise of the gaps makes of it */
 	struct bucket_point p[4000];
 	struct regime_fit f;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		assert_true(fit_regime(p, make_bucket(seed, 0.2, p, ARRAY_LEN(p)), &f));
 		tally_add(&burst, f.burst_bytes_per_s, f.burst_ci, burst_truth);
@@ -300,13 +286,12 @@ static void a_token_bucket_shows_both_rates_and_its_credit(void **state)
 	assert_true(fabs(tally_bias(&credit)) < 0.03);
 }
 
-static void a_steady_run_has_one_regime(void **state)
+TEST(a_steady_run_has_one_regime)
 {
 	struct bucket_point p[4000];
 	struct regime_fit f = { .change_s = 99 };
 	int found = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
 		struct rng rng;
 
@@ -326,35 +311,14 @@ static void a_steady_run_has_one_regime(void **state)
 }
 
 /* Seen on a zram disk: 460000 reads a second for 9 ms, then 230000. No storage's credit is that small. */
-static void what_changes_within_milliseconds_is_no_regime(void **state)
+TEST(what_changes_within_milliseconds_is_no_regime)
 {
 	struct bucket_point p[4000];
 	struct regime_fit f;
 
-	(void)state;
 	(void)make_bucket(1, 0.2, p, ARRAY_LEN(p));
 	assert_true(fit_regime(p, ARRAY_LEN(p), &f)); /* half a minute */
 	for (size_t i = 0; i < ARRAY_LEN(p); i++)
 		p[i].t_ns /= 1000;
 	assert_false(fit_regime(p, ARRAY_LEN(p), &f));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_event_in_t_hours_bounds_the_rate_by_three_over_t),
-		cmocka_unit_test(operational_laws_hold_for_the_published_transactions),
-		cmocka_unit_test(queues_answer_as_simulated_ones_do),
-		cmocka_unit_test(queues_have_their_textbook_values),
-		cmocka_unit_test(the_largest_rate_for_a_ring_is_that_of_all_pairs),
-		cmocka_unit_test(a_ring_bears_its_largest_rate_and_no_more),
-		cmocka_unit_test(a_million_completions_take_a_handful_of_passes),
-		cmocka_unit_test(a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne),
-		cmocka_unit_test(a_token_bucket_shows_both_rates_and_its_credit),
-		cmocka_unit_test(a_steady_run_has_one_regime),
-		cmocka_unit_test(what_changes_within_milliseconds_is_no_regime),
-		cmocka_unit_test(a_ring_without_completions_or_time_is_unbounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

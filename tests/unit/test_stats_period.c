@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rotation periods and angles against known truth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -95,7 +91,7 @@ static void check_scene(const struct scene *sc, const char *what, double bound_p
 	assert_true(tally_covers(&tally));
 }
 
-static void a_period_is_found_to_10_ppm_at_unusual_speeds(void **state)
+TEST(a_period_is_found_to_10_ppm_at_unusual_speeds)
 {
 	static const struct {
 		struct scene sc;
@@ -112,16 +108,14 @@ static void a_period_is_found_to_10_ppm_at_unusual_speeds(void **state)
 		  "15000 rpm, every other revolution, slips" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		check_scene(&cases[i].sc, cases[i].what, 10);
 }
 
-static void sixty_events_of_any_speed_are_never_taken_for_another_multiple(void **state)
+TEST(sixty_events_of_any_speed_are_never_taken_for_another_multiple)
 {
 	size_t refused = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
 		struct rng rng;
 		struct scene sc = { 0, 60, SPACING_ANY, seed % 2 ? 80 * US : 10 * US, 0, seed % 4 < 2 ? 0.03 : 0.15 };
@@ -139,12 +133,11 @@ static void sixty_events_of_any_speed_are_never_taken_for_another_multiple(void 
 	assert_true(refused <= SEEDS / 100);
 }
 
-static void noise_without_a_period_is_refused(void **state)
+TEST(noise_without_a_period_is_refused)
 {
 	struct period_fit fit = { .period = 99, .se = 99 };
 	double t[300];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		struct rng rng;
 
@@ -156,14 +149,13 @@ static void noise_without_a_period_is_refused(void **state)
 	assert_true(fit.period == 99 && fit.se == 99);
 }
 
-static void the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice(void **state)
+TEST(the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice)
 {
 	const struct scene sc = { 5400, 400, SPACING_ANY, 20 * US, 0, 0.05 };
 	struct period_fit f;
 	double t[400], truth;
 	size_t near = 0;
 
-	(void)state;
 	truth = make_events(&sc, 5, t);
 	assert_true(fit_period(t, ARRAY_LEN(t), 60 / RPM_HIGH, 60 / RPM_LOW, &f));
 	assert_true(fabs(f.period / truth - 1) < 5e-6);
@@ -177,25 +169,23 @@ static void the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice(void **s
 	assert_in_range(near, 400 - 35, 400 - 8);
 }
 
-static void a_period_is_found_without_noise_and_in_any_order(void **state)
+TEST(a_period_is_found_without_noise_and_in_any_order)
 {
 	double t[200], period, se;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(t); i++)
 		t[i] = 1e9 + 8333333.25 * (double)((i * 67) % ARRAY_LEN(t)); /* ns */
 	assert_true(period_of(t, ARRAY_LEN(t), 3.7e6, 20e6, &period, &se));
 	assert_true(fabs(period / 8333333.25 - 1) < 1e-9);
 }
 
-static void a_long_baseline_is_no_harder_than_a_short_one(void **state)
+TEST(a_long_baseline_is_no_harder_than_a_short_one)
 {
 	enum { N = 4000 };
 	cleanup_free double *t = malloc(N * sizeof(*t));
 	struct rng rng;
 	double turn = 0, period, se;
 
-	(void)state;
 	assert_non_null(t);
 	rng_init(&rng, 9, 9);
 	for (size_t i = 0; i < N; i++) {
@@ -209,11 +199,10 @@ static void a_long_baseline_is_no_harder_than_a_short_one(void **state)
 	assert_true(se / period < 1e-8 * 10);
 }
 
-static void hostile_events_are_refused(void **state)
+TEST(hostile_events_are_refused)
 {
 	double t[50], period, se;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(t); i++)
 		t[i] = 7;
 	assert_false(period_of(t, ARRAY_LEN(t), 0.004, 0.02, &period, &se)); /* no time passed */
@@ -234,9 +223,8 @@ static void hostile_events_are_refused(void **state)
 	assert_false(period_of(t, ARRAY_LEN(t), 0.004, 0.02, &period, &se));
 }
 
-static void angles_go_round(void **state)
+TEST(angles_go_round)
 {
-	(void)state;
 	assert_true(phase_of(10.25, 10, 1) == 0.25 && phase_of(9.75, 10, 1) == 0.75 && phase_of(10, 10, 1) == 0);
 	assert_true(phase_of(10 - 1e-18, 10, 1) == 0);
 	assert_true(phase_of(-1e-20, 0, 1) < 1);
@@ -245,12 +233,11 @@ static void angles_go_round(void **state)
 	assert_true(isnan(phase_of((double)NAN, 0, 1)));
 }
 
-static void a_mean_angle_across_zero_has_an_honest_error(void **state)
+TEST(a_mean_angle_across_zero_has_an_honest_error)
 {
 	struct tally t = { 0 };
 	double phase[40];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
 		struct phase_mean m;
 		struct interval ci;
@@ -274,12 +261,11 @@ static void a_mean_angle_across_zero_has_an_honest_error(void **state)
 	assert_true(tally_covers(&t));
 }
 
-static void angles_without_a_direction_have_no_mean(void **state)
+TEST(angles_without_a_direction_have_no_mean)
 {
 	double phase[100], bad[] = { (double)NAN, (double)INFINITY };
 	struct phase_mean m = { .n = 99 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(phase); i++)
 		phase[i] = (double)i / ARRAY_LEN(phase);
 	assert_false(phase_mean(phase, ARRAY_LEN(phase), &m));
@@ -322,12 +308,11 @@ static size_t make_groups(uint64_t seed, double period, double noise, struct per
 
 /* A drive whose cache takes seconds to be emptied: all sectors are read once, and once more much later, so periods that
  * have a revolution more in that time fit nearly as well. */
-static void events_that_come_in_two_rounds_are_not_taken_for_a_neighbour_of_the_period(void **state)
+TEST(events_that_come_in_two_rounds_are_not_taken_for_a_neighbour_of_the_period)
 {
 	const double period = 8.359e6;
 	size_t wrong = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		double when[48];
 		struct period_fit fit;
@@ -372,12 +357,11 @@ static size_t make_busy_groups(uint64_t seed, double period, struct period_event
 	return 3 * sectors;
 }
 
-static void answers_that_are_late_in_bursts_make_the_interval_of_the_period_wide(void **state)
+TEST(answers_that_are_late_in_bursts_make_the_interval_of_the_period_wide)
 {
 	const double period = 11.131e6;
 	size_t held = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct period_event ev[180];
 		struct period_fit fit = { .period = period * (1.0 + 1e-5), .se = 0.0 };
@@ -390,13 +374,12 @@ static void answers_that_are_late_in_bursts_make_the_interval_of_the_period_wide
 	assert_true(held * 100 > SEEDS * 85);
 }
 
-static void the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its_interval_is_honest(void **state)
+TEST(the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its_interval_is_honest)
 {
 	const double period = 8.333e6;
 	size_t held = 0, held_before = 0, closer = 0, n = 0;
 	double width = 0.0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct period_event ev[72];
 		struct period_fit fit;
@@ -418,26 +401,4 @@ static void the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its
 	assert_true(n * 10 > SEEDS * 9);
 	assert_in_range(held * 1000 / n, 915, 985);
 	assert_true(closer * 2 > n);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_period_is_found_to_10_ppm_at_unusual_speeds),
-		cmocka_unit_test(sixty_events_of_any_speed_are_never_taken_for_another_multiple),
-		cmocka_unit_test(noise_without_a_period_is_refused),
-		cmocka_unit_test(the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice),
-		cmocka_unit_test(a_period_is_found_without_noise_and_in_any_order),
-		cmocka_unit_test(a_long_baseline_is_no_harder_than_a_short_one),
-		cmocka_unit_test(hostile_events_are_refused),
-		cmocka_unit_test(events_that_come_in_two_rounds_are_not_taken_for_a_neighbour_of_the_period),
-		cmocka_unit_test(
-			the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its_interval_is_honest),
-		cmocka_unit_test(answers_that_are_late_in_bursts_make_the_interval_of_the_period_wide),
-		cmocka_unit_test(angles_go_round),
-		cmocka_unit_test(a_mean_angle_across_zero_has_an_honest_error),
-		cmocka_unit_test(angles_without_a_direction_have_no_mean),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

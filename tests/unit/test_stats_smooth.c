@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The smooth curve through points: what it says between them, and how sure it is, of made curves and of those of real
  * drives (tests/data/seek-curves). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +15,11 @@
 static const double one = 1.0;
 
 /* Intervals of a bend that no trend took off hold it as often as they say: between the points, and of its mean. */
-static void intervals_hold_the_curve_between_the_points(void **state)
+TEST(intervals_hold_the_curve_between_the_points)
 {
 	enum { CURVES = 60, POINTS = 24, PLACES = 40 };
 	size_t held = 0, of = 0, means = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < CURVES; seed++) {
 		struct smooth_point p[POINTS];
 		struct rng rng;
@@ -123,12 +118,11 @@ static double roughness(const struct drive *p)
 }
 
 /* Every second distance left out and predicted from the others; the two-piece fit alone misses by more. */
-static void left_out_distances_of_real_drives_are_met(void **state)
+TEST(left_out_distances_of_real_drives_are_met)
 {
 	cleanup_free struct drive *drives = calloc(8, sizeof(*drives));
 	size_t n = read_drives(drives, 8), worse = 0;
 
-	(void)state;
 	assert_true(n == 6);
 	for (size_t k = 0; k < n; k++) {
 		const struct drive *p = &drives[k];
@@ -160,12 +154,11 @@ static void left_out_distances_of_real_drives_are_met(void **state)
 	assert_true(worse >= 3);
 }
 
-static void hostile_points_are_refused(void **state)
+TEST(hostile_points_are_refused)
 {
 	struct smooth_point p[5] = { { 1, 0, 1 }, { 2, 1, 1 }, { 3, 0, 1 }, { 4, 1, 1 }, { 4, 1, 1 } };
 	double x = 2.5, mean, se;
 
-	(void)state;
 	assert_false(smooth_sum(p, 3, &x, &one, 1, &mean, &se));
 	assert_true(smooth_sum(p, 5, &x, &one, 1, &mean, &se)); /* two at one place */
 	assert_true(isfinite(mean) && se > 0.0);
@@ -173,15 +166,4 @@ static void hostile_points_are_refused(void **state)
 	assert_false(smooth_sum(p, 5, &x, &one, 1, &mean, &se));
 	p[1] = (struct smooth_point){ 2, 1, 0 };
 	assert_false(smooth_sum(p, 5, &x, &one, 1, &mean, &se));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold_the_curve_between_the_points),
-		cmocka_unit_test(left_out_distances_of_real_drives_are_met),
-		cmocka_unit_test(hostile_points_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Summaries, distributions and intervals: table values, hand-made cases, coverage over many seeds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +17,7 @@ static bool is_near(double a, double b, double relative)
 	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
 }
 
-static void students_t_agrees_with_the_tables(void **state)
+TEST(students_t_agrees_with_the_tables)
 {
 	/* Abramowitz and Stegun, table 26.10; R's qt for the last ones */
 	static const struct {
@@ -33,7 +29,6 @@ static void students_t_agrees_with_the_tables(void **state)
 		{ 1e9, 1.959963985 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		assert_true(is_near(stats_t_975(table[i].df), table[i].t, 1e-9));
 	for (double df = 0.5; df < 300; df *= 1.13)
@@ -44,9 +39,8 @@ static void students_t_agrees_with_the_tables(void **state)
 	assert_true(is_near(stats_t_975((double)INFINITY), 1.959963984540054, 1e-15));
 }
 
-static void distribution_functions_agree_with_closed_forms(void **state)
+TEST(distribution_functions_agree_with_closed_forms)
 {
-	(void)state;
 	assert_true(is_near(stats_normal_cdf(1.959963984540054), 0.975, 1e-15));
 	assert_true(is_near(stats_normal_cdf(-6), 9.865876450376946e-10, 1e-12));
 	assert_true(is_near(stats_normal_quantile(0.975), 1.959963984540054, 1e-14));
@@ -61,9 +55,8 @@ static void distribution_functions_agree_with_closed_forms(void **state)
 	}
 }
 
-static void the_binomial_law_is_the_sum_of_its_terms(void **state)
+TEST(the_binomial_law_is_the_sum_of_its_terms)
 {
-	(void)state;
 	for (uint64_t n = 1; n <= 40; n += 3) {
 		for (double p = 0.05; p < 1; p += 0.15) {
 			double sum = 0, term = pow(1 - p, (double)n);
@@ -82,12 +75,11 @@ static void the_binomial_law_is_the_sum_of_its_terms(void **state)
 	assert_true(isnan(stats_binomial_cdf(1, 10, 2)));
 }
 
-static void a_summary_is_what_it_says(void **state)
+TEST(a_summary_is_what_it_says)
 {
 	const double x[] = { 3, 1, 4, 1, 5, 9, 2, 6 };
 	struct summary s;
 
-	(void)state;
 	assert_true(summary_of(x, ARRAY_LEN(x), &s));
 	assert_int_equal(s.n, 8);
 	assert_true(s.mean == 3.875 && s.min == 1 && s.max == 9 && s.median == 3.5 && s.mad == 2);
@@ -96,25 +88,23 @@ static void a_summary_is_what_it_says(void **state)
 	assert_true(is_near(s.mean - s.mean_ci.low, s.mean_ci.high - s.mean, 1e-10));
 }
 
-static void a_large_mean_costs_no_digits(void **state)
+TEST(a_large_mean_costs_no_digits)
 {
 	double x[1000];
 	struct summary s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(x); i++)
 		x[i] = 1e15 + (double)(i % 2);
 	assert_true(summary_of(x, ARRAY_LEN(x), &s));
 	assert_true(is_near(s.stddev, 0.5 * sqrt(1000.0 / 999), 1e-6));
 }
 
-static void what_is_not_finite_is_left_out_of_a_summary(void **state)
+TEST(what_is_not_finite_is_left_out_of_a_summary)
 {
 	const double x[] = { (double)NAN, 1, (double)INFINITY, 2, -(double)INFINITY, 3 },
 		     bad[] = { (double)NAN, (double)INFINITY };
 	struct summary s = { .n = 99 };
 
-	(void)state;
 	assert_false(summary_of(bad, 2, &s));
 	assert_false(summary_of(x, 0, &s));
 	assert_false(summary_of(NULL, 0, &s));
@@ -126,12 +116,11 @@ static void what_is_not_finite_is_left_out_of_a_summary(void **state)
 	assert_true(s.mean == 1 && isnan(s.stddev) && isnan(s.mean_ci.low));
 }
 
-static void the_median_by_selection_is_the_median_by_sorting(void **state)
+TEST(the_median_by_selection_is_the_median_by_sorting)
 {
 	double x[200], y[200];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 5, 5);
 	for (int round = 0; round < 500; round++) {
 		size_t n = 1 + rng_below(&rng, ARRAY_LEN(x));
@@ -151,11 +140,10 @@ static void the_median_by_selection_is_the_median_by_sorting(void **state)
 	assert_true(isnan(stats_median(x + 1, 1)) || stats_median(x, 1) == 7);
 }
 
-static void quantiles_interpolate(void **state)
+TEST(quantiles_interpolate)
 {
 	const double x[] = { 10, 20, 40 };
 
-	(void)state;
 	assert_true(stats_quantile_sorted(x, 3, 0) == 10);
 	assert_true(stats_quantile_sorted(x, 3, 0.25) == 15);
 	assert_true(stats_quantile_sorted(x, 3, 0.5) == 20);
@@ -165,7 +153,7 @@ static void quantiles_interpolate(void **state)
 	assert_true(isnan(stats_quantile_sorted(x, 3, (double)NAN)));
 }
 
-static void the_harmonic_mean_gives_the_published_diskmarks(void **state)
+TEST(the_harmonic_mean_gives_the_published_diskmarks)
 {
 	static const double triples[][4] = {
 		{ 21.1767, 84.8112, 5.69863, 12.7935 },
@@ -174,19 +162,17 @@ static void the_harmonic_mean_gives_the_published_diskmarks(void **state)
 	};
 	const double zero[] = { 1, 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(triples); i++)
 		assert_true(is_near(stats_harmonic_mean(triples[i], 3), triples[i][3], 5e-6));
 	assert_true(isnan(stats_harmonic_mean(zero, 2)));
 	assert_true(isnan(stats_harmonic_mean(zero, 0)));
 }
 
-static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void **state)
+TEST(kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent)
 {
 	double x[100], p, last = 1;
 	int rejected = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 2000; seed++) {
 		struct rng rng;
 
@@ -215,7 +201,7 @@ static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void 
 	assert_true(isnan(stats_ks_uniform_sorted(x, 0, &p)) && isnan(p));
 }
 
-static void order_statistic_intervals_of_quantiles_cover(void **state)
+TEST(order_statistic_intervals_of_quantiles_cover)
 {
 	static const struct {
 		size_t n;
@@ -223,7 +209,6 @@ static void order_statistic_intervals_of_quantiles_cover(void **state)
 	} cases[] = { { 9, 0.5 }, { 20, 0.5 }, { 101, 0.5 }, { 100, 0.95 }, { 1000, 0.99 }, { 400, 0.1 } };
 	static double x[1000];
 
-	(void)state;
 	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		double truth = -log1p(-cases[c].q);
 		struct tally t = { 0 };
@@ -281,12 +266,11 @@ static void make_series(enum noise noise, double level, double spread, uint64_t 
 	}
 }
 
-static void batch_means_cover_with_and_without_autocorrelation(void **state)
+TEST(batch_means_cover_with_and_without_autocorrelation)
 {
 	static const size_t sizes[] = { 50, 200, 2000 };
 	static double x[2000];
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
 		for (enum noise noise = NOISE_NORMAL; noise <= NOISE_CORRELATED; noise++) {
 			struct tally t = { 0 };
@@ -309,7 +293,7 @@ static void batch_means_cover_with_and_without_autocorrelation(void **state)
 	}
 }
 
-static void stopping_at_a_precision_leaves_intervals_honest(void **state)
+TEST(stopping_at_a_precision_leaves_intervals_honest)
 {
 	enum { N = 18000 };
 	static const struct {
@@ -324,7 +308,6 @@ static void stopping_at_a_precision_leaves_intervals_honest(void **state)
 	};
 	cleanup_free double *x = malloc(N * sizeof(*x));
 
-	(void)state;
 	assert_non_null(x);
 	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		struct tally t = { 0 };
@@ -352,12 +335,11 @@ static void stopping_at_a_precision_leaves_intervals_honest(void **state)
 	}
 }
 
-static void a_trimmed_location_bears_spikes_that_ruin_the_mean(void **state)
+TEST(a_trimmed_location_bears_spikes_that_ruin_the_mean)
 {
 	struct tally t = { 0 };
 	double x[300], half = 0, mean_half = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct location loc, mean;
 
@@ -375,13 +357,12 @@ static void a_trimmed_location_bears_spikes_that_ruin_the_mean(void **state)
 	assert_true(tally_covers(&t));
 }
 
-static void gaps_of_poisson_arrivals_are_told_from_even_ones(void **state)
+TEST(gaps_of_poisson_arrivals_are_told_from_even_ones)
 {
 	double x[2000];
 	struct rng rng;
 	int rejected = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 400; seed++) {
 		rng_init(&rng, seed, 61);
 		for (size_t i = 0; i < 500; i++)
@@ -394,14 +375,13 @@ static void gaps_of_poisson_arrivals_are_told_from_even_ones(void **state)
 	assert_true(ks_exponential(x, ARRAY_LEN(x), 0.002) < 1e-6);
 }
 
-static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
+TEST(hostile_series_give_no_interval_instead_of_a_wrong_one)
 {
 	double bad[] = { (double)NAN, (double)INFINITY, (double)NAN }, same[50];
 	struct location loc = { .n = 99 };
 	struct stop stop;
 	struct rng rng;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		same[i] = 5;
 	rng_init(&rng, 1, 1);
@@ -423,11 +403,10 @@ static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
 }
 
 /* 5 of 10: 0.2366 to 0.7634 (Wilson 1927, in every textbook since); none of 20: up to z^2 / (n + z^2). */
-static void a_share_has_wilsons_interval(void **state)
+TEST(a_share_has_wilsons_interval)
 {
 	struct interval half = stats_share_ci(5, 10), none = stats_share_ci(0, 20), all = stats_share_ci(20, 20);
 
-	(void)state;
 	assert_true(fabs(half.low - 0.2366) < 1e-4 && fabs(half.high - 0.7634) < 1e-4);
 	assert_true(none.low == 0.0 && fabs(none.high - 3.8416 / 23.8416) < 1e-12);
 	assert_true(all.high == 1.0 && fabs(all.low - (1.0 - none.high)) < 1e-12);
@@ -454,7 +433,7 @@ static size_t read_run(const char *run, double *ret, size_t most)
 
 /* The estimator of a span's mean without a curve: what it says of one run of a real drive, another one has to bear out.
  */
-static void reads_of_a_real_drive_tell_the_mean_of_its_next_run(void **state)
+TEST(reads_of_a_real_drive_tell_the_mean_of_its_next_run)
 {
 	enum { READS = 1000, PART = 50 };
 	double one[READS], two[READS];
@@ -462,7 +441,6 @@ static void reads_of_a_real_drive_tell_the_mean_of_its_next_run(void **state)
 	struct interval ci;
 	size_t held = 0;
 
-	(void)state;
 	assert_int_equal(read_run("run-1", one, READS), READS);
 	assert_int_equal(read_run("run-2", two, READS), READS);
 	assert_true(summary_of(one, READS, &first) && summary_of(two, READS, &second));
@@ -486,12 +464,11 @@ static double truth_beside(struct rng *rng, double below, double above)
 	return z < 0 ? z * below : z * above;
 }
 
-static void intervals_of_unequal_sides_hold_for_sum_difference_and_ratio(void **state)
+TEST(intervals_of_unequal_sides_hold_for_sum_difference_and_ratio)
 {
 	static const double above[] = { 0.2, 1, 5, 20 }; /* times what lies below */
 	static const double size[] = { 0.3, 1, 3 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(above) * ARRAY_LEN(above) * ARRAY_LEN(size); i++) {
 		double a_up = above[i % ARRAY_LEN(above)], b_up = above[i / ARRAY_LEN(above) % ARRAY_LEN(above)];
 		double unit = size[i / ARRAY_LEN(above) / ARRAY_LEN(above)];
@@ -515,42 +492,13 @@ static void intervals_of_unequal_sides_hold_for_sum_difference_and_ratio(void **
 	}
 }
 
-static void what_is_taken_off_puts_its_upper_side_below(void **state)
+TEST(what_is_taken_off_puts_its_upper_side_below)
 {
 	struct stats_estimate a = { 10, { 9, 11 } }, one_sided = { 1, { 1, 4 } }, none = STATS_UNKNOWN, off;
 
-	(void)state;
 	off = stats_difference(a, one_sided);
 	assert_true(off.value == 9 && is_near(off.ci.low, 9 - sqrt(10), 1e-12) && is_near(off.ci.high, 10, 1e-12));
 	off = stats_times(one_sided, -2);
 	assert_true(off.value == -2 && off.ci.low == -8 && off.ci.high == -2);
 	assert_true(isnan(stats_sum(a, none).value) && isnan(stats_difference(a, none).ci.low));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_of_unequal_sides_hold_for_sum_difference_and_ratio),
-		cmocka_unit_test(what_is_taken_off_puts_its_upper_side_below),
-		cmocka_unit_test(reads_of_a_real_drive_tell_the_mean_of_its_next_run),
-		cmocka_unit_test(a_share_has_wilsons_interval),
-		cmocka_unit_test(students_t_agrees_with_the_tables),
-		cmocka_unit_test(distribution_functions_agree_with_closed_forms),
-		cmocka_unit_test(the_binomial_law_is_the_sum_of_its_terms),
-		cmocka_unit_test(a_summary_is_what_it_says),
-		cmocka_unit_test(a_large_mean_costs_no_digits),
-		cmocka_unit_test(what_is_not_finite_is_left_out_of_a_summary),
-		cmocka_unit_test(the_median_by_selection_is_the_median_by_sorting),
-		cmocka_unit_test(quantiles_interpolate),
-		cmocka_unit_test(the_harmonic_mean_gives_the_published_diskmarks),
-		cmocka_unit_test(kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent),
-		cmocka_unit_test(order_statistic_intervals_of_quantiles_cover),
-		cmocka_unit_test(batch_means_cover_with_and_without_autocorrelation),
-		cmocka_unit_test(stopping_at_a_precision_leaves_intervals_honest),
-		cmocka_unit_test(a_trimmed_location_bears_spikes_that_ruin_the_mean),
-		cmocka_unit_test(gaps_of_poisson_arrivals_are_told_from_even_ones),
-		cmocka_unit_test(hostile_series_give_no_interval_instead_of_a_wrong_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

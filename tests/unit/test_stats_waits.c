@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Do intervals of what hangs together hold the truth? On queues whose truth is known, 200 runs each, begun empty. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,7 +165,7 @@ static void board(size_t model, double load, size_t n, struct tally *sum)
 }
 
 /* The longer a queue, the longer it hangs together, and the longer a run that can tell. */
-static void intervals_of_queues_hold_the_truth(void **state)
+TEST(intervals_of_queues_hold_the_truth)
 {
 	static const struct {
 		double load;
@@ -178,7 +173,6 @@ static void intervals_of_queues_hold_the_truth(void **state)
 	} loads[] = { { 0.3, 20000, 20000 }, { 0.6, 60000, 40000 }, { 0.9, 300000, 60000 } };
 	struct tally sum[FIGURES] = { 0 };
 
-	(void)state;
 	for (size_t model = 0; model < MODELS; model++)
 		for (size_t k = 0; k < ARRAY_LEN(loads); k++)
 			board(model, loads[k].load, model < 2 ? loads[k].open : loads[k].closed, sum);
@@ -189,7 +183,7 @@ static void intervals_of_queues_hold_the_truth(void **state)
 }
 
 /* Where a run is too short for a figure it says nothing of it, rather than what does not hold. */
-static void a_run_that_is_too_short_does_not_tell(void **state)
+TEST(a_run_that_is_too_short_does_not_tell)
 {
 	struct queue q = { .load = 0.9, .think = 1 };
 	cleanup_free struct hist *h = hist_new();
@@ -197,7 +191,6 @@ static void a_run_that_is_too_short_does_not_tell(void **state)
 	struct waits w = { 0 };
 	unsigned told = 0;
 
-	(void)state;
 	rng_init(&q.rng, 52, 7);
 	for (size_t r = 0; r < 40; r++) {
 		waits_start(&w, (uint64_t)TICKS);
@@ -210,7 +203,7 @@ static void a_run_that_is_too_short_does_not_tell(void **state)
 }
 
 /* Three times as slow for the first tenth: left out, and the rest is as if it had not been. */
-static void a_warm_up_is_left_out(void **state)
+TEST(a_warm_up_is_left_out)
 {
 	struct queue q = { .is_closed = true, .begins_slow = true };
 	cleanup_free struct hist *h = hist_new();
@@ -218,7 +211,6 @@ static void a_warm_up_is_left_out(void **state)
 	struct waits w = { 0 };
 	unsigned held = 0, cut = 0;
 
-	(void)state;
 	q.think = law_closed_think(USERS, 1, 0.6);
 	rng_init(&q.rng, 52, 8);
 	for (size_t r = 0; r < 100; r++) {
@@ -233,11 +225,10 @@ static void a_warm_up_is_left_out(void **state)
 	waits_done(&w);
 }
 
-static void a_share_lies_between_the_edges_of_its_bucket(void **state)
+TEST(a_share_lies_between_the_edges_of_its_bucket)
 {
 	cleanup_free struct hist *h = hist_new();
 
-	(void)state;
 	assert_true(isnan(hist_place(h, 0.5, true)));
 	hist_add(h, 1000000);
 	assert_true(hist_place(h, 0.5, false) == 1000000 && hist_place(h, 0.5, true) == 1000000);
@@ -247,16 +238,4 @@ static void a_share_lies_between_the_edges_of_its_bucket(void **state)
 		assert_true(fabs(hist_place(h, p, true) - 1e6 * (1 + p)) < 200);
 	hist_add_n(h, 1500000, 1000000); /* one value stands out: as far as its bucket goes */
 	assert_true(hist_place(h, 0.5, false) <= 1500000 && hist_place(h, 0.5, true) >= 1500000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_share_lies_between_the_edges_of_its_bucket),
-		cmocka_unit_test(a_warm_up_is_left_out),
-		cmocka_unit_test(a_run_that_is_too_short_does_not_tell),
-		cmocka_unit_test(intervals_of_queues_hold_the_truth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

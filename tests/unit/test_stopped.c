@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program that did not run for a while: frozen with its container, stopped, suspended. Its disk did nothing wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +48,7 @@ static unsigned notices(const struct sim_run *run, const char *code)
 }
 
 /* Nothing of a freeze is in any figure, it is reported once, and what is said of the disk is the same. */
-static void what_a_freeze_took_is_in_no_figure(void **state)
+TEST(what_a_freeze_took_is_in_no_figure)
 {
 	static const struct {
 		const struct measure *m;
@@ -78,7 +74,6 @@ static void what_a_freeze_took_is_in_no_figure(void **state)
 		  0.05 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		struct sim_run plain = run_on(v[i].m, "tiny", v[i].words, 0, 0);
 		struct sim_run run = run_on(v[i].m, "tiny", v[i].words, FREEZES, v[i].every_ns);
@@ -99,12 +94,11 @@ static void what_a_freeze_took_is_in_no_figure(void **state)
 }
 
 /* The ring overflowed because nobody emptied it. */
-static void a_stream_that_was_frozen_cannot_tell(void **state)
+TEST(a_stream_that_was_frozen_cannot_tell)
 {
 	struct sim_run run = run_on(&measure_stream, "modern-4tb", "--read --rate=100MB --time=60s --buffer=64MiB sda",
 	                            1, 20 * NS_PER_S);
 
-	(void)state;
 	assert_int_equal(notices(&run, "stopped"), 1);
 	assert_true(sim_figure(&run, "overflows") > 0);
 	assert_false(run.res->verdict_is_no);
@@ -121,13 +115,12 @@ static void come(void *arg)
 #define SPELLS 8
 
 /* Another program reads in spells, by the kernel's counters: what is slow then is no region of the disk. */
-static void what_is_slow_only_while_others_read_is_no_slow_region(void **state)
+TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 {
 	static struct sim_user users[SPELLS];
 	static uint64_t took[SPELLS][400];
 	unsigned regions = 0, read = 0;
 
-	(void)state;
 	for (unsigned seed = 1; seed <= 24; seed++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
 		struct sim_disk *sd;
@@ -176,7 +169,7 @@ static void jump(void *arg)
 }
 
 /* A counter that was reset tells nothing, one that went round at 2^32 sectors all the same. */
-static void a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells(void **state)
+TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 {
 	const uint64_t round = 512ull << 32, gib = 1ull << 30;
 	struct jump v[] = {
@@ -186,7 +179,6 @@ static void a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells(void 
 		{ .before_bytes = round - gib, .by_bytes = 0 - round + gib, .notices = 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
 
@@ -198,16 +190,4 @@ static void a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells(void 
 		assert_int_equal(notices(&run, "other-io"), v[i].notices);
 		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_freeze_took_is_in_no_figure),
-		cmocka_unit_test(a_stream_that_was_frozen_cannot_tell),
-		cmocka_unit_test(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells),
-		cmocka_unit_test(what_is_slow_only_while_others_read_is_no_slow_region),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * might obey, and whatever is made of them (text, CSV, pages, pictures, metrics, comparisons, trends, rows of a fleet)
  * is searched for it. And documents that are changed at random: no crash.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/cleanup.h"
@@ -116,11 +112,10 @@ static void seen(void *arg, const char *text, size_t len, const char *what)
 	*n += len > 0;
 }
 
-static void no_renderer_lets_through_what_is_obeyed(void **state)
+TEST(no_renderer_lets_through_what_is_obeyed)
 {
 	size_t rendered = 0, drawn = 0;
 
-	(void)state;
 	for (size_t i = 0; strangers_files[i]; i++)
 		for (size_t k = 0; k < ARRAY_LEN(hostile); k++) {
 			json_t *root = strangers_json(strangers_files[i]), *worse = changed(root, "", hostile[k]);
@@ -150,13 +145,12 @@ static void nothing(void *arg, const char *text, size_t len, const char *what)
 	*(size_t *)arg += len;
 }
 
-static void no_mutation_of_a_document_ends_the_program(void **state)
+TEST(no_mutation_of_a_document_ends_the_program)
 {
 	const char *many = getenv("PLATTER_MUTATIONS");
 	size_t n = many ? strtoul(many, NULL, 10) : 400, loaded = 0, bytes = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 51, many ? strtoul(many, NULL, 10) : 0);
 	for (size_t i = 0; i < n; i++) {
 		struct result *res = NULL;
@@ -176,14 +170,4 @@ static void no_mutation_of_a_document_ends_the_program(void **state)
 	}
 	assert_true(loaded > n / 10); /* else nothing was tried but the parser */
 	print_message("fault-count: mutated documents %zu, loaded and rendered %zu\n", n, loaded);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_renderer_lets_through_what_is_obeyed),
-		cmocka_unit_test(no_mutation_of_a_document_ends_the_program),
-	};
-
-	return cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
 }

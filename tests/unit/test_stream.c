@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ring's account against an independent calculation from the requests alone, and `stream` on simulated disks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -148,20 +144,18 @@ static void check_random_ring(uint64_t seed)
 	free(served);
 }
 
-static void the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs(void **state)
+TEST(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 1000; seed++)
 		check_random_ring(seed);
 }
 
-static void a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds(void **state)
+TEST(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds)
 {
 	const uint64_t rate = 32000000007u, block = 1048576, week_ns = 7ull * 86400 * 1000000000u;
 	uint64_t blocks = (uint64_t)((unsigned __int128)rate * week_ns / 1000000000u / block), number, exist, when;
 	struct ring r;
 
-	(void)state;
 	assert_true(ring_init(&r, rate, block, 4, 5, blocks));
 	r.begun = r.taken = r.issued = r.done = blocks - 3; /* as if all before had gone through */
 	r.done_bytes = (blocks - 3) * block;
@@ -200,12 +194,11 @@ static struct sim_run stream_on(const char *words, const char *const *profiles, 
 static const char *const ibm[] = { "ibm-deskstar-60gxp", "ibm-deskstar-60gxp" };
 static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80" };
 
-static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond(void **state)
+TEST(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond)
 {
 	struct sim_run run =
 		stream_on("--read --rate=32000000B --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
 
-	(void)state;
 	assert_true(sim_figure(&run, "sustained") == 1.0);
 	assert_true(sim_figure(&run, "dropped_bytes") == 0.0);
 	assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
@@ -220,7 +213,7 @@ static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_
 	sim_run_end(&run);
 }
 
-static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
+TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim,
@@ -230,7 +223,6 @@ static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
 	const struct table *t;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
 	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
@@ -248,25 +240,23 @@ static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
 	profile_done(&p);
 }
 
-static void a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance(void **state)
+TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
 {
 	struct sim_run turn = stream_on("--read --layout=roundrobin --time=20s sda sdb", both, 2);
 	struct sim_run balance = stream_on("--read --layout=balance --time=20s sda sdb", both, 2);
 	double slow = 29.2e6, sum = 33.54e6 + 29.2e6;
 
-	(void)state;
 	assert_true(fabs(sim_figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
 	assert_true(sim_figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
 	sim_run_end(&turn);
 	sim_run_end(&balance);
 }
 
-static void the_tradeoff_predicts_what_the_search_finds(void **state)
+TEST(the_tradeoff_predicts_what_the_search_finds)
 {
 	struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);
 	struct sim_run found = stream_on("--read --find --buffer=20MiB --time=60s sda", ibm, 1);
 
-	(void)state;
 	assert_true(fabs(sim_figure(&predicted, "max_rate_bytes_per_s") / sim_figure(&found, "max_rate_bytes_per_s") -
 	                 1.0) < 0.03);
 	assert_true(sim_figure(&predicted, "sustained") == 1.0);
@@ -274,7 +264,7 @@ static void the_tradeoff_predicts_what_the_search_finds(void **state)
 	sim_run_end(&found);
 }
 
-static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
+TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim, .m = &measure_stream, .words = "--read --rate=10MB --time=20s sda sdb" };
@@ -282,7 +272,6 @@ static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
 	struct err err = { 0 };
 	const struct table *t;
 
-	(void)state;
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
 	p.gone_at_s = 5.0;
 	assert_int_equal(profile_finish(&p, &err), 0);
@@ -300,11 +289,10 @@ static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
 	profile_done(&p);
 }
 
-static void recording_on_a_device_wants_consent(void **state)
+TEST(recording_on_a_device_wants_consent)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--write --time=1s sda" };
 
-	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
 	assert_true(run.is_refused);
@@ -316,7 +304,7 @@ static void recording_on_a_device_wants_consent(void **state)
 	sim_run_end(&run);
 }
 
-static void what_was_written_is_proven_block_by_block(void **state)
+TEST(what_was_written_is_proven_block_by_block)
 {
 	struct sim_run run = {
 		.sim = sim_new(),
@@ -324,7 +312,6 @@ static void what_was_written_is_proven_block_by_block(void **state)
 		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda"
 	};
 
-	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(sim_figure(&run, "verified_blocks") == 320.0);
@@ -354,7 +341,7 @@ static void add_up(void *arg, struct session *ses, const char *target, const str
 	m->writes_after_flush += m->has_flushed && req->op != IO_FLUSH;
 }
 
-static void no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included(void **state)
+TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 {
 	static const char *const words[] = {
 		"--rate=8MB --time=20s sda",
@@ -369,7 +356,6 @@ static void no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included
 		   *one = "--write --destroy-data=SIM0060GXP ";
 	unsigned looked = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct moved m = { 0 };
 		struct sim_run run = { .sim = sim_new(),
@@ -396,12 +382,11 @@ static void no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included
 	assert_true(looked >= 3);
 }
 
-static void late_blocks_do_not_change_the_rate_of_the_clock(void **state_)
+TEST(late_blocks_do_not_change_the_rate_of_the_clock)
 {
 	static struct pace pace;
 	uint64_t seed = 1;
 
-	(void)state_;
 	for (int with_noise = 0; with_noise < 2; with_noise++) {
 		pace_start(&pace);
 		for (uint64_t k = 0; k < 6000; k++) {
@@ -421,23 +406,4 @@ static void late_blocks_do_not_change_the_rate_of_the_clock(void **state_)
 	pace_start(&pace);
 	pace_add(&pace, 5, 6);
 	assert_true(isnan(pace_ratio(&pace)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included),
-		cmocka_unit_test(late_blocks_do_not_change_the_rate_of_the_clock),
-		cmocka_unit_test(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs),
-		cmocka_unit_test(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds),
-		cmocka_unit_test(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond),
-		cmocka_unit_test(a_stall_shows_in_full_in_response_occupancy_and_gap),
-		cmocka_unit_test(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance),
-		cmocka_unit_test(the_tradeoff_predicts_what_the_search_finds),
-		cmocka_unit_test(a_disk_that_vanishes_is_reported_and_the_other_goes_on),
-		cmocka_unit_test(recording_on_a_device_wants_consent),
-		cmocka_unit_test(what_was_written_is_proven_block_by_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * `stream` on random simulated disks, rates, rings and layouts: what it reports against a calculation of its own from
  * the log of requests alone (when each was done), by plain events in order of time. To the byte and the nanosecond.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -243,24 +239,22 @@ static uint64_t one_random_run(uint64_t seed)
 	return dropped;
 }
 
-static void a_thousand_random_runs_are_accounted_for_to_the_byte(void **state)
+TEST(a_thousand_random_runs_are_accounted_for_to_the_byte)
 {
 	unsigned with_drops = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= RUNS; seed++)
 		with_drops += one_random_run(seed) > 0;
 	/* Both kinds are well tried. */
 	assert_true(with_drops > RUNS / 10 && with_drops < RUNS * 9 / 10);
 }
 
-static void runs_past_two_to_the_31_and_32_bytes_are_too(void **state)
+TEST(runs_past_two_to_the_31_and_32_bytes_are_too)
 {
 	struct setup held = { .rate = 100000000, .block = 1048576, .places = 20, .nblocks = 6000, .ndisks = 4 };
 	struct setup lost = { .rate = 200000000, .block = 1048576, .places = 20, .nblocks = 12000, .ndisks = 1 };
 	struct sim *sim = sim_new();
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", (const char *[]){ "sda", "sdb", "sdc", "sdd" }[i]);
 	(void)snprintf(held.words, sizeof(held.words),
@@ -272,14 +266,4 @@ static void runs_past_two_to_the_31_and_32_bytes_are_too(void **state)
 	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
 	assert_true(compare(sim, &lost, 0) > UINT64_C(1) << 33);
 	sim_free(sim);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thousand_random_runs_are_accounted_for_to_the_byte),
-		cmocka_unit_test(runs_past_two_to_the_31_and_32_bytes_are_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `stream` on simulated disks when something happens to them, over long times, and what it foretells. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +27,7 @@ static double cell(const struct sim_run *run, const char *table, size_t row, con
 	return table_number(t, row, (size_t)table_column(t, key));
 }
 
-static const char *state(const struct sim_run *run, size_t row)
+static const char *state_of(const struct sim_run *run, size_t row)
 {
 	const struct table *t = result_find_table(run->res, "targets");
 
@@ -150,9 +146,8 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 	sim_free(sim);
 }
 
-static void verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where(void **state_)
+TEST(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where)
 {
-	(void)state_;
 	check_harm(HARM_NONE, 0, 0, NULL);
 	check_harm(HARM_FLIP, 1, 37 * BLOCK, "bit 5 of its byte 4711 flipped");
 	check_harm(HARM_SWAP, 2, 37 * BLOCK, "lies the block of offset 6619136");  /* 101 blocks */
@@ -173,7 +168,7 @@ static void put_back_what_was_before(void *arg, struct session *ses)
 		assert_int_equal(disk_poke(h->disk, 37 * BLOCK, BLOCK, of_before), 0);
 }
 
-static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this(void **state_)
+TEST(a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this)
 {
 	struct sim *sim = sim_new();
 	struct harmer h = { .disk = sim_model(sim_add_profile(sim, "tiny", "sda")) };
@@ -181,7 +176,6 @@ static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_o
 		"--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
 	struct sim_run first = { .sim = sim, .words = words }, second = { .sim = sim, .words = words };
 
-	(void)state_;
 	stream(&first);
 	assert_true(sim_figure(&first, "verify_errors") == 0.0);
 	sim_run_done(&first);
@@ -223,14 +217,13 @@ static void look_at_save(void *arg, struct session *ses)
 	assert_true(!ses->res->verdict_is_no && !ses->res->verdict_is_open);
 }
 
-static void every_save_of_a_run_under_way_has_what_came_so_far(void **state_)
+TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 {
 	struct saves v = { 0 };
 	struct sim_run run = { .sim = sim_new(),
 		               .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
 		               .hooks = { .checkpoint = look_at_save, .arg = &v } };
 
-	(void)state_;
 	(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
 	stream(&run);
 	assert_int_equal(v.n, 4); /* after 50, 100, 150 s, and at the end */
@@ -250,13 +243,12 @@ static void every_save_of_a_run_under_way_has_what_came_so_far(void **state_)
 
 /* ---- trouble ---- */
 
-static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
+TEST(a_stall_is_on_the_list_and_what_it_cost)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
 	struct profile p;
 
-	(void)state_;
 	load(&p, "ibm-deskstar-60gxp");
 	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
 	add(sim, &p, "sda");
@@ -277,14 +269,13 @@ static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
 	sim_free(sim);
 }
 
-static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **state_)
+TEST(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on)
 {
 	static const char *const ways[] = {
 		"--read --rate=20MB --time=10s sda sdb",
 		"--write --destroy-data=sda --destroy-data=sdb --rate=20MB --time=10s sda sdb"
 	};
 
-	(void)state_;
 	for (int way = 0; way < 2; way++) {
 		struct sim *sim = sim_new();
 		struct sim_run run = { .sim = sim, .words = ways[way] };
@@ -305,8 +296,8 @@ static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **s
 		assert_true(run.res->verdict_is_no);
 		assert_true(sim_figure(&run, "dropped_bytes") == 0.0);
 		assert_true(cell(&run, "targets", 0, "faults") == 3.0);
-		assert_string_equal(state(&run, 0), "errors");
-		assert_string_equal(state(&run, 1), "good");
+		assert_string_equal(state_of(&run, 0), "errors");
+		assert_string_equal(state_of(&run, 1), "good");
 		assert_true(cell(&run, "targets", 0, "bytes") > 80e6); /* went on behind them */
 		sim_run_done(&run);
 		sim_free(sim);
@@ -314,13 +305,12 @@ static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **s
 }
 
 /* 40 MB cannot be read, in the 4th to 7th second of 12: far more than 16 blocks in a row. */
-static void the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is(void **state_)
+TEST(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is)
 {
 	static const char *const words[] = { "--read --rate=10MB --time=12s sda",
 		                             "--read --rate=10MB --time=12s sda sdb",
 		                             "--read --rate=10MB --time=12s --max-errors=20 sda" };
 
-	(void)state_;
 	for (int way = 0; way < 3; way++) {
 		struct sim *sim = sim_new();
 		struct sim_run run = { .sim = sim, .words = words[way] };
@@ -337,7 +327,7 @@ static void the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		assert_int_equal(run.res->verdict_is_no, way < 2); /* ended early: no verdict */
 		if (way == 0) {                                    /* goes on behind them, to the end of its time */
-			assert_string_equal(state(&run, 0), "errors");
+			assert_string_equal(state_of(&run, 0), "errors");
 			assert_in_range(result_fault_count(run.res), 38, 40);
 			assert_true(cell(&run, "targets", 0, "bytes") > 75e6);
 			/* A third never came, so two thirds of the rate did. */
@@ -345,8 +335,8 @@ static void the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is
 			assert_true(run.res->head.elapsed_s > 11.8);
 			assert_int_equal(notices(run.res, "left-out", NULL), 0);
 		} else if (way == 1) {
-			assert_string_equal(state(&run, 0), "lost");
-			assert_string_equal(state(&run, 1), "good");
+			assert_string_equal(state_of(&run, 0), "lost");
+			assert_string_equal(state_of(&run, 1), "good");
 			assert_int_equal(notices(run.res, "left-out", "sda was left out after 16 errors in a row"), 1);
 			assert_true(run.res->head.elapsed_s > 11.8);
 		} else {
@@ -358,7 +348,7 @@ static void the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is
 	}
 }
 
-static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
+TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
@@ -367,13 +357,12 @@ static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
 		.sim = sim, .words = "--write --destroy-data=sda1 --destroy-data=sdb1 --rate=20MB --time=20s sda1 sdb1"
 	};
 
-	(void)state_;
 	(void)sim_add_partition(sim, a, "sda1", 0, 52428800);
 	(void)sim_add_partition(sim, b, "sdb1", 0, 1073741824);
 	sim_set_contents(sim, false);
 	stream(&run);
-	assert_string_equal(state(&run, 0), "full");
-	assert_string_equal(state(&run, 1), "good");
+	assert_string_equal(state_of(&run, 0), "full");
+	assert_string_equal(state_of(&run, 1), "good");
 	assert_true(sim_figure(&run, "sustained") == 1.0);
 	assert_true(cell(&run, "targets", 0, "bytes") == 52428800.0);
 	sim_run_done(&run);
@@ -389,7 +378,7 @@ static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
 
 /* ---- several disks ---- */
 
-static void the_window_in_which_all_were_active_has_no_ragged_ends(void **state_)
+TEST(the_window_in_which_all_were_active_has_no_ragged_ends)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
@@ -398,7 +387,6 @@ static void the_window_in_which_all_were_active_has_no_ragged_ends(void **state_
 	double ra = truth_rate(disk_geometry(sim_model(a)), 0, 209715200),
 	       rb = truth_rate(disk_geometry(sim_model(b)), 0, 629145600);
 
-	(void)state_;
 	(void)sim_add_partition(sim, a, "sda1", 0, 209715200);
 	(void)sim_add_partition(sim, b, "sdb1", 0, 629145600);
 	sim_set_contents(sim, false);
@@ -454,7 +442,7 @@ static void save_zones(struct sim *sim, const char *disk, const char *path)
 	sim_run_done(&zones);
 }
 
-static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
+TEST(a_projection_says_when_the_disks_will_be_too_slow)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
@@ -464,7 +452,6 @@ static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
 	char dir[] = "/tmp/test-stream.XXXXXX", one[64], two[64], words[256];
 	double truth;
 
-	(void)state_;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(one, sizeof(one), "%s/a.json", dir);
 	(void)snprintf(two, sizeof(two), "%s/b.json", dir);
@@ -521,14 +508,13 @@ static long memory_kib(void)
 	return u.ru_maxrss;
 }
 
-static void each_target_has_its_distribution(void **state_)
+TEST(each_target_has_its_distribution)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim,
 		               .words = "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb" };
 	double p50 = 0.0, blocks = 0.0;
 
-	(void)state_;
 	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
 	(void)sim_add_profile(sim, "samsung-hd103sj", "sdb");
 	sim_set_contents(sim, false);
@@ -552,11 +538,10 @@ static void each_target_has_its_distribution(void **state_)
 	sim_free(sim);
 }
 
-static void a_week_needs_no_more_memory_than_an_hour(void **state_)
+TEST(a_week_needs_no_more_memory_than_an_hour)
 {
 	long hour, week;
 
-	(void)state_;
 	for (int is_week = 0; is_week < 2; is_week++) {
 		struct sim *sim = sim_new();
 		struct sim_run run = {
@@ -584,14 +569,13 @@ static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 }
 
 /* At 1800 steps they are joined in pairs: none may be told by the wrong length. */
-static void every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them(void **state_)
+TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim,
 		               .words = "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda" };
 	const struct table *t;
 
-	(void)state_;
 	(void)sim_add_profile(sim, "tiny", "sda");
 	sim_set_contents(sim, false);
 	stream(&run);
@@ -624,11 +608,10 @@ static struct sim_run found_with_bad(unsigned bads)
 	return run;
 }
 
-static void one_unreadable_block_does_not_halve_the_highest_rate(void **state_)
+TEST(one_unreadable_block_does_not_halve_the_highest_rate)
 {
 	struct sim_run good = found_with_bad(0), bad = found_with_bad(1);
 
-	(void)state_;
 	assert_true(sim_figure(&good, "max_rate_bytes_per_s") > 30e6);
 	assert_true(fabs(sim_figure(&bad, "max_rate_bytes_per_s") / sim_figure(&good, "max_rate_bytes_per_s") - 1.0) <
 	            0.03);
@@ -637,11 +620,10 @@ static void one_unreadable_block_does_not_halve_the_highest_rate(void **state_)
 	sim_run_end(&bad);
 }
 
-static void a_rate_that_was_never_held_is_not_told(void **state_)
+TEST(a_rate_that_was_never_held_is_not_told)
 {
 	struct sim_run run = found_with_bad(250); /* more than go by in a try */
 
-	(void)state_;
 	for (size_t i = 0; i < result_find_table(run.res, "tries")->nrows; i++)
 		assert_true(cell(&run, "tries", i, "rate_bytes_per_s") > 0.0);
 	assert_true(isnan(sim_figure(&run, "max_rate_bytes_per_s")));
@@ -649,12 +631,11 @@ static void a_rate_that_was_never_held_is_not_told(void **state_)
 	sim_run_end(&run);
 }
 
-static void disks_that_answer_with_nothing_get_no_more_blocks(void **state_)
+TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
 
-	(void)state_;
 	for (int i = 0; i < 2; i++) {
 		struct profile p;
 
@@ -682,14 +663,13 @@ static void stream_two(struct sim_run *run, bool has_contents)
 }
 
 /* In balance the faster disk takes more; and in the second one each has less room than would be its part. */
-static void what_several_disks_were_given_is_all_read_back(void **state_)
+TEST(what_several_disks_were_given_is_all_read_back)
 {
 	struct sim_run run = {
 		.words =
 			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb"
 	};
 
-	(void)state_;
 	stream_two(&run, true);
 	assert_true(sim_figure(&run, "verified_blocks") == 640.0);
 	assert_true(sim_figure(&run, "verify_errors") == 0.0);
@@ -701,11 +681,10 @@ static void what_several_disks_were_given_is_all_read_back(void **state_)
 
 /* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is
  * seen: each block is told as lost. */
-static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(void **state_)
+TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
 {
 	long brief, lengthy;
 
-	(void)state_;
 	for (int is_long = 0; is_long < 2; is_long++) {
 		struct sim_run run = {
 			.words =
@@ -722,29 +701,4 @@ static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(v
 		*(is_long ? &lengthy : &brief) = memory_kib();
 	}
 	assert_true(lengthy - brief < 2048);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where),
-		cmocka_unit_test(a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this),
-		cmocka_unit_test(every_save_of_a_run_under_way_has_what_came_so_far),
-		cmocka_unit_test(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them),
-		cmocka_unit_test(one_unreadable_block_does_not_halve_the_highest_rate),
-		cmocka_unit_test(a_rate_that_was_never_held_is_not_told),
-		cmocka_unit_test(disks_that_answer_with_nothing_get_no_more_blocks),
-		cmocka_unit_test(a_stall_is_on_the_list_and_what_it_cost),
-		cmocka_unit_test(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on),
-		cmocka_unit_test(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is),
-		cmocka_unit_test(a_target_that_is_full_leaves_its_part_to_the_others),
-		cmocka_unit_test(the_window_in_which_all_were_active_has_no_ragged_ends),
-		cmocka_unit_test(a_projection_says_when_the_disks_will_be_too_slow),
-		cmocka_unit_test(each_target_has_its_distribution),
-		cmocka_unit_test(a_week_needs_no_more_memory_than_an_hour),
-		cmocka_unit_test(what_several_disks_were_given_is_all_read_back),
-		cmocka_unit_test(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

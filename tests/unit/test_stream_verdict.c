@@ -7,12 +7,8 @@
  * could not be told is run once more for as long as was said. PLATTER_ARRAYS=1001-1060: these, and of each that got an
  * answer the hour is run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,14 +179,13 @@ static void judge(const struct array *a, uint64_t seed, bool is_long, struct sco
 	sim_run_end(&run);
 }
 
-static void no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open(void **state)
+TEST(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open)
 {
 	const char *which = getenv("PLATTER_ARRAYS");
 	bool is_long = which || getenv("PLATTER_LONG");
 	unsigned first = 1, last = is_long ? ARRAYS_LONG : ARRAYS_QUICK, n;
 	struct score score = { .runs_hours = which != NULL };
 
-	(void)state;
 	if (which)
 		assert_int_equal(sscanf(which, "%u-%u", &first, &last), 2);
 	n = last - first + 1;
@@ -215,7 +210,7 @@ static void no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_op
 }
 
 /* Once called sustained while the ring filled: 4 disks of 897 MB/s together, and one of 215 MB/s at the start. */
-static void a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run(void **state)
+TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run)
 {
 	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
 	static const struct {
@@ -230,7 +225,6 @@ static void a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however
 		{ 1, "--rate=220MB --time=10s --write" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
 		bool writes = strstr(cases[i].words, "--write") != NULL;
@@ -261,14 +255,4 @@ static void a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however
 		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
 		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open),
-		cmocka_unit_test(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_the_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

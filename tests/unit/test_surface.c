@@ -3,12 +3,8 @@
  * `surface` on disks whose weak and unreadable sectors are planted: each is told with its LBA, and nothing else is.
  * PLATTER_LONG=1: 100 wild disks instead of 15.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +28,7 @@ extern const struct measure measure_recover;
 
 /* ---- weak sectors ---- */
 
-static void every_weak_sector_is_found_with_its_lba_and_no_other(void **state)
+TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 {
 	static const struct {
 		const char *profile, *words;
@@ -45,7 +41,6 @@ static void every_weak_sector_is_found_with_its_lba_and_no_other(void **state)
 		{ "samsung-hd103sj", "--range=-20GB sda", 5000005, 6000007 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
 		struct profile p;
 		struct sim_run run;
@@ -69,13 +64,12 @@ static void every_weak_sector_is_found_with_its_lba_and_no_other(void **state)
 	}
 }
 
-static void weak_sectors_of_one_request_are_told_apart(void **state)
+TEST(weak_sectors_of_one_request_are_told_apart)
 {
 	static const uint64_t lbas[] = { 30000000, 30000016, 30000800, 30001600 };
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 4; i++)
 		plant(&p, lbas[i], 8, 1 + (double)i);
@@ -87,12 +81,11 @@ static void weak_sectors_of_one_request_are_told_apart(void **state)
 	profile_done(&p);
 }
 
-static void what_was_slow_once_is_no_weak_place(void **state)
+TEST(what_was_slow_once_is_no_weak_place)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (uint64_t nth = 2000; nth < 3000; nth += 100) {
 		const struct profile_fail f = {
@@ -111,12 +104,11 @@ static void what_was_slow_once_is_no_weak_place(void **state)
 
 /* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
  * is found. */
-static void a_weak_sector_is_found_among_revolutions_lost_by_chance(void **state)
+TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	p.retry_per_gb = 40;
 	plant(&p, 9999992, 8, 1);
@@ -131,12 +123,11 @@ static void a_weak_sector_is_found_among_revolutions_lost_by_chance(void **state
 }
 
 /* What is read behind a single request comes around once more: two lead in. */
-static void drives_that_read_ahead_after_two_in_a_row_hide_nothing(void **state)
+TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "ibm-deskstar-60gxp");
 	p.ahead_when = AHEAD_SEQUENTIAL;
 	p.queue_depth = 1;
@@ -151,11 +142,10 @@ static void drives_that_read_ahead_after_two_in_a_row_hide_nothing(void **state)
 }
 
 /* Behind a connection that is slower than the medium, the drive's buffer makes up for a revolution. */
-static void a_connection_that_hides_weak_places_is_told(void **state)
+TEST(a_connection_that_hides_weak_places_is_told)
 {
 	struct profile p;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (int i = 0; i < 2; i++) {
 		struct sim_run run;
@@ -172,13 +162,12 @@ static void a_connection_that_hides_weak_places_is_told(void **state)
 }
 
 /* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
-static void what_hides_weak_places_is_told(void **state)
+TEST(what_hides_weak_places_is_told)
 {
 	struct profile p;
 	struct sim_run run;
 	double truth;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	p.retry_per_gb = 400;
 	run = run_on(&p, "--range=-30GB sda");
@@ -211,7 +200,7 @@ static void what_hides_weak_places_is_told(void **state)
 
 /* ---- unreadable sectors ---- */
 
-static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
+TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
 {
 	static const struct {
 		uint64_t lba, count;
@@ -221,7 +210,6 @@ static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
 	const struct table *t;
 	struct err err;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 4; i++) {
 		const struct profile_bad b = {
@@ -248,11 +236,10 @@ static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
 
 /* ---- healthy disks ---- */
 
-static void of_healthy_wild_disks_nothing_is_called_weak(void **state)
+TEST(of_healthy_wild_disks_nothing_is_called_weak)
 {
 	uint64_t most = getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(15), n = 0, passing = 0, once = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; n < most; seed++) {
 		struct profile p;
 		struct sim_run run;
@@ -327,14 +314,13 @@ static int scan_with_state(const struct profile *p, const char *path, struct wat
 	return r;
 }
 
-static void after_sigkill_nothing_is_left_out_or_counted_twice(void **state)
+TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 {
 	struct watcher *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char dir[] = "/tmp/surface-XXXXXX", path[64];
 	struct rng rng;
 	struct profile p;
 
-	(void)state;
 	assert_true(w != MAP_FAILED);
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
@@ -387,7 +373,7 @@ static void after_sigkill_nothing_is_left_out_or_counted_twice(void **state)
 }
 
 /* A weak place that was found, and one that was only suspected, when the portion ended. */
-static void portions_find_what_one_run_finds(void **state)
+TEST(portions_find_what_one_run_finds)
 {
 	static const uint64_t lbas[] = { 4000000, 20000000, 29000000 };
 	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
@@ -395,7 +381,6 @@ static void portions_find_what_one_run_finds(void **state)
 	struct profile p;
 	int portions = 0;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	(void)snprintf(words, sizeof(words), "--range=-20GB --resume --portion=31s --state=%s sda", path);
@@ -458,11 +443,10 @@ static int to_the_end_by_portions(const struct profile *p)
 	return portions;
 }
 
-static void portions_shorter_than_the_search_of_the_rotation_or_second_readings_come_to_the_end(void **state)
+TEST(portions_shorter_than_the_search_of_the_rotation_or_second_readings_come_to_the_end)
 {
 	struct profile p;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	print_message("%d portions\n", to_the_end_by_portions(&p));
 	plant(&p, 4000000, 8, 1);
@@ -484,7 +468,7 @@ static void read_back(const char *path, char *buf, size_t len)
 	(void)unlink(path);
 }
 
-static void lists_for_other_programs_name_what_cannot_be_read(void **state)
+TEST(lists_for_other_programs_name_what_cannot_be_read)
 {
 	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64], text[2000];
 	const struct profile_bad b = { .lba = 20006, .count = 4, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
@@ -494,7 +478,6 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 	struct profile p;
 	struct err err;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	load(&p, "tiny");
 	assert_int_equal(profile_add_bad(&p, &b), 0);
@@ -522,7 +505,7 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 
 /* ---- what lies there ---- */
 
-static void the_files_at_bad_places_are_named(void **state)
+TEST(the_files_at_bad_places_are_named)
 {
 	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	static const char *const words[] = { "--range=-5GB sda", "--range=-5GB --without=files sda",
@@ -530,7 +513,6 @@ static void the_files_at_bad_places_are_named(void **state)
 	struct profile p;
 	struct err err;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	assert_int_equal(profile_add_bad(&p, &b), 0);
@@ -579,7 +561,7 @@ static const char *verdict_at(const struct result *res, uint64_t offset)
 	return "";
 }
 
-static void two_scans_are_compared_by_place(void **state)
+TEST(two_scans_are_compared_by_place)
 {
 	/* A: weak, weak, weak, -; B: weak, unreadable, -, weak */
 	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
@@ -590,7 +572,6 @@ static void two_scans_are_compared_by_place(void **state)
 	struct sim_run runs[2];
 	struct err err;
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		struct profile p;
 
@@ -621,7 +602,7 @@ static void two_scans_are_compared_by_place(void **state)
 	sim_run_end(&runs[1]);
 }
 
-static void many_scans_are_told_one_after_the_other(void **state)
+TEST(many_scans_are_told_one_after_the_other)
 {
 	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone.
 	 */
@@ -636,7 +617,6 @@ static void many_scans_are_told_one_after_the_other(void **state)
 	const struct table *t;
 	struct err err;
 
-	(void)state;
 	for (size_t k = 0; k < 4; k++) {
 		char started[40];
 		struct profile p;
@@ -684,7 +664,7 @@ static void count_rude(void *arg, struct session *ses, const char *target, const
 	n[1]++;
 }
 
-static void idle_lets_others_go_first_within_one_request(void **state)
+TEST(idle_lets_others_go_first_within_one_request)
 {
 	uint64_t n[2] = { 0 };
 	struct sim_run run = { .sim = sim_new(),
@@ -694,7 +674,6 @@ static void idle_lets_others_go_first_within_one_request(void **state)
 	struct sim_disk *sd;
 	struct profile p;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	sd = sim_add_disk(run.sim, &p, "sda");
@@ -713,7 +692,7 @@ static void idle_lets_others_go_first_within_one_request(void **state)
 }
 
 /* The search of the rotation comes first, and must not go on without manners when the time is over. */
-static void an_idle_scan_beside_others_who_never_pause_ends_in_time(void **state)
+TEST(an_idle_scan_beside_others_who_never_pause_ends_in_time)
 {
 	uint64_t n[2] = { 0 };
 	struct sim_run run = { .sim = sim_new(),
@@ -723,7 +702,6 @@ static void an_idle_scan_beside_others_who_never_pause_ends_in_time(void **state
 	struct sim_disk *sd;
 	struct profile p;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	sd = sim_add_disk(run.sim, &p, "sda");
 	profile_done(&p);
@@ -772,7 +750,7 @@ static double user_p99_ms(const struct profile *p, const struct sim_user *who, c
 	return (double)took_ns[USER_READS / 100 * 99] * 1e-6;
 }
 
-static void users_hardly_feel_an_idle_scan(void **state)
+TEST(users_hardly_feel_an_idle_scan)
 {
 	static const struct {
 		const char *name;
@@ -788,7 +766,6 @@ static void users_hardly_feel_an_idle_scan(void **state)
 	static const char *const disks[] = { "modern-4tb", "samsung-hd103sj" };
 	size_t n = sizeof(users) / sizeof(users[0]);
 
-	(void)state;
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct sim_user *who = &users[i % n].user;
 		struct profile p;
@@ -812,7 +789,7 @@ static void users_hardly_feel_an_idle_scan(void **state)
 	}
 }
 
-static void rate_and_share_are_kept(void **state)
+TEST(rate_and_share_are_kept)
 {
 	static const struct {
 		const char *words;
@@ -820,7 +797,6 @@ static void rate_and_share_are_kept(void **state)
 	} runs[] = { { "--rate=50MB --range=-5GB sda", 94, 125 }, { "--share=10% --range=-3GB sda", 120, 170 } };
 	struct profile p;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
@@ -861,7 +837,7 @@ static void get_cool(void *sd)
 	sim_device(sd)->temperature_mc = 45000;
 }
 
-static void nothing_is_read_while_the_disk_is_too_warm(void **state)
+TEST(nothing_is_read_while_the_disk_is_too_warm)
 {
 	uint64_t n[2] = { 0 };
 	struct sim_run run = { .sim = sim_new(),
@@ -870,7 +846,6 @@ static void nothing_is_read_while_the_disk_is_too_warm(void **state)
 		               .hooks = { .request = count_held, .arg = n } };
 	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
 
-	(void)state;
 	sim_set_contents(run.sim, false);
 	assert_int_equal(sim_run(&run), -EINVAL); /* it does not say */
 	sim_run_done(&run);
@@ -888,12 +863,11 @@ static void nothing_is_read_while_the_disk_is_too_warm(void **state)
 }
 
 /* The virtual clock begins at 1000 s of its day. */
-static void outside_of_the_hours_nothing_is_read(void **state)
+TEST(outside_of_the_hours_nothing_is_read)
 {
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	run = run_on(&p, "--hours=1-3 --range=-4GB sda");
@@ -948,7 +922,7 @@ static const char *rewritten(const struct result *res, uint64_t lba, double *ret
 	return "";
 }
 
-static void rewriting_cures_what_can_be_cured_and_changes_no_byte(void **state)
+TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 {
 	char dir[] = "/tmp/surface-XXXXXX", words[300];
 	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
@@ -957,7 +931,6 @@ static void rewriting_cures_what_can_be_cured_and_changes_no_byte(void **state)
 	struct disk_counters c;
 	uint64_t hash = disk_contents_hash(sim_model(sd)), requests;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(words, sizeof(words), "--rewrite --block=64K --journal=%s sda", dir);
 	assert_true(sim_run(&run) < 0); /* without the name of the disk nothing is written */
@@ -1101,14 +1074,13 @@ static void remove_saved(const char *dir)
 }
 
 /* Killed at any moment, and right behind a write, of which half may be garbage then, as when the power went with it. */
-static void no_byte_is_lost_when_rewriting_is_killed(void **state)
+TEST(no_byte_is_lost_when_rewriting_is_killed)
 {
 	struct kept *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char dir[] = "/tmp/surface-XXXXXX", words[300], recover[300], consent[300];
 	uint64_t requests;
 	struct rng rng;
 
-	(void)state;
 	assert_true(k != MAP_FAILED);
 	k->bytes = mmap(NULL, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(k->bytes != MAP_FAILED);
@@ -1177,13 +1149,12 @@ static int verify_on(const struct profile *p, enum sim_verify how, const char *w
 
 /* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a
  * revolution lost. */
-static void verify_commands_find_what_reading_finds(void **state)
+TEST(verify_commands_find_what_reading_finds)
 {
 	const struct profile_bad b = { .lba = 9000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	struct profile p;
 	struct err err;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	assert_int_equal(profile_add_bad(&p, &b), 0);
@@ -1210,7 +1181,7 @@ static void verify_commands_find_what_reading_finds(void **state)
 	profile_done(&p);
 }
 
-static void verify_commands_that_do_not_reach_the_medium_are_refused(void **state)
+TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
 {
 	static const struct {
 		const char *profile, *words, *why;
@@ -1221,7 +1192,6 @@ static void verify_commands_that_do_not_reach_the_medium_are_refused(void **stat
 		{ "ssd-sata", "--verify-command --range=-5GB sda", "No rotation", SIM_VERIFY_TRUE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct profile p;
 		struct sim_run run;
@@ -1238,14 +1208,13 @@ static void verify_commands_that_do_not_reach_the_medium_are_refused(void **stat
 
 /* ---- the frame ---- */
 
-static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+TEST(what_does_not_fit_is_refused_with_a_sentence)
 {
 	static const char *const words[] = {
 		"--block=5000 sda", "--range=50%-40% sda", "--range=-120% sda", "--range=1PiB- sda", "sda sda",
 		"--resume sda",     "--portion=1h sda",    "--hours=7-7 sda",   "--hours=22-25 sda", "--hours=7 sda"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 
@@ -1254,39 +1223,4 @@ static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 		assert_true(strlen(run.err.text) > 10);
 		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_weak_sector_is_found_with_its_lba_and_no_other),
-		cmocka_unit_test(weak_sectors_of_one_request_are_told_apart),
-		cmocka_unit_test(what_was_slow_once_is_no_weak_place),
-		cmocka_unit_test(a_weak_sector_is_found_among_revolutions_lost_by_chance),
-		cmocka_unit_test(drives_that_read_ahead_after_two_in_a_row_hide_nothing),
-		cmocka_unit_test(a_connection_that_hides_weak_places_is_told),
-		cmocka_unit_test(what_hides_weak_places_is_told),
-		cmocka_unit_test(unreadable_sectors_are_told_from_the_first_to_the_last),
-		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
-		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),
-		cmocka_unit_test(portions_find_what_one_run_finds),
-		cmocka_unit_test(portions_shorter_than_the_search_of_the_rotation_or_second_readings_come_to_the_end),
-		cmocka_unit_test(lists_for_other_programs_name_what_cannot_be_read),
-		cmocka_unit_test(the_files_at_bad_places_are_named),
-		cmocka_unit_test(two_scans_are_compared_by_place),
-		cmocka_unit_test(many_scans_are_told_one_after_the_other),
-		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
-		cmocka_unit_test(an_idle_scan_beside_others_who_never_pause_ends_in_time),
-		cmocka_unit_test(users_hardly_feel_an_idle_scan),
-		cmocka_unit_test(rate_and_share_are_kept),
-		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),
-		cmocka_unit_test(outside_of_the_hours_nothing_is_read),
-		cmocka_unit_test(rewriting_cures_what_can_be_cured_and_changes_no_byte),
-		cmocka_unit_test(no_byte_is_lost_when_rewriting_is_killed),
-		cmocka_unit_test(verify_commands_find_what_reading_finds),
-		cmocka_unit_test(verify_commands_that_do_not_reach_the_medium_are_refused),
-		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

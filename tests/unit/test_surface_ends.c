@@ -3,12 +3,8 @@
  * `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early,
  * and states that lie.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -32,11 +28,10 @@
  * Requests at random over a disk with bad sectors: until a request was read again, something of it is listed if it
  * failed; no bad sector falls out.
  */
-static void of_all_that_failed_nothing_falls_out_of_the_list(void **state)
+TEST(of_all_that_failed_nothing_falls_out_of_the_list)
 {
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 51, 0);
 	for (int k = 0; k < 400; k++) {
 		struct surface_failures l = { 0 };
@@ -109,7 +104,7 @@ static char *read_all(const char *path)
 }
 
 /* More slow places than are listed, long before the two that cannot be read. */
-static void however_many_places_are_slow_none_that_cannot_be_read_is_left_out(void **state)
+TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 {
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
 	char words[] = "--range=-30GB --without=files --mapfile=/tmp/surface-map-XXXXXX sda",
@@ -117,7 +112,6 @@ static void however_many_places_are_slow_none_that_cannot_be_read_is_left_out(vo
 	struct profile p;
 	struct sim_run run;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (uint64_t k = 0; k < 100; k++) { /* a quarter of the disk: more, and it would be the drive's own way */
 		const struct profile_slow slow = {
@@ -159,14 +153,13 @@ static void however_many_places_are_slow_none_that_cannot_be_read_is_left_out(vo
 
 /* ---- borders ---- */
 
-static void bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read(void **state)
+TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 {
 	static const struct {
 		uint64_t from, to; /* LBA; to 0: the end, 767999 */
 	} ranges[] = { { 0, 0 }, { 0, 4096 }, { 700001, 0 }, { 300, 10007 }, { 767999, 0 }, { 5, 6 } };
 	static const uint64_t counts[] = { 1, 2, 9 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ranges) * ARRAY_LEN(counts) * 2; i++) {
 		uint64_t from = ranges[i / 6].from, to = ranges[i / 6].to ? ranges[i / 6].to : 768000;
 		uint64_t count = counts[i / 2 % 3], first = i % 2 ? to - count : from;
@@ -195,14 +188,13 @@ static void bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read(voi
 }
 
 /* What failed was not read, and is in no rate. */
-static void what_failed_is_no_rate(void **state)
+TEST(what_failed_is_no_rate)
 {
 	struct profile p;
 	struct sim_run run;
 	const struct table *map;
 	double most; /* a cell of three requests may have one end of a track less than usual */
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
 		make_bad(&p, lba, 8);
@@ -220,7 +212,7 @@ static void what_failed_is_no_rate(void **state)
 
 /* ---- scans that end early ---- */
 
-static void a_clause_of_nothing_found_says_over_how_much(void **state)
+TEST(a_clause_of_nothing_found_says_over_how_much)
 {
 	static const struct {
 		const char *words, *begins, *has, *next;
@@ -240,7 +232,6 @@ static void a_clause_of_nothing_found_says_over_how_much(void **state)
 		  "; no place in the 4.00 GB is unreadable or stays slow.", NULL, STATUS_COMPLETE, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		const struct figure *next;
 		struct profile p;
@@ -264,9 +255,8 @@ static void a_clause_of_nothing_found_says_over_how_much(void **state)
 	}
 }
 
-static void no_number_of_errors_ends_a_scan_unless_it_was_asked_for(void **state)
+TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 {
-	(void)state;
 	for (int is_asked = 0; is_asked < 2; is_asked++) {
 		struct profile p;
 		struct sim_run run;
@@ -292,14 +282,13 @@ static void no_number_of_errors_ends_a_scan_unless_it_was_asked_for(void **state
  * Drives try for long before a read fails: what fails is skipped at first, by a rule of time, also where runs end in
  * between; nothing is lost of it, and asked for all, all of it is read, and is known to the sector.
  */
-static void a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked(void **state)
+TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 {
 	const uint64_t lba = 39062496, count = 98304, span = 30000000000;
 	char dir[] = "/tmp/surface-dead-XXXXXX", path[64], words[160];
 	double skipped = NAN, hours = 0.0;
 	struct profile p;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	load(&p, "modern-4tb");
@@ -412,11 +401,10 @@ static void lie(json_t *doc, int which)
 	}
 }
 
-static void a_state_that_no_scan_can_have_come_to_is_refused(void **state)
+TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 {
 	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	(void)snprintf(words, sizeof(words), "--range=-2GB --without=files --resume --state=%s sda", path);
@@ -451,13 +439,12 @@ static void a_state_that_no_scan_can_have_come_to_is_refused(void **state)
 	(void)rmdir(dir);
 }
 
-static void a_state_that_is_no_regular_file_is_refused_at_once(void **state)
+TEST(a_state_that_is_no_regular_file_is_refused_at_once)
 {
 	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
 	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 	struct profile p;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	(void)snprintf(words, sizeof(words), "--range=-2GB --resume --state=%s sda", path);
@@ -473,21 +460,4 @@ static void a_state_that_is_no_regular_file_is_refused_at_once(void **state)
 	(void)rmdir(dir);
 	sim_run_end(&run);
 	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_all_that_failed_nothing_falls_out_of_the_list),
-		cmocka_unit_test(however_many_places_are_slow_none_that_cannot_be_read_is_left_out),
-		cmocka_unit_test(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read),
-		cmocka_unit_test(what_failed_is_no_rate),
-		cmocka_unit_test(a_clause_of_nothing_found_says_over_how_much),
-		cmocka_unit_test(no_number_of_errors_ends_a_scan_unless_it_was_asked_for),
-		cmocka_unit_test(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked),
-		cmocka_unit_test(a_state_that_no_scan_can_have_come_to_is_refused),
-		cmocka_unit_test(a_state_that_is_no_regular_file_is_refused_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

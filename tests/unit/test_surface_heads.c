@@ -4,12 +4,8 @@
  * all over its surface is named, and on a disk whose heads are alike none is, whatever else is wrong with it.
  * PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -119,13 +115,12 @@ static void check_heads(const struct profile *p, size_t *ret_told, size_t *ret_w
 	sim_free(sim);
 }
 
-static void geometry_tells_which_surface_each_sector_is_on(void **state)
+TEST(geometry_tells_which_surface_each_sector_is_on)
 {
 	static const char *const disks[] = { "quantum-fireball-tm2110a", "samsung-hd103sj", "modern-4tb",
 		                             "ibm-deskstar-60gxp" };
 	size_t n = getenv("PLATTER_LONG") ? sizeof(disks) / sizeof(disks[0]) : TALLY_DRIVES(2);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		struct profile p;
 		size_t told, wrong;
@@ -153,7 +148,7 @@ static void weaken(struct profile *p, uint32_t surface, double share, double cha
 		fail_msg("%s", err.text);
 }
 
-static void a_head_that_loses_revolutions_is_named(void **state)
+TEST(a_head_that_loses_revolutions_is_named)
 {
 	static const struct {
 		const char *disk, *words;
@@ -166,7 +161,6 @@ static void a_head_that_loses_revolutions_is_named(void **state)
 	};
 	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		struct profile p;
 		struct sim_run run;
@@ -193,12 +187,11 @@ static void a_head_that_loses_revolutions_is_named(void **state)
 }
 
 /* All heads lose the same; or one place does, on one surface; or there are bursts, of whatever comes from outside. */
-static void where_heads_are_alike_none_is_blamed(void **state)
+TEST(where_heads_are_alike_none_is_blamed)
 {
 	size_t most = getenv("PLATTER_LONG") ? 200 : TALLY_SEEDS(15), lost = 0;
 	struct profile p;
 
-	(void)state;
 	load(&p, "quantum-fireball-tm2110a");
 	assert_true(learn(&p, "sda"));
 	profile_done(&p);
@@ -236,7 +229,7 @@ static void where_heads_are_alike_none_is_blamed(void **state)
 
 /* ---- continued, and again from the document ---- */
 
-static void portions_and_the_document_say_the_same(void **state)
+TEST(portions_and_the_document_say_the_same)
 {
 	struct result *again = result_new("surface"), *res = NULL;
 	const struct table *a, *b;
@@ -245,7 +238,6 @@ static void portions_and_the_document_say_the_same(void **state)
 	struct err err;
 	int portions = 0;
 
-	(void)state;
 	load(&p, "quantum-fireball-tm2110a");
 	assert_true(learn(&p, "sda"));
 	weaken(&p, 2, 0.1, 0.5);
@@ -279,7 +271,7 @@ static void portions_and_the_document_say_the_same(void **state)
 }
 
 /* Month for month: the head that has become bad is said to be worse, and by name. */
-static void compare_tells_that_a_head_has_become_worse(void **state)
+TEST(compare_tells_that_a_head_has_become_worse)
 {
 	const struct compare_options opt = { 0 };
 	const struct result *res[2];
@@ -287,7 +279,6 @@ static void compare_tells_that_a_head_has_become_worse(void **state)
 	struct sim_run runs[2];
 	struct err err;
 
-	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		struct profile p;
 
@@ -328,13 +319,12 @@ static void refuse(const struct profile *p, const char *sentence)
 	sim_run_end(&run);
 }
 
-static void what_is_of_another_disk_or_tells_no_layout_is_refused(void **state)
+TEST(what_is_of_another_disk_or_tells_no_layout_is_refused)
 {
 	struct profile p, other;
 	struct sim_run run;
 	struct err err;
 
-	(void)state;
 	load(&p, "quantum-fireball-tm2110a");
 	load(&other, "ibm-deskstar-60gxp");
 	(void)unlink(geometry_path);
@@ -367,7 +357,7 @@ static void write_changed(struct rng *rng, const json_t *whole, const char *path
  * A scan goes on from a state, by the heads of a geometry, either of which somebody has changed: it is refused in a
  * sentence, or the scan is one.
  */
-static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
+TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 {
 	const char *many = getenv("PLATTER_MUTATIONS");
 	size_t n = many ? strtoul(many, NULL, 10) : 60, taken = 0;
@@ -377,7 +367,6 @@ static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
 	struct rng rng;
 	char words[300];
 
-	(void)state;
 	load(&p, "quantum-fireball-tm2110a");
 	rng_init(&rng, 51, 4);
 	assert_true(learn(&p, "sda"));
@@ -427,11 +416,10 @@ static void no_mutation_of_a_state_or_a_geometry_ends_a_scan(void **state)
 
 /* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that
  * it took for others. */
-static void heads_of_wild_disks_are_true(void **state)
+TEST(heads_of_wild_disks_are_true)
 {
 	size_t most = getenv("PLATTER_LONG") ? 60 : 0, disks = 0, all = 0, bad = 0;
 
-	(void)state;
 	for (uint64_t seed = 5001; seed < 5001 + most; seed++) {
 		struct profile p;
 		struct err err;
@@ -469,18 +457,4 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(geometry_tells_which_surface_each_sector_is_on),
-		cmocka_unit_test(a_head_that_loses_revolutions_is_named),
-		cmocka_unit_test(where_heads_are_alike_none_is_blamed),
-		cmocka_unit_test(portions_and_the_document_say_the_same),
-		cmocka_unit_test(compare_tells_that_a_head_has_become_worse),
-		cmocka_unit_test(what_is_of_another_disk_or_tells_no_layout_is_refused),
-		cmocka_unit_test(no_mutation_of_a_state_or_a_geometry_ends_a_scan),
-		cmocka_unit_test(heads_of_wild_disks_are_true),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS_BETWEEN(set_up, tear_down)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `surface` where what lies between host and medium moves or hides weak places: bridges, caches, other orders, busy
  * hosts, trimmed neighbours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -40,20 +36,18 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 
 /* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone.
  */
-static void where_time_does_not_tell_the_sector_it_is_found_alone(void **state)
+TEST(where_time_does_not_tell_the_sector_it_is_found_alone)
 {
-	(void)state;
 	assert_true(found_alone(3011, "--range=37.94GB-38.2GB --without=files sda", 74120003, 14011, 30) >= 17);
 }
 
 /* An answer that is seen late by half of a revolution takes that from the next one. */
-static void a_revolution_of_which_two_requests_have_a_part_is_seen(void **state)
+TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 {
 	struct profile p;
 	struct sim_run run;
 	size_t n = 0;
 
-	(void)state;
 	load(&p, "modern-4tb");
 	for (uint64_t k = 0; k < 40; k++)
 		plant(&p, 1000000 + 300008 * k, 8, 1);
@@ -75,13 +69,12 @@ static void a_revolution_of_which_two_requests_have_a_part_is_seen(void **state)
 }
 
 /* A bus slower than the medium, though not at eight places in a row: by what the buffer gives. */
-static void a_connection_as_quick_as_the_buffer_is_told(void **state)
+TEST(a_connection_as_quick_as_the_buffer_is_told)
 {
 	struct profile p;
 	struct sim_run run;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(profile_wild(&p, 5022, NULL, &err), 0);
 	run = run_on(&p, "--range=90070212608-90.5GB --without=files sda");
 	assert_true(result_has_notice(run.res, "buffered"));
@@ -90,11 +83,10 @@ static void a_connection_as_quick_as_the_buffer_is_told(void **state)
 }
 
 /* After a late answer the next seems early, and a revolution more in it would not have been seen. */
-static void a_busy_host_in_whose_delays_weak_places_hide_is_told(void **state)
+TEST(a_busy_host_in_whose_delays_weak_places_hide_is_told)
 {
 	struct profile p;
 
-	(void)state;
 	for (int is_busy = 0; is_busy < 2; is_busy++) {
 		struct sim_run run;
 		struct err err;
@@ -110,11 +102,10 @@ static void a_busy_host_in_whose_delays_weak_places_hide_is_told(void **state)
 }
 
 /* What comes late now and then, as a network makes it, is no place that is slow: asked alone it is well. */
-static void healthy_disks_that_do_not_turn_have_no_slow_places(void **state)
+TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 {
 	size_t slow = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct profile p;
 		struct sim_run run;
@@ -132,13 +123,12 @@ static void healthy_disks_that_do_not_turn_have_no_slow_places(void **state)
 }
 
 /* Beside what is trimmed, and answered sooner, any sector takes longer; on its other side it does not. */
-static void a_place_is_read_beside_both_sides_of_it(void **state)
+TEST(a_place_is_read_beside_both_sides_of_it)
 {
 	struct profile p;
 	struct sim_run run;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(profile_wild(&p, 3029, NULL, &err), 0);
 	p.trimmed_us = 1500; /* no hit of the cache, by time */
 	for (uint64_t k = 0; k < 40; k++) {
@@ -161,12 +151,11 @@ static void a_place_is_read_beside_both_sides_of_it(void **state)
  * A bridge that cuts requests loses revolutions where its pieces end: that is seen in passing, and by itself no such
  * place is slow.
  */
-static void behind_a_bridge_no_healthy_place_is_called_slow(void **state)
+TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 {
 	static const uint64_t seeds[] = { 9003, 9007, 9010, 9014, 9015, 9021, 9023, 9024 };
 	uint64_t passed = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct profile p;
 		struct sim_run run;
@@ -182,19 +171,4 @@ static void behind_a_bridge_no_healthy_place_is_called_slow(void **state)
 	}
 	print_message("%d places well by themselves\n", (int)passed);
 	assert_true(passed > 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_time_does_not_tell_the_sector_it_is_found_alone),
-		cmocka_unit_test(a_revolution_of_which_two_requests_have_a_part_is_seen),
-		cmocka_unit_test(a_connection_as_quick_as_the_buffer_is_told),
-		cmocka_unit_test(a_busy_host_in_whose_delays_weak_places_hide_is_told),
-		cmocka_unit_test(healthy_disks_that_do_not_turn_have_no_slow_places),
-		cmocka_unit_test(a_place_is_read_beside_both_sides_of_it),
-		cmocka_unit_test(behind_a_bridge_no_healthy_place_is_called_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

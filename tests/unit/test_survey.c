@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who uses a device, in a dump of a machine where everything is stacked on everything (tests/data/sysfs/stack.dump). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -69,9 +65,8 @@ static void assert_findings(const char *dump, const char *path, const struct exp
 	assert_findings(dump, path, (const struct expect[]){ __VA_ARGS__ }, \
 	                sizeof((const struct expect[]){ __VA_ARGS__ }) / sizeof(struct expect))
 
-static void a_disk_answers_for_all_that_is_stacked_on_it(void **state)
+TEST(a_disk_answers_for_all_that_is_stacked_on_it)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sda", { FINDING_MOUNT, "sda1", "ext4", "/data" },
 	         { FINDING_MOUNT, "sda1", "ext4", "/data2" },           /* a bind mount */
 	         { FINDING_LOOP, "sda1", "loop0", "/data/disk image" }, /* a file on its file system */
@@ -81,39 +76,34 @@ static void a_disk_answers_for_all_that_is_stacked_on_it(void **state)
 	         { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" });
 }
 
-static void a_partition_answers_for_itself_only(void **state)
+TEST(a_partition_answers_for_itself_only)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sda1", { FINDING_MOUNT, "sda1", "ext4", "/data" },
 	         { FINDING_MOUNT, "sda1", "ext4", "/data2" }, { FINDING_LOOP, "sda1", "loop0", "/data/disk image" });
 	assert_findings("sata-512e", "/dev/sda10", NULL, 0);
 }
 
-static void a_partition_answers_for_one_that_overlaps_it(void **state)
+TEST(a_partition_answers_for_one_that_overlaps_it)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sda4", { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" });
 }
 
-static void members_of_arrays_and_mappings_are_held(void **state)
+TEST(members_of_arrays_and_mappings_are_held)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sdb", { FINDING_HOLDER, "sdb", "md0", NULL });
 	FINDINGS("stack", "/dev/dm-0", { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
 	         { FINDING_MOUNT, "dm-1", "xfs", "/home" }, { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" });
 	assert_findings("stack", "/dev/md0", NULL, 0);
 }
 
-static void every_device_of_a_btrfs_is_mounted(void **state)
+TEST(every_device_of_a_btrfs_is_mounted)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sdd", { FINDING_MOUNT, "sdd", "btrfs", "/pool" });
 	FINDINGS("stack", "/dev/sde", { FINDING_MOUNT, "sde", "btrfs", "/pool" });
 }
 
-static void another_path_to_the_same_disk_counts(void **state)
+TEST(another_path_to_the_same_disk_counts)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sdf", { FINDING_MOUNT, "sdg", "ext4", "/via-other-path" });
 }
 
@@ -182,11 +172,10 @@ static bool finds(const struct dump *d, const char *path, enum finding_kind kind
 }
 
 /* sdf and sdg are one disk; sdg2 is mounted. */
-static void a_partition_seen_through_another_path_counts(void **state)
+TEST(a_partition_seen_through_another_path_counts)
 {
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_part(&d, SDF "/sdf1", "8:81", "2048", "100000");
 	dump_part(&d, SDF "/sdf2", "8:82", "102048", "100000");
@@ -205,7 +194,7 @@ static void a_partition_seen_through_another_path_counts(void **state)
 	dump_close(&d);
 }
 
-static void each_sign_that_two_disks_are_one_is_enough(void **state)
+TEST(each_sign_that_two_disks_are_one_is_enough)
 {
 	static const char page83[] = "00830014"
 				     "01010004"
@@ -215,7 +204,6 @@ static void each_sign_that_two_disks_are_one_is_enough(void **state)
 	char wwid[400];
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	/* page 83h instead of the kernel's wwid: the name of the unit */
 	(void)snprintf(wwid, sizeof(wwid), "%s/" SDG "/device/wwid", d.root);
@@ -250,7 +238,7 @@ static int common(const struct dump *d, const char *a, const char *b)
 	return (int)share.kind;
 }
 
-static void targets_with_bytes_or_a_disk_in_common_are_found(void **state)
+TEST(targets_with_bytes_or_a_disk_in_common_are_found)
 {
 	static const struct {
 		const char *dump, *a, *b;
@@ -272,7 +260,6 @@ static void targets_with_bytes_or_a_disk_in_common_are_found(void **state)
 		{ "dm-long", "/dev/dm-0", "/dev/dm-1", SHARE_DISK },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
 		struct dump d;
 		int one, two;
@@ -286,9 +273,8 @@ static void targets_with_bytes_or_a_disk_in_common_are_found(void **state)
 	}
 }
 
-static void a_shared_world_wide_name_bars_nobody(void **state)
+TEST(a_shared_world_wide_name_bars_nobody)
 {
-	(void)state;
 	assert_findings("dock", "/dev/sda", NULL, 0);
 	assert_findings("nvme-eui", "/dev/nvme0n1", NULL, 0);
 	assert_findings("dock", "/dev/sdb", &(struct expect){ FINDING_MOUNT, "sdb1", "ext4", "/srv/b" }, 1);
@@ -296,11 +282,10 @@ static void a_shared_world_wide_name_bars_nobody(void **state)
 
 /* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no
  * quarrel. */
-static void what_lies_over_one_path_meets_who_uses_the_other(void **state)
+TEST(what_lies_over_one_path_meets_who_uses_the_other)
 {
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_block(&d, VIRTUAL "dm-7", "254:7", "1000000");
 	dump_folder(&d, VIRTUAL "dm-7/slaves/sdf");
@@ -319,11 +304,10 @@ static void what_lies_over_one_path_meets_who_uses_the_other(void **state)
 	dump_close(&d);
 }
 
-static void disks_that_are_lent_to_other_hosts_are_found_in_configfs(void **state)
+TEST(disks_that_are_lent_to_other_hosts_are_found_in_configfs)
 {
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdf\n");
 	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/enable", "1\n");
@@ -348,7 +332,7 @@ static void disks_that_are_lent_to_other_hosts_are_found_in_configfs(void **stat
 	dump_close(&d);
 }
 
-static void storage_that_other_hosts_reach_is_told_by_its_connection(void **state)
+TEST(storage_that_other_hosts_reach_is_told_by_its_connection)
 {
 	static const struct {
 		const char *dir, *path, *word;
@@ -370,7 +354,6 @@ static void storage_that_other_hosts_reach_is_told_by_its_connection(void **stat
 	};
 	struct dump d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const char *const over[] = { cases[i].path, "/dev/dm-7", "/dev/loop7" };
 		char slave[128];
@@ -397,14 +380,13 @@ static void storage_that_other_hosts_reach_is_told_by_its_connection(void **stat
 	}
 }
 
-static void nvme_is_local_or_not_as_its_controllers_say(void **state)
+TEST(nvme_is_local_or_not_as_its_controllers_say)
 {
 	static const char dir[] = "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
 	struct survey found;
 	struct device dev;
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_block(&d, dir, "259:0", "1000000");
 	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme0/transport", "pcie\n");
@@ -416,11 +398,10 @@ static void nvme_is_local_or_not_as_its_controllers_say(void **state)
 	dump_close(&d);
 }
 
-static void a_loop_over_a_file_of_a_network_file_system_is_shared(void **state)
+TEST(a_loop_over_a_file_of_a_network_file_system_is_shared)
 {
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
 	dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/net/disk.img");
@@ -431,7 +412,7 @@ static void a_loop_over_a_file_of_a_network_file_system_is_shared(void **state)
 	dump_close(&d);
 }
 
-static void reservation_keys_are_counted_and_nonsense_is_none(void **state)
+TEST(reservation_keys_are_counted_and_nonsense_is_none)
 {
 	static const struct {
 		uint8_t page[16];
@@ -444,20 +425,18 @@ static void reservation_keys_are_counted_and_nonsense_is_none(void **state)
 		{ { 0, 0, 0, 9, 0, 0, 0 }, 7, -1 },       { { 0 }, 0, -1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(reserve_keys(cases[i].page, cases[i].len), cases[i].keys);
 }
 
 /* As udev links them, and as sysfs has them: what a device is named by that lasts. */
-static void names_that_last_are_found(void **state)
+TEST(names_that_last_are_found)
 {
 	struct survey found;
 	struct device dev;
 	char link[400];
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, "stack");
 	dump_folder(&d, "dev/disk/by-id");
 	dump_folder(&d, "dev/disk/by-partuuid");
@@ -482,38 +461,34 @@ static void names_that_last_are_found(void **state)
 	dump_close(&d);
 }
 
-static void loop_devices_are_looked_through_both_ways(void **state)
+TEST(loop_devices_are_looked_through_both_ways)
 {
-	(void)state;
 	FINDINGS("stack", "/dev/sdh", { FINDING_LOOP, "sdh", "loop1", "/dev/sdh" },
 	         { FINDING_MOUNT, "loop1", "ext4", "/over loop" });
 	FINDINGS("stack", "/dev/loop1", { FINDING_MOUNT, "loop1", "ext4", "/over loop" });
 	assert_findings("stack", "/dev/loop0", NULL, 0); /* the file system that its file lies on is no obstacle */
 }
 
-static void the_root_file_system_is_found_by_number_whatever_its_source_is_called(void **state)
+TEST(the_root_file_system_is_found_by_number_whatever_its_source_is_called)
 {
-	(void)state;
 	FINDINGS("sata-512e", "/dev/sda", { FINDING_MOUNT, "sda2", "ext4", "/" },
 	         { FINDING_MOUNT, "sda1", "vfat", "/boot dir" });
 }
 
-static void zones_and_write_protection_are_findings(void **state)
+TEST(zones_and_write_protection_are_findings)
 {
-	(void)state;
 	FINDINGS("emulated", "/dev/sde", { FINDING_ZONED, "sde", "host-managed", NULL });
 	FINDINGS("emulated", "/dev/sr0", { FINDING_READ_ONLY, "sr0", NULL, NULL });
 }
 
-static void a_real_array_member_and_mapping_are_seen(void **state)
+TEST(a_real_array_member_and_mapping_are_seen)
 {
-	(void)state;
 	FINDINGS("emulated", "/dev/sda", { FINDING_HOLDER, "sda", "md0", NULL });
 	FINDINGS("emulated", "/dev/sdb2", { FINDING_HOLDER, "sdb2", "dm-0 (vg-home)", NULL });
 }
 
 /* Consent, signature and all: what lies under a mapping or an array is not written, neither destroyed nor put back. */
-static void what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented(void **state)
+TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 {
 	static const struct {
 		const char *dump, *path, *name, *says, *advice;
@@ -524,7 +499,6 @@ static void what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented(vo
 		{ "stack", "/dev/sdb", "sdb", "sdb is part of md0", "mdadm --stop" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		const char *destroy[] = { held[i].name, NULL };
 		const struct consent consent = { .destroy = { .v = destroy, .n = 1 } };
@@ -548,7 +522,7 @@ static void what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented(vo
 	}
 }
 
-static void without_the_table_of_mounts_nothing_is_decided(void **state)
+TEST(without_the_table_of_mounts_nothing_is_decided)
 {
 	struct device_context ctx;
 	struct survey found = { 0 };
@@ -557,7 +531,6 @@ static void without_the_table_of_mounts_nothing_is_decided(void **state)
 	struct dump d;
 	char path[256];
 
-	(void)state;
 	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, NULL), 0);
@@ -569,7 +542,7 @@ static void without_the_table_of_mounts_nothing_is_decided(void **state)
 	dump_close(&d);
 }
 
-static void strange_tables_are_survived(void **state)
+TEST(strange_tables_are_survived)
 {
 	static char huge[200000];
 	const char *const tables[] = {
@@ -585,7 +558,6 @@ static void strange_tables_are_survived(void **state)
 	};
 	struct dump d;
 
-	(void)state;
 	memset(huge, 'a', sizeof(huge) - 1);
 	dump_open(&d, "sata-512e");
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
@@ -602,11 +574,10 @@ static void strange_tables_are_survived(void **state)
 	dump_close(&d);
 }
 
-static void every_kind_has_a_name_and_a_sentence(void **state)
+TEST(every_kind_has_a_name_and_a_sentence)
 {
 	char text[512];
 
-	(void)state;
 	for (int kind = FINDING_MOUNT; kind <= FINDING_ALIEN; kind++) {
 		struct finding f = {
 			.kind = (enum finding_kind)kind, .on = "sdq7", .what = "WHAT", .where = "/some/where"
@@ -624,49 +595,14 @@ static void every_kind_has_a_name_and_a_sentence(void **state)
 	}
 }
 
-static void the_same_finding_is_listed_once(void **state)
+TEST(the_same_finding_is_listed_once)
 {
 	struct survey s = { 0 };
 
-	(void)state;
 	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sda", "ext4", "/"), 0);
 	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sda", "ext4", "/"), 0);
 	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sda", "ext4", "/home"), 0);
 	assert_int_equal(s.n, 2);
 	survey_done(&s);
 	assert_int_equal(s.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_disk_answers_for_all_that_is_stacked_on_it),
-		cmocka_unit_test(a_partition_answers_for_itself_only),
-		cmocka_unit_test(a_partition_answers_for_one_that_overlaps_it),
-		cmocka_unit_test(members_of_arrays_and_mappings_are_held),
-		cmocka_unit_test(every_device_of_a_btrfs_is_mounted),
-		cmocka_unit_test(another_path_to_the_same_disk_counts),
-		cmocka_unit_test(a_partition_seen_through_another_path_counts),
-		cmocka_unit_test(each_sign_that_two_disks_are_one_is_enough),
-		cmocka_unit_test(a_shared_world_wide_name_bars_nobody),
-		cmocka_unit_test(targets_with_bytes_or_a_disk_in_common_are_found),
-		cmocka_unit_test(what_lies_over_one_path_meets_who_uses_the_other),
-		cmocka_unit_test(disks_that_are_lent_to_other_hosts_are_found_in_configfs),
-		cmocka_unit_test(storage_that_other_hosts_reach_is_told_by_its_connection),
-		cmocka_unit_test(nvme_is_local_or_not_as_its_controllers_say),
-		cmocka_unit_test(a_loop_over_a_file_of_a_network_file_system_is_shared),
-		cmocka_unit_test(reservation_keys_are_counted_and_nonsense_is_none),
-		cmocka_unit_test(names_that_last_are_found),
-		cmocka_unit_test(loop_devices_are_looked_through_both_ways),
-		cmocka_unit_test(the_root_file_system_is_found_by_number_whatever_its_source_is_called),
-		cmocka_unit_test(zones_and_write_protection_are_findings),
-		cmocka_unit_test(a_real_array_member_and_mapping_are_seen),
-		cmocka_unit_test(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented),
-		cmocka_unit_test(without_the_table_of_mounts_nothing_is_decided),
-		cmocka_unit_test(strange_tables_are_survived),
-		cmocka_unit_test(every_kind_has_a_name_and_a_sentence),
-		cmocka_unit_test(the_same_finding_is_listed_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

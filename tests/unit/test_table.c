@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text and CSV against golden files in tests/data/golden; PLATTER_GOLDEN_UPDATE=1 writes them anew (look at the diff).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -271,42 +267,38 @@ static void expect_golden(const char *name, char *text)
 static const struct text_style plain = { .width = 80 }, fine = { .width = 100, .unicode = true, .colour = true },
 			       narrow = { .width = 50, .unicode = true };
 
-static void a_zone_curve_reads_well(void **state)
+TEST(a_zone_curve_reads_well)
 {
 	struct result *res = zones();
 
-	(void)state;
 	expect_golden("zones.txt", rendered(res, &plain));
 	expect_golden("zones-colour.txt", rendered(res, &fine));
 	expect_golden("zones.csv", rendered(res, NULL));
 	result_free(res);
 }
 
-static void a_wide_table_fits_the_terminal(void **state)
+TEST(a_wide_table_fits_the_terminal)
 {
 	struct result *res = spans();
 
-	(void)state;
 	expect_golden("spans.txt", rendered(res, &plain));
 	expect_golden("spans-narrow.txt", rendered(res, &narrow));
 	expect_golden("spans.csv", rendered(res, NULL));
 	result_free(res);
 }
 
-static void a_long_table_is_thinned_and_says_so(void **state)
+TEST(a_long_table_is_thinned_and_says_so)
 {
 	struct result *res = timeline();
 
-	(void)state;
 	expect_golden("timeline.txt", rendered(res, &plain));
 	result_free(res);
 }
 
-static void cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows(void **state)
+TEST(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows)
 {
 	struct result *res = matrix(4), *wide = matrix(33);
 
-	(void)state;
 	expect_golden("matrix.txt", rendered(res, &plain));
 	expect_golden("matrix-narrow.txt", rendered(res, &narrow));
 	expect_golden("matrix.csv", rendered(res, NULL));
@@ -332,11 +324,10 @@ static void expect_lines_within(const char *text, unsigned width)
 	}
 }
 
-static void no_line_is_wider_than_the_terminal_or_ends_in_spaces(void **state)
+TEST(no_line_is_wider_than_the_terminal_or_ends_in_spaces)
 {
 	struct result *docs[] = { zones(), spans(), timeline() };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
 		for (unsigned width = 56; width < 200; width += 3) {
 			struct text_style style = { .width = width, .unicode = width % 2 };
@@ -354,11 +345,10 @@ static void no_line_is_wider_than_the_terminal_or_ends_in_spaces(void **state)
 	}
 }
 
-static void a_narrow_terminal_loses_no_column(void **state)
+TEST(a_narrow_terminal_loses_no_column)
 {
 	struct result *res = spans();
 
-	(void)state;
 	for (unsigned width = 40; width < 140; width += 7) {
 		struct text_style style = { .width = width };
 		char *text = rendered(res, &style);
@@ -406,11 +396,10 @@ static struct result *everywhere(const char *text)
 	return res;
 }
 
-static void no_text_of_a_document_commands_the_terminal(void **state)
+TEST(no_text_of_a_document_commands_the_terminal)
 {
 	struct result *res = everywhere(HOSTILE);
 
-	(void)state;
 	for (int unicode = 0; unicode < 2; unicode++) {
 		struct text_style style = { .width = 100, .unicode = unicode };
 		char *text = rendered(res, &style);
@@ -427,12 +416,11 @@ static void no_text_of_a_document_commands_the_terminal(void **state)
 	result_free(res);
 }
 
-static void very_long_texts_do_not_hurt(void **state)
+TEST(very_long_texts_do_not_hurt)
 {
 	char *text = malloc(100001);
 	struct result *res;
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 100000; i += 2)
 		memcpy(text + i, "\xc3\xa4", 2);
@@ -445,12 +433,11 @@ static void very_long_texts_do_not_hurt(void **state)
 	free(text);
 }
 
-static void an_empty_document_has_a_page_too(void **state)
+TEST(an_empty_document_has_a_page_too)
 {
 	struct result *res = result_new(NULL);
 	char *text;
 
-	(void)state;
 	(void)result_table(res, "none", NULL, text_fields);
 	text = rendered(res, &plain);
 	assert_string_equal(text, "platter\n"
@@ -464,13 +451,12 @@ static void an_empty_document_has_a_page_too(void **state)
 	result_free(res);
 }
 
-static void plots_are_drawn_when_asked_for(void **state)
+TEST(plots_are_drawn_when_asked_for)
 {
 	struct result *res = zones();
 	struct text_style style = { .width = 80, .plots = true };
 	char *without = rendered(res, &plain), *with = rendered(res, &style);
 
-	(void)state;
 	assert_true(strlen(with) > strlen(without) + 300);
 	expect_lines_within(with, 80);
 	free(without);
@@ -478,12 +464,11 @@ static void plots_are_drawn_when_asked_for(void **state)
 	result_free(res);
 }
 
-static void a_layout_of_the_measurement_replaces_figures_and_tables_only(void **state)
+TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
 {
 	struct result *res = zones();
 	char *text;
 
-	(void)state;
 	result_text(res, "start  %d\n\n", 1);
 	result_text(res, "file\033[1m  2");
 	result_fault(res, "/dev/sda", "read", 0, 512, -EIO, 1);
@@ -495,12 +480,11 @@ static void a_layout_of_the_measurement_replaces_figures_and_tables_only(void **
 	result_free(res);
 }
 
-static void a_failed_write_is_an_error(void **state)
+TEST(a_failed_write_is_an_error)
 {
 	struct result *res = zones();
 	FILE *full = fopen("/dev/full", "w");
 
-	(void)state;
 	assert_non_null(full);
 	assert_int_equal(report_text(full, res, &plain), -ENOSPC);
 	(void)fclose(full);
@@ -513,7 +497,7 @@ static void a_failed_write_is_an_error(void **state)
 
 /* ---- CSV ---- */
 
-static void texts_in_csv_are_quoted_and_never_formulas(void **state)
+TEST(texts_in_csv_are_quoted_and_never_formulas)
 {
 	static const struct {
 		const char *text, *cell;
@@ -535,7 +519,6 @@ static void texts_in_csv_are_quoted_and_never_formulas(void **state)
 		{ "\xc3\xa4", "\xc3\xa4" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *res = result_new("x");
 		char expected[128], *text;
@@ -550,13 +533,12 @@ static void texts_in_csv_are_quoted_and_never_formulas(void **state)
 	}
 }
 
-static void numbers_in_csv_are_exact_and_null_is_empty(void **state)
+TEST(numbers_in_csv_are_exact_and_null_is_empty)
 {
 	struct result *res = result_new("x");
 	struct table *t = result_table(res, "t\nu", NULL, text_fields);
 	char *text;
 
-	(void)state;
 	result_row(t, &(struct text_row){ NULL, 1.0 / 3 });
 	result_row(t, &(struct text_row){ "x", (double)NAN });
 	result_figure_u64(res, "big", NULL, UNIT_COUNT, UINT64_MAX - 1);
@@ -565,26 +547,4 @@ static void numbers_in_csv_are_exact_and_null_is_empty(void **state)
 	                          "# table t?u\nname,value\n,0.3333333333333333\nx,\n");
 	free(text);
 	result_free(res);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_zone_curve_reads_well),
-		cmocka_unit_test(a_wide_table_fits_the_terminal),
-		cmocka_unit_test(a_long_table_is_thinned_and_says_so),
-		cmocka_unit_test(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows),
-		cmocka_unit_test(no_line_is_wider_than_the_terminal_or_ends_in_spaces),
-		cmocka_unit_test(a_narrow_terminal_loses_no_column),
-		cmocka_unit_test(no_text_of_a_document_commands_the_terminal),
-		cmocka_unit_test(very_long_texts_do_not_hurt),
-		cmocka_unit_test(an_empty_document_has_a_page_too),
-		cmocka_unit_test(plots_are_drawn_when_asked_for),
-		cmocka_unit_test(a_layout_of_the_measurement_replaces_figures_and_tables_only),
-		cmocka_unit_test(a_failed_write_is_an_error),
-		cmocka_unit_test(texts_in_csv_are_quoted_and_never_formulas),
-		cmocka_unit_test(numbers_in_csv_are_exact_and_null_is_empty),
-	};
-
-	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -29,9 +25,8 @@ static void assert_apart(const char *name, const struct opt *a, const struct opt
 				fail_msg("%s: --%s is a common option, or has the letter of one", name, o->name);
 }
 
-static void tables_of_all_commands_are_sound(void **state)
+TEST(tables_of_all_commands_are_sound)
 {
-	(void)state;
 	assert_lint("common", common_opts);
 	assert_lint("view", view_opts);
 	assert_apart("common", common_opts, view_opts);
@@ -55,9 +50,8 @@ static bool is_proper_name(const char *help)
 	return false;
 }
 
-static void help_is_lower_case_without_full_stop(void **state)
+TEST(help_is_lower_case_without_full_stop)
 {
-	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
 		const char *help = measures[i]->help;
 
@@ -67,11 +61,10 @@ static void help_is_lower_case_without_full_stop(void **state)
 	}
 }
 
-static void headings_are_those_of_the_door(void **state)
+TEST(headings_are_those_of_the_door)
 {
 	static const char *const groups[] = { GROUP_DEVICE, GROUP_DISK, GROUP_PROGRAM, GROUP_RESULT };
 
-	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
 		bool is_known = false;
 
@@ -82,25 +75,12 @@ static void headings_are_those_of_the_door(void **state)
 	}
 }
 
-static void names_of_commands_differ(void **state)
+TEST(names_of_commands_differ)
 {
-	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
 		assert_ptr_equal(measure_find(measures[i]->name), measures[i]);
 		assert_null(cli_find_command(measures[i]->name));
 	}
 	for (size_t i = 0; commands[i]; i++)
 		assert_ptr_equal(cli_find_command(commands[i]->name), commands[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_of_all_commands_are_sound),
-		cmocka_unit_test(help_is_lower_case_without_full_stop),
-		cmocka_unit_test(headings_are_those_of_the_door),
-		cmocka_unit_test(names_of_commands_differ),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

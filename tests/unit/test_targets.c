@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several targets of one run: which of them count twice, which are of one disk, and which are several results. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
@@ -30,7 +26,7 @@ static struct sim *machine(void)
 	return sim;
 }
 
-static void what_has_bytes_in_common_is_refused_for_reading_too(void **state)
+TEST(what_has_bytes_in_common_is_refused_for_reading_too)
 {
 	static const struct {
 		const struct measure *m;
@@ -45,7 +41,6 @@ static void what_has_bytes_in_common_is_refused_for_reading_too(void **state)
 		{ &measure_passes, "sda1 sda1", "sda1 and sda1 " },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sim_run run = { .sim = machine(), .m = cases[i].m, .words = cases[i].words };
 
@@ -56,7 +51,7 @@ static void what_has_bytes_in_common_is_refused_for_reading_too(void **state)
 	}
 }
 
-static void partitions_of_one_disk_stream_and_it_is_said(void **state)
+TEST(partitions_of_one_disk_stream_and_it_is_said)
 {
 	static const struct {
 		const char *words;
@@ -68,7 +63,6 @@ static void partitions_of_one_disk_stream_and_it_is_said(void **state)
 		{ "--read --rate=10MB --time=5s sda1", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sim_run run = { .sim = machine(), .m = &measure_stream, .words = cases[i].words };
 
@@ -81,12 +75,11 @@ static void partitions_of_one_disk_stream_and_it_is_said(void **state)
 }
 
 /* One result of one disk, which a fleet takes; of two disks it would be of neither. */
-static void zones_takes_partitions_of_one_disk_and_of_two_says_how(void **state)
+TEST(zones_takes_partitions_of_one_disk_and_of_two_says_how)
 {
 	struct sim_run run = { .sim = machine(), .m = &measure_zones, .words = "--zones=start,end sda1 sda2" };
 	const struct result *doc;
 
-	(void)state;
 	if (sim_run(&run) != 0)
 		fail_msg("%s", run.err.text);
 	assert_false(result_has_notice(run.res, "one-disk")); /* one after the other */
@@ -103,7 +96,7 @@ static void zones_takes_partitions_of_one_disk_and_of_two_says_how(void **state)
 }
 
 /* Three controllers: sda and sdb at one, sdc a partition's disk at the next; of sdd nothing is known. */
-static void those_that_share_a_controller_or_a_disk_take_turns(void **state)
+TEST(those_that_share_a_controller_or_a_disk_take_turns)
 {
 	static const char *const paths[] = { "sdb", "sda1", "sdc", "sdd", "sda2" };
 	static const size_t lanes[] = { 0, 0, 2, 3, 0 };
@@ -111,7 +104,6 @@ static void those_that_share_a_controller_or_a_disk_take_turns(void **state)
 	size_t got[5];
 	struct err err = { 0 };
 
-	(void)state;
 	(void)sim_add_profile(sim, "tiny", "sdc");
 	(void)sim_add_profile(sim, "tiny", "sdd");
 	(void)strcpy(sim_device(sim_find(sim, "sda1"))->chain, "ahci 0000:00:17.0, ata1");
@@ -122,16 +114,4 @@ static void those_that_share_a_controller_or_a_disk_take_turns(void **state)
 	assert_int_equal(session_lanes(sim_env(sim), (const char *const[]){ "sda1", "sda" }, 2, got, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "sda1 and sda "));
 	sim_free(sim);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_has_bytes_in_common_is_refused_for_reading_too),
-		cmocka_unit_test(partitions_of_one_disk_stream_and_it_is_said),
-		cmocka_unit_test(zones_takes_partitions_of_one_disk_and_of_two_says_how),
-		cmocka_unit_test(those_that_share_a_controller_or_a_disk_take_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,12 +6,7 @@
  * PLATTER_TRACE=FILE: of a real drive's trace as well, as replay.h reads them (tests/BOARDS.md has what came of that);
  * else of one that the model made.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -418,11 +413,10 @@ static void make_trace(const struct profile *p, uint64_t seed, struct replay_tra
 		ret->requests[i].response_us = round(ret->requests[i].model_us);
 }
 
-static void zones_come_out_of_reads_that_nobody_aimed(void **state)
+TEST(zones_come_out_of_reads_that_nobody_aimed)
 {
 	size_t zones = 0, told = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= (getenv("PLATTER_LONG") ? 20 : 2); seed++) {
 		struct replay_trace t = { 0 };
 		struct profile p;
@@ -445,7 +439,7 @@ static void zones_come_out_of_reads_that_nobody_aimed(void **state)
 	assert_in_range(told * 10, zones * 9, zones * 11);
 }
 
-static void the_same_of_a_trace_that_is_given(void **state)
+TEST(the_same_of_a_trace_that_is_given)
 {
 	const char *path = getenv("PLATTER_TRACE");
 	cleanup_fclose FILE *in = path ? fopen(path, "r") : NULL;
@@ -454,7 +448,6 @@ static void the_same_of_a_trace_that_is_given(void **state)
 	struct score s;
 	struct err err;
 
-	(void)state;
 	if (!path)
 		skip();
 	if (!in || replay_parse(&t, path, in, &err) < 0)
@@ -466,14 +459,4 @@ static void the_same_of_a_trace_that_is_given(void **state)
 	assert_int_equal(s.wrong, 0);
 	replay_trace_done(&t);
 	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zones_come_out_of_reads_that_nobody_aimed),
-		cmocka_unit_test(the_same_of_a_trace_that_is_given),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The truth of truth.c against the model at work, which share the profile and the geometry only; and against what was
  * published. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,9 +71,8 @@ static const char *const names[] = { "quantum-fireball-tm2110a",
 	                             "seagate-medalist-st39140a",
 	                             "tiny" };
 
-static void every_zone_of_every_profile_streams_at_its_true_rate(void **state)
+TEST(every_zone_of_every_profile_streams_at_its_true_rate)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct run r;
 
@@ -88,11 +83,10 @@ static void every_zone_of_every_profile_streams_at_its_true_rate(void **state)
 }
 
 /* Behind an interface that is none: the traced hosts' was slower than the media. */
-static void a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate(void **state)
+TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 {
 	static const char *const traced[] = { "cheetah4lp", "hp-c2247a", "maxtor300g" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(traced) / sizeof(traced[0]); i++) {
 		struct run r;
 
@@ -108,9 +102,8 @@ static void a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate(vo
 	}
 }
 
-static void the_rate_of_a_zone_is_that_of_its_middle(void **state)
+TEST(the_rate_of_a_zone_is_that_of_its_middle)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct truth_zone z[PROFILE_ZONES_MAX];
 		struct run r;
@@ -132,11 +125,10 @@ static void the_rate_of_a_zone_is_that_of_its_middle(void **state)
 
 /* ---- random disks ---- */
 
-static void any_random_disk_streams_in_its_true_time_with_all_its_defects(void **state)
+TEST(any_random_disk_streams_in_its_true_time_with_all_its_defects)
 {
 	const struct profile_limits limits = { .max_bytes = 200000000, .slow_regions = 2 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct run r = { 0 };
 		struct err err = { 0 };
@@ -160,9 +152,8 @@ static void any_random_disk_streams_in_its_true_time_with_all_its_defects(void *
 	}
 }
 
-static void random_disks_are_valid_and_places_lead_back_to_their_sectors(void **state)
+TEST(random_disks_are_valid_and_places_lead_back_to_their_sectors)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 500; seed++) {
 		const struct profile_limits limits = { .slow_regions = (uint32_t)(seed % 3),
 			                               .bad_regions = (uint32_t)(seed % 4) };
@@ -201,9 +192,8 @@ static void random_disks_are_valid_and_places_lead_back_to_their_sectors(void **
 	}
 }
 
-static void every_sector_of_a_small_disk_has_its_own_place_in_order(void **state)
+TEST(every_sector_of_a_small_disk_has_its_own_place_in_order)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 30; seed++) {
 		const struct profile_limits limits = { .max_bytes = 20000000 };
 		uint64_t n, at = 0, last_track = 0;
@@ -256,11 +246,10 @@ static void check_random(struct run *r, uint64_t first, uint64_t span, uint64_t 
 		         mean, truth.service_ns, se);
 }
 
-static void random_service_times_have_the_exact_expectation(void **state)
+TEST(random_service_times_have_the_exact_expectation)
 {
 	static const uint64_t spans[] = { 1000000, 2000000, 5000000, 10000000, 200000000, 1000000000, 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (size_t k = 0; k < sizeof(spans) / sizeof(spans[0]); k++) {
 			struct run r;
@@ -278,12 +267,11 @@ static void random_service_times_have_the_exact_expectation(void **state)
 	}
 }
 
-static void lost_revolutions_are_in_the_truth(void **state)
+TEST(lost_revolutions_are_in_the_truth)
 {
 	struct run r;
 	double plain, want;
 
-	(void)state;
 	run_load(&r, "tiny");
 	plain = truth_stream_ns(disk_geometry(r.d), 0, disk_size_bytes(r.d, 0));
 	disk_free(r.d);
@@ -297,7 +285,7 @@ static void lost_revolutions_are_in_the_truth(void **state)
 
 /* ---- what was published ---- */
 
-static void the_fireball_reproduces_diskrands_table(void **state)
+TEST(the_fireball_reproduces_diskrands_table)
 {
 	static const struct {
 		uint64_t mb;
@@ -305,7 +293,6 @@ static void the_fireball_reproduces_diskrands_table(void **state)
 	} table[] = { { 1, 11.0 }, { 2, 11.4 }, { 5, 12.4 }, { 10, 13.1 }, { 40, 14.3 }, { 100, 15.6 }, { 200, 16.5 } };
 	struct run r;
 
-	(void)state;
 	run_load(&r, "quantum-fireball-tm2110a");
 	for (int middle = 0; middle < 2; middle++) {
 		uint64_t first = middle ? disk_size_bytes(r.d, 0) / 2 / 4096 * 4096 : 0;
@@ -321,11 +308,10 @@ static void the_fireball_reproduces_diskrands_table(void **state)
 	run_free(&r);
 }
 
-static void the_drives_of_wr_stream_as_measured_there(void **state)
+TEST(the_drives_of_wr_stream_as_measured_there)
 {
 	struct run r;
 
-	(void)state;
 	run_load(&r, "ibm-deskstar-60gxp");
 	assert_true(fabs(truth_rate_at(disk_geometry(r.d), 0) * 8 / 268.3e6 - 1) < 0.002);
 	assert_true(fabs(truth_rate_at(disk_geometry(r.d), 41000000000) * 8 / 142.6e6 - 1) < 0.002);
@@ -336,7 +322,7 @@ static void the_drives_of_wr_stream_as_measured_there(void **state)
 	run_free(&r);
 }
 
-static void the_drives_of_wong_turn_and_seek_as_published(void **state)
+TEST(the_drives_of_wong_turn_and_seek_as_published)
 {
 	static const struct {
 		const char *name;
@@ -349,7 +335,6 @@ static void the_drives_of_wong_turn_and_seek_as_published(void **state)
 		{ "seagate-medalist-st39140a", 7209, 18.3, 85.0 / 360, 8, 297, 169 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct truth_zone z[PROFILE_ZONES_MAX];
 		uint32_t outer = 0, inner = UINT32_MAX;
@@ -378,13 +363,12 @@ static void the_drives_of_wong_turn_and_seek_as_published(void **state)
 
 /* ---- small things ---- */
 
-static void regions_and_seeks_are_listed_in_bytes(void **state)
+TEST(regions_and_seeks_are_listed_in_bytes)
 {
 	struct truth_region reg[8];
 	struct run r;
 	size_t n;
 
-	(void)state;
 	run_new(&r, RUN_BASE RUN_ZONE "bad 10 5 r 1\nbad 15 5 rw 1\nbad 100 1 w 1\nslow 1000 500 100 1\n");
 	n = truth_regions(disk_geometry(r.d), reg, 8);
 	assert_int_equal(n, 2); /* what can be read is no bad region of a read */
@@ -401,14 +385,13 @@ static void regions_and_seeks_are_listed_in_bytes(void **state)
 	run_free(&r);
 }
 
-static void the_whole_surface_takes_the_sum_of_its_zones(void **state)
+TEST(the_whole_surface_takes_the_sum_of_its_zones)
 {
 	struct truth_zone z[PROFILE_ZONES_MAX];
 	double ns = 0;
 	struct run r;
 	size_t n;
 
-	(void)state;
 	run_load(&r, "modern-4tb");
 	n = truth_zones(disk_geometry(r.d), z, PROFILE_ZONES_MAX);
 	for (size_t i = 0; i < n; i++)
@@ -418,25 +401,4 @@ static void the_whole_surface_takes_the_sum_of_its_zones(void **state)
 	                         truth_harmonic_mean(disk_geometry(r.d)) -
 	                 1) < 1e-5);
 	run_free(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_zone_of_every_profile_streams_at_its_true_rate),
-		cmocka_unit_test(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate),
-		cmocka_unit_test(the_rate_of_a_zone_is_that_of_its_middle),
-		cmocka_unit_test(any_random_disk_streams_in_its_true_time_with_all_its_defects),
-		cmocka_unit_test(random_disks_are_valid_and_places_lead_back_to_their_sectors),
-		cmocka_unit_test(every_sector_of_a_small_disk_has_its_own_place_in_order),
-		cmocka_unit_test(random_service_times_have_the_exact_expectation),
-		cmocka_unit_test(lost_revolutions_are_in_the_truth),
-		cmocka_unit_test(the_fireball_reproduces_diskrands_table),
-		cmocka_unit_test(the_drives_of_wr_stream_as_measured_there),
-		cmocka_unit_test(the_drives_of_wong_turn_and_seek_as_published),
-		cmocka_unit_test(regions_and_seeks_are_listed_in_bytes),
-		cmocka_unit_test(the_whole_surface_takes_the_sum_of_its_zones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +50,7 @@ static void expect_refusals(parse_fn *parse, const char *const *bad, size_t n)
 	}
 }
 
-static void sizes_are_read_as_util_linux_reads_them(void **state)
+TEST(sizes_are_read_as_util_linux_reads_them)
 {
 	static const struct good good[] = {
 		{ "0", 0 },
@@ -84,11 +80,10 @@ static void sizes_are_read_as_util_linux_reads_them(void **state)
 		{ "1.0", 1 },
 	};
 
-	(void)state;
 	expect_values(units_parse_bytes, good, ARRAY_LEN(good));
 }
 
-static void absurd_sizes_are_refused_with_one_sentence(void **state)
+TEST(absurd_sizes_are_refused_with_one_sentence)
 {
 	static const char *const bad[] = {
 		"",
@@ -126,17 +121,15 @@ static void absurd_sizes_are_refused_with_one_sentence(void **state)
 		"0.00000000000000000000000001K",
 	};
 
-	(void)state;
 	expect_refusals(units_parse_bytes, bad, ARRAY_LEN(bad));
 }
 
-static void a_very_long_text_is_quoted_only_in_part(void **state)
+TEST(a_very_long_text_is_quoted_only_in_part)
 {
 	char text[5000];
 	struct err err;
 	uint64_t value;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = 0;
 	assert_int_equal(units_parse_bytes(text, &value, &err), -EINVAL);
@@ -144,7 +137,7 @@ static void a_very_long_text_is_quoted_only_in_part(void **state)
 	assert_non_null(strstr(err.text, "write it like 4096"));
 }
 
-static void times_are_read_in_all_units_and_in_parts(void **state)
+TEST(times_are_read_in_all_units_and_in_parts)
 {
 	static const struct good good[] = {
 		{ "0", 0 },
@@ -163,22 +156,20 @@ static void times_are_read_in_all_units_and_in_parts(void **state)
 		{ "1m0.5s", 60500000000ull },
 	};
 
-	(void)state;
 	expect_values(units_parse_time, good, ARRAY_LEN(good));
 }
 
-static void absurd_times_are_refused_with_one_sentence(void **state)
+TEST(absurd_times_are_refused_with_one_sentence)
 {
 	static const char *const bad[] = {
 		"",     "-1s",   "1M",      "1S", "1h1h",  "30m1h", "1.5h30m",
 		"1m30", "30 1m", "213504d", "1y", "0.1ns", "s",     "max",
 	};
 
-	(void)state;
 	expect_refusals(units_parse_time, bad, ARRAY_LEN(bad));
 }
 
-static void rates_are_sizes_or_bits_per_second(void **state)
+TEST(rates_are_sizes_or_bits_per_second)
 {
 	static const struct good good[] = {
 		{ "max", RATE_MAX },
@@ -195,11 +186,10 @@ static void rates_are_sizes_or_bits_per_second(void **state)
 		{ "2.5 Gbit/s", 312500000 },
 	};
 
-	(void)state;
 	expect_values(units_parse_rate, good, ARRAY_LEN(good));
 }
 
-static void absurd_rates_are_refused_with_one_sentence(void **state)
+TEST(absurd_rates_are_refused_with_one_sentence)
 {
 	static const char *const bad[] = {
 		"",
@@ -217,16 +207,14 @@ static void absurd_rates_are_refused_with_one_sentence(void **state)
 		"1Pbit",
 	};
 
-	(void)state;
 	expect_refusals(units_parse_rate, bad, ARRAY_LEN(bad));
 }
 
-static void ratios_are_percent_or_plain(void **state)
+TEST(ratios_are_percent_or_plain)
 {
 	struct err err;
 	double value = 0;
 
-	(void)state;
 	assert_int_equal(units_parse_ratio("1%", &value, &err), 0);
 	assert_true(value == 0.01);
 	assert_int_equal(units_parse_ratio("0.01", &value, &err), 0);
@@ -243,13 +231,12 @@ static void ratios_are_percent_or_plain(void **state)
 	assert_true(value == 7);
 }
 
-static void plain_numbers_are_whole_or_finite(void **state)
+TEST(plain_numbers_are_whole_or_finite)
 {
 	struct err err;
 	uint64_t u = 7;
 	double d = 7;
 
-	(void)state;
 	assert_int_equal(units_parse_u64("18446744073709551615", &u, &err), 0);
 	assert_true(u == UINT64_MAX);
 	u = 7;
@@ -267,12 +254,11 @@ static void plain_numbers_are_whole_or_finite(void **state)
 	assert_true(d == -2500);
 }
 
-static void exact_printing_reads_back_as_the_same_number(void **state)
+TEST(exact_printing_reads_back_as_the_same_number)
 {
 	struct rng rng;
 	char buf[32];
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t v = rng_u64(&rng) >> (rng_u64(&rng) & 63), back = ~v;
@@ -289,7 +275,7 @@ static void exact_printing_reads_back_as_the_same_number(void **state)
 	}
 }
 
-static void exact_printing_takes_the_shortest_form(void **state)
+TEST(exact_printing_takes_the_shortest_form)
 {
 	static const struct good good[] = {
 		{ "0", 0 },
@@ -305,7 +291,6 @@ static void exact_printing_takes_the_shortest_form(void **state)
 	};
 	char buf[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		assert_string_equal(units_bytes(buf, sizeof(buf), good[i].value), good[i].text);
 	assert_string_equal(units_time_exact(buf, sizeof(buf), 0), "0s");
@@ -314,7 +299,7 @@ static void exact_printing_takes_the_shortest_form(void **state)
 	assert_string_equal(units_time_exact(buf, sizeof(buf), 1500000000), "1500ms");
 }
 
-static void people_read_three_digits(void **state)
+TEST(people_read_three_digits)
 {
 	static const struct good bytes[] = {
 		{ "0 B", 0 },
@@ -345,19 +330,17 @@ static void people_read_three_digits(void **state)
 	};
 	char buf[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bytes); i++)
 		assert_string_equal(units_bytes_dec(buf, sizeof(buf), bytes[i].value), bytes[i].text);
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		assert_string_equal(units_time(buf, sizeof(buf), times[i].value), times[i].text);
 }
 
-static void what_is_printed_for_people_reads_back_nearly_the_same(void **state)
+TEST(what_is_printed_for_people_reads_back_nearly_the_same)
 {
 	struct rng rng;
 	char buf[32];
 
-	(void)state;
 	rng_init(&rng, 2, 1);
 	for (int i = 0; i < 20000; i++) {
 		uint64_t v = rng_u64(&rng) >> (1 + rng_u64(&rng) % 62), back = 0;
@@ -369,11 +352,10 @@ static void what_is_printed_for_people_reads_back_nearly_the_same(void **state)
 	}
 }
 
-static void rates_are_printed_in_decimal_megabytes(void **state)
+TEST(rates_are_printed_in_decimal_megabytes)
 {
 	char buf[32];
 
-	(void)state;
 	assert_string_equal(units_rate(buf, sizeof(buf), 183.2e6), "183.2 MB/s");
 	assert_string_equal(units_rate(buf, sizeof(buf), 5012.34e6), "5012.3 MB/s");
 	assert_string_equal(units_rate(buf, sizeof(buf), 9.994e6), "9.99 MB/s");
@@ -390,34 +372,10 @@ static void rates_are_printed_in_decimal_megabytes(void **state)
 	assert_true(strlen(units_rate(buf, sizeof(buf), -1.23456789e14)) < 31);
 }
 
-static void what_forbids_is_named_by_who_asks(void **state)
+TEST(what_forbids_is_named_by_who_asks)
 {
-	(void)state;
 	assert_non_null(strstr(err_forbidden_for(1000, 0), "as root"));
 	assert_null(strstr(err_forbidden_for(0, UINT64_MAX), "as root"));
 	assert_non_null(strstr(err_forbidden_for(0, UINT64_MAX), "device rules"));
 	assert_non_null(strstr(err_forbidden_for(0, 1), "capabilities"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_forbids_is_named_by_who_asks),
-		cmocka_unit_test(sizes_are_read_as_util_linux_reads_them),
-		cmocka_unit_test(absurd_sizes_are_refused_with_one_sentence),
-		cmocka_unit_test(a_very_long_text_is_quoted_only_in_part),
-		cmocka_unit_test(times_are_read_in_all_units_and_in_parts),
-		cmocka_unit_test(absurd_times_are_refused_with_one_sentence),
-		cmocka_unit_test(rates_are_sizes_or_bits_per_second),
-		cmocka_unit_test(absurd_rates_are_refused_with_one_sentence),
-		cmocka_unit_test(ratios_are_percent_or_plain),
-		cmocka_unit_test(plain_numbers_are_whole_or_finite),
-		cmocka_unit_test(exact_printing_reads_back_as_the_same_number),
-		cmocka_unit_test(exact_printing_takes_the_shortest_form),
-		cmocka_unit_test(people_read_three_digits),
-		cmocka_unit_test(what_is_printed_for_people_reads_back_nearly_the_same),
-		cmocka_unit_test(rates_are_printed_in_decimal_megabytes),
-	};
-
-	return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

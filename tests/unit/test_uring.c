@@ -4,12 +4,8 @@
  * engine, nor the loop above it, allocates memory for a request (strace in tests/block/engine.sh looks at the system
  * calls).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -148,7 +144,7 @@ static struct engine *open_engine(const char *name, int fd, int *ret)
 
 /* ---- tests ---- */
 
-static void flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read(void **state)
+TEST(flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read)
 {
 	/* Linux 6.1, 5.19, 5.11; what the best set-up of each has to have. */
 	static const struct {
@@ -162,7 +158,6 @@ static void flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read(void 
 	};
 	cleanup_close int fd = make_file();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
 		struct engine *eng;
 		int r;
@@ -182,13 +177,12 @@ static void flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read(void 
 	known_flags = ~0u;
 }
 
-static void a_kernel_without_time_outs_of_waits_is_left_to_libaio(void **state)
+TEST(a_kernel_without_time_outs_of_waits_is_left_to_libaio)
 {
 	cleanup_close int fd = make_file();
 	struct engine *eng;
 	int r;
 
-	(void)state;
 	hidden_features = IORING_FEAT_EXT_ARG;
 	eng = open_engine("uring", fd, &r);
 	assert_null(eng);
@@ -202,11 +196,10 @@ static void a_kernel_without_time_outs_of_waits_is_left_to_libaio(void **state)
 	engine_close(eng);
 }
 
-static void no_request_allocates_memory(void **state)
+TEST(no_request_allocates_memory)
 {
 	cleanup_close int fd = make_file();
 
-	(void)state;
 	for (size_t i = 0; engines[i]; i++) {
 		unsigned long few, many;
 		struct engine *eng;
@@ -227,16 +220,4 @@ static void no_request_allocates_memory(void **state)
 		assert_int_equal(few, many);
 		engine_close(eng);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read),
-		cmocka_unit_test(a_kernel_without_time_outs_of_waits_is_left_to_libaio),
-		cmocka_unit_test(no_request_allocates_memory),
-	};
-
-	known_flags = ~0u;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

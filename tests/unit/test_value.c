@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +8,7 @@
 #include "base/cleanup.h"
 #include "report/report.h"
 
-static void single_values_are_shown_as_a_data_sheet_would(void **state)
+TEST(single_values_are_shown_as_a_data_sheet_would)
 {
 	static const struct {
 		enum unit unit;
@@ -42,7 +38,6 @@ static void single_values_are_shown_as_a_data_sheet_would(void **state)
 	};
 	char buf[64];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct cell cell = { .is_null = isnan(cases[i].value), .f64 = cases[i].value };
 
@@ -57,11 +52,10 @@ static void single_values_are_shown_as_a_data_sheet_would(void **state)
 }
 
 /* Whatever the value and the room, the text ends and stays inside. */
-static void no_value_overruns_its_room(void **state)
+TEST(no_value_overruns_its_room)
 {
 	static const double values[] = { 0, 1, -1, 1e-300, 1e300, -1e300, 5e-324, 1.8e19, -0.0, 9.99e15, 999.95, 1e6 };
 
-	(void)state;
 	for (int unit = UNIT_NONE; unit <= UNIT_PER_S; unit++) {
 		for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 			struct value_scale scale = report_scale((enum unit)unit, &values[i], 1);
@@ -94,7 +88,7 @@ static void expect_column(enum unit unit, const double *x, size_t n, const char 
 
 #define COLUMN(unit, heading, x, texts) expect_column(unit, x, ARRAY_LEN(x), heading, texts)
 
-static void a_column_has_one_unit_and_tells_its_values_apart(void **state)
+TEST(a_column_has_one_unit_and_tells_its_values_apart)
 {
 	static const double rates[] = { 183.2e6, 92.1e6, (double)NAN, 0.5e6 };
 	static const char *const rate_texts[] = { "183.20", "92.10", "-", "0.50" };
@@ -115,7 +109,6 @@ static void a_column_has_one_unit_and_tells_its_values_apart(void **state)
 	static const double wide[] = { 100, 5e9 };
 	static const char *const wide_texts[] = { "100 ns", "5.00 s" };
 
-	(void)state;
 	COLUMN(UNIT_BYTES_PER_S, "MB/s", rates, rate_texts);
 	COLUMN(UNIT_BYTES, "GB", places, place_texts);
 	COLUMN(UNIT_BYTES, "GB", near, near_texts);
@@ -127,7 +120,7 @@ static void a_column_has_one_unit_and_tells_its_values_apart(void **state)
 	COLUMN(UNIT_NS, "", wide, wide_texts);
 }
 
-static void a_value_is_shown_to_the_place_where_its_interval_begins(void **state)
+TEST(a_value_is_shown_to_the_place_where_its_interval_begins)
 {
 	static const struct {
 		enum unit unit;
@@ -143,7 +136,6 @@ static void a_value_is_shown_to_the_place_where_its_interval_begins(void **state
 		{ UNIT_RATIO, 0.5, 1e-12, "0.500000", "0.000000" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct value_scale scale = report_scale_of(cases[i].unit, cases[i].value, cases[i].half);
 		char buf[64];
@@ -153,7 +145,7 @@ static void a_value_is_shown_to_the_place_where_its_interval_begins(void **state
 	}
 }
 
-static void text_is_cut_with_an_ellipsis_where_it_is_too_wide(void **state)
+TEST(text_is_cut_with_an_ellipsis_where_it_is_too_wide)
 {
 	static const struct {
 		const char *in;
@@ -180,7 +172,6 @@ static void text_is_cut_with_an_ellipsis_where_it_is_too_wide(void **state)
 	};
 	char buf[64];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		unsigned width = report_printable(buf, sizeof(buf), cases[i].in, cases[i].width, cases[i].unicode);
 
@@ -194,17 +185,4 @@ static void text_is_cut_with_an_ellipsis_where_it_is_too_wide(void **state)
 		assert_true(memchr(buf, 0, len) != NULL);
 		assert_int_equal(buf[len], '#');
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(single_values_are_shown_as_a_data_sheet_would),
-		cmocka_unit_test(no_value_overruns_its_room),
-		cmocka_unit_test(a_column_has_one_unit_and_tells_its_values_apart),
-		cmocka_unit_test(a_value_is_shown_to_the_place_where_its_interval_begins),
-		cmocka_unit_test(text_is_cut_with_an_ellipsis_where_it_is_too_wide),
-	};
-
-	return cmocka_run_group_tests_name("value", tests, NULL, NULL);
 }

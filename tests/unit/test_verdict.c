@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of rules: each holds above its limit and not below, and platter-check(8) has all of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,9 +85,8 @@ static bool names(const struct judgement *j, const char *rule)
 	return false;
 }
 
-static void each_rule_holds_beyond_its_limit_only(void **state)
+TEST(each_rule_holds_beyond_its_limit_only)
 {
-	(void)state;
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++)
 		for (int is_over = 0; is_over < 2; is_over++) {
 			struct result *res = with(r, is_over);
@@ -133,23 +128,21 @@ static enum verdict of_two(const char *count, double n, const char *figure, doub
 	return is;
 }
 
-static void two_doubts_reject_where_one_is_counted_and_one_measured(void **state)
+TEST(two_doubts_reject_where_one_is_counted_and_one_measured)
 {
-	(void)state;
 	assert_int_equal(of_two("reallocated", 3, "weak_places", 2), VERDICT_REJECT);
 	assert_int_equal(of_two("reallocated", 0, "weak_places", 2), VERDICT_DOUBT);
 	assert_int_equal(of_two("timeouts", 1, "slow_regions", 1), VERDICT_REJECT);
 	assert_int_equal(of_two("power_on_hours", 90000, "slow_regions", 0), VERDICT_KEEP);
 }
 
-static void an_interval_that_reaches_the_limit_is_no_reason(void **state)
+TEST(an_interval_that_reaches_the_limit_is_no_reason)
 {
 	const struct interval wide = { 0.05, 0.4 }, narrow = { 0.1, 0.3 };
 	struct result *res = sound(600000000);
 	const struct result *const docs[] = { res };
 	struct judgement j;
 
-	(void)state;
 	result_figure(res, "missed_revolution_ratio", NULL, UNIT_RATIO, 0.2, &wide, 100);
 	verdict_judge(docs, 1, &j);
 	assert_int_equal(j.is, VERDICT_KEEP);
@@ -161,13 +154,12 @@ static void an_interval_that_reaches_the_limit_is_no_reason(void **state)
 	result_free(res);
 }
 
-static void of_one_measurement_without_a_sign_there_is_no_verdict(void **state)
+TEST(of_one_measurement_without_a_sign_there_is_no_verdict)
 {
 	struct result *res = result_new("zones");
 	const struct result *const docs[] = { res };
 	struct judgement j;
 
-	(void)state;
 	verdict_judge(docs, 1, &j);
 	assert_int_equal(j.is, VERDICT_NONE);
 	verdict_done(&j);
@@ -178,13 +170,12 @@ static void of_one_measurement_without_a_sign_there_is_no_verdict(void **state)
 	result_free(res);
 }
 
-static void the_manual_page_has_the_table(void **state)
+TEST(the_manual_page_has_the_table)
 {
 	static char page[64000];
 	FILE *f = fopen(TEST_DATA "/../../man/platter-check.8", "re");
 	const char *at = page;
 
-	(void)state;
 	assert_non_null(f);
 	assert_true(fread(page, 1, sizeof(page) - 1, f) > 0);
 	(void)fclose(f);
@@ -200,17 +191,4 @@ static void the_manual_page_has_the_table(void **state)
 	}
 	at = strstr(at + 1, "\n.It Sy ");
 	assert_null(at); /* and no other */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_rule_holds_beyond_its_limit_only),
-		cmocka_unit_test(two_doubts_reject_where_one_is_counted_and_one_measured),
-		cmocka_unit_test(an_interval_that_reaches_the_limit_is_no_reason),
-		cmocka_unit_test(of_one_measurement_without_a_sign_there_is_no_verdict),
-		cmocka_unit_test(the_manual_page_has_the_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of machines that are made up: what anybody has written to a device, and what does not outlast a power failure. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -69,11 +64,10 @@ static void expect(const struct dump *d, unsigned minor, const char *want)
 	assert_string_equal(text, want);
 }
 
-static void what_was_written_and_discarded_is_counted_and_what_went_past_a_partition(void **state)
+TEST(what_was_written_and_discarded_is_counted_and_what_went_past_a_partition)
 {
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, NULL);
 	block(&d, "sda", 0, 100, 10);
 	block(&d, "sda/sda1", 1, 60, 0);
@@ -89,7 +83,7 @@ static void what_was_written_and_discarded_is_counted_and_what_went_past_a_parti
 	dump_close(&d);
 }
 
-static void below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else(void **state)
+TEST(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else)
 {
 	static const char lv[] = "LVM-0123456789abcdefghijklmnopqrstuv0123456789abcdefghijklmnopqrstuv";
 	static const struct {
@@ -106,7 +100,6 @@ static void below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_
 	struct dump d;
 	char pool[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		dump_open(&d, NULL);
 		block(&d, "sda", 0, 2, 0);
@@ -148,7 +141,7 @@ static void below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_
 	"35 20 0:38 / /b rw - btrfs /dev/zram0 rw\n"                                      \
 	"36 22 8:0 / /run/disk rw - ext4 /dev/sda rw\n"
 
-static void what_a_power_failure_takes_is_known_through_overlays_and_loop_devices(void **state)
+TEST(what_a_power_failure_takes_is_known_through_overlays_and_loop_devices)
 {
 	static const struct {
 		const char *path, *want; /* NULL: it lasts */
@@ -174,7 +167,6 @@ static void what_a_power_failure_takes_is_known_through_overlays_and_loop_device
 	};
 	struct dump d;
 
-	(void)state;
 	dump_open(&d, NULL);
 	block(&d, "sda", 0, 0, 0);
 	block(&d, "zram0", 16, 0, 0);
@@ -195,15 +187,4 @@ static void what_a_power_failure_takes_is_known_through_overlays_and_loop_device
 			fail_msg("%s: %s", cases[i].path, got ? got : "lasts");
 	}
 	dump_close(&d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_and_discarded_is_counted_and_what_went_past_a_partition),
-		cmocka_unit_test(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else),
-		cmocka_unit_test(what_a_power_failure_takes_is_known_through_overlays_and_loop_devices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The measurement on a simulated disk in virtual time: the truth is known, and every run is the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -37,14 +33,13 @@ static struct sim_run run_of(const char *words)
 	return (struct sim_run){ .sim = sim, .m = &measure_skeleton, .words = words };
 }
 
-static void the_mean_is_that_of_the_rows(void **state)
+TEST_WITH(the_mean_is_that_of_the_rows, setup, teardown)
 {
 	struct sim_run run = run_of("--count=200 sda");
 	const struct table *t;
 	const struct figure *f;
 	double sum = 0.0;
 
-	(void)state;
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	t = result_find_table(run.res, "reads");
@@ -58,11 +53,10 @@ static void the_mean_is_that_of_the_rows(void **state)
 	sim_run_done(&run);
 }
 
-static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+TEST_WITH(what_does_not_fit_is_refused_with_a_sentence, setup, teardown)
 {
 	const char *const words[] = { "--block=1000 sda", "--count=1 sda", "", "sda sda", "nowhere" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct sim_run run = run_of(words[i]);
 
@@ -77,13 +71,12 @@ static void send_signal(void *number)
 	atomic_store((atomic_int *)number, SIGINT);
 }
 
-static void a_signal_keeps_what_was_measured(void **state)
+TEST_WITH(a_signal_keeps_what_was_measured, setup, teardown)
 {
 	atomic_int number = 0;
 	struct sim_run run = run_of("--count=1000 sda");
 	const struct table *t;
 
-	(void)state;
 	run.cancel = &number;
 	sim_at(sim, NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
@@ -93,28 +86,15 @@ static void a_signal_keeps_what_was_measured(void **state)
 	sim_run_done(&run);
 }
 
-static void the_same_samples_give_the_same_figures_again(void **state)
+TEST_WITH(the_same_samples_give_the_same_figures_again, setup, teardown)
 {
 	struct sim_run run = run_of("--count=100 sda");
 	struct result *again = result_new("skeleton");
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(measure_skeleton.again(run.res, again, &err), 0);
 	assert_true(figure_equals(result_find_figure(run.res, "mean_ns"), result_find_figure(again, "mean_ns")));
 	result_free(again);
 	sim_run_done(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_mean_is_that_of_the_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused_with_a_sentence, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_same_samples_give_the_same_figures_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_signal_keeps_what_was_measured, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

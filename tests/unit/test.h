@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A test program includes this first, and writes for each test
+ *     TEST(the_sentence_that_must_be_true) { ... }
+ * Nothing else lists it. `test_NAME PATTERN` runs those whose names match ("*" and "?").
+ */
+#ifndef PLATTER_TEST_H
+#define PLATTER_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "seeds.h"
+
+static struct {
+	struct CMUnitTest test[128];
+	size_t n;
+	CMFixtureFunction before, after;
+} tests_here;
+
+static inline void tests_add(struct CMUnitTest test)
+{
+	tests_here.test[tests_here.n++] = test;
+}
+
+/* Run if `is_run`, each time between `before` and `after`. (A constructor: what is in a section of its own, sanitizers
+ * pad.) */
+#define TEST_IF(is_run, name, before, after)                                                                \
+	static void name(void **state);                                                                     \
+	__attribute__((constructor)) static void name##_is_run(void)                                        \
+	{                                                                                                   \
+		if (is_run)                                                                                 \
+			tests_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, before, after)); \
+	}                                                                                                   \
+	static void name(__attribute__((unused)) void **state)
+#define TEST(name)                     TEST_IF(1, name, NULL, NULL)
+#define TEST_WITH(name, before, after) TEST_IF(1, name, before, after)
+/* A whole run on a large disk. */
+#define TEST_LARGE(name) TEST_IF(TALLY_LARGE, name, NULL, NULL)
+/* All tests of the program, once. */
+#define TESTS_BETWEEN(first, last)                                   \
+	__attribute__((constructor)) static void tests_between(void) \
+	{                                                            \
+		tests_here.before = first;                           \
+		tests_here.after = last;                             \
+	}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return _cmocka_run_group_tests(argv[0], tests_here.test, tests_here.n, tests_here.before, tests_here.after);
+}
+
+#endif
