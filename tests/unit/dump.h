@@ -132,4 +132,14 @@ static inline void dump_close(const struct dump *d)
 	(void)nftw(d->root, dump_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* One that ends with its block. */
+static inline struct dump dump_of(const char *name)
+{
+	struct dump d;
+
+	dump_open(&d, name);
+	return d;
+}
+#define DUMP(d, name) cleanup_dump struct dump d = dump_of(name)
+
 #endif

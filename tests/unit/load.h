@@ -17,4 +17,14 @@ static inline void load(struct profile *p, const char *name)
 		fail_msg("%s", err.text);
 }
 
+/* One that ends with its block. */
+static inline struct profile profile_named(const char *name)
+{
+	struct profile p;
+
+	load(&p, name);
+	return p;
+}
+#define PROFILE(p, name) cleanup_profile struct profile p = profile_named(name)
+
 #endif

@@ -63,6 +63,16 @@ static inline void run_free(struct run *r)
 	profile_done(&r->p);
 }
 
+/* A run that ends with its block. */
+static inline struct run run_of(const char *text)
+{
+	struct run r;
+
+	run_new(&r, text);
+	return r;
+}
+#define MODEL(r, text) cleanup_model struct run r = run_of(text)
+
 static inline void run_submit(struct run *r, enum disk_op op, uint64_t offset, uint32_t len, void *buf)
 {
 	const struct disk_req q = { .op = op, .offset_bytes = offset, .len_bytes = len, .buf = buf };

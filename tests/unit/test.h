@@ -16,6 +16,22 @@
 
 #include "seeds.h"
 
+/* What ends with its block: cleanup_result struct result *res = ... (A test that fails leaves it.) */
+#define cleanup_result  __attribute__((cleanup(test_free_result)))
+#define cleanup_profile __attribute__((cleanup(profile_done)))
+#define cleanup_model   __attribute__((cleanup(run_free)))
+#define cleanup_run     __attribute__((cleanup(sim_run_end)))
+#define cleanup_files   __attribute__((cleanup(files_done)))
+#define cleanup_dump    __attribute__((cleanup(dump_close)))
+
+struct result;
+void result_free(struct result *res);
+
+static inline void test_free_result(struct result *const *res)
+{
+	result_free(*res);
+}
+
 static struct {
 	struct CMUnitTest test[128];
 	size_t n;

@@ -75,7 +75,7 @@ TEST(answers_tell_whether_the_look_ahead_follows)
 			struct device_ops ops = device_sim;
 			const __typeof__(cases[0]) *c = &cases[i % ARRAY_LEN(cases)];
 			struct err err = { 0 };
-			struct profile p;
+			cleanup_profile struct profile p = { 0 };
 			char text[600], words[200];
 
 			(void)snprintf(text, sizeof(text),
@@ -107,7 +107,6 @@ TEST(answers_tell_whether_the_look_ahead_follows)
 			}
 			sim_run_done(&run);
 			sim_free(run.sim);
-			profile_done(&p);
 		}
 }
 
@@ -119,7 +118,7 @@ TEST(of_what_does_not_rotate_nothing_is_told)
 	const char *text =
 		"kind ssd\ncapacity_lba 8388608\nchannels 8\nread_latency_us 90\nwrite_latency_us 30\nserial AHEADTEST\n"
 		"interface_mbs 500\nwrite_cache_kb 1024\n";
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
@@ -135,5 +134,4 @@ TEST(of_what_does_not_rotate_nothing_is_told)
 	assert_true(result_has_notice(run.res, "look-ahead-not-told"));
 	sim_run_done(&run);
 	sim_free(run.sim);
-	profile_done(&p);
 }

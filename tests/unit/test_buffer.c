@@ -86,8 +86,8 @@ TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 			bool is_run =
 				strcmp(q->ends, "none") == 0 || strstr(q->ends, "track") || strstr(q->ends, "fixed");
 			struct err err = { 0 };
-			struct profile p;
-			struct sim_run run;
+			cleanup_profile struct profile p = { 0 };
+			cleanup_run struct sim_run run = { 0 };
 
 			parse(&p, q->lines);
 			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
@@ -107,8 +107,6 @@ TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 			assert_string_equal(text_of(&run, "reads_ahead"), q->reads_ahead);
 			assert_string_equal(text_of(&run, "read_ahead_ends"), q->ends);
 			assert_string_equal(text_of(&run, "keeps_before"), q->before);
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 
@@ -117,7 +115,7 @@ TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 /* What was written lies where it was allowed, and is not more than was announced. */
 static void stays_within(struct sim_run *run, const struct profile *p)
 {
-	struct sim_run dry = run_on(p, "--dry-run " WRITE);
+	cleanup_run struct sim_run dry = run_on(p, "--dry-run " WRITE);
 	const struct disk_write_log *log;
 	struct disk_counters c;
 	size_t n;
@@ -130,7 +128,6 @@ static void stays_within(struct sim_run *run, const struct profile *p)
 		assert_true(log[i].offset_bytes + log[i].len_bytes <= 1000000000 + (512ull << 20) + 65536);
 	}
 	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
-	sim_run_end(&dry);
 }
 
 TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
@@ -153,8 +150,8 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
 			struct err err = { 0 };
-			struct profile p;
-			struct sim_run run;
+			cleanup_profile struct profile p = { 0 };
+			cleanup_run struct sim_run run = { 0 };
 			char lines[300];
 
 			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\n%s", cases[i].lines);
@@ -176,8 +173,6 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
 			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
 			                 strcmp(cases[i].flush, "returns at once") == 0);
 			stays_within(&run, &p);
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 
@@ -225,8 +220,8 @@ TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
 TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 {
 	for (int k = 0; k < 2; k++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		parse(&p, k ? "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\nmedia_cache_kb 1048576\n"
 		            : "cache_kb 8192\nsegments 16\nwrite_cache_kb 0\nmedia_cache_kb 1048576\n");
@@ -235,8 +230,6 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->write_cache, 16, "write through");
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -247,8 +240,8 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct err err = { 0 };
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		char words[96];
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
@@ -257,8 +250,6 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(text_of(&run, "write_cache"), "on");
 		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -266,19 +257,17 @@ TEST(without_consent_nothing_is_written)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
 	struct disk_counters c;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	parse(&p, policies[0].lines);
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = run_on(&p, words[i]);
+		cleanup_run struct sim_run run = run_on(&p, words[i]);
 
 		assert_int_equal(sim_run(&run) < 0, i > 0);
 		assert_int_equal(run.is_refused, i > 0);
 		disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 		assert_int_equal(c.writes, 0);
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 /* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is
@@ -290,9 +279,9 @@ TEST(of_flat_devices_nothing_is_told_and_of_others_nothing_false)
 
 	for (size_t i = 0; i < 4; i++)
 		for (uint64_t seed = 1001; seed <= 1000 + (classes[i] ? 3 : n); seed++) {
-			struct profile p;
+			cleanup_profile struct profile p = { 0 };
 			struct err err = { 0 };
-			struct sim_run run;
+			cleanup_run struct sim_run run = { 0 };
 			double told;
 
 			assert_int_equal(profile_wild(&p, seed, classes[i], &err), 0);
@@ -302,23 +291,19 @@ TEST(of_flat_devices_nothing_is_told_and_of_others_nothing_false)
 			assert_true(isnan(told) || (p.kind == DISK_ROTATING && told == p.segments));
 			if (p.kind != DISK_ROTATING)
 				assert_int_equal(run.res->nfigures, 0);
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 
 TEST(a_disk_that_keeps_nothing_is_told_so)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 
 	parse(&p, "cache_kb 0\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(result_has_notice(run.res, "nothing-kept"));
 	assert_int_equal(run.res->nfigures, 0);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static void send_signal(void *number)
@@ -333,11 +318,11 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 		                             "read_ahead_ends", "keeps_before",  "interface_bytes_per_s" };
 
 	for (int k = 0; k < 2; k++) {
-		struct result *again = result_new("buffer");
+		cleanup_result struct result *again = result_new("buffer");
 		atomic_int number = 0;
 		struct err err = { 0 };
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		parse(&p, policies[0].lines);
 		run = run_on(&p, "sda");
@@ -350,20 +335,17 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			assert_true(figure_equals(result_find_figure(run.res, names[i]),
 			                          result_find_figure(again, names[i])));
-		result_free(again);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* The model's disks never do it: the samples of one of them, with a first read that had to wait. */
 TEST(a_read_that_waits_for_the_cache_is_told)
 {
-	struct result *again = result_new("buffer");
+	cleanup_result struct result *again = result_new("buffer");
 	struct err err = { 0 };
 	const struct figure *f;
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	struct table *t;
 	size_t row = 0;
 
@@ -379,20 +361,17 @@ TEST(a_read_that_waits_for_the_cache_is_told)
 	f = result_find_figure(again, "reads_pass_writes");
 	assert_string_equal(f->value.str, "wait until it is empty");
 	assert_string_equal(text_of(&run, "reads_pass_writes"), "go between");
-	result_free(again);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick
  * for the media. */
 TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead)
 {
-	struct result *again = result_new("buffer");
+	cleanup_result struct result *again = result_new("buffer");
 	const struct figure *f;
 	struct err err = { 0 };
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	struct table *t;
 	uint64_t most;
 
@@ -409,7 +388,4 @@ TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahe
 	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
 	f = result_find_figure(again, "reads_ahead");
 	assert_true(!f || !f->value.str);
-	result_free(again);
-	sim_run_end(&run);
-	profile_done(&p);
 }

@@ -61,8 +61,8 @@ static void assert_row(const struct result *res, uint64_t lba, uint64_t count, c
 
 TEST(a_sound_disk_is_written_verified_and_passed)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 
 	small_ssd(&p);
 	run = burn(&p, WRITE "sda");
@@ -72,8 +72,6 @@ TEST(a_sound_disk_is_written_verified_and_passed)
 	assert_true(sim_figure(&run, "most_celsius") == 41.5);
 	assert_false(run.res->verdict_is_no || run.res->verdict_is_open);
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static struct profile_miswrite draw(struct rng *rng, enum miswrite_kind kind)
@@ -142,16 +140,14 @@ TEST(what_is_written_wrongly_is_found_and_named_by_its_lba)
 	rng_init(&rng, 56, 0);
 	for (int i = 0; i < 500; i++) {
 		struct profile_miswrite m = draw(&rng, (enum miswrite_kind)(i % 5));
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		small_ssd(&p);
 		assert_int_equal(profile_add_miswrite(&p, &m), 0);
 		run = burn(&p, WRITE "sda");
 		check(&run, &m);
 		assert_true(run.res->verdict_is_no);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -161,8 +157,8 @@ TEST(writes_that_fail_are_named_and_take_a_bounded_time)
 	const struct profile_fail all = { .op = DISK_WRITE, .nth = 1, .every = 1, .err = -EIO, .delay_s = 30 };
 
 	for (int is_all = 0; is_all < 2; is_all++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		small_ssd(&p);
 		assert_int_equal(profile_add_fail(&p, is_all ? &all : &one), 0);
@@ -170,8 +166,6 @@ TEST(writes_that_fail_are_named_and_take_a_bounded_time)
 		assert_row(run.res, is_all ? 0 : 10 * BLOCK, is_all ? SECTORS : BLOCK, "not-written");
 		assert_true(run.res->verdict_is_no);
 		assert_true((double)sim_elapsed_ns(run.sim) < 1000e9); /* 64 writes of 30 s: half an hour */
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -222,7 +216,7 @@ static int burn_killed(struct rng *rng, const char *path, uint64_t flipped)
 	struct killer k = { .sim = sim_new(), .path = path };
 	const struct profile_miswrite m = { .kind = MISWRITE_FLIPPED, .lba = flipped, .count = 1 };
 	char words[200];
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	bool is_done = false;
 	int kills = 0;
@@ -255,7 +249,6 @@ static int burn_killed(struct rng *rng, const char *path, uint64_t flipped)
 	}
 	free(k.text);
 	sim_free(k.sim);
-	profile_done(&p);
 	(void)unlink(path);
 	return kills;
 }
@@ -283,8 +276,8 @@ TEST(what_does_not_go_with_writing_is_refused)
 		                             WRITE "--verify-command sda" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
-		struct profile p;
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 
 		small_ssd(&p);
@@ -292,7 +285,5 @@ TEST(what_does_not_go_with_writing_is_refused)
 		(void)sim_add_disk(run.sim, &p, "sda");
 		assert_true(sim_run(&run) < 0);
 		assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), 0);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }

@@ -31,7 +31,7 @@ TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remov
 {
 	static const char *const ops[] = { "write",       "rewrite",          "read",        "reread",
 		                           "random_read", "cold_random_read", "random_write" };
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	size_t row = 0;
 
@@ -49,7 +49,6 @@ TEST_WITH(every_cell_is_there_once_and_in_order, files_dir_make, files_dir_remov
 				assert_true(number(t, row, "rate_bytes_per_s") > 0.0);
 			}
 	assert_int_equal(t->nrows, row);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -80,7 +79,7 @@ TEST_WITH(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out, file
 /* A look at the clock is a millisecond; 64 KiB go between two looks. */
 TEST_WITH(the_rate_is_bytes_over_time, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--mode=cached --without=knee --size=64K-64K --block=64K-64K --slice=1s");
@@ -91,12 +90,11 @@ TEST_WITH(the_rate_is_bytes_over_time, files_dir_make, files_dir_remove)
 			assert_near(number(t, i, "rate_bytes_per_s"), 65536 / 2e-3, 1.0);
 		else if (is_op(t, i, "reread")) /* goes round until 5 ms have passed */
 			assert_near(number(t, i, "rate_bytes_per_s"), 5 * 65536 / 6e-3, 1.0);
-	files_done(&run);
 }
 
 TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	unsigned cold = 0, warm = 0;
 
@@ -129,7 +127,6 @@ TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remov
 		assert_int_equal(warm, 24);
 	}
 	assert_false(result_has_notice(run.res, "not-cold"));
-	files_done(&run);
 }
 
 TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_make, files_dir_remove)
@@ -173,7 +170,7 @@ TEST_WITH(readings_from_memory_go_on_until_they_are_precise, files_dir_make, fil
 		     { "--precision=10% --slice=10s", 3, 48 } };
 
 	for (size_t k = 0; k < ARRAY_LEN(runs); k++) {
-		struct files_run run = RUN(.at_look = jitter);
+		cleanup_files struct files_run run = RUN(.at_look = jitter);
 		const struct table *t;
 		char words[256];
 
@@ -192,7 +189,6 @@ TEST_WITH(readings_from_memory_go_on_until_they_are_precise, files_dir_make, fil
 			if (is_warm && n < 50) /* or it would not have ended */
 				assert_true((high - low) / 2 <= rate * (k == 1 ? 0.5 : 0.1));
 		}
-		files_done(&run);
 	}
 }
 
@@ -206,7 +202,7 @@ static void stop(struct files_run *run)
 
 TEST_WITH(a_broken_run_keeps_its_part_of_the_matrix, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = stop);
+	cleanup_files struct files_run run = RUN(.at_look = stop);
 	const struct table *t;
 
 	start(&run, "--mode=cached --size=64K-1M --block=1K-64K");
@@ -217,19 +213,17 @@ TEST_WITH(a_broken_run_keeps_its_part_of_the_matrix, files_dir_make, files_dir_r
 	assert_in_range(t->nrows, 3, 200);
 	for (size_t i = 0; i < t->nrows; i++) /* only whole cells */
 		assert_true(number(t, i, "repetitions") >= 3);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
 TEST_WITH(the_time_budget_ends_between_cells_and_says_so, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--mode=cached --without=knee --size=64K-1M --time=300ms");
 	files_run_well(&run);
 	assert_true(result_has_notice(run.res, "time"));
 	assert_in_range(files_table(&run, "matrix")->nrows, 3, 100);
-	files_done(&run);
 }
 
 TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remove)
@@ -261,7 +255,7 @@ TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remo
 
 TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--mode=cached --size=1M-4M --block=64K-64K");
@@ -274,7 +268,6 @@ TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_r
 		assert_near(number(t, i, "hit_ratio"), 1.0, 0.0);
 		assert_near(number(t, i, "cachestat_ratio"), 1.0, 0.0);
 	}
-	files_done(&run);
 }
 
 /* ---- iozone's table (Doupnik 1993) ---- */
@@ -295,7 +288,7 @@ TEST_WITH(the_classic_table_has_the_lines_of_1993, files_dir_make, files_dir_rem
 		"        2       4096    647269              569878",
 		"        2       8192    765383              659481",
 	};
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	char line[128];
 
@@ -310,7 +303,6 @@ TEST_WITH(the_classic_table_has_the_lines_of_1993, files_dir_make, files_dir_rem
 		               number(t, i, "rate_bytes_per_s"), number(t, i + 3, "rate_bytes_per_s"));
 		assert_non_null(strstr(run.res->text, line));
 	}
-	files_done(&run);
 }
 
 TEST_WITH(senseless_sizes_are_refused, files_dir_make, files_dir_remove)
@@ -318,25 +310,23 @@ TEST_WITH(senseless_sizes_are_refused, files_dir_make, files_dir_remove)
 	static const char *const bad[] = { "--size=1M-512K", "--block=8K-4K", "--memory=1K", "--repeat=2" };
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct files_run run = RUN(.is_done = false);
+		cleanup_files struct files_run run = RUN(.is_done = false);
 
 		start(&run, bad[i]);
 		files_run(&run);
 		assert_true(run.r == -EINVAL || run.r == -ERANGE);
 		assert_true(run.err.text[0]);
-		files_done(&run);
 	}
 }
 
 TEST_WITH(a_file_system_without_room_names_the_options_that_help, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--size=-1000T");
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
 	assert_non_null(strstr(run.err.text, "--size"));
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -355,7 +345,7 @@ static void fill_file(const char *name, size_t bytes)
 TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, files_dir_remove)
 {
 	static const char *const ops[] = { "read", "reread", "random_read", "cold_random_read" };
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	struct stat before, after;
 	const struct table *t;
 
@@ -374,7 +364,6 @@ TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, 
 			assert_near(number(t, i, "hit_ratio"), 1.0, 0.0);
 	}
 	assert_null(result_find_table(run.res, "knee"));
-	files_done(&run);
 	assert_int_equal(stat(files_path("theirs"), &after), 0);
 	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
 	assert_int_equal(after.st_size, 70000);
@@ -384,7 +373,7 @@ TEST_WITH(a_file_that_exists_is_read_whole_and_stays_as_it_is, files_disk_make, 
 /* Two programs that read the same pages can be compared: who only reads again drops nothing. */
 TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	int fd;
 
@@ -397,7 +386,6 @@ TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, 
 	assert_int_equal(number(t, 0, "file_bytes"), 256 << 10); /* --size: so much of it */
 	assert_near(number(t, 0, "cached_before_ratio"), 1.0, 0.0);
 	assert_near(number(t, 0, "from_device_ratio"), 0.0, 0.0);
-	files_done(&run);
 	fd = open(files_path("theirs"), O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_near(pagecache_cached_ratio(fd, 0, 1 << 20), 1.0, 0.0); /* what was not read, too */
@@ -408,7 +396,7 @@ TEST_WITH(reading_again_alone_leaves_the_pages_where_they_are, files_disk_make, 
 /* The state that a cell begins with does not depend on which others are measured. */
 TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--mode=cached --without=knee --operations=random_write,read --size=128K-256K "
@@ -423,7 +411,6 @@ TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_rem
 			assert_near(number(t, i, "hit_ratio"), 0.0, 1e-9);
 	}
 	assert_non_null(strstr(run.res->text, "        0.125   8192    -                   -\n"));
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -437,13 +424,12 @@ TEST_WITH(what_cannot_be_measured_of_a_file_is_refused_in_a_sentence, files_dir_
 
 	fill_file("theirs", 70000);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct files_run run = RUN(.is_done = false);
+		cleanup_files struct files_run run = RUN(.is_done = false);
 
 		(void)snprintf(run.words, sizeof(run.words), "%s %s", bad[i][0], files_path("theirs"));
 		files_run(&run);
 		assert_int_equal(run.r, -EINVAL);
 		assert_non_null(strstr(run.err.text, bad[i][1]));
-		files_done(&run);
 	}
 	assert_int_equal(unlink(files_path("theirs")), 0);
 }

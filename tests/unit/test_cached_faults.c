@@ -142,7 +142,7 @@ TEST(a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk)
 
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
 		for (long more = 0; more < 2; more++) {
-			struct files_run run;
+			cleanup_files struct files_run run = { 0 };
 
 			begin(&run, k);
 			writes_left = first[k] * (1 + more * (cases[k].m == &measure_cache ? 6 : 1));
@@ -154,7 +154,6 @@ TEST(a_file_system_that_is_full_in_the_middle_is_no_error_of_the_disk)
 				assert_true(isnan(files_figure(&run, "fsync_ns")));
 				assert_true(isnan(files_figure(&run, "write_bytes_per_s")));
 			}
-			files_done(&run);
 		}
 	}
 }

@@ -102,7 +102,7 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = document("S1", "2026-01-01T00:00:00.000000Z", cases[i].a, 2), *res = NULL;
-		struct result *b = document("S1", "2026-02-01T00:00:00.000000Z", cases[i].b, 2);
+		cleanup_result struct result *b = document("S1", "2026-02-01T00:00:00.000000Z", cases[i].b, 2);
 		struct compare_options opt = { .threshold = cases[i].threshold, .tolerance = cases[i].tolerance };
 		const struct table *t;
 		struct err err = { 0 };
@@ -129,7 +129,6 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 		assert_int_equal(res->verdict_is_open, cases[i].open);
 		result_free(res);
 		result_free(a);
-		result_free(b);
 	}
 }
 
@@ -153,7 +152,7 @@ TEST(the_answer_names_both_and_says_by_how_much)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = document("S1", "2026-01-01T00:00:00.000000Z", was, 1), *res = NULL;
-		struct result *b = document("S2", "2026-02-01T00:00:00.000000Z", cases[i].b, 1);
+		cleanup_result struct result *b = document("S2", "2026-02-01T00:00:00.000000Z", cases[i].b, 1);
 		struct compare_options opt = { .files = files };
 		struct err err = { 0 };
 
@@ -166,7 +165,6 @@ TEST(the_answer_names_both_and_says_by_how_much)
 		assert_non_null(result_find_table(res, "sides"));
 		result_free(res);
 		result_free(a);
-		result_free(b);
 	}
 }
 
@@ -306,7 +304,7 @@ TEST(forty_disks_raise_at_most_one_false_alarm_in_a_year)
 TEST(a_disturbed_run_is_left_out_and_its_reason_is_shown)
 {
 	struct compare_options opt = { 0 };
-	struct result *res = NULL;
+	cleanup_result struct result *res = NULL;
 	struct err err = { 0 };
 	bool is_shown = false;
 	struct fleet f;
@@ -321,6 +319,5 @@ TEST(a_disturbed_run_is_left_out_and_its_reason_is_shown)
 	for (size_t i = 0; i < res->nnotices; i++)
 		is_shown |= strstr(res->notices[i].text, "2025-09-01 is left out: other-io") != NULL;
 	assert_true(is_shown);
-	result_free(res);
 	drop(&f);
 }

@@ -281,7 +281,7 @@ TEST(no_clause_hides_over_how_much_it_was_seen)
 		for (size_t share = 0; (*m)->screen && share < ARRAY_LEN(shares); share++)
 			for (int i = 0; i < 500; i++) {
 				struct rule rule = { (*m)->name, seen[share], share == 0 };
-				struct result *res = drawn(*m, share, &rng);
+				cleanup_result struct result *res = drawn(*m, share, &rng);
 
 				cli_screen(res);
 				if (!res->answer)
@@ -289,7 +289,6 @@ TEST(no_clause_hides_over_how_much_it_was_seen)
 				check_answer(&rule, res->answer);
 				if (share == 0)
 					check_zero(*m, res->answer);
-				result_free(res);
 			}
 }
 
@@ -336,7 +335,7 @@ static void cancel_at_request(void *arg, struct session *ses, const char *target
 static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
 {
 	struct rule rule = { words, NULL, false };
-	struct sim_run run = { .sim = sim_new(), .words = strchr(words, ' ') + 1, .cancel = &is_cancelled };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .words = strchr(words, ' ') + 1, .cancel = &is_cancelled };
 	char name[32];
 	uint64_t took;
 
@@ -357,7 +356,6 @@ static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
 	check_answer(&rule, run.res->answer);
 	if (run.res->status == STATUS_CANCELLED && !strstr(run.res->answer, "was interrupted"))
 		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, run.res->answer);
-	sim_run_end(&run);
 	return took;
 }
 

@@ -171,10 +171,9 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 		                               { 500000 * 512ull, 512 } };                    /* md's super block */
 	const struct content_question q = { .places = places, .n = 5 };
 	struct contents c = { 0 };
-	struct dump d;
 	struct err err;
+	DUMP(d, NULL);
 
-	dump_open(&d, NULL);
 	block(&d, "sys/devices/x/block/sda", "8:0\n", NULL, "1000000\n");
 	block(&d, "sys/devices/x/block/sda/sda1", "8:1\n", "2048\n", "300000\n");
 	block(&d, "sys/devices/x/block/sda/sda2", "8:2\n", "500000\n", "400000\n");
@@ -207,5 +206,4 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	assert_int_equal(at(&c, places[3].first_byte)->kind, CONTENT_UNKNOWN);
 	assert_string_equal(at(&c, places[3].first_byte)->on, "sda > sda2 > md0");
 	content_list_done(&c);
-	dump_close(&d);
 }

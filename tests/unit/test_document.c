@@ -136,7 +136,7 @@ static struct result *full(bool is_known)
 
 static json_t *saved(bool is_known)
 {
-	struct result *res = full(is_known);
+	cleanup_result struct result *res = full(is_known);
 	char *text = result_to_json(res);
 	json_error_t error;
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -144,7 +144,6 @@ static json_t *saved(bool is_known)
 	if (!root)
 		fail_msg("%s in %s", error.text, text);
 	free(text);
-	result_free(res);
 	return root;
 }
 

@@ -72,7 +72,7 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 {
 	struct sim *sim = sim_new();
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	struct profile_fail fail = { .op = DISK_ANY, .nth = nth };
 
@@ -91,7 +91,6 @@ static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 	if (profile_finish(&p, &err) < 0)
 		fail_msg("%s", err.text);
 	*ret = sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(sim, false);
 	return sim;
 }

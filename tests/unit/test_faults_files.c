@@ -174,7 +174,7 @@ static bool one_run(const struct measure *m, const char *words, enum call call, 
                     unsigned kept, struct tally *t)
 {
 	static const struct engine_ops *const engines[] = { &engine_sync, NULL };
-	struct files_run run = { .m = m, .engines = engines, .spin_ns = 1 };
+	cleanup_files struct files_run run = { .m = m, .engines = engines, .spin_ns = 1 };
 	char where[300];
 
 	(void)snprintf(run.words, sizeof(run.words), "%s", words);
@@ -200,7 +200,6 @@ static bool one_run(const struct measure *m, const char *words, enum call call, 
 		fail_msg("%s: %" PRIu64 " calls where %" PRIu64 " did", where, (uint64_t)plan.count, t->most);
 	if (files_left() != kept)
 		fail_msg("%s: a file is left behind", where);
-	files_done(&run);
 	t->runs++;
 	return plan.failed > 0;
 }

@@ -80,7 +80,7 @@ static struct device_health told(const char *dump, const char *path, const char 
 	struct device dev;
 	struct device_context ctx;
 	struct err err = { 0 };
-	struct dump d;
+	cleanup_dump struct dump d = { 0 };
 
 	with_smartctl(&d, dump);
 	dump_set(&d, "usr/sbin/next.json", answer);
@@ -88,7 +88,6 @@ static struct device_health told(const char *dump, const char *path, const char 
 	assert_int_equal(device_system.probe(&ctx, path, &dev, &err), 0);
 	assert_true(device_system.health(&ctx, &dev, may_wake, &h));
 	calls_of(&d, calls, 1024);
-	dump_close(&d);
 	return h;
 }
 
@@ -170,9 +169,8 @@ TEST(without_smartctl_nothing_is_told_but_that)
 	struct device_health h;
 	struct err err = { 0 };
 	struct device dev;
-	struct dump d;
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, &err), 0);
 	assert_true(device_system.health(&ctx, &dev, true, &h));
@@ -182,7 +180,6 @@ TEST(without_smartctl_nothing_is_told_but_that)
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.probe(&ctx, "/dev/loop0", &dev, &err), 0);
 	assert_false(device_system.health(&ctx, &dev, true, &h));
-	dump_close(&d);
 }
 
 /* ---- beside a result ---- */
@@ -224,7 +221,7 @@ static struct result *measured(const char *before, const char *after, const char
 	struct result *res = NULL;
 	struct err err = { 0 };
 	bool is_refused;
-	struct dump d;
+	cleanup_dump struct dump d = { 0 };
 
 	with_smartctl(&d, "sata-512e");
 	dump_set(&d, "usr/sbin/first.json", before);
@@ -234,7 +231,6 @@ static struct result *measured(const char *before, const char *after, const char
 	ctx.sysroot = env.sysroot = d.root;
 	assert_int_equal(session_run(&cfg, &res, &is_refused, &err), 0);
 	calls_of(&d, calls, 1024);
-	dump_close(&d);
 	return res;
 }
 
@@ -251,7 +247,8 @@ static double cell_of(const struct result *res, const char *quantity, const char
 TEST(what_moved_during_a_run_is_a_notice_and_a_figure)
 {
 	char a[4096], b[4096], calls[1024];
-	struct result *res = measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+	cleanup_result struct result *res =
+		measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
 
 	assert_true(cell_of(res, "reallocated", "before") == 12 && cell_of(res, "reallocated", "after") == 20);
 	assert_true(cell_of(res, "pending", "before") == 8 && cell_of(res, "pending", "after") == 8);
@@ -263,13 +260,13 @@ TEST(what_moved_during_a_run_is_a_notice_and_a_figure)
 	assert_non_null(strstr(calls, "-n never"));
 	assert_int_equal(2, strlen(calls) /
 	                            (strcspn(calls, "\n") + 1)); /* before and after, and for one of the two targets */
-	result_free(res);
 }
 
 TEST(a_disk_that_keeps_is_said_to_have_kept)
 {
 	char a[4096], b[4096], calls[1024];
-	struct result *res = measured(ata_text(a, "12", "7", 31), ata_text(b, "12", "7", 33), "36000", calls);
+	cleanup_result struct result *res =
+		measured(ata_text(a, "12", "7", 31), ata_text(b, "12", "7", 33), "36000", calls);
 
 	assert_true(figure_number(result_find_figure(res, "health_moved")) == 0);
 	assert_false(result_has_notice(res, "health-moved"));
@@ -283,7 +280,6 @@ TEST(a_disk_that_keeps_is_said_to_have_kept)
 	res = measured(refused, ata_text(a, "12", "7", 31), NULL, calls);
 	assert_null(result_find_table(res, "health"));
 	assert_null(strchr(strchr(calls, '\n') + 1, '\n')); /* who cannot be asked before is not asked after */
-	result_free(res);
 }
 
 TEST(a_program_that_hangs_is_ended)
@@ -292,7 +288,7 @@ TEST(a_program_that_hangs_is_ended)
 	struct device_health h;
 	struct err err = { 0 };
 	struct device dev;
-	struct dump d;
+	cleanup_dump struct dump d = { 0 };
 
 	if (!getenv("PLATTER_LONG"))
 		skip(); /* takes its time limit */
@@ -302,7 +298,6 @@ TEST(a_program_that_hangs_is_ended)
 	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, &err), 0);
 	assert_true(device_system.health(&ctx, &dev, true, &h));
 	assert_non_null(strstr(h.untold, "no answer in 10 s"));
-	dump_close(&d);
 }
 
 /* ---- the process that keeps the privileges ---- */

@@ -29,9 +29,8 @@ static struct result *info(const char *dump, const char *const *paths, size_t n,
 	struct result *res = NULL;
 	struct err err = { 0 };
 	bool is_refused;
-	struct dump d;
+	DUMP(d, dump);
 
-	dump_open(&d, dump);
 	if (told_by_smartctl) {
 		char link[256];
 
@@ -44,7 +43,6 @@ static struct result *info(const char *dump, const char *const *paths, size_t n,
 		fail_msg("%s", err.text);
 	assert_false(is_refused);
 	assert_int_equal(res->status, STATUS_COMPLETE);
-	dump_close(&d);
 	return res;
 }
 
@@ -73,7 +71,7 @@ static void assert_property(const struct result *res, const char *table, const c
 
 TEST(a_disk_is_described_for_people_and_for_scripts)
 {
-	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
+	cleanup_result struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct figure *f = result_find_figure(res, "write");
 
 	assert_property(res, "identity", "kind", "disk");
@@ -89,12 +87,11 @@ TEST(a_disk_is_described_for_people_and_for_scripts)
 	assert_non_null(f);
 	assert_non_null(strstr(f->value.str, "root file system"));
 	assert_string_equal(look_up(res, "devices", "path", "/dev/sda", "may_write"), "no");
-	result_free(res);
 }
 
 TEST(partitions_say_what_they_are_used_as)
 {
-	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
+	cleanup_result struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct table *t = result_find_table(res, "partitions");
 
 	assert_non_null(t);
@@ -103,12 +100,11 @@ TEST(partitions_say_what_they_are_used_as)
 	assert_string_equal(look_up(res, "partitions", "name", "sda2", "used"), "/");
 	assert_null(look_up(res, "partitions", "name", "sda10", "used"));
 	assert_true(table_number(t, 1, (size_t)table_column(t, "offset_bytes")) == 1050624.0 * 512);
-	result_free(res);
 }
 
 TEST(users_are_listed_mounts_first)
 {
-	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, false);
+	cleanup_result struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, false);
 	const struct table *t = result_find_table(res, "users");
 
 	assert_non_null(t);
@@ -116,31 +112,28 @@ TEST(users_are_listed_mounts_first)
 	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "kind")), "mounted");
 	assert_string_equal(table_string(t, 7, (size_t)table_column(t, "kind")), "loop");
 	assert_string_equal(look_up(res, "users", "where", "/home", "on"), "dm-1");
-	result_free(res);
 }
 
 TEST(several_devices_have_a_sentence_each)
 {
 	const char *const paths[] = { "/dev/sda10", "/dev/sda1" };
-	struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
+	cleanup_result struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
 
 	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "-part10;"));
 	assert_non_null(strstr(result_find_figure(res, "write_sda1")->value.str, "mounted on /boot dir"));
 	assert_null(result_find_figure(res, "write"));
 	assert_string_equal(look_up(res, "devices", "path", "/dev/sda10", "may_write"), "with consent");
 	assert_string_equal(look_up(res, "identity", "device", "/dev/sda1", "value"), "partition 1 of sda");
-	result_free(res);
 }
 
 TEST(quick_looks_at_no_users_and_no_contents)
 {
-	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, true);
+	cleanup_result struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, true);
 
 	assert_property(res, "identity", "kind", "disk");
 	assert_null(result_find_table(res, "users"));
 	assert_null(result_find_table(res, "devices"));
 	assert_null(result_find_figure(res, "write"));
-	result_free(res);
 }
 
 /* With what smartctl is played to say in the dump. */
@@ -156,7 +149,7 @@ static struct result *info_with(const char *answer, const char *const *paths, si
 
 TEST(without_a_target_all_disks_have_a_line)
 {
-	struct result *res = info_with("{\"smart_status\":{\"passed\":true}}", NULL, 0);
+	cleanup_result struct result *res = info_with("{\"smart_status\":{\"passed\":true}}", NULL, 0);
 
 	assert_true(figure_number(result_find_figure(res, "disks")) >= 1);
 	assert_int_equal(res->ntargets, result_find_table(res, "disks")->nrows);
@@ -170,12 +163,11 @@ TEST(without_a_target_all_disks_have_a_line)
 	assert_non_null(look_up(res, "disks", "name", "nvme0n1", "name"));
 	assert_string_equal(look_up(res, "disks", "name", "nvme0n1", "health"), "unknown");
 	assert_null(look_up(res, "disks", "name", "loop0", "health"));
-	result_free(res);
 }
 
 TEST(a_disk_says_how_it_is)
 {
-	struct result *res =
+	cleanup_result struct result *res =
 		info_with("{\"smart_status\":{\"passed\":false},\"power_on_time\":{\"hours\":7},\"temperature\":"
 	                  "{\"current\":41},\"ata_smart_attributes\":{\"table\":[{\"id\":197,\"raw\":{\"value\":3}}]}}",
 	                  (const char *[]){ "/dev/sda" }, 1);
@@ -186,14 +178,13 @@ TEST(a_disk_says_how_it_is)
 	assert_property(res, "state", "sectors that wait to be reallocated", "3");
 	assert_property(res, "identity", "by way of", "ata1, host0");
 	assert_null(result_find_table(res, "health")); /* nothing was measured */
-	result_free(res);
 }
 
 TEST(a_disk_that_sleeps_goes_on_sleeping)
 {
 	static const char asleep[] =
 		"{\"smartctl\":{\"messages\":[{\"string\":\"Device is in STANDBY mode, exit(2)\"}],\"exit_status\":2}}";
-	struct result *res = info_with(asleep, (const char *[]){ "/dev/sda" }, 1);
+	cleanup_result struct result *res = info_with(asleep, (const char *[]){ "/dev/sda" }, 1);
 
 	assert_true(result_has_notice(res, "standby"));
 	assert_property(res, "state", "power", "standby");
@@ -204,7 +195,6 @@ TEST(a_disk_that_sleeps_goes_on_sleeping)
 	res = info_with(asleep, NULL, 0);
 	assert_string_equal(look_up(res, "disks", "name", "sda", "health"), "asleep");
 	assert_null(look_up(res, "disks", "name", "sda", "may_write"));
-	result_free(res);
 }
 
 TEST(every_device_of_every_dump_can_be_described)

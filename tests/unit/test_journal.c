@@ -35,7 +35,7 @@ struct world {
 
 static void world_new(struct world *w, uint64_t gone_at, const struct profile_bad *bad, const char *boot_id)
 {
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
 	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
@@ -50,7 +50,6 @@ static void world_new(struct world *w, uint64_t gone_at, const struct profile_ba
 	sim_env(w->sim)->boot_id = boot_id;
 	w->sd = sim_add_disk(w->sim, &p, "sda");
 	w->part = sim_add_partition(w->sim, w->sd, "sda1", PART_FIRST, PART_BYTES);
-	profile_done(&p);
 }
 
 /* Which of the disk's requests was the first write there. */

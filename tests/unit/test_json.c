@@ -72,7 +72,7 @@ static struct result *full(void)
 
 static void expect_same_text_after_loading(const struct result *res)
 {
-	struct result *back = NULL;
+	cleanup_result struct result *back = NULL;
 	struct err err = { 0 };
 	char *first = result_to_json(res), *second;
 
@@ -82,25 +82,23 @@ static void expect_same_text_after_loading(const struct result *res)
 	assert_string_equal(first, second);
 	free(first);
 	free(second);
-	result_free(back);
 }
 
 TEST(what_was_loaded_saves_as_the_same_bytes)
 {
-	struct result *res = full();
+	cleanup_result struct result *res = full();
 
 	expect_same_text_after_loading(res);
 	result_free(res);
 	res = result_new("empty");
 	expect_same_text_after_loading(res);
-	result_free(res);
 }
 
 /* ---- round trips ---- */
 
 TEST(two_hundred_thousand_cells_come_back_as_the_same_bytes)
 {
-	struct result *res = result_new("large");
+	cleanup_result struct result *res = result_new("large");
 	struct table *tables[2] = { result_table(res, "one", "One", row_fields),
 		                    result_table(res, "two", "Two", row_fields) };
 	char name[24];
@@ -121,7 +119,6 @@ TEST(two_hundred_thousand_cells_come_back_as_the_same_bytes)
 	}
 	assert_int_equal(tables[0]->nrows + tables[1]->nrows, 33334); /* of 6: 200,004 */
 	expect_same_text_after_loading(res);
-	result_free(res);
 }
 
 /* Processor time, so that a busy machine does not matter; the least of some tries, for that clock counts what is stolen
@@ -137,7 +134,7 @@ static double cpu_s(void)
 TEST(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms)
 {
 	enum { TRIES = 5 };
-	struct result *res = result_new("large");
+	cleanup_result struct result *res = result_new("large");
 	struct table *t = result_table(res, "one", "One", row_fields);
 	double took = INFINITY;
 
@@ -150,19 +147,17 @@ TEST(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms)
 		                             .name = "middle" });
 	for (unsigned try = 0; try < TRIES && took >= 0.3; try++) {
 		double begin = cpu_s();
-		struct result *back = NULL;
+		cleanup_result struct result *back = NULL;
 		char *text = result_to_json(res);
 
 		assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 		took = fmin(took, cpu_s() - begin);
 		print_message("10,000 rows of 6 columns: %.3f s, %zu bytes\n", took, strlen(text));
 		free(text);
-		result_free(back);
 	}
 #if !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
 	assert_true(took < 0.3);
 #endif
-	result_free(res);
 }
 
 TEST(every_part_survives_the_way_through_a_file)
@@ -288,7 +283,7 @@ static struct result *load_text(const char *text)
 
 TEST(members_of_later_versions_are_passed_over)
 {
-	struct result *res = load_text(
+	cleanup_result struct result *res = load_text(
 		"{ " HEAD
 		", \"moon\": [1, {\"a\": []}], \"targets\": [{\"path\": \"/dev/sda\", \"later\": {\"x\": 1}, \"list\": []}],"
 		"\"tables\": {\"t\": {\"extra\": 1, \"columns\": [{\"key\": \"a_ns\", \"type\": \"ns\", \"colour\": \"red\"},"
@@ -303,23 +298,21 @@ TEST(members_of_later_versions_are_passed_over)
 	assert_true(table_number(t, 0, 1) == 2.5);
 	assert_string_equal(table_string(t, 0, 2), "good");
 	assert_null(table_string(t, 1, 2));
-	result_free(res);
 }
 
 TEST(the_least_document_loads)
 {
-	struct result *res = load_text("{ " HEAD " }");
+	cleanup_result struct result *res = load_text("{ " HEAD " }");
 
 	assert_int_equal(res->ntables, 0);
 	assert_true(isnan(res->head.elapsed_s));
 	assert_null(res->head.program);
 	expect_same_text_after_loading(res);
-	result_free(res);
 }
 
 TEST(figures_without_a_description_get_their_unit_from_the_name)
 {
-	struct result *res = load_text(
+	cleanup_result struct result *res = load_text(
 		"{ " HEAD ", \"figures\": {\"start_bytes_per_s\": 183, \"layout\": \"x\", \"rpm\": null,"
 		" \"a\": -5}, \"intervals\": {\"start_bytes_per_s\": [1, 2.5], \"a\": [null, null], \"none\": [1, 2]} }");
 
@@ -330,12 +323,11 @@ TEST(figures_without_a_description_get_their_unit_from_the_name)
 	assert_true(figure_number(result_find_figure(res, "a")) == -5);
 	assert_true(isnan(result_find_figure(res, "a")->ci.low));
 	assert_int_equal(res->nfigures, 4);
-	result_free(res);
 }
 
 TEST(whole_numbers_among_reals_are_reals)
 {
-	struct result *res =
+	cleanup_result struct result *res =
 		load_text("{ " HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": \"number\"}],"
 	                  "\"rows\": [[1], [2.5], [\"9223372036854775808\"]]}} }");
 	const struct table *t = result_find_table(res, "t");
@@ -343,7 +335,6 @@ TEST(whole_numbers_among_reals_are_reals)
 	assert_int_equal(t->columns[0].type, FIELD_TYPE_F64);
 	assert_true(table_number(t, 0, 0) == 1);
 	assert_true(table_number(t, 2, 0) == 0x1p63);
-	result_free(res);
 }
 
 TEST(what_is_no_result_is_refused_with_a_sentence_that_says_where)

@@ -141,7 +141,7 @@ static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
 
 TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	uint64_t records, sum;
 
@@ -164,13 +164,12 @@ TEST_WITH(the_check_sum_is_that_of_the_records_in_the_file, files_dir_make, file
 	sum = sum_of_file(files_path("kept"), &records);
 	assert_int_equal(records, 12345);
 	assert_int_equal(sum, (uint64_t)files_figure(&run, "checksum"));
-	files_done(&run);
 	assert_int_equal(unlink(files_path("kept")), 0);
 }
 
 TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--count=2000 --repeat=3 --time=30ms", files_dir);
@@ -195,14 +194,13 @@ TEST_WITH(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds, files_dir
 	assert_int_equal(number(t, 0, "repetitions"), 3);
 	assert_true(files_has_notice(&run, "what", "this is a memory score") ||
 	            files_has_notice(&run, "what", "does not tell"));
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
 /* One look at the clock is 1 ms here: writing N records by count looks twice (start and end). */
 TEST_WITH(time_is_counted_as_the_seed_did, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
@@ -213,7 +211,6 @@ TEST_WITH(time_is_counted_as_the_seed_did, files_dir_make, files_dir_remove)
 	assert_near(number(t, 0, "read_mib_per_s"), 1000.0, 1e-6);
 	/* random: 64 records between looks until 100 ms: 100 looks, and one more at the end */
 	assert_near(number(t, 0, "random_per_s"), 64.0 * 99.0 / 0.101, 64.0 / 0.1);
-	files_done(&run);
 }
 
 static void find_file(char *buf, size_t len)
@@ -249,7 +246,7 @@ static void spoil(struct files_run *run)
 
 TEST_WITH(a_changed_record_shows_in_the_check_sum, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = spoil);
+	cleanup_files struct files_run run = RUN(.at_look = spoil);
 	const struct table *t;
 
 	start(&run, "--count=1000 --repeat=2 --time=10ms", files_dir);
@@ -260,7 +257,6 @@ TEST_WITH(a_changed_record_shows_in_the_check_sum, files_dir_make, files_dir_rem
 	assert_true(number(t, 1, "checksum_read") == number(t, 1, "checksum_written"));
 	assert_true(files_has_notice(&run, "checksum", "was"));
 	assert_true(run.res->verdict_is_no);
-	files_done(&run);
 }
 
 static void stop_later(struct files_run *run)
@@ -273,20 +269,19 @@ static void stop_later(struct files_run *run)
 
 TEST_WITH(a_signal_keeps_what_was_measured_and_removes_the_file, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = stop_later);
+	cleanup_files struct files_run run = RUN(.at_look = stop_later);
 
 	start(&run, "--count=1000 --repeat=100 --time=50ms", files_dir);
 	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_in_range(files_table(&run, "runs")->nrows, 1, 50);
 	assert_in_range(files_table(&run, "ways")->nrows, 1, 1);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
 TEST_WITH(a_file_that_may_not_grow_further_says_so, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--repeat=1 --time=10s --size=1M", files_dir);
 	run.m = &measure_mark;
@@ -294,12 +289,11 @@ TEST_WITH(a_file_that_may_not_grow_further_says_so, files_dir_make, files_dir_re
 	files_run_well(&run);
 	assert_true(files_has_notice(&run, "capped", "--size"));
 	assert_true(number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
-	files_done(&run);
 }
 
 TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	FILE *f = fopen(files_path("letter"), "we");
 	char text[16] = "";
 
@@ -310,7 +304,6 @@ TEST_WITH(files_of_others_are_refused_and_stay, files_dir_make, files_dir_remove
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
 	assert_non_null(strstr(run.err.text, "letter"));
-	files_done(&run);
 	f = fopen(files_path("letter"), "re");
 	assert_non_null(f);
 	assert_non_null(fgets(text, sizeof(text), f));
@@ -324,20 +317,19 @@ TEST_WITH(a_bad_sweep_is_refused_before_anything_is_written, files_dir_make, fil
 	static const char *const bad[] = { "--sweep=,", "--sweep=1,x", "--sweep=1..2", "--sweep=-1" };
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct files_run run = RUN(.is_done = false);
+		cleanup_files struct files_run run = RUN(.is_done = false);
 
 		start(&run, bad[i], files_dir);
 		files_run(&run);
 		assert_true(run.r < 0);
 		assert_true(run.err.text[0]);
-		files_done(&run);
 		assert_int_equal(files_left(), 0);
 	}
 }
 
 TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,256K,128K", files_dir);
@@ -349,12 +341,11 @@ TEST_WITH(a_sweep_has_a_row_for_each_size, files_dir_make, files_dir_remove)
 	assert_int_equal(number(t, 2, "file_bytes"), 131072);
 	assert_int_equal(files_figure(&run, "largest_cached_bytes"), 262144);
 	assert_null(result_find_figure(run.res, "cache_ends_bytes"));
-	files_done(&run);
 }
 
 TEST_WITH(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K", files_dir);
@@ -362,19 +353,17 @@ TEST_WITH(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds, files_dir_make
 	t = files_table(&run, "sweep");
 	assert_near(number(t, 0, "diskmark"),
 	            mark_mean(number(t, 0, "write"), number(t, 0, "read"), number(t, 0, "random")), 1e-9);
-	files_done(&run);
 }
 
 TEST_WITH(a_sweep_without_room_is_refused_before_anything_is_written, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,4000T,1", files_dir);
 	files_run(&run);
 	assert_int_equal(run.r, -ENOSPC);
 	assert_non_null(strstr(run.err.text, "--sweep"));
 	assert_null(result_find_table(run.res, "runs"));
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -403,7 +392,7 @@ int __wrap_close(int fd)
 
 TEST_WITH(writing_lasts_until_close_has_returned, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
 	closing = &run;
@@ -411,13 +400,12 @@ TEST_WITH(writing_lasts_until_close_has_returned, files_dir_make, files_dir_remo
 	closing = NULL;
 	assert_int_equal(run.r, 0);
 	assert_near(number(files_table(&run, "runs"), 0, "write_mib_per_s"), 1.0 / 1.001, 1e-6);
-	files_done(&run);
 }
 
 /* As network file systems do, which have asked the server by then. */
 TEST_WITH(what_close_says_of_a_quota_is_no_error_of_the_disk, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--count=1000 --repeat=1 --time=10ms", files_dir);
 	closing = &run;
@@ -430,6 +418,5 @@ TEST_WITH(what_close_says_of_a_quota_is_no_error_of_the_disk, files_dir_make, fi
 	assert_int_equal(run.res->nfaults, 1);
 	assert_string_equal(run.res->faults[0].op, "flush");
 	assert_int_equal(run.res->faults[0].result, -EDQUOT);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }

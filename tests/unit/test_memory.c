@@ -49,7 +49,7 @@ static void prepare_flash(struct sim *sim, const struct how *how)
 	const struct profile_fail late = {
 		.op = DISK_READ, .nth = 1000, .every = 1000, .short_bytes = UINT64_MAX, .delay_s = 0.5
 	};
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
@@ -59,7 +59,6 @@ static void prepare_flash(struct sim *sim, const struct how *how)
 	if (profile_finish(&p, &err) < 0)
 		fail_msg("%s", err.text);
 	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(sim, false);
 }
 
@@ -250,7 +249,7 @@ TEST(surface_of_20_tb_needs_no_more_memory_than_of_100_gb)
 
 static int run_files(const struct how *how)
 {
-	struct files_run run = { .m = how->m };
+	cleanup_files struct files_run run = { .m = how->m };
 	bool is_good;
 
 	(void)snprintf(run.words, sizeof(run.words), "%s %s", how->words,
@@ -260,7 +259,6 @@ static int run_files(const struct how *how)
 	if (!is_good)
 		(void)fprintf(stderr, "%s %s: %.0f s, %s\n", how->m->name, how->words,
 		              run.res ? run.res->head.elapsed_s : 0.0, run.err.text);
-	files_done(&run);
 	return is_good ? 0 : 1;
 }
 

@@ -14,71 +14,62 @@
 
 TEST(reading_one_sector_again_takes_exactly_one_revolution)
 {
-	struct run r;
 	uint64_t first;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	first = run_one(&r, DISK_READ, 512 * 777, 512, NULL)->done_ns;
 	for (int i = 1; i <= 10000; i++) {
 		uint64_t done = run_one(&r, DISK_READ, 512 * 777, 512, NULL)->done_ns;
 
 		assert_true(fabs((double)(done - first) - i * PERIOD_NS) <= 1.0);
 	}
-	run_free(&r);
 }
 
 TEST(the_next_sector_comes_too_late_after_the_overhead_and_a_far_one_does_not)
 {
-	struct run r;
 	uint64_t first;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	first = run_one(&r, DISK_READ, 0, 512, NULL)->done_ns;
 	(void)run_one(&r, DISK_READ, 512, 512, NULL);
 	assert_true(fabs((double)(r.now - first) - PERIOD_NS * 501 / 500) <= 1.0);
 	first = r.now; /* 0.1 ms are 6 sectors of 16.7 us: 10 sectors on is in time */
 	(void)run_one(&r, DISK_READ, 512 * 11, 512, NULL);
 	assert_true(fabs((double)(r.now - first) - PERIOD_NS * 10 / 500) <= 1.0);
-	run_free(&r);
 }
 
 TEST(a_seek_takes_what_the_curve_says_and_the_rest_is_rotation)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 512, NULL);
 	(void)run_one(&r, DISK_READ, 400ull * 1000 * 512, 512, NULL); /* cylinder 400 */
 	assert_true(fabs(r.done.seek_ns - 1e6 * (0.8 + 0.05 * 20)) < 1);
 	assert_true(r.done.latency_ns >= 0 && r.done.latency_ns < PERIOD_NS);
 	assert_true(fabs(run_took(&r) - (1e5 + r.done.seek_ns + r.done.latency_ns + PERIOD_NS / 500)) <= 2);
-	run_free(&r);
 }
 
 TEST(a_skew_that_is_too_small_costs_a_whole_revolution)
 {
-	struct run r;
 	double small, large;
+	MODEL(r, RUN_BASE "head_skew 0.1\ncyl_skew 0.2\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "head_skew 0.1\ncyl_skew 0.2\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 500 * 512 * 2, NULL);
 	large = r.done.transfer_ns;
 	run_free(&r);
 	run_new(&r, RUN_BASE "head_skew 0.05\ncyl_skew 0.2\n" RUN_ZONE); /* 0.42 ms for a switch of 0.7 */
 	(void)run_one(&r, DISK_READ, 0, 500 * 512 * 2, NULL);
 	small = r.done.transfer_ns;
-	run_free(&r);
 	assert_true(fabs(large - 2.1 * PERIOD_NS) < 2);
 	assert_true(fabs(small - 3.05 * PERIOD_NS) < 2);
 }
 
 TEST(the_wobble_shifts_the_angle_and_no_more)
 {
-	struct run r;
 	uint64_t first;
 	double most = 0;
+	MODEL(r, RUN_BASE "wobble 0.01 0.5\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "wobble 0.01 0.5\n" RUN_ZONE);
 	first = run_one(&r, DISK_READ, 0, 512, NULL)->done_ns;
 	for (int i = 1; i <= 600; i++) {
 		double off = (double)(run_one(&r, DISK_READ, 0, 512, NULL)->done_ns - first) - i * PERIOD_NS;
@@ -86,7 +77,6 @@ TEST(the_wobble_shifts_the_angle_and_no_more)
 		most = fmax(most, fabs(off));
 	}
 	assert_true(most > 0.009 * PERIOD_NS && most < 0.021 * PERIOD_NS);
-	run_free(&r);
 }
 
 /* ---- read-ahead and hits ---- */
@@ -97,20 +87,17 @@ TEST(the_wobble_shifts_the_angle_and_no_more)
 
 TEST(what_was_read_comes_from_the_buffer)
 {
-	struct run r;
+	MODEL(r, CACHED RUN_ZONE);
 
-	run_new(&r, CACHED RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_MEDIA);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
 	assert_true(fabs(run_took(&r) - (20000 + 40960)) <= 1);
-	run_free(&r);
 }
 
 TEST(the_buffer_is_read_ahead_into_until_the_segment_is_full)
 {
-	struct run r;
+	MODEL(r, CACHED RUN_ZONE);
 
-	run_new(&r, CACHED RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
 	assert_int_equal(run_one(&r, DISK_READ, 256 * 1024 - 4096, 4096, NULL)->how, HOW_HIT); /* the last that fits */
@@ -121,41 +108,35 @@ TEST(the_buffer_is_read_ahead_into_until_the_segment_is_full)
 	(void)run_one(&r, DISK_READ, 256 * 1024, 4096, NULL); /* the next is not there, and its angle has passed */
 	assert_int_equal(r.done.how, HOW_STREAM);
 	assert_true(run_took(&r) < PERIOD_NS + 1e6);
-	run_free(&r);
 }
 
 TEST(without_read_ahead_only_what_was_asked_for_is_there)
 {
-	struct run r;
+	MODEL(r, CACHED "read_ahead no\n" RUN_ZONE);
 
-	run_new(&r, CACHED "read_ahead no\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
 	assert_int_equal(run_one(&r, DISK_READ, 4096, 4096, NULL)->how, HOW_STREAM);
-	run_free(&r);
 }
 
 TEST(the_oldest_segment_gives_way)
 {
-	struct run r;
+	MODEL(r, CACHED RUN_ZONE);
 
-	run_new(&r, CACHED RUN_ZONE);
 	for (uint64_t i = 0; i < 5; i++)
 		(void)run_one(&r, DISK_READ, i * 100000 * 512, 4096, NULL);
 	assert_int_equal(run_one(&r, DISK_READ, 4ull * 100000 * 512, 4096, NULL)->how, HOW_HIT);
 	assert_int_equal(run_one(&r, DISK_READ, 1ull * 100000 * 512, 4096, NULL)->how, HOW_HIT);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_MEDIA);
-	run_free(&r);
 }
 
 TEST(no_byte_is_waited_for_twice_when_small_reads_follow_each_other)
 {
-	struct run r;
 	struct disk_counters c;
 	uint64_t start;
+	MODEL(r, CACHED RUN_ZONE);
 
-	run_new(&r, CACHED RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	start = r.now;
 	for (uint64_t i = 1; i < 2000; i++)
@@ -163,7 +144,6 @@ TEST(no_byte_is_waited_for_twice_when_small_reads_follow_each_other)
 	disk_counters(r.d, &c);
 	assert_int_equal(c.misses, 1);
 	assert_true((double)(r.now - start) < 1.02 * truth_stream_ns(disk_geometry(r.d), 4096, 2000 * 4096));
-	run_free(&r);
 }
 
 /* ---- queue ---- */
@@ -176,7 +156,7 @@ struct outcome {
 static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct outcome *ret)
 {
 	char text[512];
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	struct rng rng;
 	uint32_t given = 0, back = 0;
 	uint8_t *seen = calloc(total, 1);
@@ -210,7 +190,6 @@ static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct 
 	ret->mean_ns = (double)(r.now - start) / total;
 	assert_int_equal(disk_in_flight(r.d), 0);
 	free(seen);
-	run_free(&r);
 }
 
 TEST(shortest_access_first_loses_nothing_and_beats_first_come)
@@ -237,14 +216,12 @@ TEST(a_queue_deeper_than_the_disks_waits_outside)
 
 TEST(a_disk_without_queue_answers_in_order)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	for (uint64_t i = 0; i < 20; i++)
 		run_submit(&r, DISK_READ, (i * 7919 % 1000) * 51200, 512, NULL);
 	for (uint64_t i = 1; i <= 20; i++)
 		assert_int_equal(run_wait(&r)->number, i);
-	run_free(&r);
 }
 
 /* Not so once: it took whichever block's angle came first, went on from there, and left the others until they were too
@@ -252,16 +229,14 @@ TEST(a_disk_without_queue_answers_in_order)
 TEST(a_burst_of_blocks_in_a_row_is_read_in_a_row)
 {
 	for (uint64_t place = 0; place < 40; place++) {
-		struct run r;
+		MODEL(r, CACHED "queue satf\n" RUN_ZONE);
 
-		run_new(&r, CACHED "queue satf\n" RUN_ZONE);
 		(void)run_one(&r, DISK_READ, 512 * 1000 * 900, 4096, NULL);
 		r.now += 50000000 + place * 777777;
 		for (uint64_t i = 0; i < 8; i++)
 			run_submit(&r, DISK_READ, place * 7919 * 512 + (i << 18), 1 << 18, NULL);
 		for (uint64_t i = 0; i < 8; i++)
 			assert_int_equal(run_wait(&r)->number, 2 + i);
-		run_free(&r);
 	}
 }
 
@@ -274,7 +249,7 @@ TEST(a_burst_of_blocks_in_a_row_is_read_in_a_row)
 TEST(a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it)
 {
 	unsigned char data[4096], back[4096];
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	memset(data, 0xa5, sizeof(data));
 	run_new(&r, WRITING RUN_ZONE);
@@ -285,15 +260,13 @@ TEST(a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it)
 	r.now += 1000000000; /* long on the media now */
 	assert_int_equal(run_one(&r, DISK_READ, 8192, 4096, back)->how, HOW_MEDIA);
 	assert_memory_equal(data, back, 4096);
-	run_free(&r);
 }
 
 TEST(what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not)
 {
 	unsigned char data[512], back[512];
-	struct run r;
+	MODEL(r, WRITING RUN_ZONE);
 
-	run_new(&r, WRITING RUN_ZONE);
 	memset(data, 1, sizeof(data));
 	(void)run_one(&r, DISK_WRITE, 0, 512, data);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
@@ -306,29 +279,25 @@ TEST(what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not)
 	disk_power_loss(r.d);
 	assert_int_equal(disk_peek(r.d, 0, 512, back), 0);
 	assert_int_equal(back[100], 1);
-	run_free(&r);
 }
 
 TEST(a_disk_that_ignores_flushes_loses_even_those)
 {
 	unsigned char data[512] = { 1 }, back[512];
-	struct run r;
+	MODEL(r, WRITING "ignore_flush yes\npower_loss_at_request 3\n" RUN_ZONE);
 
-	run_new(&r, WRITING "ignore_flush yes\npower_loss_at_request 3\n" RUN_ZONE);
 	(void)run_one(&r, DISK_WRITE, 512 * 9, 512, data);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
 	(void)run_one(&r, DISK_READ, 512 * 9, 512, back);
 	assert_int_equal(back[0], 9); /* the pattern: its LBA */
-	run_free(&r);
 }
 
 TEST(streaming_writes_go_at_the_rate_of_the_media)
 {
 	uint64_t sum = 0, start = 0;
-	struct run r;
 	double truth;
+	MODEL(r, WRITING RUN_ZONE);
 
-	run_new(&r, WRITING RUN_ZONE);
 	truth = truth_rate(disk_geometry(r.d), 32 << 20, 96 << 20);
 	for (uint64_t i = 0; i < 4; i++)
 		run_submit(&r, DISK_WRITE, i << 18, 1 << 18, NULL);
@@ -340,15 +309,13 @@ TEST(streaming_writes_go_at_the_rate_of_the_media)
 		run_submit(&r, DISK_WRITE, i << 18, 1 << 18, NULL);
 	}
 	assert_true(fabs((64 << 20) * 1e9 / (double)(r.now - start) / truth - 1) < 0.02);
-	run_free(&r);
 }
 
 TEST(a_flush_waits_for_what_was_written_before_it)
 {
 	struct disk_counters c;
-	struct run r;
+	MODEL(r, WRITING RUN_ZONE);
 
-	run_new(&r, WRITING RUN_ZONE);
 	for (uint64_t i = 0; i < 100; i++)
 		(void)run_one(&r, DISK_WRITE, (i * 7919 % 1000) * 512 * 100, 4096, NULL);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
@@ -357,19 +324,16 @@ TEST(a_flush_waits_for_what_was_written_before_it)
 	assert_true(run_took(&r) > 100 * 0.1 * PERIOD_NS);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
 	assert_true(run_took(&r) < 50000);
-	run_free(&r);
 }
 
 TEST(a_small_write_in_a_large_sector_costs_a_revolution)
 {
-	struct run r;
 	double whole, part;
+	MODEL(r, "rpm 7200\nphysical_sector 4096\nqueue_depth 1\nzone 1000 200\n");
 
-	run_new(&r, "rpm 7200\nphysical_sector 4096\nqueue_depth 1\nzone 1000 200\n");
 	whole = (run_one(&r, DISK_WRITE, 40960, 4096, NULL), r.done.transfer_ns);
 	part = (run_one(&r, DISK_WRITE, 40960, 512, NULL), r.done.transfer_ns);
 	assert_true(fabs(part - whole - PERIOD_NS) < 2);
-	run_free(&r);
 }
 
 /* ---- contents ---- */
@@ -377,10 +341,9 @@ TEST(a_small_write_in_a_large_sector_costs_a_revolution)
 TEST(every_sector_says_its_number_until_it_is_written)
 {
 	unsigned char *buf = malloc(1 << 20);
-	struct run r;
 	uint64_t word, hash;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1000, 1 << 20, buf)->res, 1 << 20);
 	for (uint64_t i = 0; i < 2048; i++) {
 		memcpy(&word, buf + i * 512, 8);
@@ -396,7 +359,6 @@ TEST(every_sector_says_its_number_until_it_is_written)
 	(void)run_one(&r, DISK_WRITE, 512 * 1000, 1 << 20, buf);
 	assert_int_equal(disk_contents_hash(r.d), hash);
 	free(buf);
-	run_free(&r);
 }
 
 TEST(the_hash_is_of_place_and_bytes_and_not_of_their_history)
@@ -422,10 +384,9 @@ TEST(the_hash_is_of_place_and_bytes_and_not_of_their_history)
 TEST(dropped_writes_are_answered_and_not_stored)
 {
 	unsigned char data[512] = { 0 }, back[512];
-	struct run r;
 	size_t n;
+	MODEL(r, RUN_BASE "drop_writes_from 2\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "drop_writes_from 2\n" RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_WRITE, 512, 512, data)->res, 512);
 	assert_int_equal(run_one(&r, DISK_WRITE, 1024, 512, data)->res, 512);
 	assert_int_equal(disk_peek(r.d, 512, 512, back), 0);
@@ -434,16 +395,14 @@ TEST(dropped_writes_are_answered_and_not_stored)
 	assert_int_equal(back[0], 2);
 	assert_int_equal(disk_write_log(r.d, &n)[1].offset_bytes, 1024);
 	assert_int_equal(n, 2);
-	run_free(&r);
 }
 
 /* ---- trouble ---- */
 
 TEST(an_unreadable_sector_fails_what_covers_it_after_its_retries)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE "bad 1000 2 r 5\nbad 3000 1 rw 1 ENODATA\n");
 
-	run_new(&r, RUN_BASE RUN_ZONE "bad 1000 2 r 5\nbad 3000 1 rw 1 ENODATA\n");
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 10, NULL)->res, 5120);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 11, NULL)->res, -EIO);
 	assert_true(run_took(&r) > 5 * PERIOD_NS && run_took(&r) < 7 * PERIOD_NS);
@@ -453,36 +412,31 @@ TEST(an_unreadable_sector_fails_what_covers_it_after_its_retries)
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1000, 512, NULL)->res, -EIO); /* it does not heal */
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 3000, 512, NULL)->res, -ENODATA);
 	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 3000, 512, NULL)->res, -ENODATA);
-	run_free(&r);
 }
 
 TEST(a_sector_that_heals_can_be_read_once_it_was_written)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE "bad 1000 3 heal 5\n");
 
-	run_new(&r, RUN_BASE RUN_ZONE "bad 1000 3 heal 5\n");
 	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 1001, 512, NULL)->res, 512);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1001, 512, NULL)->res, 512);
 	assert_int_equal(run_one(&r, DISK_READ, 512 * 1002, 512, NULL)->res, -EIO);
-	run_free(&r);
 }
 
 TEST(reading_ahead_stops_before_the_unreadable)
 {
-	struct run r;
+	MODEL(r, CACHED RUN_ZONE "bad 100 1 r 50\n");
 
-	run_new(&r, CACHED RUN_ZONE "bad 100 1 r 50\n");
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
 	assert_int_equal(run_one(&r, DISK_READ, 99 * 512, 512, NULL)->how, HOW_HIT);
 	assert_int_equal(run_one(&r, DISK_READ, 100 * 512, 512, NULL)->res, -EIO);
 	assert_int_equal(run_one(&r, DISK_READ, 101 * 512, 512, NULL)->res, 512);
-	run_free(&r);
 }
 
 TEST(slow_sectors_take_their_revolutions_more)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	double slow;
 
 	run_new(&r, RUN_BASE RUN_ZONE "slow 100 200 50 2\n"); /* 100, 150, 200, 250 */
@@ -491,12 +445,11 @@ TEST(slow_sectors_take_their_revolutions_more)
 	assert_true(fabs(slow - (400.0 / 500 + 8) * PERIOD_NS) < 2);
 	(void)run_one(&r, DISK_READ, 512 * 101, 512 * 49, NULL);
 	assert_true(fabs(r.done.transfer_ns - 49.0 / 500 * PERIOD_NS) < 2);
-	run_free(&r);
 }
 
 TEST(the_nth_request_fails_comes_short_or_late)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	run_new(&r, RUN_BASE RUN_ZONE
 	        "fail read 2 errno ETIMEDOUT delay 3\nfail any 4 short 1024\nfail write 1 errno EREMOTEIO every 2\nfail read 4 delay 1\n");
@@ -509,14 +462,12 @@ TEST(the_nth_request_fails_comes_short_or_late)
 	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, -EREMOTEIO);
 	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, 4096);
 	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, -EREMOTEIO);
-	run_free(&r);
 }
 
 TEST(when_it_is_gone_it_is_gone_for_those_in_flight_too)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE "gone_at_s 1\n");
 
-	run_new(&r, RUN_BASE RUN_ZONE "gone_at_s 1\n");
 	r.now += 999000000;
 	assert_int_equal(disk_size_bytes(r.d, r.now), 1000ull * 1000 * 512);
 	run_submit(&r, DISK_READ, 512 * 999999, 512, NULL); /* needs more than a ms */
@@ -532,14 +483,12 @@ TEST(when_it_is_gone_it_is_gone_for_those_in_flight_too)
 	run_submit(&r, DISK_READ, 102400, 512, NULL);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(run_wait(&r)->res, 0);
-	run_free(&r);
 }
 
 TEST(what_waits_when_the_disk_goes_ends_at_that_moment)
 {
-	struct run r;
+	MODEL(r, WRITING "gone_at_s 0.05\n" RUN_ZONE);
 
-	run_new(&r, WRITING "gone_at_s 0.05\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 50; i++)
 		run_submit(&r, i % 3 ? DISK_READ : DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
 	run_submit(&r, DISK_FLUSH, 0, 0, NULL);
@@ -548,28 +497,24 @@ TEST(what_waits_when_the_disk_goes_ends_at_that_moment)
 		assert_true(r.done.done_ns <= 1050000000 && r.now <= 1050000000);
 		assert_int_equal(r.done.res, r.done.done_ns < 1050000000 ? 1 << 18 : -ENODEV);
 	}
-	run_free(&r);
 }
 
 TEST(a_stalled_disk_goes_on_afterwards)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE "stall 0.5 2\n");
 
-	run_new(&r, RUN_BASE RUN_ZONE "stall 0.5 2\n");
 	r.now += 400000000;
 	(void)run_one(&r, DISK_READ, 0, 512, NULL);
 	assert_true(run_took(&r) < 1e8);
 	r.now = 1000000000 + 600000000;
 	(void)run_one(&r, DISK_READ, 0, 512, NULL);
 	assert_true(r.now > 3500000000 && r.now < 3520000000);
-	run_free(&r);
 }
 
 TEST(requests_out_of_place_are_refused)
 {
-	struct run r;
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	run_new(&r, RUN_BASE RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 100, 512, NULL)->res, -EINVAL);
 	assert_int_equal(run_one(&r, DISK_READ, 512, 100, NULL)->res, -EINVAL);
 	assert_int_equal(run_one(&r, DISK_READ, 512ull * 999999, 1024, NULL)->res, 512);
@@ -577,7 +522,6 @@ TEST(requests_out_of_place_are_refused)
 	assert_int_equal(run_one(&r, DISK_WRITE, 512ull * 1000000, 1024, NULL)->res, -ENOSPC);
 	assert_int_equal(run_one(&r, DISK_READ, UINT64_MAX - 511, 1024, NULL)->res, 0);
 	assert_int_equal(run_one(&r, DISK_READ, 0, 0, NULL)->res, 0);
-	run_free(&r);
 }
 
 /* ---- noise ---- */
@@ -608,7 +552,7 @@ TEST(noise_delays_answers_and_the_same_seed_makes_the_same)
 
 TEST(an_ssd_has_no_rotation_and_works_in_parallel)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	uint64_t start;
 	double one;
 
@@ -625,7 +569,6 @@ TEST(an_ssd_has_no_rotation_and_works_in_parallel)
 	for (int i = 0; i < 8; i++)
 		(void)run_wait(&r);
 	assert_true((double)(r.now - start) < 1.5 * one);
-	run_free(&r);
 }
 
 /* ---- a soup ---- */
@@ -640,7 +583,7 @@ TEST(whatever_is_asked_of_whatever_disk_is_answered_once)
 			                               .jitter_us = seed % 3 ? 0 : 50 };
 		struct err err = { 0 };
 		struct rng rng;
-		struct run r = { .now = seed };
+		cleanup_model struct run r = { .now = seed };
 		uint64_t done = 0, span, last = 0;
 		unsigned char *shadow, *buf;
 		uint32_t sector;
@@ -697,6 +640,5 @@ TEST(whatever_is_asked_of_whatever_disk_is_answered_once)
 		assert_int_equal(done, 500);
 		free(shadow);
 		free(buf);
-		run_free(&r);
 	}
 }

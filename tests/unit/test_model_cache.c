@@ -25,7 +25,7 @@ static bool is_hit(struct run *r, uint64_t sector)
 static bool is_hit_after(const char *policy, uint64_t sector)
 {
 	char text[1024];
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	bool ret;
 
 	(void)snprintf(text, sizeof(text), "%s%s" RUN_ZONE, CACHED, policy);
@@ -33,7 +33,6 @@ static bool is_hit_after(const char *policy, uint64_t sector)
 	(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
 	r.now += 100000000;
 	ret = is_hit(&r, sector);
-	run_free(&r);
 	return ret;
 }
 
@@ -61,7 +60,7 @@ static uint64_t ahead_until(const char *stop)
 {
 	char text[1024];
 	uint64_t n = 108;
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	(void)snprintf(text, sizeof(text), "%soverhead_ms 3\nread_ahead_stop %s\n" RUN_ZONE, CACHED, stop);
 	run_new(&r, text);
@@ -70,7 +69,6 @@ static uint64_t ahead_until(const char *stop)
 	(void)run_one(&r, DISK_READ, 800000 * 512, 512, NULL);
 	while (is_hit(&r, n))
 		n++;
-	run_free(&r);
 	return n - 108;
 }
 
@@ -86,27 +84,23 @@ TEST(a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over)
 	static const double turns[] = { 0.9, 1.9, 2.9 };
 
 	for (size_t i = 0; i < 3; i++) {
-		struct run r;
+		MODEL(r, CACHED "slow 150 1 1 2\n" RUN_ZONE);
 
-		run_new(&r, CACHED "slow 150 1 1 2\n" RUN_ZONE);
 		(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
 		r.now += (uint64_t)(turns[i] * PERIOD_NS);
 		assert_int_equal(is_hit(&r, 150), i == 2);
-		run_free(&r);
 	}
 }
 
 TEST(a_command_that_goes_on_with_the_stream_does_not_end_it)
 {
 	struct disk_counters c;
-	struct run r;
+	MODEL(r, CACHED "read_ahead_stop command\n" RUN_ZONE);
 
-	run_new(&r, CACHED "read_ahead_stop command\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 2000; i++)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
 	disk_counters(r.d, &c);
 	assert_int_equal(c.misses, 1);
-	run_free(&r);
 }
 
 TEST(what_was_asked_for_keeps_its_share)
@@ -119,10 +113,9 @@ TEST(what_was_asked_for_keeps_its_share)
 
 TEST(what_passes_before_the_first_sector_is_kept_when_it_is_told_to)
 {
-	struct run r;
 	uint64_t n = 0;
+	MODEL(r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
 
-	run_new(&r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 400 * 512, 512,
 	              NULL); /* the head was at angle 0 at 0, overhead 0.1 ms: 6 sectors passed */
 	r.now += 100000000;
@@ -136,7 +129,6 @@ TEST(what_passes_before_the_first_sector_is_kept_when_it_is_told_to)
 	for (n = 0; is_hit(&r, 100 - n - 1); n++)
 		;
 	assert_int_equal(n, (uint64_t)(100 - 1e5 / SECTOR_NS));
-	run_free(&r);
 	assert_false(is_hit_after("", 99));
 }
 
@@ -144,9 +136,8 @@ TEST(what_passes_before_the_first_sector_is_kept_when_it_is_told_to)
 
 TEST(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down)
 {
-	struct run r;
+	MODEL(r, RUN_BASE "zero_latency yes\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "zero_latency yes\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 200; i++) {
 		double rest;
 
@@ -155,7 +146,6 @@ TEST(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down)
 		rest = run_took(&r) - 1e5 - r.done.seek_ns;
 		assert_true(rest > PERIOD_NS - 2 && rest < PERIOD_NS + SECTOR_NS + 2);
 	}
-	run_free(&r);
 }
 
 TEST(reading_from_any_sector_on_takes_what_the_truth_says)
@@ -197,9 +187,8 @@ TEST(reading_from_any_sector_on_takes_what_the_truth_says)
 TEST(data_read_from_the_middle_are_the_same_data)
 {
 	unsigned char *buf = malloc(1500 * 512);
-	struct run r;
+	MODEL(r, CACHED "zero_latency yes\npre_read yes\nskip 0 0 200 3\n" RUN_ZONE "slow 700 4 2 1\n");
 
-	run_new(&r, CACHED "zero_latency yes\npre_read yes\nskip 0 0 200 3\n" RUN_ZONE "slow 700 4 2 1\n");
 	for (uint64_t i = 0; i < 300; i++) {
 		uint64_t first = i * 7919 % 3000, n = 1 + i * 31 % 1500, word;
 
@@ -211,16 +200,14 @@ TEST(data_read_from_the_middle_are_the_same_data)
 		}
 	}
 	free(buf);
-	run_free(&r);
 }
 
 /* ---- segments ---- */
 
 TEST(there_may_be_thousands_of_segments)
 {
-	struct run r;
+	MODEL(r, "rpm 7200\ncache_kb 524288\nsegments 4096\nread_ahead_kb 4\nzone 10000 500\n");
 
-	run_new(&r, "rpm 7200\ncache_kb 524288\nsegments 4096\nread_ahead_kb 4\nzone 10000 500\n");
 	for (uint64_t i = 0; i < 4096; i++)
 		(void)run_one(&r, DISK_READ, i * 1000 * 512, 4096, NULL);
 	for (uint64_t i = 0; i < 4096; i++)
@@ -228,7 +215,6 @@ TEST(there_may_be_thousands_of_segments)
 	(void)run_one(&r, DISK_READ, 4096 * 1000 * 512, 4096, NULL);
 	assert_false(is_hit(&r, 0)); /* it gave way */
 	assert_true(is_hit(&r, 2000));
-	run_free(&r);
 }
 
 TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
@@ -237,7 +223,7 @@ TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
 
 	for (int by_use = 0; by_use < 2; by_use++) {
 		char text[512];
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		struct disk_counters before, after;
 
 		(void)snprintf(
@@ -260,15 +246,13 @@ TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
 			n += is_hit(&r, i * 10000);
 			assert_true(i < 256 || n < 256);
 		}
-		run_free(&r);
 	}
 }
 
 TEST(a_segment_by_use_grows_up_to_half_of_the_cache)
 {
-	struct run r;
+	MODEL(r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
 
-	run_new(&r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 1000000000;
 	assert_true(is_hit(&r, 1023));
@@ -277,7 +261,6 @@ TEST(a_segment_by_use_grows_up_to_half_of_the_cache)
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 1000000000;
 	assert_false(is_hit(&r, 1024));
-	run_free(&r);
 }
 
 /* ---- the write cache ---- */
@@ -290,7 +273,7 @@ TEST(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost)
 {
 	unsigned char data[4096], back[4096];
 	struct disk_counters c;
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	memset(data, 0x5a, sizeof(data));
 	run_new(&r, WRITING RUN_ZONE);
@@ -310,15 +293,13 @@ TEST(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost)
 	run_free(&r);
 	run_new(&r, WRITING "write_cache off\n" RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_MEDIA);
-	run_free(&r);
 }
 
 TEST(those_that_wait_for_room_are_answered_though_it_is_switched_off)
 {
-	struct run r;
 	int n = 0;
+	MODEL(r, WRITING RUN_ZONE);
 
-	run_new(&r, WRITING RUN_ZONE);
 	for (uint64_t i = 0; i < 24; i++)
 		run_submit(&r, DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
 	disk_advance(r.d, r.now);
@@ -326,32 +307,27 @@ TEST(those_that_wait_for_room_are_answered_though_it_is_switched_off)
 	for (; disk_in_flight(r.d); n++)
 		assert_int_equal(run_wait(&r)->res, 1 << 18);
 	assert_int_equal(n, 24);
-	run_free(&r);
 }
 
 TEST(reading_ahead_can_be_switched)
 {
-	struct run r;
+	MODEL(r, CACHED RUN_ZONE);
 
-	run_new(&r, CACHED RUN_ZONE);
 	disk_switch(r.d, r.now, SWITCH_READ_AHEAD, false);
 	assert_false(disk_is_switched_on(r.d, SWITCH_READ_AHEAD));
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000;
 	assert_false(is_hit(&r, 8));
-	run_free(&r);
 }
 
 TEST(fua_reaches_the_media_unless_it_is_ignored)
 {
 	for (int ignored = 0; ignored < 2; ignored++) {
 		const struct disk_req q = { .op = DISK_WRITE, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
-		struct run r;
+		MODEL(r, ignored ? WRITING "ignore_fua yes\n" RUN_ZONE : WRITING RUN_ZONE);
 
-		run_new(&r, ignored ? WRITING "ignore_fua yes\n" RUN_ZONE : WRITING RUN_ZONE);
 		assert_int_equal(disk_submit(r.d, r.now, &q), 0);
 		assert_int_equal(run_wait(&r)->how, ignored ? HOW_CACHED : HOW_MEDIA);
-		run_free(&r);
 	}
 }
 
@@ -361,9 +337,8 @@ TEST(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them)
 	const struct disk_req q = { .op = DISK_READ, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
 
 	for (int answered = 0; answered < 2; answered++) {
-		struct run r;
+		MODEL(r, answered ? CACHED "fua_reads buffer\n" RUN_ZONE : CACHED RUN_ZONE);
 
-		run_new(&r, answered ? CACHED "fua_reads buffer\n" RUN_ZONE : CACHED RUN_ZONE);
 		(void)run_one(&r, DISK_READ, q.offset_bytes, q.len_bytes, NULL);
 		assert_true(is_hit(&r, 16));
 		for (int i = 0; i < 3; i++) {
@@ -374,7 +349,6 @@ TEST(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them)
 			assert_int_equal(done->how, answered ? HOW_HIT : HOW_MEDIA);
 		}
 		assert_true(is_hit(&r, 16)); /* for others it is still kept */
-		run_free(&r);
 	}
 }
 
@@ -382,9 +356,8 @@ TEST(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair)
 {
 	for (int fair = 0; fair < 2; fair++) {
 		struct disk_counters c;
-		struct run r;
+		MODEL(r, fair ? WRITING "write_turns fair\n" RUN_ZONE : WRITING RUN_ZONE);
 
-		run_new(&r, fair ? WRITING "write_turns fair\n" RUN_ZONE : WRITING RUN_ZONE);
 		for (uint64_t i = 0; i < 200; i++) /* beyond write_start */
 			(void)run_one(&r, DISK_WRITE, i * 7919 % 1000 * 51200, 4096, NULL);
 		for (uint64_t i = 0; i < 8; i++)
@@ -398,16 +371,14 @@ TEST(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair)
 			assert_true(c.media_written_bytes > 40 * 4096);
 		else
 			assert_true(c.media_written_bytes < 5 * 4096);
-		run_free(&r);
 	}
 }
 
 TEST(a_cache_is_emptied_in_the_order_of_an_elevator)
 {
-	struct run r;
 	double random_ns, sorted_ns;
+	MODEL(r, WRITING "seek 0.8 0.3\n" RUN_ZONE);
 
-	run_new(&r, WRITING "seek 0.8 0.3\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 100; i++)
 		(void)run_one(&r, DISK_WRITE, i * 387 % 1000 * 512000, 4096, NULL);
 	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
@@ -420,5 +391,4 @@ TEST(a_cache_is_emptied_in_the_order_of_an_elevator)
 		random_ns += run_took(&r);
 	}
 	assert_true(sorted_ns < 0.7 * random_ns);
-	run_free(&r);
 }

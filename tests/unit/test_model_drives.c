@@ -26,9 +26,8 @@ static enum disk_how read_at(struct run *r, uint64_t sector)
 
 TEST(reading_ahead_waits_for_a_second_read_in_sequence)
 {
-	struct run r;
+	MODEL(r, CACHED "read_ahead_when sequential\n" RUN_ZONE);
 
-	run_new(&r, CACHED "read_ahead_when sequential\n" RUN_ZONE);
 	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 	assert_int_equal(read_at(&r, 32), HOW_MEDIA);  /* near is not in sequence: nothing was read ahead */
 	assert_int_equal(read_at(&r, 40), HOW_STREAM); /* but now it is */
@@ -39,21 +38,18 @@ TEST(reading_ahead_waits_for_a_second_read_in_sequence)
 	run_new(&r, CACHED RUN_ZONE);
 	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 	assert_int_equal(read_at(&r, 32), HOW_HIT);
-	run_free(&r);
 }
 
 TEST(what_was_answered_is_dropped_and_what_lies_ahead_stays)
 {
-	struct run r;
+	MODEL(r, CACHED "drops_read yes\n" RUN_ZONE);
 
-	run_new(&r, CACHED "drops_read yes\n" RUN_ZONE);
 	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 	assert_int_equal(read_at(&r, 8), HOW_HIT);
 	assert_int_equal(read_at(&r, 64), HOW_HIT);
 	assert_int_equal(read_at(&r, 64), HOW_MEDIA); /* again */
 	assert_int_equal(read_at(&r, 68), HOW_MEDIA); /* partly again */
 	assert_int_equal(read_at(&r, 76), HOW_HIT);
-	run_free(&r);
 }
 
 TEST(a_write_empties_the_buffer)
@@ -64,23 +60,20 @@ TEST(a_write_empties_the_buffer)
 		                             CACHED RUN_ZONE };
 
 	for (size_t i = 0; i < 3; i++) {
-		struct run r;
+		MODEL(r, texts[i]);
 
-		run_new(&r, texts[i]);
 		assert_int_equal(read_at(&r, 0), HOW_MEDIA);
 		r.now += 100000000;
 		(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
 		assert_int_equal(read_at(&r, 8), i < 2 ? HOW_MEDIA : HOW_HIT);
-		run_free(&r);
 	}
 }
 
 TEST(writes_have_an_overhead_of_their_own)
 {
-	struct run r;
 	double plain;
+	MODEL(r, CACHED "write_cache_kb 512\nwrite_overhead_ms 0.7\n" RUN_ZONE);
 
-	run_new(&r, CACHED "write_cache_kb 512\nwrite_overhead_ms 0.7\n" RUN_ZONE);
 	(void)run_one(&r, DISK_WRITE, 0, 4096, NULL);
 	assert_true(fabs(run_took(&r) - (700000 + 40960)) <= 1);
 	assert_int_equal(read_at(&r, 100000), HOW_MEDIA);
@@ -97,7 +90,6 @@ TEST(writes_have_an_overhead_of_their_own)
 	(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
 	assert_true(r.done.seek_ns == plain);
 	assert_true(fabs(run_took(&r) - (2.5e6 + r.done.seek_ns + r.done.latency_ns + 8 * PERIOD_NS / 500)) <= 2);
-	run_free(&r);
 }
 
 /* Behind the head on the same track: with a restart of 1.5 ms what comes by within that is a revolution late. */
@@ -105,10 +97,9 @@ TEST(overheads_of_writes_scatter_and_answers_take_their_way)
 {
 	double sum = 0, sq = 0, t, sd;
 	struct truth_random with, without;
-	struct run r;
 	const int n = 4000;
+	MODEL(r, CACHED "write_cache_kb 65536\nwrite_overhead_ms 0.7\nwrite_overhead_scatter 0.05\n" RUN_ZONE);
 
-	run_new(&r, CACHED "write_cache_kb 65536\nwrite_overhead_ms 0.7\nwrite_overhead_scatter 0.05\n" RUN_ZONE);
 	for (int i = 0; i < n; i++) { /* all into the cache */
 		(void)run_one(&r, DISK_WRITE, (uint64_t)(i % 100) * 4096, 4096, NULL);
 		t = run_took(&r) - 700000 - 40960;
@@ -128,7 +119,6 @@ TEST(overheads_of_writes_scatter_and_answers_take_their_way)
 	(void)run_one(&r, DISK_READ, far, 4096, NULL);
 	assert_true(fabs((double)(r.done.done_ns - r.done.ideal_ns) - 300000) <= 1);
 	assert_true(fabs(with.done_ns - without.done_ns - 300000) <= 1);
-	run_free(&r);
 }
 
 TEST(an_access_that_does_not_stream_takes_its_restart)
@@ -163,15 +153,13 @@ TEST(the_transfer_waits_for_its_watermark)
 		                             RUN_BASE "interface_mbs 20\nread_watermark 1\n" RUN_ZONE };
 
 	for (int i = 0; i < 3; i++) {
-		struct run r;
 		double media = 100 * PERIOD_NS / 500, interface = 100 * 512 / 20e6 * 1e9;
+		MODEL(r, texts[i]);
 
-		run_new(&r, texts[i]);
 		(void)run_one(&r, DISK_READ, far, 100 * 512, NULL);
 		assert_true(interface > media);
 		assert_true(fabs(run_took(&r) -
 		                 (1e5 + r.done.seek_ns + r.done.latency_ns + 0.5 * i * media + interface)) <= 2);
-		run_free(&r);
 	}
 }
 
@@ -182,13 +170,12 @@ TEST(the_truth_of_a_service_time_has_restart_and_watermark_in_it)
 		"rpm 7200\nsurfaces 4\ncache_kb 0\nqueue_depth 1\noverhead_ms 0.3\nseek 0.5 0.02\nhead_switch_ms 0.4\n"
 		"interface_mbs 8\nrestart_ms 1.2\nread_watermark 0.7\nspare 5 8\nzone 2000 300\nzone 1000 200\n";
 	struct truth_random truth;
-	struct run r;
 	struct rng rng;
 	uint64_t blocks;
 	double sum = 0;
 	int n = 30000;
+	MODEL(r, text);
 
-	run_new(&r, text);
 	blocks = geometry_bytes(disk_geometry(r.d)) / 16384;
 	truth_random(disk_geometry(r.d), 0, blocks * 16384, 16384, &truth);
 	rng_init(&rng, 3, 1);
@@ -200,7 +187,6 @@ TEST(the_truth_of_a_service_time_has_restart_and_watermark_in_it)
 		fail_msg("%.0f ns, truth %.0f", sum / n, truth.service_ns);
 	assert_true(truth.move_ns > 1.2e6);
 	assert_true(truth_seek_track_ns(disk_geometry(r.d)) == 1.2e6);
-	run_free(&r);
 }
 
 /* ---- spares ---- */

@@ -50,15 +50,13 @@ static void idle(struct run *r, double seconds)
 /* Writes until one takes longer than a second; how many did not. */
 static uint64_t writes_before_the_cliff(const char *text, uint64_t span, uint32_t len)
 {
-	struct run r;
 	struct rng rng;
 	uint64_t n = 0;
+	MODEL(r, text);
 
-	run_new(&r, text);
 	rng_init(&rng, 2, 2);
 	for (n = 0; n < 20000 && cleanings(&r) == 0; n++)
 		(void)run_one(&r, DISK_WRITE, rng_below(&rng, span / len) * len, len, NULL);
-	run_free(&r);
 	return n;
 }
 
@@ -85,10 +83,9 @@ TEST(random_writes_are_fast_until_the_map_or_the_log_is_full)
 TEST(behind_the_cliff_a_band_is_rewritten_for_a_few_entries)
 {
 	double fast, slow;
-	struct run r;
 	struct rng rng;
+	MODEL(r, CACHED SHINGLED);
 
-	run_new(&r, CACHED SHINGLED);
 	rng_init(&rng, 1, 1);
 	fast = random_writes(&r, &rng, 1500, 390000000, 4096);
 	(void)random_writes(&r, &rng, 1500, 390000000, 4096);
@@ -99,16 +96,14 @@ TEST(behind_the_cliff_a_band_is_rewritten_for_a_few_entries)
 	between(slow, 50, 200);
 	between((double)cleanings(&r), 20, 120);
 	assert_true(entries(&r) <= 2000);
-	run_free(&r);
 }
 
 TEST(idleness_empties_it_as_far_as_it_reaches)
 {
 	uint64_t full, less;
-	struct run r;
 	struct rng rng;
+	MODEL(r, CACHED SHINGLED "media_cache_idle_ms 500\n");
 
-	run_new(&r, CACHED SHINGLED "media_cache_idle_ms 500\n");
 	rng_init(&rng, 1, 1);
 	(void)random_writes(&r, &rng, 3000, 390000000, 4096);
 	full = entries(&r);
@@ -122,7 +117,6 @@ TEST(idleness_empties_it_as_far_as_it_reaches)
 	assert_int_equal(entries(&r), 0);
 	assert_int_equal(disk_next_event_ns(r.d), DISK_NEVER);
 	assert_true(random_writes(&r, &rng, 1500, 390000000, 4096) > 3000); /* all is as at first */
-	run_free(&r);
 }
 
 /* Seconds for all of [first, first + bytes) in pieces of 1 MiB. */
@@ -141,13 +135,11 @@ TEST(whole_bands_in_sequence_go_to_their_place_at_full_speed)
 	double s[3];
 
 	for (size_t i = 0; i < 3; i++) {
-		struct run r;
+		MODEL(r, texts[i]);
 
-		run_new(&r, texts[i]);
 		s[i] = sequential(&r, DISK_WRITE, 10 * BAND, 20 * BAND);
 		assert_true(entries(&r) <= 40); /* the first piece, before it is known for a stream */
 		assert_int_equal(cleanings(&r), 0);
-		run_free(&r);
 	}
 	between(s[1] / s[0], 0.95, 1.05);
 	between(s[2] / s[0], 0.95, 1.05);
@@ -158,9 +150,8 @@ TEST(whole_bands_in_sequence_go_to_their_place_at_full_speed)
 TEST(parts_of_a_band_cost_more_than_the_band)
 {
 	double whole, part;
-	struct run r;
+	MODEL(r, CACHED SHINGLED "write_cache_kb 0\nmedia_cache_direct_kb 1024\n");
 
-	run_new(&r, CACHED SHINGLED "write_cache_kb 0\nmedia_cache_direct_kb 1024\n");
 	(void)sequential(&r, DISK_WRITE, 0, 2 * BAND);
 	whole = sequential(&r, DISK_WRITE, 20 * BAND, BAND);
 	(void)sequential(&r, DISK_WRITE, 30 * BAND, BAND / 2);
@@ -169,16 +160,14 @@ TEST(parts_of_a_band_cost_more_than_the_band)
 	assert_int_equal(entries(&r), 0);
 	(void)sequential(&r, DISK_WRITE, 50 * BAND + BAND / 2, BAND);
 	assert_true(entries(&r) > 0);
-	run_free(&r);
 }
 
 TEST(what_lies_in_the_cache_is_read_from_there)
 {
 	double clean, dirty, again;
-	struct run r;
 	struct rng rng;
+	MODEL(r, CACHED SHINGLED);
 
-	run_new(&r, CACHED SHINGLED);
 	rng_init(&rng, 1, 1);
 	clean = sequential(&r, DISK_READ, 0, 8 * BAND);
 	(void)random_writes(&r, &rng, 200, 8 * BAND, 4096);
@@ -188,7 +177,6 @@ TEST(what_lies_in_the_cache_is_read_from_there)
 	idle(&r, 100);
 	again = sequential(&r, DISK_READ, 0, 8 * BAND);
 	between(again / clean, 0.97, 1.03);
-	run_free(&r);
 }
 
 TEST(a_conventional_drive_with_a_media_cache_slows_down_to_its_arm)
@@ -197,15 +185,13 @@ TEST(a_conventional_drive_with_a_media_cache_slows_down_to_its_arm)
 	double fast[2], slow[2];
 
 	for (size_t i = 0; i < 2; i++) {
-		struct run r;
 		struct rng rng;
+		MODEL(r, texts[i]);
 
-		run_new(&r, texts[i]);
 		rng_init(&rng, 1, 1);
 		fast[i] = random_writes(&r, &rng, 900, 390000000, 4096);
 		(void)random_writes(&r, &rng, 1500, 390000000, 4096);
 		slow[i] = random_writes(&r, &rng, 2000, 390000000, 4096);
-		run_free(&r);
 	}
 	assert_true(fast[1] > 10 * fast[0]);
 	/* Each is fetched and put to its place: two accesses instead of one, the second in the order of an elevator. */
@@ -214,16 +200,14 @@ TEST(a_conventional_drive_with_a_media_cache_slows_down_to_its_arm)
 
 TEST(now_and_then_a_write_waits_for_the_drives_own_books)
 {
-	struct run r;
 	int late = 0;
+	MODEL(r, CACHED SHINGLED "write_cache_kb 0\nwrite_dip 50 400 64\n");
 
-	run_new(&r, CACHED SHINGLED "write_cache_kb 0\nwrite_dip 50 400 64\n");
 	for (uint64_t i = 0; i < 500; i++) {
 		(void)run_one(&r, DISK_WRITE, i * 700000 / 4096 * 4096, i % 2 ? 65536 : 4096, NULL);
 		late += run_took(&r) > 0.4e9;
 	}
 	assert_int_equal(late, 5); /* of the 250 that are large enough */
-	run_free(&r);
 }
 
 /* Whatever is written and cleaned when: a disk with a media cache holds what one without holds, and loses none of it
@@ -236,10 +220,9 @@ TEST(contents_are_those_of_a_disk_without_it)
 	uint64_t sum[3];
 
 	for (size_t k = 0; k < 3; k++) {
-		struct run r;
 		struct rng rng;
+		MODEL(r, texts[k]);
 
-		run_new(&r, texts[k]);
 		rng_init(&rng, 9, 9);
 		for (int i = 0; i < 3000; i++) {
 			uint32_t len = (uint32_t)(1 + rng_below(&rng, 16)) * 512, way = (uint32_t)rng_below(&rng, 8);
@@ -257,7 +240,6 @@ TEST(contents_are_those_of_a_disk_without_it)
 		(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
 		disk_power_loss(r.d);
 		sum[k] = disk_contents_hash(r.d);
-		run_free(&r);
 	}
 	assert_int_equal(sum[1], sum[0]);
 	assert_int_equal(sum[2], sum[0]);
@@ -304,7 +286,7 @@ TEST(the_archive_drive_is_as_the_public_measured_it)
  */
 TEST(the_desktop_drive_is_within_what_is_public_of_any)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	struct rng rng;
 	uint64_t n;
 
@@ -315,7 +297,6 @@ TEST(the_desktop_drive_is_within_what_is_public_of_any)
 	between((double)n, 100000, 250000);
 	(void)random_writes(&r, &rng, 10000, 128000000000, 4096);
 	between(random_writes(&r, &rng, 10000, 128000000000, 4096), 7, 107);
-	run_free(&r);
 }
 
 TEST(what_makes_no_sense_is_refused)

@@ -97,7 +97,7 @@ TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
 	} want[] = {
 		{ 1, 1 }, { 2, 1 }, { 10, 3 }, { 15, 2.75 }, { 20, 2.5 }, { 60, 4.5 }, { 100, 6.5 }, { 999, 6.5 }
 	};
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	/* Not sorted, and not rising everywhere, as measured ones are. settle_ms is in the points. */
 	run_new(&r, RUN_BASE
@@ -108,16 +108,14 @@ TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
 		near(r.done.seek_ns, want[i].ms * 1e6, 1);
 		near(truth_seek_ns(disk_geometry(r.d), (double)want[i].cylinders), want[i].ms * 1e6, 1);
 	}
-	run_free(&r);
 }
 
 TEST(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median)
 {
 	struct sample s = { 0 };
-	struct run r;
 	double truth;
+	MODEL(r, RUN_BASE "seek_scatter 1 0.02\nseek_scatter 100 0.06 0.05 0.2\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "seek_scatter 1 0.02\nseek_scatter 100 0.06 0.05 0.2\n" RUN_ZONE);
 	sample_seeks(&r, 50, 40000, &s, NULL);
 	truth = truth_seek_ns(disk_geometry(r.d), 50);
 	near(truth, (0.8 + 0.05 * sqrt(50)) * 1e6, 1e-3); /* symmetric: not shifted */
@@ -132,28 +130,24 @@ TEST(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median)
 	near(truth_seek_mean_ns(disk_geometry(r.d), 400), 1.8e6 + 0.05 * 2e5, 1);
 	assert_true(sample_quantile(&s, 0.99) > 1.8e6 + 3e5); /* a Gauss core alone: 1.4e5 */
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(points_of_a_seek_curve_have_their_own_scatter)
 {
 	struct sample s = { 0 };
-	struct run r;
+	MODEL(r, RUN_BASE "seek_scatter 1 0.5\nseek_point 10 3 0.01\nseek_point 30 4 0.03\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "seek_scatter 1 0.5\nseek_point 10 3 0.01\nseek_point 30 4 0.03\n" RUN_ZONE);
 	sample_seeks(&r, 20, 20000, &s, NULL);
 	near(sample_sd(&s), 2e4, 0.03 * 2e4);
 	near(sample_mean(&s), 3.5e6, 5 * 2e4 / 141);
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 {
 	struct sample s = { 0 };
-	struct run r;
+	MODEL(r, RUN_BASE "head_switch_scatter 0.4\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "head_switch_scatter 0.4\n" RUN_ZONE);
 	for (int i = 0; i < 40000; i++) {
 		(void)run_one(&r, DISK_READ, i & 1 ? 512 * 600 : 0, 512, NULL);
 		if (i)
@@ -163,7 +157,6 @@ TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 	assert_true(sample_quantile(&s, 0) >= 0 && sample_quantile(&s, 1) <= 1.4e6 + 1);
 	near(truth_head_switch_ns(disk_geometry(r.d)), 7e5, 1);
 	sample_done(&s);
-	run_free(&r);
 }
 
 /* ---- electronics ---- */
@@ -171,7 +164,7 @@ TEST(a_head_switch_scatters_and_never_takes_less_than_no_time)
 TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 {
 	struct sample s = { 0 };
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	double truth;
 
 	run_new(&r,
@@ -182,13 +175,12 @@ TEST(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both)
 	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 2.4e4 / 200);
 	near(sample_mean(&s), 3e5 + 0.1 * 3e5 + 4e4 + 0.05 * 1e5, 5 * 1.3e5 / 200);
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(hits_have_a_scatter_of_their_own)
 {
 	struct sample s = { 0 };
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	run_new(&r,
 	        "rpm 7200\nqueue_depth 1\nhit_overhead_ms 0.1\nhit_overhead_scatter 0.01\ninterface_mbs 100\n" RUN_ZONE);
@@ -200,16 +192,14 @@ TEST(hits_have_a_scatter_of_their_own)
 	near(sample_mean(&s), 1e5 + 40960, 5 * 1e4 / 100);
 	near(sample_sd(&s), 1e4, 0.05 * 1e4);
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(a_disk_freezes_now_and_then_and_all_wait)
 {
 	struct sample s = { 0 };
-	struct run r;
 	size_t frozen = 0;
+	MODEL(r, RUN_BASE "freeze 0.01 50 500\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "freeze 0.01 50 500\n" RUN_ZONE);
 	for (uint64_t i = 0; i < 20000; i++) {
 		(void)run_one(&r, DISK_READ, i * 7919 % 100000 * 512, 512, NULL);
 		frozen += run_took(&r) > 50e6;
@@ -218,7 +208,6 @@ TEST(a_disk_freezes_now_and_then_and_all_wait)
 	}
 	near((double)frozen, 200, 5 * sqrt(200));
 	sample_done(&s);
-	run_free(&r);
 }
 
 /* Answers are late in bursts, and in the mean as often and as much as the truth says. */
@@ -277,9 +266,8 @@ TEST(rates_that_are_restless_do_not_come_to_rest_with_length)
 	double *lost = calloc(n, sizeof(*lost)), falls[2], mean[2], whole;
 
 	for (size_t k = 0; k < 2; k++) {
-		struct run r;
+		MODEL(r, texts[k]);
 
-		run_new(&r, texts[k]);
 		for (size_t i = 0; i < n; i++) { /* the same bytes: without losses they take the same time */
 			(void)run_one(&r, DISK_READ, 0, 1 << 20, NULL);
 			lost[i] = r.done.transfer_ns;
@@ -290,7 +278,6 @@ TEST(rates_that_are_restless_do_not_come_to_rest_with_length)
 		for (size_t i = 0; i < n; i++)
 			lost[i] = (lost[i] - whole) / PERIOD_NS;
 		falls[k] = deviation_of_lost(lost, n, 256, &mean[k]) / deviation_of_lost(lost, n, 16, &mean[k]);
-		run_free(&r);
 	}
 	near(mean[0], 300 * 1.048576e-3, 0.02 * 0.3146);
 	near(mean[1], 300 * 1.048576e-3,
@@ -302,10 +289,9 @@ TEST(rates_that_are_restless_do_not_come_to_rest_with_length)
 
 TEST(revolutions_are_missed_by_distance_and_some_of_them_several_times)
 {
-	struct run r;
 	double one = 0, two = 0, far = 0;
+	MODEL(r, RUN_BASE "missed_revolutions 0.02 0.06 100 0.25\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "missed_revolutions 0.02 0.06 100 0.25\n" RUN_ZONE);
 	for (int i = 0; i < 60000; i++) {
 		(void)run_one(&r, DISK_READ, (i & 1 ? 50 : 0) * CYL + (uint64_t)(i * 7 % 500) * 512, 512, NULL);
 		one += r.done.latency_ns >= PERIOD_NS;
@@ -318,14 +304,12 @@ TEST(revolutions_are_missed_by_distance_and_some_of_them_several_times)
 		far += r.done.latency_ns >= PERIOD_NS;
 	}
 	near(far / 30000, 0.06, 5 * sqrt(0.06 / 30000));
-	run_free(&r);
 }
 
 TEST(a_spindle_that_warms_up_turns_as_the_truth_says)
 {
-	struct run r;
+	MODEL(r, RUN_BASE "rpm_drift -0.004 100\nreported_rpm 7200\nrpm 7180\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "rpm_drift -0.004 100\nreported_rpm 7200\nrpm 7180\n" RUN_ZONE);
 	for (int k = 0; k < 40; k++) {
 		double at;
 		uint64_t first;
@@ -338,7 +322,6 @@ TEST(a_spindle_that_warms_up_turns_as_the_truth_says)
 	}
 	near(truth_period_ns(disk_geometry(r.d)), 60e9 / 7180, 1e-6);
 	assert_true(truth_period_at_ns(disk_geometry(r.d), 0) > 1.0039 * 60e9 / 7180);
-	run_free(&r);
 }
 
 /* ---- streaming ---- */
@@ -386,10 +369,9 @@ TEST(skews_that_scatter_are_fixed_and_the_truth_knows_each)
 
 TEST(weak_tracks_lose_a_revolution_each_time_or_now_and_then)
 {
-	struct run r;
 	double got = 0, want = 0, plain;
+	MODEL(r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 0.05 1\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 0.05 1\n" RUN_ZONE);
 	plain = 0;
 	for (uint64_t i = 0; i < 50; i++) {
 		got = stream_ns(&r, i * 20 * CYL, 20 * CYL);
@@ -413,7 +395,6 @@ TEST(weak_tracks_lose_a_revolution_each_time_or_now_and_then)
 		near(got, truth_stream_ns(disk_geometry(r.d), i * 20 * CYL, (i + 1) * 20 * CYL), 20);
 		near(got / PERIOD_NS - (40 + 20 * 0.2 + 19 * 0.3), 20, 1);
 	}
-	run_free(&r);
 }
 
 /* A skew that covers the switch by one deviation only: one switch in six misses a revolution. */
@@ -425,7 +406,7 @@ TEST(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says)
 
 	for (size_t k = 0; k < sizeof(disks) / sizeof(disks[0]); k++) {
 		char text[512];
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		double got = 0, want = 0;
 
 		(void)snprintf(text, sizeof(text), "%shead_skew 0.096\ncyl_skew 0.3\n%s" RUN_ZONE, RUN_BASE, disks[k]);
@@ -436,13 +417,12 @@ TEST(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says)
 		}
 		assert_true(want > 1000 * (40 + 20 * 0.096 + 19 * 0.3) * PERIOD_NS * 1.005);
 		near(got / want, 1, 5 * sqrt(20000.0) * 0.6 * PERIOD_NS / want);
-		run_free(&r);
 	}
 }
 
 TEST(reading_ahead_scatters_like_reading_whenever_it_is_looked_at)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	double want;
 	uint64_t start, at = 0;
 
@@ -455,7 +435,6 @@ TEST(reading_ahead_scatters_like_reading_whenever_it_is_looked_at)
 		(void)run_one(&r, DISK_READ, at * 512, 8 * 512, NULL);
 	want = truth_stream_ns(disk_geometry(r.d), 8 * 512, at * 512);
 	near((double)(r.now - start) / want, 1, 5 * sqrt(900.0) * 0.4 * PERIOD_NS / want);
-	run_free(&r);
 }
 
 /* ---- all at once ---- */
@@ -469,10 +448,9 @@ TEST(the_mean_of_random_reads_is_the_truths)
 {
 	struct sample s = { 0 };
 	struct truth_random truth;
-	struct run r;
 	struct rng rng;
+	MODEL(r, RUN_BASE UNRULY RUN_ZONE);
 
-	run_new(&r, RUN_BASE UNRULY RUN_ZONE);
 	truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), 4096, &truth);
 	rng_init(&rng, 9, 9);
 	for (int i = 0; i < 100000; i++) {
@@ -483,14 +461,13 @@ TEST(the_mean_of_random_reads_is_the_truths)
 	near(truth.service_ns, truth.overhead_ns + truth.move_ns + truth.latency_ns + truth.transfer_ns + truth.done_ns,
 	     1);
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(the_mean_of_random_reads_within_two_tracks_is_the_truths)
 {
 	struct sample s = { 0 };
 	struct truth_random truth;
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	struct rng rng;
 	uint64_t last = 0, at;
 
@@ -508,7 +485,6 @@ TEST(the_mean_of_random_reads_within_two_tracks_is_the_truths)
 	}
 	near(sample_mean(&s), truth.service_ns, 5 * sample_sd(&s) / sqrt(100000) + 2000);
 	sample_done(&s);
-	run_free(&r);
 }
 
 TEST(the_same_seed_scatters_the_same_and_another_does_not)

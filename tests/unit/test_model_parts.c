@@ -45,9 +45,8 @@ TEST(a_bridge_gives_a_request_in_pieces_one_after_the_other)
 TEST(a_bridge_lets_one_request_pass_at_a_time)
 {
 	struct disk_counters c;
-	struct run r;
+	MODEL(r, DISK "queue satf\nqueue_depth 32\nbridge_kb 120\n" ZONES);
 
-	run_new(&r, DISK "queue satf\nqueue_depth 32\nbridge_kb 120\n" ZONES);
 	for (uint64_t i = 0; i < 20; i++)
 		run_submit(&r, DISK_READ, i * 7919 % 1500 * 512000, 4096, NULL);
 	assert_int_equal(disk_in_flight(r.d), 20);
@@ -57,22 +56,19 @@ TEST(a_bridge_lets_one_request_pass_at_a_time)
 	assert_int_equal(c.requests, 20);
 	assert_int_equal(c.read_bytes, 20 * 4096);
 	assert_true(c.busy_ns > 0 && c.busy_ns <= r.now - 1000000000);
-	run_free(&r);
 }
 
 TEST(a_bridge_that_drops_flushes_loses_what_was_flushed)
 {
 	unsigned char data[512] = { 1 }, back[512];
-	struct run r;
+	MODEL(r, DISK "bridge_kb 120\nignore_flush yes\nwrite_cache_kb 1024\n" ZONES);
 
-	run_new(&r, DISK "bridge_kb 120\nignore_flush yes\nwrite_cache_kb 1024\n" ZONES);
 	(void)run_one(&r, DISK_WRITE, 512 * 9, 512, data);
 	assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
 	assert_true(run_took(&r) < 100000);
 	disk_power_loss(r.d);
 	(void)run_one(&r, DISK_READ, 512 * 9, 512, back);
 	assert_int_equal(back[0], 9);
-	run_free(&r);
 }
 
 /* ---- two arms ---- */
@@ -80,11 +76,10 @@ TEST(a_bridge_that_drops_flushes_loses_what_was_flushed)
 TEST(an_arm_has_its_half_and_both_work_at_once)
 {
 	struct profile_range range[2];
-	struct run r;
 	uint64_t half, start;
 	double one;
+	MODEL(r, DISK "arms halves\ncache_kb 0\n" ZONES);
 
-	run_new(&r, DISK "arms halves\ncache_kb 0\n" ZONES);
 	assert_int_equal(disk_access_ranges(r.d, range), 2);
 	half = range[0].count;
 	assert_int_equal(half, 500 * (500 + 480) + 500 * (400 + 380));
@@ -102,7 +97,6 @@ TEST(an_arm_has_its_half_and_both_work_at_once)
 	run_new(&r, DISK ZONES);
 	assert_int_equal(disk_access_ranges(r.d, range), 1);
 	assert_int_equal(range[0].count, disk_size_bytes(r.d, 0) / 512);
-	run_free(&r);
 }
 
 /* Each of two joined disks is as it would be alone, and they work at once. */
@@ -149,10 +143,9 @@ TEST(every_sector_of_two_arms_has_a_place_of_its_own)
 
 	for (size_t k = 0; k < 2; k++) {
 		uint8_t *seen = calloc(1000ull * 4 * 520, 1);
-		struct run r;
 		const struct geometry *g;
+		MODEL(r, disks[k]);
 
-		run_new(&r, disks[k]);
 		g = disk_geometry(r.d);
 		for (uint64_t i = 0; i < geometry_sectors(g); i++) {
 			struct place p, next;
@@ -169,7 +162,6 @@ TEST(every_sector_of_two_arms_has_a_place_of_its_own)
 			}
 		}
 		free(seen);
-		run_free(&r);
 	}
 }
 
@@ -217,11 +209,10 @@ TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 
 	for (size_t k = 0; k < 3; k++) {
 		struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
-		struct run r;
 		uint64_t end = 0;
 		size_t n;
+		MODEL(r, disks[k]);
 
-		run_new(&r, disks[k]);
 		n = truth_zones(disk_geometry(r.d), z, PROFILE_ZONES_MAX);
 		assert_int_equal(n, want[k]);
 		for (size_t i = 0; i < n; i++) {
@@ -236,7 +227,6 @@ TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 		}
 		assert_int_equal(end, disk_size_bytes(r.d, 0));
 		free(z);
-		run_free(&r);
 	}
 }
 
@@ -250,11 +240,10 @@ TEST(random_reads_of_two_arms_take_what_the_truth_says)
 		struct truth_random truth;
 		double sum = 0, sum2 = 0;
 		const int n = 30000;
-		struct run r;
 		struct rng rng;
 		uint64_t size;
+		MODEL(r, disks[k]);
 
-		run_new(&r, disks[k]);
 		size = disk_size_bytes(r.d, 0);
 		truth_random(disk_geometry(r.d), 0, size, 4096, &truth);
 		rng_init(&rng, k, 1);
@@ -264,7 +253,6 @@ TEST(random_reads_of_two_arms_take_what_the_truth_says)
 			sum2 += run_took(&r) * run_took(&r) / n;
 		}
 		near(sum, truth.service_ns, 5 * sqrt((sum2 - sum * sum) / n));
-		run_free(&r);
 	}
 }
 
@@ -281,11 +269,10 @@ TEST(whatever_it_is_made_of_it_holds_what_was_written)
 		const uint64_t n = 2000;
 		struct profile_range range[2];
 		unsigned char *shadow = malloc(n * 512), *buf = malloc(n * 512);
-		struct run r;
 		struct rng rng;
 		uint64_t base;
+		MODEL(r, disks[k]);
 
-		run_new(&r, disks[k]);
 		(void)disk_access_ranges(r.d, range);
 		base = k == 1 ? (range[0].count - n / 2) * 512 : 0; /* over the middle */
 		if (k == 3)
@@ -314,7 +301,6 @@ TEST(whatever_it_is_made_of_it_holds_what_was_written)
 		assert_true(disk_contents_hash(r.d) != 0);
 		free(shadow);
 		free(buf);
-		run_free(&r);
 	}
 }
 
@@ -325,11 +311,10 @@ TEST(requests_out_of_place_are_refused_and_all_are_answered)
 		                             DISK "arms joined\njoined_density 0.5\n" ZONES };
 
 	for (size_t k = 0; k < 4; k++) {
-		struct run r;
 		uint64_t size, done = 0;
 		struct rng rng;
+		MODEL(r, disks[k]);
 
-		run_new(&r, disks[k]);
 		size = disk_size_bytes(r.d, 0);
 		assert_int_equal(run_one(&r, DISK_READ, 100, 512, NULL)->res, -EINVAL);
 		assert_int_equal(run_one(&r, DISK_READ, size, 512, NULL)->res, 0);
@@ -349,7 +334,6 @@ TEST(requests_out_of_place_are_refused_and_all_are_answered)
 		for (; disk_in_flight(r.d); done++)
 			(void)run_wait(&r);
 		assert_int_equal(done, 400);
-		run_free(&r);
 	}
 }
 

@@ -35,7 +35,7 @@ TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
 
 	for (size_t k = 0; k < 2; k++) {
 		char text[512];
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		const struct geometry *g;
 		uint8_t *seen;
 		size_t elsewhere = 0;
@@ -67,16 +67,14 @@ TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
 		near((double)(500 * 1000 + 300 * 700 - geometry_sectors(g)), 3000 * 2 + 3 * 500 + 3 * 350,
 		     5 * 80 + 200);
 		free(seen);
-		run_free(&r);
 	}
 }
 
 TEST(streaming_over_thousands_of_defects_takes_what_the_truth_says)
 {
-	struct run r;
 	double all = 0;
+	MODEL(r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 
-	run_new(&r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 	for (uint64_t i = 0; i < 20; i++) {
 		double got = stream_ns(&r, i * 40 * CYL, 40 * CYL);
 
@@ -84,18 +82,16 @@ TEST(streaming_over_thousands_of_defects_takes_what_the_truth_says)
 		all += got;
 	}
 	assert_true(all > 1.05 * 20 * 40 * 2.5 * PERIOD_NS); /* without them */
-	run_free(&r);
 }
 
 TEST(random_reads_over_defects_take_what_the_truth_says)
 {
 	struct truth_random truth;
 	double sum = 0, sum2 = 0;
-	struct run r;
 	struct rng rng;
 	const int n = 40000;
+	MODEL(r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 
-	run_new(&r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
 	for (int part = 0; part < 2; part++) {
 		uint64_t end = part ? 300000000 : geometry_bytes(disk_geometry(r.d));
 
@@ -109,7 +105,6 @@ TEST(random_reads_over_defects_take_what_the_truth_says)
 		}
 		near(sum / n, truth.service_ns, 5 * sqrt((sum2 / n - sum / n * sum / n) / n));
 	}
-	run_free(&r);
 }
 
 TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
@@ -117,7 +112,7 @@ TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 	char text[8192];
 	size_t len = (size_t)snprintf(text, sizeof(text), "%ssurfaces 32\n", RUN_BASE);
 	struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	for (int i = 0; i < 40; i++) { /* one surface changes at each edge */
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "zone 5");
@@ -136,7 +131,6 @@ TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 		     1, 1e-6);
 	}
 	free(z);
-	run_free(&r);
 }
 
 /* ---- what holds no data ---- */
@@ -144,9 +138,8 @@ TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 TEST(what_is_trimmed_answers_zeros_at_once_until_it_is_written)
 {
 	unsigned char buf[8192];
-	struct run r;
+	MODEL(r, RUN_BASE "hit_overhead_ms 0.03\ntrimmed 1000 1000\ntrimmed 5000 10\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "hit_overhead_ms 0.03\ntrimmed 1000 1000\ntrimmed 5000 10\n" RUN_ZONE);
 	assert_int_equal(run_one(&r, DISK_READ, 1000 * 512, 8192, buf)->how, HOW_HIT);
 	near(run_took(&r), 3e4 + 8192, 2);
 	for (size_t i = 0; i < 8192; i++)
@@ -167,17 +160,15 @@ TEST(what_is_trimmed_answers_zeros_at_once_until_it_is_written)
 	assert_int_equal(run_one(&r, DISK_READ, 5009 * 512, 512, NULL)->how, HOW_HIT);
 	assert_int_equal(disk_peek(r.d, 5000 * 512, 512, buf), 0);
 	assert_int_equal(buf[0] | buf[1], 0);
-	run_free(&r);
 }
 
 /* Writes of any length at any place, against a plain array. */
 TEST(what_is_left_of_the_trimmed_is_what_was_not_written)
 {
-	struct run r;
 	struct rng rng;
 	uint8_t is_trimmed[2000] = { 0 };
+	MODEL(r, RUN_BASE "trimmed 100 300\ntrimmed 500 1000\ntrimmed 1600 1\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "trimmed 100 300\ntrimmed 500 1000\ntrimmed 1600 1\n" RUN_ZONE);
 	for (int i = 0; i < 2000; i++)
 		is_trimmed[i] = (i >= 100 && i < 400) || (i >= 500 && i < 1500) || i == 1600;
 	rng_init(&rng, 1, 1);
@@ -189,16 +180,14 @@ TEST(what_is_left_of_the_trimmed_is_what_was_not_written)
 		for (uint64_t i = 0; i < 2000; i += 7)
 			assert_int_equal(run_one(&r, DISK_READ, i * 512, 512, NULL)->how == HOW_HIT, is_trimmed[i]);
 	}
-	run_free(&r);
 }
 
 TEST(a_rate_over_trimmed_parts_is_the_interfaces_there)
 {
 	struct truth_random truth;
-	struct run r;
 	double media, all;
+	MODEL(r, RUN_BASE "trimmed 100000 100000\n" RUN_ZONE);
 
-	run_new(&r, RUN_BASE "trimmed 100000 100000\n" RUN_ZONE);
 	media = truth_rate(disk_geometry(r.d), 0, 100000 * 512);
 	all = truth_stream_ns(disk_geometry(r.d), 0, 300000 * 512ull);
 	near(truth_rate(disk_geometry(r.d), 100000 * 512, 200000 * 512), 1e9, 1);
@@ -209,7 +198,6 @@ TEST(a_rate_over_trimmed_parts_is_the_interfaces_there)
 	assert_true(media < 0.1e9);
 	truth_random(disk_geometry(r.d), 0, 300000 * 512ull, 4096, &truth);
 	assert_true(isnan(truth.service_ns)); /* not told rather than wrong */
-	run_free(&r);
 }
 
 /* ---- on its own ---- */
@@ -257,7 +245,7 @@ TEST(an_idle_disk_scans_parks_and_stops_and_wakes_up_again)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[512];
-		struct run r;
+		cleanup_model struct run r = { 0 };
 
 		(void)snprintf(text, sizeof(text), "%s%s" RUN_ZONE, RUN_BASE, cases[i].what);
 		run_new(&r, text);
@@ -268,30 +256,26 @@ TEST(an_idle_disk_scans_parks_and_stops_and_wakes_up_again)
 			fail_msg("%zu: %g ms", i, run_took(&r) / 1e6);
 		(void)run_one(&r, DISK_READ, 200 * 512, 512, NULL);
 		assert_true(run_took(&r) < 15e6); /* awake */
-		run_free(&r);
 	}
 }
 
 TEST(what_the_buffer_holds_does_not_wake_the_disk)
 {
-	struct run r;
+	MODEL(r, "rpm 7200\nqueue_depth 1\nstandby 60 8\n" RUN_ZONE);
 
-	run_new(&r, "rpm 7200\nqueue_depth 1\nstandby 60 8\n" RUN_ZONE);
 	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
 	r.now += 100000000000;
 	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
 	assert_true(run_took(&r) < 1e6);
-	run_free(&r);
 }
 
 /* ---- path and flat devices ---- */
 
 TEST(requests_pass_at_the_limits_rate_once_the_credit_is_spent)
 {
-	struct run r;
 	uint64_t start;
+	MODEL(r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 100\nlimit_iops 500 200\n");
 
-	run_new(&r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 100\nlimit_iops 500 200\n");
 	start = r.now;
 	for (uint64_t i = 0; i < 200; i++)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
@@ -299,12 +283,11 @@ TEST(requests_pass_at_the_limits_rate_once_the_credit_is_spent)
 	for (uint64_t i = 0; i < 1000; i++)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
 	near((double)(r.now - start), 2e9, 1e7);
-	run_free(&r);
 }
 
 TEST(a_neighbour_takes_its_share_now_and_then)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	uint64_t start, most = 0, least = UINT64_MAX;
 
 	run_new(&r,
@@ -319,7 +302,6 @@ TEST(a_neighbour_takes_its_share_now_and_then)
 	}
 	near(20000.0 * (1 << 20) / (double)(r.now - start), 100e6 * 0.82 / 1e9, 0.01 * 0.082);
 	near((double)most / (double)least, 2.3, 0.3); /* 1/0.4, with the rest of the time in both */
-	run_free(&r);
 }
 
 static int order(const void *a, const void *b)
@@ -332,11 +314,10 @@ static int order(const void *a, const void *b)
 TEST(a_flat_devices_latencies_are_lognormal)
 {
 	struct truth_random truth;
-	struct run r;
 	const int n = 40001;
 	double *t = calloc((size_t)n, sizeof(*t)), mean = 0;
+	MODEL(r, "kind ssd\ncapacity_lba 10000000\nread_latency_us 800\nlatency_sigma 0.4\nchannel_mbs 1000\n");
 
-	run_new(&r, "kind ssd\ncapacity_lba 10000000\nread_latency_us 800\nlatency_sigma 0.4\nchannel_mbs 1000\n");
 	for (int i = 0; i < n; i++) {
 		(void)run_one(&r, DISK_READ, (uint64_t)(i * 7919 % 10000) * 16384, 4096, NULL);
 		t[i] = run_took(&r) - 4096;
@@ -348,16 +329,14 @@ TEST(a_flat_devices_latencies_are_lognormal)
 	truth_random(disk_geometry(r.d), 0, 4000000000, 4096, &truth);
 	near(mean + 4096, truth.service_ns, 5 * 0.45 * 8e5 / sqrt(n));
 	free(t);
-	run_free(&r);
 }
 
 TEST(an_unwritten_part_is_faster_and_the_truth_mixes_them)
 {
 	struct truth_random truth;
-	struct run r;
 	double sum = 0;
+	MODEL(r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 500\ntrimmed 500000 500000\ntrimmed_us 40\n");
 
-	run_new(&r, "kind ssd\ncapacity_lba 1000000\nread_latency_us 500\ntrimmed 500000 500000\ntrimmed_us 40\n");
 	truth_random(disk_geometry(r.d), 0, 512000000, 4096, &truth);
 	for (uint64_t i = 0; i < 10000; i++) {
 		(void)run_one(&r, DISK_READ, i * 7919 % 125000 * 4096, 4096, NULL);
@@ -365,7 +344,6 @@ TEST(an_unwritten_part_is_faster_and_the_truth_mixes_them)
 		sum += run_took(&r) / 10000;
 	}
 	near(sum, truth.service_ns, 0.02 * truth.service_ns);
-	run_free(&r);
 }
 
 TEST(what_makes_no_sense_is_refused)

@@ -102,12 +102,11 @@ TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 	bool is_same = true;
 
 	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		uint64_t sum;
 
 		run_load(&r, old[i].name);
 		sum = sum_of(&r, i);
-		run_free(&r);
 		if (sum != old[i].sum)
 			print_error("{ \"%s\", %#" PRIx64 " },\n", old[i].name, sum);
 		is_same = is_same && sum == old[i].sum;
@@ -126,7 +125,7 @@ TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 			                               .retry_per_gb = seed % 4 ? 0 : 100,
 			                               .slow_regions = (uint32_t)(seed % 5),
 			                               .bad_regions = (uint32_t)(seed % 2) };
-		struct run r = { .now = seed };
+		cleanup_model struct run r = { .now = seed };
 		struct err err = { 0 };
 
 		if (profile_random(&r.p, seed, &limits, &err) < 0)
@@ -134,7 +133,6 @@ TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 		r.d = disk_new(&r.p, r.now);
 		assert_non_null(r.d);
 		sum = fnv(sum, sum_of(&r, seed));
-		run_free(&r);
 	}
 	if (sum != want)
 		fail_msg("%#" PRIx64, sum);
@@ -149,7 +147,7 @@ TEST(old_profiles_have_the_same_truth)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct truth_random random;
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		const struct geometry *g;
 		double figures[6];
 
@@ -169,7 +167,6 @@ TEST(old_profiles_have_the_same_truth)
 			for (const char *c = text; *c; c++)
 				sum = fnv(sum, (unsigned char)*c);
 		}
-		run_free(&r);
 	}
 	if (sum != want)
 		fail_msg("%#" PRIx64, sum);

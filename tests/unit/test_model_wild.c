@@ -62,7 +62,7 @@ TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 
 	for (uint64_t seed = 1; seed <= DRAWN; seed++) {
 		struct err err = { 0 };
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 
 		if (profile_wild(&p, seed, seed % 3 ? NULL : "old-scsi", &err) < 0)
 			fail_msg("seed %d: %s", (int)seed, err.text);
@@ -79,7 +79,6 @@ TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 		n[SEGMENTS] += p.segments > 256;
 		n[STANDBY] += p.standby_after_s > 0;
 		n[RESTART] += p.restart_ms > 0;
-		profile_done(&p);
 	}
 	for (size_t i = 0; i < KINDS; i++)
 		if (n[i] < 2 || n[i] > rotating / 3)
@@ -90,12 +89,11 @@ TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 TEST(a_disk_of_many_cylinders_is_drawn_as_well)
 {
 	struct err err = { 0 };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	if (profile_wild(&p, 437027, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(p.name, "wild-bridge-437027");
-	profile_done(&p);
 }
 
 /* Read in one piece across the begin of a zone, without noise: to the nanosecond the truth's time. */
@@ -106,7 +104,7 @@ TEST(a_drawn_disk_streams_over_its_edges_as_the_truth_says)
 	size_t edges = 0;
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		struct run r = { 0 };
+		cleanup_model struct run r = { 0 };
 		struct err err = { 0 };
 		size_t n;
 
@@ -131,7 +129,6 @@ TEST(a_drawn_disk_streams_over_its_edges_as_the_truth_says)
 				fail_msg("seed %d, zone %zu: %.0f ns, truth %.0f", (int)seed, i, r.done.transfer_ns,
 				         want);
 		}
-		run_free(&r);
 	}
 	assert_true(edges >= 3);
 }

@@ -230,7 +230,7 @@ static const char *witness(const struct result *res)
 
 TEST_WITH(whole_runs_fall_back_and_say_so, new_kernel, files_dir_remove)
 {
-	struct files_run run = { .m = &measure_passes };
+	cleanup_files struct files_run run = { .m = &measure_passes };
 	const struct table *t;
 
 	is_old_kernel = true;
@@ -244,7 +244,6 @@ TEST_WITH(whole_runs_fall_back_and_say_so, new_kernel, files_dir_remove)
 		assert_near(number(t, 2, "cached_before_ratio"), 0.0, 1e-9);
 		assert_near(number(t, 2, "from_device_ratio"), 1.0, 0.02);
 	}
-	files_done(&run);
 }
 
 /* ---- who moved it ---- */

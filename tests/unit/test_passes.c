@@ -27,13 +27,12 @@ static void start(struct files_run *run, const char *words, const char *path)
 
 static void make_kept(const char *name, const char *size)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	char words[128];
 
 	(void)snprintf(words, sizeof(words), "--repeat=1 --keep --size=%s", size);
 	start(&run, words, files_path(name));
 	files_run_well(&run);
-	files_done(&run);
 }
 
 static void flip(const char *name, uint64_t at)
@@ -76,7 +75,7 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 
 	make_kept("words", "200000");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		struct files_run run = RUN(.is_done = false);
+		cleanup_files struct files_run run = RUN(.is_done = false);
 		uint64_t at = DATAFILE_DATA_OFFSET + places[i];
 		char part[64];
 
@@ -89,7 +88,6 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 		assert_int_equal(files_figure(&run, "verify_errors"), 2); /* in either pass */
 		assert_int_equal(files_figure(&run, "wrong_words"), 2);
 		assert_true(run.res->verdict_is_no);
-		files_done(&run);
 		flip("words", at); /* whole again */
 	}
 	assert_int_equal(unlink(files_path("words")), 0);
@@ -97,7 +95,7 @@ TEST_WITH(a_flipped_word_is_found_with_its_place_wherever_it_is, files_dir_make,
 
 TEST_WITH(every_wrong_word_of_a_block_counts, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	make_kept("words", "192K");
 	for (uint64_t i = 0; i < 100; i++)
@@ -106,13 +104,12 @@ TEST_WITH(every_wrong_word_of_a_block_counts, files_dir_make, files_dir_remove)
 	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 1);
 	assert_int_equal(files_figure(&run, "wrong_words"), 100);
-	files_done(&run);
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 
 TEST_WITH(a_good_file_has_no_wrong_words, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--size=300000 --repeat=3", files_dir);
@@ -133,7 +130,6 @@ TEST_WITH(a_good_file_has_no_wrong_words, files_dir_make, files_dir_remove)
 	assert_near(files_figure(&run, "write_synced_bytes_per_s"), 300000 / 2e-3, 1.0); /* write and fsync */
 	assert_near(files_figure(&run, "fsync_ns"), 1e6, 0.1);
 	assert_near(files_figure(&run, "read_bytes_per_s"), 300000 / 1e-3, 1.0);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -149,7 +145,7 @@ static double cpu_seconds(void)
 /* Both are told of the same CPU time, and the steps have what the program used, but for its start and end. */
 TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	double sum = 0.0, before = cpu_seconds();
 	const struct table *t;
 
@@ -168,7 +164,6 @@ TEST_WITH(the_cpu_time_is_that_of_the_steps, files_dir_make, files_dir_remove)
 	}
 	assert_true(sum > 0.0 && sum <= before + 0.02); /* the kernel's accounts differ by some ticks */
 	assert_true(sum >= 0.2 * before - 0.02);
-	files_done(&run);
 }
 
 TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files_dir_remove)
@@ -190,7 +185,7 @@ TEST_WITH(files_of_other_commands_are_read_and_not_judged, files_dir_make, files
 
 TEST_WITH(any_file_is_read_and_stays_as_it_is, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	FILE *f = fopen(files_path("letter"), "we");
 	struct stat st;
 
@@ -206,7 +201,6 @@ TEST_WITH(any_file_is_read_and_stays_as_it_is, files_dir_make, files_dir_remove)
 	start(&run, "--repeat=2 --size=64K", files_path("letter")); /* to be written: refused */
 	files_run(&run);
 	assert_int_equal(run.r, -EEXIST);
-	files_done(&run);
 	assert_int_equal(stat(files_path("letter"), &st), 0);
 	assert_int_equal(st.st_size, 130000);
 	assert_int_equal(unlink(files_path("letter")), 0);
@@ -222,7 +216,7 @@ static void shorten(struct files_run *run)
 
 TEST_WITH(a_file_that_becomes_shorter_is_a_fault_and_not_an_error, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = shorten);
+	cleanup_files struct files_run run = RUN(.at_look = shorten);
 
 	make_kept("words", "256K");
 	start(&run, "--repeat=4", files_path("words"));
@@ -231,7 +225,6 @@ TEST_WITH(a_file_that_becomes_shorter_is_a_fault_and_not_an_error, files_dir_mak
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	assert_true(run.res->nfaults >= 1);
 	assert_int_equal(run.res->faults[0].offset_bytes, DATAFILE_DATA_OFFSET + 2 * BLOCK);
-	files_done(&run);
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 
@@ -245,19 +238,18 @@ static void stop(struct files_run *run)
 
 TEST_WITH(a_signal_keeps_the_steps_so_far_and_removes_the_file, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.at_look = stop);
+	cleanup_files struct files_run run = RUN(.at_look = stop);
 
 	start(&run, "--size=1M --repeat=1000", files_dir);
 	files_run_well(&run);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_in_range(files_table(&run, "steps")->nrows, 3, 10);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
 TEST_WITH(several_files_are_several_jobs_with_letters, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	unsigned rows[3] = { 0 };
 	const struct table *t;
 
@@ -276,7 +268,6 @@ TEST_WITH(several_files_are_several_jobs_with_letters, files_dir_make, files_dir
 	}
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(rows[i], 4);
-	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
 
@@ -295,13 +286,12 @@ TEST_WITH(the_classic_log_has_the_lines_of_1997, files_dir_make, files_dir_remov
 		"    0.13 seconds for read pass 2 at 76.92 MB/s 14:33:10",
 		"    0.13 seconds for read pass 3 at 76.92 MB/s 14:33:11",
 	};
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	start(&run, "--size=10M --repeat=3 --classic", files_dir);
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
 	assert_non_null(strstr(run.res->text, "10.0 Mbytes\nFiles written 10485760 bytes (data*10)\n"));
-	files_done(&run);
 }
 
 TEST_WITH(the_classic_log_of_reading_has_its_own_lines, files_dir_make, files_dir_remove)
@@ -314,20 +304,19 @@ TEST_WITH(the_classic_log_of_reading_has_its_own_lines, files_dir_make, files_di
 		"   26.07 seconds 30.1MB pass 1 at 1.15 MB/s 14:37:13",
 		"   27.54 seconds 30.1MB pass 2 at 1.09 MB/s 14:37:40",
 	};
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 
 	make_kept("video", "3M");
 	start(&run, "--repeat=2 --classic", files_path("video"));
 	files_run_well(&run);
 	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
 	assert_non_null(strstr(run.res->text, "seconds 3.0MB pass 2 at "));
-	files_done(&run);
 	assert_int_equal(unlink(files_path("video")), 0);
 }
 
 TEST_WITH(each_job_has_a_classic_log_with_its_own_steps, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const char *second;
 
 	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 --classic %s %s", files_dir, files_dir);
@@ -338,12 +327,11 @@ TEST_WITH(each_job_has_a_classic_log_with_its_own_steps, files_dir_make, files_d
 	assert_non_null(second);
 	assert_non_null(strstr(second, "read pass 2"));
 	assert_null(strstr(strstr(second, "read pass 2") + 1, "read pass 2"));
-	files_done(&run);
 }
 
 TEST_WITH(two_files_read_by_two_jobs_have_two_classic_logs, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const char *at;
 	unsigned passes = 0;
 
@@ -355,7 +343,6 @@ TEST_WITH(two_files_read_by_two_jobs_have_two_classic_logs, files_dir_make, file
 	for (at = run.res->text; (at = strstr(at, " pass 1 at ")); at++)
 		passes++;
 	assert_int_equal(passes, 2);
-	files_done(&run);
 	assert_int_equal(unlink(files_path("video")), 0);
 	assert_int_equal(unlink(files_path("other")), 0);
 }
@@ -375,7 +362,7 @@ TEST_WITH(a_file_of_ours_is_written_anew, files_dir_make, files_dir_remove)
 
 TEST_WITH(the_time_budget_ends_reading_and_says_so, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	start(&run, "--size=1M --repeat=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
@@ -384,12 +371,11 @@ TEST_WITH(the_time_budget_ends_reading_and_says_so, files_dir_make, files_dir_re
 	assert_in_range(t->nrows, 10, 200);
 	assert_true(files_has_notice(&run, "time", "--time ended"));
 	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
-	files_done(&run);
 }
 
 TEST_WITH(a_first_pass_that_the_time_budget_ends_has_a_rate, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 
 	make_kept("large", "64M");
@@ -401,7 +387,6 @@ TEST_WITH(a_first_pass_that_the_time_budget_ends_has_a_rate, files_dir_make, fil
 	assert_in_range(number(t, 0, "moved_bytes"), 4 << 20, 60 << 20);
 	assert_near(files_figure(&run, "read_bytes_per_s"), number(t, 0, "rate_bytes_per_s"), 1.0);
 	assert_true(files_has_notice(&run, "time", "--time ended"));
-	files_done(&run);
 	assert_int_equal(unlink(files_path("large")), 0);
 }
 
@@ -451,7 +436,7 @@ TEST(files_that_are_written_one_after_the_other_are_no_faster_together)
 /* The figure of the document is that of its steps. */
 TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_make, files_dir_remove)
 {
-	struct files_run run;
+	cleanup_files struct files_run run = { 0 };
 	struct passes_step v[64];
 	const struct table *t;
 	double want, got;
@@ -476,7 +461,6 @@ TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_m
 		got = files_figure(&run, "read_bytes_per_s");
 		assert_near(got, want, want * 1e-6);
 	}
-	files_done(&run);
 	assert_int_equal(unlink(files_path("small")), 0);
 	assert_int_equal(unlink(files_path("large")), 0);
 }

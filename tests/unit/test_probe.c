@@ -25,11 +25,9 @@ static void probe_in(const struct dump *d, const char *path, struct device *ret)
 /* One device of one dump. */
 static void probe(const char *dump, const char *path, struct device *ret)
 {
-	struct dump d;
+	DUMP(d, dump);
 
-	dump_open(&d, dump);
 	probe_in(&d, path, ret);
-	dump_close(&d);
 }
 
 #define SATA     PCI "/ata1/link1/ata_link/link1/"
@@ -76,67 +74,116 @@ TEST(the_slowest_link_to_a_disk_is_known_by_what_it_carries)
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		struct device dev;
-		struct dump d;
+		DUMP(d, v[i].dump);
 
-		dump_open(&d, v[i].dump);
 		for (size_t k = 0; k < 4 && v[i].set[k].path; k++)
 			dump_set(&d, v[i].set[k].path, v[i].set[k].text);
 		probe_in(&d, v[i].path, &dev);
-		dump_close(&d);
 		assert_string_equal(dev.link, v[i].link);
 		assert_int_equal(dev.link_bytes_per_s / 10, v[i].carries / 10);
 		assert_int_equal(dev.link_max_bytes_per_s, v[i].could);
 	}
 }
 
-TEST(a_sata_disk_tells_what_its_identify_data_say)
+/* The columns of a row as "key=text|key=text"; a number that is not known is "". */
+static void assert_row(const struct device *dev, const char *want)
 {
-	struct device dev;
+	struct device_row row;
+	char copy[700], *save = NULL;
 
-	probe("sata-512e", "/dev/sda", &dev);
-	assert_int_equal(dev.kind, DEVICE_DISK);
-	assert_string_equal(dev.path, "/dev/sda");
-	assert_string_equal(dev.node, "/dev/sda");
-	assert_string_equal(dev.name, "sda");
-	assert_string_equal(dev.disk, "sda");
-	assert_true(dev.rdev == makedev(8, 0));
-	assert_int_equal(dev.size_bytes, 4000787030016);
-	assert_int_equal(dev.disk_size_bytes, 4000787030016);
-	assert_int_equal(dev.logical_block_bytes, 512);
-	assert_int_equal(dev.physical_block_bytes, 4096);
-	assert_string_equal(dev.model, "ST4000DM004-2CV104"); /* 16 characters would have been ST4000DM004-2CV1 */
-	assert_string_equal(dev.serial, "ZFN12345");
-	assert_string_equal(dev.firmware, "0001");
-	assert_string_equal(dev.wwn, "naa.5000c500a1b2c3d4");
-	assert_string_equal(dev.vendor, "");
-	assert_string_equal(dev.transport, "ata");
-	assert_string_equal(dev.scheduler, "mq-deadline");
-	assert_string_equal(dev.write_cache, "write back");
-	assert_int_equal(dev.rotational, 1);
-	assert_int_equal(dev.reported_rpm, 5425);
-	assert_int_equal(dev.queue_depth, 32);
-	assert_int_equal(dev.read_ahead_bytes, 131072);
-	assert_int_equal(dev.max_sectors_bytes, 1280 * 1024);
-	assert_int_equal(dev.diskseq, 3);
-	assert_false(dev.is_read_only);
-	assert_false(dev.serial_is_shared);
+	device_row(dev, &row);
+	(void)snprintf(copy, sizeof(copy), "%s", want);
+	for (char *word = strtok_r(copy, "|", &save); word; word = strtok_r(NULL, "|", &save)) {
+		char *is = strchr(word, '='), number[32] = "";
+		const struct field *f = device_fields;
+		const void *at;
+
+		*is++ = '\0';
+		while (f->type != FIELD_TYPE_END && strcmp(f->key, word) != 0)
+			f++;
+		assert_int_not_equal(f->type, FIELD_TYPE_END);
+		at = (const char *)&row + f->offset;
+		if (f->type == FIELD_TYPE_STR) {
+			const char *text = *(const char *const *)at;
+
+			if (strcmp(text ? text : "", is) != 0)
+				fail_msg("%s: %s is '%s', not '%s'", dev->path, word, text, is);
+			continue;
+		}
+		if (*(const uint64_t *)at != UINT64_MAX)
+			(void)snprintf(number, sizeof(number), "%llu", (unsigned long long)*(const uint64_t *)at);
+		if (strcmp(number, is) != 0)
+			fail_msg("%s: %s is %s, not %s", dev->path, word, number, is);
+	}
 }
 
-TEST(a_partition_knows_its_disk_and_its_place)
+TEST(every_dump_is_read_as_its_machine_was_built)
+{
+	static const char *const truth[][3] = {
+		{ "sata-512e", "/dev/sda", /* 16 characters of the model would have been ST4000DM004-2CV1 */
+		  "kind=disk|path=/dev/sda|name=sda|disk=sda|size_bytes=4000787030016|disk_size_bytes=4000787030016|"
+		  "logical_block_bytes=512|physical_block_bytes=4096|model=ST4000DM004-2CV104|serial=ZFN12345|"
+		  "firmware=0001|wwn=naa.5000c500a1b2c3d4|vendor=|transport=ata|scheduler=mq-deadline|"
+		  "write_cache=write back|rotational=1|reported_rpm=5425|queue_depth=32|read_ahead_bytes=131072|"
+		  "max_sectors_bytes=1310720|read_only=0|shared_names=|fs_type=|free_bytes=" },
+		{ "sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2",
+		  "kind=partition|name=sda2|disk=sda|partition_offset_bytes=537919488|size_bytes=4000248233984|"
+		  "disk_size_bytes=4000787030016|serial=ZFN12345|physical_block_bytes=4096|"
+		  "path=/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2" },
+		{ "sas-4kn", "/dev/sdb", /* sysfs counts sectors of 512 bytes whatever the disk has */
+		  "logical_block_bytes=4096|dio_offset_align_bytes=4096|size_bytes=8001563222016|transport=sas|"
+		  "vendor=SEAGATE|model=ST8000NM0075|serial=ZA1234560000R000ABCD|reported_rpm=7200|"
+		  "write_cache=write through|scheduler=none" },
+		{ "nvme", "/dev/nvme0n1p1",
+		  "transport=nvme|model=Samsung SSD 980 PRO 2TB|serial=S6B0NL0T123456A|firmware=5B2QGXA7|"
+		  "wwn=eui.002538b911b37b3e|rotational=0|reported_rpm=|discard_max_bytes=2199023255040" },
+		{ "emulated", "/dev/nvme0n1", "transport=nvme|serial=drive0|logical_block_bytes=512|reported_rpm=" },
+		{ "emulated", "/dev/vda", "transport=virtio|serial=drive1|logical_block_bytes=512|reported_rpm=" },
+		{ "emulated", "/dev/sda", "transport=virtio|serial=drive2|logical_block_bytes=4096|reported_rpm=7200" },
+		{ "emulated", "/dev/sdb", "transport=ata|serial=drive4|logical_block_bytes=512|reported_rpm=5400" },
+		{ "emulated", "/dev/sdc", "transport=virtio|serial=drive5|reported_rpm=15000|zoned=none" },
+		{ "emulated", "/dev/sdd", "transport=usb|serial=|logical_block_bytes=512|reported_rpm=" },
+		{ "emulated", "/dev/mmcblk0", "transport=mmc|serial=0xdeadbeef|logical_block_bytes=512|reported_rpm=" },
+		{ "emulated", "/dev/sr0", "transport=ata|serial=|logical_block_bytes=2048|reported_rpm=" },
+		{ "emulated", "/dev/sde", "transport=scsi|serial=10000|zoned=host-managed" },
+		{ "emulated", "/dev/dm-0", "transport=dm|serial=|logical_block_bytes=512" },
+		{ "emulated", "/dev/md0", "transport=md|serial=|logical_block_bytes=4096|zoned=none" },
+		{ "emulated", "/dev/loop0", "transport=loop|serial=|logical_block_bytes=512" },
+		{ "stack", "/dev/dm-1", "alias=vg-home|below=dm-0|transport=dm" },
+		{ "stack", "/dev/md0", "alias=raid1|below=sdb, sdc" },
+		{ "stack", "/dev/loop0", "below=/data/disk image" },
+		{ "stack", "/dev/sdf", "serial=SAME1|shared_names=serial" },
+		{ "odd", "/dev/sdc", "transport=usb|model=Elements 25A2|serial=" },
+		{ "odd", "/dev/xvda", "transport=xen|model=|serial=" },
+		{ "odd", "/dev/cciss!c0d0", "transport=|model=|serial=" },
+		{ "odd", "/dev/mmcblk1", "transport=mmc|model=DG4064|serial=0x6f1c2d3e" },
+		{ "odd", "/dev/zram0", "transport=zram|model=|serial=" },
+		{ "odd", "/dev/sdd", "size_bytes=0|removable=1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
+		struct device dev;
+
+		probe(truth[i][0], truth[i][1], &dev);
+		assert_row(&dev, truth[i][2]);
+		assert_int_equal(dev.is_cdrom, strcmp(truth[i][1], "/dev/sr0") == 0);
+	}
+}
+
+/* Nodes of folders are named with "!" in sysfs. */
+TEST(numbers_and_nodes_are_the_kernels)
 {
 	struct device dev;
+	DUMP(d, "odd");
 
-	probe("sata-512e", "/dev/sda2", &dev);
-	assert_int_equal(dev.kind, DEVICE_PARTITION);
-	assert_string_equal(dev.name, "sda2");
-	assert_string_equal(dev.disk, "sda");
-	assert_true(dev.disk_rdev == makedev(8, 0));
+	assert_int_equal(device_system.probe(&(struct device_context){ d.root }, "/dev/c0d0", &dev, NULL), -ENOENT);
+	probe_in(&d, "/dev/cciss!c0d0", &dev);
+	assert_string_equal(dev.node, "/dev/cciss/c0d0");
+	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
+	assert_string_equal(dev.node, "/dev/sda2");
 	assert_int_equal(dev.partition, 2);
-	assert_int_equal(dev.partition_offset_bytes, 1050624ull * 512);
-	assert_int_equal(dev.size_bytes, 7812984832ull * 512);
-	assert_int_equal(dev.disk_size_bytes, 4000787030016);
-	assert_string_equal(dev.serial, "ZFN12345");
-	assert_int_equal(dev.physical_block_bytes, 4096);
+	assert_int_equal(dev.diskseq, 3);
+	assert_true(dev.rdev == makedev(8, 2) && dev.disk_rdev == makedev(8, 0));
 }
 
 TEST(arms_of_their_own_are_ranges_of_the_disk)
@@ -145,9 +192,8 @@ TEST(arms_of_their_own_are_ranges_of_the_disk)
 	"sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/independent_access_ranges/"
 	struct device_row row;
 	struct device dev;
-	struct dump d;
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	probe_in(&d, "/dev/sda", &dev);
 	assert_int_equal(dev.nranges, 0);
 	device_row(&dev, &row);
@@ -182,144 +228,7 @@ TEST(arms_of_their_own_are_ranges_of_the_disk)
 	}
 	probe_in(&d, "/dev/sda", &dev);
 	assert_int_equal(dev.nranges, 0);
-	dump_close(&d);
 #undef QUEUE
-}
-
-TEST(links_by_id_lead_to_the_device)
-{
-	struct device dev;
-
-	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
-	assert_string_equal(dev.name, "sda2");
-	assert_string_equal(dev.node, "/dev/sda2");
-	assert_string_equal(dev.path, "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2");
-}
-
-TEST(a_sas_disk_with_4096_byte_sectors_is_read_as_such)
-{
-	struct device dev;
-
-	probe("sas-4kn", "/dev/sdb", &dev);
-	assert_int_equal(dev.logical_block_bytes, 4096);
-	assert_int_equal(dev.dio_offset_align_bytes, 4096);
-	assert_int_equal(dev.size_bytes,
-	                 15628053168ull * 512); /* sysfs counts 512-byte sectors whatever the disk has */
-	assert_string_equal(dev.transport, "sas");
-	assert_string_equal(dev.vendor, "SEAGATE");
-	assert_string_equal(dev.model, "ST8000NM0075");
-	assert_string_equal(dev.serial, "ZA1234560000R000ABCD");
-	assert_int_equal(dev.reported_rpm, 7200);
-	assert_string_equal(dev.write_cache, "write through");
-	assert_string_equal(dev.scheduler, "none");
-}
-
-TEST(an_nvme_disk_of_several_paths_is_told_by_its_subsystem)
-{
-	struct device dev;
-
-	probe("nvme", "/dev/nvme0n1p1", &dev);
-	assert_string_equal(dev.transport, "nvme");
-	assert_string_equal(dev.model, "Samsung SSD 980 PRO 2TB");
-	assert_string_equal(dev.serial, "S6B0NL0T123456A");
-	assert_string_equal(dev.firmware, "5B2QGXA7");
-	assert_string_equal(dev.wwn, "eui.002538b911b37b3e");
-	assert_int_equal(dev.rotational, 0);
-	assert_int_equal(dev.reported_rpm, 0);
-	assert_int_equal(dev.partition, 1);
-	assert_int_equal(dev.discard_max_bytes, 2199023255040);
-}
-
-TEST(real_drivers_are_read_as_their_machine_was_built)
-{
-	static const struct {
-		const char *path, *transport, *serial;
-		uint32_t logical, rpm;
-		bool is_cdrom;
-		const char *zoned;
-	} truth[] = {
-		{ "/dev/nvme0n1", "nvme", "drive0", 512, 0, false, "none" },
-		{ "/dev/vda", "virtio", "drive1", 512, 0, false, "none" },
-		{ "/dev/sda", "virtio", "drive2", 4096, 7200, false, "none" },
-		{ "/dev/sdb", "ata", "drive4", 512, 5400, false, "none" },
-		{ "/dev/sdc", "virtio", "drive5", 512, 15000, false, "none" },
-		{ "/dev/sdd", "usb", "", 512, 0, false, "none" },
-		{ "/dev/mmcblk0", "mmc", "0xdeadbeef", 512, 0, false, "none" },
-		{ "/dev/sr0", "ata", "", 2048, 0, true, "none" },
-		{ "/dev/sde", "scsi", "10000", 512, 0, false, "host-managed" },
-		{ "/dev/dm-0", "dm", "", 512, 0, false, "none" },
-		{ "/dev/md0", "md", "", 4096, 0, false, "none" },
-		{ "/dev/loop0", "loop", "", 512, 0, false, "none" },
-	};
-	struct dump d;
-
-	dump_open(&d, "emulated");
-	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
-		struct device dev;
-
-		probe_in(&d, truth[i].path, &dev);
-		print_message("%s\n", truth[i].path);
-		assert_string_equal(dev.transport, truth[i].transport);
-		assert_string_equal(dev.serial, truth[i].serial);
-		assert_int_equal(dev.logical_block_bytes, truth[i].logical);
-		assert_int_equal(dev.reported_rpm, truth[i].rpm);
-		assert_int_equal(dev.is_cdrom, truth[i].is_cdrom);
-		assert_string_equal(dev.zoned, truth[i].zoned);
-	}
-	dump_close(&d);
-}
-
-TEST(stacked_devices_tell_what_they_are_made_of)
-{
-	struct device dev;
-	struct dump d;
-
-	dump_open(&d, "stack");
-	probe_in(&d, "/dev/dm-1", &dev);
-	assert_string_equal(dev.alias, "vg-home");
-	assert_string_equal(dev.below, "dm-0");
-	assert_string_equal(dev.transport, "dm");
-	probe_in(&d, "/dev/md0", &dev);
-	assert_string_equal(dev.alias, "raid1");
-	assert_string_equal(dev.below, "sdb, sdc");
-	probe_in(&d, "/dev/loop0", &dev);
-	assert_string_equal(dev.below, "/data/disk image");
-	dump_close(&d);
-}
-
-TEST(odd_transports_are_told_apart)
-{
-	static const char *const truth[][4] = {
-		{ "/dev/sdc", "usb", "Elements 25A2", "" }, { "/dev/xvda", "xen", "", "" },
-		{ "/dev/cciss/c0d0", "", "", "" },          { "/dev/mmcblk1", "mmc", "DG4064", "0x6f1c2d3e" },
-		{ "/dev/zram0", "zram", "", "" },
-	};
-	struct device dev;
-	struct dump d;
-
-	dump_open(&d, "odd");
-	/* a dump has no nodes: the last part of the path is the kernel's name */
-	assert_int_equal(device_system.probe(&(struct device_context){ d.root }, "/dev/c0d0", &dev, NULL), -ENOENT);
-	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
-		probe_in(&d, strcmp(truth[i][0], "/dev/cciss/c0d0") == 0 ? "/dev/cciss!c0d0" : truth[i][0], &dev);
-		assert_string_equal(dev.node, truth[i][0]);
-		assert_string_equal(dev.transport, truth[i][1]);
-		assert_string_equal(dev.model, truth[i][2]);
-		assert_string_equal(dev.serial, truth[i][3]);
-	}
-	probe_in(&d, "/dev/sdd", &dev);
-	assert_int_equal(dev.size_bytes, 0);
-	assert_true(dev.is_removable);
-	dump_close(&d);
-}
-
-TEST(the_same_serial_twice_is_noticed)
-{
-	struct device dev;
-
-	probe("stack", "/dev/sdf", &dev);
-	assert_string_equal(dev.serial, "SAME1");
-	assert_true(dev.serial_is_shared);
 }
 
 static bool is_consent(const struct device *dev, const char *name)
@@ -389,9 +298,8 @@ TEST(a_name_is_kept_whole_or_not_at_all)
 {
 	char text[600], page[2 * 300];
 	struct device dev;
-	struct dump d;
+	DUMP(d, "dock");
 
-	dump_open(&d, "dock");
 	for (size_t n = 60; n < 320; n++) {
 		(void)snprintf(text, sizeof(text), "t10.%0*d%zu", (int)n, 7, n);
 		dump_set(&d, "sys/class/block/sda/device/wwid", text);
@@ -408,15 +316,13 @@ TEST(a_name_is_kept_whole_or_not_at_all)
 	probe_in(&d, "/dev/sda", &dev);
 	assert_int_equal(strlen(dev.serial), 252);
 	assert_true(is_consent(&dev, dev.serial));
-	dump_close(&d);
 }
 
 TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
 {
 	struct device dev;
-	struct dump d;
+	DUMP(d, "usb-serial");
 
-	dump_open(&d, "usb-serial");
 	probe_in(&d, "/dev/sdc", &dev);
 	assert_string_equal(dev.serial, "575835314139394E");
 	assert_true(dev.serial_is_bridges && !dev.serial_is_shared);
@@ -437,7 +343,6 @@ TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
 	probe_in(&d, "/dev/sdc", &dev);
 	assert_false(is_consent(&dev, "0123456789ABCDEF"));
 	assert_false(is_consent(&dev, "usb-WD_Elements_0123456789ABCDEF-0:0"));
-	dump_close(&d);
 }
 
 TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
@@ -450,7 +355,7 @@ TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
 	struct device dev, *all;
 	struct device_context ctx;
 	struct survey none = { 0 };
-	struct dump d;
+	cleanup_dump struct dump d = { 0 };
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -470,7 +375,6 @@ TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
 	assert_int_equal(device_system.list(&ctx, &all, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	free(all);
-	dump_close(&d);
 }
 
 TEST(without_sysfs_no_disk_is_not_none)
@@ -478,24 +382,21 @@ TEST(without_sysfs_no_disk_is_not_none)
 	struct device_context ctx;
 	struct device *all;
 	struct err err = { 0 };
-	struct dump d;
 	size_t n;
+	DUMP(d, NULL);
 
-	dump_open(&d, NULL);
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.list(&ctx, &all, &n, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/sys/class/block"));
-	dump_close(&d);
 }
 
 TEST(partitions_come_in_the_order_of_their_places)
 {
 	struct device_context ctx;
 	struct device disk, *parts;
-	struct dump d;
 	size_t n;
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &disk);
 	assert_int_equal(device_system.partitions(&ctx, &disk, &parts, &n, NULL), 0);
@@ -504,7 +405,6 @@ TEST(partitions_come_in_the_order_of_their_places)
 	assert_string_equal(parts[1].name, "sda2");
 	assert_string_equal(parts[2].name, "sda10");
 	free(parts);
-	dump_close(&d);
 }
 
 TEST(counters_are_bytes_and_nanoseconds)
@@ -512,9 +412,8 @@ TEST(counters_are_bytes_and_nanoseconds)
 	struct device_context ctx;
 	struct device_io io;
 	struct device dev;
-	struct dump d;
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda1", &dev);
 	assert_int_equal(device_system.io(&ctx, &dev, &io), -ENOENT);
@@ -529,7 +428,6 @@ TEST(counters_are_bytes_and_nanoseconds)
 	assert_int_equal(io.in_flight, 3);
 	assert_int_equal(io.busy_ns, 70000000);
 	assert_int_equal(io.queue_ns, 100000000);
-	dump_close(&d);
 }
 
 /* ---- a device that goes ---- */
@@ -538,10 +436,9 @@ TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 {
 	struct device_context ctx;
 	struct device dev;
-	struct dump d;
 	char link[512];
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &dev);
 	assert_true(device_system.is_there(&ctx, &dev, -1));
@@ -552,7 +449,6 @@ TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 	(void)snprintf(link, sizeof(link), "%s/sys/dev/block/8:0", d.root);
 	assert_int_equal(unlink(link), 0);
 	assert_false(device_system.is_there(&ctx, &dev, -1));
-	dump_close(&d);
 }
 
 TEST(the_temperature_is_what_hwmon_says)
@@ -561,11 +457,10 @@ TEST(the_temperature_is_what_hwmon_says)
 		                              "sys/class/block/sda/device/hwmon7/temp1_input" };
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		struct dump d;
 		struct device dev;
 		struct device_row row;
+		DUMP(d, "sata-512e");
 
-		dump_open(&d, "sata-512e");
 		probe_in(&d, "/dev/sda", &dev);
 		device_row(&dev, &row);
 		assert_true(isnan(row.temperature_celsius));
@@ -573,7 +468,6 @@ TEST(the_temperature_is_what_hwmon_says)
 		probe_in(&d, "/dev/sda", &dev);
 		device_row(&dev, &row);
 		assert_true(row.temperature_celsius == 38.5);
-		dump_close(&d);
 	}
 }
 
@@ -679,9 +573,8 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 TEST(a_missing_attribute_leaves_its_field_unknown)
 {
 	struct device dev;
-	struct dump d;
+	DUMP(d, NULL);
 
-	dump_open(&d, NULL);
 	dump_set(&d, "sys/devices/x/block/sdz/dev", "8:400\n");
 	dump_set(&d, "sys/class/block/.keep", "");
 	dump_set(&d, "sys/dev/block/.keep", "");
@@ -698,7 +591,6 @@ TEST(a_missing_attribute_leaves_its_field_unknown)
 	assert_int_equal(dev.reported_rpm, 0);
 	assert_string_equal(dev.model, "");
 	assert_string_equal(dev.transport, "");
-	dump_close(&d);
 }
 
 TEST(random_pages_never_hurt)
@@ -800,8 +692,6 @@ TEST(every_field_of_a_row_has_a_key_of_its_own)
 	assert_true(n > 20);
 	assert_string_equal(row.kind, "disk");
 	assert_null(row.fs_type); /* unknown is null, not "" */
-	assert_true(row.free_bytes == UINT64_MAX);
-	assert_int_equal(row.reported_rpm, 5425);
 }
 
 /* ---- files, on the real root ---- */

@@ -33,7 +33,7 @@ static void refused(const char *text, const char *words)
 
 TEST(keys_values_and_comments_are_understood)
 {
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	parse("# all of it\n"
 	      "model  Some Drive  # with spaces\n"
@@ -77,7 +77,6 @@ TEST(keys_values_and_comments_are_understood)
 	assert_int_equal(p.bads[0].kind, BAD_READ | BAD_HEALS);
 	assert_int_equal(p.fails[0].err, -ENOSPC);
 	assert_int_equal(p.gone, GONE_ZERO);
-	profile_done(&p);
 }
 
 TEST(a_wrong_line_is_named_with_its_number)
@@ -162,7 +161,7 @@ TEST(more_than_there_may_be_is_refused)
 
 TEST(the_name_comes_from_the_file)
 {
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	parse("zone 10 10", &p);
 	assert_string_equal(p.name, "test");
@@ -170,7 +169,6 @@ TEST(the_name_comes_from_the_file)
 	profile_done(&p);
 	parse("name other\nzone 10 10", &p);
 	assert_string_equal(p.name, "other");
-	profile_done(&p);
 }
 
 TEST(a_missing_file_is_an_error_with_its_name)
@@ -196,7 +194,7 @@ static void check_round_trip(const struct profile *p)
 {
 	size_t n1, n2;
 	char *t1 = saved(p, &n1), *t2;
-	struct profile back;
+	cleanup_profile struct profile back = { 0 };
 	struct err err = { 0 };
 
 	if (profile_parse(&back, "again", t1, n1, &err) < 0)
@@ -207,7 +205,6 @@ static void check_round_trip(const struct profile *p)
 	assert_int_equal(back.capacity_lba, p->capacity_lba);
 	free(t1);
 	free(t2);
-	profile_done(&back);
 }
 
 TEST(what_is_saved_is_read_back_the_same)
@@ -269,7 +266,7 @@ TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
 		struct truth_zone zones[PROFILE_ZONES_MAX];
 		struct geometry *g;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		char path[1024];
 		size_t n;
 
@@ -285,7 +282,6 @@ TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 			fail_msg("%s: the second zone begins at %llu", drives[i].name,
 			         (unsigned long long)zones[1].first_byte / 512);
 		geometry_free(g);
-		profile_done(&p);
 	}
 }
 
@@ -360,7 +356,7 @@ TEST(every_key_is_in_the_manual)
 	FILE *f = fopen(SIMDISK_PROFILES "/../../../man/platter-simdisk-profile.5", "re");
 	static char page[65536];
 	char *text, *line, *save = NULL;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	size_t len;
 	int n = 0;
 
@@ -386,7 +382,6 @@ TEST(every_key_is_in_the_manual)
 			fail_msg("not in the manual: %s", traits_key(i));
 	}
 	free(text);
-	profile_done(&p);
 }
 
 TEST(the_same_seed_makes_the_same_disk_and_another_one_another)

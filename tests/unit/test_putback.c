@@ -141,8 +141,8 @@ static int run_on(struct kept *k, const struct measure *m, const struct rewriter
 {
 	char all[400];
 	const struct disk_store store = { kept_read, kept_write, k };
-	struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
-	struct profile p;
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 	int got;
 
@@ -150,7 +150,6 @@ static int run_on(struct kept *k, const struct measure *m, const struct rewriter
 	if (profile_parse(&p, "small", r->profile, strlen(r->profile), &err) < 0 || profile_finish(&p, &err) < 0)
 		fail_msg("%s", err.text);
 	k->sd = sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	k->size = sim_device(k->sd)->size_bytes;
 	sim_env(run.sim)->boot_id = boot_id;
 	disk_set_store(sim_model(k->sd), &store);
@@ -159,7 +158,6 @@ static int run_on(struct kept *k, const struct measure *m, const struct rewriter
 	k->accesses = 0;
 	got = sim_run(&run);
 	*ret_err = run.err;
-	sim_run_end(&run);
 	return got;
 }
 

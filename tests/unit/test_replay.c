@@ -102,7 +102,7 @@ TEST(the_model_fits_a_trace_of_its_own_and_no_other_model_does)
 
 	for (size_t i = 0; i < ARRAY_LEN(thinks); i++) {
 		struct replay_figures f;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		cleanup_free char *text = NULL;
 
 		load(&p);
@@ -128,7 +128,6 @@ TEST(the_model_fits_a_trace_of_its_own_and_no_other_model_does)
 		p.write_cache_bytes = 0;
 		compare(&p, text, thinks[i], DISK_ANY, &f);
 		assert_true(f.demerit_us > 1000);
-		profile_done(&p);
 	}
 }
 
@@ -161,7 +160,7 @@ TEST(the_demerit_is_the_rms_distance_of_the_two_distributions)
 TEST(what_is_no_trace_is_refused_with_its_line)
 {
 	struct replay_trace t;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
 	refused("", "no request");
@@ -182,5 +181,4 @@ TEST(what_is_no_trace_is_refused_with_its_line)
 	assert_int_equal(replay_run(&t, &p, THINK_BEFORE, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "90000000"));
 	replay_trace_done(&t);
-	profile_done(&p);
 }

@@ -96,7 +96,7 @@ TEST_WITH(a_saved_file_is_whole_readable_and_alone, make_place, drop_place)
 TEST_WITH(a_file_without_a_folder_goes_here, make_place, drop_place)
 {
 	const struct place *p = *state;
-	struct result *res = some();
+	cleanup_result struct result *res = some();
 	char *before = getcwd(NULL, 0);
 
 	assert_int_equal(chdir(p->dir), 0);
@@ -104,13 +104,12 @@ TEST_WITH(a_file_without_a_folder_goes_here, make_place, drop_place)
 	assert_int_equal(chdir(before), 0);
 	assert_int_equal(count_files(p->dir), 1);
 	free(before);
-	result_free(res);
 }
 
 TEST_WITH(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place)
 {
 	const struct place *p = *state;
-	struct result *res = some();
+	cleanup_result struct result *res = some();
 	char other[128], text[] = "precious";
 	struct stat st;
 	struct err err;
@@ -137,7 +136,6 @@ TEST_WITH(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place)
 	assert_int_equal(result_save(res, "/nonexistent/x.json", &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nonexistent/x.json"));
 	assert_int_equal(count_files(p->dir), 2);
-	result_free(res);
 }
 
 /* Runs fn in a child, whose limits and mounts are its own; returns its exit status. */
@@ -206,10 +204,9 @@ static int save_on_a_full_disk(const struct place *p, struct result *res)
 TEST_WITH(a_full_disk_is_said_in_a_sentence, make_place, drop_place)
 {
 	const struct place *p = *state;
-	struct result *res = some();
+	cleanup_result struct result *res = some();
 	int status = in_child(save_on_a_full_disk, p, res);
 
-	result_free(res);
 	if (status == 77) {
 		print_message("no mounts here\n");
 		skip();

@@ -201,7 +201,7 @@ static struct result *many(unsigned what)
 TEST(whatever_there_is_the_screen_has_its_lines)
 {
 	for (unsigned what = 0; what < 128; what++) {
-		struct result *res = many(what);
+		cleanup_result struct result *res = many(what);
 
 		for (unsigned width = 80; width <= 120; width += 13) {
 			char *text = rendered(res, width, SCREEN_LINES);
@@ -215,7 +215,6 @@ TEST(whatever_there_is_the_screen_has_its_lines)
 				fail_msg("no word of errors:\n%s", text);
 			free(text);
 		}
-		result_free(res);
 	}
 }
 
@@ -224,7 +223,7 @@ TEST(the_next_command_can_be_typed_as_it_stands)
 {
 	static const char command[] = "platter surface --recheck-all --range=3278848512-15104737280 "
 				      "--mapfile='/var/lib/a disk.map' --state=/var/lib/platter/sdb.json /dev/sdb";
-	struct result *res = zones(1, 1);
+	cleanup_result struct result *res = zones(1, 1);
 	char *text, *at, *joined, *to;
 
 	result_figure_text(res, "next_command", "to go on", command);
@@ -243,12 +242,11 @@ TEST(the_next_command_can_be_typed_as_it_stands)
 	assert_string_equal(joined, command);
 	free(joined);
 	free(text);
-	result_free(res);
 }
 
 TEST(a_picture_is_among_them_where_there_is_one)
 {
-	struct result *res = many(32 | 64);
+	cleanup_result struct result *res = many(32 | 64);
 	char *text = rendered(res, 80, SCREEN_LINES), *all = rendered(res, 80, 0);
 
 	assert_non_null(strstr(text, "The curve\n"));
@@ -258,5 +256,4 @@ TEST(a_picture_is_among_them_where_there_is_one)
 	assert_null(strstr(all, "More with"));
 	free(text);
 	free(all);
-	result_free(res);
 }

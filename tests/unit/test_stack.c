@@ -356,11 +356,10 @@ TEST(nothing_seen_is_no_evidence_where_nobody_could_look)
 			           .nall = cases[i].nall,
 			           .nhidden = cases[i].nhidden };
 		struct mounts m;
-		struct dump d;
 		char buf[200];
 		const char *why;
+		DUMP(d, NULL);
 
-		dump_open(&d, NULL);
 		dump_set(&d, "proc/self/mountinfo", cases[i].table);
 		assert_int_equal(mounts_read(d.root, &m, NULL), 0);
 		s.mounts = &m;
@@ -368,7 +367,6 @@ TEST(nothing_seen_is_no_evidence_where_nobody_could_look)
 		if (!why != !cases[i].says || (why && !strstr(why, cases[i].says)))
 			fail_msg("case %zu: %s", i, why ? why : "all was seen");
 		mounts_done(&m);
-		dump_close(&d);
 	}
 }
 

@@ -75,8 +75,8 @@ TEST(what_a_freeze_took_is_in_no_figure)
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		struct sim_run plain = run_on(v[i].m, "tiny", v[i].words, 0, 0);
-		struct sim_run run = run_on(v[i].m, "tiny", v[i].words, FREEZES, v[i].every_ns);
+		cleanup_run struct sim_run plain = run_on(v[i].m, "tiny", v[i].words, 0, 0);
+		cleanup_run struct sim_run run = run_on(v[i].m, "tiny", v[i].words, FREEZES, v[i].every_ns);
 
 		assert_int_equal(notices(&plain, "stopped"), 0);
 		assert_int_equal(notices(&run, "stopped"), 1);
@@ -88,23 +88,20 @@ TEST(what_a_freeze_took_is_in_no_figure)
 			assert_true(isfinite(want) && isfinite(got));
 			assert_true(fabs(got - want) <= v[i].tolerance * fabs(want));
 		}
-		sim_run_end(&plain);
-		sim_run_end(&run);
 	}
 }
 
 /* The ring overflowed because nobody emptied it. */
 TEST(a_stream_that_was_frozen_cannot_tell)
 {
-	struct sim_run run = run_on(&measure_stream, "modern-4tb", "--read --rate=100MB --time=60s --buffer=64MiB sda",
-	                            1, 20 * NS_PER_S);
+	cleanup_run struct sim_run run = run_on(&measure_stream, "modern-4tb",
+	                                        "--read --rate=100MB --time=60s --buffer=64MiB sda", 1, 20 * NS_PER_S);
 
 	assert_int_equal(notices(&run, "stopped"), 1);
 	assert_true(sim_figure(&run, "overflows") > 0);
 	assert_false(run.res->verdict_is_no);
 	assert_true(run.res->verdict_is_open);
 	assert_true(isnan(sim_figure(&run, "sustained")));
-	sim_run_end(&run);
 }
 
 static void come(void *arg)
@@ -122,15 +119,14 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 	unsigned regions = 0, read = 0;
 
 	for (unsigned seed = 1; seed <= 24; seed++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
 		struct sim_disk *sd;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		char words[32];
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seed, "nearline", &err), 0);
 		sd = sim_add_disk(run.sim, &p, "sda");
-		profile_done(&p);
 
 		(void)snprintf(words, sizeof(words), "--seed=%u sda", seed);
 		run.words = words;
@@ -148,7 +144,6 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 		regions += sim_figure(&run, "slow_regions") > 0;
 		for (unsigned i = 0; i < SPELLS; i++)
 			sim_user_wait(&users[i]);
-		sim_run_end(&run);
 	}
 	print_message("  %u of 24 runs with others, %u with slow regions\n", read, regions);
 	assert_int_equal(read, 24);
@@ -180,7 +175,7 @@ TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
 
 		v[i].sd = sim_add_profile(run.sim, "tiny", "sda");
 		sim_set_contents(run.sim, false);
@@ -188,6 +183,5 @@ TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 		sim_at(run.sim, NS_PER_S, jump, &v[i]);
 		assert_int_equal(sim_run(&run), 0);
 		assert_int_equal(notices(&run, "other-io"), v[i].notices);
-		sim_run_end(&run);
 	}
 }

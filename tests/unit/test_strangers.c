@@ -120,14 +120,13 @@ TEST(no_renderer_lets_through_what_is_obeyed)
 		for (size_t k = 0; k < ARRAY_LEN(hostile); k++) {
 			json_t *root = strangers_json(strangers_files[i]), *worse = changed(root, "", hostile[k]);
 			char *text = json_dumps(worse, JSON_ENSURE_ASCII);
-			struct result *res = NULL;
+			cleanup_result struct result *res = NULL;
 			struct err err = { 0 };
 
 			if (result_from_json(&res, text, strlen(text), &err) < 0)
 				fail_msg("%s: %s", strangers_files[i], err.text);
 			drawn += res->nplots;
 			strangers_render(res, seen, &rendered);
-			result_free(res);
 			free(text);
 			json_decref(worse);
 			json_decref(root);
@@ -153,7 +152,7 @@ TEST(no_mutation_of_a_document_ends_the_program)
 
 	rng_init(&rng, 51, many ? strtoul(many, NULL, 10) : 0);
 	for (size_t i = 0; i < n; i++) {
-		struct result *res = NULL;
+		cleanup_result struct result *res = NULL;
 		size_t len;
 		char *text = strangers_mutant(&rng, &len);
 		uint64_t began = strangers_cpu_ns(), took;
@@ -165,7 +164,6 @@ TEST(no_mutation_of_a_document_ends_the_program)
 		took = strangers_cpu_ns() - began;
 		if (took > 5000000000u)
 			fail_msg("mutation %zu took %.1f s", i, (double)took * 1e-9);
-		result_free(res);
 		free(text);
 	}
 	assert_true(loaded > n / 10); /* else nothing was tried but the parser */

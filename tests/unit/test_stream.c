@@ -196,7 +196,7 @@ static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80"
 
 TEST(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond)
 {
-	struct sim_run run =
+	cleanup_run struct sim_run run =
 		stream_on("--read --rate=32000000B --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
 
 	assert_true(sim_figure(&run, "sustained") == 1.0);
@@ -210,7 +210,6 @@ TEST(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond)
 	assert_true(sim_figure(&run, "dropped_bytes") > 0.0);
 	/* 36.0 - 33.54 MB/s fill 40 MiB in 17.0 s. */
 	assert_true(sim_figure(&run, "first_overflow_s") > 16.0 && sim_figure(&run, "first_overflow_s") < 18.0);
-	sim_run_end(&run);
 }
 
 TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
@@ -219,7 +218,7 @@ TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 	struct sim_run run = { .sim = sim,
 		               .m = &measure_stream,
 		               .words = "--read --rate=20MB --buffer=200MB --time=20s sda" };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	const struct table *t;
 	struct err err = { 0 };
 
@@ -237,38 +236,33 @@ TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 	assert_true(table_number(t, 0, (size_t)table_column(t, "response_max_ns")) > 1.95e9);
 	sim_run_done(&run);
 	sim_free(sim);
-	profile_done(&p);
 }
 
 TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
 {
-	struct sim_run turn = stream_on("--read --layout=roundrobin --time=20s sda sdb", both, 2);
-	struct sim_run balance = stream_on("--read --layout=balance --time=20s sda sdb", both, 2);
+	cleanup_run struct sim_run turn = stream_on("--read --layout=roundrobin --time=20s sda sdb", both, 2);
+	cleanup_run struct sim_run balance = stream_on("--read --layout=balance --time=20s sda sdb", both, 2);
 	double slow = 29.2e6, sum = 33.54e6 + 29.2e6;
 
 	assert_true(fabs(sim_figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
 	assert_true(sim_figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
-	sim_run_end(&turn);
-	sim_run_end(&balance);
 }
 
 TEST(the_tradeoff_predicts_what_the_search_finds)
 {
-	struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);
-	struct sim_run found = stream_on("--read --find --buffer=20MiB --time=60s sda", ibm, 1);
+	cleanup_run struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);
+	cleanup_run struct sim_run found = stream_on("--read --find --buffer=20MiB --time=60s sda", ibm, 1);
 
 	assert_true(fabs(sim_figure(&predicted, "max_rate_bytes_per_s") / sim_figure(&found, "max_rate_bytes_per_s") -
 	                 1.0) < 0.03);
 	assert_true(sim_figure(&predicted, "sustained") == 1.0);
-	sim_run_end(&predicted);
-	sim_run_end(&found);
 }
 
 TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim, .m = &measure_stream, .words = "--read --rate=10MB --time=20s sda sdb" };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 	const struct table *t;
 
@@ -286,12 +280,11 @@ TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 	assert_true(result_fault_count(run.res) > 0);
 	sim_run_done(&run);
 	sim_free(sim);
-	profile_done(&p);
 }
 
 TEST(recording_on_a_device_wants_consent)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--write --time=1s sda" };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--write --time=1s sda" };
 
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
@@ -301,12 +294,11 @@ TEST(recording_on_a_device_wants_consent)
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
 	assert_non_null(strstr(run.err.text, "--read"));
-	sim_run_end(&run);
 }
 
 TEST(what_was_written_is_proven_block_by_block)
 {
-	struct sim_run run = {
+	cleanup_run struct sim_run run = {
 		.sim = sim_new(),
 		.m = &measure_stream,
 		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda"
@@ -316,7 +308,6 @@ TEST(what_was_written_is_proven_block_by_block)
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(sim_figure(&run, "verified_blocks") == 320.0);
 	assert_true(sim_figure(&run, "verify_errors") == 0.0);
-	sim_run_end(&run);
 }
 
 /* ---- the clock ---- */
@@ -358,9 +349,9 @@ TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct moved m = { 0 };
-		struct sim_run run = { .sim = sim_new(),
-			               .m = &measure_stream,
-			               .hooks = { .request = add_up, .arg = &m } };
+		cleanup_run struct sim_run run = { .sim = sim_new(),
+			                           .m = &measure_stream,
+			                           .hooks = { .request = add_up, .arg = &m } };
 		char text[200];
 
 		(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
@@ -377,7 +368,6 @@ TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 		if (m.read > m.plan_read || m.written > m.plan_written)
 			fail_msg("%s: %" PRIu64 " of %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " written", text,
 			         m.read, m.plan_read, m.written, m.plan_written);
-		sim_run_end(&run);
 	}
 	assert_true(looked >= 3);
 }

@@ -216,7 +216,7 @@ static uint64_t one_random_run(uint64_t seed)
 	w.nblocks = 50 + rng_below(&rng, 250);
 	is_write = rng_below(&rng, 2);
 	for (unsigned i = 0; i < w.ndisks; i++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err = { 0 };
 		char name[] = { 's', 'd', (char)('a' + i), '\0' };
 
@@ -224,7 +224,6 @@ static uint64_t one_random_run(uint64_t seed)
 		(void)sim_add_disk(sim, &p, name);
 		strcat(strcat(names, " "), name);
 		strcat(strcat(consent, " --destroy-data="), p.serial);
-		profile_done(&p);
 		if (w.block % sim_device(sim_find(sim, name))->logical_block_bytes)
 			w.block = (w.block + 4095) / 4096 * 4096;
 	}

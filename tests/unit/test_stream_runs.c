@@ -220,9 +220,9 @@ static void look_at_save(void *arg, struct session *ses)
 TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 {
 	struct saves v = { 0 };
-	struct sim_run run = { .sim = sim_new(),
-		               .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
-		               .hooks = { .checkpoint = look_at_save, .arg = &v } };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .words = "--read --rate=20MB --buffer=20MB --time=180s sda",
+		                           .hooks = { .checkpoint = look_at_save, .arg = &v } };
 
 	(void)sim_add_profile(run.sim, "ibm-deskstar-60gxp", "sda");
 	stream(&run);
@@ -238,7 +238,6 @@ TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 	}
 	assert_true(isnan(sim_figure(&run, "needed_time_s")) || sim_figure(&run, "needed_time_s") > 0.0);
 	assert_null(strstr(verdict(&run), "so far"));
-	sim_run_end(&run);
 }
 
 /* ---- trouble ---- */
@@ -610,25 +609,23 @@ static struct sim_run found_with_bad(unsigned bads)
 
 TEST(one_unreadable_block_does_not_halve_the_highest_rate)
 {
-	struct sim_run good = found_with_bad(0), bad = found_with_bad(1);
+	cleanup_run struct sim_run good = found_with_bad(0), bad = found_with_bad(1);
 
 	assert_true(sim_figure(&good, "max_rate_bytes_per_s") > 30e6);
 	assert_true(fabs(sim_figure(&bad, "max_rate_bytes_per_s") / sim_figure(&good, "max_rate_bytes_per_s") - 1.0) <
 	            0.03);
 	assert_true(result_fault_count(bad.res) > 0);
-	sim_run_end(&good);
 	sim_run_end(&bad);
 }
 
 TEST(a_rate_that_was_never_held_is_not_told)
 {
-	struct sim_run run = found_with_bad(250); /* more than go by in a try */
+	cleanup_run struct sim_run run = found_with_bad(250); /* more than go by in a try */
 
 	for (size_t i = 0; i < result_find_table(run.res, "tries")->nrows; i++)
 		assert_true(cell(&run, "tries", i, "rate_bytes_per_s") > 0.0);
 	assert_true(isnan(sim_figure(&run, "max_rate_bytes_per_s")));
 	assert_true(run.res->verdict_is_no);
-	sim_run_end(&run);
 }
 
 TEST(disks_that_answer_with_nothing_get_no_more_blocks)
@@ -665,7 +662,7 @@ static void stream_two(struct sim_run *run, bool has_contents)
 /* In balance the faster disk takes more; and in the second one each has less room than would be its part. */
 TEST(what_several_disks_were_given_is_all_read_back)
 {
-	struct sim_run run = {
+	cleanup_run struct sim_run run = {
 		.words =
 			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --size=40MiB sda sdb"
 	};
@@ -676,7 +673,6 @@ TEST(what_several_disks_were_given_is_all_read_back)
 	assert_true(cell(&run, "targets", 0, "bytes") + cell(&run, "targets", 1, "bytes") == 640.0 * 65536);
 	assert_true(cell(&run, "targets", 0, "bytes") != cell(&run, "targets", 1, "bytes"));
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
-	sim_run_end(&run);
 }
 
 /* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is
@@ -686,7 +682,7 @@ TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
 	long brief, lengthy;
 
 	for (int is_long = 0; is_long < 2; is_long++) {
-		struct sim_run run = {
+		cleanup_run struct sim_run run = {
 			.words =
 				is_long ? "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=45h sda sdb"
 					: "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=1h sda sdb"
@@ -697,7 +693,6 @@ TEST(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one)
 		/* but for what is still in the ring, which a disk that reads nothing leaves there */
 		assert_true(sim_figure(&run, "verify_errors") >= sim_figure(&run, "verified_blocks") - 16);
 		assert_int_equal(notices(run.res, "verify", NULL), 20);
-		sim_run_end(&run);
 		*(is_long ? &lengthy : &brief) = memory_kib();
 	}
 	assert_true(lengthy - brief < 2048);

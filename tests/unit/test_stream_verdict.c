@@ -111,7 +111,7 @@ static struct sim_run play(const struct array *a, double rate, double time_s)
 /* Of a run at full speed, when caches are full. */
 static double carries(const struct array *a)
 {
-	struct sim_run run = play(a, 0.0, 60.0);
+	cleanup_run struct sim_run run = play(a, 0.0, 60.0);
 	const struct table *t = result_find_table(run.res, "timeline");
 	size_t column = (size_t)table_column(t, "rate_bytes_per_s"), from = t->nrows / 3;
 	double sum = 0.0;
@@ -119,7 +119,6 @@ static double carries(const struct array *a)
 	for (size_t i = from; i < t->nrows; i++)
 		sum += table_number(t, i, column);
 	sum /= (double)(t->nrows - from);
-	sim_run_end(&run);
 	return sum;
 }
 
@@ -146,7 +145,7 @@ static bool is_refuted(const struct array *a, struct score *score)
 static void judge(const struct array *a, uint64_t seed, bool is_long, struct score *score)
 {
 	double rate = a->part * a->carries;
-	struct sim_run run = play(a, rate, a->time_s);
+	cleanup_run struct sim_run run = play(a, rate, a->time_s);
 	double sustained = sim_figure(&run, "sustained"), need_s = sim_figure(&run, "needed_time_s");
 	const char *text = result_find_figure(run.res, "verdict")->value.str;
 	bool is_close = fabs(a->part - 1.0) <= CLOSE, is_wrong = false;
@@ -165,18 +164,16 @@ static void judge(const struct array *a, uint64_t seed, bool is_long, struct sco
 		score->open++;
 		assert_true(need_s > a->time_s);
 		if (is_long && need_s <= NEED_MOST_S) {
-			struct sim_run again = play(a, rate, need_s);
+			cleanup_run struct sim_run again = play(a, rate, need_s);
 
 			score->again++;
 			score->still_open += isnan(sim_figure(&again, "sustained"));
-			sim_run_end(&again);
 		}
 	}
 	if (is_wrong || (isnan(sustained) && is_long))
 		print_message("array %u, %.4f of what %u disks carry (%s%s), ring %.1f s, %.0f s: %s\n", (unsigned)seed,
 		              a->part, a->ndisks, a->writes ? "written" : "read", a->in_turn ? ", in turn" : "",
 		              a->ring_s, a->time_s, text);
-	sim_run_end(&run);
 }
 
 TEST(no_rate_is_called_sustained_that_an_hour_refutes_and_few_are_left_open)
@@ -226,14 +223,14 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
 		bool writes = strstr(cases[i].words, "--write") != NULL;
 		char words[400], path[256];
 		int n = snprintf(words, sizeof(words), "%s%s", cases[i].words, writes ? "" : " --read");
 
 		(void)snprintf(path, sizeof(path), "%s/modern-4tb.disk", SIMDISK_PROFILES);
 		for (unsigned k = 0; k < cases[i].ndisks; k++) {
-			struct profile p;
+			cleanup_profile struct profile p = { 0 };
 			struct err err = { 0 };
 
 			assert_int_equal(profile_load(&p, path, &err), 0);
@@ -241,7 +238,6 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 			if (profile_finish(&p, &err) < 0)
 				fail_msg("%s", err.text);
 			(void)sim_add_disk(run.sim, &p, names[k]);
-			profile_done(&p);
 			if (writes)
 				n += snprintf(words + n, sizeof(words) - (size_t)n, " --destroy-data=STREAM%04u", k);
 			n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[k]);
@@ -253,6 +249,5 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		if (sim_figure(&run, "sustained") == 1.0)
 			fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
 		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
-		sim_run_end(&run);
 	}
 }

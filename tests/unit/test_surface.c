@@ -42,11 +42,10 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 	};
 
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
-		struct profile p;
 		struct sim_run run;
 		size_t found = 0, n = 5;
+		PROFILE(p, disks[i].profile);
 
-		load(&p, disks[i].profile);
 		for (size_t k = 0; k < n; k++)
 			plant(&p, disks[i].first + k * disks[i].step, p.physical_sector_bytes / p.logical_sector_bytes,
 			      1);
@@ -60,17 +59,15 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 TEST(weak_sectors_of_one_request_are_told_apart)
 {
 	static const uint64_t lbas[] = { 30000000, 30000016, 30000800, 30001600 };
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 4; i++)
 		plant(&p, lbas[i], 8, 1 + (double)i);
 	run = run_on(&p, "--range=15GB-17GB sda");
@@ -78,15 +75,13 @@ TEST(weak_sectors_of_one_request_are_told_apart)
 		assert_int_equal(count_kind(run.res, "always", lbas[i]), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 4);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 TEST(what_was_slow_once_is_no_weak_place)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (uint64_t nth = 2000; nth < 3000; nth += 100) {
 		const struct profile_fail f = {
 			.op = DISK_READ, .nth = nth, .short_bytes = UINT64_MAX, .delay_s = 0.1
@@ -99,17 +94,15 @@ TEST(what_was_slow_once_is_no_weak_place)
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
  * is found. */
 TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	p.retry_per_gb = 40;
 	plant(&p, 9999992, 8, 1);
 	run = run_on(&p, "--range=-8GB sda");
@@ -119,16 +112,14 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	assert_int_equal(count_kind(run.res, "always", 9999992), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* What is read behind a single request comes around once more: two lead in. */
 TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "ibm-deskstar-60gxp");
 
-	load(&p, "ibm-deskstar-60gxp");
 	p.ahead_when = AHEAD_SEQUENTIAL;
 	p.queue_depth = 1;
 	plant(&p, 1000003, 1, 1);
@@ -138,17 +129,15 @@ TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
 	assert_int_equal(count_kind(run.res, "always", 4333336), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 2);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* Behind a connection that is slower than the medium, the drive's buffer makes up for a revolution. */
 TEST(a_connection_that_hides_weak_places_is_told)
 {
-	struct profile p;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (int i = 0; i < 2; i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		p.interface_bytes_per_s = i ? 150e6 : 600e6;
 		run = run_on(&p, "--range=-4GB sda");
@@ -156,19 +145,16 @@ TEST(a_connection_that_hides_weak_places_is_told)
 		sim_run_end(&run);
 		run = run_on(&p, "--range=98%-98.1% sda"); /* where the medium is slower than either */
 		assert_false(result_has_notice(run.res, "buffered"));
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 /* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
 TEST(what_hides_weak_places_is_told)
 {
-	struct profile p;
 	struct sim_run run;
 	double truth;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	p.retry_per_gb = 400;
 	run = run_on(&p, "--range=-30GB sda");
 	assert_true(result_has_notice(run.res, "insensitive"));
@@ -187,15 +173,15 @@ TEST(what_hides_weak_places_is_told)
 	sim_run_end(&run);
 	for (int rotational = 0; rotational < 2;
 	     rotational++) { /* a disk without rotation, that says so and that does not */
-		struct sim_run ssd = { .sim = sim_new(), .m = &measure_surface, .words = "--range=-1GB sda" };
+		cleanup_run struct sim_run ssd = { .sim = sim_new(),
+			                           .m = &measure_surface,
+			                           .words = "--range=-1GB sda" };
 
 		sim_device(sim_add_profile(ssd.sim, "ssd-sata", "sda"))->rotational = rotational;
 		sim_set_contents(ssd.sim, false);
 		assert_int_equal(sim_run(&ssd), 0);
 		assert_int_equal(result_has_notice(ssd.res, "insensitive"), rotational);
-		sim_run_end(&ssd);
 	}
-	profile_done(&p);
 }
 
 /* ---- unreadable sectors ---- */
@@ -205,12 +191,11 @@ TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
 	static const struct {
 		uint64_t lba, count;
 	} bads[] = { { 0, 8 }, { 25000000, 8 }, { 25000032, 72 }, { 27000000, 8 } };
-	struct profile p;
 	struct sim_run run;
 	const struct table *t;
 	struct err err;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (size_t i = 0; i < 4; i++) {
 		const struct profile_bad b = {
 			.lba = bads[i].lba, .count = bads[i].count, .kind = BAD_READ, .revolutions = 30, .err = -EIO
@@ -231,7 +216,6 @@ TEST(unreadable_sectors_are_told_from_the_first_to_the_last)
 	assert_int_equal(count_kind(run.res, "unreadable", UINT64_MAX), 4);
 	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 15000000000 / 512 * 512);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* ---- healthy disks ---- */
@@ -241,7 +225,7 @@ TEST(of_healthy_wild_disks_nothing_is_called_weak)
 	uint64_t most = getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(15), n = 0, passing = 0, once = 0;
 
 	for (uint64_t seed = 1; n < most; seed++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 		struct err err;
 		bool is_healthy;
@@ -260,7 +244,6 @@ TEST(of_healthy_wild_disks_nothing_is_called_weak)
 			once += (uint64_t)sim_figure(&run, "once_places");
 			sim_run_end(&run);
 		}
-		profile_done(&p);
 	}
 	print_message("%d disks: 0 weak, %d slow in passing, %d once\n", (int)n, (int)passing, (int)once);
 }
@@ -297,7 +280,7 @@ static void watch(void *arg, struct session *ses, const char *target, const stru
 static int scan_with_state(const struct profile *p, const char *path, struct watcher *w, struct result **ret)
 {
 	char words[300];
-	struct sim_run run = {
+	cleanup_run struct sim_run run = {
 		.sim = sim_new(), .m = &measure_surface, .words = words, .hooks = { .request = watch, .arg = w }
 	};
 	int r;
@@ -310,7 +293,6 @@ static int scan_with_state(const struct profile *p, const char *path, struct wat
 		print_message("%s\n", run.err.text);
 	*ret = run.res;
 	run.res = NULL;
-	sim_run_end(&run);
 	return r;
 }
 
@@ -319,7 +301,7 @@ TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 	struct watcher *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	char dir[] = "/tmp/surface-XXXXXX", path[64];
 	struct rng rng;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	assert_true(w != MAP_FAILED);
 	assert_non_null(mkdtemp(dir));
@@ -367,7 +349,6 @@ TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 		result_free(res);
 		(void)unlink(path);
 	}
-	profile_done(&p);
 	(void)rmdir(dir);
 	(void)munmap(w, sizeof(*w));
 }
@@ -378,7 +359,7 @@ TEST(portions_find_what_one_run_finds)
 	static const uint64_t lbas[] = { 4000000, 20000000, 29000000 };
 	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
 	struct result *res = NULL;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	int portions = 0;
 
 	assert_non_null(mkdtemp(dir));
@@ -388,13 +369,12 @@ TEST(portions_find_what_one_run_finds)
 	for (size_t i = 0; i < 3; i++)
 		plant(&p, lbas[i], 8, 2);
 	do {
-		struct sim_run run = run_on(&p, words);
+		cleanup_run struct sim_run run = run_on(&p, words);
 
 		result_free(res);
 		res = run.res;
 		run.res = NULL;
 		assert_true((double)sim_elapsed_ns(run.sim) < 40e9);
-		sim_run_end(&run);
 		assert_true(++portions < 12);
 	} while (result_has_notice(res, "unfinished"));
 	assert_true(portions > 3);
@@ -404,7 +384,6 @@ TEST(portions_find_what_one_run_finds)
 	assert_int_equal((int)figure_number(result_find_figure(res, "portions")), portions);
 	assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), 20000000000 / 512 * 512);
 	result_free(res);
-	profile_done(&p);
 	(void)unlink(path);
 	(void)rmdir(dir);
 }
@@ -424,13 +403,12 @@ static int to_the_end_by_portions(const struct profile *p)
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
 	(void)snprintf(words, sizeof(words), "--range=-5GB --resume --portion=4s --state=%s sda", path);
 	do {
-		struct sim_run run = run_on(p, words);
+		cleanup_run struct sim_run run = run_on(p, words);
 
 		result_free(res);
 		res = run.res;
 		run.res = NULL;
 		took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-		sim_run_end(&run);
 		if (portions++ && !p->nslows)
 			assert_true(took_s < 6);
 		assert_true(took_s < 60 && portions < 40);
@@ -445,13 +423,11 @@ static int to_the_end_by_portions(const struct profile *p)
 
 TEST(portions_shorter_than_the_search_of_the_rotation_or_second_readings_come_to_the_end)
 {
-	struct profile p;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	print_message("%d portions\n", to_the_end_by_portions(&p));
 	plant(&p, 4000000, 8, 1);
 	print_message("%d portions with a weak sector\n", to_the_end_by_portions(&p));
-	profile_done(&p);
 }
 
 /* ---- lists ---- */
@@ -473,9 +449,9 @@ TEST(lists_for_other_programs_name_what_cannot_be_read)
 	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64], text[2000];
 	const struct profile_bad b = { .lba = 20006, .count = 4, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	uint8_t super[4096] = { 0 };
-	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 	struct sim_disk *sd;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
 	assert_non_null(mkdtemp(dir));
@@ -498,8 +474,6 @@ TEST(lists_for_other_programs_name_what_cannot_be_read)
 	read_back(path, text, sizeof(text));
 	assert_non_null(strstr(text, "\n0x00000000  0x00800000  ?\n0x00800000  0x001C4C00  +\n"));
 	assert_non_null(strstr(text, "\n0x009C4C00  0x00000800  -\n0x009C5400  0x0063AC00  +\n0x01000000  0x"));
-	sim_run_end(&run);
-	profile_done(&p);
 	(void)rmdir(dir);
 }
 
@@ -510,15 +484,14 @@ TEST(the_files_at_bad_places_are_named)
 	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	static const char *const words[] = { "--range=-5GB sda", "--range=-5GB --without=files sda",
 		                             "--range=-5GB sda" };
-	struct profile p;
 	struct err err;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	assert_int_equal(profile_add_bad(&p, &b), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 		struct sim_disk *sd = sim_add_disk(run.sim, &p, "sda");
 		const struct table *t;
 
@@ -544,9 +517,7 @@ TEST(the_files_at_bad_places_are_named)
 			assert_string_equal(table_string(t, 2, (size_t)table_column(t, "lies")), "file");
 			assert_int_equal((int)sim_figure(&run, "files_hit"), 3);
 		}
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 /* ---- two scans ---- */
@@ -568,14 +539,13 @@ TEST(two_scans_are_compared_by_place)
 	const struct profile_bad b = { .lba = lbas[1], .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
 	const struct compare_options opt = { 0 };
 	const struct result *res[2];
-	struct result *said = NULL;
+	cleanup_result struct result *said = NULL;
 	struct sim_run runs[2];
 	struct err err;
 
 	for (size_t k = 0; k < 2; k++) {
-		struct profile p;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		for (size_t i = 0; i < 4; i++)
 			if (k ? i == 0 || i == 3 : i < 3)
 				plant(&p, lbas[i], 8, 2);
@@ -584,7 +554,6 @@ TEST(two_scans_are_compared_by_place)
 		assert_int_equal(profile_finish(&p, &err), 0);
 		runs[k] = run_on(&p, "--range=-3GB sda");
 		res[k] = runs[k].res;
-		profile_done(&p);
 	}
 	if (report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err) < 0)
 		fail_msg("%s", err.text);
@@ -597,7 +566,6 @@ TEST(two_scans_are_compared_by_place)
 	assert_int_equal(report_compare(&res[0], 1, &res[0], 1, &opt, &said, &err), 0);
 	assert_string_equal(verdict_at(said, lbas[2] * 512), "same");
 	assert_false(said->verdict_is_no);
-	result_free(said);
 	sim_run_end(&runs[0]);
 	sim_run_end(&runs[1]);
 }
@@ -612,16 +580,15 @@ TEST(many_scans_are_told_one_after_the_other)
 	static const char *const columns[] = { "places", "added", "same", "gone" };
 	const struct compare_options opt = { 0 };
 	const struct result *res[4];
-	struct result *said = NULL;
+	cleanup_result struct result *said = NULL;
 	struct sim_run runs[4];
 	const struct table *t;
 	struct err err;
 
 	for (size_t k = 0; k < 4; k++) {
 		char started[40];
-		struct profile p;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		for (size_t i = 0; i < 4; i++)
 			if (weak[k][i])
 				plant(&p, lbas[i], 8, 2);
@@ -629,7 +596,6 @@ TEST(many_scans_are_told_one_after_the_other)
 		(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", (int)k + 1);
 		result_set(&runs[k].res->head.started, started);
 		res[(k + 2) % 4] = runs[k].res; /* in any order */
-		profile_done(&p);
 	}
 	if (report_trend(res, 4, &opt, &said, &err) < 0)
 		fail_msg("%s", err.text);
@@ -641,7 +607,6 @@ TEST(many_scans_are_told_one_after_the_other)
 				assert_true(isnan(number(t, k, columns[c])));
 			else
 				assert_int_equal((int)number(t, k, columns[c]), want[k][c]);
-	result_free(said);
 	for (size_t k = 0; k < 4; k++)
 		sim_run_end(&runs[k]);
 }
@@ -667,17 +632,15 @@ static void count_rude(void *arg, struct session *ses, const char *target, const
 TEST(idle_lets_others_go_first_within_one_request)
 {
 	uint64_t n[2] = { 0 };
-	struct sim_run run = { .sim = sim_new(),
-		               .m = &measure_surface,
-		               .words = "--idle --range=-4GB sda",
-		               .hooks = { .request = count_rude, .arg = n } };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_surface,
+		                           .words = "--idle --range=-4GB sda",
+		                           .hooks = { .request = count_rude, .arg = n } };
 	struct sim_disk *sd;
-	struct profile p;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	sd = sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(run.sim, false);
 	for (uint64_t ms = 10000; ms < 14800; ms += 80)
 		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
@@ -688,23 +651,20 @@ TEST(idle_lets_others_go_first_within_one_request)
 	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 4000000000);
 	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-	sim_run_end(&run);
 }
 
 /* The search of the rotation comes first, and must not go on without manners when the time is over. */
 TEST(an_idle_scan_beside_others_who_never_pause_ends_in_time)
 {
 	uint64_t n[2] = { 0 };
-	struct sim_run run = { .sim = sim_new(),
-		               .m = &measure_surface,
-		               .words = "--idle --time=5s sda",
-		               .hooks = { .request = count_rude, .arg = n } };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_surface,
+		                           .words = "--idle --time=5s sda",
+		                           .hooks = { .request = count_rude, .arg = n } };
 	struct sim_disk *sd;
-	struct profile p;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	sd = sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(run.sim, false);
 	for (uint64_t ms = 0; ms < 5600; ms += 90)
 		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
@@ -712,7 +672,6 @@ TEST(an_idle_scan_beside_others_who_never_pause_ends_in_time)
 	assert_true(n[1] <= 6); /* the first ones, before there was anything of others to be seen */
 	assert_true(run.res->head.elapsed_s < 6.0);
 	assert_true(result_has_notice(run.res, "unfinished"));
-	sim_run_end(&run);
 }
 
 #define USER_READS 4000
@@ -728,7 +687,7 @@ static int by_size(const void *a, const void *b)
 static double user_p99_ms(const struct profile *p, const struct sim_user *who, const char *words)
 {
 	static uint64_t took_ns[USER_READS];
-	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 	struct sim_user user = *who;
 
 	user.sd = sim_add_disk(run.sim, p, "sda");
@@ -746,7 +705,6 @@ static double user_p99_ms(const struct profile *p, const struct sim_user *who, c
 		              sim_figure(&run, "scanned_bytes") * 1e-6);
 	if (words)
 		assert_true(sim_figure(&run, "scanned_bytes") > 100e6); /* and it comes on */
-	sim_run_end(&run);
 	return (double)took_ns[USER_READS / 100 * 99] * 1e-6;
 }
 
@@ -768,11 +726,10 @@ TEST(users_hardly_feel_an_idle_scan)
 
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct sim_user *who = &users[i % n].user;
-		struct profile p;
 		double alone, idle;
 		char words[64];
+		PROFILE(p, disks[i / n]);
 
-		load(&p, disks[i / n]);
 		(void)snprintf(words, sizeof(words), "--idle --time=%.0fs sda", USER_READS * who->mean_gap_ns * 1e-9);
 		alone = user_p99_ms(&p, who, NULL);
 		idle = user_p99_ms(&p, who, words);
@@ -785,7 +742,6 @@ TEST(users_hardly_feel_an_idle_scan)
 			print_message("%.2f times without\n", as_it_is / alone);
 			assert_true(as_it_is > 2 * alone); /* else this shows nothing */
 		}
-		profile_done(&p);
 	}
 }
 
@@ -795,21 +751,18 @@ TEST(rate_and_share_are_kept)
 		const char *words;
 		double least_s, most_s;
 	} runs[] = { { "--rate=50MB --range=-5GB sda", 94, 125 }, { "--share=10% --range=-3GB sda", 120, 170 } };
-	struct profile p;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
-		struct sim_run run = run_on(&p, runs[i].words);
+		cleanup_run struct sim_run run = run_on(&p, runs[i].words);
 		double took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
 
 		print_message("%s: %.1f s, %.1f s paused\n", runs[i].words, took_s, sim_figure(&run, "paused_s"));
 		assert_true(took_s > runs[i].least_s && took_s < runs[i].most_s);
 		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 static void count_held(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
@@ -840,10 +793,10 @@ static void get_cool(void *sd)
 TEST(nothing_is_read_while_the_disk_is_too_warm)
 {
 	uint64_t n[2] = { 0 };
-	struct sim_run run = { .sim = sim_new(),
-		               .m = &measure_surface,
-		               .words = "--max-temperature=50 --range=-10GB sda",
-		               .hooks = { .request = count_held, .arg = n } };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_surface,
+		                           .words = "--max-temperature=50 --range=-10GB sda",
+		                           .hooks = { .request = count_held, .arg = n } };
 	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
 
 	sim_set_contents(run.sim, false);
@@ -859,16 +812,14 @@ TEST(nothing_is_read_while_the_disk_is_too_warm)
 	assert_true(sim_figure(&run, "held_s") >= 70 && sim_figure(&run, "held_s") <= 100);
 	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 10000000000 / 512 * 512);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-	sim_run_end(&run);
 }
 
 /* The virtual clock begins at 1000 s of its day. */
 TEST(outside_of_the_hours_nothing_is_read)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	run = run_on(&p, "--hours=1-3 --range=-4GB sda");
 	assert_true(sim_elapsed_ns(run.sim) > 2600 * NS_PER_S && sim_elapsed_ns(run.sim) < 2700 * NS_PER_S);
@@ -878,7 +829,6 @@ TEST(outside_of_the_hours_nothing_is_read)
 	run = run_on(&p, "--hours=22-6 --range=-1GB sda");
 	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* ---- writing the same again ---- */
@@ -890,10 +840,9 @@ TEST(outside_of_the_hours_nothing_is_read)
 static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 {
 	struct sim_disk *sd;
-	struct profile p;
 	struct err err;
+	PROFILE(p, "tiny");
 
-	load(&p, "tiny");
 	p.gone_at_request = gone_at;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(profile_add_slow(&p, &(struct profile_slow){ .lba = i ? WEAK_STAYS : WEAK_HEALS,
@@ -905,7 +854,6 @@ static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 	if (profile_finish(&p, &err) < 0)
 		fail_msg("%s", err.text);
 	sd = sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
 	return sd;
 }
 
@@ -925,7 +873,7 @@ static const char *rewritten(const struct result *res, uint64_t lba, double *ret
 TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 {
 	char dir[] = "/tmp/surface-XXXXXX", words[300];
-	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 	struct sim_disk *sd = weak_disk(run.sim, 0);
 	double before = 0, after = 0, turn_ns = 60e9 / 7200;
 	struct disk_counters c;
@@ -961,13 +909,12 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	/* The disk is gone, and what it had not stored with it, at many requests. */
 	assert_non_null(mkdir(dir, 0700) == 0 ? dir : NULL);
 	for (uint64_t nth = requests / 3; nth < requests; nth += requests / 60) {
-		struct sim_run lost = { .sim = sim_new(), .m = &measure_surface, .words = words };
+		cleanup_run struct sim_run lost = { .sim = sim_new(), .m = &measure_surface, .words = words };
 
 		sd = weak_disk(lost.sim, nth);
 		(void)sim_run(&lost);
 		disk_power_loss(sim_model(sd));
 		assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
-		sim_run_end(&lost);
 	}
 	run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
 	sd = weak_disk(run.sim, 0); /* with whatever journal they left */
@@ -975,7 +922,6 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 		fail_msg("%s", run.err.text);
 	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
-	sim_run_end(&run);
 	assert_int_equal(rmdir(dir), 0);
 }
 
@@ -1152,15 +1098,14 @@ static int verify_on(const struct profile *p, enum sim_verify how, const char *w
 TEST(verify_commands_find_what_reading_finds)
 {
 	const struct profile_bad b = { .lba = 9000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
-	struct profile p;
 	struct err err;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	plant(&p, 4000000, 8, 1);
 	assert_int_equal(profile_add_bad(&p, &b), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
 	for (int i = 0; i < 2; i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		struct ops n;
 
 		p.interface_bytes_per_s = i ? 80e6 : 600e6;
@@ -1176,9 +1121,7 @@ TEST(verify_commands_find_what_reading_finds)
 		assert_true(n.verifies > 4500 && n.read_bytes < 600000000);
 		assert_true(sim_figure(&run, "verify_rate_ratio") > (i ? 1.5 : 0.9));
 		assert_true(sim_figure(&run, "rate_bytes_per_s") > (i ? 150e6 : 100e6));
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
@@ -1193,16 +1136,14 @@ TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct profile p;
 		struct sim_run run;
 		struct ops n;
+		PROFILE(p, cases[i].profile);
 
-		load(&p, cases[i].profile);
 		assert_int_equal(verify_on(&p, cases[i].how, cases[i].words, &run, &n), -EOPNOTSUPP);
 		assert_non_null(strstr(run.err.text, cases[i].why));
 		assert_true(n.verifies >= 1 && n.verifies <= 24); /* they were sent */
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -1216,11 +1157,10 @@ TEST(what_does_not_fit_is_refused_with_a_sentence)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 
 		(void)sim_add_profile(run.sim, "tiny", "sda");
 		assert_int_equal(sim_run(&run), -EINVAL);
 		assert_true(strlen(run.err.text) > 10);
-		sim_run_end(&run);
 	}
 }

@@ -109,10 +109,9 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
 	char words[] = "--range=-30GB --without=files --mapfile=/tmp/surface-map-XXXXXX sda",
 	     *path = strstr(words, "/tmp"), *map;
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (uint64_t k = 0; k < 100; k++) { /* a quarter of the disk: more, and it would be the drive's own way */
 		const struct profile_slow slow = {
 			.lba = 1000000 + k * 524288, .count = 131072, .every = 256, .revolutions = 1
@@ -148,7 +147,6 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	free(map);
 	(void)unlink(path);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* ---- borders ---- */
@@ -164,11 +162,10 @@ TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 		uint64_t from = ranges[i / 6].from, to = ranges[i / 6].to ? ranges[i / 6].to : 768000;
 		uint64_t count = counts[i / 2 % 3], first = i % 2 ? to - count : from;
 		uint64_t n = to - from < count ? to - from : count;
-		struct sim_run run;
-		struct profile p;
+		cleanup_run struct sim_run run = { 0 };
 		char words[80];
+		PROFILE(p, "tiny");
 
-		load(&p, "tiny");
 		if (to - from < count)
 			first = from;
 		make_bad(&p, first, n);
@@ -182,20 +179,17 @@ TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 			fail_msg("%s: %d sectors at %d", words, (int)n, (int)first);
 		assert_int_equal((int)sim_figure(&run, "healed_places"), 0);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* What failed was not read, and is in no rate. */
 TEST(what_failed_is_no_rate)
 {
-	struct profile p;
 	struct sim_run run;
 	const struct table *map;
 	double most; /* a cell of three requests may have one end of a track less than usual */
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
 		make_bad(&p, lba, 8);
 	finish(&p);
@@ -207,7 +201,6 @@ TEST(what_failed_is_no_rate)
 	assert_true(sim_figure(&run, "failed_bytes") > 900.0 * 512 * 1024);
 	assert_true(sim_figure(&run, "rate_bytes_per_s") < most);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* ---- scans that end early ---- */
@@ -234,10 +227,9 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		const struct figure *next;
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		p.retry_per_gb = 0;
 		run = run_on(&p, runs[i].words);
 		cli_screen(run.res);
@@ -251,17 +243,15 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
 		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 {
 	for (int is_asked = 0; is_asked < 2; is_asked++) {
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, "tiny");
 
-		load(&p, "tiny");
 		for (uint64_t lba = 1000; lba < 700000; lba += 500)
 			make_bad(&p, lba, 1);
 		finish(&p);
@@ -274,7 +264,6 @@ TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 			assert_int_equal((int)sim_figure(&run, "unreadable_places"), 1398);
 		}
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -287,7 +276,7 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 	const uint64_t lba = 39062496, count = 98304, span = 30000000000;
 	char dir[] = "/tmp/surface-dead-XXXXXX", path[64], words[160];
 	double skipped = NAN, hours = 0.0;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
@@ -301,7 +290,7 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 	finish(&p);
 	for (int i = 0; i < 20 && !(skipped == 0.0); i++) {
 		bool is_all = !isnan(skipped) && skipped > 0.0 && hours < 0.0;
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		(void)snprintf(words, sizeof(words), "--range=-30GB --without=files --resume --state=%s %s sda", path,
 		               is_all ? "--recheck-all" : "--time=500");
@@ -320,12 +309,10 @@ TEST(a_dead_stretch_is_skipped_first_and_known_to_the_sector_when_asked)
 			assert_true(sim_figure(&run, "unreadable_bytes") == (double)count * 512);
 			assert_int_equal(count_kind(run.res, "unreadable", lba), 1);
 		}
-		sim_run_end(&run);
 	}
 	assert_true(skipped == 0.0);
 	(void)unlink(path);
 	(void)rmdir(dir);
-	profile_done(&p);
 }
 
 /* ---- states that lie ---- */
@@ -410,11 +397,10 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 	(void)snprintf(words, sizeof(words), "--range=-2GB --without=files --resume --state=%s sda", path);
 	for (int which = 0; which < 13; which++) {
 		char first[160];
-		struct profile p;
 		struct sim_run run;
 		json_t *doc;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		(void)snprintf(first, sizeof(first), "--time=8s %s", words);
 		run = run_on(&p, first);
 		assert_true(sim_figure(&run, "scanned_bytes") > 0 && sim_figure(&run, "scanned_ratio") < 1);
@@ -434,7 +420,6 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 			assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
 		sim_run_end(&run);
 		(void)unlink(path);
-		profile_done(&p);
 	}
 	(void)rmdir(dir);
 }
@@ -442,8 +427,8 @@ TEST(a_state_that_no_scan_can_have_come_to_is_refused)
 TEST(a_state_that_is_no_regular_file_is_refused_at_once)
 {
 	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
-	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
-	struct profile p;
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	cleanup_profile struct profile p = { 0 };
 
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
@@ -458,6 +443,4 @@ TEST(a_state_that_is_no_regular_file_is_refused_at_once)
 	assert_int_equal(sim_run(&run), -EINVAL);
 	(void)rmdir(path);
 	(void)rmdir(dir);
-	sim_run_end(&run);
-	profile_done(&p);
 }

@@ -47,14 +47,13 @@ static struct sim_run run_on(const struct profile *p, const struct measure *m, c
 /* Saves its geometry; whether the document tells what the heads have. */
 static bool learn(const struct profile *p, const char *words)
 {
-	struct sim_run run = run_on(p, &measure_geometry, words);
+	cleanup_run struct sim_run run = run_on(p, &measure_geometry, words);
 	const struct table *t = result_find_table(run.res, "heads");
 	struct err err;
 	bool is_told = t && t->nrows;
 
 	if (result_save(run.res, geometry_path, &err) < 0)
 		fail_msg("%s", err.text);
-	sim_run_end(&run);
 	return is_told;
 }
 
@@ -122,16 +121,14 @@ TEST(geometry_tells_which_surface_each_sector_is_on)
 	size_t n = getenv("PLATTER_LONG") ? sizeof(disks) / sizeof(disks[0]) : TALLY_DRIVES(2);
 
 	for (size_t i = 0; i < n; i++) {
-		struct profile p;
 		size_t told, wrong;
+		PROFILE(p, disks[i]);
 
-		load(&p, disks[i]);
 		assert_true(learn(&p, "sda"));
 		check_heads(&p, &told, &wrong);
 		print_message("%s: %zu of 20000 told, %zu wrong\n", p.name, told, wrong);
 		assert_true(told > 19900);
 		assert_int_equal(wrong, 0);
-		profile_done(&p);
 	}
 }
 
@@ -162,11 +159,10 @@ TEST(a_head_that_loses_revolutions_is_named)
 	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
 
 	for (size_t i = 0; i < n; i++) {
-		struct profile p;
 		struct sim_run run;
 		const struct table *t;
+		PROFILE(p, runs[i].disk);
 
-		load(&p, runs[i].disk);
 		assert_true(learn(&p, "sda"));
 		p.retry_per_gb = runs[i].retry_per_gb;
 		weaken(&p, 3, runs[i].share, runs[i].chance);
@@ -182,7 +178,6 @@ TEST(a_head_that_loses_revolutions_is_named)
 		              p.name, sim_figure(&run, "by_head_ratio"), number(t, 2, "revolutions_lost"),
 		              number(t, 1, "revolutions_lost"));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -196,7 +191,7 @@ TEST(where_heads_are_alike_none_is_blamed)
 	assert_true(learn(&p, "sda"));
 	profile_done(&p);
 	for (uint64_t seed = 4; seed < 4 + most; seed++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		load(&p, "quantum-fireball-tm2110a");
@@ -220,7 +215,6 @@ TEST(where_heads_are_alike_none_is_blamed)
 		if (bad_head(run.res) >= 0)
 			fail_msg("seed %d: head %d is blamed", (int)seed, bad_head(run.res));
 		lost += sim_figure(&run, "revolutions_lost_per_gb") > 0;
-		sim_run_end(&run);
 		profile_done(&p);
 	}
 	print_message("%zu disks, %zu of them lost revolutions\n", most, lost);
@@ -234,21 +228,19 @@ TEST(portions_and_the_document_say_the_same)
 	struct result *again = result_new("surface"), *res = NULL;
 	const struct table *a, *b;
 	char words[200];
-	struct profile p;
 	struct err err;
 	int portions = 0;
+	PROFILE(p, "quantum-fireball-tm2110a");
 
-	load(&p, "quantum-fireball-tm2110a");
 	assert_true(learn(&p, "sda"));
 	weaken(&p, 2, 0.1, 0.5);
 	(void)snprintf(words, sizeof(words), "--resume --portion=120s --state=%s", state_path);
 	do {
-		struct sim_run run = scan(&p, words);
+		cleanup_run struct sim_run run = scan(&p, words);
 
 		result_free(res);
 		res = run.res;
 		run.res = NULL;
-		sim_run_end(&run);
 		assert_true(++portions < 9);
 	} while (result_has_notice(res, "unfinished"));
 	assert_true(portions > 2);
@@ -266,7 +258,6 @@ TEST(portions_and_the_document_say_the_same)
 	assert_true(again->nfigures >= 6);
 	result_free(again);
 	result_free(res);
-	profile_done(&p);
 	(void)unlink(state_path);
 }
 
@@ -275,20 +266,18 @@ TEST(compare_tells_that_a_head_has_become_worse)
 {
 	const struct compare_options opt = { 0 };
 	const struct result *res[2];
-	struct result *said = NULL;
+	cleanup_result struct result *said = NULL;
 	struct sim_run runs[2];
 	struct err err;
 
 	for (size_t k = 0; k < 2; k++) {
-		struct profile p;
+		PROFILE(p, "quantum-fireball-tm2110a");
 
-		load(&p, "quantum-fireball-tm2110a");
 		assert_true(learn(&p, "sda"));
 		p.retry_per_gb = 40;
 		weaken(&p, 2, k ? 0.4 : 0, 0.5);
 		runs[k] = scan(&p, "");
 		res[k] = runs[k].res;
-		profile_done(&p);
 	}
 	assert_int_equal(bad_head(res[0]), -1);
 	assert_int_equal(bad_head(res[1]), 1);
@@ -299,7 +288,6 @@ TEST(compare_tells_that_a_head_has_become_worse)
 	result_free(said);
 	assert_int_equal(report_compare(&res[1], 1, &res[1], 1, &opt, &said, &err), 0);
 	assert_false(said->verdict_is_no);
-	result_free(said);
 	sim_run_end(&runs[0]);
 	sim_run_end(&runs[1]);
 }
@@ -308,7 +296,7 @@ TEST(compare_tells_that_a_head_has_become_worse)
 
 static void refuse(const struct profile *p, const char *sentence)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	char words[200];
 
 	(void)snprintf(words, sizeof(words), "--geometry=%s sda", geometry_path);
@@ -316,13 +304,12 @@ static void refuse(const struct profile *p, const char *sentence)
 		fail_msg("not refused: %s", sentence);
 	if (!strstr(run.err.text, sentence))
 		fail_msg("%s instead of %s", run.err.text, sentence);
-	sim_run_end(&run);
 }
 
 TEST(what_is_of_another_disk_or_tells_no_layout_is_refused)
 {
 	struct profile p, other;
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	struct err err;
 
 	load(&p, "quantum-fireball-tm2110a");
@@ -335,7 +322,6 @@ TEST(what_is_of_another_disk_or_tells_no_layout_is_refused)
 	refuse(&other, "is the geometry of another disk");
 	run = run_on(&p, &measure_surface, "--without=files --range=-1% sda");
 	assert_int_equal(result_save(run.res, geometry_path, &err), 0);
-	sim_run_end(&run);
 	refuse(&p, "is not a document of `platter geometry`");
 	profile_done(&p);
 	profile_done(&other);
@@ -363,11 +349,10 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 	size_t n = many ? strtoul(many, NULL, 10) : 60, taken = 0;
 	const char *const paths[] = { state_path, geometry_path };
 	json_t *docs[2];
-	struct profile p;
 	struct rng rng;
 	char words[300];
+	PROFILE(p, "quantum-fireball-tm2110a");
 
-	load(&p, "quantum-fireball-tm2110a");
 	rng_init(&rng, 51, 4);
 	assert_true(learn(&p, "sda"));
 	(void)snprintf(words, sizeof(words), "--without=files --range=-40MB --resume --state=%s --geometry=%s sda",
@@ -409,7 +394,6 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 	json_decref(docs[0]);
 	json_decref(docs[1]);
 	(void)unlink(state_path);
-	profile_done(&p);
 }
 
 /* ---- wild disks ---- */
@@ -421,7 +405,7 @@ TEST(heads_of_wild_disks_are_true)
 	size_t most = getenv("PLATTER_LONG") ? 60 : 0, disks = 0, all = 0, bad = 0;
 
 	for (uint64_t seed = 5001; seed < 5001 + most; seed++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 		size_t told, wrong;
 
@@ -433,7 +417,6 @@ TEST(heads_of_wild_disks_are_true)
 			all += told;
 			bad += wrong;
 		}
-		profile_done(&p);
 	}
 	print_message("%zu disks: %zu places told, %zu wrong\n", disks, all, bad);
 	assert_true(bad * 1000 <= all);

@@ -16,8 +16,8 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 		size_t one;
 
@@ -27,8 +27,6 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 		one = count_kind(run.res, "always", first + i * step);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), one);
 		sum += one;
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("seed %d: %d of %d\n", (int)seed, (int)sum, (int)n);
 	return sum;
@@ -44,11 +42,10 @@ TEST(where_time_does_not_tell_the_sector_it_is_found_alone)
 /* An answer that is seen late by half of a revolution takes that from the next one. */
 TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 {
-	struct profile p;
 	struct sim_run run;
 	size_t n = 0;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	for (uint64_t k = 0; k < 40; k++)
 		plant(&p, 1000000 + 300008 * k, 8, 1);
 	for (uint64_t nth = 1500; nth < 12000; nth += 4) {
@@ -65,21 +62,18 @@ TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 	assert_true(n >= 20); /* second readings are seen late as well */
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* A bus slower than the medium, though not at eight places in a row: by what the buffer gives. */
 TEST(a_connection_as_quick_as_the_buffer_is_told)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	struct err err;
 
 	assert_int_equal(profile_wild(&p, 5022, NULL, &err), 0);
 	run = run_on(&p, "--range=90070212608-90.5GB --without=files sda");
 	assert_true(result_has_notice(run.res, "buffered"));
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* After a late answer the next seems early, and a revolution more in it would not have been seen. */
@@ -88,7 +82,7 @@ TEST(a_busy_host_in_whose_delays_weak_places_hide_is_told)
 	struct profile p;
 
 	for (int is_busy = 0; is_busy < 2; is_busy++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, 3011, NULL, &err), 0);
@@ -96,7 +90,6 @@ TEST(a_busy_host_in_whose_delays_weak_places_hide_is_told)
 			assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
 		run = run_on(&p, "--range=9342820352-10342817792 --without=files sda");
 		assert_int_equal(result_has_notice(run.res, "insensitive"), is_busy);
-		sim_run_end(&run);
 		profile_done(&p);
 	}
 }
@@ -107,8 +100,8 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 	size_t slow = 0;
 
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seed, "cloud", &err), 0);
@@ -116,8 +109,6 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 		slow += (size_t)sim_figure(&run, "slow_requests");
 		assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	assert_true(slow > 100);
 }
@@ -125,8 +116,8 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 /* Beside what is trimmed, and answered sooner, any sector takes longer; on its other side it does not. */
 TEST(a_place_is_read_beside_both_sides_of_it)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	struct err err;
 
 	assert_int_equal(profile_wild(&p, 3029, NULL, &err), 0);
@@ -143,8 +134,6 @@ TEST(a_place_is_read_beside_both_sides_of_it)
 	assert_int_equal((int)sim_figure(&run, "passing_places"), result_find_table(run.res, "passed")->nrows);
 	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /*
@@ -157,8 +146,8 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 	uint64_t passed = 0;
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
@@ -166,8 +155,6 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 		for (size_t k = 0; k < 2; k++)
 			assert_int_equal(count_kind(run.res, k ? "always" : "sometimes", UINT64_MAX), 0);
 		passed += (uint64_t)(sim_figure(&run, "passing_places") + sim_figure(&run, "once_places"));
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%d places well by themselves\n", (int)passed);
 	assert_true(passed > 100);

@@ -25,14 +25,12 @@ static void look(const char *dump, const char *path, struct survey *ret)
 	struct device_context ctx;
 	struct device dev;
 	struct err err = { 0 };
-	struct dump d;
+	DUMP(d, dump);
 
-	dump_open(&d, dump);
 	ctx.sysroot = d.root;
 	*ret = (struct survey){ 0 };
 	if (device_system.probe(&ctx, path, &dev, &err) != 0 || device_system.survey(&ctx, &dev, ret, &err) != 0)
 		fail_msg("%s", err.text);
-	dump_close(&d);
 }
 
 /* Exactly these findings, in any order. */
@@ -174,9 +172,8 @@ static bool finds(const struct dump *d, const char *path, enum finding_kind kind
 /* sdf and sdg are one disk; sdg2 is mounted. */
 TEST(a_partition_seen_through_another_path_counts)
 {
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_part(&d, SDF "/sdf1", "8:81", "2048", "100000");
 	dump_part(&d, SDF "/sdf2", "8:82", "102048", "100000");
 	dump_part(&d, SDG "/sdg1", "8:97", "2048", "100000");
@@ -191,7 +188,6 @@ TEST(a_partition_seen_through_another_path_counts)
 	/* the whole disk is in use there */
 	dump_set(&d, "proc/self/mountinfo", "33 25 8:96 / /there rw - ext4 /dev/sdg rw\n");
 	assert_true(finds(&d, "/dev/sdf1", FINDING_MOUNT, "sdg", "ext4"));
-	dump_close(&d);
 }
 
 TEST(each_sign_that_two_disks_are_one_is_enough)
@@ -202,9 +198,8 @@ TEST(each_sign_that_two_disks_are_one_is_enough)
 				     "01030008"
 				     "5000c50011112222";
 	char wwid[400];
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	/* page 83h instead of the kernel's wwid: the name of the unit */
 	(void)snprintf(wwid, sizeof(wwid), "%s/" SDG "/device/wwid", d.root);
 	assert_int_equal(unlink(wwid), 0);
@@ -220,7 +215,6 @@ TEST(each_sign_that_two_disks_are_one_is_enough)
 	/* different world-wide names: two disks, whatever their serial numbers are */
 	dump_set(&d, SDG "/device/wwid", "naa.5000c50099998888");
 	assert_false(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg", "ext4"));
-	dump_close(&d);
 }
 
 static int common(const struct dump *d, const char *a, const char *b)
@@ -261,15 +255,13 @@ TEST(targets_with_bytes_or_a_disk_in_common_are_found)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
-		struct dump d;
 		int one, two;
+		DUMP(d, pairs[i].dump);
 
-		dump_open(&d, pairs[i].dump);
 		one = common(&d, pairs[i].a, pairs[i].b);
 		two = common(&d, pairs[i].b, pairs[i].a);
 		if (one != pairs[i].kind || two != one)
 			fail_msg("%s and %s: %d, and the other way %d", pairs[i].a, pairs[i].b, one, two);
-		dump_close(&d);
 	}
 }
 
@@ -284,9 +276,8 @@ TEST(a_shared_world_wide_name_bars_nobody)
  * quarrel. */
 TEST(what_lies_over_one_path_meets_who_uses_the_other)
 {
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_block(&d, VIRTUAL "dm-7", "254:7", "1000000");
 	dump_folder(&d, VIRTUAL "dm-7/slaves/sdf");
 	dump_folder(&d, SDF "/holders/dm-7");
@@ -301,14 +292,12 @@ TEST(what_lies_over_one_path_meets_who_uses_the_other)
 	dump_folder(&d, SDG "/holders/dm-7");
 	assert_false(finds(&d, "/dev/dm-7", FINDING_HOLDER, "sdg", NULL));
 	assert_true(finds(&d, "/dev/sdf", FINDING_HOLDER, "sdf", NULL));
-	dump_close(&d);
 }
 
 TEST(disks_that_are_lent_to_other_hosts_are_found_in_configfs)
 {
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdf\n");
 	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/enable", "1\n");
 	assert_true(finds(&d, "/dev/sdf", FINDING_EXPORT, "sdf", "nvmet"));
@@ -329,7 +318,6 @@ TEST(disks_that_are_lent_to_other_hosts_are_found_in_configfs)
 	dump_open(&d, "stack");
 	dump_folder(&d, "sys/module/target_core_mod");
 	assert_true(finds(&d, "/dev/sde", FINDING_UNSEEN, "sde", "targets"));
-	dump_close(&d);
 }
 
 TEST(storage_that_other_hosts_reach_is_told_by_its_connection)
@@ -385,9 +373,8 @@ TEST(nvme_is_local_or_not_as_its_controllers_say)
 	static const char dir[] = "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
 	struct survey found;
 	struct device dev;
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_block(&d, dir, "259:0", "1000000");
 	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme0/transport", "pcie\n");
 	survey_in(&d, "/dev/nvme0n1", &dev, &found);
@@ -395,21 +382,18 @@ TEST(nvme_is_local_or_not_as_its_controllers_say)
 	survey_done(&found);
 	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme1/transport", "tcp\n");
 	assert_true(finds(&d, "/dev/nvme0n1", FINDING_SHARED, "nvme0n1", "nvme-tcp"));
-	dump_close(&d);
 }
 
 TEST(a_loop_over_a_file_of_a_network_file_system_is_shared)
 {
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
 	dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/net/disk.img");
 	dump_set(&d, "proc/self/mountinfo", "33 25 0:50 / /net rw - nfs4 server:/x rw\n");
 	assert_true(finds(&d, "/dev/loop7", FINDING_SHARED, "loop7", "nfs4"));
 	dump_set(&d, "proc/self/mountinfo", "33 25 8:50 / /net rw - ext4 /dev/sdd2 rw\n");
 	assert_false(finds(&d, "/dev/loop7", FINDING_SHARED, "loop7", NULL));
-	dump_close(&d);
 }
 
 TEST(reservation_keys_are_counted_and_nonsense_is_none)
@@ -435,9 +419,8 @@ TEST(names_that_last_are_found)
 	struct survey found;
 	struct device dev;
 	char link[400];
-	struct dump d;
+	DUMP(d, "stack");
 
-	dump_open(&d, "stack");
 	dump_folder(&d, "dev/disk/by-id");
 	dump_folder(&d, "dev/disk/by-partuuid");
 	(void)snprintf(link, sizeof(link), "%s/dev/disk/by-id/md-uuid-12:34", d.root);
@@ -458,7 +441,6 @@ TEST(names_that_last_are_found)
 	survey_in(&d, "/dev/dm-1", &dev, &found);
 	assert_string_equal(dev.uuid, "LVM-abc");
 	survey_done(&found);
-	dump_close(&d);
 }
 
 TEST(loop_devices_are_looked_through_both_ways)
@@ -506,9 +488,8 @@ TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 		struct survey found = { 0 };
 		struct device dev;
 		struct err err = { 0 };
-		struct dump d;
+		DUMP(d, held[i].dump);
 
-		dump_open(&d, held[i].dump);
 		ctx.sysroot = d.root;
 		assert_int_equal(device_system.probe(&ctx, held[i].path, &dev, &err), 0);
 		assert_int_equal(device_system.survey(&ctx, &dev, &found, &err), 0);
@@ -518,7 +499,6 @@ TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 				fail_msg("%s: %s", held[i].path, err.text);
 		}
 		survey_done(&found);
-		dump_close(&d);
 	}
 }
 
@@ -528,10 +508,9 @@ TEST(without_the_table_of_mounts_nothing_is_decided)
 	struct survey found = { 0 };
 	struct device dev;
 	struct err err;
-	struct dump d;
 	char path[256];
+	DUMP(d, "sata-512e");
 
-	dump_open(&d, "sata-512e");
 	ctx.sysroot = d.root;
 	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/proc/self/mountinfo", d.root);
@@ -539,7 +518,6 @@ TEST(without_the_table_of_mounts_nothing_is_decided)
 	assert_int_equal(device_system.survey(&ctx, &dev, &found, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "mountinfo"));
 	assert_int_equal(found.n, 0);
-	dump_close(&d);
 }
 
 TEST(strange_tables_are_survived)
@@ -556,7 +534,7 @@ TEST(strange_tables_are_survived)
 		"25 1 8:0 / \\0 rw - ext4 \\999 rw\n",
 		huge,
 	};
-	struct dump d;
+	cleanup_dump struct dump d = { 0 };
 
 	memset(huge, 'a', sizeof(huge) - 1);
 	dump_open(&d, "sata-512e");
@@ -571,7 +549,6 @@ TEST(strange_tables_are_survived)
 		assert_int_equal(device_system.survey(&ctx, &dev, &found, NULL), 0);
 		survey_done(&found);
 	}
-	dump_close(&d);
 }
 
 TEST(every_kind_has_a_name_and_a_sentence)

@@ -269,41 +269,37 @@ static const struct text_style plain = { .width = 80 }, fine = { .width = 100, .
 
 TEST(a_zone_curve_reads_well)
 {
-	struct result *res = zones();
+	cleanup_result struct result *res = zones();
 
 	expect_golden("zones.txt", rendered(res, &plain));
 	expect_golden("zones-colour.txt", rendered(res, &fine));
 	expect_golden("zones.csv", rendered(res, NULL));
-	result_free(res);
 }
 
 TEST(a_wide_table_fits_the_terminal)
 {
-	struct result *res = spans();
+	cleanup_result struct result *res = spans();
 
 	expect_golden("spans.txt", rendered(res, &plain));
 	expect_golden("spans-narrow.txt", rendered(res, &narrow));
 	expect_golden("spans.csv", rendered(res, NULL));
-	result_free(res);
 }
 
 TEST(a_long_table_is_thinned_and_says_so)
 {
-	struct result *res = timeline();
+	cleanup_result struct result *res = timeline();
 
 	expect_golden("timeline.txt", rendered(res, &plain));
-	result_free(res);
 }
 
 TEST(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows)
 {
-	struct result *res = matrix(4), *wide = matrix(33);
+	cleanup_result struct result *res = matrix(4), *wide = matrix(33);
 
 	expect_golden("matrix.txt", rendered(res, &plain));
 	expect_golden("matrix-narrow.txt", rendered(res, &narrow));
 	expect_golden("matrix.csv", rendered(res, NULL));
 	expect_golden("matrix-wide.txt", rendered(wide, &plain));
-	result_free(res);
 	result_free(wide);
 }
 
@@ -347,7 +343,7 @@ TEST(no_line_is_wider_than_the_terminal_or_ends_in_spaces)
 
 TEST(a_narrow_terminal_loses_no_column)
 {
-	struct result *res = spans();
+	cleanup_result struct result *res = spans();
 
 	for (unsigned width = 40; width < 140; width += 7) {
 		struct text_style style = { .width = width };
@@ -360,7 +356,6 @@ TEST(a_narrow_terminal_loses_no_column)
 				fail_msg("%s is not there with %u columns:\n%s", *v, width, text);
 		free(text);
 	}
-	result_free(res);
 }
 
 struct text_row {
@@ -398,7 +393,7 @@ static struct result *everywhere(const char *text)
 
 TEST(no_text_of_a_document_commands_the_terminal)
 {
-	struct result *res = everywhere(HOSTILE);
+	cleanup_result struct result *res = everywhere(HOSTILE);
 
 	for (int unicode = 0; unicode < 2; unicode++) {
 		struct text_style style = { .width = 100, .unicode = unicode };
@@ -413,7 +408,6 @@ TEST(no_text_of_a_document_commands_the_terminal)
 		assert_null(strstr(text, "\xe2\x80\xae"));
 		free(text);
 	}
-	result_free(res);
 }
 
 TEST(very_long_texts_do_not_hurt)
@@ -435,7 +429,7 @@ TEST(very_long_texts_do_not_hurt)
 
 TEST(an_empty_document_has_a_page_too)
 {
-	struct result *res = result_new(NULL);
+	cleanup_result struct result *res = result_new(NULL);
 	char *text;
 
 	(void)result_table(res, "none", NULL, text_fields);
@@ -448,12 +442,11 @@ TEST(an_empty_document_has_a_page_too)
 	text = rendered(res, NULL);
 	assert_string_equal(text, "# table figures\nname,value,low,high,samples\n# table none\nname,value\n");
 	free(text);
-	result_free(res);
 }
 
 TEST(plots_are_drawn_when_asked_for)
 {
-	struct result *res = zones();
+	cleanup_result struct result *res = zones();
 	struct text_style style = { .width = 80, .plots = true };
 	char *without = rendered(res, &plain), *with = rendered(res, &style);
 
@@ -461,12 +454,11 @@ TEST(plots_are_drawn_when_asked_for)
 	expect_lines_within(with, 80);
 	free(without);
 	free(with);
-	result_free(res);
 }
 
 TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
 {
-	struct result *res = zones();
+	cleanup_result struct result *res = zones();
 	char *text;
 
 	result_text(res, "start  %d\n\n", 1);
@@ -477,12 +469,11 @@ TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
 	assert_non_null(strstr(text, "note: Something else"));
 	assert_null(strstr(text, "Recording zones"));
 	free(text);
-	result_free(res);
 }
 
 TEST(a_failed_write_is_an_error)
 {
-	struct result *res = zones();
+	cleanup_result struct result *res = zones();
 	FILE *full = fopen("/dev/full", "w");
 
 	assert_non_null(full);
@@ -492,7 +483,6 @@ TEST(a_failed_write_is_an_error)
 	assert_non_null(full);
 	assert_int_equal(report_csv(full, (const struct result *const *)&res, 1), -ENOSPC);
 	(void)fclose(full);
-	result_free(res);
 }
 
 /* ---- CSV ---- */
@@ -520,7 +510,7 @@ TEST(texts_in_csv_are_quoted_and_never_formulas)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct result *res = result_new("x");
+		cleanup_result struct result *res = result_new("x");
 		char expected[128], *text;
 
 		result_row(result_table(res, "t", NULL, text_fields), &(struct text_row){ cases[i].text, -1.5 });
@@ -529,13 +519,12 @@ TEST(texts_in_csv_are_quoted_and_never_formulas)
 		if (!strstr(text, expected))
 			fail_msg("'%s' is not in: %s", expected, text);
 		free(text);
-		result_free(res);
 	}
 }
 
 TEST(numbers_in_csv_are_exact_and_null_is_empty)
 {
-	struct result *res = result_new("x");
+	cleanup_result struct result *res = result_new("x");
 	struct table *t = result_table(res, "t\nu", NULL, text_fields);
 	char *text;
 
@@ -546,5 +535,4 @@ TEST(numbers_in_csv_are_exact_and_null_is_empty)
 	assert_string_equal(text, "# table figures\nname,value,low,high,samples\nbig,18446744073709551614,,,\n"
 	                          "# table t?u\nname,value\n,0.3333333333333333\nx,\n");
 	free(text);
-	result_free(res);
 }

@@ -42,12 +42,11 @@ TEST(what_has_bytes_in_common_is_refused_for_reading_too)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sim_run run = { .sim = machine(), .m = cases[i].m, .words = cases[i].words };
+		cleanup_run struct sim_run run = { .sim = machine(), .m = cases[i].m, .words = cases[i].words };
 
 		assert_int_equal(sim_run(&run), -EINVAL);
 		if (!strstr(run.err.text, cases[i].names) || !strstr(run.err.text, "name each place once"))
 			fail_msg("%s: %s", cases[i].words, run.err.text);
-		sim_run_end(&run);
 	}
 }
 
@@ -64,20 +63,21 @@ TEST(partitions_of_one_disk_stream_and_it_is_said)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sim_run run = { .sim = machine(), .m = &measure_stream, .words = cases[i].words };
+		cleanup_run struct sim_run run = { .sim = machine(), .m = &measure_stream, .words = cases[i].words };
 
 		if (sim_run(&run) != 0)
 			fail_msg("%s: %s", cases[i].words, run.err.text);
 		if (result_has_notice(run.res, "one-disk") != cases[i].is_said)
 			fail_msg("%s", cases[i].words);
-		sim_run_end(&run);
 	}
 }
 
 /* One result of one disk, which a fleet takes; of two disks it would be of neither. */
 TEST(zones_takes_partitions_of_one_disk_and_of_two_says_how)
 {
-	struct sim_run run = { .sim = machine(), .m = &measure_zones, .words = "--zones=start,end sda1 sda2" };
+	cleanup_run struct sim_run run = { .sim = machine(),
+		                           .m = &measure_zones,
+		                           .words = "--zones=start,end sda1 sda2" };
 	const struct result *doc;
 
 	if (sim_run(&run) != 0)
@@ -92,7 +92,6 @@ TEST(zones_takes_partitions_of_one_disk_and_of_two_says_how)
 	assert_int_equal(sim_run(&run), -EINVAL);
 	assert_non_null(strstr(run.err.text, "different disks"));
 	assert_non_null(strstr(run.err.text, "once for each"));
-	sim_run_end(&run);
 }
 
 /* Three controllers: sda and sdb at one, sdc a partition's disk at the next; of sdd nothing is known. */

@@ -419,7 +419,7 @@ TEST(zones_come_out_of_reads_that_nobody_aimed)
 
 	for (uint64_t seed = 1; seed <= (getenv("PLATTER_LONG") ? 20 : 2); seed++) {
 		struct replay_trace t = { 0 };
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct score s;
 		struct err err;
 
@@ -433,7 +433,6 @@ TEST(zones_come_out_of_reads_that_nobody_aimed)
 		zones += s.zones;
 		told += s.told;
 		replay_trace_done(&t);
-		profile_done(&p);
 	}
 	print_message("%zu zones, %zu told\n", zones, told);
 	assert_in_range(told * 10, zones * 9, zones * 11);
@@ -444,7 +443,7 @@ TEST(the_same_of_a_trace_that_is_given)
 	const char *path = getenv("PLATTER_TRACE");
 	cleanup_fclose FILE *in = path ? fopen(path, "r") : NULL;
 	struct replay_trace t = { 0 };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct score s;
 	struct err err;
 
@@ -458,5 +457,4 @@ TEST(the_same_of_a_trace_that_is_given)
 	              s.skews_wrong);
 	assert_int_equal(s.wrong, 0);
 	replay_trace_done(&t);
-	profile_done(&p);
 }

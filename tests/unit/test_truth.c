@@ -74,11 +74,10 @@ static const char *const names[] = { "quantum-fireball-tm2110a",
 TEST(every_zone_of_every_profile_streams_at_its_true_rate)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct run r;
+		cleanup_model struct run r = { 0 };
 
 		run_load(&r, names[i]);
 		check_zones(&r, 64 << 20);
-		run_free(&r);
 	}
 }
 
@@ -88,7 +87,7 @@ TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 	static const char *const traced[] = { "cheetah4lp", "hp-c2247a", "maxtor300g" };
 
 	for (size_t i = 0; i < sizeof(traced) / sizeof(traced[0]); i++) {
-		struct run r;
+		cleanup_model struct run r = { 0 };
 
 		run_load(&r, traced[i]);
 		disk_free(r.d);
@@ -98,7 +97,6 @@ TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 		r.d = disk_new(&r.p, r.now);
 		assert_non_null(r.d);
 		check_zones(&r, 16 << 20);
-		run_free(&r);
 	}
 }
 
@@ -106,7 +104,7 @@ TEST(the_rate_of_a_zone_is_that_of_its_middle)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct truth_zone z[PROFILE_ZONES_MAX];
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		size_t n;
 
 		run_load(&r, names[i]);
@@ -119,7 +117,6 @@ TEST(the_rate_of_a_zone_is_that_of_its_middle)
 			assert_true(fabs(part / z[k].sustained_bytes_per_s - 1) < 0.002);
 			assert_true(z[k].sustained_bytes_per_s <= z[k].media_bytes_per_s);
 		}
-		run_free(&r);
 	}
 }
 
@@ -130,7 +127,7 @@ TEST(any_random_disk_streams_in_its_true_time_with_all_its_defects)
 	const struct profile_limits limits = { .max_bytes = 200000000, .slow_regions = 2 };
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		struct run r = { 0 };
+		cleanup_model struct run r = { 0 };
 		struct err err = { 0 };
 		uint64_t size;
 		double got, want;
@@ -148,7 +145,6 @@ TEST(any_random_disk_streams_in_its_true_time_with_all_its_defects)
 		got = stream_ns(&r, 0, size, 1 << 20);
 		if (fabs(got / want - 1) > 1e-5)
 			fail_msg("seed %d: %.0f ns, truth %.0f", (int)seed, got, want);
-		run_free(&r);
 	}
 }
 
@@ -198,7 +194,7 @@ TEST(every_sector_of_a_small_disk_has_its_own_place_in_order)
 		const struct profile_limits limits = { .max_bytes = 20000000 };
 		uint64_t n, at = 0, last_track = 0;
 		struct geometry *g;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct place a;
 
 		assert_int_equal(profile_random(&p, seed, &limits, NULL), 0);
@@ -214,7 +210,6 @@ TEST(every_sector_of_a_small_disk_has_its_own_place_in_order)
 		}
 		assert_int_equal(at, n);
 		geometry_free(g);
-		profile_done(&p);
 	}
 }
 
@@ -252,7 +247,7 @@ TEST(random_service_times_have_the_exact_expectation)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (size_t k = 0; k < sizeof(spans) / sizeof(spans[0]); k++) {
-			struct run r;
+			cleanup_model struct run r = { 0 };
 			uint64_t size, span;
 
 			run_load(&r, names[i]);
@@ -262,14 +257,13 @@ TEST(random_service_times_have_the_exact_expectation)
 			size = disk_size_bytes(r.d, 0);
 			span = spans[k] && spans[k] < size ? spans[k] : size / 4096 * 4096;
 			check_random(&r, (size - span) / 2 / 4096 * 4096, span, i * 10 + k);
-			run_free(&r);
 		}
 	}
 }
 
 TEST(lost_revolutions_are_in_the_truth)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	double plain, want;
 
 	run_load(&r, "tiny");
@@ -280,7 +274,6 @@ TEST(lost_revolutions_are_in_the_truth)
 	want = truth_stream_ns(disk_geometry(r.d), 0, disk_size_bytes(r.d, 0));
 	assert_true(fabs(want - plain - 0.393216 * 5000 * 60e9 / 7200) < 1);
 	assert_true(fabs(stream_ns(&r, 0, disk_size_bytes(r.d, 0), 1 << 20) / want - 1) < 0.03);
-	run_free(&r);
 }
 
 /* ---- what was published ---- */
@@ -291,7 +284,7 @@ TEST(the_fireball_reproduces_diskrands_table)
 		uint64_t mb;
 		double ms;
 	} table[] = { { 1, 11.0 }, { 2, 11.4 }, { 5, 12.4 }, { 10, 13.1 }, { 40, 14.3 }, { 100, 15.6 }, { 200, 16.5 } };
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	run_load(&r, "quantum-fireball-tm2110a");
 	for (int middle = 0; middle < 2; middle++) {
@@ -305,12 +298,11 @@ TEST(the_fireball_reproduces_diskrands_table)
 				fail_msg("%d MB: %.2f ms", (int)table[i].mb, t.service_ns / 1e6);
 		}
 	}
-	run_free(&r);
 }
 
 TEST(the_drives_of_wr_stream_as_measured_there)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 
 	run_load(&r, "ibm-deskstar-60gxp");
 	assert_true(fabs(truth_rate_at(disk_geometry(r.d), 0) * 8 / 268.3e6 - 1) < 0.002);
@@ -319,7 +311,6 @@ TEST(the_drives_of_wr_stream_as_measured_there)
 	run_load(&r, "maxtor-diamondmax-80");
 	assert_true(fabs(truth_rate_at(disk_geometry(r.d), 0) * 8 / 233.6e6 - 1) < 0.002);
 	assert_true(fabs(truth_rate_at(disk_geometry(r.d), 81900000000) * 8 / 131.0e6 - 1) < 0.002);
-	run_free(&r);
 }
 
 TEST(the_drives_of_wong_turn_and_seek_as_published)
@@ -338,7 +329,7 @@ TEST(the_drives_of_wong_turn_and_seek_as_published)
 	for (size_t i = 0; i < 4; i++) {
 		struct truth_zone z[PROFILE_ZONES_MAX];
 		uint32_t outer = 0, inner = UINT32_MAX;
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		size_t n;
 
 		run_load(&r, drives[i].name);
@@ -357,7 +348,6 @@ TEST(the_drives_of_wong_turn_and_seek_as_published)
 		assert_true(fabs(r.p.zones[0].cyl_skew - drives[i].skew) < 1e-6);
 		/* A track every (1 + skew) revolutions: the skew covers the switch. */
 		assert_true(fabs(z[0].media_bytes_per_s / z[0].sustained_bytes_per_s - (1 + drives[i].skew)) < 0.005);
-		run_free(&r);
 	}
 }
 
@@ -366,10 +356,9 @@ TEST(the_drives_of_wong_turn_and_seek_as_published)
 TEST(regions_and_seeks_are_listed_in_bytes)
 {
 	struct truth_region reg[8];
-	struct run r;
 	size_t n;
+	MODEL(r, RUN_BASE RUN_ZONE "bad 10 5 r 1\nbad 15 5 rw 1\nbad 100 1 w 1\nslow 1000 500 100 1\n");
 
-	run_new(&r, RUN_BASE RUN_ZONE "bad 10 5 r 1\nbad 15 5 rw 1\nbad 100 1 w 1\nslow 1000 500 100 1\n");
 	n = truth_regions(disk_geometry(r.d), reg, 8);
 	assert_int_equal(n, 2); /* what can be read is no bad region of a read */
 	assert_int_equal(reg[0].first_byte, 5120);
@@ -382,14 +371,13 @@ TEST(regions_and_seeks_are_listed_in_bytes)
 	assert_true(fabs(truth_seek_ns(disk_geometry(r.d), 100) - 1.3e6) < 1);
 	assert_true(truth_seek_track_ns(disk_geometry(r.d)) < truth_seek_average_ns(disk_geometry(r.d)));
 	assert_true(truth_seek_average_ns(disk_geometry(r.d)) < truth_seek_full_ns(disk_geometry(r.d)));
-	run_free(&r);
 }
 
 TEST(the_whole_surface_takes_the_sum_of_its_zones)
 {
 	struct truth_zone z[PROFILE_ZONES_MAX];
 	double ns = 0;
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	size_t n;
 
 	run_load(&r, "modern-4tb");
@@ -400,5 +388,4 @@ TEST(the_whole_surface_takes_the_sum_of_its_zones)
 	assert_true(fabs(truth_rate(disk_geometry(r.d), 0, disk_size_bytes(r.d, 0)) /
 	                         truth_harmonic_mean(disk_geometry(r.d)) -
 	                 1) < 1e-5);
-	run_free(&r);
 }

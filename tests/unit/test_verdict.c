@@ -89,7 +89,7 @@ TEST(each_rule_holds_beyond_its_limit_only)
 {
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++)
 		for (int is_over = 0; is_over < 2; is_over++) {
-			struct result *res = with(r, is_over);
+			cleanup_result struct result *res = with(r, is_over);
 			const struct result *const docs[] = { res };
 			struct judgement j;
 			char text[VERDICT_TEXT];
@@ -108,13 +108,12 @@ TEST(each_rule_holds_beyond_its_limit_only)
 			assert_int_equal(res->verdict_is_no, j.is == VERDICT_REJECT);
 			assert_int_equal(res->verdict_is_open, j.is == VERDICT_DOUBT);
 			verdict_done(&j);
-			result_free(res);
 		}
 }
 
 static enum verdict of_two(const char *count, double n, const char *figure, double v)
 {
-	struct result *res = sound(600000000);
+	cleanup_result struct result *res = sound(600000000);
 	const struct result *const docs[] = { res };
 	struct judgement j;
 	enum verdict is;
@@ -124,7 +123,6 @@ static enum verdict of_two(const char *count, double n, const char *figure, doub
 	verdict_judge(docs, 1, &j);
 	is = j.is;
 	verdict_done(&j);
-	result_free(res);
 	return is;
 }
 
@@ -139,7 +137,7 @@ TEST(two_doubts_reject_where_one_is_counted_and_one_measured)
 TEST(an_interval_that_reaches_the_limit_is_no_reason)
 {
 	const struct interval wide = { 0.05, 0.4 }, narrow = { 0.1, 0.3 };
-	struct result *res = sound(600000000);
+	cleanup_result struct result *res = sound(600000000);
 	const struct result *const docs[] = { res };
 	struct judgement j;
 
@@ -151,12 +149,11 @@ TEST(an_interval_that_reaches_the_limit_is_no_reason)
 	verdict_judge(docs, 1, &j);
 	assert_int_equal(j.is, VERDICT_DOUBT);
 	verdict_done(&j);
-	result_free(res);
 }
 
 TEST(of_one_measurement_without_a_sign_there_is_no_verdict)
 {
-	struct result *res = result_new("zones");
+	cleanup_result struct result *res = result_new("zones");
 	const struct result *const docs[] = { res };
 	struct judgement j;
 
@@ -167,7 +164,6 @@ TEST(of_one_measurement_without_a_sign_there_is_no_verdict)
 	verdict_judge(docs, 1, &j);
 	assert_int_equal(j.is, VERDICT_REJECT);
 	verdict_done(&j);
-	result_free(res);
 }
 
 TEST(the_manual_page_has_the_table)

@@ -66,9 +66,8 @@ static void expect(const struct dump *d, unsigned minor, const char *want)
 
 TEST(what_was_written_and_discarded_is_counted_and_what_went_past_a_partition)
 {
-	struct dump d;
+	DUMP(d, NULL);
 
-	dump_open(&d, NULL);
 	block(&d, "sda", 0, 100, 10);
 	block(&d, "sda/sda1", 1, 60, 0);
 	block(&d, "sda/sda2", 2, 20, 5);
@@ -80,7 +79,6 @@ TEST(what_was_written_and_discarded_is_counted_and_what_went_past_a_partition)
 	set(&d, "sda", "stat", "\n");
 	expect(&d, 0, "");
 	expect(&d, 9, ""); /* it is gone */
-	dump_close(&d);
 }
 
 TEST(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else)
@@ -165,9 +163,8 @@ TEST(what_a_power_failure_takes_is_known_through_overlays_and_loop_devices)
 		{ "/o/x", NULL },               /* over the disk: that its node lies in memory says nothing */
 		{ "/b/x", "a disk of memory" },
 	};
-	struct dump d;
+	DUMP(d, NULL);
 
-	dump_open(&d, NULL);
 	block(&d, "sda", 0, 0, 0);
 	block(&d, "zram0", 16, 0, 0);
 	block(&d, "ram0", 17, 0, 0);
@@ -186,5 +183,4 @@ TEST(what_a_power_failure_takes_is_known_through_overlays_and_loop_devices)
 		if (!got != !cases[i].want || (got && strcmp(got, cases[i].want) != 0))
 			fail_msg("%s: %s", cases[i].path, got ? got : "lasts");
 	}
-	dump_close(&d);
 }
