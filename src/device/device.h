@@ -18,7 +18,7 @@
 #include "base/desc.h"
 #include "base/err.h"
 #include "base/samedisk.h"
-#include "device/health.h"
+#include "device/reported.h"
 
 /* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 #include "surfacerun.h"
 
 #define SECTORS 8192u

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define LEG_NS     (50 * NS_PER_S) /* as often as the state is saved */
 #define BURST      256             /* writes between two pauses, as the scan has them */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/whole.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define NAMED 4 /* in a sentence */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every read of what was written is checked, sector by sector, whoever asked for it. */
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define FIRST_PASS 1
 #define FEEL_NS    (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */

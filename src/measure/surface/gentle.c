@@ -5,7 +5,7 @@
  * and --share there is a pause after every few batches, so that what is judged was read at the full rate of the medium.
  * Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define LOOK_NS        (5 * NS_PER_MS)   /* less than most requests of others take */
 #define QUIET_NS       (100 * NS_PER_MS) /* a program that thinks between two reads is not done yet, */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "measure/surface/sample.h"
+#include "measure/surface/surface.h"
 
 #define BLOCK_BYTES       (1u << 20)
 #define SEARCH_NS         (120 * NS_PER_S) /* beside others who pause now and then */

@@ -5,7 +5,6 @@
 
 #include "measure/surface/surface.h"
 
-#define SURFACE_SAMPLE_BLOCK (256u << 10) /* a batch of these is a place of 16 MiB; larger ones cost places */
 #define SURFACE_FIRST_PLACES 32
 #define SURFACE_SAMPLE_NS    (120 * NS_PER_S)
 

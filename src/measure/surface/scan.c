@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 #include "measure/surface/sample.h"
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */

@@ -5,7 +5,7 @@
  * makes up for that. What was skipped is read when all else was, from both halves of each range in turn: where a read
  * fails, half of the rest is left for the next time around.
  */
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define FAILED_SHARE 0.5              /* of the time of reading (a choice): a scan takes half as long again at most, */
 #define FAILED_LEAST (300 * NS_PER_S) /* and this: damage of 100 reads of 3 s is read through */

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "base/whole.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define SAVE_NS (50 * NS_PER_S) /* a batch more, and it is still less than a minute */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "measure/shared/rewrite.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 #include "measure/surface/sample.h"
 
 static void declare_surface_plots(struct result *res, bool is_written)

@@ -5,7 +5,7 @@
  * for later; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that
  * and what is slow, in lists; reading.c, again.c: that once more, later and otherwise cut, down to the sector; heads.c:
  * the same by head; tell.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c:
- * what lies there; burn.h: --write; sample.h: parts of the disk; surface.c: the run.
+ * what lies there; writing.h: --write; sample.h: parts of the disk; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
  * submission if that was later, to its completion. A *batch* is a number of requests in a row that are judged together.
@@ -52,7 +52,8 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 #define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
 #define SURFACE_AGAIN_SHARE \
 	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */
-#define SURFACE_REWRITE_MOST 256 /* places in one run: the others are reported */
+#define SURFACE_SAMPLE_BLOCK (256u << 10) /* a batch of these is a place of 16 MiB; larger ones cost places */
+#define SURFACE_REWRITE_MOST 256          /* places in one run: the others are reported */
 
 enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_OF_SKIPPED, AGAIN_KINDS };
 

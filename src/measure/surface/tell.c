@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "base/whole.h"
 #include "measure/shared/rotation.h"
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */
 #define ERRNO_MOST      4095            /* the kernel's */

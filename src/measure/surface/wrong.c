@@ -2,7 +2,7 @@
 /* Ranges that are not as they were written, in order. */
 #include <stdlib.h>
 
-#include "measure/surface/burn.h"
+#include "measure/surface/writing.h"
 
 const char *const surface_wrong_names[WRONG_KINDS] = { "lost",     "torn",    "misplaced",  "wrapped",
 	                                               "bit-flip", "damaged", "not-written" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a disk reports of itself; device.h has it as well. */
-#ifndef PLATTER_DEVICE_HEALTH_H
-#define PLATTER_DEVICE_HEALTH_H
+#ifndef PLATTER_DEVICE_REPORTED_H
+#define PLATTER_DEVICE_REPORTED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * --write: every block is written, and verified where it belongs. burn.c: writing; check.c: of what is read;
  * wrong.c: what is not as it was written (pure); burntell.c: the document, and back.
  */
-#ifndef PLATTER_MEASURE_SURFACE_BURN_H
-#define PLATTER_MEASURE_SURFACE_BURN_H
+#ifndef PLATTER_MEASURE_SURFACE_WRITING_H
+#define PLATTER_MEASURE_SURFACE_WRITING_H
 
 #include "measure/surface/surface.h"
 
