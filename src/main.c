@@ -22,11 +22,10 @@ static int hold_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-	static const struct engine_ops *const engines[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
 	struct device_context devices = { .sysroot = "/" };
 	char boot_id[BOOT_ID_BYTES];
 	const struct env env = {
-		.engines = engines,
+		.engines = engines_all,
 		.clk = clock_monotonic(),
 		.devices = &device_system,
 		.devices_ctx = &devices,

@@ -185,6 +185,8 @@ static bool any_punts(const struct engine_config *cfg)
 	return false;
 }
 
+const struct engine_ops *const engines_all[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
+
 static bool is_punting(const struct engine_ops *ops, const struct engine_config *cfg)
 {
 	return ops == &engine_uring && any_punts(cfg);

@@ -123,5 +123,6 @@ static inline void *engine_buf(const struct engine *eng, uint32_t slot)
 }
 
 extern const struct engine_ops engine_uring, engine_libaio, engine_sync;
+extern const struct engine_ops *const engines_all[]; /* the best one first; NULL ends them */
 
 #endif

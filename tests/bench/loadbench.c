@@ -151,12 +151,12 @@ static void print(const struct bench *b, const struct engine *eng, const struct 
 
 static int run(struct bench *b, const char *name, const struct engine_config *cfg, struct load *load)
 {
-	static const struct engine_ops *const engines[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
 	struct err err = { 0 };
 	struct engine *eng;
 	struct load_stats st;
 
-	if (engine_open(&eng, engines, name, cfg, clock_monotonic(), &err) < 0 || load_run(load, eng, &st, &err) < 0) {
+	if (engine_open(&eng, engines_all, name, cfg, clock_monotonic(), &err) < 0 ||
+	    load_run(load, eng, &st, &err) < 0) {
 		fprintf(stderr, "loadbench: %s\n", err.text);
 		return 1;
 	}
