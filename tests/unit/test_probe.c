@@ -152,7 +152,7 @@ TEST(every_dump_is_read_as_its_machine_was_built)
 		{ "stack", "/dev/dm-1", "alias=vg-home|below=dm-0|transport=dm" },
 		{ "stack", "/dev/md0", "alias=raid1|below=sdb, sdc" },
 		{ "stack", "/dev/loop0", "below=/data/disk image" },
-		{ "stack", "/dev/sdf", "serial=SAME1|shared_names=serial" },
+		{ "stack", "/dev/sdf", "serial=SAME1|shared_names=" },
 		{ "odd", "/dev/sdc", "transport=usb|model=Elements 25A2|serial=" },
 		{ "odd", "/dev/xvda", "transport=xen|model=|serial=" },
 		{ "odd", "/dev/cciss!c0d0", "transport=|model=|serial=" },
@@ -184,6 +184,8 @@ TEST(numbers_and_nodes_are_the_kernels)
 	assert_int_equal(dev.partition, 2);
 	assert_int_equal(dev.diskseq, 3);
 	assert_true(dev.rdev == makedev(8, 2) && dev.disk_rdev == makedev(8, 0));
+	probe("stack", "/dev/sdf", &dev); /* two paths to one disk */
+	assert_true(dev.serial_is_shared && dev.has_twin);
 }
 
 TEST(arms_of_their_own_are_ranges_of_the_disk)

@@ -615,7 +615,6 @@ TEST(one_unreadable_block_does_not_halve_the_highest_rate)
 	assert_true(fabs(sim_figure(&bad, "max_rate_bytes_per_s") / sim_figure(&good, "max_rate_bytes_per_s") - 1.0) <
 	            0.03);
 	assert_true(result_fault_count(bad.res) > 0);
-	sim_run_end(&bad);
 }
 
 TEST(a_rate_that_was_never_held_is_not_told)

@@ -300,7 +300,6 @@ TEST(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows)
 	expect_golden("matrix-narrow.txt", rendered(res, &narrow));
 	expect_golden("matrix.csv", rendered(res, NULL));
 	expect_golden("matrix-wide.txt", rendered(wide, &plain));
-	result_free(wide);
 }
 
 /* ---- properties ---- */

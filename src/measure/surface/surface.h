@@ -49,9 +49,8 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 #define SURFACE_CELLS 1024 /* a picture's worth */
 #define SURFACE_ACTIVE \
 	256 /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
-#define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
-#define SURFACE_AGAIN_SHARE \
-	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */
+#define SURFACE_LISTED       4096 /* places of each kind that are listed; the others are counted, and reported so */
+#define SURFACE_AGAIN_SHARE  0.15 /* of the time of the scan: for second readings of what failed or was slow */
 #define SURFACE_SAMPLE_BLOCK (256u << 10) /* a batch of these is a place of 16 MiB; larger ones cost places */
 #define SURFACE_REWRITE_MOST 256          /* places in one run: the others are reported */
 
