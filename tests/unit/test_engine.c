@@ -461,7 +461,7 @@ static void an_unknown_name_is_answered_with_the_names_there_are(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(engine_open(&eng, real, "psync", &cfg, clock_monotonic(), &err), -EINVAL);
+	assert_int_equal(engine_open(&eng, engines_all, "psync", &cfg, clock_monotonic(), &err), -EINVAL);
 	assert_non_null(strstr(err.text, "auto, uring, libaio, sync"));
 }
 
