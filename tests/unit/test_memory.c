@@ -23,17 +23,6 @@
 extern const struct measure measure_zones, measure_seek, measure_transactions, measure_geometry, measure_passes,
 	measure_cache, measure_mark, measure_surface;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#ifndef HAS_ASAN
-#define HAS_ASAN 0
-#endif
-
 struct how {
 	const struct measure *m;
 	const char *words;
@@ -143,7 +132,7 @@ static void compare(int (*fn)(const struct how *how), const struct how *brief, c
 	long a = peak_kib(fn, brief), b = peak_kib(fn, lengthy);
 
 	print_message("%s: %ld KiB, long %ld KiB\n", brief->m->name, a, b);
-	if (!HAS_ASAN && b - a > more_kib)
+	if (b - a > more_kib)
 		fail_msg("%s %s: %ld KiB, but %ld KiB with %s", brief->m->name, lengthy->words, b, a, brief->words);
 }
 
@@ -217,8 +206,7 @@ TEST(an_overload_ends_with_a_verdict_before_the_memory_does)
 {
 	const struct how how = { .m = &measure_transactions, .words = "--arrivals=100000 --ios=1 --time=10h sda" };
 
-	if (!HAS_ASAN) /* slow there */
-		assert_in_range(peak_kib(run_overloaded, &how), 1, 320 << 10);
+	assert_in_range(peak_kib(run_overloaded, &how), 1, 320 << 10);
 }
 
 /* Its length is the disk's: ten times the tracks; and a disk in which runs of equal tracks are short. */

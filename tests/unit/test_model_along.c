@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/rng.h"
 #include "model/along.h"
-#include "seeds.h"
 
 #define PLACES   48
 #define READINGS 2
@@ -132,7 +131,7 @@ static void add_disk(struct rng *rng, struct tally *t)
 
 TEST(probabilities_are_how_often_it_is_right)
 {
-	const size_t disks = TALLY_SEEDS(60);
+	const size_t disks = 60;
 	struct tally t = { 0 };
 	struct rng rng;
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "seeds.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_smr, measure_surface, measure_recover;

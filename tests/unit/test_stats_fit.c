@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "tally.h"
 
-#define SEEDS TALLY_SEEDS(500)
+#define SEEDS 500
 
 static bool is_near(double a, double b, double relative)
 {
@@ -127,7 +127,7 @@ TEST(a_seek_curve_is_found_with_its_knee)
 
 	meets.c = meets.a + meets.b * sqrt(meets.knee) - meets.e * meets.knee;
 	at_knee = seek_fit_at(&meets, meets.knee);
-	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
+	for (uint64_t seed = 0; seed < 300; seed++) {
 		struct seek_fit f;
 		struct rng rng;
 
@@ -235,7 +235,7 @@ TEST(series_without_change_get_none)
 	size_t found[16];
 
 	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
-		size_t estimated = 0, known = 0, slow = 0, runs = TALLY_SEEDS(sizes[k] > 100 ? 500 : 1000);
+		size_t estimated = 0, known = 0, slow = 0, runs = sizes[k] > 100 ? 500 : 1000;
 
 		for (uint64_t seed = 0; seed < runs; seed++) {
 			struct rng rng;
@@ -275,7 +275,7 @@ TEST(no_edge_fits_better_anywhere_else)
 	double y[N];
 	size_t start[N + 1];
 
-	for (uint64_t seed = 0; seed < TALLY_SEEDS(200); seed++) {
+	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct rng rng;
 		double level = 100;
 		size_t n;

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "tally.h"
 
-#define SEEDS    TALLY_SEEDS(500)
+#define SEEDS    500
 #define RPM_LOW  3000.0
 #define RPM_HIGH 16000.0
 #define US       1e-6

@@ -15,16 +15,7 @@
 
 extern const struct measure measure_stream;
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(IS_SLOW)
-#define RUNS 150
-#else
 #define RUNS 1000
-#endif
 
 /* ---- the log ---- */
 

@@ -19,7 +19,6 @@
 #include "base/rng.h"
 #include "report/report.h"
 #include "rows.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "surfacerun.h"
 #include "wild.h"

@@ -18,7 +18,6 @@
 #include "mutate.h"
 #include "report/report.h"
 #include "rows.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "wild.h"
 
