@@ -125,6 +125,7 @@ static char *bound_text(const struct opt *o, double bound, char *buf, size_t len
 	char *text;
 
 	at_zero.offset = 0;
+	at_zero.type = o->type == OPT_TYPE_SIZES ? OPT_TYPE_BYTES : o->type; /* one side of it */
 	if (o->type == OPT_TYPE_F64 || o->type == OPT_TYPE_RATIO)
 		value.f64 = bound;
 	else
@@ -414,15 +415,24 @@ static int unknown_long(const struct parser *p, const char *word, struct err *er
 	return err_set(err, -EINVAL, "There is no option --%s; --help lists all.", name);
 }
 
+/* getopt_long takes any unambiguous start of a name; we do not. */
+static bool is_whole(const struct opt *o, const char *word)
+{
+	size_t len = strlen(o->name);
+
+	return starts_with(word, "--") && strncmp(word + 2, o->name, len) == 0 &&
+	       (word[2 + len] == '\0' || word[2 + len] == '=');
+}
+
 static int complain(const struct parser *p, int c, const char *word, struct err *err)
 {
 	size_t i = optopt ? find_value(p, optopt) : p->n;
 	const struct opt *o = i < p->n ? p->all[i].o : NULL;
 
-	if (c == ':' && o)
-		return err_set(err, -EINVAL, "--%s needs a value: --%s=%s.", o->name, o->name,
+	if (c == ':' && o && (!starts_with(word, "--") || is_whole(o, word)))
+		return err_set(err, -EINVAL, "--%s needs a value; write --%s=%s.", o->name, o->name,
 		               o->arg ? o->arg : o->choices[0]);
-	if (o && o->type == OPT_TYPE_FLAG)
+	if (c != ':' && o && o->type == OPT_TYPE_FLAG)
 		return err_set(err, -EINVAL, "--%s takes no value; leave out what follows it.", o->name);
 	if (starts_with(word, "--"))
 		return unknown_long(p, word + 2, err);
@@ -437,15 +447,6 @@ static const char *word_at(char *const *argv, int index, const char *arg)
 	if (arg && index >= 2 && arg == argv[index - 1])
 		return argv[index - 2];
 	return index >= 1 ? argv[index - 1] : "";
-}
-
-/* getopt_long takes any unambiguous start of a name; we do not. */
-static bool is_whole(const struct opt *o, const char *word)
-{
-	size_t len = strlen(o->name);
-
-	return starts_with(word, "--") && strncmp(word + 2, o->name, len) == 0 &&
-	       (word[2 + len] == '\0' || word[2 + len] == '=');
 }
 
 static int apply_defaults(const struct parser *p, struct err *err)

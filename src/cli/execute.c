@@ -214,7 +214,7 @@ static int exit_of_status(const struct result *res, const struct run *run)
 
 int run_exit_of_error(int r, bool is_refused)
 {
-	if (is_refused)
+	if (is_refused || r == -EEXIST) /* a file of somebody else's would be in the way */
 		return EXIT_REFUSED;
 	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
@@ -339,7 +339,7 @@ int run_execute(struct run *run, struct result **ret_res)
 	if (r == 0 && res)
 		status = exit_of_status(res, run);
 	else
-		status = has_something ? EXIT_FAILED : run_exit_of_error(r, is_refused);
+		status = run_exit_of_error(r, is_refused);
 	if (ret_res && has_something)
 		*ret_res = res;
 	else

@@ -62,7 +62,7 @@ static int check_count(const struct run *run, struct err *err)
 	const char *targets = m->targets ? m->targets : "";
 
 	if (run->noperands < m->min_targets)
-		return err_set(err, -EINVAL, "Nothing is named to be measured; try `platter %s %s`.", m->name, targets);
+		return err_set(err, -EINVAL, "No target is named; try `platter %s %s`.", m->name, targets);
 	if (run->noperands > m->max_targets)
 		return err_set(err, -EINVAL, "%s is one target too many; `platter %s %s` takes no more.",
 		               run->operands[m->max_targets], m->name, targets);

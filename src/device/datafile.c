@@ -121,7 +121,7 @@ static void folder_of(const char *path, char *buf, size_t len)
 
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err)
 {
-	char need[32], free_text[32], kept[32];
+	char need[32], free_text[32];
 	uint64_t total, avail, reserve;
 	char folder[PATH_MAX];
 	struct statvfs fs;
@@ -134,12 +134,24 @@ int datafile_check_space(const char *path, uint64_t bytes, struct err *err)
 	reserve = total / RESERVE_SHARE < RESERVE_BYTES ? total / RESERVE_SHARE : RESERVE_BYTES;
 	if (avail >= reserve && bytes <= avail - reserve)
 		return 0;
+	return err_set(err, -ENOSPC, "%s is needed at %s, and %s is free for it; make room or give a smaller size.",
+	               units_bytes_dec(need, sizeof(need), bytes), path,
+	               units_bytes_dec(free_text, sizeof(free_text), avail > reserve ? avail - reserve : 0));
+}
+
+static int not_ours(const char *path, struct err *err)
+{
 	return err_set(
-		err, -ENOSPC,
-		"%s is needed at %s, but only %s is free there, and platter leaves %s of that alone; make room or "
-		"give a smaller size.",
-		units_bytes_dec(need, sizeof(need), bytes), path, units_bytes_dec(free_text, sizeof(free_text), avail),
-		units_bytes_dec(kept, sizeof(kept), reserve));
+		err, -EEXIST,
+		"%s exists and was not made by platter, so it is not overwritten; name a file that does not exist.",
+		path);
+}
+
+int datafile_check(const struct device *dev, uint64_t bytes, struct err *err)
+{
+	if (dev->kind == DEVICE_FILE && dev->inode && !datafile_is_ours(dev->path))
+		return not_ours(dev->path, err);
+	return datafile_check_space(dev->path, bytes, err);
 }
 
 /* ---- making ---- */
@@ -199,11 +211,7 @@ static int open_named(const char *path, unsigned flags, bool *ret_is_new, struct
 		               errno == ELOOP ? "it is a symbolic link, and those are not followed" : strerror(errno));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !datafile_has_header(fd)) {
 		(void)close(fd);
-		return err_set(
-			err, -EEXIST,
-			"%s exists and was not made by platter, so it is not overwritten; name a file that does not "
-			"exist.",
-			path);
+		return not_ours(path, err);
 	}
 	return fd;
 }

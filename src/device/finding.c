@@ -92,8 +92,8 @@ static const struct {
 	                   "{what} sampled blocks of {on} are not zero: it may hold data without a signature." },
 	[FINDING_OPEN] = { "open", "{on} is open for writing by {what}; end that program first." },
 	[FINDING_ALIEN] = { "not-ours",
-	                    "{where} was not made by platter, so it is not overwritten; name a file that does "
-	                    "not exist yet." },
+	                    "{where} was not made by platter, so it is not overwritten; give a disk, or a file "
+	                    "that platter made." },
 };
 
 static const char root_text[] =

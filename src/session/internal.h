@@ -33,6 +33,9 @@ enum result_status session_status(const struct session *ses, int r);
 /* lanes.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */
 int lanes_check(struct session *ses, struct err *err);
 
+/* medium.c: 0, or negative errno and a sentence: what a measurement does not take, whatever its options are. */
+int session_takes(const struct measure *m, const struct device *dev, struct err *err);
+
 /* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not tell. Some reads, before the measurement and
  * no part of it. */
 int ahead_look(struct session *ses, size_t i);

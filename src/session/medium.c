@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "device/media.h"
-#include "session/session.h"
+#include "session/internal.h"
 
 /* What to read instead, where there is such a stretch. */
 static const char *advice(const struct media *m, char *buf, size_t len)
@@ -82,4 +82,26 @@ void session_medium_of_writes(const struct session *ses)
 			"btrfs may write files that have checksums through the page cache, direct or not (Linux 6.15 and later); "
 			"`chattr +C` on the empty file or its folder leaves checksums out.");
 	}
+}
+
+int session_takes(const struct measure *m, const struct device *dev, struct err *err)
+{
+	bool takes_files = m->takes & TAKES_FILES, takes_folders = m->takes & TAKES_FOLDERS;
+
+	if (!m->takes)
+		return 0;
+	if (dev->kind == DEVICE_DIRECTORY && !takes_folders)
+		return err_set(err, -EINVAL, "%s is a directory; give a disk%s.", dev->path,
+		               takes_files ? ", a partition or an existing file" : " or a partition");
+	if (dev->kind == DEVICE_FILE && !takes_files)
+		return err_set(err, -EINVAL, "%s is a file; give %s.", dev->path,
+		               takes_folders ? "its directory, or a disk" : "the disk that it lies on");
+	if (dev->kind == DEVICE_FILE && dev->inode && dev->size_bytes == 0 && !m->may_create)
+		return err_set(err, -EINVAL, "%s is empty; give %s, or a file that holds data.", dev->path,
+		               takes_folders ? "its directory" : "a disk");
+	if ((dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION) && !(m->takes & TAKES_DISKS))
+		return err_set(err, -EINVAL,
+		               "%s is a block device; %s works in a file: give a file or directory on it.", dev->path,
+		               m->name);
+	return device_check_capacity(dev, err);
 }

@@ -442,9 +442,11 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 	int r;
 
 	ses->plan = plan;
-	for (size_t i = 0; i < ses->ndevs && cfg->measure->min_targets; i++) /* info shows it as it is */
-		if (device_check_capacity(&ses->devs[i], err) < 0)
-			return -ENOMEDIUM;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		r = session_takes(cfg->measure, &ses->devs[i], err);
+		if (r < 0)
+			return r;
+	}
 	sweep_folders(ses);
 	r = cfg->measure->plan(ses, cfg->params, plan, err);
 	if (r == 0)

@@ -77,6 +77,8 @@ struct plan {
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
+/* 0, or -EINVAL and a sentence: --block has to be a multiple of the unit in which dev is read and written. */
+int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_bytes, struct err *err);
 
 struct session {
 	const struct env *env;
@@ -116,11 +118,14 @@ struct session {
 #define GROUP_PROGRAM "Measure what a program gets"
 #define GROUP_RESULT  "Look at results"
 
+enum { TAKES_DISKS = 1, TAKES_FILES = 2, TAKES_FOLDERS = 4 };
+
 struct measure {
 	const char *name, *help; /* help: lower case, no full stop */
 	const char *group;       /* one of GROUP_ */
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	unsigned min_targets, max_targets;
+	unsigned takes;   /* TAKES_ bits; 0: whatever there is */
 	bool may_create;  /* a target that does not exist yet is fine (passes, transactions) */
 	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left
 	                     there */

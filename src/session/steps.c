@@ -22,6 +22,16 @@ void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns)
 	plan->nphases++;
 }
 
+int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_bytes, struct err *err)
+{
+	if (unit_bytes == 0 || block_bytes % unit_bytes == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+	               "--block=%" PRIu64 " is not a multiple of the sectors of %s; give a multiple of %" PRIu32
+	               " bytes.",
+	               block_bytes, dev->path, unit_bytes);
+}
+
 /* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet, or no memory. */
 static int *target_fds(const struct session *ses)
 {

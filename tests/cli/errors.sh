@@ -35,7 +35,7 @@ said 2 "give 0% to 100%" zones --range=50%-120% file
 said 2 "give less" zones --range=1TiB- file
 said 2 "write start,middle,end" zones --zones=, file
 said 2 "larger --range or target" zones little
-said 2 "give one of" zones --block=1000 file
+said 2 "give a multiple of" zones --block=1000 file
 said 2 "a smaller --block or a larger target" seek little
 said 2 "give a disk" seek folder
 said 2 "give the disk" geometry file
@@ -85,6 +85,57 @@ said 2 "has not 1 to 31 characters" transactions --class=name= file
 said 2 "--count: '0' is out of range" transactions --count=0 file
 said 2 "write mean<TIME" transactions --limit=soon file
 said 2 "give name, users" transactions --class=speed=5 file
+# What a command does not take, and what holds too little for it.
+for command in check zones seek surface recover; do
+	said 2 "give a disk, a partition or an existing file" $command folder
+	said 2 "a file that holds data" $command nothing
+done
+for command in geometry buffer; do
+	said 2 "give a disk or a partition" $command folder
+	said 2 "give the disk that it lies on" $command file
+done
+said 2 "give its directory, or a disk" smr file
+said 2 "give its directory" cache nothing
+said 2 "little holds no whole sector; give a larger target" surface little
+said 2 "--range holds no whole sector" surface --range=3-5 file
+said 2 "little holds no block of 1048576 bytes" stream --read little
+said 2 "--range holds no block" stream --read --range=1-5 file
+said 2 "--find looks for the rate" stream --find --rate=1MB folder
+said 2 "give a multiple of" seek --block=4097 file
+said 2 "give a multiple of" stream --block=1000 folder
+said 2 "give a multiple of" transactions --block=1000 file
+said 2 "leave it out" seek --write file
+said 2 "write it like 0-1GB" smr --range=1MB-1GB other
+said 2 "write it like 0-1GB" sustain --range=1MB-1GB other
+said 2 "four times a multiple" sustain --block=3000 other
+said 2 "leave --write out" sustain --write other
+said 2 "leave --write out" smr --write other
+said 2 "--sweep: 'x' is not a size" mark --sweep=x other
+said 2 "write it like 0.5,1,2.5" mark --sweep=1,,2 other
+said 1 "--sweep: " mark --sweep=8000000G new
+said 1 "make room or give a smaller size" passes --size=8000000G other
+said 2 "give 64KiB to 9EB" cache --size=0-1 other
+said 2 "give 1 to 16MiB" cache --block=1G-2G other
+said 2 "did you mean --write-cache?" check --write file
+said 2 "write --write-cache=as-is" check --write-cache
+said 2 "No target is named" recover
+said 2 "give 0.01% to 100%" surface --share=0 file
+said 2 "give two different ones: 22-6" surface --hours=5-5 file
+said 2 "give --state=FILE" surface --resume file
+said 2 "give the disk, with --range" surface --verify-command file
+said 2 "load the module drivetemp" surface --max-temperature=40 file
+said 2 "leave one of them out" surface --write --rewrite file
+said 2 "run them apart" stream folder file
+said 2 "too many files" stream --size=99T folder
+# What is in the way is refused, and an older document stays.
+run 0 passes --size=64K --repeat=1 --json="$dir/old.json" folder
+old=$(cat "$dir/old.json")
+said 3 "name a file that does not exist" mark --json="$dir/old.json" file
+said 3 "name a file that does not exist" passes --size=1M --json="$dir/old.json" file
+said 1 "make room" passes --size=8000000G --json="$dir/old.json" other
+[ "$(cat "$dir/old.json")" = "$old" ] || fail "a refusal replaced an older result"
+said 3 "a file that platter made" zones --rewrite file
+said 3 "a file that platter made" surface --write file
 said 1 "check the name" zones /dev/no-such-disk
 said 1 "the file that --json wrote" report cut.json
 said 1 "save results there with --json" report folder

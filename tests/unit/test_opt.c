@@ -192,7 +192,7 @@ TEST(every_wrong_option_gets_a_sentence)
 	fails("There is no option --nonsense; --help lists all.", "--nonsense");
 	fails("There is no option -x", "-x");
 	fails("--flag takes no value", "--flag=1");
-	fails("--count needs a value: --count=COUNT.", "--count");
+	fails("--count needs a value; write --count=COUNT.", "--count");
 	fails("--count needs a value", "-c");
 	fails("--mode needs a value", "--mode");
 }

@@ -115,6 +115,7 @@ const struct measure measure_buffer = {
 	.targets = "DEVICE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS,
 	.opts = buffer_opts,
 	.params_size = sizeof(struct buffer_params),
 	.plan = buffer_plan,

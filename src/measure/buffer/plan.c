@@ -27,8 +27,8 @@ int buffer_range(const struct device *dev, const struct buffer_params *p, uint64
 {
 	int r = units_parse_range(p->range, dev->size_bytes, ret_first, ret_end, err);
 
-	if (r == 0 && !p->range && *ret_end > SPAN_BYTES)
-		*ret_end = SPAN_BYTES;
+	if (r == 0 && !p->range)
+		*ret_end = *ret_end > SPAN_BYTES ? SPAN_BYTES : *ret_end - BUFFER_LARGE_BLOCK;
 	return r;
 }
 
@@ -55,9 +55,8 @@ int buffer_plan(const struct session *ses, const void *params, struct plan *ret_
 	const struct device *dev = &ses->devs[0];
 
 	if ((double)dev->size_bytes * BUFFER_PART < LEAST_BYTES)
-		return err_set(err, -EINVAL,
-		               "%s has %" PRIu64 " bytes, too few to find places that do not lie together.", dev->path,
-		               dev->size_bytes);
+		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, and buffer needs %d MiB; give a larger disk.",
+		               dev->path, dev->size_bytes, (int)(LEAST_BYTES / BUFFER_PART) >> 20);
 	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
 	plan_phase(ret_plan, "asking its buffer", ses->common->time_ns ? ses->common->time_ns : BUFFER_TIME_NS);
 	ret_plan->read_bytes = UINT64_MAX;

@@ -332,8 +332,6 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		result_option(ses->res, "memory-cgroup", cgroup_version(c.cg) == 1 ? "v1" : "v2");
 	if (r == 0 && d->kind == DEVICE_DIRECTORY)
 		r = datafile_create(&c.df, c.path, cache_largest_size(p), 0, err);
-	if (r == -ENOSPC && err)
-		r = err_prefix(err, "--size or --memory makes the files smaller");
 	if (r == 0) {
 		r = run_matrix(&c, err);
 		cache_tell_plots(ses);
@@ -396,6 +394,7 @@ const struct measure measure_cache = {
 	.targets = "DIRECTORY|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,
 	.opts = cache_opts,
 	.params_size = sizeof(struct cache_params),

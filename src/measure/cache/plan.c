@@ -123,12 +123,6 @@ static int check_target(const struct cache_params *p, const struct device *d, st
 		return r;
 	if (d->kind == DEVICE_FILE && cache_existing_size(p, d) < p->block.min_bytes)
 		return err_set(err, -EINVAL, "%s holds less than a record; --block makes records smaller.", d->path);
-	if (d->kind != DEVICE_DIRECTORY && d->kind != DEVICE_FILE)
-		return err_set(
-			err, -EINVAL,
-			"%s is not a directory: cache makes its own file; give the directory to make it in, or a "
-			"file to read.",
-			d->path);
 	return 0;
 }
 
@@ -173,6 +167,11 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 		               "The smallest file, %" PRIu64
 		               " bytes, is larger than twice the memory; give --size=FROM-TO.",
 		               p->size.min_bytes);
+	r = is_existing ? 0 : datafile_check(&ses->devs[0], cache_largest_size(p), err);
+	if (r == -ENOSPC && err)
+		return err_prefix(err, "--size");
+	if (r < 0)
+		return r;
 	plan->opens_itself = true;
 	plan->read_bytes = UINT64_MAX;
 	plan->write_bytes = is_existing ? 0 : UINT64_MAX;

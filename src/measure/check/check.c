@@ -28,8 +28,7 @@ static int check_plan(const struct session *ses, const void *params, struct plan
 	uint64_t all_ns = time_of(ses);
 
 	(void)params;
-	if (ses->devs[0].kind == DEVICE_DIRECTORY)
-		return err_set(err, -EINVAL, "%s is a directory; give the disk that it lies on.", ses->devs[0].path);
+	(void)err;
 	for (const struct check_part *p = check_parts; p->name; p++)
 		if (check_wants(p, &ses->devs[0]))
 			plan_phase(plan, p->name, check_budget(p, &ses->devs[0], all_ns, all_ns));
@@ -147,6 +146,7 @@ const struct measure measure_check = {
 	.targets = "DEVICE...",
 	.min_targets = 1,
 	.max_targets = 64,
+	.takes = TAKES_DISKS | TAKES_FILES,
 	.is_each_alone = true,
 	.opts = check_opts,
 	.takes_all_errors = true,

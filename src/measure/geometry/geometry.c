@@ -86,11 +86,6 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	const struct device *d = &ses->devs[0];
 	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
 
-	if (d->kind == DEVICE_DIRECTORY || d->kind == DEVICE_FILE)
-		return err_set(
-			err, -EINVAL,
-			"%s is not a disk or partition, and the place of a file on its disk is not known; give the disk.",
-			d->path);
 	if (d->size_bytes < (uint64_t)sector * 1000)
 		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks; give a whole disk.",
 		               d->path, d->size_bytes);
@@ -590,6 +585,7 @@ const struct measure measure_geometry = {
 	.targets = "DEVICE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS,
 	.opts = geometry_opts,
 	.params_size = sizeof(struct geometry_params),
 	.plan = geometry_plan,

@@ -138,11 +138,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 		r = err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path);
 	if (d->kind != DEVICE_DIRECTORY)
 		(void)snprintf(m.path, sizeof(m.path), "%s", d->path);
-	if (r == 0)
-		r = mark_check_sweep(p->sweep, m.path, err);
 	m.max_bytes = mark_room_for(m.path, p->max_size_bytes);
-	if (r == 0 && m.max_bytes == 0)
-		r = datafile_check_space(m.path, p->max_size_bytes, err);
 	if (r == 0 && posix_memalign(&buf, 4096, 65536) != 0)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	m.buf = buf;
@@ -232,6 +228,7 @@ const struct measure measure_mark = {
 	.targets = "FILE|DIRECTORY",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,
 	.may_create = true,
 	.opts = mark_opts,

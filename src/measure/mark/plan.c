@@ -32,15 +32,14 @@ int mark_plan(const struct session *ses, const void *params, struct plan *plan, 
 	const struct mark_params *p = params;
 	const struct device *d = &ses->devs[0];
 	uint64_t t = ses->common->time_ns ? ses->common->time_ns : NS_PER_S;
+	int r;
 
-	if (d->kind == DEVICE_DISK || d->kind == DEVICE_PARTITION)
-		return err_set(err, -EINVAL,
-		               "%s is a block device; mark works in a file: give a file or directory on it.", d->path);
 	plan->opens_itself = true;
 	plan->is_direct = p->mode;
 	plan->read_bytes = plan->write_bytes = UINT64_MAX;
 	plan_phase(plan, p->mode ? "media" : "three ways", (p->mode ? 1 : 3) * p->repeat * 3 * t);
-	return 0;
+	r = mark_check_sweep(p->sweep, d->path, err);
+	return r < 0 ? r : datafile_check(d, mark_room_for(d->path, p->max_size_bytes) ?: p->max_size_bytes, err);
 }
 
 uint64_t mark_room_for(const char *path, uint64_t want)
@@ -54,9 +53,10 @@ int mark_sweep_item(const char *text, size_t len, uint64_t *ret_ns, uint64_t *re
 {
 	char word[64];
 	double seconds;
+	int r;
 
 	if (len == 0 || len >= sizeof(word))
-		return err_set(err, -EINVAL, "--sweep takes a list like 0.5,1,2.5 or 64M,256M,1G.");
+		return err_set(err, -EINVAL, "--sweep takes seconds or sizes; write it like 0.5,1,2.5 or 64M,256M,1G.");
 	memcpy(word, text, len);
 	word[len] = '\0';
 	*ret_ns = *ret_bytes = 0;
@@ -64,7 +64,8 @@ int mark_sweep_item(const char *text, size_t len, uint64_t *ret_ns, uint64_t *re
 		*ret_ns = (uint64_t)(seconds * 1e9);
 		return 0;
 	}
-	return units_parse_bytes(word, ret_bytes, err);
+	r = units_parse_bytes(word, ret_bytes, err);
+	return r < 0 && err ? err_prefix(err, "--sweep") : r;
 }
 
 int mark_check_sweep(const char *list, const char *path, struct err *err)
@@ -81,5 +82,5 @@ int mark_check_sweep(const char *list, const char *path, struct err *err)
 	}
 	if (r == 0 && largest)
 		r = datafile_check_space(path, largest, err);
-	return r == -ENOSPC && err ? err_prefix(err, "--sweep asks for too large a file") : r;
+	return r == -ENOSPC && err ? err_prefix(err, "--sweep") : r;
 }

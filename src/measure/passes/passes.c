@@ -168,6 +168,7 @@ const struct measure measure_passes = {
 	.targets = "FILE|DIRECTORY|DEVICE...",
 	.min_targets = 1,
 	.max_targets = PASSES_FILES_MAX,
+	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,
 	.may_create = true,
 	.opts = passes_opts,

@@ -42,6 +42,12 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 		if (!p->size_bytes &&
 		    session_medium(ses, i, datafile_first_byte(d), d->size_bytes, p->mode == PASSES_DIRECT, err) < 0)
 			return -EINVAL;
+		if (p->size_bytes) {
+			int r = datafile_check(d, p->size_bytes, err);
+
+			if (r < 0)
+				return r;
+		}
 		bytes += p->size_bytes ? p->size_bytes : d->size_bytes;
 	}
 	plan->opens_itself = true;

@@ -66,10 +66,10 @@ static uint32_t block_of(const struct device *d, const struct seek_params *p)
 static int plan_writes(const struct device *d, const struct seek_params *p, struct plan *plan, struct err *err)
 {
 	if (d->kind == DEVICE_FILE)
-		return err_set(err, -EINVAL, "--write is for disks and partitions: %s is a file.", d->path);
+		return err_set(err, -EINVAL, "--write is for disks and partitions, and %s is a file; leave it out.",
+		               d->path);
 	if (strs_list_have(&p->without, "curve"))
-		return err_set(err, -EINVAL,
-		               "--write measures the seek curve of writes, which --without=curve leaves out.");
+		return err_set(err, -EINVAL, "--write measures the seek curve of writes; leave --without=curve out.");
 	plan->writes = WRITE_DESTROY;
 	plan->write_bytes = (uint64_t)SECTORS_WRITTEN *
 	                    (d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes);
@@ -84,13 +84,8 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	uint32_t block = block_of(d, p),
 		 align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : d->logical_block_bytes;
 
-	if (d->kind == DEVICE_DIRECTORY)
-		return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or a file.", d->path);
-	if (align && block % align)
-		return err_set(err, -EINVAL,
-		               "--block=%" PRIu32 " is not a multiple of the sectors of %s; give one of %" PRIu32
-		               " bytes.",
-		               block, d->path, align);
+	if (plan_block(d, block, align, err) < 0)
+		return -EINVAL;
 	if (d->size_bytes < (uint64_t)block * 1000)
 		return err_set(err, -EINVAL,
 		               "%s has %" PRIu64 " bytes, too few for spans of random reads of %" PRIu32
@@ -294,6 +289,7 @@ const struct measure measure_seek = {
 	.targets = "DEVICE|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS | TAKES_FILES,
 	.opts = seek_opts,
 	.params_size = sizeof(struct seek_params),
 	.precision = 0.015,

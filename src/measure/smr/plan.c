@@ -101,7 +101,8 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 	if (r < 0)
 		return r;
 	if (is_folder && p->range && first)
-		return err_set(err, -EINVAL, "%s is a directory: --range begins with 0 there, as in 0-1GB.", dev->path);
+		return err_set(err, -EINVAL, "%s is a directory, where --range begins with 0; write it like 0-1GB.",
+		               dev->path);
 	first = is_folder ? DATAFILE_DATA_OFFSET : first > edge ? first : edge;
 	if (!p->range)
 		end = first + SPAN_BYTES;
@@ -147,10 +148,6 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
-	if (dev->kind == DEVICE_FILE)
-		return err_set(err, -EINVAL,
-		               "%s is an existing file, which is never written over; give its directory, or a device.",
-		               dev->path);
 	if (p->write && p->rewrite)
 		return err_set(err, -EINVAL, "--write and --rewrite exclude each other; give the one that you mean.");
 	if (dev->kind == DEVICE_DIRECTORY && (p->write || p->rewrite))
@@ -158,8 +155,12 @@ static int check_target(const struct device *dev, const struct smr_params *p, st
 		               dev->path, p->write ? "write" : "rewrite");
 	if (dev->kind == DEVICE_DIRECTORY)
 		return 0;
+	if (dev->size_bytes < SMR_BLOCK)
+		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, less than a request of smr; give a disk.",
+		               dev->path, dev->size_bytes);
 	if ((p->write || p->rewrite) && (dev->logical_block_bytes == 0 || SMR_BLOCK % dev->logical_block_bytes))
-		return err_set(err, -EINVAL, "%s has blocks of %" PRIu32 " bytes, but smr writes %d at a time.",
+		return err_set(err, -EINVAL,
+		               "%s has blocks of %" PRIu32 " bytes, and smr writes %d at a time; leave writing out.",
 		               dev->path, dev->logical_block_bytes, SMR_BLOCK);
 	return 0;
 }

@@ -192,6 +192,7 @@ const struct measure measure_smr = {
 	.targets = "DEVICE|DIRECTORY",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS | TAKES_FOLDERS,
 	.makes_files = true,
 	.opts = smr_opts,
 	.params_size = sizeof(struct smr_params),

@@ -87,14 +87,12 @@ static int check_targets(const struct session *ses, const struct stream_params *
 				"%s is an existing file, which is never written over; give its directory, or --read.",
 				d->path);
 		if (d->kind != DEVICE_DIRECTORY && !p->read && !p->write)
-			return err_set(err, -EINVAL,
-			               "%s: say --read to play back, or --write --destroy-data=%s to record on it.",
-			               d->path, names.v[0]);
-		if (p->mode != STREAM_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
-			return err_set(err, -EINVAL,
-			               "--block=%" PRIu64 " is not a multiple of the blocks of %s; give one of %" PRIu32
-			               " bytes.",
-			               p->block_bytes, d->path, d->logical_block_bytes);
+			return err_set(
+				err, -EINVAL,
+				"%s may be played back or written over; give --read, or --write --destroy-data=%s.",
+				d->path, names.v[0]);
+		if (plan_block(d, p->block_bytes, p->mode == STREAM_CACHED ? 0 : d->logical_block_bytes, err) < 0)
+			return -EINVAL;
 		if (d->kind == DEVICE_DIRECTORY && p->range)
 			return err_set(err, -EINVAL, "--range is for devices and files; %s is a directory.", d->path);
 		if (d->kind == DEVICE_DIRECTORY)
@@ -104,9 +102,9 @@ static int check_targets(const struct session *ses, const struct stream_params *
 			return r;
 		if (first + p->block_bytes > end)
 			return err_set(err, -EINVAL,
-			               "%s has no block of %" PRIu64
-			               " bytes there; give a smaller --block or a larger --range.",
-			               d->path, p->block_bytes);
+			               "%s holds no block of %" PRIu64 " bytes; give a %ssmaller --block.",
+			               p->range ? "--range" : d->path, p->block_bytes,
+			               p->range ? "larger one, or a " : "");
 	}
 	return 0;
 }
@@ -199,12 +197,14 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
 	if ((p->tradeoff || p->find_max) && p->verify)
 		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find; run it apart.");
+	if (p->find_max && p->rate != RATE_MAX)
+		return err_set(err, -EINVAL, "--find looks for the rate by itself; leave --rate out.");
 	if (p->project.n && p->rate == RATE_MAX)
 		return err_set(err, -EINVAL, "--project shows how long the disks hold a rate; give --rate.");
 	if (p->project.n && stream_has_directory(ses))
 		return err_set(
 			err, -EINVAL,
-			"--project is for devices, since nobody knows where a file will lie on its disk; give the disk.");
+			"--project is for devices: where a new file will lie on its disk is not known; give the disk.");
 	if (p->project.n > 1 && p->project.n != ses->ndevs)
 		return err_set(err, -EINVAL,
 		               "--project was given %zu times for %zu targets; give it once for each, or once for all.",

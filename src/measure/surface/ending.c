@@ -107,6 +107,8 @@ static void tell_why(struct surface_run *run)
 	const char *why = session_why_over(run->ses);
 	char text[200];
 
+	if (!why && !run->p->portion_ns)
+		return; /* it failed, which is an error of its own */
 	(void)snprintf(text, sizeof(text), "%s%s", why ? why : "--portion was over", waited_for(run));
 	result_figure_text(run->ses->res, "ended_by", "why it ended early", text);
 	/* A portion ends as it was asked, the others leave open what the rest is like. */

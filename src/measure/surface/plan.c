@@ -36,7 +36,8 @@ const struct opt surface_opts[] = {
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after this time; --resume goes on"),
 	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
 	OPT_RATE(P, rate, "rate", 0, "RATE", NULL, "read no more than this, on average", .min = 1, .max = 1e15),
-	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .max = 1),
+	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .min = 1e-4,
+	          .max = 1),
 	OPT_F64(P, max_celsius, "max-temperature", 0, "CELSIUS", NULL, "pause while the disk is warmer", .min = 1,
 	        .max = 150),
 	OPT_STR(P, hours, "hours", 0, "FROM-TO", NULL, "read in these hours of the day only: 22-6"),
@@ -87,16 +88,14 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	if (r < 0)
 		return r;
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
-	if (p->block_bytes % ret->unit_bytes)
-		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is not a multiple of the %" PRIu32 " bytes of a sector of %s.",
-		               p->block_bytes, ret->unit_bytes, dev->path);
+	if (plan_block(dev, p->block_bytes, ret->unit_bytes, err) < 0)
+		return -EINVAL;
 	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : p->sample ? SURFACE_SAMPLE_BLOCK : BLOCK_BYTES;
 	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
 	ret->end_bytes -= ret->end_bytes % sector;
 	if (ret->first_bytes >= ret->end_bytes)
-		return err_set(err, -EINVAL, "--range=%s holds no whole sector; give a larger one.",
-		               p->range ? p->range : "-");
+		return err_set(err, -EINVAL, "%s holds no whole sector; give a larger %s.",
+		               p->range ? "--range" : dev->path, p->range ? "one" : "target");
 	return 0;
 }
 

@@ -259,6 +259,7 @@ const struct measure measure_surface = {
 	.targets = "DEVICE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS | TAKES_FILES,
 	.opts = surface_opts,
 	.params_size = sizeof(struct surface_params),
 	.takes_all_errors = true,

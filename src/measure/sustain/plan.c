@@ -48,7 +48,8 @@ int sustain_span(const struct device *dev, const struct sustain_params *p, uint6
 	if (r < 0)
 		return r;
 	if (is_folder && first)
-		return err_set(err, -EINVAL, "%s is a directory: --range begins with 0 there, as in 0-1GB.", dev->path);
+		return err_set(err, -EINVAL, "%s is a directory, where --range begins with 0; write it like 0-1GB.",
+		               dev->path);
 	if (is_folder && !p->range)
 		last = FILE_BYTES;
 	*ret_first = begin + first / sustain_block(p) * sustain_block(p);
@@ -70,7 +71,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               "%s is an existing file, which is never written over; give its directory, or a device.",
 		               dev->path);
 	if (p->write && is_folder)
-		return err_set(err, -EINVAL, "In a directory it writes to a file of its own; leave --write out.");
+		return err_set(err, -EINVAL, "In a directory sustain writes to a file of its own; leave --write out.");
 	r = sustain_span(dev, p, &first, &end, err);
 	if (r < 0)
 		return r;
@@ -81,8 +82,8 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               dev->path, LEAST, block);
 	if (dev->logical_block_bytes && least % dev->logical_block_bytes)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu32 " and a quarter of it have to be multiples of the %" PRIu32
-		               " bytes of a sector of %s.",
+		               "--block=%" PRIu32 " has to be four times a multiple of %" PRIu32
+		               " bytes, the sector of %s; give another one.",
 		               block, dev->logical_block_bytes, dev->path);
 	ret_plan->is_direct = true;
 	ret_plan->is_latency = true;

@@ -189,6 +189,7 @@ const struct measure measure_sustain = {
 	.targets = "DEVICE|DIRECTORY|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
 	.makes_files = true,
 	.opts = sustain_opts,
 	.params_size = sizeof(struct sustain_params),

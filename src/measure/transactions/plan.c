@@ -230,12 +230,7 @@ static int check_record(const struct tx_params *p, const struct device *d, struc
 		return err_set(err, -EINVAL,
 		               "--block=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
 		               p->block_bytes, end - first, p->range ? "--range" : d->path);
-	if (p->mode != TX_CACHED && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
-		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is not a multiple of the blocks of %s; give one of %" PRIu32
-		               " bytes.",
-		               p->block_bytes, d->path, d->logical_block_bytes);
-	return 0;
+	return plan_block(d, p->block_bytes, p->mode == TX_CACHED ? 0 : d->logical_block_bytes, err);
 }
 
 static int check_target(const struct tx_params *p, const struct device *d, struct err *err)

@@ -200,6 +200,7 @@ const struct measure measure_transactions = {
 	.targets = "DEVICE|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.takes = TAKES_DISKS | TAKES_FILES | TAKES_FOLDERS,
 	.may_create = true,
 	.opts = tx_opts,
 	.params_size = sizeof(struct tx_params),

@@ -302,11 +302,8 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
 	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->alignment_offset_bytes == 0)
 		l->align_bytes = dev->physical_block_bytes;
-	if (p->block_bytes % l->align_bytes)
-		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is not a multiple of the sectors of %s; give one of %" PRIu32
-		               " bytes.",
-		               p->block_bytes, dev->path, l->align_bytes);
+	if (plan_block(dev, p->block_bytes, l->align_bytes, err) < 0)
+		return -EINVAL;
 	l->rev_ns = dev->rotational == 0 ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
 	r = find_extent(l, dev, p, err);
 	if (r == 0 && p->places)

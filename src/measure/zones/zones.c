@@ -73,9 +73,6 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 				"%s and %s lie on different disks, and each is a result of its own; run platter zones "
 				"once for each, at the same time if they share no cable.",
 				ses->devs[0].path, dev->path);
-		if (dev->kind == DEVICE_DIRECTORY)
-			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
-			               dev->path);
 		if ((p->write || p->rewrite) && device_is_zoned(dev))
 			return err_set(
 				err, -EINVAL,
@@ -569,6 +566,7 @@ const struct measure measure_zones = {
 	.targets = "TARGET...",
 	.min_targets = 1,
 	.max_targets = 64,
+	.takes = TAKES_DISKS | TAKES_FILES,
 	.opts = zones_opts,
 	.params_size = sizeof(struct zones_params),
 	.precision = 0.01,
