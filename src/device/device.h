@@ -439,10 +439,8 @@ struct leftovers {
 	int error;                         /* why one of found is still there, errno; or 0 */
 };
 void datafile_sweep(const char *dir, bool removes, struct leftovers *ret);
-/* What has to stay free: 5 % of the file system or 1 GiB, whichever is smaller. -ENOSPC with the numbers when bytes do
- * not fit. */
+/* -ENOSPC: 5 % of the file system, or 1 GiB, would not stay free. Of a file that is there: -EEXIST where not ours. */
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err);
-/* The same before a run: and a file that is there has to be ours (-EEXIST). */
 int datafile_check(const struct device *dev, uint64_t bytes, struct err *err);
 /*
  * Removes all named files of this process that are not to be kept. Async-signal-safe: for handlers of signals that end

@@ -97,11 +97,6 @@ static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 	char text[32];
 	int r;
 
-	if (each == 0)
-		return err_set(err, -EINVAL,
-		               "--file-size=%" PRIu64 " is smaller than a block of %" PRIu64
-		               "; give more, or a smaller --block.",
-		               s->p->file_bytes, s->p->block_bytes);
 	for (size_t i = 0; i < s->nlanes; i++) {
 		r = make_lane_files(s, i, share + s->p->block_bytes, each, &made, err);
 		if (r < 0 && (r != -ENOSPC || s->nlanes == 1))

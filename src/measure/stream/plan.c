@@ -67,12 +67,27 @@ int stream_range(const struct stream_params *p, const struct device *d, uint64_t
 	return 0;
 }
 
+static int check_block(const struct device *d, const struct stream_params *p, struct err *err)
+{
+	uint64_t first, end;
+	int r = plan_block(d, p->block_bytes, p->mode == STREAM_CACHED ? 0 : d->logical_block_bytes, err);
+
+	if (r == 0 && d->kind == DEVICE_DIRECTORY)
+		return p->range ? err_set(err, -EINVAL, "--range is for devices and files; %s is a directory.", d->path)
+		                : 0;
+	if (r == 0)
+		r = stream_range(p, d, &first, &end, err);
+	if (r < 0 || first + p->block_bytes <= end)
+		return r;
+	return err_set(err, -EINVAL, "%s holds no block of %" PRIu64 " bytes; give a %ssmaller --block.",
+	               p->range ? "--range" : d->path, p->block_bytes, p->range ? "larger one, or a " : "");
+}
+
 static int check_targets(const struct session *ses, const struct stream_params *p, struct err *err)
 {
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *d = &ses->devs[i];
 		struct consent_names names;
-		uint64_t first, end;
 		int r;
 
 		consent_names(d, &names);
@@ -91,20 +106,9 @@ static int check_targets(const struct session *ses, const struct stream_params *
 				err, -EINVAL,
 				"%s may be played back or written over; give --read, or --write --destroy-data=%s.",
 				d->path, names.v[0]);
-		if (plan_block(d, p->block_bytes, p->mode == STREAM_CACHED ? 0 : d->logical_block_bytes, err) < 0)
-			return -EINVAL;
-		if (d->kind == DEVICE_DIRECTORY && p->range)
-			return err_set(err, -EINVAL, "--range is for devices and files; %s is a directory.", d->path);
-		if (d->kind == DEVICE_DIRECTORY)
-			continue;
-		r = stream_range(p, d, &first, &end, err);
+		r = check_block(d, p, err);
 		if (r < 0)
 			return r;
-		if (first + p->block_bytes > end)
-			return err_set(err, -EINVAL,
-			               "%s holds no block of %" PRIu64 " bytes; give a %ssmaller --block.",
-			               p->range ? "--range" : d->path, p->block_bytes,
-			               p->range ? "larger one, or a " : "");
 	}
 	return 0;
 }
@@ -181,14 +185,8 @@ static uint64_t reserve_bytes(const struct session *ses, const struct stream_par
 	return p->read || each < moved / n ? each * n : moved;
 }
 
-int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+static int check_options(const struct session *ses, const struct stream_params *p, struct err *err)
 {
-	const struct stream_params *p = params;
-	uint64_t time_ns = stream_time_ns(ses, p), moved = UINT64_MAX, all;
-	int r = check_targets(ses, p, err);
-
-	if (r < 0)
-		return r;
 	if (p->read && p->write)
 		return err_set(err, -EINVAL, "--read and --write exclude each other; give the one that you mean.");
 	if (p->verify && p->read)
@@ -219,7 +217,20 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 		               "--buffer=%" PRIu64 " holds more than a million blocks of %" PRIu64
 		               " bytes; give a larger --block.",
 		               p->buffer_bytes, p->block_bytes);
-	r = check_room(ses, p, time_ns, err);
+	return 0;
+}
+
+int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct stream_params *p = params;
+	uint64_t time_ns = stream_time_ns(ses, p), moved = UINT64_MAX, all;
+	int r = check_targets(ses, p, err);
+
+	if (r < 0)
+		return r;
+	r = check_options(ses, p, err);
+	if (r == 0)
+		r = check_room(ses, p, time_ns, err);
 	if (r < 0)
 		return r;
 	if (p->bytes)

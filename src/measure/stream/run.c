@@ -305,10 +305,6 @@ static int open_ring(struct stream_run *s, struct err *err)
 
 	if (s->eng)
 		return 0;
-	if (s->places < s->nlanes)
-		return err_set(err, -EINVAL,
-		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
-		               s->places, s->nlanes);
 	r = clock_is_virtual(s->ses->env->clk) ? 0 : check_memory(s, err);
 	if (r < 0)
 		return r;
