@@ -83,7 +83,7 @@ nothing_left || fail "a run that failed left something"
 
 # More than there is room for is refused before anything is written; what fits keeps the reserve.
 stream 1 --rate=40MB --time=60s "$big/a"
-says "free there"
+says "free for it"
 nothing_left || fail "$last left something"
 during_stream() # signal, status
 {
