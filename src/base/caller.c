@@ -47,7 +47,7 @@ bool caller_is_known(void)
 	return find_caller(&uid);
 }
 
-/* The caller's groups, of which *gid is the first: as sudo says it, else as passwd(5) does, else nobody's. */
+/* The caller's groups; *gid is the first. From sudo, else from passwd(5), else none. */
 static gid_t *groups_of(uid_t uid, gid_t *gid, size_t *ret_n)
 {
 	cleanup_free char *room = malloc(NAME_ROOM);
@@ -77,7 +77,7 @@ static gid_t *groups_of(uid_t uid, gid_t *gid, size_t *ret_n)
 
 static bool put_on(uid_t uid, gid_t gid)
 {
-	(void)setfsgid(gid); /* they say nothing of how it went: the second call does */
+	(void)setfsgid(gid); /* they return no error: the second call shows whether it worked */
 	(void)setfsuid(uid);
 	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
 }

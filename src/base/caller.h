@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Under sudo, files that a command line names are read and written with the rights of who called it: what root's
- * folders hold stays root's. Devices, journals and notes of switches are root's own. The identity can only be lowered
- * by what the environment says.
+ * Under sudo, files on the command line are read and written with the caller's rights: what root's folders hold stays
+ * root's. Devices, journals and notes of switches are root's own. The environment can only lower the identity.
  */
 #ifndef PLATTER_BASE_CALLER_H
 #define PLATTER_BASE_CALLER_H
@@ -21,7 +20,7 @@ struct caller {
 	bool is_in;
 };
 
-/* Root for somebody else (SUDO_UID)? Then caller_enter() wants CAP_SETUID and CAP_SETGID. */
+/* Root for another user (SUDO_UID)? Then caller_enter() needs CAP_SETUID and CAP_SETGID. */
 bool caller_is_known(void);
 /*
  * From here to caller_leave() this thread has the caller's rights to files. Without a caller: 0, and nothing changes.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clock that a measurement lives by. The real one is CLOCK_MONOTONIC (CLOCK_MONOTONIC_RAW cannot be
- * slept on); tests pass a virtual one that a disk model advances. Nothing in src/ reads time elsewhere,
- * but for wall-clock stamps in documents and logs (clock_wall_text).
+ * The clock of a measurement. The real one is CLOCK_MONOTONIC (one cannot sleep on CLOCK_MONOTONIC_RAW); tests pass a
+ * virtual one, which a disk model advances. Nothing else in src/ reads time, except for wall-clock stamps in documents
+ * and logs (clock_wall_text).
  */
 #ifndef PLATTER_BASE_CLOCK_H
 #define PLATTER_BASE_CLOCK_H
@@ -26,8 +26,8 @@ struct clock {
 	 * virtual. */
 	uint64_t spin_ns;
 	/*
-	 * What it leaves out since the machine started, as it stands still while that is suspended; NULL: it leaves out
-	 * nothing.
+	 * How long the machine was suspended since it started: the clock stands still meanwhile. NULL: this clock never
+	 * stands still.
 	 */
 	uint64_t (*suspended_ns)(struct clock *clk);
 };

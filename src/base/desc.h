@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Said once: descriptors of options and of result columns. They are const tables beside the code that uses
- * them; parser, help, completion, man check, JSON, CSV, text and HTML walk them and know no option or
- * column by name. Member types are proven at compile time.
+ * Descriptors of options and of result columns, each written once. They are const tables beside the code that uses
+ * them. Parser, help, completion, check of the manual, JSON, CSV, text and HTML walk them and name no option or column.
+ * Member types are checked at compile time.
  */
 #ifndef PLATTER_BASE_DESC_H
 #define PLATTER_BASE_DESC_H
@@ -38,7 +38,7 @@ struct sizes {
 	uint64_t min_bytes, max_bytes; /* max_bytes 0: the command's own */
 };
 
-/* Is the word, not an empty one, among those given (NULL: none)? */
+/* Is the word, which is not empty, in the list? (NULL: an empty list.) */
 static inline bool strs_have(const struct strs *given, const char *word)
 {
 	for (size_t i = 0; given && word[0] && i < given->n; i++)
@@ -118,7 +118,7 @@ enum field_type {
 	FIELD_TYPE_STR, /* const char *; copied; NULL is null */
 };
 
-/* What the number is: its name is the column's "type" in the document and tells renderers how to show it. */
+/* What the number measures. Its name is the column's "type" in the document; renderers format by it. */
 enum unit {
 	UNIT_NONE = 0,    /* "number": shown plainly */
 	UNIT_TEXT,        /* "text" */

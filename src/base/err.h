@@ -17,7 +17,7 @@ struct err {
 
 /* Sets code and sentence; returns code (negative), so that `return err_set(...)` reads well. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-#ifdef __clang_analyzer__ /* which looks at one file at a time, and follows ways on which a failure is none */
+#ifdef __clang_analyzer__ /* looks at one file at a time: a failure might return 0 */
 #define err_set(err, code, ...) ((void)(err_set)((err), (code), __VA_ARGS__), (code))
 #endif
 

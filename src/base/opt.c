@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Option tables over getopt_long. The parser knows no option by name: types, defaults, bounds and choices come from the
- * tables, and a default goes through the same parser as what the user types, so that the one shown in the help is the
- * one in force. Long options may not be shortened: a script would break on the day a second option starts with the same
- * letters.
+ * Option tables over getopt_long. The parser names no option: types, defaults, bounds and choices come from the tables.
+ * A default goes through the same parser as what the user types, so help shows the value in force. Long options may not
+ * be shortened: a second option with the same first letters would break scripts.
  */
 #include "base/opt.h"
 
@@ -374,7 +373,7 @@ static int parser_init(struct parser *p, const struct opt_set *sets, size_t nset
 		(void)err_set(err, -ENOMEM, "Out of memory.");
 		return -ENOMEM;
 	}
-	*s++ = ':'; /* tell a missing argument from an unknown option, and print nothing */
+	*s++ = ':'; /* reports a missing argument apart from an unknown option, and prints nothing */
 	for (size_t i = 0; i < nsets; i++)
 		for (const struct opt *o = sets[i].opts; o && o->type != OPT_TYPE_END; o++) {
 			assert_unlike(p, o);

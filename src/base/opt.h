@@ -27,7 +27,7 @@ void opt_help_text(FILE *out, const char *text, size_t at, size_t indent);
 char *opt_value_text(const struct opt *o, const void *params);
 /* What is wrong with a table (a bug of ours): 0 or a sentence. */
 int opt_lint(const struct opt *opts, struct err *err);
-/* What the argument is called in help; NULL: takes none. */
+/* Name of the argument in help; NULL: the option takes no argument. */
 const char *opt_arg_name(const struct opt *o);
 /* Nearest name by edit distance, NULL: nothing near. */
 const char *opt_nearest(const char *word, const char *const *names, size_t n);

@@ -109,7 +109,7 @@ bool outfile_is_ours(int fd, enum outfile_kind kind)
 		return false;
 	if (is_ours(part, kind) || kind != OUTFILE_LOG || fstat(fd, &st) < 0 || st.st_size <= PART_BYTES)
 		return is_ours(part, kind);
-	/* One that began as somebody else's may have become ours, too. */
+	/* A file that another user's line began may have become ours, too. */
 	n = pread(fd, part, PART_BYTES, st.st_size - PART_BYTES);
 	part[n > 0 ? n : 0] = '\0';
 	return is_log(part);
@@ -204,7 +204,7 @@ static bool is_replaced(const struct outfile *f)
 	return !grows_at_its_end(f) && f->kind != OUTFILE_REQUESTS && f->kind != OUTFILE_EACH;
 }
 
-/* The file that is there, open, and its *ret; -ENOENT: there is none, which is no error. */
+/* Opens the file that exists and fills *ret; -ENOENT: it does not exist, which is fine. */
 static int look(const struct outfile *f, struct stat *ret, struct err *err)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (grows_at_its_end(f) ? O_APPEND : 0);
@@ -251,7 +251,7 @@ static int save_error(const struct outfile *f, int code, const char *step, struc
 	               err_name(code));
 }
 
-/* A file of a new name; mode 0666 but for the umask, or 0600 until it has that of the old file. */
+/* A file with a new name; mode 0666 less the umask, or 0600 until it gets the mode of the old file. */
 static int open_temporary(const struct outfile *f, bool is_new, char *ret_name, size_t len)
 {
 	for (int tries = 0; tries < 100; tries++) {
@@ -514,7 +514,7 @@ static int fill(int fd, int (*write)(FILE *out, void *arg), void *arg)
 	}
 	errno = 0;
 	r = write(out, arg);
-	if (r == -EIO && errno) /* the stream failed on the way; the first failure says why */
+	if (r == -EIO && errno) /* the stream failed earlier: the first failure is the cause */
 		r = -errno;
 	if ((fflush(out) != 0 || ferror(out)) && r >= 0)
 		r = errno ? -errno : -EIO;
@@ -533,7 +533,7 @@ static int replace(struct outfile *f, int (*write)(FILE *out, void *arg), void *
 	struct stat st = { 0 };
 	int fd, r;
 
-	old = look(f, &st, err); /* whatever was there when the run began, this is there now */
+	old = look(f, &st, err); /* this file is there now, whatever was there when the run began */
 	if (old < 0 && old != -ENOENT)
 		return old;
 	fd = open_temporary(f, old < 0, temporary, sizeof(temporary));
@@ -608,8 +608,7 @@ static int append(int fd, const char *text, size_t len)
 	ssize_t done;
 
 	/*
-	 * Whoever else appends does so in a line before or after; a line that was cut by a full disk stays one, and
-	 * ours another.
+	 * Other writers append before or after our line. A line that a full disk cut stays cut; ours begins a new one.
 	 */
 	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
 		return -errno;

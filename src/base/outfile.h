@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one way for files that a command line names to be written. They are opened before anything is measured, and
- * whatever is done with one goes by its open folder, with the caller's rights (caller.h). Nothing is followed, no
- * device, pipe or folder of the kernel's is written to, and a file that is there is replaced only if it is empty or one
- * that platter wrote, of the same kind.
+ * All files that a command line names are written here. They are opened before anything is measured; later steps go by
+ * the open folder, with the caller's rights (caller.h). Links are not followed; devices, pipes and the kernel's folders
+ * are refused. An existing file is replaced only if it is empty or if platter wrote it as the same kind.
  */
 #ifndef PLATTER_BASE_OUTFILE_H
 #define PLATTER_BASE_OUTFILE_H
@@ -17,7 +16,7 @@
 /* What it holds: by that it is known again. */
 enum outfile_kind {
 	OUTFILE_NONE,
-	OUTFILE_DOCUMENT, /* replaced in one step, as all are that do not say otherwise */
+	OUTFILE_DOCUMENT, /* replaced in one step, the default */
 	OUTFILE_STATE,    /* a document that is read first */
 	OUTFILE_LINES,    /* documents, one a line; appended to */
 	OUTFILE_CSV,
@@ -64,12 +63,12 @@ int outfile_save(struct outfile *f, int (*write)(FILE *out, void *arg), void *ar
 int outfile_grow(struct outfile *f, struct err *err);
 /* One line at the end of what others append to as well, whole or not at all. */
 int outfile_append(struct outfile *f, const char *text, size_t len, struct err *err);
-/* The last save failed with this, negative errno; 0: it did not. Kept here so that it is said once. */
+/* Errno (negative) of the last save; 0: it worked. Kept here so that it is reported once. */
 int outfile_trouble(const struct outfile *f);
 
 /* Is that an open file that platter has written as this kind, or an empty one? */
 bool outfile_is_ours(int fd, enum outfile_kind kind);
-/* Is the open folder one of the kernel's (/dev, /proc, /sys and the like), by whatever name it was reached? */
+/* Is the open folder the kernel's (/dev, /proc, /sys and the like), under any name? */
 bool outfile_is_kernels(int dir);
 
 #endif

@@ -107,7 +107,7 @@ bool name_identifies(const char *name, const struct disk_names *of)
 {
 	static const struct {
 		const char *begin;
-		size_t skip;     /* what stands before the number: of NAA its kind is no part of it */
+		size_t skip;     /* what stands before the number; of NAA the kind is not part of it */
 		bool has_serial; /* made of vendor, model and serial number */
 	} kinds[] = { { "naa.", 5, false }, { "eui.", 4, false }, { "uuid.", 5, false },
 		      { "t10.", 4, true },  { "nvme.", 5, true }, { "0x", 3, false } };

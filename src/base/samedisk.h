@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Are two the same disk? Answered here and nowhere else: by the gate (consent, other paths), a scan that goes on,
- * journals of --rewrite, notes of drive switches, trends, fleets and comparisons. Names are compared whole. One that
- * all sorts of devices show (0123456789ABCDEF, the model's name, "None") says nothing.
+ * Are two the same disk? Only this file answers: for the gate (consent, other paths), a scan that goes on, journals of
+ * --rewrite, notes of drive switches, trends, fleets and comparisons. Names are compared whole. A name that many kinds
+ * of devices show (0123456789ABCDEF, the model's name, "None") does not count.
  */
 #ifndef PLATTER_BASE_SAMEDISK_H
 #define PLATTER_BASE_SAMEDISK_H
@@ -18,7 +18,7 @@ enum disk_name {
 	NAME_SERIAL,
 	NAME_WWN,
 	NAME_UUID,
-	NAME_BRIDGE, /* the serial number of the bridge or dock before it, in which another disk may be next time */
+	NAME_BRIDGE, /* the serial number of the bridge or dock in front of it, which may hold another disk next time */
 	NAME_PLACE,  /* host and path: where neither shows a name that stays with it */
 	NAME_NAMESPACE,
 	NAME_MODEL,
@@ -38,15 +38,15 @@ struct disk_names {
 };
 
 /*
- * DISK_OTHER: something that cannot change differs. DISK_SAME: a lasting name of both is equal, and none differs; or,
- * without any, host and place are. Symmetric. Who writes or puts back takes NAME_BRIDGE and NAME_PLACE for what they
- * are. ret_by may be NULL.
+ * DISK_OTHER: something that cannot change differs. DISK_SAME: both have an equal lasting name, and none differs; or
+ * neither has one, and host and place are equal. Symmetric. Callers that write or put back decide themselves about
+ * NAME_BRIDGE and NAME_PLACE. ret_by may be NULL.
  */
 enum same_disk same_disk(const struct disk_names *a, const struct disk_names *b, enum disk_name *ret_by);
 
 /* Has a serial number, world-wide name or other name something that one device alone has? */
 bool name_identifies(const char *name, const struct disk_names *of);
-/* The most lasting of its names, and which that is; NULL: it shows none. */
+/* Its most lasting name, and the kind of that; NULL: it has none. */
 const char *disk_lasting_name(const struct disk_names *d, enum disk_name *ret_which);
 const char *disk_name_text(enum disk_name which); /* "serial number" */
 

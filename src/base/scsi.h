@@ -20,9 +20,9 @@ struct scsi_command {
 };
 
 /*
- * 0, or negative errno as read(2) of such a disk has it: -EOPNOTSUPP: no such command or parameter here, -ENODATA: the
- * medium, -EREMOTEIO: hardware, -EIO: all else. "Unit attention" says that something happened before and the command
- * was not done: it is sent again then.
+ * 0, or negative errno as read(2) gives it: -EOPNOTSUPP: the command or parameter is unknown, -ENODATA: the medium,
+ * -EREMOTEIO: hardware, -EIO: anything else. "Unit attention" reports an earlier event, and the command was not done:
+ * it is sent again.
  */
 int scsi_ask(scsi_ioctl *ask, int fd, struct scsi_command *c);
 /* A command of 6 or 10 bytes that brings data: how many came, or negative errno. The rest of data is zeroed. */

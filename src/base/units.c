@@ -87,7 +87,7 @@ struct fixed {
 	bool is_fraction;
 };
 
-/* 0, -EINVAL when there is no number at *p, -ERANGE when it has more digits than fit. */
+/* 0; -EINVAL: *p is not at a number; -ERANGE: the number has too many digits. */
 static int parse_fixed(const char **p, struct fixed *ret)
 {
 	struct fixed f = { .divisor = 1 };
@@ -103,7 +103,7 @@ static int parse_fixed(const char **p, struct fixed *ret)
 			continue;
 		}
 		has_digit = true;
-		if (in_fraction && *at == '0') { /* "1.500000000000000000000": trailing zeros say nothing */
+		if (in_fraction && *at == '0') { /* "1.500000000000000000000": trailing zeros change nothing */
 			if (zeros < 1000000000000000000ull)
 				zeros *= 10;
 			else
@@ -139,7 +139,7 @@ static size_t suffix_match(const struct suffix *s, const char *text, unsigned di
 	return strncmp(text + 1, s->name + 1, n - 1) ? 0 : n;
 }
 
-/* The longest suffix that text begins with ("" is one, too); NULL: none. */
+/* The longest suffix at the begin of text, "" included; NULL: none fits. */
 static const struct suffix *parse_suffix(const char **p, unsigned dims)
 {
 	const struct suffix *best = NULL;

@@ -24,8 +24,8 @@ int units_parse_ratio(const char *text, double *ret_ratio, struct err *err);    
 int units_parse_u64(const char *text, uint64_t *ret, struct err *err);
 int units_parse_f64(const char *text, double *ret, struct err *err); /* finite only; may be negative, "1e-3" */
 /*
- * A place of what has size_bytes: "10GB", "25%"; and "FROM-TO", either of which may be left out (NULL: all). A letter
- * alone is refused there: places are shown in powers of 1000, and "13G" for "13.3 GB" would be another place.
+ * A place in something of size_bytes: "10GB", "25%"; and "FROM-TO", where either side may be left out (NULL: all). A
+ * letter alone is refused there: places are shown in powers of 1000, so "13G" for "13.3 GB" would be another place.
  */
 int units_parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, struct err *err);
 int units_parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_end, struct err *err);
@@ -38,7 +38,7 @@ char *units_time(char *buf, size_t len, uint64_t ns);             /* "8.33 ms", 
 char *units_rate(char *buf, size_t len, double bytes_per_s);      /* "183.2 MB/s" */
 char *units_rate_bits(char *buf, size_t len, double bytes_per_s); /* "256.0 Mbit/s" */
 
-/* snprintf() in the C locale: "1.5" whatever the user's language is. */
+/* snprintf() in the C locale: "1.5" in any language. */
 int units_printf(char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -47,8 +47,7 @@ static inline void utf8_tame(char *text, char instead)
 			*text = instead;
 }
 
-/* Columns of a terminal that a character takes: none for marks that combine, two for the wide ones of East Asia and
- * pictures. */
+/* Columns of a terminal for a character: 0 for combining marks, 2 for wide ones of East Asia and pictures. */
 static inline unsigned utf8_columns(uint32_t c)
 {
 	static const struct {

@@ -34,7 +34,7 @@ static void put(uint8_t *at, uint64_t x, int bytes)
 	}
 }
 
-/* The shorter one where it reaches: every disk knows it. */
+/* The shorter one where it reaches: all disks have it. */
 static uint8_t scsi_command(uint8_t op_10, uint8_t op_16, uint64_t sector, uint32_t sectors, uint8_t ret[16])
 {
 	if (sector + sectors <= UINT32_MAX && sectors <= UINT16_MAX) {

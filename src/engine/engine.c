@@ -119,8 +119,7 @@ static bool punts(int fd)
 	ssize_t n;
 	int error;
 
-	/* On a file or device that can, the kernel finds that this lies beyond the end; else it refuses the flag before
-	 * looking. */
+	/* A file or device that supports the flag finds that this lies beyond the end; others refuse the flag first. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		beyond = (off_t)round_up((size_t)st.st_size, PAGE_BYTES) + (off_t)PAGE_BYTES;
 	if (posix_memalign((void **)&buf, PAGE_BYTES, PAGE_BYTES) != 0)

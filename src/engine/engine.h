@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Engines move bytes and tell when; they know no disks and no measurements. An engine is one file with one
+ * Engines move bytes and take the times; disks and measurements are unknown to them. An engine is one file with one
  * `struct engine_ops`; tests/unit/test_engine.c puts every engine through the same contract, the simulated one too.
  *
  * The contract:
@@ -33,8 +33,7 @@ enum io_op {
 	IO_READ,
 	IO_WRITE,
 	IO_FLUSH, /* fsync of the file, cache flush of the device */
-	/* Of engines that can (engine_ops.has_commands), of whole SCSI and ATA disks; else they come back with
-	   -EOPNOTSUPP. */
+	/* For engines with engine_ops.has_commands, on whole SCSI and ATA disks; elsewhere they return -EOPNOTSUPP. */
 	IO_COMMANDS,
 	IO_VERIFY = IO_COMMANDS, /* the disk reads, and nothing is transferred */
 	IO_READ_FUA,             /* from the medium, whatever the drive's buffer holds */

@@ -28,8 +28,8 @@ struct uring_state {
 	unsigned sq_tail;            /* ours; the kernel sees it at issue() */
 	uint16_t *file_of_fd;        /* registered file of a descriptor, plus 1; 0: not registered */
 	uint32_t nfds;               /* descriptors that file_of_fd knows */
-	/* Of the request before: operation and file, and how an entry says it, with a buffer of the caller and with a
-	 * registered one. */
+	/* Of the previous request: operation, file, and the entry's opcodes, for a caller's buffer and for a registered
+	 * one. */
 	uint64_t last_kind, head_plain, head_fixed;
 	uint32_t nfixed, slots_per_area; /* registered buffers, 0: none; 1 GiB is the most for one area */
 };
@@ -67,7 +67,7 @@ static int ring_open(struct engine *eng, struct uring_state *st)
 	return 0;
 }
 
-/* Pins the buffers once instead of in every request. Not having it is no failure. */
+/* Pins the buffers once instead of in each request. Works without, too. */
 static int register_buffers(struct engine *eng, struct uring_state *st)
 {
 	uint32_t per_area, nareas;
@@ -98,7 +98,7 @@ static int register_buffers(struct engine *eng, struct uring_state *st)
 	return r;
 }
 
-/* Saves taking and dropping a reference in every request. Not having it is no failure, and not worth a note. */
+/* Saves a reference count in each request. Works without, too; not worth a note. */
 static void register_files(struct engine *eng, struct uring_state *st)
 {
 	const struct engine_config *cfg = &eng->cfg;
@@ -183,8 +183,8 @@ static inline void fill_entry(const struct uring_state *st, struct io_uring_sqe 
 }
 
 /*
- * The one system call. 0 or negative errno, where time-outs, signals and "busy now" are no errors. With ENTER_WAIT it
- * waits for one completion or until_ns.
+ * The only system call. 0 or negative errno; time-outs, signals and "busy now" give 0. With ENTER_WAIT it waits for one
+ * completion or until_ns.
  */
 static int enter(struct engine *eng, struct uring_state *st, enum enter_how how, uint64_t until_ns)
 {

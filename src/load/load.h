@@ -19,7 +19,7 @@
 
 struct write_permit; /* made in device/safety.c only; here it is looked at for being there */
 
-/* Where requests go: all that the loop needs to know of a device. */
+/* Where requests go: what the loop needs of a device. */
 struct target {
 	const char *name; /* for faults */
 	int fd;
@@ -48,8 +48,8 @@ struct feeder {
 	 */
 	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
 	/*
-	 * Cheaper than next() for feeders that always have something, want it at once and leave buffers alone: fills up
-	 * to n, returns how many; 0: next() knows why. May be NULL. Worth 46 of 222 user instructions of a random read
+	 * Cheaper than next() for feeders that always have a request for now and leave buffers alone: fills up to n,
+	 * returns how many; 0: ask next(). May be NULL. Saves 46 of 222 user instructions of a random read
 	 * (tests/bench/README.md: 200 at most).
 	 */
 	uint32_t (*many)(struct feeder *f, struct io_req *const *reqs, uint32_t n);
@@ -57,8 +57,8 @@ struct feeder {
 
 struct sink {
 	/*
-	 * Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there.
-	 * In order of completion. The times of those that are late (req->is_late) are nobody's samples.
+	 * All requests, good and failed, in order of completion; is_fault: the loop has listed it as a fault (not if
+	 * only FUA is unknown). The times of late ones (req->is_late) must not be used.
 	 */
 	void (*take)(struct sink *s, const struct io_req *req, bool is_fault);
 };
@@ -96,8 +96,8 @@ struct load {
 	void (*on_stall)(void *arg, uint64_t now_ns,
 	                 const struct io_req *oldest); /* nothing completed for 5 s; once each time */
 	/*
-	 * This program did not run: by the clock, and suspended, which the clock leaves out. Engines that wait within
-	 * submit() show only that.
+	 * How long this program did not run: by the clock, and suspended, which the clock leaves out. Engines that wait
+	 * within submit() show only the latter.
 	 */
 	void (*on_stopped)(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns);
 	void *arg;
@@ -192,7 +192,7 @@ struct rowlog_form {
 };
 struct rowlog_cost {
 	uint64_t rows, cpu_ns; /* of the writing thread */
-	uint64_t waits;        /* times that the loop had to wait for the writer: its memory was full */
+	uint64_t waits;        /* how often the loop waited for the writer because its memory was full */
 };
 
 /* Writes to fd, which is closed in any case. 0 or negative errno: no memory, or no thread. */
@@ -233,8 +233,8 @@ enum payload_fault payload_look(const void *buf, const struct payload_id *expect
 uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
 
 /*
- * Data for what writes at memory speed: a block begins anywhere in a pool that is filled once, so that it costs nothing
- * to have, does not compress, and is equal to none near by. The block of a number is the same whenever the seed is.
+ * Data for writing at memory speed: a block begins anywhere in a pool that is filled once, so it costs nothing, does
+ * not compress, and differs from its neighbours. Seed and number fix the block.
  */
 #define PAYLOAD_POOL_BYTES (8u << 20) /* a power of 2; more than compressors look back */
 struct payload_pool {

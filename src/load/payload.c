@@ -208,7 +208,7 @@ static struct difference body_difference(const uint8_t *buf, const struct header
 	return d;
 }
 
-/* The sentence about a filling that is not what its header says: where, and how much of it. */
+/* The sentence about a filling that differs from its header: where, and how much. */
 static int describe_body(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
 {
 	struct difference d = body_difference(buf, h, expect->len_bytes - sizeof(*h));
@@ -223,7 +223,7 @@ static int describe_body(const uint8_t *buf, const struct header *h, const struc
 	               expect->offset_bytes, d.nbytes, d.nbits, d.first);
 }
 
-/* A header that is no good: what does lie there? */
+/* Behind a bad header: what is there instead? */
 static enum payload_fault header_fault(const uint8_t *buf, const struct header *h, const struct payload_id *expect)
 {
 	static const struct header zero;
@@ -253,7 +253,7 @@ static enum payload_fault header_fault(const uint8_t *buf, const struct header *
 	return h->magic == MAGIC ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
 }
 
-/* The sentence about a header that is no good. */
+/* The sentence about a bad header. */
 static int describe_header(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
 {
 	enum payload_fault fault = header_fault(buf, h, expect);

@@ -13,7 +13,8 @@
 #include "load/load.h"
 
 #define BLOCK_ROWS 4096
-#define BLOCKS_MAX 512 /* 2 million rows, some 120 MB: a million never waits, whatever the disk of the file does */
+#define BLOCKS_MAX \
+	512 /* 2 million rows, about 120 MB: the loop never waited with a million, on any disk for the file */
 #define TEXT_BYTES 65536
 
 struct block {

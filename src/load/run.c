@@ -63,7 +63,7 @@ struct run {
 
 /* ---- ending ---- */
 
-/* The disk or the user says stop: what is not issued yet is dropped, and the drain has a limit. */
+/* After a stop by disk or user: what is not issued yet is dropped, and the drain has a limit. */
 static void run_abort(struct run *run, uint64_t now_ns)
 {
 	run->is_ending = true;
@@ -155,7 +155,7 @@ static inline bool may_pass(const struct run *run, struct io_req *req)
 	return true;
 }
 
-/* As above for those that are no plain case. */
+/* As above, for requests that need more than the plain case. */
 static int look_closer(struct run *run, struct io_req *req, uint64_t now_ns)
 {
 	int r = explain(run, req, now_ns);
@@ -215,7 +215,7 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 	return false;
 }
 
-/* Requests by the handful, until the feeder has no more or no more may be issued: feed() finds out which. */
+/* Requests in batches, until the feeder has none left or a limit is reached: feed() finds out which. */
 static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 {
 	while (run->nfree && run->issued < run->max_issued) {
@@ -306,7 +306,7 @@ static bool is_lost(const struct target *t, int32_t res)
 {
 	if (res == -ENODEV || res == -ENXIO)
 		return true;
-	/* Most drivers answer reads of a removed disk with success and 0 bytes: only asking tells. */
+	/* Most drivers answer reads of a removed disk with success and 0 bytes: the size has to be asked. */
 	return res <= 0 && t->is_there && !t->is_there(t->is_there_arg);
 }
 
@@ -345,7 +345,7 @@ static bool take_bad(struct run *run, const struct io_req *req)
 		load->on_fault(load->arg, &fault);
 	if (!run->gone_ns[req->target] && is_lost(t, req->res))
 		lose_target(run, req->target, req->done_ns);
-	/* What was under way when the target was lost says nothing new. */
+	/* Requests in flight when the target was lost add nothing. */
 	if (!run->gone_ns[req->target] || req->submit_ns > run->gone_ns[req->target])
 		run->limit_faults++;
 	if (run->limit_faults > load->max_faults)
@@ -403,7 +403,7 @@ static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 		return n;
 	if (run->stats.ops == 0)
 		find_start(run);
-	/* An engine that waits within submit() (sync) leaves no moment to tell it meanwhile. */
+	/* An engine that waits within submit() (sync) gives no chance to report it earlier. */
 	if (!run->is_stall_told && run->load->on_stall && run->done[0]->done_ns >= run->moved_ns + STALL_NS)
 		run->load->on_stall(run->load->arg, run->done[0]->done_ns, run->done[0]);
 	run->moved_ns = run->done[n - 1]->done_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which hypotheses, and what the sequences of zones that are drawn from them have in common: along.h. */
+/* Which hypotheses are weighed, and what sequences of zones drawn from them agree on: along.h. */
 #include "model/along.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static double sum_of(const struct weighed *w)
 	return most + log(sum);
 }
 
-/* One direction after the other, from the best there; what is left out has next to no weight. */
+/* One direction after the other, from the best hypothesis; those left out have almost no weight. */
 static void weigh_all(struct chain *c, struct weighed *w)
 {
 	struct hypothesis best;
@@ -101,7 +101,7 @@ static void draws_free(struct draws *d)
 	free(d);
 }
 
-/* As many of each hypothesis as it has weight. */
+/* Draws each hypothesis by its weight. */
 static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, double *ret_apart)
 {
 	double all = sum_of(w), due = 0.5;
@@ -136,7 +136,7 @@ static double gap_end(const struct chain *c, size_t k)
 	return c->v[c->g[k].first].from;
 }
 
-/* The narrowest stretch of gaps, in bytes, that EDGE_SURE of the draws have an edge in. */
+/* The narrowest stretch of gaps, in bytes, in which EDGE_SURE of the draws have an edge. */
 static bool narrowest(const struct chain *c, const double *edges, double ndraws, size_t *ret_first, size_t *ret_last)
 {
 	double best = INFINITY, sum = 0.0;
@@ -156,7 +156,7 @@ static bool narrowest(const struct chain *c, const double *edges, double ndraws,
 	return isfinite(best);
 }
 
-/* Takes one edge in [first, last] out of each draw, which is this one, and says where it is. Is it sure? */
+/* Takes one edge in [first, last] out of each draw that has one: all the same edge. Gives its place. Is it sure? */
 static bool take_edge(const struct chain *c, struct draws *d, size_t first, size_t last, double *edges,
                       struct along_edge *ret)
 {
@@ -193,7 +193,7 @@ static int by_at(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The level from an edge to the next, which begins at end: that of the middle place, by all draws. */
+/* The level from an edge to the next at end: that of the middle place, over all draws. */
 static void fill_level(const struct chain *c, const struct draws *d, double end, struct along_edge *ret)
 {
 	double sum = 0.0, squares = 0.0, n = (double)d->n;
@@ -241,7 +241,7 @@ static void edges_find(const struct chain *c, struct draws *d, double end, struc
 	ret->p_count = same / (double)d->n;
 }
 
-/* A step between two places that is sure, and not missed by chance (two deviations more), by what one place says. */
+/* The smallest step between two places that one place's noise cannot hide (two deviations more than sure). */
 static double least_step(const struct chain *c, double apart, double zones)
 {
 	double odds = EDGE_SURE / (1.0 - EDGE_SURE) * (double)c->ngroups / zones;

@@ -15,7 +15,7 @@
 #define LEVELS_MAX  250 /* rates fall by a half at most: a level for each of the least steps */
 #define CELLS_MAX   600000.0
 #define GRID_PART   0.5   /* of a reading's noise, from one level to the next */
-#define LEAST       1e-60 /* of a probability: numbers that are less yet take a processor a hundred times as long */
+#define LEAST       1e-60 /* the least probability: smaller numbers slow a processor by a hundred */
 #define LEAST_SHORT 1e-30 /* ... of one with few digits */
 #define TWO_LEAST   1e-3  /* probability of two edges between neighbours, from which on they are looked for */
 #define NEVER       1e-9  /* of a step so large */
@@ -105,7 +105,7 @@ static void step_down(const struct chain *c, const lanes *in, const struct hypot
 		smooth(out + least, c->nlevels - least, keep, 4, out + least);
 }
 
-/* Which phase comes to which, with so many edges between. */
+/* Which phase follows which, across this number of edges. */
 static void turns_make(struct group *g, double mean)
 {
 	double p[EDGES * PHASES] = { exp(-mean) };
@@ -184,7 +184,7 @@ static void move_both_ways(const struct chain *c, const lanes *in, double mean, 
 	}
 }
 
-/* What groups say of the level of their zone, from which they lie apart: by the sum of two exponential laws, or
+/* The likelihood of each zone level by a group, which lies apart from it by the sum of two exponential laws, or
  * anywhere. A lane is a group here. */
 static void emit_all(struct chain *c, size_t apart)
 {
@@ -263,7 +263,7 @@ static lanes *alpha_of(const struct chain *c, size_t k)
 	return c->alpha + k * c->nlevels;
 }
 
-/* What of a level of the group before comes to each phase. */
+/* How much of a level of the previous group moves to each phase. */
 #define ARRIVING(turn, at) ((at)[0] * (turn)[0] + (at)[1] * (turn)[1] + (at)[2] * (turn)[2] + (at)[3] * (turn)[3])
 _Static_assert(PHASES == 4, "as many terms");
 
@@ -355,7 +355,7 @@ static size_t draw_of(const double *a, size_t first, size_t end, struct rng *rng
 	return last;
 }
 
-/* How many edges lie before group k, if one does, and *ret_l: from which level they come to l. */
+/* How many edges lie before group k, given that one does, and *ret_l: the level before them. */
 static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l, struct rng *rng, size_t *ret_l)
 {
 	const lanes *before = alpha_of(c, k - 1);
@@ -380,7 +380,7 @@ static size_t draw_edges(const struct chain *c, size_t k, size_t phase, size_t l
 	return edges;
 }
 
-/* The phase that group k - 1 has at level l, with so many edges between. */
+/* The phase of group k - 1 at level l, across this number of edges. */
 static size_t draw_phase(const struct chain *c, size_t k, size_t phase, size_t edges, size_t l, struct rng *rng)
 {
 	double w[PHASES];

@@ -43,7 +43,7 @@ struct group { /* readings between which no edge is looked for: of one place */
 	double gap; /* bytes before it */
 	bool is_anew;
 	size_t edges;              /* that lie before it at most, by the hypothesis that was filtered last */
-	lanes turn[EDGES][PHASES]; /* by so many, and the phase before: what comes to each phase */
+	lanes turn[EDGES][PHASES]; /* by their number and the phase before: the probability of each phase */
 };
 
 struct chain {
@@ -62,7 +62,7 @@ struct chain {
 	size_t apart;          /* ... by this hypothesis; APARTS: none yet */
 	lanes *alpha;          /* by group and level: of all up to the group */
 	short_lanes *moved;    /* the part of it that an edge lies before */
-	double *kernel[EDGES]; /* so many steps; none: unused */
+	double *kernel[EDGES]; /* by the number of steps; NULL: unused */
 	size_t reach[EDGES];   /* of them, in levels */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by result.c and load.c, which both put documents together. Not a door: nobody else includes it. */
+/* Shared by result.c and load.c, which both build documents. Not a door. */
 #ifndef PLATTER_RESULT_BUILD_H
 #define PLATTER_RESULT_BUILD_H
 
 #include "base/xalloc.h"
 #include "result/result.h"
 
-/* Room for one more element in v of n: arrays double, so that n itself says when one is full. */
+/* Makes room for one more element in v of n. Arrays double, so n alone shows when one is full. */
 void *build_grow(void *v, size_t n, size_t size);
 /* Sets or replaces a figure; takes over the text of f.value, copies name and label. */
 void build_figure(struct result *res, const char *name, const char *label, struct figure f);

@@ -151,7 +151,7 @@ static void value_cell(struct out *o, enum field_type type, const struct cell *c
 {
 	char buf[CELL_TEXT];
 
-	/* beyond what readers' integers hold (jansson, Java, Go: int64): as a string of digits, which loses nothing */
+	/* larger than readers' integers (jansson, Java, Go: int64): a string of digits, which loses nothing */
 	if (cell->is_null || type == FIELD_TYPE_END || type == FIELD_TYPE_STR ||
 	    (type == FIELD_TYPE_U64 && cell->u64 > INT64_MAX)) {
 		value_text(o, cell->is_null || type == FIELD_TYPE_END ? NULL

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents from text. Files come from anywhere: whatever is in them either becomes a document that renderers can
- * trust (cells as their columns say, every row as long as the heading) or one sentence that names the bad member.
- * Members that this version does not know are passed over. jansson parses; it limits nesting and refuses NUL bytes in
- * strings, duplicate keys, numbers that do not fit, and anything that is not UTF-8.
+ * Documents from text. Files come from anywhere: one becomes a document that renderers can trust (cells have their
+ * columns' types, each row is as long as the heading), or a sentence that names the bad member. Unknown members, of
+ * later versions, are skipped. jansson parses; it limits nesting and refuses NUL bytes in strings, duplicate keys,
+ * numbers that do not fit, and what is not UTF-8.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -139,7 +139,7 @@ static int read_u64(const struct reader *rd, const json_t *obj, const char *name
 	return 0;
 }
 
-/* The array or object called name in the document; *ret stays NULL when there is none. */
+/* The document's array or object of this name; *ret stays NULL without one. */
 static int section(struct reader *rd, const json_t *root, const char *name, json_type type, json_t **ret)
 {
 	enter(rd, "%s", "");
@@ -270,7 +270,8 @@ static int load_head(struct reader *rd, const json_t *root, struct result *res)
 	return r;
 }
 
-/* Labels are not in the file; the key's ending says the unit. Values that are no scalars belong to later versions. */
+/* Labels are not in the file; the ending of the key gives the unit. Values that are not scalars belong to later
+ * versions. */
 static struct target_info target_from(json_t *obj)
 {
 	struct target_info t = { 0 };
@@ -606,8 +607,7 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 }
 
 /*
- * Behind this, every plot has its table and columns. What it refers to and is not there costs the picture, which is
- * reported; the figures stand.
+ * From here on each plot has its table and columns. A plot that lacks one is dropped and reported; the figures stay.
  */
 static int prove_plots(struct reader *rd, const json_t *root, struct result *res)
 {

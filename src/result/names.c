@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the disk of a document is known again by, as samedisk.h wants it. */
+/* By which names the disk of a document is recognised (samedisk.h). */
 #include <string.h>
 
 #include "base/cleanup.h"

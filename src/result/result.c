@@ -74,7 +74,7 @@ static const char *const status_names[] = {
 
 static const struct unit_desc {
 	const char *name;   /* a column's "type" */
-	const char *ending; /* of keys; NULL: no ending tells it */
+	const char *ending; /* of keys; NULL: no ending */
 } units[] = {
 	[UNIT_NONE] = { "number", NULL },
 	[UNIT_TEXT] = { "text", NULL },
@@ -439,7 +439,7 @@ const char *table_string(const struct table *t, size_t row, size_t col)
 	return t->columns[col].type == FIELD_TYPE_STR && !cell->is_null ? cell->str : NULL;
 }
 
-/* The struct member of a field, from a cell of whatever type the document gave it; NULL: null. */
+/* The struct member of a field, from a cell of any type; NULL: null. */
 static void member_of_cell(void *member, enum field_type type, enum field_type from, const struct cell *cell)
 {
 	bool is_null = !cell || cell->is_null;
@@ -514,8 +514,7 @@ static const struct measured_by {
 };
 
 /*
- * What can be defended of an interval: a time begins at 0; of a rate, one that does not exclude that it is none says
- * nothing of how high it may be.
+ * Keeps what an interval supports: a time begins at 0; a rate whose interval reaches 0 has no upper end either.
  */
 static struct interval defended(enum unit unit, double value, const struct interval *ci, uint64_t samples)
 {
@@ -665,7 +664,7 @@ uint64_t result_limit_count(const struct result *res)
 		const char *kind = target_text(&res->targets[i], "kind");
 
 		if (!kind || (strcmp(kind, "file") != 0 && strcmp(kind, "directory") != 0))
-			return 0; /* a device that says so is thinly provisioned, and has run out */
+			return 0; /* a device that reports this is thinly provisioned and full */
 	}
 	for (size_t i = 0; i < res->nfault_totals; i++)
 		n += is_limit(res->fault_totals[i].name) ? res->fault_totals[i].n : 0;

@@ -89,7 +89,7 @@ enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PL
  * rows into lines
  */
 struct plot {
-	char *name; /* unlike those of the document's other plots, or NULL: told by an older program, as see is */
+	char *name; /* unique within the document, or NULL in documents of older versions, as is see */
 	char *see;  /* a sentence: what to see in it */
 	char *kind, *title, *table, *x, *y, *series;
 	char *low, *high; /* keys of the interval of y, or NULL */
@@ -118,7 +118,7 @@ struct target_info { /* flat name/value pairs, typed like cells, from device_fie
 
 struct result {
 	enum result_status status;
-	/* Exit status 5, and 6: the run cannot tell. Not part of the document: figures say it there. No beats open. */
+	/* Exit status 5, and 6: the run cannot tell. Not part of the document, whose figures show it. 5 wins. */
 	bool verdict_is_no, verdict_is_open;
 	struct {
 		char *measurement, *program, *started, *clock, *engine;
@@ -148,18 +148,18 @@ struct result {
 	size_t nnotices;
 	struct plot *plots;
 	size_t nplots;
-	/* The first screen: the answer in a sentence, and the figures and, with # before them, tables that a person
-	 * came for, comma-separated. NULL: not told. */
+	/* The first screen: the answer in a sentence; then the figures and tables (with # before the name) that answer
+	 * the user's question, comma-separated. NULL: not given. */
 	char *answer, *shows;
 	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not
 	               saved */
 };
 
 #define RESULT_FAULTS_MAX  1000
-#define RESULT_NOTICES_MAX 100 /* with the same code; the next one says that there are more */
+#define RESULT_NOTICES_MAX 100 /* with the same code; one more reports that there were more */
 /*
- * With all codes together, which are compared with each other. Clauses and verdicts ask for codes: the source has less
- * than 100 that one run can meet.
+ * Of all codes together, since they are compared with each other. Clauses and verdicts look codes up: one run can meet
+ * fewer than 100.
  */
 #define RESULT_NOTICES_ALL (100 * (RESULT_NOTICES_MAX + 1))
 #define RESULT_ROWS_MAX \
@@ -170,7 +170,7 @@ struct result {
  * that is not UTF-8 is made so: each bad byte becomes U+FFFD.
  */
 
-/* head.program is filled in; the status is "failed" until somebody says better. */
+/* Fills in head.program; the status is "failed" until it is set. */
 struct result *result_new(const char *measurement);
 void result_free(struct result *res);
 
@@ -212,8 +212,8 @@ bool figure_equals(const struct figure *a,
 /* Figures and tables of part go into res, in the place of those of the same name; part is freed. */
 void result_take(struct result *res, struct result *part);
 /*
- * join.c: all of part, which began so much later than res, goes into res, and part is freed. Of a figure or table that
- * res has already, the part's name comes first: "buffer_interface_bytes_per_s".
+ * join.c: moves all of part into res and frees part, which began after_s later. A figure or table that res already has
+ * gets the part's name in front: "buffer_interface_bytes_per_s".
  */
 void result_join(struct result *res, struct result *part, double after_s);
 
@@ -237,8 +237,8 @@ void result_text(struct result *res, const char *fmt, ...) __attribute__((format
 void result_option(struct result *res, const char *name, const char *text);
 /* Adds a target from a struct and its fields. */
 void result_target(struct result *res, const void *target_struct, const struct field *fields);
-/* What a target has under this key, and of which type; NULL: nothing, null, or t is NULL. The others: a text that is
- * not empty, else NULL; a number, else NaN. */
+/* A target's value under this key, and its type; NULL: absent, null, or t is NULL. The others: a text that is not
+ * empty, else NULL; a number, else NaN. */
 const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type);
 const char *target_text(const struct target_info *t, const char *key);
 double target_number(const struct target_info *t, const char *key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A document on its way to a file; base/outfile.h says how. */
+/* Writes a document to a file; base/outfile.h has the rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

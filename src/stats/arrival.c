@@ -11,7 +11,7 @@
  *
  * G is Student's law with four degrees of freedom, which has a sharp core, tails, and a closed form (Lange, Little and
  *Taylor 1989). Samples come in groups (pairs of places), each with an offset of its own, normal with the deviation t,
- *but for a few that may be anywhere. m is told by its marginal posterior under a flat prior, s and t integrated out
+ *but for a few that may be anywhere. m follows from its marginal posterior under a flat prior, s and t integrated out
  *over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian Data Analysis, 5.4).
  */
 #include "stats/stats.h"
@@ -65,8 +65,8 @@ static int compare_access(const void *a, const void *b)
 }
 
 /*
- * Of n accesses in order at one median. What is far from it is nonsense there, whatever it is: Student's tails add less
- * than a millionth to that.
+ * Of n sorted accesses, at one median. Far from it an access counts as nonsense: Student's tails add less than a
+ * millionth there.
  */
 static double log_likelihood(const double *access, size_t n, size_t from, double median, double period, double missed)
 {
@@ -78,9 +78,8 @@ static double log_likelihood(const double *access, size_t n, size_t from, double
 }
 
 /*
- * Where the likelihood without groups is greatest: some access was in time there, so only the revolution before each is
- * looked through. As many steps as there are accesses, however far apart: one that waited for a minute, or a time in a
- * file that is none, costs no more than others. NaN: out of memory.
+ * Where the likelihood without groups is greatest: at least one access was in time there, so only the revolution before
+ * each access is searched. The number of steps is that of the accesses, however far apart they lie. NaN: out of memory.
  */
 static double coarse(const struct arrival_sample *s, size_t n, double period, double missed)
 {
@@ -111,7 +110,7 @@ static double coarse(const struct arrival_sample *s, size_t n, double period, do
 
 struct fit {
 	const struct arrival_sample *s;
-	size_t n, groups, nspreads; /* one group does not tell what groups differ */
+	size_t n, groups, nspreads; /* one group does not show how groups differ */
 	double period, missed, prior_scale;
 	double centre, half; /* of the grid */
 	double scale[SCALES], spread[SPREADS];
@@ -150,7 +149,7 @@ static double groups_at(struct fit *f, double scale)
 	return sum;
 }
 
-/* Each group's likelihood smeared by what groups differ, all multiplied. */
+/* Each group's likelihood, widened by the spread of groups, all multiplied. */
 static void smear(const struct fit *f, double spread, double *ret_log)
 {
 	double step = 2.0 * f->half / (GRID - 1), kernel[GRID], norm = 0.0;
@@ -226,7 +225,7 @@ static void posterior(struct fit *f)
 	f->spread_mean /= total;
 }
 
-/* Quantile of the posterior, straight between the grid's points. */
+/* Quantile of the posterior, linear between the points of the grid. */
 static double quantile(const struct fit *f, double q)
 {
 	double sum = 0.0, before;

@@ -26,7 +26,7 @@ struct fraction {
 	uint64_t ns;
 };
 
-/* W[j-1] - W[i] and t[j] - t[i] of the pair with the greatest bytes * dt - ns * dW; false: there is no pair. */
+/* W[j-1] - W[i] and t[j] - t[i] of the pair with the greatest bytes * dt - ns * dW; false: no pair exists. */
 static bool worst_pair(const struct bucket_point *p, size_t n, struct fraction r, uint64_t *ret_moved, uint64_t *ret_ns,
                        i128 *ret_worst)
 {
@@ -87,7 +87,7 @@ bool bucket_log_start(struct bucket_log *l, size_t max)
 
 	assert(max >= 2 && max % 2 == 0);
 	if (!p)
-		p = malloc((max + 1) * sizeof(*p)); /* pages that are not touched are not there */
+		p = malloc((max + 1) * sizeof(*p)); /* untouched pages cost no memory */
 	if (!p)
 		return false;
 	*l = (struct bucket_log){ .p = p, .max = max, .stride = 1 };
@@ -118,7 +118,7 @@ void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes)
 }
 
 /*
- * With kept points only, a span of time may begin up to stride - 1 steps too late, which hides so many bytes of what
+ * With kept points only, a span of time may begin up to stride - 1 steps too late, which hides as many bytes of what
  * gathered; that it ends too late, or counts what was moved too low, only gathers more.
  */
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
@@ -133,7 +133,7 @@ uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
 #define REGIME_MIN  4 /* bins of a regime */
 #define REGIME_DROP 0.9
 #define REGIME_NS   500e6 /* of a run, and ... */
-#define BURST_S     0.1   /* ... of what is fast: below it is the processor's doing, or another program's */
+#define BURST_S     0.1   /* ... of the fast part: shorter ones come from the processor or other programs */
 
 /* Rates of equal spans of time, bytes counted when they completed. */
 static void bin_rates(const struct bucket_point *p, size_t n, double span_ns, double *rate)
@@ -173,8 +173,8 @@ static size_t best_split(const double *rate)
 }
 
 /*
- * Whether the rate changes at all is asked of its change points (segments.c); where, of one split, because noise before
- * and after differs and a quiet base makes the burst look like several pieces.
+ * Change points (segments.c) decide whether the rate changes; a single split decides where: noise differs before and
+ * after, and a quiet base would cut the burst into several pieces.
  */
 bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
 {

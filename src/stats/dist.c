@@ -99,7 +99,7 @@ double stats_binomial_cdf(uint64_t k, uint64_t n, double p)
 	return stats_beta_cdf(1 - p, (double)(n - k), (double)k + 1);
 }
 
-/* The part above t > 0. */
+/* The share above t > 0. */
 static double t_upper(double t, double df)
 {
 	return 0.5 * stats_beta_cdf(df / (df + t * t), df / 2, 0.5);
@@ -114,7 +114,7 @@ double stats_t_cdf(double t, double df)
 	return t < 0 ? t_upper(-t, df) : 1 - t_upper(t, df);
 }
 
-/* Bracket and halve: for the few degrees of freedom where the expansion is no good start. */
+/* Bisection: the expansion is a bad start for few degrees of freedom. */
 static double t_975_halving(double df)
 {
 	double low = 1.95, high = 8;

@@ -167,7 +167,7 @@ double hist_place(const struct hist *h, double p, bool is_upper)
 	return fmin(fmax(at, (double)h->min), (double)h->max);
 }
 
-/* About how many lie below v: whole buckets, and of v's own the part that lies below it. */
+/* About how many values lie below v: whole buckets, and the share of v's own bucket. */
 static uint64_t count_below(const struct hist *h, uint64_t v)
 {
 	size_t last = hist_index(v);
@@ -194,7 +194,7 @@ static uint64_t edge(uint64_t step, double per_decade, uint64_t i)
 	return step ? i * step : (uint64_t)(fmin(pow(10.0, (double)i / per_decade), 0x1.fffffp63) + 0.5);
 }
 
-/* As many as Rice's rule wants, 2 n^(1/3), and not below 8; round edges. */
+/* The number of Rice's rule, 2 n^(1/3), at least 8; round edges. */
 size_t hist_bars(const struct hist *h, struct hist_bar *ret)
 {
 	static const double per_decade[] = { 40, 20, 10, 5, 2 }; /* 2: 38 bars from 1 ns to the end of time */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Intervals that hold for what disks give us: skewed, autocorrelated, with outliers; and when to stop measuring.
+ * Intervals for what disks give: skewed, autocorrelated, with outliers; and when to stop measuring.
  */
 #include "stats/stats.h"
 
@@ -119,7 +119,7 @@ bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret
 	if (n == 0 || !(q > 0 && q < 1))
 		return false;
 	low = lower_rank(n, q);
-	high = lower_rank(n, 1 - q); /* from the upper end, by symmetry */
+	high = lower_rank(n, 1 - q); /* counted from the upper end, by symmetry */
 	if (low == 0 || high == 0)
 		return false;
 	*ret_low = low;
@@ -258,6 +258,6 @@ struct interval stats_share_ci(uint64_t k, uint64_t n)
 
 	if (n == 0)
 		return (struct interval){ NAN, NAN };
-	/* Exactly p at the ends, where rounding would leave it out. */
+	/* Exactly p at the ends: rounding would exclude it. */
 	return (struct interval){ fmin(fmax((mid - half) / d, 0.0), p), fmax(fmin((mid + half) / d, 1.0), p) };
 }

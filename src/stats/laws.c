@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Laws: what zero events say, shares, the operational laws of Denning and Buzen (1978), and whether two figures differ.
+ * Laws: what zero events mean, shares, the operational laws of Denning and Buzen (1978), and whether two figures
+ * differ.
  */
 #include "stats/stats.h"
 

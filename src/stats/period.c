@@ -24,8 +24,8 @@
 #define GRID_MAX          1000000.0
 #define SPAN_GROWTH       1000 /* from one number of events to twice as many */
 #define OVERSAMPLE        5.0  /* grid points per independent frequency; worst loss of length 2 % */
-#define OVERSAMPLE_BESIDE 20.0 /* 0.1 %, where that may have hidden the highest of several peaks: */
-#define BESIDE            16.0 /* so many independent frequencies away, as events that come in rounds have them */
+#define OVERSAMPLE_BESIDE 20.0 /* 0.1 % where 2 % may have hidden the highest of several peaks: */
+#define BESIDE            16.0 /* independent frequencies between the peaks of events that come in rounds */
 #define MULTIPLE_MAX      6    /* candidates: best * a / b up to this */
 #define NOISE_MAX         0.1  /* of the period */
 #define HUBER             1.345
@@ -123,7 +123,7 @@ static struct peak local_peak(const double *t, size_t n, double f, double range,
 	return best;
 }
 
-/* The longest peak about f, which a grid of few points may have taken for the longest in its place. */
+/* The highest peak near f, which a coarse grid may have missed. */
 static double best_beside(const double *t, size_t n, double f, double f_min, double f_max)
 {
 	double from = fmax(f_min, f - BESIDE / t[n - 1]), to = fmin(f_max, f + BESIDE / t[n - 1]),
@@ -134,8 +134,8 @@ static double best_beside(const double *t, size_t n, double f, double f_min, dou
 }
 
 /*
- * The same for more events than f comes from. What looked like the frequency may have been half or a third of it, as
- * long as few events were odd.
+ * The same for more events than f comes from. With few odd events the frequency may have looked like a half or a third
+ * of the true one.
  */
 static double follow_peak(const double *t, size_t n, double f, double old_span, double f_max)
 {
@@ -205,7 +205,7 @@ static size_t hits(const double *t, size_t n, double t0, double period, double w
 	return found;
 }
 
-/* Does it happen by chance that `extra` of `off` events hit what covers the share p of the time? */
+/* Is it chance that `extra` of `off` events hit what covers the share p of the time? */
 static bool is_chance(size_t extra, size_t off, double p)
 {
 	return extra == 0 || 1 - stats_binomial_cdf(extra - 1, off, p) >= 2e-5;
@@ -236,7 +236,7 @@ static int common_divisor(int a, int b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* Is a / b times the lattice one that explains all that the lattice does, but for what chance gave that? */
+/* Does the lattice times a / b explain all events of the lattice, less what chance gave it? */
 static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a, int b, double low)
 {
 	double w = fmin(fmax(5 * l->scale, 1e-7 * l->b), l->b / 8), period = l->b * a / b, at = l->a;
@@ -255,7 +255,7 @@ static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a
 	       !is_too_coarse(t, n, at, period, low, w);
 }
 
-/* Huber's weight of a residual; beyond 8 deviations it is no event of this lattice at all. */
+/* Huber's weight of a residual; beyond 8 deviations an event does not belong to the lattice. */
 static double weight_of(double residual, double scale)
 {
 	double r = fabs(residual) / scale;
@@ -410,7 +410,7 @@ static void take_offsets(struct period_event *ev, size_t n, double period, doubl
 	}
 }
 
-/* The variance that few tell is as much wider as Student's distribution is than the normal. */
+/* Few values give a variance that is wider by Student's distribution over the normal. */
 static double wider(double variance, double free)
 {
 	double times = stats_t_975(free) / stats_t_975(INFINITY);
@@ -419,9 +419,9 @@ static double wider(double variance, double free)
 }
 
 /*
- * What answers are late by comes in bursts, as when a host is busy for a second, and then the scores of a time are not
- * independent: the variance of their sum from the sums over pieces of the time (clusters, Liang and Zeger 1986), as
- * wide as so few want. 0: all in one piece.
+ * Delays come in bursts, as when a host is busy for a second: then scores of neighbouring events depend on each other.
+ * So their variance is that of sums over pieces of time (clusters, Liang and Zeger 1986), widened for few pieces. 0:
+ * all lie in one piece.
  */
 static double variance_in_pieces(const struct period_event *ev, size_t n, size_t pieces)
 {
@@ -449,10 +449,10 @@ static double variance_in_pieces(const struct period_event *ev, size_t n, size_t
 }
 
 /*
- * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual
- * is what it would be had its event not been in the fit (MacKinnon and White 1985, HC3), and few events tell as little
- * as Student's distribution is wider than the normal: as few as those with long arms, which tell most of it
- * (Satterthwaite 1946; for the sandwich Bell and McCaffrey 2002).
+ * The step of the period from the residuals, and its standard error: the sandwich, within groups. Each residual is
+ * taken as if its event had not been fitted (MacKinnon and White 1985, HC3). Few events widen it by Student's
+ * distribution; how few they are follows from how much the longest arms decide (Satterthwaite 1946; for the sandwich
+ * Bell and McCaffrey 2002).
  */
 static double within_groups(struct period_event *ev, size_t n, double period, const double *w, double *ret_se)
 {

@@ -100,7 +100,7 @@ static int by_distance(const void *pa, const void *pb)
 	return (a->d > b->d) - (a->d < b->d);
 }
 
-/* Schwarz's criterion; the knee counts as a parameter. The floor: residuals of a billionth are no evidence. */
+/* Schwarz's criterion; the knee counts as a parameter. The floor: residuals of a billionth prove nothing. */
 static double criterion(enum shape shape, double rss, double floor, size_t n)
 {
 	double parameters = (double)shape_columns[shape] + (shape != SHAPE_ROOT);

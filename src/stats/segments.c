@@ -25,7 +25,8 @@ static double noise_of(const double *y, size_t n, double *work)
 	for (size_t i = 0; i + 1 < n; i++)
 		work[i] = fabs(y[i + 1] - y[i]);
 	sigma = n > 1 ? 1.4826 / M_SQRT2 * stats_median(work, n - 1) : 0;
-	/* exact series (a model without noise) still need a scale: a millionth of the values is no change */
+	/* exact series (a model without noise) still need a scale: a millionth of the values does not count as change
+	 */
 	memcpy(work, y, n * sizeof(*y));
 	size = fabs(stats_median(work, n));
 	return fmax(sigma, fmax(1e-6 * size, 1e-300));
@@ -211,7 +212,7 @@ size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, siz
 		return 0;
 	ret_start[0] = 0;
 	min_len = min_len ? min_len : 1;
-	/* fewer than 8 are too few to tell noise from change */
+	/* fewer than 8 do not show noise apart from change */
 	if (!own || !at || !may_start || n < 2 * min_len || (is_estimated && n < 8))
 		return 1;
 	p.sum_sq = own + n + 1;

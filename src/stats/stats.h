@@ -104,9 +104,8 @@ static inline void hist_add(struct hist *h, uint64_t v)
 /* ---- summary.c ---- */
 
 /*
- * Hostile input: values that are not finite are left out by everything that takes samples (a summary's n tells how many
- * were left); what cannot be told from the rest is NaN or false, with outputs untouched. Intervals are two-sided, 95 %.
- * n may be 0 anywhere.
+ * Hostile input: functions of samples leave out values that are not finite (a summary's n counts the others). What
+ * cannot be determined is NaN or false, and outputs stay untouched. Intervals are two-sided, 95 %. n may be 0.
  */
 struct summary {
 	size_t n;
@@ -121,7 +120,7 @@ double summary_median_error(const struct summary *s);
 
 size_t stats_keep_finite(double *x, size_t n); /* moves the finite values to the front, in order */
 double stats_median(double *x, size_t n);      /* reorders x; NaN when n = 0 */
-double stats_qn(const double *x, size_t n);    /* scale that bears half of the values being wrong; NaN when n < 2 */
+double stats_qn(const double *x, size_t n); /* scale that stays right with half of the values wrong; NaN when n < 2 */
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
@@ -158,13 +157,13 @@ struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
 /* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */
 bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
 /*
- * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 bears 10 % outliers;
+ * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 tolerates 10 % outliers;
  * below 0.5).
  */
 struct location {
 	size_t n;
 	double value;
-	struct interval ci;   /* bears autocorrelation (batch means of the winsorised series) */
+	struct interval ci;   /* holds with autocorrelation (batch means of the winsorised series) */
 	double relative_half; /* half the width over |value|; infinity when not known */
 };
 bool stats_location(const double *x, size_t n, double trim, struct location *ret);
@@ -188,7 +187,7 @@ bool stop_check(struct stop *s, const double *x, size_t n);
 /* ---- slots.c: for batch means of a series that is too long to keep ---- */
 
 #define SLOTS_MAX 128
-#define SLOTS_MIN 20 /* fewer full ones tell nothing */
+#define SLOTS_MIN 20 /* fewer full ones show nothing */
 
 struct slots {
 	uint64_t width; /* of a slot */
@@ -197,7 +196,7 @@ struct slots {
 void slots_start(struct slots *s, uint64_t width);
 /* at: its time, from 0; not falling much. */
 void slots_add(struct slots *s, uint64_t at, double value);
-/* 95 % interval of the sum per time, around the rate that was told. NaNs: too short to tell. */
+/* 95 % interval of the sum per time, around the given rate. NaNs: the run is too short. */
 struct interval slots_rate_ci(const struct slots *s, uint64_t end, double rate);
 
 /* ---- waits.c: waiting times over time ---- */
@@ -214,7 +213,7 @@ void waits_start(struct waits *s, uint64_t width);
 void waits_done(struct waits *s);
 bool waits_add(struct waits *s, uint64_t at, uint64_t value); /* false: out of memory */
 void waits_sum(const struct waits *s, uint64_t from, struct hist *ret);
-/* How much of the beginning of [0, to) to leave out, as it is no steady state; whole slots, half of it at most. */
+/* How much of the beginning of [0, to) to leave out as not yet steady; whole slots, half of it at most. */
 uint64_t waits_warm_up(const struct waits *s, uint64_t to);
 /*
  * In the long run, of what was added in [from, to), which is `all` (waits_sum()): with 95 % intervals, NaN where they
@@ -224,7 +223,8 @@ struct stats_estimate waits_rate(const struct waits *s, uint64_t from, uint64_t 
 struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 struct stats_estimate waits_quantile(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all,
                                      double q);
-/* As how many independent ones they count, by how long they stay on one side of the median; NaN: too short to tell. */
+/* How many independent values they are worth, by how long they stay on one side of the median; NaN: the run is too
+ * short. */
 double waits_independent(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 
 /* ---- fit.c ---- */
@@ -254,7 +254,7 @@ struct arrival_sample {
 	double access;
 	uint32_t group; /* of one pair of places; below 64 */
 };
-struct arrival_prior { /* what other distances tell; 0: nothing */
+struct arrival_prior { /* what other distances show; 0: nothing */
 	double scatter, missed;
 };
 struct arrival {
@@ -271,7 +271,7 @@ bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const 
 double arrival_t4_cdf(double z); /* how arrivals scatter: Student's law with four degrees of freedom, for the scale 1 */
 double arrival_t4_density(double z);
 double arrival_likelihood(double access, double median, double scale, double period, double missed);
-/* Adds how many accesses came whole revolutions late, of those of which it can be told. */
+/* Adds how many accesses came whole revolutions late, where that can be determined. */
 struct arrival_missed {
 	size_t missed, of;
 };

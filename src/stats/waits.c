@@ -19,7 +19,7 @@
 
 #define ALIKE_T   2.1 /* Student's t of the batches, of which there are 10 to 40: 2.26 to 2.02 */
 #define FEW       (3.0 * WAITS_BEYOND)
-#define MEAN_TAIL 0.05 /* a mean hangs on the largest twentieth: of an exponential time they are a fifth of the sum */
+#define MEAN_TAIL 0.05 /* the largest twentieth decides a mean: of an exponential time it is a fifth of the sum */
 /*
  * Of the largest few it is seen too short how long they hang together: as long as of the halves about the median,
  * times this. In long runs at loads of 0.3 to 0.9 it was 1.8 to 2.9 times as long in M/M/1 and M/D/1, up to 1.6
@@ -79,7 +79,7 @@ void waits_sum(const struct waits *s, uint64_t from, struct hist *ret)
 			hist_merge(ret, s->slot[i]);
 }
 
-/* The whole slots of a part. */
+/* The whole slots of a stretch. */
 struct part {
 	struct hist *const *slot;
 	size_t n;
@@ -98,7 +98,7 @@ static double count_of(const struct hist *h)
 	return h ? (double)h->count : 0.0;
 }
 
-/* Half of the interval of the sum of z over their number; NaN: too few to tell. */
+/* Half of the interval of the sum of z over their number; NaN: too few. */
 static double half_of(const double *z, size_t n)
 {
 	return n >= WAITS_SLOTS_MIN ? interval_half(stats_batch_means_ci(z, n)) : (double)NAN;
@@ -148,7 +148,7 @@ static double half_of_share(const struct part *p, const struct hist *all, double
 	return half_of_ratio(p, z);
 }
 
-/* How many of them count as one that is independent of the others. */
+/* How many of them are worth one independent value. */
 static double alike(double half, double variance, uint64_t n)
 {
 	return variance > 0.0 ? fmax(half * half / (ALIKE_T * ALIKE_T) * (double)n / variance, 1.0) : 1.0;
@@ -166,7 +166,7 @@ double waits_independent(const struct waits *s, uint64_t from, uint64_t to, cons
 	return all->count ? (double)all->count / alike_in_the_middle(&p, all) : 0.0;
 }
 
-/* Half as it is, or as it must be where few are left beyond; NaN: too few to tell. */
+/* Half of the interval, wider where few values lie beyond; NaN: too few. */
 static double bear_few(double half, double variance, double tail, const struct part *p, const struct hist *all)
 {
 	double middle = alike_in_the_middle(p, all), beyond = (double)all->count / middle * tail;
@@ -223,7 +223,7 @@ struct stats_estimate waits_quantile(const struct waits *s, uint64_t from, uint6
 
 /* ---- warm-up ---- */
 
-/* Is the mean of [from, to) further from that of the rest, from `cut` on, than twice what chance would put there? */
+/* Does the mean of [from, to) differ from that of the rest, from `cut` on, by more than twice what chance explains? */
 static bool differs(const double *y, const double *w, size_t n, size_t from, size_t to, size_t cut, double rest)
 {
 	double z[WAITS_SLOTS], part_w = 0.0, part = 0.0, rest_w = 0.0, half;
@@ -242,7 +242,7 @@ static bool differs(const double *y, const double *w, size_t n, size_t from, siz
 
 /*
  * Where to cut so that the mean of the rest is known best (MSER: White 1997), weighted by w; 0 also where what
- * would be left out is no warm-up, both halves of which differ from the rest: on its own MSER cuts long queues and
+ * would be left out is not a warm-up, both halves of which differ from the rest: on its own MSER cuts long queues and
  * stalls, too, and the interval of what is left is too narrow.
  */
 static size_t cut_of(const double *y, const double *w, size_t n)
