@@ -317,23 +317,6 @@ TEST(no_fault_of_any_kind_changes_a_byte)
 	}
 }
 
-TEST(a_journal_is_not_put_on_another_disk)
-{
-	struct profile p;
-	struct world w;
-	uint64_t nth = 1;
-
-	while (lose_power(nth) == UINT64_MAX)
-		nth++;
-	profile_small(&p);
-	p.capacity_lba -= 8;
-	world_new(&w, &p, RECOVER NAMED);
-	assert_true(sim_run(&w.run) < 0);
-	assert_int_equal(w.run.err.code, -EUCLEAN);
-	assert_int_equal(journals(true), 1);
-	world_done(&w);
-}
-
 static uint64_t leave_a_journal(void)
 {
 	uint64_t nth = 1, at;
@@ -341,6 +324,21 @@ static uint64_t leave_a_journal(void)
 	while ((at = lose_power(nth)) == UINT64_MAX)
 		nth++;
 	return at;
+}
+
+TEST(a_journal_is_not_put_on_another_disk)
+{
+	struct profile p;
+	struct world w;
+
+	(void)leave_a_journal();
+	profile_small(&p);
+	p.capacity_lba -= 8;
+	world_new(&w, &p, RECOVER NAMED);
+	assert_true(sim_run(&w.run) < 0);
+	assert_int_equal(w.run.err.code, -EUCLEAN);
+	assert_int_equal(journals(true), 1);
+	world_done(&w);
 }
 
 /* A run on a disk with a garbled sector, which shows what `change` has made of it. */
@@ -372,42 +370,45 @@ static void show_one(struct device *dev)
 static void show_another_wwn(struct device *dev)
 {
 	show_one(dev);
-	(void)snprintf(dev->wwn, sizeof(dev->wwn), "naa.5000c50011112222");
+	dev->wwn[19] = '2';
 }
 
 static void show_another_uuid(struct device *dev)
 {
 	show_one(dev);
-	(void)snprintf(dev->uuid, sizeof(dev->uuid), "LVM-other");
+	dev->uuid[4] = 'O';
 }
 
 static void show_another_partition(struct device *dev)
 {
 	show_one(dev);
-	(void)snprintf(dev->part_uuid, sizeof(dev->part_uuid), "11-22");
-}
-
-static void heal_nothing_when(void (*change)(struct device *dev), const char *says)
-{
-	bool is_whole;
-	struct err err;
-	uint64_t at;
-
-	shown = show_one;
-	at = leave_a_journal();
-	shown = NULL;
-	assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=TINY0001", change, &is_whole, &err),
-	                 -EUCLEAN);
-	assert_false(is_whole);
-	assert_non_null(strstr(err.text, says));
-	assert_int_equal(journals(true), 1);
+	dev->part_uuid[4] = '2';
 }
 
 TEST(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon)
 {
-	heal_nothing_when(show_another_wwn, "world-wide name");
-	heal_nothing_when(show_another_uuid, "UUID");
-	heal_nothing_when(show_another_partition, "UUID of the partition");
+	static const struct {
+		void (*change)(struct device *dev);
+		const char *says;
+	} others[] = { { show_another_wwn, "world-wide name" },
+		       { show_another_uuid, "UUID" },
+		       { show_another_partition, "UUID of the partition" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		bool is_whole;
+		struct err err;
+		uint64_t at;
+
+		shown = show_one;
+		at = leave_a_journal();
+		shown = NULL;
+		assert_int_equal(recover_on(at, RECOVER "--despite=identity --destroy-data=TINY0001", others[i].change,
+		                            &is_whole, &err),
+		                 -EUCLEAN);
+		assert_false(is_whole);
+		assert_non_null(strstr(err.text, others[i].says));
+		assert_int_equal(journals(true), 1);
+	}
 }
 
 static void show_nothing(struct device *dev)
@@ -520,19 +521,9 @@ TEST(a_journal_of_another_version_is_left_alone)
 TEST(a_journal_is_never_written_through_what_has_its_name)
 {
 	char path[300], other[300] = "";
-	struct dirent *e;
-	uint64_t nth = 1;
-	DIR *d;
 
-	while (lose_power(nth) == UINT64_MAX)
-		nth++;
-	d = opendir(journal_dir);
-	assert_non_null(d);
-	while ((e = readdir(d)) && (!strstr(e->d_name, ".journal") || strstr(e->d_name, ".journal.")))
-		;
-	assert_non_null(e);
-	(void)snprintf(path, sizeof(path), "%s/%.200s", journal_dir, e->d_name);
-	(void)closedir(d);
+	(void)leave_a_journal();
+	find_journal(path, sizeof(path));
 	(void)snprintf(other, sizeof(other), "%s/theirs", journal_dir);
 	for (int kind = 0; kind < 3; kind++) {
 		struct disk_counters c;
@@ -670,45 +661,6 @@ static int run_garbled_smr(uint64_t at, const char *words, uint64_t want, bool *
 		assert_true(result_has_notice(w.run.res, "recovered"));
 	world_done(&w);
 	return r;
-}
-
-TEST(power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back)
-{
-	/* While it reads, writes in sequence, writes at random, compares. */
-	static const uint64_t requests[] = { 150, 620, 1500, 3000, 8000 };
-	const uint64_t want = untouched_smr();
-	unsigned noted = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
-		uint64_t at = lose_power_of_smr(requests[i], want);
-		bool is_whole;
-
-		if (at == UINT64_MAX) {
-			assert_int_equal(journals(true), 0);
-			continue;
-		}
-		noted++;
-		if (i == 3) { /* all is as it was: forgotten, and the run goes on */
-			struct world w;
-
-			world_of_smr(&w, SMR_WORDS " --time=1s", 0, NULL);
-			assert_int_equal(sim_run(&w.run), 0);
-			assert_true(result_has_notice(w.run.res, "recovered"));
-			assert_int_equal(hash(&w), want);
-			assert_int_equal(journals(false), 0);
-			world_done(&w);
-			continue;
-		}
-		assert_int_equal(run_garbled_smr(at, SMR_WORDS, want, &is_whole), -EUCLEAN);
-		assert_false(is_whole);
-		assert_int_equal(journals(false), 1);
-		assert_int_equal(run_garbled_smr(at, RECOVER NAMED, want, &is_whole), -EUCLEAN);
-		assert_false(is_whole);
-		assert_int_equal(run_garbled_smr(at, RECOVER CONSENT, want, &is_whole), 0);
-		assert_true(is_whole);
-		assert_int_equal(journals(false), 0);
-	}
-	assert_true(noted >= 3);
 }
 
 TEST(what_smr_cannot_read_or_write_changes_no_byte)

@@ -5,7 +5,6 @@
  */
 #include "test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -22,8 +21,6 @@
 #include "simrun.h"
 #include "surfacerun.h"
 #include "wild.h"
-
-extern const struct measure measure_recover;
 
 /* ---- weak sectors ---- */
 
@@ -922,144 +919,6 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
 	assert_int_equal(rmdir(dir), 0);
-}
-
-/* A disk whose bytes outlive the process: what differs from the pattern, in shared memory. */
-#define KEPT_BYTES (64u << 20) /* of its start: nothing is to be written behind */
-
-struct kept {
-	uint64_t kill_at, requests, kill_at_write, writes; /* the nth of these; 0: never */
-	bool is_torn;                                      /* of that write a half is stored, and garbage */
-	uint8_t *bytes;
-};
-
-static int kept_read(void *arg, uint64_t offset, uint32_t len, void *buf)
-{
-	const struct kept *k = arg;
-
-	if (offset + len <= KEPT_BYTES)
-		memcpy(buf, k->bytes + offset, len);
-	else
-		memset(buf, 0, len);
-	return 0;
-}
-
-static int kept_write(void *arg, uint64_t offset, uint32_t len, const void *buf)
-{
-	struct kept *k = arg;
-	bool is_killed = ++k->writes == k->kill_at_write;
-
-	if (offset + len > KEPT_BYTES)
-		return -EIO;
-	memcpy(k->bytes + offset, buf, len);
-	if (is_killed && k->is_torn)
-		memset(k->bytes + offset + len / 2, 0xa5, len - len / 2);
-	if (is_killed)
-		(void)raise(SIGKILL);
-	return 0;
-}
-
-static void kill_in_time(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
-{
-	struct kept *k = arg;
-
-	(void)ses;
-	(void)target;
-	(void)req;
-	(void)is_fault;
-	if (++k->requests == k->kill_at)
-		(void)raise(SIGKILL);
-}
-
-/* 0, or what the run gave; -EINTR: it was killed. */
-static int kept_run(struct kept *k, const struct measure *m, const char *words)
-{
-	struct sim_run run = {
-		.sim = sim_new(), .m = m, .words = words, .hooks = { .request = kill_in_time, .arg = k }
-	};
-	const struct disk_store store = { kept_read, kept_write, k };
-	struct sim_disk *sd = weak_disk(run.sim, 0);
-	int status, r;
-	pid_t pid;
-
-	disk_set_store(sim_model(sd), &store);
-	/* What tears is the power: the machine is started again. */
-	sim_env(run.sim)->boot_id = k->is_torn && (k->kill_at || k->kill_at_write) ? "before" : "after";
-	k->requests = k->writes = 0;
-	if (!k->kill_at && !k->kill_at_write) {
-		r = sim_run(&run);
-		sim_run_end(&run);
-		return r;
-	}
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(sim_run(&run) < 0 ? 1 : 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	sim_run_end(&run);
-	k->kill_at = k->kill_at_write = 0;
-	return WIFSIGNALED(status) ? -EINTR : WEXITSTATUS(status) ? -EIO : 0;
-}
-
-static bool is_untouched(const struct kept *k)
-{
-	return k->bytes[0] == 0 && memcmp(k->bytes, k->bytes + 1, KEPT_BYTES - 1) == 0;
-}
-
-/* What recovering kept of both sides. */
-static void remove_saved(const char *dir)
-{
-	DIR *d = opendir(dir);
-
-	assert_non_null(d);
-	for (const struct dirent *e; (e = readdir(d));)
-		if (strstr(e->d_name, ".journal."))
-			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-	(void)closedir(d);
-}
-
-/* Killed at any moment, and right behind a write, of which half may be garbage then, as when the power went with it. */
-TEST(no_byte_is_lost_when_rewriting_is_killed)
-{
-	struct kept *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char dir[] = "/tmp/surface-XXXXXX", words[300], recover[300], consent[300];
-	uint64_t requests;
-	struct rng rng;
-
-	assert_true(k != MAP_FAILED);
-	k->bytes = mmap(NULL, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(k->bytes != MAP_FAILED);
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(words, sizeof(words),
-	               "--rewrite --rewrite-data=TINY0001 --block=64K --range=-60MiB --journal=%s sda", dir);
-	(void)snprintf(recover, sizeof(recover), "--rewrite-data=TINY0001 --journal=%s sda", dir);
-	(void)snprintf(consent, sizeof(consent), "--destroy-data=TINY0001 --journal=%s sda", dir);
-	assert_int_equal(kept_run(k, &measure_surface, words), 0);
-	assert_int_equal(k->writes, 2);
-	requests = k->requests;
-	rng_init(&rng, 23, 5);
-	for (int i = 0; i < 24; i++) {
-		k->is_torn = i % 4 == 1;
-		if (i % 2)
-			k->kill_at_write = 1 + (uint64_t)i / 4 % 2;
-		else
-			k->kill_at = 1 + rng_below(&rng, requests);
-		assert_int_equal(kept_run(k, &measure_surface, words), -EINTR);
-		assert_int_equal(is_untouched(k), !k->is_torn);
-		if (k->is_torn) {
-			assert_int_equal(kept_run(k, &measure_surface, words), -EUCLEAN); /* it says what to do */
-			assert_int_equal(kept_run(k, &measure_recover, recover), -EUCLEAN);
-			assert_false(is_untouched(k)); /* it may be newer: with consent only */
-			assert_int_equal(kept_run(k, &measure_recover, consent), 0);
-			assert_true(is_untouched(k));
-		}
-	}
-	assert_int_equal(kept_run(k, &measure_surface, words), 0); /* with the journal that is there */
-	assert_true(is_untouched(k));
-	remove_saved(dir);
-	assert_int_equal(rmdir(dir), 0); /* it is not any more */
-	(void)munmap(k->bytes, KEPT_BYTES);
-	(void)munmap(k, sizeof(*k));
 }
 
 /* ---- verify commands ---- */
