@@ -360,7 +360,7 @@ int units_parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first
 	if (text && (!dash || (size_t)(dash - text) >= sizeof(from)))
 		return err_set(err, -EINVAL, "--range=%.60s is not a range; write FROM-TO, as 10GB-20GB or 50%%-.",
 		               text);
-	(void)snprintf(from, sizeof(from), "%.*s", text ? (int)(dash - text) : 0, text ? text : "");
+	(void)snprintf(from, sizeof(from), "%.*s", dash ? (int)(dash - text) : 0, text ? text : "");
 	if (from[0])
 		r = units_parse_place(from, size_bytes, &first, err);
 	if (r == 0 && dash && dash[1])

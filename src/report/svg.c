@@ -35,7 +35,7 @@ void markup_text(FILE *out, const char *text)
 
 	for (text = text ? text : ""; *text;) {
 		bool is_space = *text == '\n' || *text == '\t';
-		const char *shown = is_space ? text : NULL;
+		const char *shown = text;
 		size_t bytes = is_space ? 1 : report_char(&text, &shown);
 		const char *escaped = NULL;
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/fleet.h"
 
 #define DATES_MIN    3
@@ -286,12 +287,10 @@ static bool collect(struct test *test, const struct result *const *res, size_t n
 
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 {
-	cleanup_free const struct result **v = calloc(n + 1, sizeof(struct result *));
-	cleanup_free double *work = calloc(4 * n + 1, sizeof(double));
+	cleanup_free const struct result **v = xcalloc(n + 1, sizeof(struct result *));
+	cleanup_free double *work = xcalloc(4 * n + 1, sizeof(double));
 	struct test test = { .v = v, .year = work, .value = work + n, .error = work + 2 * n, .x = work + 3 * n };
 
-	if (!v || !work)
-		abort(); /* as in result.c */
 	tr->slopes = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct result *last;
