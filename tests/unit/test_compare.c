@@ -154,7 +154,7 @@ static struct result *zones_of_disk(size_t number, size_t seed)
 static void folders_of_forty_equal_disks_differ_in_about_5_percent(void **state)
 {
 	enum { DISKS = 40 };
-	size_t pairs = pairs_of(10, 200), wrong = 0;
+	size_t pairs = pairs_of(4, 200), wrong = 0; /* were each disk taken for itself, 9 of 10 would */
 
 	(void)state;
 	for (size_t i = 0; i < pairs; i++) {

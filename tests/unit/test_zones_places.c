@@ -251,7 +251,7 @@ static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_wit
 			                               .retry_per_gb = is_noisy ? 0.3 : 0 };
 		struct edges edges = { 0 };
 
-		for (uint64_t seed = 1; seed <= runs(100); seed++) {
+		for (uint64_t seed = 1; seed <= runs(40); seed++) {
 			struct profile p;
 			struct sim_run run;
 
@@ -263,7 +263,7 @@ static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_wit
 			profile_done(&p);
 		}
 		print_edges(&edges, is_noisy ? "random disks, with noise" : "random disks, equal surfaces");
-		assert_true(edges.n > runs(100));
+		assert_true(edges.n > runs(40));
 		assert_true(is_noisy || 2 * edges.resolvable > edges.n);
 		assert_true(edges.resolved * 500 >= edges.resolvable * 499);
 	}
