@@ -183,6 +183,16 @@ pressure_us()
 	sed -n 's/^some.*total=//p' /proc/pressure/cpu 2>/dev/null || echo 0
 }
 
+# What was seen since begin_us: stolen (ms), pressure (per mille), late (answers).
+disturbance()
+{
+	stolen=$((($(stolen_ns) - stolen) / 1000000))
+	took_us=$(($(date +%s%N) / 1000 - begin_us))
+	pressure=$((($(pressure_us) - pressure) * 1000 / took_us))
+	late=$(sed -n 's/.*"over_1ms": \([0-9]*\).*/\1/p' "$work/status.json" 2>/dev/null)
+}
+is_quiet() { [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]; }
+
 # undisturbed FUNCTION [ARGUMENT...]: a test of times. It returns 0 when all is well; anything else counts only if the machine was not
 # seen to be disturbed meanwhile: processor time was stolen, programs waited for processors for more than 2 % of the time, or a
 # simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). It is tried
@@ -202,11 +212,10 @@ undisturbed()
 		begin_us=$(($(date +%s%N) / 1000)) stolen=$(stolen_ns) pressure=$(pressure_us)
 		"$@" >"$work/undisturbed" 2>&1 && { cat "$work/undisturbed"; return 0; }
 		cat "$work/undisturbed"
-		stolen=$((($(stolen_ns) - stolen) / 1000000))
-		took_us=$(($(date +%s%N) / 1000 - begin_us))
-		pressure=$((($(pressure_us) - pressure) * 1000 / took_us))
-		late=$(sed -n 's/.*"over_1ms": \([0-9]*\).*/\1/p' "$work/status.json" 2>/dev/null)
-		if [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]; then
+		disturbance
+		grep -qE 'File "[^"]*/tools/|Segmentation fault|Aborted|core dumped|Sanitizer:|runtime error:|Assertion .*failed' "$work/undisturbed" &&
+			fail "$*: a program ended by a fault, which no machine excuses: see above"
+		if is_quiet; then
 			quiet=$((quiet + 1))
 			[ $quiet -lt 2 ] || fail "$*: see above; the machine was not disturbed"
 		fi
@@ -223,13 +232,18 @@ undisturbed()
 	return 1
 }
 
-# told FUNCTION NAME: `undisturbed FUNCTION`, and once more when it sets $untold: all was well, but too little was told. Then NAME is inconclusive.
+# told FUNCTION NAME: `undisturbed FUNCTION`, and once more when it sets $untold: all was well, but too little was reported. Then NAME is inconclusive;
+# on a quiet machine twice in a row it fails.
 told()
 {
+	silent=0
 	for _ in 1 2; do
 		untold=
 		undisturbed "$1"
 		[ -n "$untold" ] || return 0
+		disturbance
+		! is_quiet || silent=$((silent + 1))
+		[ $silent -lt 2 ] || fail "$2: too little was reported, twice on a quiet machine"
 		has_time || break
 	done
 	inconclusive="$inconclusive${inconclusive:+, }$2"
