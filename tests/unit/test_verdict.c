@@ -130,8 +130,8 @@ TEST(two_doubts_reject_where_one_is_counted_and_one_measured)
 {
 	assert_int_equal(of_two("reallocated", 3, "weak_places", 2), VERDICT_REJECT);
 	assert_int_equal(of_two("reallocated", 0, "weak_places", 2), VERDICT_DOUBT);
-	assert_int_equal(of_two("timeouts", 1, "slow_regions", 1), VERDICT_REJECT);
-	assert_int_equal(of_two("power_on_hours", 90000, "slow_regions", 0), VERDICT_KEEP);
+	assert_int_equal(of_two("timeouts", 1, "slow_stretches", 1), VERDICT_REJECT);
+	assert_int_equal(of_two("power_on_hours", 90000, "slow_stretches", 0), VERDICT_KEEP);
 }
 
 TEST(an_interval_that_reaches_the_limit_is_no_reason)
@@ -149,6 +149,30 @@ TEST(an_interval_that_reaches_the_limit_is_no_reason)
 	verdict_judge(docs, 1, &j);
 	assert_int_equal(j.is, VERDICT_DOUBT);
 	verdict_done(&j);
+}
+
+TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
+{
+	struct slow_row {
+		double rate_bytes_per_s, expected_bytes_per_s;
+	};
+	static const struct field fields[] = {
+		FIELD_F64(struct slow_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+		FIELD_F64(struct slow_row, expected_bytes_per_s, UNIT_BYTES_PER_S, "expected"),
+		FIELD_END,
+	};
+
+	for (int percent = 80; percent < 100; percent++) {
+		struct result *res = sound(600000000);
+		const struct result *const docs[] = { res };
+		struct judgement j;
+
+		result_row(result_table(res, "slow_regions", "Slow", fields), &(struct slow_row){ percent, 100.0 });
+		verdict_judge(docs, 1, &j);
+		assert_int_equal(j.is, percent < 90 ? VERDICT_DOUBT : VERDICT_KEEP);
+		verdict_done(&j);
+		result_free(res);
+	}
 }
 
 TEST(of_one_measurement_without_a_sign_there_is_no_verdict)

@@ -204,13 +204,18 @@ static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 	return n;
 }
 
-/* More than this many are not explained by ones that are strewn, of which so many places have any (Poisson). */
+/*
+ * More than this many are not explained by ones that are strewn, of which so many places have any (Poisson). Where most
+ * of the medium is as fast as the connection, buffers that run empty explain any number in the rest.
+ */
 static unsigned most_strewn(const struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
 	double any = 0.0, mean, p, left = 1.0;
 	unsigned k = 0;
 
+	if (2 * run->blind.bound_batches > run->blind.batches)
+		return SURFACE_BATCH;
 	for (size_t i = 0; i < s->n; i++)
 		any += slow_of(run, &s->v[i]) > 0;
 	mean = -log1p(-fmin((any + 1.0) / ((double)s->n + 2.0), 0.99));

@@ -184,6 +184,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 	struct surface_run *run = s->run;
 	uint64_t offset = s->origin + b->first * run->range.block_bytes, bytes = 0;
 	struct surface_limit limit;
+	bool is_bound;
 
 	for (size_t i = 0; i < b->n; i++)
 		s->ns_per_byte[i] = b->v[i].error || b->v[i].is_lead
@@ -194,8 +195,9 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 	limit.over_ns = at_most_doubtful(run, limit.over_ns);
 	run->blind.over_sum_ns += limit.over_ns;
 	run->blind.batches += limit.over_ns > 0.0;
-	run->blind.bound_batches +=
+	is_bound =
 		offset < run->blind.bound_bytes || limit.level * run->range.block_bytes < ALIKE * run->blind.buffer_ns;
+	run->blind.bound_batches += is_bound;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];
 		double expected_ns = limit.level * q->len_bytes;
@@ -208,7 +210,8 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
 			run->blind.deaf_bytes += q->len_bytes;
 		if (run->later.sample) {
-			note_slow(run->later.sample, q, i, longer_ns, is_slow);
+			/* Between a connection and a medium as fast, a buffer that runs empty is no sign. */
+			note_slow(run->later.sample, q, i, longer_ns, is_slow && !is_bound);
 			is_slow = is_both = false;
 		}
 		if (is_both)
