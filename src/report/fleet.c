@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "report/fleet.h"
+#include "verdict/verdict.h"
 
 #define FALSE_ALARMS 0.01 /* of a whole fleet */
 #define LIKES_MIN    8    /* disks of one model, for outliers */
@@ -51,61 +52,76 @@ static double extent(const struct result *res, const char *figure)
 	return sum;
 }
 
-/* Of slow places one run alone may be wrong; a place that cannot be read is. */
-static void look_at_trouble(struct fleet_disk *d, const struct result *last, const struct figure *f)
+/* What its last documents say of it; of slow places one run alone may be wrong. */
+static void look_at_verdict(struct fleet_disk *d)
 {
+	cleanup_free const struct result **last = calloc(d->n + 1, sizeof(*last));
+	struct judgement j;
+	size_t n = 0;
+
+	if (!last)
+		abort(); /* as in result.c */
+	for (size_t i = 0; i < d->n; i++)
+		if (is_last_of_kind(d, i))
+			last[n++] = d->v[i];
+	verdict_judge(last, n, &j);
+	d->verdict = verdict_words[j.is];
+	for (size_t i = 0; i < j.n; i++) {
+		const struct verdict_rule *r = j.reasons[i];
+		struct fleet_finding one = { .measurement = "check", .figure = r->figure, .chance = NAN };
+
+		one.state = r->says == VERDICT_REJECT || j.is_by_two ? FLEET_FAILING : FLEET_WATCH;
+		(void)verdict_text(&j, i, one.text);
+		if (strcmp(r->name, "slow") != 0)
+			fleet_add(d, &one);
+	}
+	verdict_done(&j);
+}
+
+static void look_at_slow(struct fleet_disk *d, const struct result *last)
+{
+	const struct figure *f = result_find_figure(last, "slow_regions");
 	const char *measurement = last->head.measurement;
 	const struct result *before = fleet_last(d, measurement, 1), *first = fleet_first(d, measurement);
-	struct fleet_finding one = { .measurement = measurement, .figure = f->name, .chance = NAN };
-	double now = figure_number(f);
-	bool is_hard = strcmp(f->name, "slow_regions") != 0, is_again = before && extent(before, f->name) > 0.0,
-	     is_more = first != last && !(extent(last, f->name) < GROWN * extent(first, f->name));
+	struct fleet_finding one = { .measurement = measurement, .figure = "slow_regions", .chance = NAN };
+	bool is_again = before && extent(before, "slow_regions") > 0.0,
+	     is_more = first != last && !(extent(last, "slow_regions") < GROWN * extent(first, "slow_regions"));
 
-	if (!(now > 0.0))
+	if (!(figure_number(f) > 0.0))
 		return;
-	one.state = is_hard ? FLEET_FAILING : is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH;
+	one.state = is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH;
 	(void)snprintf(one.text, sizeof(one.text), "%s: %g, %g in the first run%s", label_or_name(f->label, f->name),
-	               now, figure_number(result_find_figure(first, f->name)),
-	               is_hard || is_more == false ? ""
-	               : is_again                  ? ", growing"
-	                                           : "; not in the run before: measure again");
+	               figure_number(f), figure_number(result_find_figure(first, "slow_regions")),
+	               !is_more   ? ""
+	               : is_again ? ", growing"
+	                          : "; not in the run before: measure again");
 	fleet_add(d, &one);
 }
 
-static void look_at_status(struct fleet_disk *d, const struct result *last)
+static void look_at_errors_before(struct fleet_disk *d, const struct result *last)
 {
-	struct fleet_finding one = { FLEET_FAILING, last->head.measurement, "status", "", NAN };
+	struct fleet_finding one = { FLEET_WATCH, last->head.measurement, "status", "", NAN };
 	const struct result *before = NULL;
 
-	if (last->status == STATUS_DEVICE_GONE)
-		(void)snprintf(one.text, sizeof(one.text), "%s: the disk went away in its last run", one.measurement);
-	else if (result_fault_count(last))
-		(void)snprintf(one.text, sizeof(one.text), "%s: failed requests in the last run: %llu", one.measurement,
-		               (unsigned long long)result_fault_count(last));
-	else
-		for (size_t skip = 1; (before = fleet_last(d, one.measurement, skip)) != NULL; skip++)
-			if (result_fault_count(before) || before->status == STATUS_DEVICE_GONE) {
-				one.state = FLEET_WATCH;
-				(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since",
-				               one.measurement, before->head.started);
-				break;
-			}
-	if (one.text[0])
-		fleet_add(d, &one);
+	if (result_fault_count(last) || last->status == STATUS_DEVICE_GONE)
+		return; /* its verdict has them */
+	for (size_t skip = 1; (before = fleet_last(d, one.measurement, skip)) != NULL; skip++)
+		if (result_fault_count(before) || before->status == STATUS_DEVICE_GONE) {
+			(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since", one.measurement,
+			               before->head.started);
+			fleet_add(d, &one);
+			return;
+		}
 }
 
 static void look_at_what_was_seen(struct fleet_disk *d)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		const struct result *last = d->v[i];
-
-		if (!is_last_of_kind(d, i))
-			continue;
-		look_at_status(d, last);
-		for (size_t k = 0; k < last->nfigures; k++)
-			if (figure_role(&last->figures[k]) == FIGURE_TROUBLE)
-				look_at_trouble(d, last, &last->figures[k]);
-	}
+	look_at_verdict(d);
+	for (size_t i = 0; i < d->n; i++)
+		if (is_last_of_kind(d, i)) {
+			look_at_errors_before(d, d->v[i]);
+			look_at_slow(d, d->v[i]);
+		}
 }
 
 /* ---- against itself ---- */
@@ -294,7 +310,7 @@ static enum fleet_state quiet_state(const struct fleet_disk *d)
 		if (is_last_of_kind(d, i))
 			while (fleet_last(d, d->v[i]->head.measurement, runs))
 				runs++;
-	return runs < RUNS_MIN ? FLEET_FEW : FLEET_GOOD;
+	return runs < RUNS_MIN && strcmp(d->verdict, verdict_words[VERDICT_KEEP]) != 0 ? FLEET_FEW : FLEET_GOOD;
 }
 
 struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold)
@@ -359,13 +375,14 @@ char *fleet_sentence(const struct fleet *f, char *buf)
 		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, " %zu unlike the others of the model.",
 		                       count[FLEET_ODD]);
 	if (count[FLEET_FEW])
-		(void)snprintf(buf + at, FLEET_SENTENCE - at, " Of %zu there are too few runs for a trend.",
+		(void)snprintf(buf + at, FLEET_SENTENCE - at,
+		               " Of %zu too little is measured for a verdict; platter check gives one.",
 		               count[FLEET_FEW]);
 	return buf;
 }
 
 struct disk_row {
-	const char *disk, *state, *model, *why, *first, *last;
+	const char *disk, *verdict, *state, *model, *why, *first, *last;
 	uint64_t runs;
 	double mean_bytes_per_s, random_access_mean_ns;
 	char dates[2][11];
@@ -373,6 +390,7 @@ struct disk_row {
 
 static const struct field disk_fields[] = {
 	FIELD_STR(struct disk_row, disk, "disk"),
+	FIELD_STR(struct disk_row, verdict, "verdict"),
 	FIELD_STR(struct disk_row, state, "state"),
 	FIELD_F64(struct disk_row, mean_bytes_per_s, UNIT_BYTES_PER_S, "mean rate"),
 	FIELD_F64(struct disk_row, random_access_mean_ns, UNIT_NS, "random access"),
@@ -409,6 +427,7 @@ static double last_figure(const struct fleet_disk *d, const char *measurement, c
 static void tell_disk(struct result *out, const struct fleet_disk *d)
 {
 	struct disk_row row = { .disk = alike_disk(d->v[d->n - 1]),
+		                .verdict = d->verdict,
 		                .state = fleet_state_name(d->state),
 		                .model = alike_text(d->v[d->n - 1], "model"),
 		                .why = d->nfindings ? d->findings[0].text : NULL,

@@ -8,14 +8,14 @@
 
 /* The worst first. */
 enum fleet_state {
-	FLEET_FAILING, /* errors, or places that cannot be read, in the last run */
+	FLEET_FAILING, /* its verdict is REJECT */
 	FLEET_WORSE,   /* a figure falls, or slow places grow, beyond chance */
 	FLEET_WATCH,   /* something that one more run will tell, or that was so from the start */
 	FLEET_ODD,     /* far from the others of its model */
 	FLEET_DIFFERENT,
 	FLEET_BETTER,
 	FLEET_GOOD,
-	FLEET_FEW, /* nothing seen, in too few runs for a trend */
+	FLEET_FEW, /* nothing seen, in too few runs for a trend or a verdict */
 	FLEET_SAME,
 	FLEET_STEADY,
 };
@@ -34,6 +34,7 @@ struct fleet_disk {
 	enum fleet_state state, quiet;  /* quiet: what it is when nothing was found */
 	struct fleet_finding *findings; /* the worst first */
 	size_t nfindings;
+	const char *verdict; /* KEEP, DOUBT, REJECT, "not known": as of check, by its last documents */
 };
 
 struct fleet {

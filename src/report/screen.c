@@ -20,7 +20,7 @@
 #define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */
 #define NOTE_LINES    4 /* of one notice */
 
-enum part { PART_HEAD, PART_PICTURE, PART_FIGURES, PART_TABLES, PART_FAULTS, PART_NOTES, PARTS };
+enum part { PART_HEAD, PART_PICTURE, PART_FIGURES, PART_TABLES, PART_FAULTS, PART_NOTES, PART_VERDICT, PARTS };
 
 struct screen {
 	const struct printer *page;
@@ -158,6 +158,12 @@ static int print_tables(struct printer *p, const struct screen *s, size_t n)
 		r = text_table_of(p, s->res, s->tables[i]);
 	}
 	return r;
+}
+
+static int print_verdict(struct printer *p, const struct screen *s, size_t n)
+{
+	(void)n;
+	return text_verdict_of(p, s->res);
 }
 
 static int print_faults(struct printer *p, const struct screen *s, size_t n)
@@ -371,6 +377,8 @@ int text_screen(struct printer *p, const struct result *res)
 		r = picture_needs(&s, &picture);
 	if (r == 0)
 		r = fit(&s, PART_HEAD, print_head, 1, SIZE_MAX, &s.shown[PART_HEAD]);
+	if (r == 0)
+		r = fit(&s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s.shown[PART_VERDICT]);
 	s.lines = less(s.lines, 1); /* what else there is */
 	if (r == 0 && res->nfault_totals)
 		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);

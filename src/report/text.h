@@ -54,6 +54,8 @@ int text_screen(struct printer *p, const struct result *res);
 
 /* The page of `check`. */
 int text_verdict(struct printer *p, const struct result *res);
+/* What any other document shows of a disk, by the same rules: nothing, or the verdict and its reasons. */
+int text_verdict_of(struct printer *p, const struct result *res);
 /* Of several disks: a row for each, the worst first. */
 int text_verdicts(struct printer *p, const struct result *const *res, size_t n);
 

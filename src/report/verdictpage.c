@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "report/text.h"
+#include "verdict/verdict.h"
 
 #define REASONS_MOST 7 /* with a line each for what settles them they leave the page its 24 lines */
 #define SURE_COLUMNS 8
@@ -114,30 +115,39 @@ static int print_head(struct printer *p, const struct result *res)
 	return 0;
 }
 
-static int print_reason(struct printer *p, const struct table *t, size_t row)
+struct reason {
+	size_t rank;
+	const char *what, *sure, *settle, *how; /* the last two may be NULL */
+};
+
+static int print_reason(struct printer *p, const struct reason *r)
 {
-	const char *sure = table_string(t, row, (size_t)table_column(t, "sure")),
-		   *how = table_string(t, row, (size_t)table_column(t, "how")),
-		   *settle = table_string(t, row, (size_t)table_column(t, "settle"));
-	cleanup_free char *what = text_printable(p, table_string(t, row, (size_t)table_column(t, "what"))),
-			  *line = NULL;
+	cleanup_free char *what = text_printable(p, r->what), *line = NULL;
 	unsigned room;
 
 	if (!what)
 		return -ENOMEM;
-	text_printf(p, "%3.0f  %s", table_number_of(t, row, "rank"), what);
+	text_printf(p, "%3zu  %s", r->rank, what);
 	room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 	text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
-	text_put(p, sure ?: "");
+	text_put(p, r->sure ?: "");
 	text_end(p);
-	if (!settle)
+	if (!r->settle || !*r->settle)
 		return 0;
-	line = text_printable(p, settle);
+	line = text_printable(p, r->settle);
 	if (!line)
 		return -ENOMEM;
-	text_printf(p, "       to settle it%s%s:  %s", how ? ", " : "", how ?: "", line);
+	text_printf(p, "       to settle it%s%s:  %s", r->how ? ", " : "", r->how ?: "", line);
 	text_end(p);
 	return 0;
+}
+
+static int print_row_of(struct printer *p, const struct table *t, size_t row)
+{
+	return print_reason(p, &(struct reason){ row + 1, table_string(t, row, (size_t)table_column(t, "what")),
+	                                         table_string(t, row, (size_t)table_column(t, "sure")),
+	                                         table_string(t, row, (size_t)table_column(t, "settle")),
+	                                         table_string(t, row, (size_t)table_column(t, "how")) });
 }
 
 /* ---- what was seen ---- */
@@ -248,7 +258,7 @@ int text_verdict(struct printer *p, const struct result *res)
 	int r = print_head(p, res);
 
 	for (size_t i = 0; i < shown && r == 0; i++)
-		r = print_reason(p, t, i);
+		r = print_row_of(p, t, i);
 	if (t && shown < t->nrows)
 		text_printf(p, "     and %zu more, with -v\n", t->nrows - shown);
 	if (r == 0)
@@ -256,6 +266,33 @@ int text_verdict(struct printer *p, const struct result *res)
 	if (shown)
 		text_end(p);
 	return r == 0 ? print_seen(p, res) : r;
+}
+
+int text_verdict_of(struct printer *p, const struct result *res)
+{
+	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
+	char line[600] = "", what[VERDICT_TEXT];
+	cleanup_free char *shown = NULL;
+	struct judgement j;
+
+	if (strcmp(res->head.measurement, "check") == 0 || report_fleet_disks(&res, 1) != 1)
+		return 0;
+	verdict_judge(&res, 1, &j);
+	for (size_t i = 0; i < j.n && i < REASONS_MOST; i++)
+		add(line, sizeof(line), "%s", verdict_text(&j, i, what));
+	if (j.n && strlen(line) + 20 < sizeof(line))
+		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+		               "; the whole disk: platter check %.100s", disk ?: "");
+	shown = text_printable(p, line);
+	if (shown && j.n) {
+		const char *word = verdict_words[j.is];
+
+		print_word(p, word);
+		text_spaces(p, 2);
+		text_fill(p, shown, (unsigned)strlen(word) + 2, (unsigned)strlen(word) + 2);
+	}
+	verdict_done(&j);
+	return shown ? 0 : -ENOMEM;
 }
 
 /* ---- several disks ---- */

@@ -107,6 +107,14 @@ static void of_figures(struct result *signs, const struct result *doc)
 			put(signs, result_find_figure(doc, more[i]));
 }
 
+static void of_data(struct result *signs, const struct result *doc)
+{
+	static const char *const names[] = { "wrong_bytes", "wrong_words", "verify_errors" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		count(signs, "wrong_data", figure_number(result_find_figure(doc, names[i])));
+}
+
 struct result *verdict_signs(const struct result *const *docs, size_t n)
 {
 	struct result *signs = result_new("signs");
@@ -116,6 +124,7 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 		of_health(signs, docs[i]);
 		of_link(signs, docs[i]);
 		of_slow_regions(signs, docs[i]);
+		of_data(signs, docs[i]);
 		if (result_find_figure(docs[i], "unreadable_regions"))
 			count(signs, "unreadable_places",
 			      figure_number(result_find_figure(docs[i], "unreadable_regions")));

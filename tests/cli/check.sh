@@ -5,6 +5,7 @@
 needs jq
 export COLUMNS=80
 PLATTER=$PLATTER_SIM
+mkdir "$dir/folder"
 
 page() # of 24 lines and 80 columns
 {
@@ -41,6 +42,16 @@ out_has 'counters were not read: --no-smart'
 run 2 check --write sim:modern-4tb
 run 0 check --dry-run sim:modern-4tb
 out_has surface
+
+# Other documents and folders end in the same verdict, by the same rules.
+run 4 zones --quick --seed=1 --json="$dir/folder/zones.json" sim:failing
+out_has 'REJECT  1 unreadable place,'
+run 0 report "$dir/folder/zones.json"
+out_has 'REJECT  1 unreadable place,'
+run 0 zones --quick --seed=1 --json="$dir/folder/good.json" sim:modern-4tb
+grep -qE 'REJECT|DOUBT' "$dir/out" && fail "$last: a verdict of what was not read"
+run 0 report "$dir/folder" --json="$dir/folder.json"
+holds "$dir/folder.json" '[.tables.disks.rows[] | .[1]] == ["REJECT", "not known"]'
 
 # Several disks: a row each, the worst first, on one screen; a document each; the worst status.
 export PLATTER_SIM_DISKS="sda=modern-4tb sdb=failing sdc=ssd-sata"
