@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/run.h"
+#include "cli/shelf.h"
 
 /* ---- what the run calls ---- */
 
@@ -313,11 +314,13 @@ int run_execute(struct run *run, struct result **ret_res)
 		           .arg = run },
 	};
 	struct result *res = NULL;
+	struct shelf earlier = { 0 };
 	struct err err = { 0 };
 	bool is_refused = false, has_something;
 	int r, status;
 
 	log_start(run);
+	history_load(&earlier, run->options, run->noptions); /* with the privileges that the run gives up */
 	r = session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
 	close_requests(run, r == 0 ? res : NULL);
@@ -329,10 +332,13 @@ int run_execute(struct run *run, struct result **ret_res)
 		log_it(run, err.text);
 	}
 	if (has_something) {
-		if (!run->p.common.dry_run)
+		if (!run->p.common.dry_run) {
+			history_tell(&earlier, res);
 			cli_screen(res);
+		}
 		run_save_and_show(run, (const struct result *const *)&res, 1);
 	}
+	shelf_done(&earlier);
 	note_unsaved(run);
 	log_it(run, r == 0 && res ? status_name(res->status) : "failed");
 	close_log(run);

@@ -1,168 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `platter report` and `platter compare`: documents in, documents or pages out; no device is opened. */
 #include <errno.h>
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
-#include "cli/cli.h"
-
-/* Documents read from files and folders. */
-struct shelf {
-	struct result **v;
-	size_t n, room;
-	bool is_named;  /* on the command line; else it was found in a folder */
-	bool is_many;   /* what is being read is one of many: what is no document is passed over, and counted */
-	size_t files;   /* read in folders */
-	size_t foreign; /* whole JSON of other programs */
-	size_t bad;
-	char **why; /* the first BAD_SHOWN of them */
-};
-
-#define BAD_SHOWN  10
-#define DEPTH_MOST 16 /* folders in folders: more is a mistake, or a loop of mounts */
-
-static void shelf_done(struct shelf *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		result_free(s->v[i]);
-	free(s->v);
-	for (size_t i = 0; i < s->bad && i < BAD_SHOWN; i++)
-		free(s->why[i]);
-	free(s->why);
-}
-
-/* Takes the document, or frees it. */
-static int shelf_put(void *arg, struct result *res, struct err *err)
-{
-	struct shelf *s = arg;
-
-	if (s->n == s->room) {
-		struct result **v = realloc(s->v, (s->room ? 2 * s->room : 16) * sizeof(struct result *));
-
-		if (!v) {
-			result_free(res);
-			return err_set(err, -ENOMEM, "Out of memory.");
-		}
-		s->v = v;
-		s->room = s->room ? 2 * s->room : 16;
-	}
-	s->v[s->n++] = res;
-	return 0;
-}
-
-/* A file that was named is an error; in a folder, or as a line of many, it is passed over, but not in silence. */
-static int shelf_bad(void *arg, const struct err *why, bool is_foreign, struct err *err)
-{
-	struct shelf *s = arg;
-
-	if (!s->is_many || why->code == -ENOMEM)
-		return err_set(err, why->code, "%s", why->text);
-	s->foreign += is_foreign && !s->is_named;
-	if (is_foreign && !s->is_named)
-		return 0;
-	if (!s->why)
-		s->why = calloc(BAD_SHOWN, sizeof(*s->why));
-	if (!s->why || (s->bad < BAD_SHOWN && !(s->why[s->bad] = strdup(why->text))))
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (s->bad < BAD_SHOWN)
-		utf8_tame(s->why[s->bad], '?'); /* each is a line of its own, whatever a file is called */
-	s->bad++;
-	return 0;
-}
-
-static bool has_ending(const char *path, const char *ending)
-{
-	size_t n = strlen(path), len = strlen(ending);
-
-	return n > len && strcmp(path + n - len, ending) == 0;
-}
-
-static int shelf_add(struct shelf *s, const char *path, bool is_named, struct err *err)
-{
-	const struct result_taker to = { shelf_put, shelf_bad, s };
-	size_t before = s->n, bad = s->bad;
-	int r;
-
-	s->is_named = is_named;
-	s->is_many = !is_named || has_ending(path, ".jsonl");
-	r = result_load_each(path, &to, err);
-	if (r == 0 && is_named && s->n == before && s->bad > bad) /* not one of its lines */
-		return err_set(err, -EIO, "%s", s->why[bad < BAD_SHOWN ? bad : 0]);
-	return r;
-}
-
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-	return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-/* One thing that lies in a folder. */
-static int shelf_add_found(struct shelf *s, const FTSENT *e, struct err *err)
-{
-	bool is_named = has_ending(e->fts_path, ".json") || has_ending(e->fts_path, ".jsonl");
-	struct err why = { 0 };
-
-	switch (e->fts_info) {
-	case FTS_DNR:
-	case FTS_ERR:
-		(void)err_set(&why, -e->fts_errno, "%s: it cannot be read (%s)", e->fts_path, strerror(e->fts_errno));
-		s->is_named = false;
-		s->is_many = e->fts_level > 0;
-		return shelf_bad(s, &why, false, err);
-	case FTS_F:
-	case FTS_SL:
-	case FTS_SLNONE:
-	case FTS_NS:
-	case FTS_DEFAULT: /* a pipe or device of that name is a bad document */
-		s->files += is_named;
-		return is_named ? shelf_add(s, e->fts_path, false, err) : 0;
-	default:
-		return 0;
-	}
-}
-
-/* All *.json and *.jsonl of a folder and of those in it, by name. Hidden folders are somebody else's. */
-static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
-{
-	cleanup_free char *own = strdup(path);
-	char *tops[] = { own, NULL };
-	FTS *tree = own ? fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
-	size_t before = s->n, bad = s->bad, files = s->files;
-	int r = tree ? 0 : err_set(err, -ENOMEM, "%s: the folder cannot be read (%s).", path, err_name(errno));
-
-	for (FTSENT *e; r == 0 && (e = fts_read(tree));) {
-		if (e->fts_info == FTS_D && e->fts_level > 0 && (e->fts_name[0] == '.' || e->fts_level > DEPTH_MOST))
-			(void)fts_set(tree, e, FTS_SKIP);
-		r = shelf_add_found(s, e, err);
-	}
-	if (tree)
-		(void)fts_close(tree);
-	if (r < 0 || s->n > before)
-		return r;
-	if (s->bad > bad)
-		return err_set(err, -EIO, "%s: none of the %zu files in this folder is a document; the first: %s", path,
-		               s->files - files, s->why[bad < BAD_SHOWN ? bad : 0]);
-	return err_set(err, -ENOENT, "%s: no document of platter in this folder; save results there with --json.",
-	               path);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
-{
-	if (is_folder(path))
-		return shelf_add_folder(s, path, err);
-	return shelf_add(s, path, true, err);
-}
+#include "cli/shelf.h"
 
 /* Into a document that was made of all: it says what it is without. */
 static void tell_passed_over(struct result *res, const struct shelf *s)
@@ -366,12 +209,14 @@ static int show_fleet(FILE *out, const struct page_job *job, const struct text_s
 	return r;
 }
 
-static int show(const struct env *env, const struct page_job *job, bool has_folder, const struct text_style *style)
+static int show(const struct env *env, const struct page_job *job, bool has_folder, const struct text_style *style,
+                int *ret_status)
 {
 	const struct shelf *shelf = job->shelf;
 	const struct result *const *v = (const struct result *const *)shelf->v;
 	size_t ndisks = shelf->n > 1 ? report_fleet_disks(v, shelf->n) : 1;
 
+	*ret_status = are_checks(shelf) ? exit_of_checks(shelf) : EXIT_DONE;
 	if (ndisks > 1 && ndisks == shelf->n && are_checks(shelf))
 		return report_verdicts(env->out, v, shelf->n, style);
 	return has_folder && ndisks > 1 ? show_fleet(env->out, job, style) : show_texts(env->out, shelf, style);
@@ -386,11 +231,12 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	const char *page = p->picture && !p->html ? "-" : p->html;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
+	int status = EXIT_DONE;
 	struct outfiles files = { 0 };
 	int r = open_outputs(report_opts, p, p->is_forced, operands, n, &files, err);
 
 	for (size_t i = 0; i < n; i++)
-		has_folder |= is_folder(operands[i]);
+		has_folder |= shelf_is_folder(operands[i]);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
 	for (size_t i = 0; r == 0 && p->again && i < shelf.n; i++)
@@ -409,8 +255,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	if (r == 0 && p->json)
 		r = output_save(&files, p->json, env->out, write_fleet, &job, err);
 	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)
-		r = show(env, &job, has_folder, &style);
-	r = shelf_end(&shelf, r < 0 ? r : are_checks(&shelf) ? exit_of_checks(&shelf) : EXIT_DONE, err);
+		r = show(env, &job, has_folder, &style, &status);
+	r = shelf_end(&shelf, r < 0 ? r : status, err);
 	outfiles_done(&files);
 	shelf_done(&shelf);
 	return r;

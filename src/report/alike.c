@@ -34,6 +34,8 @@ static const struct {
 	{ NULL, "keep" },
 	{ NULL, "classic" },
 	{ NULL, "health" },
+	{ "check", "time" },
+	{ "check", "history" },
 	{ "zones", "time" },
 	{ "zones", "repeat" },
 	{ "zones", "journal" },

@@ -84,6 +84,12 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err);
 
 /*
+ * history.c: into res, what has become worse since the earlier documents of the same measurement of its disk that are
+ * among these: figures "earlier_runs", "worse_figures", "worse_most", "damage_since". false: there are none.
+ */
+bool report_history(struct result *res, const struct result *const *earlier, size_t n);
+
+/*
  * fleet.c: a row for each disk of the documents, with what was found about it: a new document (measurement "fleet");
  * its verdict_is_no says that one is going bad. Documents of files, and of several disks at once, have no row.
  */

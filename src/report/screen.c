@@ -367,6 +367,13 @@ static int picture_needs(struct screen *s, size_t *ret)
 	return 0;
 }
 
+static int fit_always(struct screen *s)
+{
+	int r = fit(s, PART_HEAD, print_head, 1, SIZE_MAX, &s->shown[PART_HEAD]);
+
+	return r < 0 ? r : fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s->shown[PART_VERDICT]);
+}
+
 int text_screen(struct printer *p, const struct result *res)
 {
 	struct screen s = { .page = p, .res = res, .lines = p->style->lines };
@@ -376,9 +383,7 @@ int text_screen(struct printer *p, const struct result *res)
 	if (r == 0 && !p->style->plots)
 		r = picture_needs(&s, &picture);
 	if (r == 0)
-		r = fit(&s, PART_HEAD, print_head, 1, SIZE_MAX, &s.shown[PART_HEAD]);
-	if (r == 0)
-		r = fit(&s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s.shown[PART_VERDICT]);
+		r = fit_always(&s);
 	s.lines = less(s.lines, 1); /* what else there is */
 	if (r == 0 && res->nfault_totals)
 		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);

@@ -159,3 +159,16 @@ void verdict_tell(struct result *res, const struct judgement *j)
 	res->verdict_is_no = j->is == VERDICT_REJECT;
 	res->verdict_is_open = j->is == VERDICT_DOUBT;
 }
+
+void verdict_conclude(struct result *res)
+{
+	const struct result *const docs[] = { res };
+	bool is_whole = res->status == STATUS_COMPLETE || res->status == STATUS_ENDED_EARLY;
+	struct judgement j;
+
+	verdict_judge(docs, 1, &j);
+	if (!is_whole && res->status != STATUS_WITH_ERRORS && j.is == VERDICT_KEEP)
+		j.is = VERDICT_NONE; /* not all of it was seen */
+	verdict_tell(res, &j);
+	verdict_done(&j);
+}

@@ -16,6 +16,8 @@ static void put(struct result *signs, const struct figure *f)
 	const struct figure *had = result_find_figure(signs, f->name);
 	double v = figure_number(f);
 
+	if (f->type == FIELD_TYPE_STR)
+		result_figure_text(signs, f->name, f->label, f->value.str);
 	if (isnan(v) || (had && figure_number(had) >= v))
 		return;
 	if (f->type == FIELD_TYPE_U64)
@@ -36,31 +38,66 @@ static void count(struct result *signs, const char *name, double n)
 		put(signs, &f);
 }
 
-/* What the disk reports of itself; of before and after the run the later one. */
+static const char *const damage[] = { "reallocated", "pending", "uncorrectable", "media_errors", "timeouts", NULL };
+
+static bool is_damage(const char *what)
+{
+	for (size_t k = 0; damage[k]; k++)
+		if (strcmp(what, damage[k]) == 0)
+			return true;
+	return false;
+}
+
+/* The later one of before and after the run. */
+static double latest(const struct table *t, size_t row)
+{
+	double after = table_number_of(t, row, "after");
+
+	return isnan(after) ? table_number_of(t, row, "before") : after;
+}
+
+/* What the disk reports of itself. */
 static void of_health(struct result *signs, const struct result *doc)
 {
-	static const char *const damage[] = { "reallocated",  "pending",  "uncorrectable",
-		                              "media_errors", "timeouts", NULL };
 	const struct table *t = result_find_table(doc, "health");
-	double grown = (double)NAN;
+	double grown = figure_number(result_find_figure(doc, "damage_since"));
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));
-		double before = table_number_of(t, i, "before"), after = table_number_of(t, i, "after");
+		double rise = table_number_of(t, i, "after") - table_number_of(t, i, "before");
 		char name[80];
 
 		if (!what || strcmp(what, "temperature_celsius") == 0)
 			continue;
 		(void)snprintf(name, sizeof(name), "smart_%s", what);
-		count(signs, name, isnan(after) ? before : after);
+		count(signs, name, latest(t, i));
 		if (strcmp(what, "crc_errors") == 0)
-			count(signs, "crc_grown", after - before);
-		for (size_t k = 0; damage[k]; k++)
-			if (strcmp(what, damage[k]) == 0 && !isnan(after - before))
-				grown = (isnan(grown) ? 0.0 : grown) + (after > before);
+			count(signs, "crc_grown", rise);
+		if (is_damage(what) && !isnan(rise))
+			grown = (isnan(grown) ? 0.0 : grown) + (rise > 0.0);
 	}
 	count(signs, "damage_grown", grown);
 	count(signs, "smart_failing", result_has_notice(doc, "health-failing"));
+}
+
+void verdict_since(struct result *res, const struct result *before)
+{
+	const struct table *now = result_find_table(res, "health"), *then = result_find_table(before, "health");
+	uint64_t grown = 0, compared = 0;
+
+	for (size_t i = 0; now && then && i < now->nrows; i++)
+		for (size_t k = 0; k < then->nrows; k++) {
+			const char *a = table_string(now, i, (size_t)table_column(now, "quantity")),
+				   *b = table_string(then, k, (size_t)table_column(then, "quantity"));
+
+			if (!a || !b || strcmp(a, b) != 0 || !is_damage(a))
+				continue;
+			compared++;
+			grown += latest(now, i) > latest(then, k);
+		}
+	if (compared)
+		result_figure_u64(res, "damage_since", "counts of damage that rose since an earlier run", UNIT_COUNT,
+		                  grown);
 }
 
 /* Below what both ends can do, which is known of SATA alone. */
@@ -94,7 +131,8 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 
 static void of_figures(struct result *signs, const struct result *doc)
 {
-	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio" }; /* that texts mention */
+	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio",
+		                            "worse_most" }; /* that texts mention */
 
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
 		const struct figure *f = result_find_figure(doc, r->figure);

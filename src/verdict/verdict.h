@@ -45,6 +45,8 @@ struct judgement {
  * faults. Of several the worst.
  */
 struct result *verdict_signs(const struct result *const *docs, size_t n);
+/* Figure "damage_since": counts of damage that are higher than in an earlier document of the disk. */
+void verdict_since(struct result *res, const struct result *before);
 
 /* judge.c: of the documents of one disk, the last of each measurement. */
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret);
@@ -56,5 +58,7 @@ char *verdict_text(const struct judgement *j, size_t reason, char *buf);
 char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf);
 /* Into the document of one disk: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table "reasons". */
 void verdict_tell(struct result *res, const struct judgement *j);
+/* All of that, of a run of `check`. */
+void verdict_conclude(struct result *res);
 
 #endif

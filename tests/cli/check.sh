@@ -53,6 +53,18 @@ grep -qE 'REJECT|DOUBT' "$dir/out" && fail "$last: a verdict of what was not rea
 run 0 report "$dir/folder" --json="$dir/folder.json"
 holds "$dir/folder.json" '[.tables.disks.rows[] | .[1]] == ["REJECT", "not known"]'
 
+# Earlier documents: what is worse than in these is a reason, what is not is none.
+mkdir "$dir/earlier"
+sed '/^name/s/$/-slower/; s/^rpm 7200/rpm 6600/' "$TOP/tools/simdisk/profiles/modern-4tb.disk" >"$dir/slower.disk"
+run 0 check --seed=1 --time=60s --json="$dir/earlier/1.json" --history="$dir/earlier" sim:modern-4tb
+run 0 check --seed=2 --time=60s --json="$dir/earlier/2.json" --history="$dir/earlier" sim:modern-4tb
+holds "$dir/earlier/2.json" '.figures.earlier_runs == 1 and .figures.worse_figures == 0'
+run 6 check --seed=3 --time=60s --json="$dir/worse.json" --history="$dir/earlier" "sim:$dir/slower.disk"
+grep -qE '^  1  worse than in earlier runs: start -8 % +95 %$' "$dir/out" || fail "$last: not what is worse"
+holds "$dir/worse.json" '.figures.earlier_runs == 2'
+run 6 report "$dir/worse.json"
+run 0 check --seed=3 --time=60s --history="$dir/none" "sim:$dir/slower.disk"
+
 # Several disks: a row each, the worst first, on one screen; a document each; the worst status.
 export PLATTER_SIM_DISKS="sda=modern-4tb sdb=failing sdc=ssd-sata"
 run 5 check --seed=1 --time=60s --json="$dir/shelf.json" --jsonl="$dir/shelf.jsonl" --html="$dir/shelf.html" sda sdb sdc

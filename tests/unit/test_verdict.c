@@ -175,6 +175,24 @@ TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
 	}
 }
 
+TEST(a_count_that_rose_since_an_earlier_run_rejects)
+{
+	for (int rise = -1; rise <= 1; rise++) {
+		struct result *then = sound(600000000), *now = sound(600000000);
+
+		set_health(then, "timeouts", 1, 2);
+		set_health(now, "timeouts", 2 + rise, 2 + rise);
+		set_health(then, "crc_errors", 1, 1);
+		set_health(now, "crc_errors", 9, 9);
+		verdict_since(now, then);
+		verdict_conclude(now);
+		assert_int_equal(now->verdict_is_no, rise > 0);
+		assert_true(now->verdict_is_no || now->verdict_is_open);
+		result_free(then);
+		result_free(now);
+	}
+}
+
 TEST(of_one_measurement_without_a_sign_there_is_no_verdict)
 {
 	cleanup_result struct result *res = result_new("zones");

@@ -14,7 +14,13 @@
 #include "session/part.h"
 #include "verdict/verdict.h"
 
+struct check_params {
+	const char *history; /* for cli/history.c */
+};
+
 static const struct opt check_opts[] = {
+	OPT_STR(struct check_params, history, "history", 0, "DIR", "/var/lib/platter",
+	        "earlier documents of the same disk: what has become worse is a reason", .reads = true),
 	OPT_END,
 };
 
@@ -42,15 +48,8 @@ static int check_plan(const struct session *ses, const void *params, struct plan
 
 static void judge(struct session *ses, struct result *res)
 {
-	struct judgement j;
-	const struct result *const docs[] = { res };
-
 	(void)ses;
-	verdict_judge(docs, 1, &j);
-	if (res->status != STATUS_COMPLETE && res->status != STATUS_ENDED_EARLY && j.is == VERDICT_KEEP)
-		j.is = VERDICT_NONE; /* not all of it was seen */
-	verdict_tell(res, &j);
-	verdict_done(&j);
+	verdict_conclude(res);
 }
 
 static struct result *copy_of(const struct result *res)
@@ -149,6 +148,7 @@ const struct measure measure_check = {
 	.takes = TAKES_DISKS | TAKES_FILES,
 	.is_each_alone = true,
 	.opts = check_opts,
+	.params_size = sizeof(struct check_params),
 	.takes_all_errors = true,
 	.judges = true,
 	.plan = check_plan,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PLATTER_CLI_SHELF_H
+#define PLATTER_CLI_SHELF_H
+
+#include "cli/cli.h"
+
+/* Documents read from files and folders. */
+struct shelf {
+	struct result **v;
+	size_t n, room;
+	bool is_named;  /* on the command line; else it was found in a folder */
+	bool is_many;   /* what is being read is one of many: what is no document is passed over, and counted */
+	size_t files;   /* read in folders */
+	size_t foreign; /* whole JSON of other programs */
+	size_t bad;
+	char **why; /* the first BAD_SHOWN of them */
+};
+#define BAD_SHOWN 10
+/* A file, or all *.json and *.jsonl of a folder and of those in it. */
+int shelf_add_any(struct shelf *s, const char *path, struct err *err);
+bool shelf_is_folder(const char *path);
+void shelf_done(struct shelf *s);
+
+/* ---- history.c ---- */
+
+/* What lies in the folder that the option --history names, if there is one of them. */
+void history_load(struct shelf *s, const struct option_value *options, size_t n);
+/* Into the document of a run, and its verdict with it. */
+void history_tell(const struct shelf *s, struct result *res);
+
+#endif
