@@ -93,3 +93,32 @@ done
 
 [ $tried -gt 0 ] || fail "no command could be tried"
 echo "$tried commands tried"
+
+# A link slower than the media: the rate is the link's, or near it, and the larger the requests the nearer. Not so behind a faster one.
+for mbs in 40 600; do
+	cat >"$dir/link.disk" <<-END
+		name link
+		model PLATTER LINK
+		serial LINK0001
+		rpm 7200
+		surfaces 2
+		seek 0.8 0.06 300 1.4 0.0015
+		settle_ms 0
+		head_switch_ms 0.8
+		overhead_ms 0.15
+		hit_overhead_ms 0.03
+		interface_mbs $mbs
+		cache_kb 256
+		segments 1
+		queue_depth 1
+		zone 2000 1000
+		zone 2000 600
+	END
+	for words in "zones --zones=start,middle,end" buffer; do
+		# shellcheck disable=SC2086 # words
+		"$PLATTER" $words --quiet --json="$dir/link.json" "sim:$dir/link.disk" 2>"$dir/err" || fail "$words behind $mbs MB/s"
+		last="$words behind $mbs MB/s"
+		jq -e --argjson mbs $mbs '([.notices[] | select(.code == "link-limit")] | length) == if $mbs == 40 then 1 else 0 end and
+			(.figures.interface_bytes_per_s / 1e6 / $mbs | . > 0.98 and . < 1.02)' "$dir/link.json" >/dev/null || fail "$last: the link"
+	done
+done

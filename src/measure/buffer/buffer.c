@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "measure/buffer/buffer.h"
+#include "measure/shared/link.h"
 
 static int measure(struct buffer_io *io, const struct buffer_params *p, struct err *err)
 {
@@ -49,6 +50,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 		buffer_tell_samples(ses->res, io);
 		buffer_analyse(&io->samples, &io->cond, &found);
 		buffer_tell_found(ses->res, &found);
+		link_say(ses->res, &ses->devs[0], found.interface.value, io->cond.media_bytes_per_s, RATE_BLOCK);
 		return r;
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/shared/distribution.h"
+#include "measure/shared/link.h"
 #include "measure/stream/stream.h"
 
 #define LANES_SHOWN 8 /* distributions side by side; of more there is one together */
@@ -307,6 +308,9 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
 		           (double)(r->done_bytes + r->lost_bytes);
 	load_figures(s, rate, achieved);
+	for (size_t i = 0; i < s->nlanes && s->is_max && s->ses->devs[i].kind != DEVICE_DIRECTORY; i++)
+		link_say(s->ses->res, &s->ses->devs[i], (double)NAN,
+		         (double)s->lanes[i].bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), s->p->block_bytes);
 	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);
 	result_figure(s->ses->res, "cpu_system_s", "CPU, system", UNIT_S,

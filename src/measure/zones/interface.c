@@ -152,6 +152,11 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	}
 	if (is_ahead && r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
 		r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);
+	/* A buffer that holds the small ones alone; of less, what a request costs scatters by as much as it takes. */
+	if (!is_ahead && r == 0 && isnan(t->byte_ns) && large == LARGE_BYTES) {
+		large /= SMALL_PART;
+		r = read_buffer(run, t, at_bytes, large - large % t->layout.align_bytes, false, &is_hit, err);
+	}
 	t->layout.interface_bytes_per_s = 1e9 / t->byte_ns;
 	if (is_ahead) /* not for small requests, which zones were resolved by less well on such drives (trial: wild
 	                 disks) */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
 #define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
@@ -57,7 +58,7 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	r = zone_interface_measure(run, t, s->first_bytes, err);
 	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's
 	 * waits are hidden anyway. */
-	if (!(t->bytes_per_s > INTERFACE_NEAR * t->layout.interface_bytes_per_s))
+	if (!link_is_near(t->bytes_per_s, t->layout.interface_bytes_per_s))
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
 struct curve_row {
@@ -678,22 +679,13 @@ static void count_figures(const struct zones_run *run)
 	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
 }
 
-/* A link is full before its rate of data: frames and answers take their part. */
-#define LINK_PART 0.9 /* a choice */
 static void note_link(const struct zones_run *run, const struct spot *start)
 {
-	const struct device *dev = run->ses ? &run->ses->devs[0] : NULL; /* NULL: a document is analysed again */
-	char measured[32], carried[32];
+	const struct zone_layout *l = &run->targets[0].layout;
 	const struct zone_level *v = spot_level(start);
-	double rate = v ? zone_rate(v->y) : 0.0;
 
-	if (!dev || !dev->link_bytes_per_s || !(rate >= LINK_PART * (double)dev->link_bytes_per_s))
-		return;
-	result_notice(
-		run->res, "link-limit",
-		"%s at the start is about what the link of %s carries (%s, %s at most): the medium may be faster.",
-		units_rate(measured, sizeof(measured), rate), dev->disk, dev->link,
-		units_rate(carried, sizeof(carried), (double)dev->link_bytes_per_s));
+	if (v && run->ses) /* NULL: a document is analysed again */
+		link_say(run->res, &run->ses->devs[0], l->interface_bytes_per_s, zone_rate(v->y), l->request_bytes);
 }
 
 static void fill_figures(struct zones_run *run, bool is_final)

@@ -46,8 +46,6 @@ enum zone_class {
  */
 #define INTERFACE_REACHED \
 	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */
-#define INTERFACE_NEAR \
-	0.85 /* requests stay large: judged by one window only, and small ones would make it slower still */
 #define INTERFACE_HIDES \
 	0.90 /* sectors per track are not told: a band's mean is exact, and its requests are large by then */
 
