@@ -122,3 +122,8 @@ for mbs in 40 600; do
 			(.figures.interface_bytes_per_s / 1e6 / $mbs | . > 0.98 and . < 1.02)' "$dir/link.json" >/dev/null || fail "$last: the link"
 	done
 done
+
+# What was not seen is not said.
+PLATTER_SIM_SIGNAL="2@0" "$PLATTER" stream --read --rate=4MB --time=10s sim:tiny >"$dir/out" 2>"$dir/err"
+last="stream that is interrupted at once"
+out_has "Nothing was read: the run ended before the first block was done"

@@ -74,7 +74,8 @@ static const char *rate_text(const struct stream_run *s, double rate, char *buf,
 	if (s->p->rate_typed && strcasestr(s->p->rate_typed, "bit"))
 		(void)units_printf(buf, len, "%.7g Mbit/s (%.7g MB/s)", rate * 8e-6, rate * 1e-6);
 	else
-		(void)units_printf(buf, len, "%.7g MB/s", rate * 1e-6);
+		/* one that was asked for as it was typed, one that was found to what it is known by */
+		(void)units_printf(buf, len, rate == (double)s->p->rate ? "%.7g MB/s" : "%.4g MB/s", rate * 1e-6);
 	return buf;
 }
 
@@ -211,6 +212,27 @@ static void bound_notice(struct stream_run *s, double seconds)
 		              seconds / 3600.0, law_rule_of_three(seconds / 3600.0));
 }
 
+/* Neither yes nor no. */
+static void say_open(const struct stream_run *s, const char *what, double seconds, char *buf, size_t len)
+{
+	char time[32];
+
+	(void)seconds_text(seconds, time, sizeof(time));
+	if (s->is_under_way)
+		(void)snprintf(buf, len, "%s has held for %s so far", what, time);
+	else if (s->completed == 0)
+		(void)snprintf(buf, len, "nothing was %s: the run ended before the first block was done",
+		               s->p->read ? "read" : "written");
+	else if (session_is_over(s->ses))
+		(void)snprintf(buf, len, "%s held for %s, until the run was ended", what, time);
+	else
+		(void)snprintf(
+			buf, len,
+			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; %s%.0f s%s",
+			what, s->is_cut ? "give targets that last for " : "let it run for ", ceil(s->judgement.need_s),
+			s->is_cut ? "" : " (--time)");
+}
+
 void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 {
 	const struct balance_judgement *j = &s->judgement;
@@ -234,22 +256,12 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	} else if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
-	} else if (s->is_under_way) {
-		(void)snprintf(text, sizeof(text), "%s has held for %s so far", what,
-		               seconds_text(seconds, time, sizeof(time)));
-	} else if (session_is_over(s->ses)) {
-		(void)snprintf(text, sizeof(text), "%s held for %s, until the run was ended", what,
-		               seconds_text(seconds, time, sizeof(time)));
-	} else if (is_steady(s)) {
+	} else if (!is_open_ended && s->completed && is_steady(s)) {
 		sustained = 1.0;
 		say_yes(s, what, text, sizeof(text));
 		bound_notice(s, seconds);
 	} else {
-		(void)snprintf(
-			text, sizeof(text),
-			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; %s%.0f s%s",
-			what, s->is_cut ? "give targets that last for " : "let it run for ", ceil(j->need_s),
-			s->is_cut ? "" : " (--time)");
+		say_open(s, what, seconds, text, sizeof(text));
 	}
 	result_figure(res, "sustained", "sustained", UNIT_COUNT, sustained, NULL, 0);
 	result_figure_text(res, "verdict", "verdict", text);
