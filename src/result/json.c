@@ -184,51 +184,45 @@ static void member_u64(struct out *o, const char *name, uint64_t value)
 	value_u64(o, value);
 }
 
-static void member_f64(struct out *o, const char *name, double value)
+static void members(struct out *o, const struct member *m, const void *object)
 {
-	key(o, name);
-	value_f64(o, value);
-}
+	for (; m->name; m++) {
+		const void *at = member_of(m, object);
 
-/* Only where there is one. */
-static void member_if(struct out *o, const char *name, const char *text)
-{
-	if (text)
-		member_text(o, name, text);
+		if (m->type == MEMBER_TEXT || (m->type == MEMBER_TEXT_IF && *(char *const *)at))
+			member_text(o, m->name, *(char *const *)at);
+		else if (m->type == MEMBER_U64)
+			member_u64(o, m->name, *(const uint64_t *)at);
+		else if (m->type != MEMBER_TEXT_IF) {
+			key(o, m->name);
+			if (m->type == MEMBER_F64)
+				value_f64(o, *(const double *)at);
+			else
+				value_cell(o, FIELD_TYPE_I64, &(struct cell){ .i64 = *(const int64_t *)at });
+		}
+	}
 }
 
 /* ---- the parts of a document ---- */
 
-static void write_head(struct out *o, const struct result *res)
+static void write_head(struct out *o, const struct result_head *head)
 {
 	key(o, "head");
 	begin(o, "{");
-	member_text(o, "measurement", res->head.measurement);
-	member_text(o, "program", res->head.program);
+	members(o, head_members, head);
 	key(o, "argv");
 	begin_line(o, "[");
-	for (size_t i = 0; i < res->head.argc; i++)
-		value_text(o, res->head.argv[i]);
+	for (size_t i = 0; i < head->argc; i++)
+		value_text(o, head->argv[i]);
 	end_line(o, "]");
-	member_text(o, "started", res->head.started);
-	member_f64(o, "elapsed_s", res->head.elapsed_s);
-	member_text(o, "clock", res->head.clock);
 	key(o, "host");
 	begin(o, "{");
-	member_text(o, "name", res->head.host.name);
-	member_text(o, "machine_id", res->head.host.machine_id);
-	member_text(o, "kernel", res->head.host.kernel);
-	member_text(o, "machine", res->head.host.machine);
-	member_text(o, "cpu", res->head.host.cpu);
-	member_u64(o, "cpus", res->head.host.cpus);
-	member_u64(o, "memory_bytes", res->head.host.memory_bytes);
+	members(o, host_members, &head->host);
 	end(o, "}");
-	member_text(o, "engine", res->head.engine);
-	member_u64(o, "seed", res->head.seed);
 	key(o, "options");
 	begin(o, "{");
-	for (size_t i = 0; i < res->head.noptions; i++)
-		member_text(o, res->head.options[i].name, res->head.options[i].text);
+	for (size_t i = 0; i < head->noptions; i++)
+		member_text(o, head->options[i].name, head->options[i].text);
 	end(o, "}");
 	end(o, "}");
 }
@@ -296,7 +290,8 @@ static void write_figures(struct out *o, const struct result *res)
 	for (size_t i = 0; i < res->nfigures; i++) {
 		key(o, res->figures[i].name);
 		begin_line(o, "{");
-		member_if(o, "label", res->figures[i].label);
+		if (res->figures[i].label)
+			member_text(o, "label", res->figures[i].label);
 		member_text(o, "type", unit_name(res->figures[i].unit));
 		if (res->figures[i].samples)
 			member_u64(o, "samples", res->figures[i].samples);
@@ -317,69 +312,36 @@ static void write_figures(struct out *o, const struct result *res)
 	end(o, "}");
 }
 
-static void write_faults(struct out *o, const struct result *res)
+/* Objects one a line. */
+static void element_line(struct out *o, const struct member *m, const void *object)
+{
+	begin_line(o, "{");
+	members(o, m, object);
+	end_line(o, "}");
+}
+
+static void write_lists(struct out *o, const struct result *res)
 {
 	key(o, "faults");
 	begin(o, "[");
-	for (size_t i = 0; i < res->nfaults; i++) {
-		const struct result_fault *f = &res->faults[i];
-
-		begin_line(o, "{");
-		member_text(o, "target", f->target);
-		member_text(o, "op", f->op);
-		member_u64(o, "offset_bytes", f->offset_bytes);
-		member_u64(o, "length_bytes", f->length_bytes);
-		key(o, "result");
-		value_cell(o, FIELD_TYPE_I64, &(struct cell){ .i64 = f->result });
-		member_text(o, "errno", f->errno_name);
-		member_f64(o, "time_s", f->time_s);
-		end_line(o, "}");
-	}
+	for (size_t i = 0; i < res->nfaults; i++)
+		element_line(o, fault_members, &res->faults[i]);
 	end(o, "]");
 	key(o, "fault_totals");
 	begin(o, "{");
 	for (size_t i = 0; i < res->nfault_totals; i++)
 		member_u64(o, res->fault_totals[i].name, res->fault_totals[i].n);
 	end(o, "}");
-}
-
-static void write_notices(struct out *o, const struct result *res)
-{
 	key(o, "notices");
 	begin(o, "[");
-	for (size_t i = 0; i < res->nnotices; i++) {
-		begin_line(o, "{");
-		member_text(o, "code", res->notices[i].code);
-		member_text(o, "text", res->notices[i].text);
-		end_line(o, "}");
-	}
+	for (size_t i = 0; i < res->nnotices; i++)
+		element_line(o, notice_members, &res->notices[i]);
 	end(o, "]");
-}
-
-static void write_plots(struct out *o, const struct result *res)
-{
 	key(o, "plots");
 	begin(o, "[");
-	for (size_t i = 0; i < res->nplots; i++) {
-		const struct plot *p = &res->plots[i];
-
-		if (!result_plot_is_whole(res, p)) /* an interrupted run has not made its table */
-			continue;
-		begin_line(o, "{");
-		member_if(o, "name", p->name);
-		member_text(o, "kind", p->kind);
-		member_if(o, "title", p->title);
-		member_if(o, "see", p->see);
-		member_if(o, "table", p->table);
-		member_if(o, "x", p->x);
-		member_if(o, "y", p->y);
-		member_if(o, "series", p->series);
-		member_if(o, "low", p->low);
-		member_if(o, "high", p->high);
-		member_if(o, "dots", p->dots);
-		member_if(o, "marks", p->marks);
-		end_line(o, "}");
-	}
+	for (size_t i = 0; i < res->nplots; i++)
+		if (result_plot_is_whole(res, &res->plots[i])) /* an interrupted run has not made its table */
+			element_line(o, plot_members, &res->plots[i]);
 	end(o, "]");
 }
 
@@ -391,9 +353,8 @@ char *result_to_json(const struct result *res)
 	member_text(&o, "schema", RESULT_SCHEMA);
 	member_u64(&o, "version", RESULT_VERSION);
 	member_text(&o, "status", status_name(res->status));
-	write_head(&o, res);
-	member_if(&o, "answer", res->answer);
-	member_if(&o, "shows", res->shows);
+	write_head(&o, &res->head);
+	members(&o, screen_members, res);
 	write_targets(&o, res);
 	key(&o, "tables");
 	begin(&o, "{");
@@ -401,9 +362,7 @@ char *result_to_json(const struct result *res)
 		write_table(&o, res->tables[i]);
 	end(&o, "}");
 	write_figures(&o, res);
-	write_faults(&o, res);
-	write_notices(&o, res);
-	write_plots(&o, res);
+	write_lists(&o, res);
 	end(&o, "}");
 	put(&o, "\n", 1);
 	if (!o.is_out_of_memory)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* By which names the disk of a document is recognised (samedisk.h). */
+/* Names: those by which the disk of a document is recognised (samedisk.h), of a status, of what has a label. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -29,4 +29,20 @@ void result_names(const struct result *res, size_t target, struct disk_names *re
 		ret->place = target_text(t, "alias"); /* dm-3 may be another one after the next start */
 	if (!ret->place)
 		ret->place = target_text(t, "path");
+}
+
+static const char *const status_names[] = {
+	[STATUS_COMPLETE] = "complete",       [STATUS_WITH_ERRORS] = "with-errors", [STATUS_CANCELLED] = "cancelled",
+	[STATUS_ENDED_EARLY] = "ended-early", [STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
+	[STATUS_RUNNING] = "running",
+};
+
+const char *status_name(enum result_status s)
+{
+	return (size_t)s < ARRAY_LEN(status_names) ? status_names[s] : "failed";
+}
+
+const char *label_or_name(const char *label, const char *name)
+{
+	return label && label[0] ? label : name;
 }

@@ -61,5 +61,5 @@ void build_drop_plot(struct result *res, struct plot *plot)
 {
 	result_notice(res, "plot", "The picture %.80s needs table %.80s with columns %.80s and %.80s: it is not shown.",
 	              plot->name ?: plot->title ?: "", plot->table ?: "?", plot->x ?: "?", plot->y ?: "?");
-	build_plot_done(plot);
+	members_done(plot_members, plot);
 }

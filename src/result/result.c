@@ -16,46 +16,6 @@
 #include "base/utf8.h"
 #include "result/build.h"
 
-void *build_grow(void *v, size_t n, size_t size)
-{
-	if (n & (n - 1))
-		return v;
-	return xmust(reallocarray(v, n ? n * 2 : 1, size));
-}
-
-/* ---- text ---- */
-
-char *result_strdup(const char *text)
-{
-	size_t n = 0;
-	char *copy, *to;
-
-	if (!text)
-		return NULL;
-	for (const char *p = text; *p; p += utf8_len(p) ? utf8_len(p) : 1)
-		n += utf8_len(p) ? utf8_len(p) : strlen(UTF8_REPLACEMENT);
-	copy = to = xmust(malloc(n + 1));
-	while (*text) {
-		size_t len = utf8_len(text);
-
-		if (len)
-			to = mempcpy(to, text, len);
-		else
-			to = stpcpy(to, UTF8_REPLACEMENT);
-		text += len ? len : 1;
-	}
-	*to = 0;
-	return copy;
-}
-
-void result_set(char **member, const char *text)
-{
-	char *copy = result_strdup(text); /* first: text may be *member */
-
-	free(*member);
-	*member = copy;
-}
-
 void result_argv(struct result *res, const char *const *argv, size_t argc)
 {
 	for (size_t i = 0; i < argc; i++) {
@@ -65,12 +25,6 @@ void result_argv(struct result *res, const char *const *argv, size_t argc)
 }
 
 /* ---- names ---- */
-
-static const char *const status_names[] = {
-	[STATUS_COMPLETE] = "complete",       [STATUS_WITH_ERRORS] = "with-errors", [STATUS_CANCELLED] = "cancelled",
-	[STATUS_ENDED_EARLY] = "ended-early", [STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
-	[STATUS_RUNNING] = "running",
-};
 
 static const struct unit_desc {
 	const char *name;   /* a column's "type" */
@@ -89,11 +43,6 @@ static const struct unit_desc {
 	[UNIT_PERCENT] = { "percent", "percent" },
 	[UNIT_RPM] = { "rpm", "rpm" },
 };
-
-const char *status_name(enum result_status s)
-{
-	return (size_t)s < ARRAY_LEN(status_names) ? status_names[s] : "failed";
-}
 
 const char *unit_name(enum unit u)
 {
@@ -127,84 +76,68 @@ enum unit unit_by_key(const char *key)
 	return best;
 }
 
-/* ---- cells ---- */
+/* ---- members of objects, once for saving, loading and freeing ---- */
 
-static struct cell cell_of_f64(double value)
+#define M(object, member, type) #member, type, offsetof(object, member)
+
+const struct member head_members[] = {
+	{ M(struct result_head, measurement, MEMBER_TEXT) }, { M(struct result_head, program, MEMBER_TEXT) },
+	{ M(struct result_head, started, MEMBER_TEXT) },     { M(struct result_head, elapsed_s, MEMBER_F64) },
+	{ M(struct result_head, clock, MEMBER_TEXT) },       { M(struct result_head, engine, MEMBER_TEXT) },
+	{ M(struct result_head, seed, MEMBER_U64) },         { 0 },
+};
+
+const struct member host_members[] = {
+	{ M(struct result_host, name, MEMBER_TEXT) },        { M(struct result_host, machine_id, MEMBER_TEXT) },
+	{ M(struct result_host, kernel, MEMBER_TEXT) },      { M(struct result_host, machine, MEMBER_TEXT) },
+	{ M(struct result_host, cpu, MEMBER_TEXT) },         { M(struct result_host, cpus, MEMBER_U64) },
+	{ M(struct result_host, memory_bytes, MEMBER_U64) }, { 0 },
+};
+
+const struct member fault_members[] = {
+	{ M(struct result_fault, target, MEMBER_TEXT) },
+	{ M(struct result_fault, op, MEMBER_TEXT) },
+	{ M(struct result_fault, offset_bytes, MEMBER_U64) },
+	{ M(struct result_fault, length_bytes, MEMBER_U64) },
+	{ "result", MEMBER_I64, offsetof(struct result_fault, result) },
+	{ "errno", MEMBER_TEXT, offsetof(struct result_fault, errno_name) },
+	{ M(struct result_fault, time_s, MEMBER_F64) },
+	{ 0 },
+};
+
+const struct member notice_members[] = {
+	{ M(struct notice, code, MEMBER_TEXT) },
+	{ M(struct notice, text, MEMBER_TEXT) },
+	{ 0 },
+};
+
+const struct member plot_members[] = {
+	{ M(struct plot, name, MEMBER_TEXT_IF) },
+	{ M(struct plot, kind, MEMBER_TEXT_IF) },
+	{ M(struct plot, title, MEMBER_TEXT_IF) },
+	{ M(struct plot, see, MEMBER_TEXT_IF) },
+	{ M(struct plot, table, MEMBER_TEXT_IF) },
+	{ M(struct plot, x, MEMBER_TEXT_IF) },
+	{ M(struct plot, y, MEMBER_TEXT_IF) },
+	{ M(struct plot, series, MEMBER_TEXT_IF) },
+	{ M(struct plot, low, MEMBER_TEXT_IF) },
+	{ M(struct plot, high, MEMBER_TEXT_IF) },
+	{ M(struct plot, dots, MEMBER_TEXT_IF) },
+	{ M(struct plot, marks, MEMBER_TEXT_IF) },
+	{ 0 },
+};
+
+const struct member screen_members[] = {
+	{ M(struct result, answer, MEMBER_TEXT_IF) },
+	{ M(struct result, shows, MEMBER_TEXT_IF) },
+	{ 0 },
+};
+
+void members_done(const struct member *m, void *object)
 {
-	return (struct cell){ .is_null = !isfinite(value), .f64 = isfinite(value) ? value : 0 };
-}
-
-static struct cell cell_of_u64(uint64_t value)
-{
-	return (struct cell){ .is_null = value == UINT64_MAX, .u64 = value };
-}
-
-static struct cell cell_of_str(const char *text)
-{
-	return (struct cell){ .is_null = !text, .str = result_strdup(text) };
-}
-
-static struct cell cell_of_member(const void *row_struct, enum field_type type, size_t offset)
-{
-	const char *at = (const char *)row_struct + offset;
-
-	switch (type) {
-	case FIELD_TYPE_U64:
-		return cell_of_u64(*(const uint64_t *)(const void *)at);
-	case FIELD_TYPE_I64:
-		return (struct cell){ .i64 = *(const int64_t *)(const void *)at };
-	case FIELD_TYPE_F64:
-		return cell_of_f64(*(const double *)(const void *)at);
-	case FIELD_TYPE_STR:
-		return cell_of_str(*(const char *const *)(const void *)at);
-	case FIELD_TYPE_END:
-		break;
-	}
-	return (struct cell){ .is_null = true };
-}
-
-static double cell_number(enum field_type type, const struct cell *cell)
-{
-	if (cell->is_null || type == FIELD_TYPE_STR)
-		return (double)NAN;
-	return type == FIELD_TYPE_U64 ? (double)cell->u64 : type == FIELD_TYPE_I64 ? (double)cell->i64 : cell->f64;
-}
-
-static void cell_done(enum field_type type, struct cell *cell)
-{
-	if (type == FIELD_TYPE_STR && !cell->is_null)
-		free(cell->str);
-}
-
-/* The shortest of 15, 16 or 17 digits that reads back as the same double; with a point or exponent, so that it stays a
- * real. */
-static char *f64_text(char *buf, size_t len, double value)
-{
-	for (int digits = 15; digits <= 17; digits++) {
-		double back = 0;
-
-		(void)units_printf(buf, len, "%.*g", digits, value);
-		if (digits == 17 || (units_parse_f64(buf, &back, NULL) == 0 && back == value))
-			break;
-	}
-	if (!strpbrk(buf, ".e"))
-		(void)snprintf(buf + strlen(buf), len - strlen(buf), ".0");
-	return buf;
-}
-
-const char *result_cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell)
-{
-	if (cell->is_null || type == FIELD_TYPE_END)
-		return "";
-	if (type == FIELD_TYPE_STR)
-		return cell->str;
-	if (type == FIELD_TYPE_F64)
-		return f64_text(buf, len, cell->f64);
-	if (type == FIELD_TYPE_I64)
-		(void)snprintf(buf, len, "%lld", (long long)cell->i64);
-	else
-		(void)snprintf(buf, len, "%llu", (unsigned long long)cell->u64);
-	return buf;
+	for (; m->name; m++)
+		if (m->type == MEMBER_TEXT || m->type == MEMBER_TEXT_IF)
+			free(*(char **)member_of(m, object));
 }
 
 /* ---- the whole ---- */
@@ -219,15 +152,6 @@ struct result *result_new(const char *measurement)
 	return res;
 }
 
-static void columns_done(struct column *columns, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(columns[i].key);
-		free(columns[i].label);
-	}
-	free(columns);
-}
-
 static void table_free(struct table *t)
 {
 	result_table_clear(t);
@@ -238,26 +162,18 @@ static void table_free(struct table *t)
 	free(t);
 }
 
-static void head_done(struct result *res)
+static void head_done(struct result_head *head)
 {
-	free(res->head.measurement);
-	free(res->head.program);
-	free(res->head.started);
-	free(res->head.clock);
-	free(res->head.engine);
-	for (size_t i = 0; i < res->head.argc; i++)
-		free(res->head.argv[i]);
-	free(res->head.argv);
-	free(res->head.host.name);
-	free(res->head.host.machine_id);
-	free(res->head.host.kernel);
-	free(res->head.host.machine);
-	free(res->head.host.cpu);
-	for (size_t i = 0; i < res->head.noptions; i++) {
-		free(res->head.options[i].name);
-		free(res->head.options[i].text);
+	members_done(head_members, head);
+	members_done(host_members, &head->host);
+	for (size_t i = 0; i < head->argc; i++)
+		free(head->argv[i]);
+	free(head->argv);
+	for (size_t i = 0; i < head->noptions; i++) {
+		free(head->options[i].name);
+		free(head->options[i].text);
 	}
-	free(res->head.options);
+	free(head->options);
 }
 
 static void targets_done(struct result *res)
@@ -273,40 +189,11 @@ static void targets_done(struct result *res)
 	free(res->targets);
 }
 
-static void faults_done(struct result *res)
-{
-	for (size_t i = 0; i < res->nfaults; i++) {
-		free(res->faults[i].target);
-		free(res->faults[i].op);
-		free(res->faults[i].errno_name);
-	}
-	free(res->faults);
-	for (size_t i = 0; i < res->nfault_totals; i++)
-		free(res->fault_totals[i].name);
-	free(res->fault_totals);
-}
-
-void build_plot_done(struct plot *p)
-{
-	free(p->name);
-	free(p->see);
-	free(p->kind);
-	free(p->title);
-	free(p->table);
-	free(p->x);
-	free(p->y);
-	free(p->series);
-	free(p->low);
-	free(p->high);
-	free(p->dots);
-	free(p->marks);
-}
-
 void result_free(struct result *res)
 {
 	if (!res)
 		return;
-	head_done(res);
+	head_done(&res->head);
 	targets_done(res);
 	for (size_t i = 0; i < res->ntables; i++)
 		table_free(res->tables[i]);
@@ -317,46 +204,24 @@ void result_free(struct result *res)
 		free(res->figures[i].label);
 	}
 	free(res->figures);
-	faults_done(res);
-	for (size_t i = 0; i < res->nnotices; i++) {
-		free(res->notices[i].code);
-		free(res->notices[i].text);
-	}
+	for (size_t i = 0; i < res->nfaults; i++)
+		members_done(fault_members, &res->faults[i]);
+	free(res->faults);
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		free(res->fault_totals[i].name);
+	free(res->fault_totals);
+	for (size_t i = 0; i < res->nnotices; i++)
+		members_done(notice_members, &res->notices[i]);
 	free(res->notices);
 	for (size_t i = 0; i < res->nplots; i++)
-		build_plot_done(&res->plots[i]);
+		members_done(plot_members, &res->plots[i]);
 	free(res->plots);
-	free(res->answer);
-	free(res->shows);
+	members_done(screen_members, res);
 	free(res->text);
 	free(res);
 }
 
 /* ---- tables ---- */
-
-static size_t fields_count(const struct field *fields)
-{
-	size_t n = 0;
-
-	while (fields && fields[n].type != FIELD_TYPE_END)
-		n++;
-	return n;
-}
-
-static struct column *columns_new(const struct field *fields, size_t n)
-{
-	struct column *columns = xmust(calloc(n ? n : 1, sizeof(*columns)));
-
-	for (size_t i = 0; i < n; i++) {
-		columns[i].key = result_strdup(fields[i].key);
-		columns[i].label = result_strdup(fields[i].label);
-		columns[i].type = fields[i].type;
-		columns[i].unit = fields[i].unit;
-		columns[i].detail = fields[i].detail;
-		columns[i].offset = fields[i].offset;
-	}
-	return columns;
-}
 
 struct table *result_table(struct result *res, const char *name, const char *title, const struct field *fields)
 {
@@ -493,51 +358,12 @@ void build_figure(struct result *res, const char *name, const char *label, struc
 
 static const struct interval no_interval = { (double)NAN, (double)NAN };
 
-/*
- * No figure is known better than the clock it was measured with. A host's clock runs wrong by up to 15 parts in a
- * million (PHI of RFC 5905; less where NTP holds it, which is not asked); both timestamps of a duration are whole
- * nanoseconds; and a number of events in a window is known to one of them.
- */
-#define CLOCK_RATIO 15e-6
-#define STAMPS_NS   1.0
-
-static const struct measured_by {
-	bool is_rate, is_time;
-	double stamps; /* in the unit */
-} measured_by[UNIT_PER_S + 1] = {
-	[UNIT_BYTES_PER_S] = { .is_rate = true },
-	[UNIT_MIB_PER_S] = { .is_rate = true },
-	[UNIT_PER_S] = { .is_rate = true },
-	[UNIT_RPM] = { .is_rate = true },
-	[UNIT_NS] = { .is_time = true, .stamps = STAMPS_NS },
-	[UNIT_S] = { .is_time = true, .stamps = STAMPS_NS * 1e-9 },
-};
-
-/*
- * Keeps what an interval supports: a time begins at 0; a rate whose interval reaches 0 has no upper end either.
- */
-static struct interval defended(enum unit unit, double value, const struct interval *ci, uint64_t samples)
-{
-	const struct measured_by *by = &measured_by[unit];
-	double floor_half = by->stamps + (by->is_rate || by->is_time ? CLOCK_RATIO * fabs(value) : 0.0);
-	struct interval ret;
-
-	if (!ci || !isfinite(ci->low) || !isfinite(ci->high) || (by->is_rate && value > 0.0 && ci->low <= 0.0))
-		return no_interval;
-	if (unit == UNIT_PER_S && samples)
-		floor_half = fmax(floor_half, fabs(value) / (double)samples);
-	ret = (struct interval){ fmin(ci->low, value - floor_half), fmax(ci->high, value + floor_half) };
-	if (value >= 0.0 && (by->is_time || by->is_rate))
-		ret.low = fmax(ret.low, 0.0);
-	return ret;
-}
-
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples)
 {
 	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .value = cell_of_f64(value), .samples = samples };
 
-	f.ci = defended(unit, value, ci, samples);
+	f.ci = interval_defended(unit, value, ci, samples);
 	build_figure(res, name, label, f);
 }
 
@@ -760,47 +586,4 @@ void result_option(struct result *res, const char *name, const char *text)
 	res->head.options = build_grow(res->head.options, res->head.noptions, sizeof(*res->head.options));
 	res->head.options[res->head.noptions++] =
 		(struct option_value){ .name = result_strdup(name), .text = result_strdup(text) };
-}
-
-void result_target(struct result *res, const void *target_struct, const struct field *fields)
-{
-	struct target_info t = { .n = fields_count(fields) };
-
-	t.columns = columns_new(fields, t.n);
-	t.cells = xmust(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
-	for (size_t i = 0; i < t.n; i++)
-		t.cells[i] = cell_of_member(target_struct, fields[i].type, fields[i].offset);
-	res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));
-	res->targets[res->ntargets++] = t;
-}
-
-const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type)
-{
-	for (size_t i = 0; t && i < t->n; i++)
-		if (!strcmp(t->columns[i].key, key) && !t->cells[i].is_null) {
-			*ret_type = t->columns[i].type;
-			return &t->cells[i];
-		}
-	return NULL;
-}
-
-const char *target_text(const struct target_info *t, const char *key)
-{
-	enum field_type type;
-	const struct cell *c = target_cell(t, key, &type);
-
-	return c && type == FIELD_TYPE_STR && c->str[0] ? c->str : NULL;
-}
-
-double target_number(const struct target_info *t, const char *key)
-{
-	enum field_type type;
-	const struct cell *c = target_cell(t, key, &type);
-
-	return c ? cell_number(type, c) : (double)NAN;
-}
-
-const char *label_or_name(const char *label, const char *name)
-{
-	return label && label[0] ? label : name;
 }

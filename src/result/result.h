@@ -116,23 +116,26 @@ struct target_info { /* flat name/value pairs, typed like cells, from device_fie
 	size_t n;
 };
 
+struct result_host {
+	char *name, *machine_id, *kernel, *machine, *cpu;
+	uint64_t cpus, memory_bytes;
+};
+struct result_head {
+	char *measurement, *program, *started, *clock, *engine;
+	char **argv;
+	size_t argc;
+	double elapsed_s;
+	struct result_host host;
+	uint64_t seed;
+	struct option_value *options;
+	size_t noptions;
+};
+
 struct result {
 	enum result_status status;
 	/* Exit status 5, and 6: the run cannot tell. Not part of the document, whose figures show it. 5 wins. */
 	bool verdict_is_no, verdict_is_open;
-	struct {
-		char *measurement, *program, *started, *clock, *engine;
-		char **argv;
-		size_t argc;
-		double elapsed_s;
-		struct {
-			char *name, *machine_id, *kernel, *machine, *cpu;
-			uint64_t cpus, memory_bytes;
-		} host;
-		uint64_t seed;
-		struct option_value *options;
-		size_t noptions;
-	} head;
+	struct result_head head;
 	struct target_info *targets;
 	size_t ntargets;
 	struct table **tables;
