@@ -275,7 +275,7 @@ int text_verdict_of(struct printer *p, const struct result *res)
 	cleanup_free char *shown = NULL;
 	struct judgement j;
 
-	if (strcmp(res->head.measurement, "check") == 0 || report_fleet_disks(&res, 1) != 1)
+	if (!res->head.measurement || !strcmp(res->head.measurement, "check") || report_fleet_disks(&res, 1) != 1)
 		return 0;
 	verdict_judge(&res, 1, &j);
 	for (size_t i = 0; i < j.n && i < REASONS_MOST; i++)
