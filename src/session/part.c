@@ -78,12 +78,13 @@ static int parse(const struct measure *m, const char *words, void *params, char 
 	return opt_parse(&set, 1, argc, argv, &first, err);
 }
 
-static int plan_and_run(struct session *ses, const void *params, struct plan *plan, struct err *err)
+static int plan_and_run(struct session *ses, const struct plan *whole, const void *params, struct plan *plan,
+                        struct err *err)
 {
 	bool was_early = ses->state->is_early;
 	int r = ses->measure->plan(ses, params, plan, err);
 
-	if (r == 0 && (plan->writes != WRITE_NONE || plan->write_bytes))
+	if (r == 0 && (plan->writes != WRITE_NONE || plan->write_bytes) && plan->writes != whole->writes)
 		r = err_set(err, -EPERM, "%s would write, and was begun to read.", ses->measure->name);
 	if (r < 0)
 		return r;
@@ -125,7 +126,7 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 	child.seed = rng_mix(ses->seed + part->first_ns);
 	r = parse(part->measure, part->words, params, &text, err);
 	if (r == 0) {
-		r = plan_and_run(&child, params, &plan, err);
+		r = plan_and_run(&child, ses->plan, params, &plan, err);
 		opt_done(&set, 1);
 	}
 	free(text);

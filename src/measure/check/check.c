@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is this disk fit to keep? A composition: measurements of the table in measures.c by turns, each with a part of the
- * time, their documents in one, and the rules of verdict/ over all of it. It measures nothing of its own and writes
- * nothing.
+ * time, their documents in one, and the rules of verdict/ over all of it. It measures nothing of its own; with --write
+ * a part writes.
  */
 #include "measure/check/check.h"
 
@@ -15,10 +15,13 @@
 #include "verdict/verdict.h"
 
 struct check_params {
+	bool write;
 	const char *history; /* for cli/history.c */
 };
 
 static const struct opt check_opts[] = {
+	OPT_FLAG(struct check_params, write, "write", 'w',
+	         "burn-in first: write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_STR(struct check_params, history, "history", 0, "DIR", "/var/lib/platter",
 	        "earlier documents of the same disk: what has become worse is a reason", .reads = true),
 	OPT_END,
@@ -31,14 +34,17 @@ static uint64_t time_of(const struct session *ses)
 
 static int check_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
+	const struct check_params *own = params;
 	uint64_t all_ns = time_of(ses);
 
-	(void)params;
 	(void)err;
 	for (const struct check_part *p = check_parts; p->name; p++)
-		if (check_wants(p, &ses->devs[0]))
-			plan_phase(plan, p->name, check_budget(p, &ses->devs[0], all_ns, all_ns));
+		if (check_wants(p, &ses->devs[0], own->write))
+			plan_phase(plan, p->is_writing ? "surface --write" : p->name,
+			           check_budget(p, &ses->devs[0], all_ns, all_ns));
 	plan->read_bytes = UINT64_MAX;
+	plan->writes = own->write ? WRITE_DESTROY : WRITE_NONE;
+	plan->write_bytes = own->write ? UINT64_MAX : 0;
 	plan->is_direct = true;
 	plan->is_latency = true;
 	return 0;
@@ -92,7 +98,7 @@ static int run_part(struct session *ses, const struct check_part *p, uint64_t be
 	struct err why = { 0 };
 	int r;
 
-	if (!part.time_ns)
+	if (!part.time_ns && !p->is_writing)
 		return 0;
 	r = session_part(ses, &part, &doc, &why);
 	if (r < 0)
@@ -100,27 +106,30 @@ static int run_part(struct session *ses, const struct check_part *p, uint64_t be
 	if (doc)
 		result_join(ses->res, doc, (double)part.first_ns * 1e-9);
 	session_checkpoint(ses);
-	return r == -EINVAL || r == 0 ? 0 : err_set(err, r, "%s", why.text);
+	return r == 0 || (r == -EINVAL && !p->is_writing) ? 0 : err_set(err, r, "%s", why.text);
 }
 
 static int check_run(struct session *ses, const void *params, struct err *err)
 {
+	const struct check_params *own = params;
 	uint64_t began_ns = clock_now_ns(ses->env->clk);
 	size_t wanted = 0, done = 0;
 	struct err first = { 0 };
 	int r = 0;
 
-	(void)params;
 	for (const struct check_part *p = check_parts; p->name && !session_is_over(ses); p++) {
 		struct err why = { 0 };
 
-		if (!check_wants(p, &ses->devs[0]))
+		if (!check_wants(p, &ses->devs[0], own->write))
 			continue;
 		wanted++;
 		r = run_part(ses, p, began_ns, &why);
 		done += r == 0;
+		began_ns = p->is_writing ? clock_now_ns(ses->env->clk) : began_ns; /* the time is that of the others */
 		if (r < 0 && !first.code)
 			first = why;
+		if (r < 0 && p->is_writing)
+			return err_set(err, r, "%s", why.text);
 	}
 	if (session_is_over(ses))
 		session_ended_early(ses);

@@ -8,6 +8,7 @@
  * the surface, which finds most, the rest.
  */
 const struct check_part check_parts[] = {
+	{ "surface", "--write", 0.0, false, .is_writing = true },
 	{ "zones", "--quick", 0.10, false },
 	{ "seek", "--quick", 0.08, true },
 	{ "transactions", "--ios=1", 0.12, false },
@@ -17,17 +18,19 @@ const struct check_part check_parts[] = {
 	{ .name = NULL },
 };
 
-bool check_wants(const struct check_part *p, const struct device *dev)
+bool check_wants(const struct check_part *p, const struct device *dev, bool writes)
 {
-	return !p->is_for_rotating || dev->rotational != 0;
+	return p->is_writing ? writes : !p->is_for_rotating || dev->rotational != 0;
 }
 
 uint64_t check_budget(const struct check_part *p, const struct device *dev, uint64_t all_ns, uint64_t left_ns)
 {
 	double rest = 1.0, ns = READS_SHARE * (double)all_ns;
 
+	if (p->is_writing)
+		return 0;
 	for (const struct check_part *o = check_parts; o->name; o++)
-		rest -= check_wants(o, dev) ? o->share : 0.0;
+		rest -= check_wants(o, dev, false) ? o->share : 0.0;
 	ns *= p->share > 0.0 ? p->share : rest;
 	if (p->share <= 0.0 && p[1].name == NULL) /* the last has also what others did not need */
 		ns = (double)left_ns - (1.0 - READS_SHARE) * (double)all_ns;

@@ -302,9 +302,11 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	                  unnarrowed);
 	result_figure_u64(run->ses->res, "skipped_bytes", "skipped, as reads there failed", UNIT_BYTES,
 	                  surface_failures_bytes(&run->later.skipped));
-	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->bytes);
+	/* A sample may read a place twice. */
+	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES,
+	                  span > all->bytes ? span - all->bytes : 0);
 	result_figure(run->ses->res, "scanned_ratio", "share that was scanned", UNIT_RATIO,
-	              (double)all->bytes / (double)span, NULL, 0);
+	              fmin((double)all->bytes / (double)span, 1.0), NULL, 0);
 }
 
 static void tell_rotation(struct surface_run *run)
