@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ATA: SET FEATURES 02h/82h write cache, AAh/55h look-ahead, read back in IDENTIFY words 82 and 85
- * (ACS-4 7.45, 7.13.6), CHECK POWER MODE; all by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h
+ * (ACS-4 7.45, 7.13.6), CHECK POWER MODE, READ NATIVE MAX ADDRESS EXT (ATA8-ACS 7.33, word 82 bit 10), GET NATIVE MAX
+ * ADDRESS EXT (ACS-4 7.2.2, word 119 bit 8); all by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h
  * (SBC-4 6.5.6), never saved (SP 0), REQUEST SENSE. NVMe: feature 06h, volatile write cache.
  */
 #include "device/drive.h"
@@ -24,7 +25,13 @@ const struct drive_switch_name drive_switch_names[] = {
 
 /* ---- ATA ---- */
 
-enum { ATA_IDENTIFY = 0xec, ATA_SET_FEATURES = 0xef, ATA_CHECK_POWER = 0xe5 };
+enum {
+	ATA_IDENTIFY = 0xec,
+	ATA_SET_FEATURES = 0xef,
+	ATA_CHECK_POWER = 0xe5,
+	ATA_READ_NATIVE_MAX = 0x27,
+	ATA_GET_NATIVE_MAX = 0x78,
+};
 
 static const struct {
 	unsigned which;
@@ -102,6 +109,33 @@ static const char *ata_power(const struct drive *d)
 	       : count >= 0x80 && count <= 0x83        ? "idle"
 	       : count <= 1                            ? "standby"
 	                                               : "";
+}
+
+static uint64_t ata_native(const struct drive *d)
+{
+	uint8_t id[512] = { 0 }, cdb[16] = { 0x85, 3 << 1 | 1, 0x20, [13] = 0x40 };
+	struct scsi_command c;
+	const uint8_t *s = c.sense;
+
+	if (ata(d, ATA_IDENTIFY, 0, id, false, &c) < 0 || (id[167] & 0xc4) != 0x44) /* word 83: addresses of 48 bits */
+		return 0;
+	if ((id[239] & 0xc0) == 0x40 && id[239] & 1)
+		cdb[14] = ATA_GET_NATIVE_MAX;
+	else if (id[165] & 4)
+		cdb[14] = ATA_READ_NATIVE_MAX;
+	else
+		return 0;
+	c = (struct scsi_command){ .cdb = cdb, .cdb_len = 16, .way = SCSI_NOTHING, .timeout_ms = TIMEOUT_MS };
+	if (scsi_ask(d->ask, d->fd, &c) < 0 || c.sense_len < 22 || (s[0] & 0x7f) != 0x72 || s[8] != 0x09 ||
+	    s[21] & 1) /* only this format has all of the address; an error */
+		return 0;
+	return 1 + ((uint64_t)s[18] << 40 | (uint64_t)s[16] << 32 | (uint64_t)s[14] << 24 | (uint64_t)s[19] << 16 |
+	            (uint64_t)s[17] << 8 | s[15]);
+}
+
+uint64_t drive_native_sectors(const struct drive *d)
+{
+	return d->way == DRIVE_ATA ? ata_native(d) : 0;
 }
 
 /* ---- SCSI ---- */

@@ -19,6 +19,11 @@ enum drive_way drive_way(const struct device *dev, bool has_scsi);
 int drive_look(const struct drive *d, struct drive_state *ret);
 /* 0, or negative errno; whether it has done so is to be looked at. */
 int drive_set(const struct drive *d, unsigned mask, unsigned on);
+/*
+ * What the drive could show (ATA): above its size lies a host protected area, or an accessible maximum that was set
+ * lower. Reading only; 0: it does not tell.
+ */
+uint64_t drive_native_sectors(const struct drive *d);
 /* "active", "idle", "standby", "stopped", or "" when it does not say: as struct device_health has it. Wakes nothing. */
 const char *drive_power(const struct drive *d);
 

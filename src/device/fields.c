@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "device/device.h"
 
 #define ROW struct device_row
@@ -96,6 +97,30 @@ void device_health_clear(struct device_health *ret, const char *untold)
 	ret->selftests_failed = ret->used_percent = ret->spare_below = ret->warnings = UINT64_MAX;
 }
 
+bool device_itself(const struct device *dev, const struct device_health *h, char *buf)
+{
+	bool is_bridge = strcmp(dev->transport, "usb") == 0;
+	uint64_t shown = dev->disk_size_bytes ? dev->disk_size_bytes : dev->size_bytes,
+		 real = is_bridge ? h->size_bytes : h->native_bytes;
+	bool is_other = real && shown && (is_bridge ? real != shown : real > shown);
+	char name[2 * sizeof(h->model)] = "", size[32], part[32];
+
+	buf[0] = '\0';
+	if (is_bridge)
+		(void)snprintf(name, sizeof(name), "%s%s%s", h->model, h->model[0] && h->serial[0] ? " " : "",
+		               h->serial);
+	(void)units_bytes_dec(size, sizeof(size), real);
+	(void)units_bytes_dec(part, sizeof(part), shown);
+	if (is_other)
+		(void)snprintf(buf, DEVICE_ITSELF,
+		               "%s%sit has %s (%" PRIu64 " bytes), and %s shows %s (%" PRIu64 " bytes)", name,
+		               *name ? ": " : "", size, real, is_bridge ? "its bridge" : "hides the rest: it", part,
+		               shown);
+	else
+		(void)snprintf(buf, DEVICE_ITSELF, "%s", name);
+	return is_other;
+}
+
 int device_check_capacity(const struct device *dev, struct err *err)
 {
 	static const struct {
@@ -118,6 +143,11 @@ int device_check_capacity(const struct device *dev, struct err *err)
 		               dev->path);
 	while (causes[i].transport[0] && strcmp(causes[i].transport, dev->transport) != 0)
 		i++;
+	if (dev->logical_block_bytes % 512) /* as READ CAPACITY has it */
+		return err_set(err, -ENOMEDIUM,
+		               "%s is formatted with sectors of %u bytes, which the kernel cannot use; sg_format(8) "
+		               "--format --size=512 makes usual ones and destroys all data.",
+		               dev->path, dev->logical_block_bytes);
 	return err_set(err, -ENOMEDIUM, "%s has a capacity of 0: %s.", dev->path, causes[i].cause);
 }
 

@@ -287,6 +287,10 @@ static void take(const json_t *all, uint32_t block_bytes, struct device_health *
 	const json_t *passed = at(all, "smart_status/passed"), *celsius = at(all, "temperature/current");
 	const json_t *nvme = at(all, "nvme_smart_health_information_log");
 
+	text_copy(h->model, sizeof(h->model), json_string_value(at(all, "model_name")) ?: "");
+	text_copy(h->serial, sizeof(h->serial), json_string_value(at(all, "serial_number")) ?: "");
+	h->size_bytes = count_of(at(all, "user_capacity/bytes"));
+	h->size_bytes = h->size_bytes == UINT64_MAX ? 0 : h->size_bytes;
 	h->passed = json_is_boolean(passed) ? json_is_true(passed) : -1;
 	h->celsius = json_is_integer(celsius) ? (double)json_integer_value(celsius) : (double)NAN;
 	h->power_on_hours = count_of(at(all, "power_on_time/hours"));

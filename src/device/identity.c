@@ -294,6 +294,17 @@ static size_t inquire(int fd, uint8_t code, uint8_t *page, size_t len)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* SBC-4 5.15 */
+void identity_capacity(struct device *dev, const uint8_t *answer, size_t len)
+{
+	uint32_t block =
+		len >= 8 ? (uint32_t)answer[4] << 24 | (uint32_t)answer[5] << 16 | (uint32_t)answer[6] << 8 | answer[7]
+			 : 0;
+
+	if (block > 512 && block < 8192 && block % 512)
+		dev->logical_block_bytes = block;
+}
+
 void identity_ask(struct device *dev, int fd)
 {
 	bool is_scsi_like = strcmp(dev->transport, "ata") == 0 || strcmp(dev->transport, "sas") == 0 ||
@@ -303,6 +314,12 @@ void identity_ask(struct device *dev, int fd)
 
 	if (!is_scsi_like || dev->is_cdrom) /* USB bridges are not asked: some hang on pages that they do not know */
 		return;
+	if (dev->size_bytes == 0 && dev->kind == DEVICE_DISK) {
+		static const uint8_t cdb[10] = { 0x25 };
+		int n = scsi_fetch(scsi_real_ioctl, fd, cdb, page, 8);
+
+		identity_capacity(dev, page, n > 0 ? (size_t)n : 0);
+	}
 	if (dev->reported_rpm == 0 && dev->rotational != 0) {
 		size_t n = inquire(fd, 0, page, 255);
 		bool has_b1 = n > 4 && memchr(page + 4, 0xb1, vpd_len(page, n, 0)) != NULL;

@@ -16,6 +16,9 @@ void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len);    /
 void identity_vpd_medium(struct device *dev, const uint8_t *page,
                          size_t len); /* page B1h: rotation rate, drive-managed zones */
 
+/* READ CAPACITY(10), 8 bytes: sectors that no Linux reads, of 520 bytes or 528. */
+void identity_capacity(struct device *dev, const uint8_t *answer, size_t len);
+
 /* model, vendor, serial, firmware, wwn, transport, rotation rate out of sysfs. */
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b);
 /* What sysfs did not know, asked of the drive itself (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough.

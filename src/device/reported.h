@@ -21,8 +21,17 @@ struct device_health {
 	uint64_t used_percent, spare_below, warnings; /* NVMe: wear, spare below its threshold, critical_warning */
 	uint64_t suspects[DEVICE_SUSPECTS_MAX];       /* bytes of the disk that it reports trouble at */
 	uint32_t nsuspects;
+	char model[64], serial[64];        /* of the drive itself, whatever a bridge before it shows; "": not told */
+	uint64_t size_bytes, native_bytes; /* of the drive itself; what it could show (ATA); 0: not told */
 };
 void device_health_clear(struct device_health *ret, const char *untold);
+struct device;
+/*
+ * The drive behind a bridge by its own name, and of any drive how much of it is hidden; "": nothing of that is known.
+ * buf of DEVICE_ITSELF. Are its size and the size that it shows different?
+ */
+#define DEVICE_ITSELF 400
+bool device_itself(const struct device *dev, const struct device_health *h, char *buf);
 extern const struct health_count {
 	size_t offset; /* in struct device_health */
 	const char *name, *label;

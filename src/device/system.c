@@ -312,27 +312,36 @@ static int open_drive(const struct device_context *ctx, const struct device *dev
 	return err_set(err, -ENODEV, "Cannot open %s, the disk of %s, to ask it.", node, dev->path);
 }
 
+static bool sleeps(const char *power)
+{
+	return strcmp(power, "standby") == 0 || strcmp(power, "stopped") == 0;
+}
+
 static bool system_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
 {
 	char root[PATH_MAX], dir[PATH_MAX] = "", power[sizeof(ret->power)] = "";
+	uint64_t native = 0;
 	struct drive d;
 	bool is_asked;
 
 	(void)sysroot_of(ctx, root, sizeof(root));
 	if (open_drive(ctx, dev, &d, dir, NULL) == 0) {
 		text_copy(power, sizeof(power), drive_power(&d));
+		if (may_wake || !sleeps(power))
+			native = drive_native_sectors(&d) * dev->logical_block_bytes;
 		(void)close(d.fd);
 	} else {
 		struct sys_block b;
 
 		text_copy(dir, sizeof(dir), sys_block_by_rdev(root, dev->disk_rdev, &b) == 0 ? b.disk_dir : "");
 	}
-	if (!may_wake && (strcmp(power, "standby") == 0 || strcmp(power, "stopped") == 0)) {
+	if (!may_wake && sleeps(power)) {
 		device_health_clear(ret, HEALTH_ASLEEP);
 		ret->is_standby = is_asked = true;
 	} else {
 		is_asked = health_read(root, dir, dev, may_wake, ret);
 	}
+	ret->native_bytes = native;
 	text_copy(ret->power, sizeof(ret->power), power[0] ? power : ret->is_standby ? "standby" : "");
 	return is_asked;
 }

@@ -384,15 +384,15 @@ static const char *health_word(const struct device_health *h)
 
 static void say_state(struct sheet *s, const struct device_health *h)
 {
-	bool is_by_smartctl = !h->untold[0];
+	double celsius = s->dev->temperature_mc ? s->dev->temperature_mc * 1e-3 : h->celsius;
+	char itself[DEVICE_ITSELF] = "";
 
 	s->section = STATE;
 	say(s, "power", "%s", h->power);
-	if (s->dev->temperature_mc)
-		say(s, "temperature", "%.0f degrees Celsius", s->dev->temperature_mc * 1e-3);
-	else if (h->celsius > -273.0)
-		say(s, "temperature", "%.0f degrees Celsius", h->celsius);
-	say(s, "health", "%s%s%s", health_word(h), is_by_smartctl ? ", as the disk says itself" : ": ", h->untold);
+	if (celsius > -273.0)
+		say(s, "temperature", "%.0f degrees Celsius", celsius);
+	say(s, "the drive itself", "%s", (device_itself(s->dev, h, itself), itself));
+	say(s, "health", "%s%s%s", health_word(h), h->untold[0] ? ": " : ", as the disk says itself", h->untold);
 	for (const struct health_count *c = health_counts; c->label; c++)
 		if (health_count(h, c) != UINT64_MAX)
 			say(s, c->label, "%" PRIu64, health_count(h, c));

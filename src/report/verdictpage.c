@@ -71,10 +71,12 @@ static char *disk_line(struct printer *p, const struct result *res)
 	const char *model = t ? target_text(t, "model") : NULL, *serial = t ? target_text(t, "serial") : NULL;
 	double size = t ? target_number(t, "size_bytes") : (double)NAN, hours = health(res, "power_on_hours"),
 	       celsius = health(res, "temperature_celsius");
+	const char *of = t ? target_text(t, "serial_of") : NULL;
 	char line[600] = "", amount[32];
 
 	if (model || serial)
-		add(line, sizeof(line), "%s%s%s", model ?: "", model && serial ? " " : "", serial ?: "");
+		add(line, sizeof(line), "%s%s%s%s", model ?: "", model && serial ? " " : "", serial ?: "",
+		    of && strcmp(of, "bridge") == 0 ? " (of the bridge)" : "");
 	if (size > 0.0 && size < 0x1p64)
 		add(line, sizeof(line), "%s", units_bytes_dec(amount, sizeof(amount), (uint64_t)size));
 	if (!isnan(hours))
@@ -240,6 +242,13 @@ static int print_seen(struct printer *p, const struct result *res)
 	print_rates(p, res);
 	print_reads(p, res);
 	print_line(p, share_text(res, false, line, sizeof(line)));
+	for (size_t i = 0; i < res->nnotices; i++) {
+		cleanup_free char *text = text_printable(p, res->notices[i].text);
+
+		if (text &&
+		    (strcmp(res->notices[i].code, "hidden") == 0 || strcmp(res->notices[i].code, "behind-bridge") == 0))
+			print_line(p, text);
+	}
 	if (told && strcmp(told, "smartctl") == 0)
 		return 0;
 	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", told ? ": " : "",

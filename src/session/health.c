@@ -126,6 +126,34 @@ static void tell_temperature(struct session *ses, size_t i, const struct device_
 			dev->path, was, is);
 }
 
+struct drive_row {
+	const char *device, *model, *serial;
+	uint64_t size_bytes, native_bytes;
+};
+static const struct field drive_fields[] = {
+	FIELD_STR(struct drive_row, device, "device"),
+	FIELD_STR(struct drive_row, model, "model"),
+	FIELD_STR(struct drive_row, serial, "serial"),
+	FIELD_U64(struct drive_row, size_bytes, UNIT_BYTES, "size"),
+	FIELD_U64(struct drive_row, native_bytes, UNIT_BYTES, "native size"),
+	FIELD_END,
+};
+
+/* What stands behind a bridge, and what is hidden. */
+static void tell_drive(struct session *ses, const struct device *dev, const struct device_health *h)
+{
+	char itself[DEVICE_ITSELF];
+	bool is_other = device_itself(dev, h, itself);
+
+	if (!*itself)
+		return;
+	result_notice(ses->res, is_other ? "hidden" : "behind-bridge", "The drive of %s itself: %s.", dev->path,
+	              itself);
+	result_row(result_table(ses->res, "drive", "The drive itself", drive_fields),
+	           &(struct drive_row){ dev->path, h->model[0] ? h->model : NULL, h->serial[0] ? h->serial : NULL,
+	                                h->size_bytes, h->native_bytes });
+}
+
 void health_tell(struct session *ses, struct device_health *now)
 {
 	cleanup_free struct device_health *none = now ? NULL : calloc(ses->ndevs + 1, sizeof(*none));
@@ -141,6 +169,7 @@ void health_tell(struct session *ses, struct device_health *now)
 		if (!is_first_of_disk(ses, i))
 			continue;
 		look(ses, i, &now[i]);
+		tell_drive(ses, &ses->devs[i], was);
 		tell_temperature(ses, i, &now[i]);
 		of_one = tell_counts(ses, i, &now[i]);
 		if (of_one != UINT64_MAX)

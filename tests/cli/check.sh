@@ -111,11 +111,11 @@ fi
 # Burn-in: by consent alone; what is kept is kept, and what is lost is seen.
 run 3 check --write sim:tiny
 err_has '--destroy-data=TINY0001'
-run 0 check --write --destroy-data=TINY0001 --time=60s --json="$dir/burnt.json" sim:tiny
+run 0 check --write --destroy-data=TINY0001 --json="$dir/burnt.json" sim:tiny
 page KEEP
 holds "$dir/burnt.json" '.figures.written_bytes == 393216000 and .figures.wrong_bytes == 0 and .figures.surface_unscanned_bytes == 0'
 sed '$a drop_writes_from 100' "$TOP/tools/simdisk/profiles/tiny.disk" >"$dir/loses.disk"
-run 5 check --write --destroy-data=TINY0001 --time=60s "sim:$dir/loses.disk"
+run 5 check --write --destroy-data=TINY0001 "sim:$dir/loses.disk"
 out_has 'data came back that were not written'
 
 # Sound disks that were doubted once: a bridge as fast as its medium, heads that differ.
