@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads and writes that are mixed, and arrivals at equal times. */
+/* Requests that are mixed by what they do and by size, and arrivals at equal times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,42 +25,135 @@ static struct result *measured(const char *words)
 	return run.res;
 }
 
-static double samples_of(const struct result *res, const char *name)
-{
-	const struct figure *f = result_find_figure(res, name);
+#define KINDS_MOST 16
+struct kind { /* as table "requests" has it */
+	const char *op;
+	uint64_t block_bytes, requests;
+	double mean_ns;
+};
 
-	assert_non_null(f);
-	return (double)f->samples;
+static const struct field kind_fields[] = {
+	FIELD_STR(struct kind, op, ""),
+	FIELD_U64(struct kind, block_bytes, UNIT_BYTES, ""),
+	FIELD_U64(struct kind, requests, UNIT_COUNT, ""),
+	FIELD_F64(struct kind, mean_ns, UNIT_NS, ""),
+	FIELD_END,
+};
+
+/* The rows; *ret_n of them. All requests together. */
+static double kinds_of(const struct result *res, struct kind *ret, size_t *ret_n)
+{
+	const struct table *t = result_find_table(res, "requests");
+	double all = 0.0;
+
+	*ret_n = t ? t->nrows : 0;
+	assert_true(*ret_n <= KINDS_MOST);
+	for (size_t i = 0; i < *ret_n; i++) {
+		table_row(t, i, kind_fields, &ret[i]);
+		all += (double)ret[i].requests;
+	}
+	return all;
 }
 
-/* Within four deviations of a binomial share, and each with a time of its own. */
+/* Within four deviations of a binomial share. */
+static void assert_share(double n, double of, double share)
+{
+	if (!(fabs(n - of * share) < 4.0 * sqrt(of * share * (1.0 - share))))
+		fail_msg("%g of %g are not a share of %g", n, of, share);
+}
+
 static void a_share_of_the_requests_writes(void **state)
 {
 	static const double shares[] = { 0.05, 0.3, 0.8 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		struct kind kinds[KINDS_MOST];
 		char words[160];
 		struct result *res;
-		double reads, writes, n;
+		double n;
+		size_t rows;
 
 		(void)snprintf(words, sizeof(words),
 		               "--write=%g%% --destroy-data=SIM0004000 --users=2 --time=60s --seed=%zu sda",
 		               100.0 * shares[i], i + 1);
 		res = measured(words);
-		reads = samples_of(res, "io_read_mean_ns");
-		writes = samples_of(res, "io_write_mean_ns");
-		n = reads + writes;
+		n = kinds_of(res, kinds, &rows);
 		assert_true(n > 1000.0);
-		assert_true(fabs(writes - n * shares[i]) < 4.0 * sqrt(n * shares[i] * (1.0 - shares[i])));
-		assert_true(figure_number(result_find_figure(res, "io_read_mean_ns")) !=
-		            figure_number(result_find_figure(res, "io_write_mean_ns")));
-		assert_true(n == samples_of(res, "io_service_mean_ns"));
+		assert_int_equal(rows, 2);
+		assert_string_equal(kinds[0].op, "read");
+		assert_string_equal(kinds[1].op, "write");
+		assert_share((double)kinds[1].requests, n, shares[i]);
+		assert_true(kinds[0].mean_ns != kinds[1].mean_ns);
 		result_free(res);
 	}
 }
 
-static void all_or_none_of_the_requests_write_without_a_mix(void **state)
+/* Each with a time of its own: 1 MiB takes its transfer longer than 4 KiB, and what is asked is a share of requests. */
+static void requests_of_several_sizes_come_in_their_shares(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		double share;
+	} sizes[] = { { 4096, 0.5 }, { 65536, 0.3 }, { 1 << 20, 0.2 } };
+	static const char *const words[] = { "--block=4K:50%,64K:30%,1M:20% --time=120s --seed=3 sda",
+		                             "--block=4K:.5,64K:.3,1M:.2 --write=30% --destroy-data=SIM0004000 "
+		                             "--time=120s --seed=3 sda" };
+
+	(void)state;
+	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
+		struct result *res = measured(words[w]);
+		struct kind kinds[KINDS_MOST];
+		size_t rows, each;
+		double n = kinds_of(res, kinds, &rows);
+
+		assert_int_equal(rows, ARRAY_LEN(sizes) * (w + 1));
+		each = rows / ARRAY_LEN(sizes);
+		for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+			double of = 0.0;
+
+			for (size_t k = i * each; k < (i + 1) * each; k++) {
+				assert_int_equal(kinds[k].block_bytes, sizes[i].bytes);
+				of += (double)kinds[k].requests;
+			}
+			assert_share(of, n, sizes[i].share);
+		}
+		assert_true(kinds[2 * each].mean_ns > kinds[0].mean_ns + 2e6);
+		assert_true(n > 1000.0 && (double)result_find_figure(res, "io_service_mean_ns")->samples == n);
+		result_free(res);
+	}
+}
+
+static void sizes_that_are_no_mix_are_refused_with_a_sentence(void **state)
+{
+	static const char *const words[] = { "4K:70%",
+		                             "4K:70%,64K:40%",
+		                             "4K,64K",
+		                             "4K:50%,4K:50%",
+		                             "4K:50%,x:50%",
+		                             "1:50%,4K:50%",
+		                             "",
+		                             "4K:0,8K:1",
+		                             "4K:-1,8K:2",
+		                             "128M",
+		                             "4K:50%,6000:50%",
+		                             "4K:.1,8K:.1,12K:.1,16K:.1,20K:.1,24K:.1,28K:.1,32K:.1,36K:.2" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		char all[160];
+		struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = all };
+
+		(void)snprintf(all, sizeof(all), "--time=1s --block=%s sda", words[i]);
+		(void)sim_add_profile(run.sim, "tiny", "sda");
+		if (sim_run(&run) >= 0)
+			fail_msg("--block=%s is taken", words[i]);
+		assert_true(strlen(run.err.text) > 10);
+		sim_run_end(&run);
+	}
+}
+
+static void without_a_mix_there_is_one_kind_of_request(void **state)
 {
 	static const char *const words[] = { "--time=10s sda", "--write --destroy-data=SIM0004000 --time=10s sda",
 		                             "--write=100% --destroy-data=SIM0004000 --time=10s sda" };
@@ -69,8 +162,7 @@ static void all_or_none_of_the_requests_write_without_a_mix(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		struct result *res = measured(words[i]);
 
-		assert_null(result_find_figure(res, "io_read_mean_ns"));
-		assert_null(result_find_figure(res, "io_write_mean_ns"));
+		assert_null(result_find_table(res, "requests"));
 		result_free(res);
 	}
 }
@@ -103,7 +195,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_share_of_the_requests_writes),
-		cmocka_unit_test(all_or_none_of_the_requests_write_without_a_mix),
+		cmocka_unit_test(requests_of_several_sizes_come_in_their_shares),
+		cmocka_unit_test(sizes_that_are_no_mix_are_refused_with_a_sentence),
+		cmocka_unit_test(without_a_mix_there_is_one_kind_of_request),
 		cmocka_unit_test(a_mix_without_consent_is_refused),
 		cmocka_unit_test(equal_times_between_arrivals_are_equal),
 	};

@@ -91,15 +91,14 @@ void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes
 
 static int write_all(struct session *ses, const struct tx_params *p, struct err *err)
 {
-	uint32_t block = p->block_bytes > WRITE_BYTES ? (uint32_t)p->block_bytes
-	                                              : (uint32_t)(WRITE_BYTES / p->block_bytes * p->block_bytes);
+	uint32_t record = tx_record_bytes(p), block = record > WRITE_BYTES ? record : WRITE_BYTES / record * record;
 	const struct engine_config cfg = { .depth = WRITE_DEPTH, .buf_bytes = block };
-	uint64_t size = p->size_bytes / p->block_bytes * p->block_bytes, start = 0, written = 0, synced = 0;
+	uint64_t size = p->size_bytes / record * record, start = 0, written = 0, synced = 0;
 	struct maker m = { .f.next = maker_next,
 		           .at = DATAFILE_DATA_OFFSET,
 		           .end = DATAFILE_DATA_OFFSET + size,
 		           .seed = ses->seed,
-		           .record_bytes = (uint32_t)p->block_bytes,
+		           .record_bytes = record,
 		           .block_bytes = block };
 	struct load load = { .targets = &ses->targets[0], .ntargets = 1, .feeder = &m.f };
 	struct load_stats stats;
@@ -126,8 +125,8 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 	engine_close(eng);
 	if (r < 0 || session_is_over(ses))
 		return r;
-	add_row(ses, "write", size / p->block_bytes, written, size, UINT64_MAX);
-	add_row(ses, "write and fsync", size / p->block_bytes, synced, size, UINT64_MAX);
+	add_row(ses, "write", size / record, written, size, UINT64_MAX);
+	add_row(ses, "write and fsync", size / record, synced, size, UINT64_MAX);
 	tx_tell_written(ses->res, (double)size / (double)written * 1e9, (double)size / (double)synced * 1e9);
 	return 0;
 }
@@ -170,7 +169,8 @@ static void reader_take(struct sink *s, const struct io_req *req, bool is_fault)
 
 static int read_passes(struct session *ses, const struct tx_params *p, struct err *err)
 {
-	const struct engine_config cfg = { .depth = 1, .buf_bytes = (uint32_t)p->block_bytes };
+	uint32_t record = tx_record_bytes(p);
+	const struct engine_config cfg = { .depth = 1, .buf_bytes = record };
 	double service[PASSES];
 	struct summary sum;
 	struct engine *eng;
@@ -184,8 +184,8 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 		struct reader rd = { .f.next = reader_next,
 			             .s.take = reader_take,
 			             .first = DATAFILE_DATA_OFFSET,
-			             .records = p->size_bytes / p->block_bytes,
-			             .record_bytes = (uint32_t)p->block_bytes,
+			             .records = p->size_bytes / record,
+			             .record_bytes = record,
 			             .until_ns = start + TX_PASS_NS };
 		struct load load = { .targets = &ses->targets[0], .ntargets = 1, .feeder = &rd.f, .sink = &rd.s };
 		struct load_stats stats;
@@ -199,7 +199,7 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 			break;
 		(void)snprintf(step, sizeof(step), "read %u", pass + 1);
 		service[n] = (double)rd.sum_ns / (double)rd.done;
-		add_row(ses, step, rd.done, clock_now_ns(ses->env->clk) - start, rd.done * p->block_bytes,
+		add_row(ses, step, rd.done, clock_now_ns(ses->env->clk) - start, rd.done * record,
 		        (uint64_t)service[n++]);
 	}
 	engine_close(eng);
@@ -215,7 +215,7 @@ int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_par
 {
 	struct device *d = &ses->devs[0];
 	uint64_t existing = d->size_bytes > DATAFILE_DATA_OFFSET ? d->size_bytes - DATAFILE_DATA_OFFSET : 0;
-	uint64_t data = p->size_bytes ? p->size_bytes / p->block_bytes * p->block_bytes : existing;
+	uint64_t record = tx_record_bytes(p), data = p->size_bytes ? p->size_bytes / record * record : existing;
 	bool keeps = p->keep || !p->size_bytes; /* what was there stays */
 	struct datafile *f;
 	int r;

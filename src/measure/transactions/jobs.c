@@ -23,39 +23,39 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, int law, double *at_ns)
 
 void tx_heap_push(struct tx_run *r, struct tx_job *j)
 {
-	size_t i = r->nheap;
+	size_t i = r->jobs.nheap;
 
-	if (r->nheap == r->heap_room) {
-		size_t room = r->heap_room ? 2 * r->heap_room : 1024;
-		struct tx_job **v = realloc(r->heap, room * sizeof(*v));
+	if (r->jobs.nheap == r->jobs.heap_room) {
+		size_t room = r->jobs.heap_room ? 2 * r->jobs.heap_room : 1024;
+		struct tx_job **v = realloc(r->jobs.heap, room * sizeof(*v));
 
 		if (!v) {
 			r->is_out_of_memory = true;
 			return;
 		}
-		r->heap = v;
-		r->heap_room = room;
+		r->jobs.heap = v;
+		r->jobs.heap_room = room;
 	}
-	r->nheap++;
-	for (; i && r->heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
-		r->heap[i] = r->heap[(i - 1) / 2];
-	r->heap[i] = j;
+	r->jobs.nheap++;
+	for (; i && r->jobs.heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
+		r->jobs.heap[i] = r->jobs.heap[(i - 1) / 2];
+	r->jobs.heap[i] = j;
 }
 
 struct tx_job *tx_heap_pop(struct tx_run *r)
 {
-	struct tx_job *top = r->heap[0], *last = r->heap[--r->nheap];
+	struct tx_job *top = r->jobs.heap[0], *last = r->jobs.heap[--r->jobs.nheap];
 	size_t i = 0, k;
 
-	while ((k = 2 * i + 1) < r->nheap) {
-		if (k + 1 < r->nheap && r->heap[k + 1]->wake_ns < r->heap[k]->wake_ns)
+	while ((k = 2 * i + 1) < r->jobs.nheap) {
+		if (k + 1 < r->jobs.nheap && r->jobs.heap[k + 1]->wake_ns < r->jobs.heap[k]->wake_ns)
 			k++;
-		if (r->heap[k]->wake_ns >= last->wake_ns)
+		if (r->jobs.heap[k]->wake_ns >= last->wake_ns)
 			break;
-		r->heap[i] = r->heap[k];
+		r->jobs.heap[i] = r->jobs.heap[k];
 		i = k;
 	}
-	r->heap[i] = last;
+	r->jobs.heap[i] = last;
 	return top;
 }
 

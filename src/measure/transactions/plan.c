@@ -42,8 +42,8 @@ const struct opt tx_opts[] = {
 	         "a kind of users: name=x,users=2,ios=60,think=4s,law=fixed,cpu=1s"),
 	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
 	        "open: this many arrive each second, whatever the response", .min = 1e-6, .max = 1e6),
-	OPT_BYTES(struct tx_params, block_bytes, "block", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
-	          .max = 67108864),
+	OPT_STR(struct tx_params, block, "block", 0, "SIZE", "4KiB",
+	        "bytes of a request; several with their shares: 4K:70%,64K:30%"),
 	OPT_STR(struct tx_params, range, "range", 0, "FROM-TO", NULL, "use this part only: 10GB-20GB, 50%-"),
 	OPT_U64(struct tx_params, depth, "depth", 0, "N", "256", "requests given to the device at once, at most",
 	        .min = 1, .max = 4096),
@@ -221,16 +221,29 @@ static int check_record(const struct tx_params *p, const struct device *d, struc
 {
 	uint64_t size = p->size_bytes ? p->size_bytes : d->size_bytes, first, end;
 	int r = units_parse_range(p->range, size, &first, &end, err);
+	struct tx_sizes s;
 
 	if (r < 0)
 		return r;
 	if (size == 0 && d->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL, "%s is empty or not there; --size makes it.", d->path);
-	if (end - first < p->block_bytes)
+	r = tx_parse_sizes(p->block, &s, err);
+	if (r < 0)
+		return r;
+	if (end - first < s.most)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu64 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
-		               p->block_bytes, end - first, p->range ? "--range" : d->path);
-	return plan_block(d, p->block_bytes, p->mode == TX_CACHED ? 0 : d->logical_block_bytes, err);
+		               "--block=%" PRIu32 " is more than the %" PRIu64 " bytes of %s; give a smaller one.",
+		               s.most, end - first, p->range ? "--range" : d->path);
+	for (size_t i = 0; r == 0 && i < s.n; i++)
+		r = plan_block(d, s.bytes[i], p->mode == TX_CACHED ? 0 : d->logical_block_bytes, err);
+	return r;
+}
+
+uint32_t tx_record_bytes(const struct tx_params *p)
+{
+	struct tx_sizes s;
+
+	return tx_parse_sizes(p->block, &s, NULL) < 0 ? 0 : s.most; /* as planned */
 }
 
 static int check_target(const struct tx_params *p, const struct device *d, struct err *err)

@@ -34,12 +34,12 @@ static void begin(struct tx_run *r, struct tx_job *j, uint64_t intended_ns)
 	j->is_thinking = false;
 	j->has_fault = j->is_late = false;
 	j->intended_ns = intended_ns;
-	j->load = r->randomise_work ? rng_exp(&j->rng, 1.0) : 1.0;
+	j->load = (r->p->randomise & TX_RANDOMISE_WORK) ? rng_exp(&j->rng, 1.0) : 1.0;
 	j->ios = j->ios_left = (uint64_t)(j->load * (double)c->ios + 0.5);
 	j->piece_ns = j->load * (double)c->cpu_ns / (double)(j->ios ? j->ios : 1);
 	j->is_piece_done = false;
 	j->cpu_ns = 0;
-	j->is_untouched = r->memory[j->class] != NULL;
+	j->is_untouched = r->work.memory[j->class] != NULL;
 }
 
 static void write_row(const struct tx_run *r, const struct tx_job *j, uint64_t end_ns)
@@ -78,10 +78,10 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 	uint64_t at_ns = (r->is_open ? j->intended_ns : now_ns) - r->start_ns, response_ns = now_ns - j->intended_ns;
 
 	if (r->is_open && now_ns <= r->stop_ns)
-		slots_add(&r->under_way, now_ns - r->start_ns, -1.0);
+		slots_add(&r->open.under_way, now_ns - r->start_ns, -1.0);
 	if (j->has_fault || j->is_late)
 		return;
-	r->ended_in_time += now_ns <= r->stop_ns;
+	r->open.ended_in_time += now_ns <= r->stop_ns;
 	if (!waits_add(&r->of[j->class].waits, at_ns, response_ns) ||
 	    (r->nclasses > 1 && !waits_add(&r->all.waits, at_ns, response_ns)))
 		r->is_out_of_memory = true;
@@ -93,18 +93,18 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
  */
 static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
-	if (now_ns > r->full_until_ns)
+	if (now_ns > r->law.until_ns)
 		return;
-	r->full.done++;
-	r->full.response_s += (double)(now_ns - j->intended_ns) * 1e-9;
-	r->full.think_s += (double)j->think_ns * 1e-9;
+	r->law.sums.done++;
+	r->law.sums.response_s += (double)(now_ns - j->intended_ns) * 1e-9;
+	r->law.sums.think_s += (double)j->think_ns * 1e-9;
 	if (j->has_had_first)
 		return;
 	j->has_had_first = true;
-	if (++r->firsts < r->njobs)
+	if (++r->law.firsts < r->jobs.n)
 		return;
-	r->before_full = r->full;
-	r->full_from_ns = now_ns;
+	r->law.before = r->law.sums;
+	r->law.from_ns = now_ns;
 }
 
 static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
@@ -127,15 +127,15 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 			write_row(r, j, now_ns);
 	}
 	if (r->is_open) {
-		r->live--;
-		j->next = r->idle;
-		r->idle = j;
+		r->jobs.live--;
+		j->next = r->jobs.idle;
+		r->jobs.idle = j;
 		return;
 	}
 	if (j->left_count && --j->left_count == 0) {
-		if (now_ns < r->full_until_ns)
-			r->full_until_ns = now_ns; /* from here on there are fewer users than asked */
-		r->live--;
+		if (now_ns < r->law.until_ns)
+			r->law.until_ns = now_ns; /* from here on there are fewer users than asked */
+		r->jobs.live--;
 		return;
 	}
 	think(r, j, now_ns);
@@ -144,15 +144,15 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 /* In virtual time the first processor that is free takes the burst. */
 static void burst_virtually(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
-	uint64_t *free_ns = &r->cpu_free_ns[0];
+	uint64_t *free_ns = &r->work.free_ns[0];
 
-	for (unsigned i = 1; i < r->processors; i++)
-		if (r->cpu_free_ns[i] < *free_ns)
-			free_ns = &r->cpu_free_ns[i];
+	for (unsigned i = 1; i < r->work.processors; i++)
+		if (r->work.free_ns[i] < *free_ns)
+			free_ns = &r->work.free_ns[i];
 	if (*free_ns < now_ns)
 		*free_ns = now_ns;
 	*free_ns += (uint64_t)(j->piece_ns + 0.5);
-	r->cpu_busy_s += j->piece_ns * 1e-9;
+	r->work.busy_s += j->piece_ns * 1e-9;
 	j->cpu_ns += (uint64_t)(j->piece_ns + 0.5);
 	j->wake_ns = *free_ns;
 	tx_heap_push(r, j);
@@ -163,19 +163,19 @@ static void burst(struct tx_run *r, struct tx_job *j)
 	uint64_t size = r->classes[j->class].memory_bytes;
 
 	j->burst = (struct tx_burst){ .cpu_ns = (uint64_t)(j->piece_ns + 0.5), .touches_all = j->is_untouched };
-	if (r->memory[j->class]) {
-		j->burst.memory = r->memory[j->class] + (j->index % r->memory_slots[j->class]) * size;
+	if (r->work.memory[j->class]) {
+		j->burst.memory = r->work.memory[j->class] + (j->index % r->work.slots[j->class]) * size;
 		j->burst.memory_bytes = size;
 	}
 	j->is_untouched = false;
-	r->bursts++;
-	tx_cpu_submit(r->cpu, &j->burst);
+	r->work.bursts++;
+	tx_cpu_submit(r->work.cpu, &j->burst);
 }
 
 /* What the transaction does next: the processor, a request, or its end. */
 static void go_on(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
-	if (!j->is_piece_done && (j->piece_ns >= 0.5 || (j->is_untouched && r->cpu))) {
+	if (!j->is_piece_done && (j->piece_ns >= 0.5 || (j->is_untouched && r->work.cpu))) {
 		j->is_piece_done = true;
 		if (r->is_virtual)
 			burst_virtually(r, j, now_ns);
@@ -184,7 +184,7 @@ static void go_on(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 		return;
 	}
 	if (j->ios_left)
-		tx_append(&r->ready_end, j);
+		tx_append(&r->jobs.ready_end, j);
 	else
 		finish(r, j, now_ns);
 }
@@ -194,10 +194,10 @@ static void take_bursts(struct tx_run *r)
 {
 	struct tx_burst *b;
 
-	while (r->bursts && (b = tx_cpu_take(r->cpu))) {
+	while (r->work.bursts && (b = tx_cpu_take(r->work.cpu))) {
 		struct tx_job *j = (struct tx_job *)((char *)b - offsetof(struct tx_job, burst));
 
-		r->bursts--;
+		r->work.bursts--;
 		j->cpu_ns += b->used_ns;
 		go_on(r, j, b->end_ns);
 	}
@@ -207,29 +207,29 @@ static void take_bursts(struct tx_run *r)
 
 static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 {
-	struct tx_job *j = r->idle;
+	struct tx_job *j = r->jobs.idle;
 
 	if (j) {
-		r->idle = j->next;
+		r->jobs.idle = j->next;
 	} else {
-		if (r->njobs == r->jobs_room) {
-			size_t room = r->jobs_room ? 2 * r->jobs_room : 1024;
-			struct tx_job **v = realloc(r->jobs, room * sizeof(*v));
+		if (r->jobs.n == r->jobs.room) {
+			size_t room = r->jobs.room ? 2 * r->jobs.room : 1024;
+			struct tx_job **v = realloc(r->jobs.v, room * sizeof(*v));
 
 			if (!v)
 				goto no_memory;
-			r->jobs = v;
-			r->jobs_room = room;
+			r->jobs.v = v;
+			r->jobs.room = room;
 		}
 		j = calloc(1, sizeof(*j));
 		if (!j)
 			goto no_memory;
-		j->index = r->njobs;
+		j->index = r->jobs.n;
 		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
-		r->jobs[r->njobs++] = j;
+		r->jobs.v[r->jobs.n++] = j;
 	}
 	j->class = class;
-	r->live++;
+	r->jobs.live++;
 	return j;
 no_memory:
 	r->is_out_of_memory = true;
@@ -239,10 +239,10 @@ no_memory:
 /* While all requests are out the loop sleeps until one is back: that is the device's time, not the generator's. */
 static void note_late(struct tx_run *r, uint64_t intended_ns, uint64_t now_ns)
 {
-	uint64_t from_ns = intended_ns > r->was_full_ns ? intended_ns : r->was_full_ns;
+	uint64_t from_ns = intended_ns > r->pace.was_full_ns ? intended_ns : r->pace.was_full_ns;
 
-	if (r->in_flight < r->depth)
-		hist_add(r->late, now_ns > from_ns ? now_ns - from_ns : 0);
+	if (r->pace.in_flight < r->eng->cfg.depth)
+		hist_add(r->pace.late, now_ns > from_ns ? now_ns - from_ns : 0);
 }
 
 static uint32_t draw_class(struct tx_run *r)
@@ -253,7 +253,7 @@ static uint32_t draw_class(struct tx_run *r)
 	for (size_t i = 0; i < r->nclasses; i++)
 		total += r->classes[i].users;
 	if (r->nclasses > 1) { /* shares of the classes as their users */
-		draw = rng_below(&r->arrival_rng, total);
+		draw = rng_below(&r->open.rng, total);
 		while (draw >= r->classes[class].users)
 			draw -= r->classes[class ++].users;
 	}
@@ -264,45 +264,45 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 {
 	struct tx_job *j;
 
-	if (r->live >= TX_OUTSTANDING_MAX) { /* that is an answer: more come than end */
-		r->is_swamped = true;
+	if (r->jobs.live >= TX_OUTSTANDING_MAX) { /* that is an answer: more come than end */
+		r->open.is_swamped = true;
 		r->stop_ns = now_ns;
 		return;
 	}
-	j = job_new(r, r->next_class);
+	j = job_new(r, r->open.next_class);
 	if (!j)
 		return;
-	slots_add(&r->under_way, r->next_arrival_ns - r->start_ns, 1.0);
+	slots_add(&r->open.under_way, r->open.next_ns - r->start_ns, 1.0);
 	j->think_ns = 0;
-	note_late(r, r->next_arrival_ns, now_ns);
-	begin(r, j, r->next_arrival_ns);
-	go_on(r, j, r->is_virtual ? r->next_arrival_ns : now_ns);
+	note_late(r, r->open.next_ns, now_ns);
+	begin(r, j, r->open.next_ns);
+	go_on(r, j, r->is_virtual ? r->open.next_ns : now_ns);
 }
 
 /* The next one, the first too: none once the time is up. */
 static void expect_arrival(struct tx_run *r)
 {
-	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s,
-	                                                   r->classes[0].think_law, &r->arrival_at_ns);
-	if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count)) {
-		r->next_arrival_ns = CLOCK_NEVER;
+	r->open.next_ns = r->start_ns +
+	                  tx_next_arrival(&r->open.rng, r->p->arrivals_per_s, r->classes[0].think_law, &r->open.at_ns);
+	if (r->open.next_ns > r->stop_ns || (r->p->count && r->open.n >= r->p->count)) {
+		r->open.next_ns = CLOCK_NEVER;
 		return;
 	}
-	r->arrivals++;
-	r->last_arrival_ns = r->next_arrival_ns;
-	r->next_class = draw_class(r);
+	r->open.n++;
+	r->open.last_ns = r->open.next_ns;
+	r->open.next_class = draw_class(r);
 }
 
 static void wake(struct tx_run *r, uint64_t now_ns)
 {
 	for (;;) {
-		uint64_t t = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER;
-		bool is_arrival = r->is_open && r->next_arrival_ns <= t;
+		uint64_t t = r->jobs.nheap ? r->jobs.heap[0]->wake_ns : CLOCK_NEVER;
+		bool is_arrival = r->is_open && r->open.next_ns <= t;
 		struct tx_job *j;
 
 		if (is_arrival)
-			t = r->next_arrival_ns;
-		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory || r->is_swamped)
+			t = r->open.next_ns;
+		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory || r->open.is_swamped)
 			return;
 		if (is_arrival) {
 			arrive(r, now_ns);
@@ -322,11 +322,11 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
-	if (r->is_out_of_memory || r->is_swamped)
+	if (r->is_out_of_memory || r->open.is_swamped)
 		return true;
 	if (!r->is_open)
-		return r->live == 0 || now_ns >= r->stop_ns;
-	return (r->next_arrival_ns == CLOCK_NEVER && r->live == 0) ||
+		return r->jobs.live == 0 || now_ns >= r->stop_ns;
+	return (r->open.next_ns == CLOCK_NEVER && r->jobs.live == 0) ||
 	       (r->stop_ns != CLOCK_NEVER && now_ns >= r->stop_ns + OPEN_DRAIN_NS);
 }
 
@@ -334,21 +334,21 @@ static bool is_over(const struct tx_run *r, uint64_t now_ns)
  * woken by them. */
 static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
 {
-	uint64_t until = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
+	uint64_t until = r->jobs.nheap ? r->jobs.heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
 
-	if (r->is_open && r->next_arrival_ns < until)
-		until = r->next_arrival_ns;
+	if (r->is_open && r->open.next_ns < until)
+		until = r->open.next_ns;
 	if (!r->is_open && r->stop_ns < until)
 		until = r->stop_ns;
-	if (!r->bursts)
+	if (!r->work.bursts)
 		return until;
-	if (r->in_flight) {
-		uint64_t look_ns = tx_cpu_expect_ns(r->cpu, now_ns);
+	if (r->pace.in_flight) {
+		uint64_t look_ns = tx_cpu_expect_ns(r->work.cpu, now_ns);
 
 		return look_ns < until ? look_ns : until;
 	}
 	if (until > now_ns + spin_ns)
-		tx_cpu_wait(r->cpu, until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS);
+		tx_cpu_wait(r->work.cpu, until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS);
 	return now_ns; /* look again */
 }
 
@@ -361,27 +361,25 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 	take_bursts(r);
 	if (is_over(r, now_ns))
 		return FEED_END;
-	if (!r->ready) {
+	if (!r->jobs.ready) {
 		*ret_until_ns = wait_until(r, now_ns);
 		return FEED_WAIT;
 	}
-	j = tx_take_first(&r->ready, &r->ready_end);
+	j = tx_take_first(&r->jobs.ready, &r->jobs.ready_end);
 	req->target = 0;
-	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->block_bytes;
-	req->len_bytes = (uint32_t)r->p->block_bytes;
 	req->tag = j->index;
-	tx_mix_op(&r->mix, &j->rng, r->ses->seed, req);
-	r->in_flight++;
+	tx_mix_draw(&r->mix, &j->rng, &r->place, req);
+	r->pace.in_flight++;
 	return FEED_IO;
 }
 
 static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
-	struct tx_job *j = r->jobs[req->tag];
+	struct tx_job *j = r->jobs.v[req->tag];
 
-	if (r->in_flight-- == r->depth)
-		r->was_full_ns = req->done_ns;
+	if (r->pace.in_flight-- == r->eng->cfg.depth)
+		r->pace.was_full_ns = req->done_ns;
 	tx_mix_take(&r->mix, req);
 	j->has_fault |= is_fault;
 	j->is_late |= req->is_late;
@@ -401,8 +399,8 @@ static double count_done(const struct tx_run *r, double s)
 	uint64_t most[TX_CLASSES_MAX] = { 0 }, users[TX_CLASSES_MAX] = { 0 };
 	double left_s = 0.0;
 
-	for (size_t i = 0; i < r->njobs; i++) {
-		const struct tx_job *j = r->jobs[i];
+	for (size_t i = 0; i < r->jobs.n; i++) {
+		const struct tx_job *j = r->jobs.v[i];
 
 		users[j->class]++;
 		most[j->class] = j->left_count > most[j->class] ? j->left_count : most[j->class];
@@ -463,28 +461,24 @@ static int totals_reset(struct tx_totals *t)
 
 static int reset(struct tx_run *r)
 {
-	int bad = totals_reset(&r->all);
+	struct hist *late = r->pace.late ? r->pace.late : hist_new();
+	int bad = totals_reset(&r->all) | tx_mix_start(&r->mix, &r->mix.sizes, r->p->write_ratio);
 
 	for (size_t i = 0; i < r->nclasses; i++)
 		bad |= totals_reset(&r->of[i]);
-	r->late = r->late ? r->late : hist_new();
-	if (bad || !r->late || tx_mix_start(&r->mix, r->p->write_ratio) < 0)
+	r->pace = (struct tx_pace){ .late = late };
+	if (bad || !late)
 		return -ENOMEM;
-	hist_clear(r->late);
-	slots_start(&r->under_way, NS_PER_MS);
-	for (size_t i = 0; i < r->njobs; i++)
-		free(r->jobs[i]);
-	r->njobs = r->live = r->nheap = 0;
-	r->ready = r->idle = NULL;
-	r->ready_end = &r->ready;
-	r->in_flight = 0;
-	r->was_full_ns = 0;
-	r->arrivals = r->unfinished = r->bursts = r->firsts = r->ended_in_time = 0;
-	r->last_arrival_ns = 0;
-	r->is_swamped = false;
-	r->full = r->before_full = (struct tx_sums){ 0 };
-	r->cpu_busy_s = r->arrival_at_ns = 0.0;
-	memset(r->cpu_free_ns, 0, sizeof(r->cpu_free_ns));
+	hist_clear(late);
+	for (size_t i = 0; i < r->jobs.n; i++)
+		free(r->jobs.v[i]);
+	r->jobs.n = r->jobs.live = r->jobs.nheap = 0;
+	r->jobs.ready = r->jobs.idle = NULL;
+	r->jobs.ready_end = &r->jobs.ready;
+	r->law = (struct tx_law){ 0 };
+	r->open = (struct tx_open){ 0 };
+	slots_start(&r->open.under_way, NS_PER_MS);
+	r->work = (struct tx_work){ .processors = r->work.processors };
 	return 0;
 }
 
@@ -498,30 +492,30 @@ static int hire(struct tx_run *r, uint64_t users, struct err *err)
 		void *m;
 
 		is_wanted = is_wanted || c->cpu_ns || c->memory_bytes;
-		r->memory_slots[i] = r->is_open ? TX_MEMORY_SLOTS : users ? users : c->users;
-		if (!c->memory_bytes || !r->memory_slots[i])
+		r->work.slots[i] = r->is_open ? TX_MEMORY_SLOTS : users ? users : c->users;
+		if (!c->memory_bytes || !r->work.slots[i])
 			continue;
 		/* Taken up as it is touched: what does not fit shows as page faults, which is what a user asks for. */
-		m = mmap(NULL, r->memory_slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
+		m = mmap(NULL, r->work.slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
 		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (m == MAP_FAILED)
 			return err_set(err, -ENOMEM, "There is no memory for %llu users with %llu bytes each.",
-			               (unsigned long long)r->memory_slots[i], (unsigned long long)c->memory_bytes);
-		r->memory[i] = m;
+			               (unsigned long long)r->work.slots[i], (unsigned long long)c->memory_bytes);
+		r->work.memory[i] = m;
 	}
-	return is_wanted ? tx_cpu_open(&r->cpu, r->processors, r->ses->env->clk, err) : 0;
+	return is_wanted ? tx_cpu_open(&r->work.cpu, r->work.processors, r->ses->env->clk, err) : 0;
 }
 
 static void dismiss(struct tx_run *r)
 {
-	if (r->cpu)
-		r->cpu_busy_s = (double)tx_cpu_used_ns(r->cpu) * 1e-9;
-	tx_cpu_close(r->cpu);
-	r->cpu = NULL;
+	if (r->work.cpu)
+		r->work.busy_s = (double)tx_cpu_used_ns(r->work.cpu) * 1e-9;
+	tx_cpu_close(r->work.cpu);
+	r->work.cpu = NULL;
 	for (size_t i = 0; i < r->nclasses; i++) {
-		if (r->memory[i])
-			(void)munmap(r->memory[i], r->memory_slots[i] * r->classes[i].memory_bytes); /* our own */
-		r->memory[i] = NULL;
+		if (r->work.memory[i])
+			(void)munmap(r->work.memory[i], r->work.slots[i] * r->classes[i].memory_bytes); /* our own */
+		r->work.memory[i] = NULL;
 	}
 }
 
@@ -531,10 +525,10 @@ static void set_out(struct tx_run *r, uint64_t users)
 
 	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
-	r->full_until_ns = r->stop_ns;
-	r->full_from_ns = r->start_ns;
-	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
-	r->next_arrival_ns = CLOCK_NEVER;
+	r->law.until_ns = r->stop_ns;
+	r->law.from_ns = r->start_ns;
+	session_rng(r->ses, STREAM_ARRIVALS, &r->open.rng);
+	r->open.next_ns = CLOCK_NEVER;
 	if (r->is_open) {
 		expect_arrival(r);
 		return;
@@ -567,40 +561,40 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	r->sink.take = tx_take;
 	ret = hire(r, users, err);
 	if (ret == 0) {
-		look(r->ses, &r->before);
+		look(r->ses, &r->stand[0]);
 		set_out(r, users);
 		ret = session_load(r->ses, &load, r->eng, &stats, err);
 		r->end_ns = clock_now_ns(r->ses->env->clk);
-		look(r->ses, &r->after);
+		look(r->ses, &r->stand[1]);
 	}
 	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)
 		ret = err_set(err, -ENOMEM,
 		              "There is no memory for %zu transactions at once; give fewer --users or --arrivals.",
-		              r->njobs);
+		              r->jobs.n);
 	/* Where no more will arrive in time, that holds of the rest of it, too. */
-	if (r->end_ns < r->stop_ns && (!r->is_open || r->next_arrival_ns != CLOCK_NEVER || r->stop_ns == CLOCK_NEVER))
+	if (r->end_ns < r->stop_ns && (!r->is_open || r->open.next_ns != CLOCK_NEVER || r->stop_ns == CLOCK_NEVER))
 		r->stop_ns = r->end_ns;
-	if (r->end_ns < r->full_until_ns)
-		r->full_until_ns = r->end_ns;
-	r->unfinished = r->is_open ? r->live : 0;
+	if (r->end_ns < r->law.until_ns)
+		r->law.until_ns = r->end_ns;
+	r->open.unfinished = r->is_open ? r->jobs.live : 0;
 	tx_settle(r);
 	return ret;
 }
 
 void tx_run_done(struct tx_run *r)
 {
-	for (size_t i = 0; i < r->njobs; i++)
-		free(r->jobs[i]);
-	free(r->jobs);
-	free(r->heap);
+	for (size_t i = 0; i < r->jobs.n; i++)
+		free(r->jobs.v[i]);
+	free(r->jobs.v);
+	free(r->jobs.heap);
 	for (size_t i = 0; i < TX_CLASSES_MAX; i++) {
 		free(r->of[i].response);
 		waits_done(&r->of[i].waits);
 	}
 	free(r->all.response);
 	waits_done(&r->all.waits);
-	free(r->late);
+	free(r->pace.late);
 	tx_mix_done(&r->mix);
 	engine_close(r->eng);
 }

@@ -19,21 +19,21 @@ double tx_seconds(const struct tx_run *r)
 /* The law wants a stretch of balance; when there was hardly any, all of the run has to do. */
 static void settle_law(struct tx_run *r)
 {
-	if (r->full_until_ns - r->full_from_ns > (r->full_until_ns - r->start_ns) / 4) {
-		r->full.done -= r->before_full.done;
-		r->full.response_s -= r->before_full.response_s;
-		r->full.think_s -= r->before_full.think_s;
+	if (r->law.until_ns - r->law.from_ns > (r->law.until_ns - r->start_ns) / 4) {
+		r->law.sums.done -= r->law.before.done;
+		r->law.sums.response_s -= r->law.before.response_s;
+		r->law.sums.think_s -= r->law.before.think_s;
 	} else {
-		r->full_from_ns = r->start_ns;
+		r->law.from_ns = r->start_ns;
 	}
 }
 
 /* Of open runs the time of the arrivals. */
 static uint64_t window_ns(const struct tx_run *r)
 {
-	bool has_all = r->p->count && r->arrivals >= r->p->count && r->last_arrival_ns < r->stop_ns;
+	bool has_all = r->p->count && r->open.n >= r->p->count && r->open.last_ns < r->stop_ns;
 
-	return r->is_open ? (has_all ? r->last_arrival_ns : r->stop_ns) - r->start_ns : (uint64_t)(tx_seconds(r) * 1e9);
+	return r->is_open ? (has_all ? r->open.last_ns : r->stop_ns) - r->start_ns : (uint64_t)(tx_seconds(r) * 1e9);
 }
 
 static struct stats_estimate per_s(struct stats_estimate per_ns)
@@ -47,14 +47,14 @@ static void ask_the_law(struct tx_run *r, struct tx_steady *s)
 	double left = 0.0, seconds = (double)s->to_ns * 1e-9, growth;
 
 	for (size_t i = 0; i < SLOTS_MAX; i++)
-		left += r->under_way.sum[i];
+		left += r->open.under_way.sum[i];
 	growth = left / (double)s->to_ns;
-	s->growth_per_s = per_s((struct stats_estimate){ growth, slots_rate_ci(&r->under_way, s->to_ns, growth) });
+	s->growth_per_s = per_s((struct stats_estimate){ growth, slots_rate_ci(&r->open.under_way, s->to_ns, growth) });
 	s->is_growing = s->growth_per_s.ci.low > 0.0;
 	if (!s->is_growing)
 		return;
 	growth = interval_half(s->growth_per_s.ci);
-	s->per_s.value = (double)r->ended_in_time / seconds;
+	s->per_s.value = (double)r->open.ended_in_time / seconds;
 	s->per_s.ci = (struct interval){ fmax(s->per_s.value - growth, 0.0), s->per_s.value + growth };
 }
 
@@ -103,7 +103,7 @@ void tx_settle_so_far(struct tx_run *r, uint64_t now_ns)
 	uint64_t window;
 
 	r->end_ns = now_ns;
-	r->unfinished = r->is_open ? r->live : 0;
+	r->open.unfinished = r->is_open ? r->jobs.live : 0;
 	window = window_ns(r);
 	settle(r, now_ns - r->start_ns < window ? now_ns - r->start_ns : window);
 }

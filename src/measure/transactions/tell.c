@@ -76,12 +76,13 @@ const struct measure_table tx_tables[] = {
 	{ "file", "Making the file", tx_file_fields },
 	{ "classes", "Classes", class_fields },
 	{ "responses", "Response times", quantile_fields },
+	{ "requests", "Requests of each kind", tx_kind_fields },
 	{ "tries", "Search for the number of users", try_fields },
 	DISTRIBUTION_TABLE,
 	{ NULL, NULL, NULL },
 };
 
-static uint64_t quantile(const struct hist *h, double q)
+uint64_t tx_quantile(const struct hist *h, double q)
 {
 	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
 }
@@ -90,9 +91,9 @@ static void class_responses(struct class_row *row, const struct hist *h)
 {
 	row->min_ns = h->count ? h->min : UINT64_MAX;
 	row->mean_ns = h->count ? (uint64_t)hist_mean(h) : UINT64_MAX;
-	row->p50_ns = quantile(h, 0.5);
-	row->p95_ns = quantile(h, 0.95);
-	row->p99_ns = quantile(h, 0.99);
+	row->p50_ns = tx_quantile(h, 0.5);
+	row->p95_ns = tx_quantile(h, 0.95);
+	row->p99_ns = tx_quantile(h, 0.99);
 	row->max_ns = h->count ? h->max : UINT64_MAX;
 }
 
@@ -109,7 +110,7 @@ static void class_table(const struct tx_run *r)
 		struct class_row row = {
 			.class = is_all ? "all" : r->classes[i].name,
 			.users = r->is_open                   ? UINT64_MAX
-			         : is_all || r->p->find_users ? r->njobs
+			         : is_all || r->p->find_users ? r->jobs.n
 			                                      : r->classes[i].users,
 			.transactions = of->done,
 			.transactions_per_s =
@@ -160,11 +161,11 @@ struct device_part { /* of a run */
 
 static struct device_part device_part(const struct tx_run *r)
 {
-	const struct device_io *a = &r->before.io, *b = &r->after.io;
+	const struct device_io *a = &r->stand[0].io, *b = &r->stand[1].io;
 	double s = fmax((double)(r->end_ns - r->start_ns) * 1e-9, 1e-9);
 	double n = (double)(b->reads + b->writes - a->reads - a->writes);
 
-	if (!r->before.has_io || !r->after.has_io)
+	if (!r->stand[0].has_io || !r->stand[1].has_io)
 		return (struct device_part){ NAN, NAN, NAN, NAN, NAN, false };
 	return (struct device_part){ .transfers = n,
 		                     .per_s = n / s,
@@ -176,14 +177,14 @@ static struct device_part device_part(const struct tx_run *r)
 
 static void hit_figure(const struct tx_run *r)
 {
-	double asked = (double)(r->mix.service->count * r->p->block_bytes), came;
+	double asked = (double)r->mix.asked_bytes, came;
 
 	if (r->p->mode != TX_CACHED || r->p->write_ratio > 0.0 || asked == 0.0)
 		return;
-	if (r->before.has_storage && r->after.has_storage)
-		came = (double)(r->after.storage_read_bytes - r->before.storage_read_bytes);
-	else if (r->before.has_io && r->after.has_io)
-		came = (double)(r->after.io.read_bytes - r->before.io.read_bytes);
+	if (r->stand[0].has_storage && r->stand[1].has_storage)
+		came = (double)(r->stand[1].storage_read_bytes - r->stand[0].storage_read_bytes);
+	else if (r->stand[0].has_io && r->stand[1].has_io)
+		came = (double)(r->stand[1].io.read_bytes - r->stand[0].io.read_bytes);
 	else
 		return;
 	result_figure(r->ses->res, "cache_hit_ratio", "read from the page cache", UNIT_RATIO,
@@ -194,11 +195,16 @@ static void device_figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 	struct device_part d = device_part(r);
+	struct table *t;
 
 	if (r->mix.service->count)
 		result_figure(res, "io_service_mean_ns", "a request, from issue to answer, mean", UNIT_NS,
 		              hist_mean(r->mix.service), NULL, r->mix.service->count);
-	tx_mix_tell(&r->mix, res);
+	if (r->mix.sizes.n > 1 || (r->mix.share > 0.0 && r->mix.share < 1.0)) {
+		t = result_table(res, "requests", "Requests of each kind", tx_kind_fields);
+		result_table_clear(t);
+		tx_mix_tell(&r->mix, t);
+	}
 	hit_figure(r);
 	if (!d.is_known) {
 		if (r->mix.service->count && !r->is_virtual)
@@ -222,10 +228,10 @@ static void device_figures(const struct tx_run *r)
 
 static void host_figures(const struct tx_run *r)
 {
-	const struct host_usage *a = &r->before.usage, *b = &r->after.usage;
+	const struct host_usage *a = &r->stand[0].usage, *b = &r->stand[1].usage;
 	double s = fmax((double)(r->end_ns - r->start_ns) * 1e-9, 1e-9);
 	double cpu_s =
-		r->is_virtual ? r->cpu_busy_s : (double)(b->user_ns + b->system_ns - a->user_ns - a->system_ns) * 1e-9;
+		r->is_virtual ? r->work.busy_s : (double)(b->user_ns + b->system_ns - a->user_ns - a->system_ns) * 1e-9;
 
 	result_figure(r->ses->res, "cpu_percent", "processor time of this process", UNIT_PERCENT, 100.0 * cpu_s / s,
 	              NULL, 0);
@@ -243,7 +249,7 @@ static void bound_figures(const struct tx_run *r)
 	struct device_part dev = device_part(r);
 	double n = (double)r->all.any.done, d_cpu = r->all.any.cpu_s / n;
 	double d_disk = dev.is_known ? dev.busy_ratio * tx_seconds(r) / n : 0.0;
-	double d_max = fmax(d_cpu / r->processors, d_disk);
+	double d_max = fmax(d_cpu / r->work.processors, d_disk);
 
 	if (r->all.any.done == 0 || !(d_max > 0.0))
 		return;
@@ -257,10 +263,10 @@ static void law_figures(const struct tx_run *r)
 	struct result *res = r->ses->res;
 	double n = (double)r->all.any.done, x = n / tx_seconds(r), full_s, law;
 
-	if (r->cpu_busy_s > 0.0) {
-		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->processors);
+	if (r->work.busy_s > 0.0) {
+		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->work.processors);
 		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
-		              r->cpu_busy_s / tx_seconds(r), NULL, 0);
+		              r->work.busy_s / tx_seconds(r), NULL, 0);
 		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, law_utilisation(x, r->all.any.cpu_s / n),
 		              NULL, 0);
 	}
@@ -269,17 +275,18 @@ static void law_figures(const struct tx_run *r)
 		              law_little(x, r->all.any.response_s / n), NULL, 0);
 		return;
 	}
-	full_s = (double)(r->full_until_ns - r->full_from_ns) * 1e-9;
-	n = (double)r->full.done;
-	law = law_interactive_n(n / full_s, r->full.response_s / n, r->full.think_s / n);
-	result_figure_u64(res, "users", "users", UNIT_COUNT, r->njobs);
-	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL, r->full.done);
-	if (!r->p->find_users && r->all.any.done && !(fabs(law / (double)r->njobs - 1.0) <= 0.01))
+	full_s = (double)(r->law.until_ns - r->law.from_ns) * 1e-9;
+	n = (double)r->law.sums.done;
+	law = law_interactive_n(n / full_s, r->law.sums.response_s / n, r->law.sums.think_s / n);
+	result_figure_u64(res, "users", "users", UNIT_COUNT, r->jobs.n);
+	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL,
+	              r->law.sums.done);
+	if (!r->p->find_users && r->all.any.done && !(fabs(law / (double)r->jobs.n - 1.0) <= 0.01))
 		result_notice(
 			res, "short-run",
 			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
 			"--count.",
-			law, r->njobs);
+			law, r->jobs.n);
 	bound_figures(r);
 }
 
@@ -360,9 +367,9 @@ static void steady_figures(const struct tx_run *r)
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
 	if (r->is_open) {
 		result_figure(res, "arrivals_per_s", "arrivals asked", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
-		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->unfinished);
+		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->open.unfinished);
 		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
-		              &s->growth_per_s.ci, r->arrivals);
+		              &s->growth_per_s.ci, r->open.n);
 	}
 }
 
@@ -377,7 +384,7 @@ static void judge(const struct tx_run *r)
 	if (s->is_growing)
 		tell_growing(res);
 	res->verdict_is_open = r->all.any.done == 0;
-	if (r->is_open && r->arrivals == 0)
+	if (r->is_open && r->open.n == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
 		              seconds, r->p->arrivals_per_s);
 	else if (r->all.any.done == 0)
@@ -393,10 +400,10 @@ static void figures(const struct tx_run *r)
 	judge(r);
 	law_figures(r);
 	result_figure(res, "late_p99_ns", "generator late, 99 %", UNIT_NS,
-	              hist_can_quantile(r->late, 0.99) ? (double)hist_quantile(r->late, 0.99) : (double)NAN, NULL,
-	              r->late->count);
+	              hist_can_quantile(r->pace.late, 0.99) ? (double)hist_quantile(r->pace.late, 0.99) : (double)NAN,
+	              NULL, r->pace.late->count);
 	result_figure(res, "late_max_ns", "generator late, worst", UNIT_NS,
-	              r->late->count ? (double)r->late->max : (double)NAN, NULL, r->late->count);
+	              r->pace.late->count ? (double)r->pace.late->max : (double)NAN, NULL, r->pace.late->count);
 }
 
 void tx_tell(const struct tx_run *r)
@@ -415,7 +422,7 @@ void tx_tell_so_far(struct tx_run *r, uint64_t now_ns)
 	distribution(r);
 	steady_figures(r);
 	if (!r->is_open)
-		result_figure_u64(r->ses->res, "users", "users", UNIT_COUNT, r->njobs);
+		result_figure_u64(r->ses->res, "users", "users", UNIT_COUNT, r->jobs.n);
 }
 
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits)

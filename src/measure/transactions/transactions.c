@@ -107,33 +107,30 @@ static void choose_place(struct tx_run *r)
 	uint64_t data = r->file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d), first = 0, end = 0;
 
 	(void)units_parse_range(r->p->range, size > data ? size - data : 0, &first, &end, NULL); /* as planned */
-	r->first_byte = data + first;
-	r->records = (end - first) / r->p->block_bytes;
+	r->place = (struct tx_place){ data + first, end - first, r->ses->seed };
 }
 
 static int prepare(struct tx_run *r, struct err *err)
 {
 	struct session *ses = r->ses;
-	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->block_bytes };
+	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = tx_record_bytes(r->p) };
 	int ret = tx_parse_classes(r->p, r->classes, &r->nclasses, err), fd;
 
+	if (ret == 0)
+		ret = tx_parse_sizes(r->p->block, &r->mix.sizes, err);
+	if (ret == 0)
+		ret = session_engine(r->ses, &cfg, &r->eng, err);
 	if (ret < 0)
 		return ret;
-	ret = session_engine(r->ses, &cfg, &r->eng, err);
-	if (ret < 0)
-		return ret;
-	r->depth = r->eng->cfg.depth;
 	choose_place(r);
-	if (r->records == 0)
-		return err_set(err, -EINVAL, "%s holds no record of %" PRIu64 " bytes; give a smaller --block.",
-		               ses->devs[0].path, r->p->block_bytes);
+	if (r->place.bytes < cfg.buf_bytes)
+		return err_set(err, -EINVAL, "%s holds no record of %" PRIu32 " bytes; give a smaller --block.",
+		               ses->devs[0].path, cfg.buf_bytes);
 	r->is_open = r->p->arrivals_per_s > 0.0;
-	r->processors = r->p->processors ? (unsigned)r->p->processors : r->is_virtual ? 1 : tx_cpu_count();
-	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
+	r->work.processors = r->p->processors ? (unsigned)r->p->processors : r->is_virtual ? 1 : tx_cpu_count();
 	if (r->p->write_ratio > 0.0)
-		for (uint32_t i = 0; i < r->depth; i++)
-			payload_fill(engine_buf(r->eng, i),
-			             &(struct payload_id){ ses->seed, i, 0, 0, (uint32_t)r->p->block_bytes });
+		for (uint32_t i = 0; i < r->eng->cfg.depth; i++)
+			payload_fill(engine_buf(r->eng, i), &(struct payload_id){ ses->seed, i, 0, 0, cfg.buf_bytes });
 	if (!r->p->each)
 		return 0;
 	fd = session_grow(ses, r->p->each, OUTFILE_EACH, err);
@@ -173,7 +170,7 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl transactions_screen = {
 	.shows =
-		"transactions_per_s,queue_growth_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,measured,measured_s,warm_up_s,users,max_users,users_too_many,device_busy_ratio,cpu_percent,#tries,#classes",
+		"transactions_per_s,queue_growth_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,measured,measured_s,warm_up_s,users,max_users,users_too_many,device_busy_ratio,cpu_percent,#tries,#classes,#requests",
 	.says =
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },

@@ -25,12 +25,12 @@ enum tx_think { TX_THINK_EXPONENTIAL, TX_THINK_UNIFORM, TX_THINK_FIXED };
 enum tx_randomise { TX_RANDOMISE_SEED = 1, TX_RANDOMISE_WORK = 2 };
 
 struct tx_params {
-	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, block_bytes, depth, processors, size_bytes;
+	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, depth, processors, size_bytes;
 	double arrivals_per_s, write_ratio; /* of the requests that write; 0: none */
 	int randomise, mode;
 	bool find_users, keep;
 	struct strs classes;
-	const char *limit, *each, *range;
+	const char *block, *limit, *each, *range;
 };
 
 struct tx_class {
@@ -53,17 +53,34 @@ struct tx_totals { /* of transactions that ended within the window */
 
 /* ---- mix.c ---- */
 
-struct tx_mix {
-	double share;                 /* of the requests that write */
-	struct hist *service, *of[2]; /* what requests took: all; of a mix reads, and writes */
-	uint64_t written;
+#define TX_SIZES_MAX 8
+struct tx_sizes { /* of requests */
+	size_t n;
+	uint32_t bytes[TX_SIZES_MAX], least, most;
+	double until[TX_SIZES_MAX]; /* the sum of the shares up to this one */
 };
-int tx_mix_start(struct tx_mix *m, double share);
+/* "4K", or shares that make 100 %: "4K:70%,64K:30%". */
+int tx_parse_sizes(const char *text, struct tx_sizes *ret, struct err *err);
+
+struct tx_place { /* that is used */
+	uint64_t first_byte, bytes, seed;
+};
+
+struct tx_mix {
+	struct tx_sizes sizes;
+	double share;         /* of the requests that write */
+	struct hist *service; /* what requests took */
+	struct hist *of[2 * TX_SIZES_MAX];
+	uint64_t written, asked_bytes;
+};
+int tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share);
 void tx_mix_done(struct tx_mix *m);
-/* The operation of a request that has its length, and of a mix what it writes. */
-void tx_mix_op(struct tx_mix *m, struct rng *rng, uint64_t seed, struct io_req *req);
+/* The next request: how large, where and what. */
+void tx_mix_draw(struct tx_mix *m, struct rng *rng, const struct tx_place *place, struct io_req *req);
 void tx_mix_take(struct tx_mix *m, const struct io_req *req);
-void tx_mix_tell(const struct tx_mix *m, struct result *res);
+extern const struct field tx_kind_fields[];
+/* A row for each kind of request. */
+void tx_mix_tell(const struct tx_mix *m, struct table *t);
 
 struct tx_sums { /* for N = X (R + Z) */
 	uint64_t done;
@@ -95,6 +112,46 @@ struct tx_steady {
 
 struct tx_job; /* a user, or in open runs a transaction under way */
 
+struct tx_jobs {
+	struct tx_job **v; /* all that were ever made */
+	size_t n, room, live;
+	struct tx_job **heap; /* by wake_ns */
+	size_t nheap, heap_room;
+	struct tx_job *ready, **ready_end; /* want a request */
+	struct tx_job *idle;               /* may be used again */
+};
+
+struct tx_work { /* of processors */
+	unsigned processors;
+	struct tx_cpu *cpu;                      /* real time; NULL: nobody wants a processor */
+	uint64_t bursts;                         /* with it */
+	uint64_t free_ns[TX_PROCESSORS_MAX + 1]; /* virtual time */
+	double busy_s;
+	uint8_t *memory[TX_CLASSES_MAX];
+	uint64_t slots[TX_CLASSES_MAX];
+};
+
+struct tx_law { /* while all users are at work and have had their first */
+	uint64_t until_ns, from_ns;
+	struct tx_sums sums, before;
+	uint64_t firsts; /* users that have had their first */
+};
+
+struct tx_open { /* arrivals */
+	uint64_t next_ns, last_ns, n, unfinished, ended_in_time;
+	uint32_t next_class;
+	double at_ns;
+	struct rng rng;
+	struct slots under_way; /* what came and what ended, in time */
+	bool is_swamped;
+};
+
+struct tx_pace { /* of the generator */
+	uint32_t in_flight;
+	uint64_t was_full_ns; /* when a request came back while all were out */
+	struct hist *late;
+};
+
 struct tx_run {
 	struct feeder feeder; /* first */
 	struct sink sink;
@@ -104,43 +161,20 @@ struct tx_run {
 	size_t nclasses;
 	struct engine *eng;
 	struct datafile *file; /* one that platter made */
-	uint64_t first_byte, end_byte, records;
-	bool is_open, is_virtual, randomise_work, is_out_of_memory, is_swamped;
-	uint32_t depth, in_flight;
-
-	struct tx_job **jobs; /* all that were ever made */
-	size_t njobs, jobs_room, live;
-	struct tx_job **heap; /* by wake_ns */
-	size_t nheap, heap_room;
-	struct tx_job *ready, **ready_end; /* want a request */
-	struct tx_job *idle;               /* may be used again */
-
-	unsigned processors;
-	struct tx_cpu *cpu;                          /* real time; NULL: nobody wants a processor */
-	uint64_t bursts;                             /* with it */
-	uint64_t cpu_free_ns[TX_PROCESSORS_MAX + 1]; /* virtual time */
-	double cpu_busy_s;
-	uint8_t *memory[TX_CLASSES_MAX];
-	uint64_t memory_slots[TX_CLASSES_MAX];
-
-	uint64_t start_ns, end_ns, stop_ns;   /* window; when the first user had its count, or the time was up */
-	uint64_t full_until_ns, full_from_ns; /* while all users are at work and have had their first: for the law */
-	struct tx_sums full, before_full;
-	uint64_t firsts; /* users that have had their first */
-	uint64_t next_arrival_ns, last_arrival_ns;
-	uint64_t arrivals, unfinished, ended_in_time;
-	uint32_t next_class;
-	double arrival_at_ns;
-	struct rng arrival_rng;
-	uint64_t was_full_ns; /* when a request came back while all were out */
+	struct tx_place place;
+	bool is_open, is_virtual, is_out_of_memory;
+	struct tx_jobs jobs;
+	struct tx_work work;
+	struct tx_law law;
+	struct tx_open open;
+	struct tx_pace pace;
+	uint64_t start_ns, end_ns, stop_ns; /* stop: when the first user had its count, or the time was up */
 	struct tx_totals of[TX_CLASSES_MAX], all;
-	struct slots under_way; /* open: what came and what ended, in time */
 	struct tx_steady steady;
-	struct hist *late;
 	struct tx_mix mix;
 	struct rowlog *each;
 	void (*tell_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
-	struct tx_stand before, after;
+	struct tx_stand stand[2];                               /* before and after */
 };
 
 /* ---- plan.c ---- */
@@ -157,6 +191,8 @@ struct tx_limit {
 	uint64_t limit_ns;
 };
 int tx_parse_limit(const char *text, struct tx_limit *ret, struct err *err);
+/* The largest request: a record of the file that --size makes. */
+uint32_t tx_record_bytes(const struct tx_params *p);
 /* Of one run; 0: until all users have had their count. */
 uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p);
 /* Does platter make or write a file itself, instead of the session opening it? */
@@ -212,6 +248,8 @@ void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, b
 void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);
+/* Of what a sample of this size shows; UINT64_MAX: it does not. */
+uint64_t tx_quantile(const struct hist *h, double q);
 extern const struct measure_table tx_tables[];
 
 #endif
