@@ -18,7 +18,7 @@ both()
 		for r in rows:
 		    print('%(label)s: fio %(fio).3f, platter %(platter).3f %(unit)s, ratio %(ratio).4f' % r)
 		rotation = [r['ratio'] for r in rows if r['measurement'] == 'geometry']
-		sys.exit(0 if len(rows) == 6 and all(0.8 < r['ratio'] < 1.25 for r in rows) and abs(rotation[0] - 1) < 2e-3 else 1)
+		sys.exit(0 if len(rows) == 7 and all(0.8 < r['ratio'] < 1.25 for r in rows) and abs(rotation[0] - 1) < 2e-3 else 1)
 	PY
 }
 undisturbed both
