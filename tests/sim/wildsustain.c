@@ -56,12 +56,12 @@ static double fast(const struct wild_case *c)
 	p.keeps.slc_bytes = p.keeps.slc_bytes ? PLENTY : 0;
 	p.keeps.spare_bytes = p.keeps.spare_mbs > 0 ? PLENTY : 0;
 	p.limit_bytes_per_s = p.limit_ops = 0;
-	p.keeps.heat_c_per_gb = 0;
+	p.keeps.heat_c_per_gb = p.keeps.turbo_s = 0;
 	if (c->p->limit_ops > 0)
 		p.limit_ops = 1e9;
 	if (p.ntrims && p.trims[0].count < p.capacity_lba / 2)
 		return fmin(p.interface_bytes_per_s, DEPTH * (1 << 20) / (p.trimmed_us * 1e-6));
-	return rate_of(&p, REQUESTS);
+	return rate_of(&p, c->p->limit_ops > 0 ? 5 * REQUESTS : REQUESTS); /* what a credit is worth hangs on it */
 }
 
 static double slow(const struct wild_case *c)
@@ -71,13 +71,16 @@ static double slow(const struct wild_case *c)
 
 	p.keeps.slc_bytes = p.keeps.slc_bytes ? 1024 : 0;
 	p.keeps.spare_bytes = 0;
-	p.credit_bytes = p.credit_bytes ? 8 << 20 : 0;
-	p.credit_ops = 1;
+	p.keeps.turbo_s = p.keeps.turbo_s > 0 ? 1e-9 : 0;
+	p.limit_bytes_per_s = 0;
+	p.limit_ops = p.limit_ops > 0 ? 1e9 : 0;
 	if (p.ntrims)
 		p.trims = &(struct profile_range){ p.capacity_lba - 8, 8 };
 	if (p.keeps.hot_mbs > 0 || p.keeps.collect_bytes)
 		n = 12 * REQUESTS;
-	return rate_of(&p, n);
+	return fmin(rate_of(&p, n), c->p->limit_ops > 0           ? c->p->limit_ops * block_of(&p)
+	                            : c->p->limit_bytes_per_s > 0 ? c->p->limit_bytes_per_s
+	                                                          : HUGE_VAL);
 }
 
 static const char *cause_of(const struct profile *p)
@@ -85,6 +88,7 @@ static const char *cause_of(const struct profile *p)
 	return p->keeps.slc_bytes || p->credit_bytes ? "bytes"
 	       : p->credit_ops > 0                   ? "requests"
 	       : p->keeps.hot_mbs > 0                ? "temperature"
+	       : p->keeps.turbo_s > 0                ? "time"
 	       : p->ntrims                           ? "place"
 	       : p->keeps.spare_mbs > 0              ? "free space"
 	                                             : "nothing";
@@ -103,6 +107,8 @@ static double amount(const struct profile *p, double r)
 	if (p->keeps.hot_mbs > 0)
 		return -r * p->keeps.heat_tau_s *
 		       log(1 - over / (p->keeps.heat_c_per_gb * r * 1e-9 * p->keeps.heat_tau_s));
+	if (p->keeps.turbo_s > 0)
+		return p->keeps.turbo_s * r;
 	if (p->ntrims)
 		return (double)p->trims[0].count * p->logical_sector_bytes;
 	return p->keeps.spare_mbs > 0 ? (double)p->keeps.spare_bytes : (double)NAN;
@@ -114,6 +120,8 @@ static double minute(const struct profile *p, double r)
 		return 60e6 * p->keeps.fold_mbs;
 	if (p->credit_bytes)
 		return 60 * p->limit_bytes_per_s * r / (r - p->limit_bytes_per_s);
+	if (p->keeps.turbo_s > 0)
+		return 60 * p->keeps.turbo_back * r;
 	return p->credit_ops > 0 ? 60 * p->limit_ops * r / (r / block_of(p) - p->limit_ops) : (double)NAN;
 }
 

@@ -65,6 +65,7 @@ static const struct device_case {
 	  "--random sda", "requests", NAN, NAN, 200 * 4096e-6, NAN },
 	{ DEVICE "interface_mbs 100\nheat 20 60 60 25\n", WRITE, "temperature", 100, 1726.1 /* 100 * 60 * ln(4/3) */,
 	  NAN, NAN },
+	{ DEVICE "interface_mbs 60\nfast_time 20 0.1 20\n", WRITE, "time", 60, 1200, 20, 0.1 * 60 * 60 },
 	{ DEVICE "spare_area 2000000 20\ninterface_mbs 50\n", WRITE, "free space", 50, 2048, 20, NAN },
 	{ DEVICE "interface_mbs 180\nchannel_mbs 5\ntrimmed 0 4000000\n", "sda", "place", 180, 2048, NAN, NAN },
 	{ DEVICE "interface_mbs 50\n", WRITE, "nothing", NAN, NAN, 50, NAN },

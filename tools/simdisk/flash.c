@@ -6,7 +6,8 @@
 #include "disk.h"
 
 #define AMBIENT_C    30.0
-#define HYSTERESIS_C 3.0 /* it is fast again when it is cooler by so much */
+#define HYSTERESIS_C 3.0   /* it is fast again when it is cooler by so much */
+#define IDLE_NS      0.5e9 /* shorter pauses are work, for a credit of seconds */
 
 static void cool(struct flash *f, const struct profile_keeps *p, double t)
 {
@@ -46,6 +47,8 @@ static double rate_now(const struct disk *d, bool is_write)
 		rate = at_most(rate, f->cached < (double)p->slc_bytes ? p->slc_mbs : p->direct_mbs);
 	if (is_write && f->written >= (double)p->spare_bytes)
 		rate = at_most(rate, p->spare_mbs);
+	if (p->turbo_s > 0 && f->used_s >= p->turbo_s)
+		rate = at_most(rate, p->spent_mbs);
 	return f->is_hot ? at_most(rate, p->hot_mbs) : rate;
 }
 
@@ -60,6 +63,11 @@ double flash_pass(struct disk *d, double t, uint64_t bytes, bool is_write)
 		f->is_hot = f->celsius > p->heat_limit_c - (f->is_hot ? HYSTERESIS_C : 0);
 	if (is_write && p->slc_bytes && idle > 0)
 		f->cached = fmax(0, f->cached - idle * 1e-9 * p->fold_mbs * 1e6);
+	if (p->turbo_s > 0 && t - f->free_at > IDLE_NS)
+		f->used_s = fmax(0, f->used_s - (t - f->free_at) * 1e-9 * p->turbo_back);
+	else if (p->turbo_s > 0)
+		f->used_s = fmin(p->turbo_s, f->used_s + (begin - f->work_at) * 1e-9);
+	f->work_at = begin;
 	f->free_at = begin + n / (rate_now(d, is_write) * 1e6) * 1e9;
 	f->celsius += n * 1e-9 * p->heat_c_per_gb;
 	if (!is_write)

@@ -16,6 +16,8 @@ struct profile_keeps {
 	double collect_ms;                /* for so long, both on average */
 	double heat_c_per_gb, heat_tau_s; /* warmed by what it moves, cooled in so long; 0: no temperature */
 	double heat_limit_c, hot_mbs;     /* warmer, it is at most so fast */
+	double turbo_s, turbo_back;       /* at work for so long, and so much of a second each idle one; 0: no limit */
+	double spent_mbs;                 /* after that */
 };
 
 struct profile_dips { /* each so many writes of so many bytes and more the drive is busy for so long; 0: never */
@@ -28,6 +30,7 @@ struct flash { /* bytes */
 	double *channel_free;
 	double cached, written, collect_at; /* in the cache of fast cells; in all; the next collection */
 	double free_at, celsius, warm_at;
+	double used_s, work_at; /* of turbo_s; until the last request */
 	bool is_hot;
 };
 

@@ -88,6 +88,17 @@ static void draw_heat(struct rng *r, struct profile *p)
 	p->keeps.hot_mbs = rate * log_between(r, 0.1, 0.5);
 }
 
+static void draw_time(struct rng *r, struct profile *p)
+{
+	double rate = log_between(r, 400, 3000);
+
+	draw_flash(r, p, rate * 1e6);
+	p->interface_bytes_per_s = rate * 1e6;
+	p->keeps.turbo_s = log_between(r, 5, 300);
+	p->keeps.turbo_back = log_between(r, 0.05, 2);
+	p->keeps.spent_mbs = rate * log_between(r, 0.05, 0.7);
+}
+
 static void draw_spare(struct rng *r, struct profile *p)
 {
 	double rate = log_between(r, 400, 3000);
@@ -108,8 +119,8 @@ static void draw_steady(struct rng *r, struct profile *p)
 int draw_burst(struct rng *r, struct profile *p)
 {
 	static void (*const ways[])(struct rng *, struct profile *) = {
-		draw_cache, draw_cache, draw_credit_of_bytes, draw_credit_of_requests,
-		draw_heat,  draw_spare, draw_steady,
+		draw_cache, draw_cache, draw_credit_of_bytes, draw_credit_of_requests, draw_heat,
+		draw_spare, draw_time,  draw_steady,
 	};
 	struct profile_range trim = { 0 };
 

@@ -21,6 +21,7 @@
 #define RANGE       9.2  /* logarithm of the factor over which rates may lie: 10000 */
 #define SURE        2.0  /* decades: that there is more than one state */
 #define ALIKE       0.9  /* neighbours that differ by less are one state */
+#define AMOUNT_BINS 20   /* behind a change that are looked at, at least */
 #define AGAIN       0.75 /* of the difference: what is as fast for as long later on is no burst */
 #define SETTLED     1.0  /* times as long as all before it; and at least ... */
 #define SETTLED_S   600.0
@@ -250,32 +251,69 @@ static bool comes_again(const struct sustain_series *s, const struct sustain_sta
 	return false;
 }
 
-/* The bytes until the change, which lies within the bins about the edge; how sure is where, by what bins scatter. */
+static double half_of(const struct stats_estimate *e)
+{
+	return fmax(0, interval_half(e->ci)); /* 0: too few bins to know */
+}
+
+/*
+ * What was fast in the bins from first to edge: behind it, bytes less those of the slow rate stay the same, up to
+ * stalls, and are the part of the burst by which fast is more than slow. How far they do not, how well the rates are
+ * known and the requests under way at the change, of which nobody knows on which side they are, say how sure that is.
+ */
+static struct stats_estimate amount_of(const struct sustain_series *s, size_t first, size_t edge, size_t end,
+                                       const struct stats_estimate *fast, const struct stats_estimate *slow)
+{
+	double excess = 0, sum = 0, squares = 0, bytes = 0, requests = 0, part = 1 - slow->value / fast->value, half;
+	size_t most = edge - first > AMOUNT_BINS ? edge - first : AMOUNT_BINS, n = 0;
+
+	for (size_t i = first; i < end && i < edge + 1 + most; i++) {
+		excess += (double)s->v[i].bytes - slow->value * s->width_s;
+		bytes += (double)s->v[i].bytes;
+		requests += (double)s->v[i].requests;
+		if (i > edge) { /* that one may hold some of both */
+			n++;
+			sum += excess;
+			squares += excess * excess;
+		}
+	}
+	if (n < 2 || !(part > 0))
+		return stats_about(bytes, bytes);
+	sum /= (double)n;
+	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * (double)n * s->width_s / 2);
+	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
+	return stats_about(sum / part, half + bytes / requests * (1 + s->depth / 2));
+}
+
+/* Without its first bin, in which no request was answered yet, and the last one. */
+static double within(const struct sustain_series *s, size_t first, size_t end)
+{
+	return end > first + 3 ? rate_of(s, first + 1, end - 1) : rate_of(s, first, end);
+}
+
 static void measure_amount(const struct sustain_series *s, struct sustain_states *f)
 {
-	struct sustain_state *b = &f->v[f->burst], *next = b + 1;
-	double rate = b->rate.value, step = rate - next->rate.value, sd = 0, n = 0, one = b->bytes / b->requests, end_s;
-	size_t i = b->end;
+	struct sustain_state *b = &f->v[f->burst];
+	struct stats_estimate fast = b->rate;
+	double each = b->bytes / b->requests;
 
-	for (size_t k = i > 20 ? i - 20 : 0; k + 1 < i + 20 && k + 1 < s->n; k++)
-		if (k + 3 < i || k > i + 2) {
-			sd += fabs(s->v[k + 1].rate_bytes_per_s - s->v[k].rate_bytes_per_s);
-			n++;
-		}
-	sd = n > 0 ? sd / n / step * 0.886 : 0;  /* of one, in steps: the mean difference of two normal ones is 1.128 */
-	i = i > b->first + 1 ? i - 1 : b->first; /* that one may hold some of both, and the next */
-	end_s = (double)i * s->width_s;
-	b->bytes = rate_of(s, b->first, i) * (end_s - b->from_s);
-	for (size_t k = i; k < i + 2 && k < s->n; k++) {
-		double part = fmin(1, fmax(0, (s->v[k].rate_bytes_per_s - next->rate.value) / step));
+	fast.value = within(s, b->first, b->end);
+	f->amount = amount_of(s, b->first, b->end, b[1].end, &fast, &b[1].rate);
+	b->bytes = f->amount.value;
+	b->to_s = b->from_s + b->bytes / b->rate.value;
+	b->requests = b->bytes / each;
+}
 
-		b->bytes += part * s->width_s * rate;
-		end_s += part * s->width_s;
-	}
-	b->to_s = end_s;
-	b->requests = b->bytes / one;
-	/* of those under way at the change nobody knows on which side they are */
-	f->amount = stats_about(b->bytes, s->width_s * rate * (3 * sd + 5 * sd * sd) + one * (1 + s->depth / 2));
+double sustain_change_s(const struct sustain_series *s, const struct stats_estimate *fast,
+                        const struct stats_estimate *slow, struct stats_estimate *ret_bytes)
+{
+	size_t edge = settle_edge(s, 0, s->n, fast->value, slow->value);
+	struct stats_estimate now = *fast;
+
+	if (edge > AMOUNT_BINS)
+		now.value = within(s, 0, edge);
+	*ret_bytes = edge ? amount_of(s, 0, edge, s->n, &now, slow) : stats_about(0, 0);
+	return (double)edge * s->width_s;
 }
 
 static double pts(const struct sustain_series *s)
@@ -365,6 +403,7 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 		f->burst = 1;
 	}
 	f->pts_s = pts(s);
+	f->block_bytes = (uint64_t)(f->v[0].bytes / f->v[0].requests + 0.5);
 	return true;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What limits the burst. After the same rest it is asked again with requests of another size: as many bytes are a
- * cache or a credit of bytes, as many requests a credit of requests. Heat is one by bytes, too, but behind every rest
- * it is slow again at one and the same temperature. What is fast again without a rest where the burst began lies in the
- * place, and what no rest brings back was room that had been free.
+ * What limits the burst. After the same rest it is asked again with requests of another size: as many bytes are a cache
+ * or a credit of bytes, as many requests a credit of requests. At a lower rate bytes, or requests, are as many again,
+ * or more where some come back meanwhile; as many seconds are a credit of time. Heat is one by bytes, too, but behind
+ * every rest it is slow again at one and the same temperature. What is fast again without a rest where the burst began
+ * lies in the place, and what no rest brings back was room that had been free.
  */
 #include <math.h>
 
@@ -12,74 +13,106 @@
 #define REST_FIRST_NS (2 * NS_PER_S)
 #define REST_GROWS    3
 #define REST_MOST_NS  (600 * NS_PER_S)
-#define ALL_BACK      0.9  /* of the burst */
-#define BRIEF         8.0  /* times the settled rate, and twice what requests of another size can make of it */
+#define ALL_BACK      0.97 /* of the burst */
 #define SLOW_S        2.0  /* and as long as it was fast */
-#define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same again */
+#define GIVE_UP       3    /* times the burst: it will not be slow again */
+#define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same with requests of another size */
+#define PACED_SD      0.05 /* and of the same requests at another rate */
+#define TIME_LESS     1.0  /* decades less likely beforehand: no provider describes a credit of seconds */
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less tells nothing */
 #define SURE          2.0  /* decades */
 
+static bool is_paced(const struct sustain_rest *r)
+{
+	return r->asked_bytes_per_s > 0;
+}
+
+/* When it was slow again, which 0 is where it was not fast; at the rates of the first burst, as far as they are its. */
+static double change_s(const struct sustain_series *s, const struct sustain_states *f, struct sustain_rest *ret)
+{
+	struct stats_estimate fast = f->v[f->burst].rate, slow = sustain_last(f)->rate, amount = stats_about(0, 0);
+	struct sustain_states now;
+	double at_s = 0;
+
+	if (is_paced(ret))
+		fast = stats_about(ret->asked_bytes_per_s, 0);
+	if (ret->block_bytes == f->block_bytes) {
+		at_s = sustain_change_s(s, &fast, &slow, &amount);
+	} else if (sustain_states(s, &now)) {
+		slow = sustain_last(&now)->rate;
+		if (now.burst < now.n) {
+			at_s = now.v[now.burst].to_s;
+			fast = now.v[now.burst].rate;
+			amount = now.amount;
+		}
+	}
+	if (!(amount.ci.low > 0)) /* it may as well be none */
+		amount = stats_about(0, 0);
+	ret->fast_bytes = amount.value;
+	ret->uncertain_bytes = interval_half(amount.ci);
+	ret->fast_requests = amount.value / (double)ret->block_bytes;
+	ret->fast_bytes_per_s = amount.value > 0 ? fast.value : (double)NAN;
+	ret->slow_bytes_per_s = slow.value;
+	return at_s;
+}
+
 bool sustain_rest_found(const struct sustain_series *s, const struct sustain_states *f, struct sustain_rest *ret)
 {
-	double fast = f->v[f->burst].rate.value, slow = sustain_last(f)->rate.value;
-	struct sustain_states now;
-	bool is_slow;
+	const struct sustain_state *b = &f->v[f->burst];
+	double at_s, pace = is_paced(ret) ? b->rate.value / ret->asked_bytes_per_s : 1;
+	size_t at;
 
-	if (!sustain_states(s, &now))
+	if (s->n < 2 || s->time_s < 2 * SLOW_S)
 		return false;
-	ret->begin_celsius = now.begin_celsius;
-	ret->slow_bytes_per_s = sustain_last(&now)->rate.value;
-	ret->celsius = sustain_last(&now)->celsius;
-	if (now.n > 1 && now.burst < now.n) {
-		const struct sustain_state *b = &now.v[now.burst];
-
-		ret->fast_bytes = now.amount.value;
-		ret->fast_requests = b->requests;
-		ret->uncertain_bytes = interval_half(now.amount.ci);
-		ret->fast_bytes_per_s = b->rate.value;
-		ret->celsius = b->celsius;
-		/* for requests of either size */
-		is_slow = ret->slow_bytes_per_s < b->rate.value * sqrt(slow / fast);
-		return is_slow && s->time_s - b->to_s >= fmax(SLOW_S, b->to_s);
-	}
-	/* what is over in a moment shows only in the mean; larger requests may be faster all the time */
-	ret->fast_bytes = (now.v[0].rate.value - slow) * s->time_s;
-	ret->uncertain_bytes = ret->fast_bytes / 2;
-	ret->fast_bytes_per_s = NAN;
-	if (!(now.v[0].rate.value > BRIEF * slow))
-		ret->fast_bytes = ret->uncertain_bytes = 0;
-	ret->fast_requests = ret->fast_bytes / (double)ret->block_bytes;
-	/* slow from the beginning, or still fast */
-	return now.n == 1 && s->time_s >= 2 * SLOW_S &&
-	       (ret->slow_bytes_per_s < sqrt(fast * slow) ||
-	        s->time_s >= 3 * (f->v[f->burst].to_s - f->v[f->burst].from_s) + SLOW_S);
+	at_s = change_s(s, f, ret);
+	at = at_s > 0 && at_s < s->time_s ? (size_t)(at_s / s->width_s) : s->n - 1;
+	ret->begin_celsius = s->v[0].celsius;
+	ret->celsius = s->v[at < s->n ? at : s->n - 1].celsius;
+	return (at_s > 0 && s->time_s - at_s >= fmax(SLOW_S, at_s)) ||
+	       (at_s <= 0 && ret->block_bytes == f->block_bytes && !is_paced(ret)) ||
+	       s->time_s >= GIVE_UP * pace * (b->to_s - b->from_s) + SLOW_S;
 }
 
 static bool has_all_back(const struct sustain_states *f, const struct sustain_rest *r)
 {
-	return r->fast_bytes >= ALL_BACK * f->amount.value;
+	return r->fast_bytes + r->uncertain_bytes >= ALL_BACK * f->amount.ci.low;
 }
 
-uint64_t sustain_next_rest_ns(const struct sustain_states *f, const struct sustain_rests *r)
+/* The longest rest that did not bring all back, or the first that did. */
+static const struct sustain_rest *to_repeat(const struct sustain_states *f, const struct sustain_rests *r)
 {
-	const struct sustain_rest *last = r->n ? &r->v[r->n - 1] : NULL;
+	const struct sustain_rest *best = NULL;
 
-	if (!last)
-		return REST_FIRST_NS;
-	if (has_all_back(f, last) || last->rest_ns * REST_GROWS > REST_MOST_NS || r->n + 2 > SUSTAIN_RESTS)
-		return 0;
-	return last->rest_ns * REST_GROWS;
-}
-
-int sustain_rest_to_repeat(const struct sustain_states *f, const struct sustain_rests *r)
-{
-	int best = -1;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].fast_bytes > 0 && (best < 0 || !has_all_back(f, &r->v[i])))
-			best = (int)i;
+	for (size_t i = 0; i < r->n && r->v[i].block_bytes == f->block_bytes && !is_paced(&r->v[i]); i++)
+		if (r->v[i].fast_bytes > 0 && (!best || !has_all_back(f, &r->v[i])))
+			best = &r->v[i];
 	return best;
+}
+
+bool sustain_next_rest(const struct sustain_states *f, const struct sustain_rests *r, uint32_t other_block,
+                       struct sustain_rest *ret)
+{
+	const struct sustain_rest *last = r->n ? &r->v[r->n - 1] : NULL, *again = to_repeat(f, r);
+	bool is_first = !last || (last->block_bytes == f->block_bytes && !is_paced(last));
+
+	*ret = (struct sustain_rest){
+		.block_bytes = f->block_bytes, .asked_bytes_per_s = NAN, .celsius = NAN, .begin_celsius = NAN
+	};
+	if (r->n == SUSTAIN_RESTS)
+		return false;
+	if (is_first && (!last || (!has_all_back(f, last) && last->rest_ns * REST_GROWS <= REST_MOST_NS))) {
+		ret->rest_ns = last ? last->rest_ns * REST_GROWS : REST_FIRST_NS;
+		return true;
+	}
+	if (!again || is_paced(last))
+		return false;
+	ret->rest_ns = again->rest_ns;
+	if (is_first)
+		ret->block_bytes = other_block;
+	else
+		ret->asked_bytes_per_s = sqrt(f->v[f->burst].rate.value * sustain_last(f)->rate.value);
+	return true;
 }
 
 static double log10_normal(double x, double sd)
@@ -97,7 +130,7 @@ static double heat_ratio(const struct sustain_states *f, const struct sustain_re
 		low = fmin(low, r->v[i].begin_celsius);
 		high = fmax(high, r->v[i].celsius);
 	}
-	if (!(high - low >= CELSIUS_LEAST))
+	if (!(at >= CELSIUS_LEAST && high > low))
 		return -INFINITY;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].fast_bytes > 0) {
@@ -107,65 +140,98 @@ static double heat_ratio(const struct sustain_states *f, const struct sustain_re
 	return n ? sum : (double)-INFINITY;
 }
 
-/* What a minute brings back: by the rest that gave most without giving all, and the one before it. */
+/*
+ * What a minute brings back: by the longest rest that did not bring all back, less one before it, as a disk may
+ * begin only after a while.
+ */
 static struct stats_estimate per_minute(const struct sustain_states *f, const struct sustain_rests *r)
 {
 	const struct sustain_rest *a = NULL, *b = NULL;
-	double s;
 
-	for (size_t i = 0; i < r->n && r->v[i].block_bytes == r->v[0].block_bytes; i++) {
-		if (has_all_back(f, &r->v[i]) && b)
+	for (size_t i = 0; i < r->n && r->v[i].block_bytes == f->block_bytes && !is_paced(&r->v[i]); i++) {
+		if (has_all_back(f, &r->v[i]))
 			break;
-		a = b && b->fast_bytes > 0 ? b : NULL;
+		a = b;
 		b = &r->v[i];
 	}
-	if (!b || has_all_back(f, b))
+	if (!a || !(a->fast_bytes > 0) || !(b->fast_bytes > a->fast_bytes))
 		return STATS_UNKNOWN;
-	if (a && a->fast_bytes >= b->fast_bytes)
-		a = NULL;
-	s = (double)(b->rest_ns - (a ? a->rest_ns : 0)) * 1e-9;
 	return stats_times(stats_difference(stats_about(b->fast_bytes, b->uncertain_bytes),
-	                                    a ? stats_about(a->fast_bytes, a->uncertain_bytes) : stats_about(0, 0)),
-	                   60 / s);
+	                                    stats_about(a->fast_bytes, a->uncertain_bytes)),
+	                   60e9 / (double)(b->rest_ns - a->rest_ns));
+}
+
+/* What a repetition makes likely. */
+enum { BYTES, REQUESTS, TIME, HEAT, LIMITS };
+static const enum sustain_cause causes[LIMITS] = { SUSTAIN_BYTES, SUSTAIN_REQUESTS, SUSTAIN_TIME, SUSTAIN_HEAT };
+
+/* A repetition beside what it repeats, in decades. */
+static void weigh_repeat(const struct sustain_rest *a, const struct sustain_rest *b, double slow,
+                         double log10_l[LIMITS])
+{
+	double rate = b->fast_bytes_per_s / a->fast_bytes_per_s, bytes = log(b->fast_bytes / a->fast_bytes), same;
+	double sd = hypot(is_paced(b) ? PACED_SD : AMOUNT_SD,
+	                  hypot(b->uncertain_bytes / b->fast_bytes, a->uncertain_bytes / a->fast_bytes));
+	/* of a credit that comes back at the slow rate all the time */
+	double refilled = log(b->fast_bytes_per_s / (b->fast_bytes_per_s - slow)) -
+	                  log(a->fast_bytes_per_s / (a->fast_bytes_per_s - slow));
+
+	log10_l[TIME] += log10_normal(bytes - log(rate), sd);
+	if (!is_paced(b)) {
+		log10_l[BYTES] += log10_normal(bytes, sd);
+		log10_l[HEAT] += log10_normal(bytes, sd);
+		log10_l[REQUESTS] += log10_normal(log(b->fast_requests / a->fast_requests), sd);
+		return;
+	}
+	same = fmax(log10_normal(bytes, sd), log10_normal(bytes - refilled, sd));
+	log10_l[BYTES] += same;
+	log10_l[REQUESTS] += same;
+	log10_l[HEAT] += bytes > sd ? -log10(M_LN10) : -SURE; /* more, as it is cooled for longer */
+}
+
+/* By what repetitions had. */
+static void judge_repeats(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret)
+{
+	const struct sustain_rest *first = to_repeat(f, r);
+	double log10_l[LIMITS] = { [TIME] = -TIME_LESS, [HEAT] = heat_ratio(f, r) }, other = -INFINITY;
+	size_t best = 0;
+	bool is_known = false;
+
+	for (size_t i = 0; first && i < r->n; i++) {
+		const struct sustain_rest *again = &r->v[i];
+
+		if (again->rest_ns != first->rest_ns || !(again->fast_bytes > 0) ||
+		    (again->block_bytes == f->block_bytes && !is_paced(again)))
+			continue;
+		weigh_repeat(first, again, sustain_last(f)->rate.value, log10_l);
+		is_known |= !is_paced(again);
+	}
+	if (!is_known)
+		return;
+	for (size_t i = 1; i < LIMITS; i++)
+		best = log10_l[i] > log10_l[best] ? i : best;
+	for (size_t i = 0; i < LIMITS; i++)
+		other = i != best ? fmax(other, log10_l[i]) : other;
+	ret->cause_log10_ratio = log10_l[best] - other;
+	if (ret->cause_log10_ratio >= SURE)
+		ret->cause = causes[best];
 }
 
 void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret)
 {
-	const struct sustain_rest *again = r->n ? &r->v[r->n - 1] : NULL, *first = NULL;
-	double bytes, requests, heat, fast, slow, sd;
-
 	*ret = (struct sustain_found){ .cause_log10_ratio = NAN, .minute_bytes = STATS_UNKNOWN };
 	ret->is_settled = sustain_is_settled(f);
 	if (f->burst >= f->n) {
 		ret->cause = ret->is_settled ? SUSTAIN_NOTHING : SUSTAIN_UNKNOWN;
 		return;
 	}
-	fast = f->v[f->burst].rate.value;
-	slow = sustain_last(f)->rate.value;
 	ret->minute_bytes = per_minute(f, r);
-	if (r->again_bytes_per_s > sqrt(fast * slow)) {
+	if (r->again_bytes_per_s > sqrt(f->v[f->burst].rate.value * sustain_last(f)->rate.value)) {
 		ret->is_settled = true;
 		ret->cause = SUSTAIN_PLACE;
-		return;
-	}
-	if (again && sustain_rest_to_repeat(f, r) < 0 && r->v[r->n - 1].rest_ns * REST_GROWS > REST_MOST_NS)
+	} else if (r->n && !to_repeat(f, r) && r->v[r->n - 1].rest_ns * REST_GROWS > REST_MOST_NS) {
 		ret->cause = SUSTAIN_SPACE;
-	for (size_t i = 0; again && i + 1 < r->n; i++)
-		if (r->v[i].rest_ns == again->rest_ns && r->v[i].block_bytes != again->block_bytes)
-			first = &r->v[i];
-	if (!first || !(again->fast_bytes > 0))
-		return;
-	sd = hypot(AMOUNT_SD,
-	           hypot(again->uncertain_bytes / again->fast_bytes, first->uncertain_bytes / first->fast_bytes));
-	bytes = log10_normal(log(again->fast_bytes / first->fast_bytes), sd);
-	requests = log10_normal(log(again->fast_requests / first->fast_requests), sd);
-	heat = bytes + heat_ratio(f, r);
-	if (heat > bytes && heat >= requests + SURE) {
-		ret->cause_log10_ratio = heat - fmax(bytes, requests);
-		ret->cause = ret->cause_log10_ratio >= SURE ? SUSTAIN_HEAT : SUSTAIN_UNKNOWN;
 	} else {
-		ret->cause_log10_ratio = fabs(bytes - requests);
-		if (ret->cause_log10_ratio >= SURE)
-			ret->cause = bytes > requests ? SUSTAIN_BYTES : SUSTAIN_REQUESTS;
+		judge_repeats(f, r, ret);
 	}
 }

@@ -130,7 +130,7 @@ struct stretch {
 	struct sustain_series *s;
 	const struct sustain_order *o;
 	uint64_t begin_ns, sent_bytes, warmth_ns;
-	double base_s, last_s, celsius;
+	double base_s, last_s, celsius, rate_bytes_per_s;
 };
 
 static enum feed stretch_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
@@ -146,8 +146,8 @@ static enum feed stretch_next(struct feeder *f, uint64_t now_ns, struct io_req *
 	req->offset_bytes = io->first_bytes +
 	                    (io->p->random ? permute(i % blocks, blocks, io->ses->seed + i / blocks) : i % blocks) *
 	                            l->o->block_bytes;
-	if (io->p->rate_bytes_per_s)
-		req->due_ns = l->begin_ns + (uint64_t)((double)l->sent_bytes * 1e9 / (double)io->p->rate_bytes_per_s);
+	if (l->rate_bytes_per_s > 0)
+		req->due_ns = l->begin_ns + (uint64_t)((double)l->sent_bytes * 1e9 / l->rate_bytes_per_s);
 	io->at += req->len_bytes;
 	l->sent_bytes += req->len_bytes;
 	io->written++;
@@ -216,6 +216,7 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 
 	l.begin_ns = now_ns;
 	s->depth = (double)io->p->depth;
+	l.rate_bytes_per_s = o->rate_bytes_per_s > 0 ? o->rate_bytes_per_s : (double)io->p->rate_bytes_per_s;
 	l.base_s = l.last_s = s->time_s;
 	feel(&l, now_ns);
 	load.arg = &l;

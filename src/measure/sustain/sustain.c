@@ -56,7 +56,7 @@ static int again(struct run *run, struct err *err)
 {
 	const struct sustain_state *b = &run->f.v[run->f.burst];
 	const struct sustain_order o = { "where it began", (uint64_t)(fmin(AGAIN_S, (b->to_s - b->from_s) / 2) * 1e9),
-		                         sustain_block(run->io.p), 0.9 };
+		                         sustain_block(run->io.p), 0, 0.9 };
 	struct sustain_series s;
 	uint64_t at = run->io.at;
 	int r;
@@ -83,7 +83,7 @@ static int until_settled(struct run *run, struct err *err)
 	while (r == 0 && !sustain_is_over(&run->io) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
 		const struct sustain_order o = { "until it has settled",
 			                         (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
-			                         sustain_block(run->io.p), part_done(run) };
+			                         sustain_block(run->io.p), 0, part_done(run) };
 
 		r = sustain_load(&run->io, &o, &run->s, err);
 		(void)sustain_states(&run->s, &run->f);
@@ -97,7 +97,7 @@ static int until_settled(struct run *run, struct err *err)
 }
 
 /* One rest, and what is fast behind it, until it is slow again. */
-static int rest(struct run *run, uint64_t ns, uint32_t block, struct err *err)
+static int rest(struct run *run, const struct sustain_rest *next, struct err *err)
 {
 	struct sustain_rest *to = &run->rests.v[run->rests.n];
 	struct sustain_series s;
@@ -106,11 +106,11 @@ static int rest(struct run *run, uint64_t ns, uint32_t block, struct err *err)
 
 	if (!sustain_series_init(&s, false))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	*to = (struct sustain_rest){ .rest_ns = ns, .block_bytes = block, .celsius = NAN, .begin_celsius = NAN };
-	sustain_rest(&run->io, ns);
+	*to = *next;
+	sustain_rest(&run->io, next->rest_ns);
 	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
 		const struct sustain_order o = { "after a rest", (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
-			                         block, 0.95 };
+			                         (uint32_t)next->block_bytes, fmax(next->asked_bytes_per_s, 0), 0.95 };
 
 		r = sustain_load(&run->io, &o, &s, err);
 		is_done = sustain_rest_found(&s, &run->f, to);
@@ -122,16 +122,12 @@ static int rest(struct run *run, uint64_t ns, uint32_t block, struct err *err)
 
 static int rest_and_see(struct run *run, struct err *err)
 {
-	uint64_t ns;
-	int r = again(run, err), i;
+	struct sustain_rest next = { .block_bytes = sustain_block(run->io.p) };
+	int r = again(run, err);
 
-	if (lies_in_the_place(run))
-		return r;
-	while (r == 0 && !sustain_is_over(&run->io) && (ns = sustain_next_rest_ns(&run->f, &run->rests)) > 0)
-		r = rest(run, ns, sustain_block(run->io.p), err);
-	i = sustain_rest_to_repeat(&run->f, &run->rests);
-	if (r == 0 && i >= 0 && !sustain_is_over(&run->io))
-		r = rest(run, run->rests.v[i].rest_ns, sustain_other_block(run->io.p), err);
+	while (r == 0 && !lies_in_the_place(run) && !sustain_is_over(&run->io) &&
+	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p), &next))
+		r = rest(run, &next, err);
 	return r;
 }
 

@@ -72,7 +72,8 @@ struct sustain_order {
 	const char *phase;
 	uint64_t ns;
 	uint32_t block_bytes;
-	double done; /* of the run, for the progress line */
+	double rate_bytes_per_s; /* at most; 0: as --rate says */
+	double done;             /* of the run, for the progress line */
 };
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err);
 void sustain_rest(struct sustain_io *io, uint64_t ns);
@@ -95,10 +96,14 @@ struct sustain_states {
 	struct stats_estimate amount; /* bytes of the burst */
 	double log10_ratio;           /* evidence: so many states to one */
 	double time_s, begin_celsius;
-	double pts_s; /* SNIA's rule was met by then; NaN: never */
+	uint64_t block_bytes; /* of a request */
+	double pts_s;         /* SNIA's rule was met by then; NaN: never */
 };
 /* false: too little to tell, or no memory. */
 bool sustain_states(const struct sustain_series *s, struct sustain_states *ret);
+/* From rates that are known: when fast became slow (0: it was not fast), and the bytes until then. */
+double sustain_change_s(const struct sustain_series *s, const struct stats_estimate *fast,
+                        const struct stats_estimate *slow, struct stats_estimate *ret_bytes);
 /* The last state has lasted long enough beside what came before it. */
 bool sustain_is_settled(const struct sustain_states *f);
 static inline const struct sustain_state *sustain_last(const struct sustain_states *f)
@@ -110,10 +115,11 @@ static inline const struct sustain_state *sustain_last(const struct sustain_stat
 
 struct sustain_rest { /* a row: a rest, and what was fast again behind it */
 	uint64_t rest_ns, block_bytes;
+	double asked_bytes_per_s;                                          /* NaN: as fast as it goes */
 	double fast_bytes, fast_requests, uncertain_bytes;                 /* before it was slow again */
 	double fast_bytes_per_s, slow_bytes_per_s, begin_celsius, celsius; /* celsius: when it was slow again */
 };
-#define SUSTAIN_RESTS 10
+#define SUSTAIN_RESTS 12
 struct sustain_rests {
 	struct sustain_rest v[SUSTAIN_RESTS];
 	size_t n;
@@ -121,16 +127,19 @@ struct sustain_rests {
 };
 /* Bins behind a rest, to a row; true: it has been slow for long enough again. */
 bool sustain_rest_found(const struct sustain_series *s, const struct sustain_states *f, struct sustain_rest *ret);
-/* The next rest, or 0: they have brought all back, or will not. */
-uint64_t sustain_next_rest_ns(const struct sustain_states *f, const struct sustain_rests *r);
-/* That of the longest rest that did not bring all back: asked again with requests of another size; -1: none did. */
-int sustain_rest_to_repeat(const struct sustain_states *f, const struct sustain_rests *r);
+/*
+ * What to do next: a longer rest, one of them again with requests of another size, and again at a lower rate; false:
+ * nothing more. ret: rest_ns, block_bytes and asked_bytes_per_s of it.
+ */
+bool sustain_next_rest(const struct sustain_states *f, const struct sustain_rests *r, uint32_t other_block,
+                       struct sustain_rest *ret);
 
 enum sustain_cause {
 	SUSTAIN_UNKNOWN,
 	SUSTAIN_NOTHING,
 	SUSTAIN_BYTES,
 	SUSTAIN_REQUESTS,
+	SUSTAIN_TIME,
 	SUSTAIN_HEAT,
 	SUSTAIN_PLACE,
 	SUSTAIN_SPACE

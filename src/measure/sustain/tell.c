@@ -20,6 +20,7 @@ static const struct field bin_fields[] = {
 static const struct field rest_fields[] = {
 	FIELD_U64(struct sustain_rest, rest_ns, UNIT_NS, "rest"),
 	FIELD_U64(struct sustain_rest, block_bytes, UNIT_BYTES, "request", .detail = true),
+	FIELD_F64(struct sustain_rest, asked_bytes_per_s, UNIT_BYTES_PER_S, "asked", .detail = true),
 	FIELD_F64(struct sustain_rest, fast_bytes, UNIT_BYTES, "fast again"),
 	FIELD_F64(struct sustain_rest, fast_requests, UNIT_COUNT, "requests"),
 	FIELD_F64(struct sustain_rest, uncertain_bytes, UNIT_BYTES, "to within", .detail = true),
@@ -74,9 +75,9 @@ void sustain_tell_rows(struct result *res, const struct sustain_series *s, const
 }
 
 static const char *const causes[] = {
-	[SUSTAIN_UNKNOWN] = NULL,        [SUSTAIN_NOTHING] = "nothing",  [SUSTAIN_BYTES] = "bytes",
-	[SUSTAIN_REQUESTS] = "requests", [SUSTAIN_HEAT] = "temperature", [SUSTAIN_PLACE] = "place",
-	[SUSTAIN_SPACE] = "free space"
+	[SUSTAIN_UNKNOWN] = NULL,        [SUSTAIN_NOTHING] = "nothing", [SUSTAIN_BYTES] = "bytes",
+	[SUSTAIN_REQUESTS] = "requests", [SUSTAIN_TIME] = "time",       [SUSTAIN_HEAT] = "temperature",
+	[SUSTAIN_PLACE] = "place",       [SUSTAIN_SPACE] = "free space"
 };
 
 static void tell_state(struct result *res, const char *which, const struct sustain_state *st, bool has_waits)
