@@ -13,16 +13,21 @@
 
 extern const struct measure measure_transactions;
 
-static struct result *measured(const char *words)
+static struct result *measured_on(const char *profile, const char *words)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
 
-	(void)sim_add_profile(run.sim, "modern-4tb", "sda");
+	(void)sim_add_profile(run.sim, profile, "sda");
 	sim_set_contents(run.sim, false);
 	if (sim_run(&run) < 0)
 		fail_msg("%s: %s", words, run.err.text);
 	sim_free(run.sim);
 	return run.res;
+}
+
+static struct result *measured(const char *words)
+{
+	return measured_on("modern-4tb", words);
 }
 
 #define KINDS_MOST 16
@@ -186,9 +191,25 @@ static void equal_times_between_arrivals_are_equal(void **state)
 	struct result *res = measured("--arrivals=10 --ios=1 --class=law=fixed --time=60s sda");
 
 	(void)state;
+	assert_false(res->verdict_is_no);
 	assert_true(figure_number(result_find_figure(res, "transactions")) == 600.0);
 	assert_true(figure_number(result_find_figure(res, "response_max_ns")) < 40e6);
 	result_free(res);
+}
+
+/* One may be under way when the run ends: that is no queue that grows. */
+static void a_steady_stream_is_steady_wherever_it_ends(void **state)
+{
+	(void)state;
+	for (int ms = 20000; ms < 20005; ms++) {
+		char words[100];
+		struct result *res;
+
+		(void)snprintf(words, sizeof(words), "--arrivals=200 --ios=1 --class=law=fixed --time=%dms sda", ms);
+		res = measured_on("ssd-sata", words);
+		assert_false(res->verdict_is_no);
+		result_free(res);
+	}
 }
 
 int main(void)
@@ -200,6 +221,7 @@ int main(void)
 		cmocka_unit_test(without_a_mix_there_is_one_kind_of_request),
 		cmocka_unit_test(a_mix_without_consent_is_refused),
 		cmocka_unit_test(equal_times_between_arrivals_are_equal),
+		cmocka_unit_test(a_steady_stream_is_steady_wherever_it_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

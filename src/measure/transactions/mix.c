@@ -156,6 +156,11 @@ const struct field tx_kind_fields[] = {
 	FIELD_END,
 };
 
+uint64_t tx_quantile(const struct hist *h, double q)
+{
+	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
+}
+
 void tx_mix_tell(const struct tx_mix *m, struct table *t)
 {
 	for (size_t k = 0; k < kinds(m); k++) {

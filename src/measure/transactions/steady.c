@@ -50,6 +50,9 @@ static void ask_the_law(struct tx_run *r, struct tx_steady *s)
 		left += r->open.under_way.sum[i];
 	growth = left / (double)s->to_ns;
 	s->growth_per_s = per_s((struct stats_estimate){ growth, slots_rate_ci(&r->open.under_way, s->to_ns, growth) });
+	/* one more or less at either end */
+	s->growth_per_s.ci.low -= 2 / seconds;
+	s->growth_per_s.ci.high += 2 / seconds;
 	s->is_growing = s->growth_per_s.ci.low > 0.0;
 	if (!s->is_growing)
 		return;

@@ -82,11 +82,6 @@ const struct measure_table tx_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-uint64_t tx_quantile(const struct hist *h, double q)
-{
-	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
-}
-
 static void class_responses(struct class_row *row, const struct hist *h)
 {
 	row->min_ns = h->count ? h->min : UINT64_MAX;
