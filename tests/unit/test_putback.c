@@ -325,7 +325,7 @@ TEST(nothing_newer_is_lost_without_consent_and_nothing_old_at_all)
 		const struct rewriter *r = &rewriters[i];
 		unsigned counts[WHATS] = { 0 };
 		/* A run of smr has 94 000 accesses: a tenth of the moments, all of them with PLATTER_LONG=1. */
-		const unsigned moments = r->m == &measure_smr && !getenv("PLATTER_LONG") ? MOMENTS / 4 : MOMENTS;
+		const unsigned moments = r->m == &measure_smr && !getenv("PLATTER_LONG") ? MOMENTS / 10 : MOMENTS;
 		uint64_t accesses;
 		char words[200];
 
