@@ -5,12 +5,7 @@
  * as real ones do: 0.33 % in all rates together and 0.3 % in each, 5 % of them three times as far.
  * PLATTER_LONG=1: 300 fleets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -252,12 +247,11 @@ static void look_at(struct year *y, size_t month)
 	fleet_free(f);
 }
 
-static void each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs(void **state)
+TEST(each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs)
 {
 	size_t years = getenv("PLATTER_LONG") ? 300 : 60, bad = 0, late = 0, alarms = 0;
 	double disk_years = 0.0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= years; seed++) {
 		struct year *y = malloc(sizeof(*y));
 
@@ -287,13 +281,4 @@ static void each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_run
 	              years, late, bad, alarms, disk_years / YEAR_DISKS);
 	assert_int_equal(late, 0);
 	assert_true((double)alarms <= disk_years / YEAR_DISKS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs),
-	};
-
-	return cmocka_run_group_tests_name("fleets", tests, NULL, NULL);
 }

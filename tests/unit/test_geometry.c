@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* geometry in virtual time, against what the profile says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -99,7 +93,7 @@ static void run_words(struct sim_run *run, struct sim *sim, const char *words)
 static void one_random(uint64_t seed, const struct profile_limits *limits, const char *words, struct tally *tally)
 {
 	struct sim *sim = sim_new();
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	struct sim_run run;
 	const struct geometry *g;
@@ -110,7 +104,6 @@ static void one_random(uint64_t seed, const struct profile_limits *limits, const
 	check_tracks(g, &run, tally);
 	check_quick(g, &run);
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
@@ -120,11 +113,10 @@ static void say(const char *what, const struct tally *t)
 	              t->tracks, t->wrong_size, t->wrong_ends, t->worst_ppm, t->longest_s);
 }
 
-static void quick_is_exact_on_random_disks(void **state)
+TEST(quick_is_exact_on_random_disks)
 {
 	struct tally t = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1000; seed < 1000 + TALLY_SEEDS(60); seed++)
 		one_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, "--quick sda", &t);
 	say("random disks", &t);
@@ -135,11 +127,10 @@ static void quick_is_exact_on_random_disks(void **state)
 	assert_true(t.longest_s <= 60.0);
 }
 
-static void quick_bears_noise(void **state)
+TEST(quick_bears_noise)
 {
 	struct tally t = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= TALLY_SEEDS(40); seed++)
 		one_random(seed,
 		           &(struct profile_limits){ .max_bytes = 2000000000, .no_defects = true, .jitter_us = 15 },
@@ -155,7 +146,7 @@ static void at_speed(double rpm, double *ret_ppm, double *ret_s)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct sim_run run;
 	struct err err;
 
@@ -168,15 +159,13 @@ static void at_speed(double rpm, double *ret_ppm, double *ret_s)
 	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
 	*ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
-static void rotation_is_found_at_odd_speeds_with_the_cache_on(void **state)
+TEST(rotation_is_found_at_odd_speeds_with_the_cache_on)
 {
 	static const double rpm[] = { 3548, 5371, 7247.1, 15047.7 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++) {
 		double ppm, s;
 
@@ -187,7 +176,7 @@ static void rotation_is_found_at_odd_speeds_with_the_cache_on(void **state)
 	}
 }
 
-static void known_drives(void **state)
+TEST(known_drives)
 {
 	static const char *const names[] = {
 		"tiny",        "quantum-fireball-tm2110a", "ibm-deskstar-60gxp",   "maxtor-diamondmax-80",
@@ -196,7 +185,6 @@ static void known_drives(void **state)
 	};
 	struct tally t = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct sim *sim = sim_new();
 		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, names[i], "sda")));
@@ -266,7 +254,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)
 {
 	struct sim *sim = sim_new();
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	struct sim_run run;
 	const struct geometry *g;
@@ -277,7 +265,6 @@ static void whole_random(uint64_t seed, const struct profile_limits *limits, str
 	check_zones(g, &run, w);
 	check_layout(g, &run, w);
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
@@ -290,11 +277,10 @@ static void say_whole(const char *what, const struct whole *w)
 		w->layouts_wrong, w->reads, w->longest_s);
 }
 
-static void zones_of_simple_disks_are_exact(void **state)
+TEST(zones_of_simple_disks_are_exact)
 {
 	struct whole w = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(10); seed++)
 		whole_random(seed,
 		             &(struct profile_limits){ .max_bytes = TALLY_LARGE ? 500000000 : 200000000,
@@ -309,11 +295,10 @@ static void zones_of_simple_disks_are_exact(void **state)
 	assert_true(w.surfaces_told * 2 >= w.disks);
 }
 
-static void what_is_told_of_any_disk_is_true(void **state)
+TEST(what_is_told_of_any_disk_is_true)
 {
 	struct whole w = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(12); seed++)
 		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
 	say_whole("any disks", &w);
@@ -322,7 +307,7 @@ static void what_is_told_of_any_disk_is_true(void **state)
 	assert_true(w.surfaces_told * 5 >= w.disks);
 }
 
-static void zones_and_layout_of_known_drives(void **state)
+TEST(zones_and_layout_of_known_drives)
 {
 	static const struct {
 		const char *name;
@@ -336,7 +321,6 @@ static void zones_and_layout_of_known_drives(void **state)
 		{ "modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
 		struct sim *sim = sim_new();
 		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
@@ -360,7 +344,7 @@ static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
 	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
@@ -371,13 +355,12 @@ static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
 	}
 	assert_int_equal(profile_finish(&p, &err), 0);
 	sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
 	run_words(run, sim, "sda");
 }
 
 /* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many
  * cylinders. */
-static void late_answers_hide_no_layout(void **state)
+TEST(late_answers_hide_no_layout)
 {
 	static const struct {
 		const char *name;
@@ -392,10 +375,9 @@ static void late_answers_hide_no_layout(void **state)
 		{ "seagate-medalist-st39140a", 8, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(drives), 1); i++) {
 		struct whole w = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		noisy_run(drives[i].name, drives[i].is_noisy, &run);
 		check_zones(disk_geometry(sim_model(sim_find(run.sim, "sda"))), &run, &w);
@@ -406,7 +388,6 @@ static void late_answers_hide_no_layout(void **state)
 		assert_string_equal(result_find_figure(run.res, "layout")->value.str, "head-first");
 		assert_int_equal(w.zones_found, w.zones_true);
 		assert_true((double)sim_elapsed_ns(run.sim) < 600e9);
-		sim_run_end(&run);
 	}
 }
 
@@ -456,26 +437,23 @@ static void stopped_run(struct interrupt *s, struct sim_run *run)
 		fail_msg("%s", run->err.text);
 }
 
-static void judging_says_what_it_does(void **state)
+TEST(judging_says_what_it_does)
 {
 	struct interrupt s = { .after = UINT32_MAX };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	stopped_run(&s, &run);
 	print_message("%u reports: %s\n", s.judging, s.phases + 1);
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	assert_string_equal(s.phases, ",layouts,access times,zones");
 	assert_true(s.judging > 100);
-	sim_run_end(&run);
 }
 
-static void judging_ends_at_once_when_interrupted(void **state)
+TEST(judging_ends_at_once_when_interrupted)
 {
 	struct interrupt whole = { .after = UINT32_MAX };
 	struct sim_run run;
 
-	(void)state;
 	stopped_run(&whole, &run);
 	sim_run_end(&run);
 	for (unsigned i = 0; i < STOPS; i++) { /* from the first report to the last */
@@ -507,7 +485,7 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	struct sim *sim = sim_new();
 	struct sim_disk *sd = sim_add_profile(sim, "toshiba-x300", "sdx");
 	const struct table *zones;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct sim_run run;
 	struct err err;
 
@@ -537,13 +515,11 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	if (budget_s >= 250.0)
 		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
-static void a_run_ends_with_its_budget(void **state)
+TEST(a_run_ends_with_its_budget)
 {
-	(void)state;
 	if (TALLY_LARGE)
 		ends_with_the_budget("--time=250s sda", 250.0); /* by itself it needs 340 s */
 	ends_with_the_budget("--time=60s sda", 60.0);
@@ -570,7 +546,7 @@ static bool is_size_near(const struct geometry *g, double at, double size)
 
 /* Noise that hides most ends, and many late answers: what is told of a place is still the size of a track, never of a
  * piece of one. */
-static void pieces_are_no_tracks(void **state)
+TEST(pieces_are_no_tracks)
 {
 	static const struct {
 		const char *name;
@@ -580,11 +556,10 @@ static void pieces_are_no_tracks(void **state)
 		       { "end_sectors_per_track", 1.0 } };
 	size_t told = 0, wrong = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		struct sim *sim = sim_new();
 		const struct geometry *g;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 		struct err err;
 
@@ -606,7 +581,6 @@ static void pieces_are_no_tracks(void **state)
 			}
 		}
 		sim_run_done(&run);
-		profile_done(&p);
 		sim_free(sim);
 	}
 	print_message("pieces: %zu told, %zu wrong\n", told, wrong);
@@ -616,12 +590,11 @@ static void pieces_are_no_tracks(void **state)
 
 /* A wild disk with a cache of 444 MB in 1183 segments: more than 256 MiB from elsewhere have it forget a sector. Of
  * four times as much, 1 GiB do not, which is said. */
-static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
+TEST(a_cache_that_keeps_all_hides_the_rotation_and_is_named)
 {
-	(void)state;
 	for (uint32_t times = 1; times <= 4; times += 3) {
 		struct sim *sim = sim_new();
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 		struct err err;
 
@@ -636,7 +609,6 @@ static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
 		assert_false(result_has_notice(run.res, "rotation-unclear"));
 		assert_false(result_has_notice(run.res, "not-rotating"));
 		sim_run_done(&run);
-		profile_done(&p);
 		sim_free(sim);
 	}
 }
@@ -647,7 +619,7 @@ static struct sim *changed_run(const char *name, void (*change)(struct profile *
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
 	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
@@ -655,7 +627,6 @@ static struct sim *changed_run(const char *name, void (*change)(struct profile *
 	assert_int_equal(profile_finish(&p, &err), 0);
 	sim_add_disk(sim, &p, "sda");
 	run_words(run, sim, words);
-	profile_done(&p);
 	return sim;
 }
 
@@ -665,7 +636,7 @@ static void as_noisy_as_a_real_one(struct profile *p)
 }
 
 /* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
-static void spare_sectors_at_the_end_of_tracks_are_counted(void **state)
+TEST(spare_sectors_at_the_end_of_tracks_are_counted)
 {
 	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
 		                             "end_sectors_per_track" };
@@ -673,7 +644,6 @@ static void spare_sectors_at_the_end_of_tracks_are_counted(void **state)
 	struct sim *sim = changed_run("dec-rz26", as_noisy_as_a_real_one, "--quick sda", &run);
 	const struct table *t = result_find_table(run.res, "tracks");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		assert_true(sim_figure(&run, names[i]) == 58.0);
 	for (size_t i = 0; i < t->nrows; i++)
@@ -695,13 +665,12 @@ static void in_a_row(struct profile *p)
 }
 
 /* The kernel knows of arms in one disk, not of two disks in a row: those show in the accesses. */
-static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
+TEST(surfaces_of_one_arm_are_not_told_as_the_disks)
 {
 	static const char *const names[] = { "tiny", "seagate-medalist-st39140a" };
 	void (*const change[])(struct profile * p) = { in_halves, in_a_row };
 	const double surfaces[] = { 2.0, 8.0 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(change), 1); i++) {
 		struct sim_run run;
 		struct sim *sim = changed_run(names[i], change[i], "sda", &run);
@@ -720,7 +689,7 @@ static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
  * with a track that lacks some (91020). One of which so little is seen that it is told in one run of four, by what the
  * noise is then (105001): truly, if at all.
  */
-static void noise_of_real_drives_hides_no_layout(void **state)
+TEST_LARGE(noise_of_real_drives_hides_no_layout)
 {
 	static const struct {
 		uint64_t seed;
@@ -730,11 +699,10 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 		{ 3119, 15, false }, { 91030, 21, false }, { 91016, 8, false }, { 91020, 8, false }, { 105001, 5, true }
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
 		struct sim *sim = sim_new();
 		struct sim_run run;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
@@ -744,7 +712,6 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces ||
 		            (drives[i].is_at_times && isnan(sim_figure(&run, "surfaces"))));
 		sim_run_done(&run);
-		profile_done(&p);
 		sim_free(sim);
 	}
 }
@@ -763,15 +730,14 @@ static void run_wild(uint64_t seed, struct sim *sim, struct profile *p, struct s
  * explain the sequence as well. Noise of four seeds: of the same disk with noise of thirty, 8 were told in five; none
  * is now, and the eight that told 4 still do.
  */
-static void accesses_do_not_decide_against_what_was_read_wrongly(void **state)
+TEST_LARGE(accesses_do_not_decide_against_what_was_read_wrongly)
 {
 	static const uint64_t seeds[] = { 2, 16, 18, 19 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
 		struct sim *sim = sim_new();
 		struct sim_run run;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 		char words[32];
 		double told;
@@ -786,35 +752,31 @@ static void accesses_do_not_decide_against_what_was_read_wrongly(void **state)
 		print_message("noise of seed %d: %g surfaces\n", (int)seeds[i], told);
 		assert_true(isnan(told) || told == (double)p.surfaces);
 		sim_run_done(&run);
-		profile_done(&p);
 		sim_free(sim);
 	}
 }
 
 /* The last end of a track that was found here lies in front of a small piece, whose size finds no ends behind it: on
  * this disk that was after 45 s. */
-static void pieces_of_tracks_do_not_end_the_walk(void **state)
+TEST(pieces_of_tracks_do_not_end_the_walk)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
-	(void)state;
 	run_wild(94019, sim, &p, &run);
 	print_message("pieces: %g ends looked at\n", sim_figure(&run, "tracks_visited"));
 	assert_true(sim_figure(&run, "tracks_visited") > 500.0);
 	assert_true(result_has_notice(run.res, "out-of-time"));
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
-static void an_ssd_has_no_geometry_and_is_told_so(void **state)
+TEST(an_ssd_has_no_geometry_and_is_told_so)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run;
 
-	(void)state;
 	sim_add_profile(sim, "ssd-sata", "sda");
 	run_words(&run, sim, "sda");
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
@@ -832,7 +794,7 @@ static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 {
 	struct sim *sim = sim_new();
 	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct sim_run run;
 	struct err err;
 	char words[64];
@@ -852,19 +814,17 @@ static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
 		         p.rpm);
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 	return isfinite(rpm);
 }
 
-static void an_overloaded_host_is_not_taken_for_a_device_without_rotation(void **state)
+TEST(an_overloaded_host_is_not_taken_for_a_device_without_rotation)
 {
 	static const struct {
 		double p, ms;
 		int told; /* of 8, at least */
 	} late[] = { { 0.1, 5, 8 }, { 0.2, 20, 8 }, { 0.35, 20, 0 }, { 0.6, 5, 0 }, { 1.0, 30, 0 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
 		int told = 0;
 
@@ -874,35 +834,4 @@ static void an_overloaded_host_is_not_taken_for_a_device_without_rotation(void *
 		              late[i].ms, told);
 		assert_true(told >= late[i].told);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quick_is_exact_on_random_disks),
-		cmocka_unit_test(quick_bears_noise),
-		cmocka_unit_test(rotation_is_found_at_odd_speeds_with_the_cache_on),
-		cmocka_unit_test(known_drives),
-		cmocka_unit_test(zones_of_simple_disks_are_exact),
-		cmocka_unit_test(what_is_told_of_any_disk_is_true),
-		cmocka_unit_test(zones_and_layout_of_known_drives),
-		cmocka_unit_test(late_answers_hide_no_layout),
-		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
-		cmocka_unit_test(judging_says_what_it_does),
-		cmocka_unit_test(judging_ends_at_once_when_interrupted),
-		cmocka_unit_test(a_run_ends_with_its_budget),
-		cmocka_unit_test(pieces_are_no_tracks),
-		cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
-		cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
-		cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
-		cmocka_unit_test(pieces_of_tracks_do_not_end_the_walk),
-		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
-	};
-	const struct CMUnitTest large[] = {
-		cmocka_unit_test(noise_of_real_drives_hides_no_layout),
-		cmocka_unit_test(accesses_do_not_decide_against_what_was_read_wrongly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* geometry of disks whose spindle warms up, in virtual time, against what the profile says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
-#include "seeds.h"
 
 #define CLOCK 30e-6 /* no figure is known better than the clock: 15 ppm to either side (result.c) */
 
@@ -28,7 +22,7 @@ static void drifts(struct profile *p, const void *arg)
 }
 
 /* Angles that were read some seconds apart do not fit unless the clock is set right again and again. */
-static void a_spindle_that_warms_up_hides_no_layout(void **state)
+TEST(a_spindle_that_warms_up_hides_no_layout)
 {
 	static const struct {
 		uint64_t seed;
@@ -41,9 +35,8 @@ static void a_spindle_that_warms_up_hides_no_layout(void **state)
 		{ 121005, { -1e-5, 500 }, 3 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(drives), 1); i++) {
-		struct sim_run run = geometry_on_wild(drives[i].seed, "sda", drifts, &drives[i].drift);
+		cleanup_run struct sim_run run = geometry_on_wild(drives[i].seed, "sda", drifts, &drives[i].drift);
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "/dev/sda")));
 		double end_s, from, to, told;
 		struct interval ci;
@@ -60,16 +53,14 @@ static void a_spindle_that_warms_up_hides_no_layout(void **state)
 		assert_true(fabs(told / to - 1.0) < 10e-6);
 		assert_true(ci.low <= fmax(from, to) && ci.high >= fmin(from, to) &&
 		            ci.high - ci.low < (30e-6 + CLOCK) * told);
-		sim_run_end(&run);
 	}
 }
 
 /* Its speed is that of the whole run, which knows it better than the first seconds do. */
-static void a_spindle_that_turns_evenly_is_not_said_to_drift(void **state)
+TEST(a_spindle_that_turns_evenly_is_not_said_to_drift)
 {
-	(void)state;
 	for (uint64_t seed = 121003; seed <= (TALLY_LARGE ? 121007 : 121003); seed += 2) {
-		struct sim_run run = geometry_on_wild(seed, "sda", drifts, &(struct drift){ 0.0, 1.0 });
+		cleanup_run struct sim_run run = geometry_on_wild(seed, "sda", drifts, &(struct drift){ 0.0, 1.0 });
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "/dev/sda")));
 		double rpm = 60e9 / truth_period_at_ns(g, 0.0);
 		struct interval ci = result_find_figure(run.res, "rotation_rpm")->ci;
@@ -78,7 +69,6 @@ static void a_spindle_that_turns_evenly_is_not_said_to_drift(void **state)
 		              sim_figure(&run, "rotation_rpm"), ci.low, ci.high, rpm);
 		assert_false(result_has_notice(run.res, "spindle-drifts"));
 		assert_true(ci.low <= rpm && rpm <= ci.high && ci.high - ci.low < (2e-6 + CLOCK) * rpm);
-		sim_run_end(&run);
 	}
 }
 
@@ -91,25 +81,13 @@ static void has_noise_drawn_anew(struct profile *p, const void *arg)
  * The first quarter of the disk is trimmed: the sectors that are read again and again lie elsewhere. (By a draw of
  * noise in which ends of tracks stand out; in others there is little to follow.)
  */
-static void a_spindle_is_followed_where_nothing_is_stored_at_the_start(void **state)
+TEST(a_spindle_is_followed_where_nothing_is_stored_at_the_start)
 {
-	struct sim_run run = geometry_on_wild(545340, "--seed=3 sda", has_noise_drawn_anew, &(uint64_t){ 3 });
+	cleanup_run struct sim_run run =
+		geometry_on_wild(545340, "--seed=3 sda", has_noise_drawn_anew, &(uint64_t){ 3 });
 	double rpm = 60e9 / truth_period_at_ns(disk_geometry(sim_model(sim_find(run.sim, "/dev/sda"))), 0.0);
 	struct interval ci = result_find_figure(run.res, "rotation_rpm")->ci;
 
-	(void)state;
 	print_message("%.5f rpm (%.5f .. %.5f), truly %.5f\n", sim_figure(&run, "rotation_rpm"), ci.low, ci.high, rpm);
 	assert_true(ci.low <= rpm && rpm <= ci.high && ci.high - ci.low < (2e-6 + CLOCK) * rpm);
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_spindle_that_warms_up_hides_no_layout),
-		cmocka_unit_test(a_spindle_that_turns_evenly_is_not_said_to_drift),
-		cmocka_unit_test(a_spindle_is_followed_where_nothing_is_stored_at_the_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

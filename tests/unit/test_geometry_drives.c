@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `geometry` on models of real drives, with the noise that real drives have: what each of them does with its tracks
  * that others do not. */
+#include "test.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/tell.h"
-#include "seeds.h"
 
 #define DRAWS TALLY_FIRST(2, 1)
 
@@ -24,7 +19,7 @@ static struct sim_run run_in_noise(const char *name, int seed, const struct prof
 {
 	struct sim *sim = sim_new();
 	struct sim_run run;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
 	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(sim, name, "sdx")))), 0);
@@ -33,7 +28,6 @@ static struct sim_run run_in_noise(const char *name, int seed, const struct prof
 		assert_int_equal(profile_add_bad(&p, bad), 0);
 	assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
 	run = geometry_on(&p, words);
-	profile_done(&p);
 	return run;
 }
 
@@ -45,7 +39,7 @@ static size_t told_of(const char *name, size_t n, double surfaces, const char *l
 
 	for (int seed = 1; seed <= (int)n; seed++) {
 		const struct figure *f;
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		char words[48];
 
 		(void)snprintf(words, sizeof(words), "--seed=%d --time=600s sda", seed);
@@ -61,78 +55,68 @@ static size_t told_of(const char *name, size_t n, double surfaces, const char *l
 			assert_memory_equal(f->value.str, layout, strlen(layout));
 			told++;
 		}
-		sim_run_end(&run);
 	}
 	return told;
 }
 
 /* The last track of each 6 or 12 cylinders is half a track, or less, and often its end is hidden together with what
  * follows. */
-static void spare_sectors_behind_groups_of_tracks_hide_no_layout(void **state)
+TEST(spare_sectors_behind_groups_of_tracks_hide_no_layout)
 {
-	(void)state;
 	assert_true(told_of("barracuda", DRAWS, 5, "head-first", 24883) == DRAWS);
 }
 
 /* The same; and from 8 cylinders to 16 the curve of this one falls by a fifth of a revolution. */
-static void a_seek_curve_that_falls_hides_no_layout(void **state)
+TEST_LARGE(a_seek_curve_that_falls_hides_no_layout)
 {
-	(void)state;
 	assert_true(told_of("cheetah4lp", 2, 8, "head-first", 52595) >= 1);
 }
 
 /* One skew is hardly told from the other: accesses decide it in four of five draws, and never wrongly. */
-static void skews_that_are_nearly_alike_hide_no_layout(void **state)
+TEST_LARGE(skews_that_are_nearly_alike_hide_no_layout)
 {
-	(void)state;
 	assert_true(told_of("atlas-iii", 5, 10, "head-first", 79983) >= 3);
 }
 
 /* All is alike but for what a change of heads takes: accesses say that these are no bands of two, when enough were
  * looked at. */
-static void surfaces_that_only_accesses_show_are_told(void **state)
+TEST(surfaces_that_only_accesses_show_are_told)
 {
-	(void)state;
 	assert_true(told_of("tiny", DRAWS, 4, "head-first", 2400) == DRAWS);
 }
 
-static void tracks_that_the_drive_keeps_at_its_begin_hide_no_layout(void **state)
+TEST_LARGE(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout)
 {
-	(void)state;
 	assert_true(told_of("hp-c2247a", 2, 13, "head-first", 25749) == 2);
 }
 
 /* Three tracks in a row of a surface hold no data, beside a change of heads that is as it is everywhere. */
-static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
+TEST(tracks_that_a_surface_lacks_hide_no_layout)
 {
-	(void)state;
 	assert_true(told_of("maxtor300g", 1, 8, "seek-first in bands of 32 tracks, serpentine", NAN) == 1);
 }
 
 /* Surfaces of 1095 and 1084 sectors by turns: noise hides what 11 sectors are of a turn, and each second track was told
  * as one of 1095 that lacks 11, and heads as alternating. */
-static void a_track_of_another_size_lacks_nothing(void **state)
+TEST(a_track_of_another_size_lacks_nothing)
 {
-	struct sim_run run = geometry_on_wild(360035, "--seed=360035 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(360035, "--seed=360035 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 	const struct table *defects = result_find_table(run.res, "defects");
 
-	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 2.0);
 	assert_string_equal(layout->value.str, "head-first");
 	for (size_t i = 0; defects && i < defects->nrows; i++) /* of its real ones none lacks more than three */
 		assert_true(table_number(defects, i, (size_t)table_column(defects, "missing")) <= 3.0);
-	sim_run_end(&run);
 }
 
 /* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than this noise, 31 us: of one look at each sector no
  * track was told. */
-static void skews_that_noise_hides_are_seen_in_several_looks(void **state)
+TEST_LARGE(skews_that_noise_hides_are_seen_in_several_looks)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	double surfaces;
 
-	(void)state;
 	if (!getenv("PLATTER_LONG"))
 		skip(); /* 17 s of a processor */
 	run = run_in_noise("seagate-cheetah-15k7", 1, NULL, "--seed=1 --time=600s sda");
@@ -140,29 +124,26 @@ static void skews_that_noise_hides_are_seen_in_several_looks(void **state)
 	print_message("%g surfaces, %g tracks\n", surfaces, sim_figure(&run, "tracks"));
 	assert_true(fabs(sim_figure(&run, "tracks") - 621630.0) <= 1.0);
 	assert_true(isnan(surfaces) || surfaces == 6.0);
-	sim_run_end(&run);
 }
 
 /* Of a quarter of the disk no sector can be read: the walk comes to an end in front of them. */
-static void where_no_end_of_a_track_is_found_the_last_zone_is_unclear(void **state)
+TEST_LARGE(where_no_end_of_a_track_is_found_the_last_zone_is_unclear)
 {
 	const struct profile_bad bad = {
 		.lba = 20000000, .count = 40000000, .kind = BAD_READ, .revolutions = 3, .err = -EIO
 	};
-	struct sim_run run = run_in_noise("seagate-cheetah-15k7", 2, &bad, "--seed=2 --max-errors=100000 sda");
+	cleanup_run struct sim_run run =
+		run_in_noise("seagate-cheetah-15k7", 2, &bad, "--seed=2 --max-errors=100000 sda");
 	const struct table *zones = result_find_table(run.res, "zones");
 
-	(void)state;
 	assert_true(result_has_notice(run.res, "not-to-the-end"));
 	assert_false(result_has_notice(run.res, "out-of-time"));
 	assert_true(zones && zones->nrows > 0);
 	assert_string_equal(table_string(zones, zones->nrows - 1, (size_t)table_column(zones, "certainty")), "unclear");
-	sim_run_end(&run);
 }
 
-static void a_sector_is_looked_at_as_often_as_its_noise_wants(void **state)
+TEST(a_sector_is_looked_at_as_often_as_its_noise_wants)
 {
-	(void)state;
 	assert_int_equal(geo_looks(0.001, false), 1);
 	assert_int_equal(geo_looks(0.039, false), 1); /* ends of tracks stand out */
 	assert_int_equal(geo_looks(1.0, false), 9);
@@ -180,118 +161,79 @@ static void a_sector_is_looked_at_as_often_as_its_noise_wants(void **state)
  * A cache of hundreds of megabytes that keeps what passes before a sector, and no FUA: making it forget takes a second
  * and more. Upwards sectors come by as they are asked for, and accesses are made again when it has forgotten.
  */
-static void a_large_cache_hides_no_layout(void **state)
+TEST(a_large_cache_hides_no_layout)
 {
-	struct sim_run run = geometry_on_wild(560125, "--seed=560125 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(560125, "--seed=560125 --time=600s sda", NULL, NULL);
 
-	(void)state;
 	print_message("%g tracks visited, %g surfaces\n", sim_figure(&run, "tracks_visited"),
 	              sim_figure(&run, "surfaces"));
 	assert_true(sim_figure(&run, "tracks_visited") > 500.0); /* 264 when all was read downwards */
 	assert_true(sim_figure(&run, "surfaces") == 21.0);
-	sim_run_end(&run);
 }
 
 /* Making that forget takes half a minute for all accesses of a look, and a second place is to be looked at as well: the
  * last of it ended behind the ten minutes, and nothing was judged. */
-static void what_is_left_for_a_second_place_is_enough(void **state)
+TEST_LARGE(what_is_left_for_a_second_place_is_enough)
 {
-	struct sim_run run = geometry_on_wild(541068, "--seed=541068 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(541068, "--seed=541068 --time=600s sda", NULL, NULL);
 
-	(void)state;
 	print_message("%.1f s\n", (double)sim_elapsed_ns(run.sim) * 1e-9);
 	assert_true(sim_elapsed_ns(run.sim) < 600 * NS_PER_S);
 	for (size_t i = 0; i < run.res->nnotices; i++)
 		assert_null(strstr(run.res->notices[i].text, "cannot be determined: the run ended before"));
-	sim_run_end(&run);
 }
 
 /* Of seven points in the first track two were late by a part of a revolution: what most of the angles between them
  * agree on is how far sectors are apart. */
-static void late_answers_do_not_tell_how_far_sectors_are_apart(void **state)
+TEST(late_answers_do_not_tell_how_far_sectors_are_apart)
 {
-	struct sim_run run = geometry_on_wild(500274, "--quick --seed=500274 sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(500274, "--quick --seed=500274 sda", NULL, NULL);
 
-	(void)state;
 	assert_true(sim_figure(&run, "start_sectors_per_track") == 127.0);
 	assert_false(result_has_notice(run.res, "no-tracks"));
-	sim_run_end(&run);
 }
 
 /* Without FUA, noise that wants several looks at each sector, and in front of each a cache that has to forget: that
  * each of two disks has its own, or 487 MB that take 150 reads. */
-static void what_the_cache_has_to_forget_does_not_take_all_the_time(void **state)
+TEST(what_the_cache_has_to_forget_does_not_take_all_the_time)
 {
 	static const struct {
 		uint64_t seed;
 		double end; /* where the time was over before */
 	} disks[] = { { 500140, 573.0 }, { 500134, 233.0 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
-		struct sim_run run = geometry_on_wild(disks[i].seed, "--quick sda", NULL, NULL);
+		cleanup_run struct sim_run run = geometry_on_wild(disks[i].seed, "--quick sda", NULL, NULL);
 		struct interval ci = result_find_figure(run.res, "end_sectors_per_track")->ci;
 
 		assert_true(ci.low <= disks[i].end && ci.high >= disks[i].end);
-		sim_run_end(&run);
 	}
 }
 
 /* Late answers made tracks of 36 and 10 sectors of some with 170; with sizes like these no survey finds an end of one.
  */
-static void sizes_that_were_mistaken_do_not_end_the_walk(void **state)
+TEST(sizes_that_were_mistaken_do_not_end_the_walk)
 {
-	struct sim_run run = geometry_on_wild(500059, "--seed=500059 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(500059, "--seed=500059 --time=600s sda", NULL, NULL);
 
-	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 10.0);
-	sim_run_end(&run);
 }
 
 /* Ends of tracks that do not stand out of the noise at the first look do at a closer one; what no noise hides, of disks
  * in stripes, is not looked at so. */
-static void where_noise_hides_ends_of_tracks_a_closer_look_finds_them(void **state)
+TEST(where_noise_hides_ends_of_tracks_a_closer_look_finds_them)
 {
 	static const struct {
 		uint64_t seed;
 		double least, most; /* of its surfaces; NaN: nothing is told */
 	} disks[] = { { 670360, 924, 1121 }, { 670498, 578, 637 }, { 670422, 420, 424 }, { 670073, NAN, NAN } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
-		struct sim_run run = geometry_on_wild(disks[i].seed, "--time=100s sda", NULL, NULL);
+		cleanup_run struct sim_run run = geometry_on_wild(disks[i].seed, "--time=100s sda", NULL, NULL);
 		double sectors = sim_figure(&run, "start_sectors_per_track");
 
 		print_message("%.0f of %.0f to %.0f\n", sectors, disks[i].least, disks[i].most);
 		assert_int_equal(isnan(sectors), isnan(disks[i].least));
 		assert_false(sectors < disks[i].least || sectors > disks[i].most);
-		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_noise_hides_ends_of_tracks_a_closer_look_finds_them),
-		cmocka_unit_test(spare_sectors_behind_groups_of_tracks_hide_no_layout),
-		cmocka_unit_test(surfaces_that_only_accesses_show_are_told),
-		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
-		cmocka_unit_test(a_track_of_another_size_lacks_nothing),
-		cmocka_unit_test(a_sector_is_looked_at_as_often_as_its_noise_wants),
-		cmocka_unit_test(a_large_cache_hides_no_layout),
-		cmocka_unit_test(late_answers_do_not_tell_how_far_sectors_are_apart),
-		cmocka_unit_test(what_the_cache_has_to_forget_does_not_take_all_the_time),
-		cmocka_unit_test(sizes_that_were_mistaken_do_not_end_the_walk),
-	};
-	const struct CMUnitTest large[] = {
-		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
-		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
-		cmocka_unit_test(skews_that_are_nearly_alike_hide_no_layout),
-		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
-		cmocka_unit_test(what_is_left_for_a_second_place_is_enough),
-		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

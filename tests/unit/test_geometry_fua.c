@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `geometry` past a drive's cache by FUA where that is obeyed, and as ever where it is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
-#include "seeds.h"
 
 #define SMALL   152006 /* a disk of which a run sees all */
 #define TRIMMED 152009 /* parts of it are stored nowhere */
@@ -78,11 +72,10 @@ static void all_say_the_same(const char *line, uint64_t *ns)
 }
 
 /* Of three draws together, as single runs of one drive take a twentieth more or less. */
-static void fua_saves_time_where_it_is_obeyed_and_says_the_same(void **state)
+TEST(fua_saves_time_where_it_is_obeyed_and_says_the_same)
 {
 	uint64_t ns[FUA_READS_REFUSED + 1] = { 0 };
 
-	(void)state;
 	all_say_the_same("--seed=1 sda", ns);
 	if (!TALLY_LARGE)
 		return;
@@ -95,17 +88,15 @@ static void fua_saves_time_where_it_is_obeyed_and_says_the_same(void **state)
 }
 
 /* What nothing is stored of comes at once, with FUA too; and what was asked for is not in every cache. */
-static void whether_fua_is_obeyed_is_seen_in_what_the_cache_holds(void **state)
+TEST(whether_fua_is_obeyed_is_seen_in_what_the_cache_holds)
 {
 	static const uint64_t seeds[] = { TRIMMED, DROPS };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
 		for (enum fua_reads how = FUA_READS_MEDIA; how <= FUA_READS_REFUSED; how++) {
-			struct sim_run run = geometry_on_wild(seeds[i], "--quick sda", answers_fua, &how);
+			cleanup_run struct sim_run run = geometry_on_wild(seeds[i], "--quick sda", answers_fua, &how);
 
 			assert_string_equal(text_of(&run, "fua_reads"), words[how]);
-			sim_run_end(&run);
 		}
 	}
 }
@@ -123,18 +114,16 @@ static void is_late(struct profile *p, const void *arg)
 
 /* Of a place where nothing is stored one answer is late, and looks like the media's; the others come at once, with FUA
  * too. */
-static void a_late_answer_is_no_proof_that_fua_is_ignored(void **state)
+TEST(a_late_answer_is_no_proof_that_fua_is_ignored)
 {
-	(void)state;
 	for (int seed = 1; seed <= TALLY_SEEDS(20); seed++) {
 		char line[32];
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		(void)snprintf(line, sizeof(line), "--time=60s --seed=%d sda", seed);
 		run = geometry_on_wild(LATE, line, is_late, NULL);
 		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_BUFFER]);
 		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_REFUSED]);
-		sim_run_end(&run);
 	}
 }
 
@@ -159,18 +148,16 @@ static void look_at_the_clock(void *arg, struct session *ses, const char *name, 
 	}
 }
 
-static void where_fua_is_obeyed_no_more_the_cache_is_made_to_forget(void **state)
+TEST(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget)
 {
-	(void)state;
 	for (enum fua_reads how = FUA_READS_BUFFER; how <= FUA_READS_REFUSED; how++) {
 		struct ending e = { .how = how };
-		struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "sda" };
-		struct profile p;
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "sda" };
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
 		e.disk = sim_model(sim_add_disk(run.sim, &p, "sda"));
-		profile_done(&p);
 		sim_set_contents(run.sim, false);
 		run.hooks.request = look_at_the_clock;
 		run.hooks.arg = &e;
@@ -179,51 +166,31 @@ static void where_fua_is_obeyed_no_more_the_cache_is_made_to_forget(void **state
 		assert_string_equal(text_of(&run, "fua_reads"), words[how]);
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
 		assert_true(sim_figure(&run, "surfaces") == 2 && isfinite(sim_figure(&run, "tracks")));
-		sim_run_end(&run);
 	}
 }
 
 /* Commands count sectors from the disk's first one, so a partition is not read by them. */
-static void where_no_commands_are_known_nothing_fails(void **state)
+TEST(where_no_commands_are_known_nothing_fails)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "--quick sda" };
-	struct profile p;
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "--quick sda" };
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 
-	(void)state;
 	assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
 	(void)sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(run.sim, false);
 	sim_set_verify(run.sim, SIM_VERIFY_UNKNOWN);
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(text_of(&run, "fua_reads"), "are refused");
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	assert_true(isfinite(sim_figure(&run, "start_sectors_per_track")));
-	sim_run_end(&run);
 }
 
 /* A place that cannot be read failed with FUA, too, and FUA was told to be refused by a disk that obeys it. */
-static void a_place_that_is_bad_refuses_nothing(void **state)
+TEST(a_place_that_is_bad_refuses_nothing)
 {
-	struct sim_run run = geometry_on_wild(791120, "--seed=791120 sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(791120, "--seed=791120 sda", NULL, NULL);
 
-	(void)state;
 	assert_true(run.res->nfaults > 0);
 	assert_string_equal(text_of(&run, "fua_reads"), "come from the media");
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fua_saves_time_where_it_is_obeyed_and_says_the_same),
-		cmocka_unit_test(whether_fua_is_obeyed_is_seen_in_what_the_cache_holds),
-		cmocka_unit_test(a_late_answer_is_no_proof_that_fua_is_ignored),
-		cmocka_unit_test(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget),
-		cmocka_unit_test(where_no_commands_are_known_nothing_fails),
-		cmocka_unit_test(a_place_that_is_bad_refuses_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
  * equal and different densities, 1 to 20 zones, missing sectors and tracks, zones that end in part of a track. Asserted
  * as rates over disks; PLATTER_LONG=1: over many more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "lacks.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "visible.h"
 #include "wild.h"
@@ -295,7 +289,7 @@ static void check_defects(const struct geometry *g, const struct sim_run *run, s
 static void one_with(uint64_t seed, const struct profile_limits *limits, double outlier_p, struct rates *r)
 {
 	struct sim *sim = sim_new();
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks --time=9h sda" };
 	const struct geometry *g;
@@ -320,7 +314,6 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	r->revolutions += sim_figure(&run, "tracks_visited") * sim_figure(&run, "revolutions_per_track");
 	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(sim) * 1e-9);
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
@@ -382,11 +375,10 @@ static void assert_nothing_false_is_sure(const struct rates *r)
 	assert_true(r->worst_ppm <= 10.0);
 }
 
-static void any_disk_is_found_out(void **state)
+TEST(any_disk_is_found_out)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= how_many(32); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000) }, &r);
 	say("any disks", &r);
@@ -405,11 +397,10 @@ static void any_disk_is_found_out(void **state)
 	assert_true(r.lacks_told * 100 >= r.lacking * 95);
 }
 
-static void disks_without_defects_are_exact(void **state)
+TEST(disks_without_defects_are_exact)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 5001; seed <= 5000 + how_many(14); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000), .no_defects = true }, &r);
 	say("without defects", &r);
@@ -427,14 +418,13 @@ static void disks_without_defects_are_exact(void **state)
 }
 
 /* 23000 runs, nearly all of them leapt over: cycles of which only the order is wrong must not be believed. */
-static void runs_of_the_largest_known_drive_are_true(void **state)
+TEST_LARGE(runs_of_the_largest_known_drive_are_true)
 {
 	struct sim *sim = sim_new();
 	const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, "modern-4tb", "sda")));
 	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks sda" };
 	struct rates r = { .disks = 1 };
 
-	(void)state;
 	sim_set_contents(sim, false);
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
@@ -450,11 +440,10 @@ static void runs_of_the_largest_known_drive_are_true(void **state)
 	sim_free(sim);
 }
 
-static void noise_and_outliers_make_no_false_answers(void **state)
+TEST(noise_and_outliers_make_no_false_answers)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
 	for (uint64_t seed = 7001; seed <= 7000 + how_many(8); seed++)
 		one_with(seed, &(struct profile_limits){ .max_bytes = how_large(300000000), .jitter_us = 10.0 }, 0.003,
@@ -466,11 +455,10 @@ static void noise_and_outliers_make_no_false_answers(void **state)
 	assert_true(r.tracks_right * 100 >= r.tracks * 95);
 }
 
-static void noise_alone_is_borne(void **state)
+TEST(noise_alone_is_borne)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 7501; seed <= 7500 + how_many(8); seed++)
 		one_with(seed,
 		         &(struct profile_limits){
@@ -486,11 +474,10 @@ static void noise_alone_is_borne(void **state)
 	assert_true(r.told * 100 >= r.disks * 90);
 }
 
-static void unreadable_sectors_are_survived(void **state)
+TEST(unreadable_sectors_are_survived)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 8001; seed <= 8000 + how_many(8); seed++)
 		one(seed,
 		    &(struct profile_limits){ .max_bytes = how_large(300000000), .no_defects = true, .bad_regions = 3 },
@@ -504,11 +491,10 @@ static void unreadable_sectors_are_survived(void **state)
 
 /* Some thirty sectors in a track: all accesses over as many tracks are off by the same, which spoke for two surfaces as
  * often as it was measured. */
-static void what_accesses_say_again_and_again_is_no_evidence(void **state)
+TEST_LARGE(what_accesses_say_again_and_again_is_no_evidence)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	one(354, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
 	say("few sectors", &r);
 	assert_nothing_false_is_sure(&r);
@@ -534,7 +520,7 @@ static void count_reads(void *arg, struct session *ses, const char *phase, doubl
 static void one_of_text(const char *text, const char *words, struct rates *r)
 {
 	struct sim *sim = sim_new();
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err;
 	struct walk walk = { .sim = sim };
 	struct sim_run run = {
@@ -554,7 +540,6 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
 	check_runs(g, &run, r);
 	r->reads = (double)walk.reads;
 	sim_run_done(&run);
-	profile_done(&p);
 	sim_free(sim);
 }
 
@@ -566,16 +551,15 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
  * Tracks with the end between them a sector or two off, on wild disks: one of them looks as if it lacked that; on the
  * second disk nothing in the sizes of its neighbours shows it.
  */
-static void an_end_beside_its_place_is_no_defect(void **state)
+TEST(an_end_beside_its_place_is_no_defect)
 {
 	static const uint64_t seeds[] = { 91009, 130113 };
 	struct rates r = { 0 };
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
 		struct sim *sim = sim_new();
 		struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--time=600s sda" };
 		const struct geometry *g;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
@@ -585,7 +569,6 @@ static void an_end_beside_its_place_is_no_defect(void **state)
 		assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
 		check_defects(g, &run, &r);
 		sim_run_done(&run);
-		profile_done(&p);
 		sim_free(sim);
 	}
 	assert_true(r.lacks_told > 0);
@@ -594,11 +577,10 @@ static void an_end_beside_its_place_is_no_defect(void **state)
 
 /* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256
  * tracks over both looks true at its end. */
-static void tracks_of_another_size_are_not_leapt_over(void **state)
+TEST_LARGE(tracks_of_another_size_are_not_leapt_over)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	one_of_text(ONE_SURFACE "jitter_us 2\ncache_kb 0\nzone 364 314\nzone 900 296\n", "--tracks sda", &r);
 	say("equal sums", &r);
 	assert_nothing_false_is_sure(&r);
@@ -608,7 +590,7 @@ static void tracks_of_another_size_are_not_leapt_over(void **state)
 
 /* Three tracks of each surface and the first one of the next zone hold as many sectors as ten of the first surface: a
  * leap over whole bands ends there as it would behind one more. */
-static void a_band_that_is_cut_is_not_leapt_over(void **state)
+TEST_LARGE(a_band_that_is_cut_is_not_leapt_over)
 {
 	static const char text[] =
 		"rpm 15000\nsurfaces 3\nqueue_depth 1\noverhead_ms 0.07\nseek 0.2 0.04\n"
@@ -620,7 +602,6 @@ static void a_band_that_is_cut_is_not_leapt_over(void **state)
 		"cyl_skew 0.1308\nband_skew 0.1278\nzone 1053 1081 1102 1073\nzone 926 1042 1061 1033\n";
 	struct rates r = { 0 };
 
-	(void)state;
 	one_of_text(text, "--tracks sda", &r);
 	say("cut band", &r);
 	assert_nothing_false_is_sure(&r);
@@ -631,11 +612,10 @@ static void a_band_that_is_cut_is_not_leapt_over(void **state)
  * A leap of 64 tracks ends behind 50 of them and 28 that are half as large, where there is just such an end. It is off
  * by 0.7 of a turn, and another sector of what was taken for a track was off by 0.3 more.
  */
-static void an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider(void **state)
+TEST(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider)
 {
 	struct rates r = { 0 };
 
-	(void)state;
 	one_of_text("rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.05\n"
 	            "interface_mbs 1000\njitter_us 6\ncache_kb 0\nzone 114 600\nzone 300 300\n",
 	            "--tracks sda", &r);
@@ -646,12 +626,11 @@ static void an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wid
 
 /* Forty zones of one surface: where a track of the next one ends follows from where it begins and how far its sectors
  * are apart. */
-static void the_end_of_a_track_is_looked_for_where_it_should_be(void **state)
+TEST_LARGE(the_end_of_a_track_is_looked_for_where_it_should_be)
 {
 	char text[2048] = ONE_SURFACE "jitter_us 2\ncache_kb 0\n";
 	struct rates r = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
 	one_of_text(text, "--tracks sda", &r);
@@ -663,13 +642,12 @@ static void the_end_of_a_track_is_looked_for_where_it_should_be(void **state)
 
 /* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each
  * other are in its cache. */
-static void a_cache_costs_little(void **state)
+TEST(a_cache_costs_little)
 {
 	char text[2048] =
 		ONE_SURFACE "jitter_us 2\ncache_kb 16384\nsegments 32\nread_ahead yes\npre_read yes\nkeep_behind 0.1\n";
 	struct rates r = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
 	one_of_text(text, "--tracks --time=60s sda", &r);
@@ -677,28 +655,4 @@ static void a_cache_costs_little(void **state)
 	assert_nothing_false_is_sure(&r);
 	assert_int_equal(r.tracks_right, r.tracks);
 	assert_true(r.edges_found >= 15); /* 4 when each sector beside another one cost 32 reads anywhere */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_disk_is_found_out),
-		cmocka_unit_test(an_end_beside_its_place_is_no_defect),
-		cmocka_unit_test(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider),
-		cmocka_unit_test(a_cache_costs_little),
-		cmocka_unit_test(disks_without_defects_are_exact),
-		cmocka_unit_test(noise_and_outliers_make_no_false_answers),
-		cmocka_unit_test(noise_alone_is_borne),
-		cmocka_unit_test(unreadable_sectors_are_survived),
-	};
-	const struct CMUnitTest large[] = {
-		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
-		cmocka_unit_test(runs_of_the_largest_known_drive_are_true),
-		cmocka_unit_test(tracks_of_another_size_are_not_leapt_over),
-		cmocka_unit_test(a_band_that_is_cut_is_not_leapt_over),
-		cmocka_unit_test(the_end_of_a_track_is_looked_for_where_it_should_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

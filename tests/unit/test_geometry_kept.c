@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which sector of a gap geometry reads next, against a cache that keeps what passes behind a read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdlib.h>
 
@@ -72,26 +67,23 @@ static uint64_t find_all(uint64_t ahead, uint64_t flush, bool is_halved)
 	return cost;
 }
 
-static void dear_answers_of_the_cache_are_few(void **state)
+TEST(dear_answers_of_the_cache_are_few)
 {
-	(void)state;
 	assert_true(2 * find_all(15, 200, false) < find_all(15, 200, true));
 	assert_true(3 * find_all(31, 1000, false) < find_all(31, 1000, true));
 }
 
-static void where_nothing_is_kept_a_gap_is_halved(void **state)
+TEST(where_nothing_is_kept_a_gap_is_halved)
 {
-	(void)state;
 	assert_int_equal(find_all(0, 200, false), find_all(0, 200, true));
 	assert_int_equal(find_all(15, 0, false), find_all(15, 0, true));
 }
 
 /* What passed before a read is kept only where reads below another are answered by the cache. */
-static void whether_what_lies_below_is_kept_shows(void **state)
+TEST(whether_what_lies_below_is_kept_shows)
 {
 	struct geo_kept *k = calloc(1, sizeof(*k));
 
-	(void)state;
 	assert_non_null(k);
 	for (uint64_t i = 1; i <= 8; i++) {
 		geo_kept_read(k, 100000 * i, false);
@@ -105,15 +97,4 @@ static void whether_what_lies_below_is_kept_shows(void **state)
 	}
 	assert_true(geo_kept_has_below(k));
 	free(k);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dear_answers_of_the_cache_are_few),
-		cmocka_unit_test(where_nothing_is_kept_a_gap_is_halved),
-		cmocka_unit_test(whether_what_lies_below_is_kept_shows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

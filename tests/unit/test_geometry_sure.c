@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is told as sure of sequences of tracks that are made by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +32,7 @@ static struct result *defects_of(struct idle *r, struct geo_map *m, struct seque
 
 /* Where no layout is told, what a track lacks is told from its own sectors; but if no other is of that size, or one is
  * as large as what it holds, its ends are not where they were found. */
-static void a_track_unlike_all_others_lacks_nothing(void **state)
+TEST(a_track_unlike_all_others_lacks_nothing)
 {
 	static const struct {
 		uint64_t size, missing, others;
@@ -47,7 +42,6 @@ static void a_track_unlike_all_others_lacks_nothing(void **state)
 	};
 	const struct geo_layout layout = { .fit = NULL };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(tracks); i++) {
 		struct geo_map m = { .layout = &layout };
 		struct result *res;
@@ -71,7 +65,7 @@ static void a_track_unlike_all_others_lacks_nothing(void **state)
  * A track that was counted as two moves all behind it to the next surface, as one without data moves them back, and two
  * that were taken for one move them back as well.
  */
-static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(void **state)
+TEST(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure)
 {
 	static const uint64_t sizes[][7] = {
 		{ 1552, 1554, 1552, 1552, 1554, 1552, 1554 }, /* all are */
@@ -84,7 +78,6 @@ static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(
 	bool is_sure[] = { true };
 	struct geo_hole hole = { .track = 3, .head = 1 };
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
 		struct geo_map m = { .layout = &layout,
 			             .head = head,
@@ -114,9 +107,8 @@ static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(
 
 /* The end of a track was found two sectors beside its place, where a late answer of the second look made a jump that is
  * none of a track; and true ones, of which one shows what the track lacks. */
-static void an_end_that_jumps_otherwise_is_not_sure(void **state)
+TEST(an_end_that_jumps_otherwise_is_not_sure)
 {
-	(void)state;
 	assert_false(geo_jumps_as_seen(0.0169, 0.0629, 1.0 / 306, 0.0046));
 	assert_false(geo_jumps_as_seen(0.0289, 0.1754, 2.0 / 114, 0.0166));
 	assert_false(geo_jumps_as_seen(0.0473, 0.0647, 2.0 / 156, 0.0186));
@@ -130,14 +122,13 @@ static void an_end_that_jumps_otherwise_is_not_sure(void **state)
  * back (695248); where sizes alone say that one is missing the angle does not jump (672203); and a late answer is not
  * seen twice.
  */
-static void a_track_that_is_passed_over_turns_all_behind_it(void **state)
+TEST(a_track_that_is_passed_over_turns_all_behind_it)
 {
 	static const struct geo_fit_zone zone[] = {
 		{ .head_skew = 0.0602, .cylinder_skew = 0.0602, .band_skew = NAN },
 		{ .head_skew = 0.0636, .cylinder_skew = 0.1132, .band_skew = NAN },
 	};
 
-	(void)state;
 	assert_true(geo_passes_track(&zone[0], 0.1198, 0.1225, 0.0600, 0.0153));
 	assert_true(geo_passes_track(&zone[1], 0.1272, 0.1260, 0.0641, 0.0190 / 2));
 	assert_true(geo_passes_track(&zone[1], 0.1790, 0.1768, 0.0641, 0.0190));
@@ -154,7 +145,7 @@ static void a_track_that_is_passed_over_turns_all_behind_it(void **state)
  * One track too many was counted in the second band, so that its last track seems to be the first of the third, and to
  * lack what the surfaces differ by; a track in the middle of one lacks it indeed.
  */
-static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
+TEST(the_last_track_of_a_surface_lacks_nothing_on_the_next)
 {
 	struct geo_fit fit = { .n = 1, .zone = { { .tracks = 6 * IN_BAND, .size = { 221, 219 } } } };
 	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_told = true };
@@ -166,7 +157,6 @@ static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(head); i++)
 		head[i] = i / IN_BAND % 2;
 	begin(&s, idle(&r));
@@ -191,7 +181,7 @@ static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
  * a band behind one of which it is unclear whether it holds data a track may be on either one. And in a zone's last
  * band several that seem to be missing in one place need not be (697112). In noise none is sure without a second look.
  */
-static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **state)
+TEST(a_track_beside_the_end_of_a_band_may_be_on_either_surface)
 {
 	const char *const told[2][5] = { { "unclear", "unclear", "sure", "unclear", "unclear" },
 		                         { "sure", "sure", "sure", "unclear", "unclear" } };
@@ -210,7 +200,6 @@ static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **sta
 	uint32_t head[4 * IN_BAND];
 	bool is_sure[] = { true };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(head); i++)
 		head[i] = i / IN_BAND % 2;
 	for (int i = 0; i < 4; i++) {
@@ -292,11 +281,10 @@ static void in_bands(struct sequence *s, const unsigned *zone, size_t n, unsigne
 
 /* The first zones are shorter than a band; only what was walked after the layout was told shows that there are bands.
  */
-static void how_long_bands_are_is_told_by_all_that_was_walked(void **state)
+TEST(how_long_bands_are_is_told_by_all_that_was_walked)
 {
 	static const unsigned shorter[] = { 21, 24, 29 }, longer[] = { 21, 24, 38, 52 };
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct geo_fit fit = { .n = 0 };
 		struct geo_layout layout = { .shape = { .heads = 4, .band = 0 }, .fit = &fit, .is_told = true };
@@ -323,7 +311,7 @@ static void how_long_bands_are_is_told_by_all_that_was_walked(void **state)
 
 /* Sizes go on behind the longest zone, but not in the order of bands: then no length is told, and no longer that a zone
  * is one band. */
-static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
+TEST(where_bands_end_is_not_told_of_what_is_in_no_order)
 {
 	struct geo_fit fit = { .n = 2, .cost = 4.0, .zone = { { .cylinders = 30 }, { .cylinders = 6 } } };
 	struct geo_layout layout = { .shape = { .heads = 2, .band = 0 }, .fit = &fit, .is_told = true };
@@ -331,7 +319,6 @@ static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
 	struct idle r;
 	struct err err;
 
-	(void)state;
 	begin_told(&s, &r);
 	in_no_order(&s, 40);
 	for (size_t k = 0; k < 2; k++)
@@ -344,14 +331,13 @@ static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
 
 /* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in
  * the others. */
-static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void **state)
+TEST(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate)
 {
 	struct geo_fit fit = { .n = 0 };
 	struct geo_layout layout = { .shape = { .heads = 4, .band = 1 }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin_told(&s, &r);
 	for (unsigned i = 0; i < 40; i++)
 		add(&s, 219, 4, SKEW);
@@ -369,14 +355,13 @@ static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void *
 
 /* Accesses have said that heads alternate; all that was walked cannot be read so, as it is too long, and the other way
  * with any number of zones. */
-static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
+TEST(what_cannot_be_read_to_its_end_does_not_turn_heads)
 {
 	struct geo_fit fit = { .n = 0, .cost = INFINITY };
 	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND, .is_alternate = true }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin_told(&s, &r);
 	turning_band_by_band(&s, true, true);
 	settle_turning(&s, &r, &layout);
@@ -386,14 +371,13 @@ static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
 }
 
 /* They do not alternate, but many tracks were mistaken, of which the one way explains some more than the other. */
-static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
+TEST(a_sequence_that_is_in_no_order_does_not_turn_heads)
 {
 	struct geo_fit fit = { .n = 0 };
 	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin_told(&s, &r);
 	turning_band_by_band(&s, true, true);
 	in_no_order(&s, 40);
@@ -406,9 +390,8 @@ static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
 
 /* Heads seem to alternate, but a part of the sequence is in no order either way: where its begin was not, no reading of
  * it says anything. */
-static void what_costs_less_and_is_no_reading_does_not_turn_heads(void **state)
+TEST(what_costs_less_and_is_no_reading_does_not_turn_heads)
 {
-	(void)state;
 	for (unsigned is_messy = 0; is_messy < 2; is_messy++) {
 		struct geo_fit fit = { .n = 0 };
 		struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit, .is_messy = is_messy };
@@ -428,9 +411,8 @@ static void what_costs_less_and_is_no_reading_does_not_turn_heads(void **state)
 }
 
 /* Accesses do not say whether heads alternate, nor do the sizes of the first zone. */
-static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
+TEST(that_heads_alternate_is_told_by_all_that_was_walked)
 {
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		bool does_turn = k & 1, is_seen = k & 2, is_told = k & 4;
 		struct geo_fit fit = { .n = 0 };
@@ -459,9 +441,8 @@ static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 
 /* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no
  * farther than asked, and not at all beside others. */
-static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
+TEST(tracks_in_a_row_that_are_alike_are_passed_at_once)
 {
-	(void)state;
 	for (uint32_t heads = 1; heads <= 4; heads++) {
 		const struct geo_shape shape = { .heads = heads, .band = 1 };
 		const uint64_t to[] = { 500, 1000, 5000 }; /* within them; at their end; behind it */
@@ -503,7 +484,7 @@ static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
 
 /* The walk ended five tracks behind the begin of a zone: they were told as tracks of the one before, that lack what the
  * two differ by. One may lack some. */
-static void where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear(void **state)
+TEST(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear)
 {
 	static const struct {
 		uint64_t size[5];
@@ -514,7 +495,6 @@ static void where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear(voi
 	struct geo_fit fit = { .n = 1, .zone = { { .cylinders = 300, .tracks = 600, .size = { 771, 787 } } } };
 	struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_told = true };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		struct geo_run run[ARRAY_LEN(ends[0].size)];
 		struct geo_item item[ARRAY_LEN(run)];
@@ -549,13 +529,12 @@ static void turn(struct geo *g, double drift)
 
 /* The search of the rotation is five errors off once in a million disks of normal noise, and of other noise more often.
  */
-static void a_first_speed_that_is_off_is_no_drift(void **state)
+TEST(a_first_speed_that_is_off_is_no_drift)
 {
 	struct geo_drift d;
 	double error;
 	struct geo g;
 
-	(void)state;
 	turn(&g, 0.0);
 	g.rot.period_ns += 5.0 * g.rot.se_ns;
 	assert_false(geo_spindle_drift(&g, &d));
@@ -564,28 +543,4 @@ static void a_first_speed_that_is_off_is_no_drift(void **state)
 	turn(&g, 1e-7);
 	assert_true(geo_spindle_drift(&g, &d));
 	assert_true(fabs(geo_spindle_period(&g, &error) / (1e7 / (1.0 + 1e-7 * 420.0)) - 1.0) < error);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_track_unlike_all_others_lacks_nothing),
-		cmocka_unit_test(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure),
-		cmocka_unit_test(a_track_that_is_passed_over_turns_all_behind_it),
-		cmocka_unit_test(an_end_that_jumps_otherwise_is_not_sure),
-		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
-		cmocka_unit_test(a_track_beside_the_end_of_a_band_may_be_on_either_surface),
-		cmocka_unit_test(how_long_bands_are_is_told_by_all_that_was_walked),
-		cmocka_unit_test(where_bands_end_is_not_told_of_what_is_in_no_order),
-		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
-		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
-		cmocka_unit_test(a_sequence_that_is_in_no_order_does_not_turn_heads),
-		cmocka_unit_test(what_costs_less_and_is_no_reading_does_not_turn_heads),
-		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
-		cmocka_unit_test(tracks_in_a_row_that_are_alike_are_passed_at_once),
-		cmocka_unit_test(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear),
-		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What geometry tells of wild disks of which it once told nothing, each for its own reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,42 +10,36 @@
 #include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/search.h"
-#include "seeds.h"
 
 static void start_and_end_are(uint64_t seed, double start, double end)
 {
-	struct sim_run run = geometry_on_wild(seed, "--quick sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(seed, "--quick sda", NULL, NULL);
 
 	assert_true(sim_figure(&run, "start_sectors_per_track") == start);
 	assert_true(sim_figure(&run, "end_sectors_per_track") == end);
-	sim_run_end(&run);
 }
 
 /* 16 deviations of an answer between a track and the next, and 15 were asked for. */
-static void ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do(void **state)
+TEST(ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do)
 {
-	(void)state;
 	start_and_end_are(106027, 467.0, 230.0);
 }
 
 /* A sector that is read again takes a revolution, so no cache was seen; its neighbours come from the cache. */
-static void a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for(void **state)
+TEST(a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for)
 {
-	(void)state;
 	start_and_end_are(106021, 450.0, 238.0);
 }
 
 /* Arms that have every other 256 sectors: the angle jumps behind each of these, which by their spacing are half a
  * track. */
-static void a_stripe_is_no_track(void **state)
+TEST(a_stripe_is_no_track)
 {
-	struct sim_run run = geometry_on_wild(106023, "--quick sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(106023, "--quick sda", NULL, NULL);
 	double start = sim_figure(&run, "start_sectors_per_track"), end = sim_figure(&run, "end_sectors_per_track");
 
-	(void)state;
 	assert_true(isnan(start) || start == 446.0);
 	assert_true(isnan(end) || end > 200.0);
-	sim_run_end(&run);
 }
 
 static void trimmed(struct profile *p, const void *seed)
@@ -63,29 +52,26 @@ static void trimmed(struct profile *p, const void *seed)
 
 /* Little of the disk is stored: five sectors were read again and again, the first answer of one was a third of a
  * revolution late. */
-static void a_late_first_answer_makes_no_finer_lattice(void **state)
+TEST(a_late_first_answer_makes_no_finer_lattice)
 {
 	const uint64_t seed = 141420;
-	struct sim_run run = geometry_on_wild(seed, "--quick --seed=141420 sda", trimmed, &seed);
+	cleanup_run struct sim_run run = geometry_on_wild(seed, "--quick --seed=141420 sda", trimmed, &seed);
 	double rpm = sim_figure(&run, "rotation_rpm");
 
-	(void)state;
 	print_message("%.3f rpm\n", rpm);
 	assert_true(isnan(rpm) || fabs(rpm / 5891.7619 - 1.0) < 20e-6);
-	sim_run_end(&run);
 }
 
 #define DRAWS 3
 
 /* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of
  * these draws of its noise shows the surfaces. */
-static void the_next_surface_may_hold_more(void **state)
+TEST_LARGE(the_next_surface_may_hold_more)
 {
 	size_t told = 0;
 
-	(void)state;
 	for (int seed = 1; seed <= DRAWS; seed++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		char words[48];
 		double surfaces;
 
@@ -95,27 +81,24 @@ static void the_next_surface_may_hold_more(void **state)
 		print_message("noise %d: %g surfaces\n", seed, surfaces);
 		assert_true(isnan(surfaces) || surfaces == 3.0);
 		told += isfinite(surfaces);
-		sim_run_end(&run);
 	}
 	assert_true(told > 0);
 }
 
 /* Head-first with six surfaces, and a change of heads takes nearly as long as a step of the arm: a few wrong accesses
  * of the first look spoke for two surfaces in bands of three. */
-static void a_few_wrong_accesses_decide_no_layout(void **state)
+TEST(a_few_wrong_accesses_decide_no_layout)
 {
-	struct sim_run run = geometry_on_wild(152011, "--seed=152011 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(152011, "--seed=152011 --time=600s sda", NULL, NULL);
 	double surfaces = sim_figure(&run, "surfaces");
 
-	(void)state;
 	print_message("%g surfaces\n", surfaces);
 	assert_true(isnan(surfaces) || surfaces == 6.0);
-	sim_run_end(&run);
 }
 
 static void surfaces_are(uint64_t seed, double surfaces, bool must_be_told)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	char words[48];
 	double told;
 
@@ -124,7 +107,6 @@ static void surfaces_are(uint64_t seed, double surfaces, bool must_be_told)
 	told = sim_figure(&run, "surfaces");
 	print_message("%d: %g surfaces\n", (int)seed, told);
 	assert_true(told == surfaces || (!must_be_told && isnan(told)));
-	sim_run_end(&run);
 }
 
 #define MADE 960 /* accesses of ten looks */
@@ -165,13 +147,12 @@ static double speaks_for_one(const struct geo_access *seen, size_t n)
  * An arm may be off any smooth curve by more than a cylinder more costs, at each distance by what it will. With a curve
  * for each look, and likelihoods that multiply, that spoke for the false layout in 4 of 100 draws.
  */
-static void what_an_arm_is_off_a_curve_speaks_for_no_layout(void **state)
+TEST(what_an_arm_is_off_a_curve_speaks_for_no_layout)
 {
 	static struct geo_access seen[2 * MADE];
 	size_t right = 0, wrong = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int k = 0; k < 100; k++) {
 		size_t n = arm_over(seen, k % 2, &rng);
@@ -192,13 +173,12 @@ static void what_an_arm_is_off_a_curve_speaks_for_no_layout(void **state)
  * that do not lie where they are thought to: the curve that suits is not always found from where it is looked for
  * first. It is found from that of the same arm when tracks are known.
  */
-static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(void **state)
+TEST(a_curve_that_is_not_found_from_anywhere_is_found_from_another_one)
 {
 	static struct geo_access known[ARM_LOOKS], seen[ARM_LOOKS];
 	size_t missed = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int k = 0; k < 60; k++) {
 		double change = 0.1 + 0.4 * rng_double(&rng), rise = 0.02 * rng_double(&rng), base = 0.1;
@@ -232,17 +212,15 @@ static void a_curve_that_is_not_found_from_anywhere_is_found_from_another_one(vo
 
 /* Two surfaces whose only zone is one band are as one, but for where the first of them ends, where pairs are chosen
  * then. */
-static void where_a_surface_ends_in_its_zone_is_looked_at(void **state)
+TEST_LARGE(where_a_surface_ends_in_its_zone_is_looked_at)
 {
-	(void)state;
 	surfaces_are(152030, 1.0, true);
 }
 
 /* The bands cut in three, or in two, read wrongly: whether that is so is seen by cutting them as the accesses suit
  * best. */
-static void a_rival_that_was_misread_is_held_against_accesses_mended(void **state)
+TEST(a_rival_that_was_misread_is_held_against_accesses_mended)
 {
-	(void)state;
 	surfaces_are(152016, 2.0, true);
 	if (TALLY_LARGE)
 		surfaces_are(152055, 6.0, true);
@@ -250,18 +228,16 @@ static void a_rival_that_was_misread_is_held_against_accesses_mended(void **stat
 
 /* Three surfaces in bands of 402, read from the second band on: the accesses speak for nine in bands of 134, and for
  * three where their bands begin elsewhere. Four in bands of 780, and eight in such bands. */
-static void a_true_layout_read_from_elsewhere_leaves_no_false_one(void **state)
+TEST_LARGE(a_true_layout_read_from_elsewhere_leaves_no_false_one)
 {
-	(void)state;
 	surfaces_are(105030, 3.0, false);
 	surfaces_are(516061, 4.0, false);
 }
 
 /* Five surfaces, of whose curve the one found first was 166 dearer in the log-likelihood than the best one, so that
  * they were out; and two, whose first tracks belong elsewhere. */
-static void what_was_looked_for_from_one_begin_alone_is_no_verdict(void **state)
+TEST_LARGE(what_was_looked_for_from_one_begin_alone_is_no_verdict)
 {
-	(void)state;
 	surfaces_are(680034, 5.0, true);
 	surfaces_are(680430, 2.0, true);
 }
@@ -271,37 +247,32 @@ static void what_was_looked_for_from_one_begin_alone_is_no_verdict(void **state)
  * again (680005, of 19 surfaces that alternate; 680032, of 21). And where making the cache forget takes two seconds
  * each time, 17 surfaces came by only when what the next one holds was told from tracks ahead (680002).
  */
-static void where_reading_again_is_dear_little_is_walked_twice(void **state)
+TEST_LARGE(where_reading_again_is_dear_little_is_walked_twice)
 {
-	(void)state;
 	surfaces_are(680005, 19.0, true);
 	surfaces_are(680032, 21.0, true);
 	surfaces_are(680002, 17.0, true);
 }
 
 /* Five bands of 765 tracks and three tracks of the next one were seen of eight: what did not come again is not all. */
-static void bands_that_did_not_come_again_are_not_all(void **state)
+TEST_LARGE(bands_that_did_not_come_again_are_not_all)
 {
-	struct sim_run run = geometry_on_wild(514010, "--seed=514010 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(514010, "--seed=514010 --time=600s sda", NULL, NULL);
 
-	(void)state;
 	assert_true(isnan(sim_figure(&run, "arm_surfaces")) || sim_figure(&run, "arm_surfaces") == 8.0);
-	sim_run_end(&run);
 }
 
 /* Two surfaces, told, but no zone is sure, and of two sizes in turn either may come first. */
-static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
+TEST(where_surfaces_of_tracks_are_unsure_no_rates_says_so)
 {
-	struct sim_run run = geometry_on_wild(152007, "--seed=152007 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(152007, "--seed=152007 --time=600s sda", NULL, NULL);
 	bool says_so = false;
 
-	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 2.0);
 	for (size_t i = 0; i < run.res->nnotices; i++)
 		says_so = says_so || (strcmp(run.res->notices[i].code, "no-rates") == 0 &&
 		                      strstr(run.res->notices[i].text, "not certain which"));
 	assert_true(says_so);
-	sim_run_end(&run);
 }
 
 static void is_told_as_likely(const struct sim_run *run)
@@ -313,9 +284,8 @@ static void is_told_as_likely(const struct sim_run *run)
 
 /* Two surfaces that differ, and an arm of which the noise hides that it takes longer over more tracks: what is by turns
  * larger and smaller is on two surfaces. */
-static void two_surfaces_are_told_where_only_sizes_show_them(void **state)
+TEST(two_surfaces_are_told_where_only_sizes_show_them)
 {
-	(void)state;
 	surfaces_are(790190, 2.0, true);
 }
 
@@ -323,35 +293,31 @@ static void two_surfaces_are_told_where_only_sizes_show_them(void **state)
  * 19 surfaces, whose heads alternate, and a defect on every twentieth track, so that nearly every cylinder is broken:
  * sizes are in no order, but accesses in two places agree with that layout alone. Likely, and not sure.
  */
-static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely(void **state)
+TEST(where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely)
 {
-	struct sim_run run = geometry_on_wild(698350, "--seed=698350 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(698350, "--seed=698350 --time=600s sda", NULL, NULL);
 	const struct figure *f = result_find_figure(run.res, "surfaces"),
 			    *sure = result_find_figure(run.res, "confidence"),
 			    *layout = result_find_figure(run.res, "layout");
 
-	(void)state;
 	assert_non_null(f);
 	print_message("%g surfaces, %s, %s\n", figure_number(f), layout->value.str, sure->value.str);
 	assert_true(figure_number(f) == 19.0);
 	assert_int_equal(strncmp(layout->value.str, "head-first", 10), 0);
 	is_told_as_likely(&run);
-	sim_run_end(&run);
 }
 
 /* The walk went astray on eight surfaces, and three explain what is in no order at no less cost; accesses agree with
  * them, but no better than with tracks side by side. */
-static void what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely(void **state)
+TEST(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely)
 {
-	(void)state;
 	surfaces_are(698449, 8.0, false);
 }
 
 /* Two surfaces in bands of 33, which noise hides; no second place was asked, and by the first the arm hardly takes
  * longer over more tracks. */
-static void what_one_place_hardly_says_is_not_likely(void **state)
+TEST(what_one_place_hardly_says_is_not_likely)
 {
-	(void)state;
 	if (!getenv("PLATTER_LONG"))
 		skip(); /* a run of 12 s of a processor; the one before is of its kind */
 	surfaces_are(699763, 2.0, false);
@@ -359,9 +325,8 @@ static void what_one_place_hardly_says_is_not_likely(void **state)
 
 /* Three surfaces in bands of 81, all alike, with as much skew to the next band as to the next surface: sizes and skews
  * are those of any number, and by chance two were cheaper. They were told, and sure. */
-static void other_numbers_of_surfaces_are_asked_where_nothing_shows_them(void **state)
+TEST(other_numbers_of_surfaces_are_asked_where_nothing_shows_them)
 {
-	(void)state;
 	if (!getenv("PLATTER_LONG"))
 		skip(); /* a run of 6 s of a processor; nothing has to be told */
 	surfaces_are(790360, 3.0, false);
@@ -369,81 +334,69 @@ static void other_numbers_of_surfaces_are_asked_where_nothing_shows_them(void **
 
 /* Two surfaces in bands of 11, and ten in bands of 386, were out by accesses as their bands were read from a wrong
  * track on, and 22 and 20 were left, which nothing was told of. */
-static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
+TEST(a_layout_that_was_out_as_it_was_misread_comes_back)
 {
-	(void)state;
 	surfaces_are(790541, 10.0, true);
 	surfaces_are(790375, 7.0, true); /* itself, and nothing was left */
 }
 
 /* Five surfaces in bands of 739, all alike, so that the sequence does not show them; 740 was guessed, and accesses over
  * a few bands suit that as well. The surfaces are told, and the layout was, sure. */
-static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
+TEST(the_length_of_bands_that_nothing_shows_is_not_told)
 {
-	struct sim_run run = geometry_on_wild(791919, "--seed=791919 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(791919, "--seed=791919 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 
-	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 5.0);
 	assert_true(!layout->value.str || strstr(layout->value.str, "739"));
-	sim_run_end(&run);
 }
 
 /* A busy host while the start was looked at, so that no end stood out; the run ended after 18 of 600 seconds. It is
  * quieter later. */
-static void the_start_is_looked_at_again_where_it_was_disturbed(void **state)
+TEST(the_start_is_looked_at_again_where_it_was_disturbed)
 {
-	(void)state;
 	surfaces_are(699953, 4.0, true);
 }
 
 /* The last tracks of a disk of seven surfaces cannot be read as theirs; all before them are, and nothing else explains
  * those at twice the cost. */
-static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **state)
+TEST(a_layout_that_breaks_at_the_end_is_told_by_what_is_before)
 {
-	(void)state;
 	surfaces_are(698429, 7.0, true);
 }
 
 /* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads anywhere each arm gets half, and
  * still has what was read before. */
-static void two_arms_forget_after_twice_as_many_reads(void **state)
+TEST(two_arms_forget_after_twice_as_many_reads)
 {
-	struct sim_run run = geometry_on_wild(697809, "--seed=697809 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(697809, "--seed=697809 --time=600s sda", NULL, NULL);
 
-	(void)state;
 	print_message("%.6f rpm, %g surfaces of the first arm\n", sim_figure(&run, "rotation_rpm"),
 	              sim_figure(&run, "arm_surfaces"));
 	assert_false(result_has_notice(run.res, "rotation-cached"));
 	assert_true(fabs(sim_figure(&run, "rotation_rpm") / 7221.951092949791 - 1.0) < 1e-6);
 	assert_true(sim_figure(&run, "arm_surfaces") == 6.0);
-	sim_run_end(&run);
 }
 
 /* Seek-first with four surfaces, of which so few bands are seen in that time that it is open how long they are. */
-static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void **state)
+TEST(surfaces_are_told_where_all_layouts_that_are_left_have_as_many)
 {
-	struct sim_run run = geometry_on_wild(560097, "--seed=560097 --time=250s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(560097, "--seed=560097 --time=250s sda", NULL, NULL);
 
-	(void)state;
 	print_message("%g surfaces\n", sim_figure(&run, "surfaces"));
 	assert_true(sim_figure(&run, "surfaces") == 4.0);
 	assert_true(result_has_notice(run.res, "layout-unknown"));
-	sim_run_end(&run);
 }
 
 /* Two arms in stripes, in noise: of 38 tracks in a place five had ends that were there again, and these were those of
  * stripes. */
-static void the_few_ends_that_come_again_tell_no_tracks(void **state)
+TEST(the_few_ends_that_come_again_tell_no_tracks)
 {
-	struct sim_run end = geometry_on_wild(540041, "--quick --seed=540041 sda", NULL, NULL),
-		       middle = geometry_on_wild(545017, "--quick --seed=545017 sda", NULL, NULL);
+	cleanup_run struct sim_run end = geometry_on_wild(540041, "--quick --seed=540041 sda", NULL, NULL),
+				   middle = geometry_on_wild(545017, "--quick --seed=545017 sda", NULL, NULL);
 
-	(void)state;
 	assert_true(isnan(sim_figure(&end, "end_sectors_per_track")));
 	assert_true(isnan(sim_figure(&middle, "middle_sectors_per_track")));
-	sim_run_end(&end);
-	sim_run_end(&middle);
 }
 
 /* If it is told. That one, or a rarer one that was taken for it as noise made them alike, is what is true. */
@@ -460,23 +413,20 @@ static size_t hold_skew(const struct sim_run *run, const char *key, double truth
 
 /* Of 540115 the usual skew is that of a single track, and of 546060 the one to the next surface, 0.033, was taken for
  * that to the next cylinder, 0.061. */
-static void skews_are_within_what_noise_makes_of_them(void **state)
+TEST_LARGE(skews_are_within_what_noise_makes_of_them)
 {
 	static const uint64_t seeds[] = { 540115, 546060 };
 	static const char *const words[] = { "--seed=540115 --time=600s sda", "--seed=546060 sda" };
 	size_t told = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct sim_run run = geometry_on_wild(seeds[i], words[i], NULL, NULL);
-		struct profile p;
+		cleanup_run struct sim_run run = geometry_on_wild(seeds[i], words[i], NULL, NULL);
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
 		told += hold_skew(&run, "cylinder_skew_ratio", p.zones[0].cyl_skew);
 		told += hold_skew(&run, "head_skew_ratio", p.zones[0].head_skew);
-		profile_done(&p);
-		sim_run_end(&run);
 	}
 	assert_true(told >= 2);
 }
@@ -484,7 +434,7 @@ static void skews_are_within_what_noise_makes_of_them(void **state)
 #define HEADS 20
 
 /* A zone keeps the last 13 tracks of its last cylinder for itself. That is one thing that is odd, not 13. */
-static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
+TEST(a_zone_of_cylinders_may_lack_its_last_tracks)
 {
 	struct geo_seg seg[] = { { .size = 110, .tracks = 6, .jump = 0.15 },
 		                 { .first = 660, .size = 110, .track = 6, .tracks = 1, .jump = 0.33 },
@@ -496,7 +446,6 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
 	struct geo_state st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN };
 	uint64_t t = 0;
 
-	(void)state;
 	assert_true(geo_match(&p, &band, &st, &t));
 	assert_int_equal(t, 7);
 	assert_int_equal(st.left_out, 13);
@@ -506,53 +455,10 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
 
 /* Two heads that alternate by cylinders, read a track off: bands of two cylinders, which come two by two as well, were
  * told. */
-static void bands_of_two_cylinders_may_be_heads_that_alternate(void **state)
+TEST_LARGE(bands_of_two_cylinders_may_be_heads_that_alternate)
 {
-	struct sim_run run = geometry_on_wild(670274, "--seed=670274 --time=600s sda", NULL, NULL);
+	cleanup_run struct sim_run run = geometry_on_wild(670274, "--seed=670274 --time=600s sda", NULL, NULL);
 	const struct figure *layout = result_find_figure(run.res, "layout");
 
-	(void)state;
 	assert_true(!layout || !layout->value.str || !strstr(layout->value.str, "bands of 2"));
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do),
-		cmocka_unit_test(a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for),
-		cmocka_unit_test(a_stripe_is_no_track),
-		cmocka_unit_test(a_late_first_answer_makes_no_finer_lattice),
-		cmocka_unit_test(a_few_wrong_accesses_decide_no_layout),
-		cmocka_unit_test(what_an_arm_is_off_a_curve_speaks_for_no_layout),
-		cmocka_unit_test(a_curve_that_is_not_found_from_anywhere_is_found_from_another_one),
-		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
-		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
-		cmocka_unit_test(two_surfaces_are_told_where_only_sizes_show_them),
-		cmocka_unit_test(where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely),
-		cmocka_unit_test(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely),
-		cmocka_unit_test(what_one_place_hardly_says_is_not_likely),
-		cmocka_unit_test(the_start_is_looked_at_again_where_it_was_disturbed),
-		cmocka_unit_test(other_numbers_of_surfaces_are_asked_where_nothing_shows_them),
-		cmocka_unit_test(a_layout_that_was_out_as_it_was_misread_comes_back),
-		cmocka_unit_test(the_length_of_bands_that_nothing_shows_is_not_told),
-		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
-		cmocka_unit_test(two_arms_forget_after_twice_as_many_reads),
-		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
-		cmocka_unit_test(the_few_ends_that_come_again_tell_no_tracks),
-		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
-	};
-	const struct CMUnitTest large[] = {
-		cmocka_unit_test(bands_of_two_cylinders_may_be_heads_that_alternate),
-		cmocka_unit_test(the_next_surface_may_hold_more),
-		cmocka_unit_test(a_true_layout_read_from_elsewhere_leaves_no_false_one),
-		cmocka_unit_test(bands_that_did_not_come_again_are_not_all),
-		cmocka_unit_test(what_was_looked_for_from_one_begin_alone_is_no_verdict),
-		cmocka_unit_test(where_reading_again_is_dear_little_is_walked_twice),
-		cmocka_unit_test(skews_are_within_what_noise_makes_of_them),
-		cmocka_unit_test(where_a_surface_ends_in_its_zone_is_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The seek curve and the figures of `seek` on simulated disks, against the curves of their profiles. PLATTER_LONG=1:
  * six seeds instead of one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "rows.h"
-#include "seeds.h"
 #include "seekrun.h"
 #include "wild.h"
 
@@ -128,16 +123,15 @@ static void check_intervals(const struct sim_run *run, struct cover *cover)
 	check_interval(run, "full_stroke_ns", truth_seek_ns(g, stroke), cover);
 }
 
-static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
+TEST(every_distance_is_within_fifteen_hundredths_of_a_ms)
 {
 	unsigned seeds = getenv("PLATTER_LONG") ? 6 : 1;
 	struct cover cover = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 4); i++)
 		for (unsigned seed = 1; seed <= seeds; seed++) {
 			char words[100];
-			struct sim_run run;
+			cleanup_run struct sim_run run = { 0 };
 			double worst;
 
 			(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda",
@@ -150,7 +144,6 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 			assert_true(fabs(worst) < 0.15e6);
 			assert_false(result_has_notice(run.res, "estimators-disagree"));
 			assert_false(result_has_notice(run.res, "overhead"));
-			sim_run_end(&run);
 		}
 	print_message("%zu of %zu intervals hold the profile's figure\n", cover.held, cover.n);
 	assert_true(cover.held * 100 >= cover.n * 92);
@@ -158,14 +151,13 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 
 /* The mean less half a revolution is the wider one, of a sixth of the accesses: of all distances of three runs
  * together, within a fiftieth of a revolution. */
-static void both_estimates_are_given_and_agree(void **state)
+TEST(both_estimates_are_given_and_agree)
 {
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(4, 1); i++) {
 		double sum = 0.0, n = 0.0, period = NAN;
 
 		for (unsigned int seed = 1; seed <= 3; seed++) {
-			struct sim_run run;
+			cleanup_run struct sim_run run = { 0 };
 			const struct table *t;
 			char words[64];
 
@@ -181,7 +173,6 @@ static void both_estimates_are_given_and_agree(void **state)
 				sum += off;
 				n += 1.0;
 			}
-			sim_run_end(&run);
 		}
 		print_message("%s: by %+.4f of a revolution\n", rotating[i], sum / n / period);
 		assert_true(fabs(sum / n) < 0.02 * period);
@@ -189,11 +180,10 @@ static void both_estimates_are_given_and_agree(void **state)
 }
 
 /* Over few tracks nothing is shorter than the shorter of a change of heads and the next cylinder. */
-static void over_few_tracks_the_head_switch_is_the_floor(void **state)
+TEST(over_few_tracks_the_head_switch_is_the_floor)
 {
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 1); i++) {
-		struct sim_run run = seek_on("--count=40 --slice=1ms --without=queue sda", rotating[i]);
+		cleanup_run struct sim_run run = seek_on("--count=40 --slice=1ms --without=queue sda", rotating[i]);
 		const struct table *t = result_find_table(run.res, "near");
 		const struct geometry *g = geometry_of(&run);
 		double floor_ns = fmin(geometry_profile(g)->head_switch_ms * 1e6, truth_seek_track_ns(g)),
@@ -207,7 +197,6 @@ static void over_few_tracks_the_head_switch_is_the_floor(void **state)
 			if (number(t, row, "tracks") <= 12.0)
 				assert_true(number(t, row, "seek_ns") < most_ns + 0.15e6);
 		}
-		sim_run_end(&run);
 	}
 }
 
@@ -219,13 +208,13 @@ static void noise(struct profile *p)
 	p->retry_per_gb = 10.0;
 }
 
-static void noise_and_outliers_do_not_bend_the_curve(void **state)
+TEST(noise_and_outliers_do_not_bend_the_curve)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "modern-4tb" };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(3, 1); i++) {
-		struct sim_run run = run_changed("--count=40 --slice=1ms --without=queue sda", names[i], noise);
+		cleanup_run struct sim_run run =
+			run_changed("--count=40 --slice=1ms --without=queue sda", names[i], noise);
 		double worst = worst_of_curve(&run, 24);
 
 		print_message("%-28s with noise: worst %+.3f ms\n", names[i], worst * 1e-6);
@@ -233,7 +222,6 @@ static void noise_and_outliers_do_not_bend_the_curve(void **state)
 		for (size_t k = 0; k < run.res->nnotices; k++)
 			print_message("%s\n", run.res->notices[k].text);
 		assert_false(result_has_notice(run.res, "estimators-disagree"));
-		sim_run_end(&run);
 	}
 }
 
@@ -245,29 +233,26 @@ static void slow_answers(struct profile *p)
 
 /* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. On a disk of which that is not a
  * revolution, which is told as missed. */
-static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
+TEST(late_answers_set_the_estimates_apart_and_that_is_told)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= TALLY_FIRST(3, 1); seed++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		char words[80];
 
 		(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda", seed);
 		run = run_changed(words, "quantum-fireball-tm2110a", slow_answers);
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
-		sim_run_end(&run);
 	}
 }
 
 /* Of slow disks there are fewer accesses in that time: their figures have wider intervals, but these hold. */
-static void a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true(void **state)
+TEST(a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true)
 {
 	static const char *const names[] = { "track_to_track_ns", "third_stroke_ns", "average_seek_ns",
 		                             "full_stroke_ns" };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 2); i++) {
-		struct sim_run run = seek_on("--quick sda", rotating[i]);
+		cleanup_run struct sim_run run = seek_on("--quick sda", rotating[i]);
 		const struct geometry *g = geometry_of(&run);
 		const double truth[] = { truth_seek_track_ns(g), truth_seek_third_ns(g), truth_seek_average_ns(g),
 			                 truth_seek_full_ns(g) };
@@ -281,19 +266,17 @@ static void a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true(void **state)
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") * truth_period_ns(g) / 60e9 - 1.0) < 10e-6);
 		print_message("%s: %.1f s\n", rotating[i], (double)sim_elapsed_ns(run.sim) * 1e-9);
 		assert_true(sim_elapsed_ns(run.sim) <= 15 * NS_PER_S);
-		sim_run_end(&run);
 	}
 }
 
 /* The time is the run's, whatever the disk: here the bridge of a slow, noisy one, two disks in a row, a cache that
  * wants half a GB read elsewhere. */
-static void a_run_ends_in_its_time_on_every_disk(void **state)
+TEST(a_run_ends_in_its_time_on_every_disk)
 {
 	static const uint64_t seeds[] = { 97058, 97001, 97012, 97016 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 2); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--quick sda");
 
 		assert_true(sim_elapsed_ns(run.sim) <= 15 * NS_PER_S);
 		assert_true(sim_figure(&run, "random_access_mean_ns") > 0.0);
@@ -301,19 +284,16 @@ static void a_run_ends_in_its_time_on_every_disk(void **state)
 		run = run_on_wild(seeds[i], "--quick --time=8s sda");
 		assert_true(sim_elapsed_ns(run.sim) <= 8 * NS_PER_S);
 		assert_true(result_has_notice(run.res, "not-reached"));
-		sim_run_end(&run);
 	}
 }
 
-static void a_full_run_takes_two_minutes(void **state)
+TEST(a_full_run_takes_two_minutes)
 {
-	struct sim_run run = seek_on("sda", "quantum-fireball-tm2110a");
+	cleanup_run struct sim_run run = seek_on("sda", "quantum-fireball-tm2110a");
 	double took = (double)sim_elapsed_ns(run.sim) * 1e-9;
 
-	(void)state;
 	print_message("full run: %.0f s\n", took);
 	assert_true(took <= 120.0);
-	sim_run_end(&run);
 }
 
 /* ---- kinds of devices ---- */
@@ -330,43 +310,38 @@ static void sectors_4kn(struct profile *p)
 	p->capacity_lba = 0;
 }
 
-static void blocks_of_a_physical_sector_work_from_512_bytes_to_4kn(void **state)
+TEST(blocks_of_a_physical_sector_work_from_512_bytes_to_4kn)
 {
-	struct sim_run run =
+	cleanup_run struct sim_run run =
 		run_changed("--quick --without=queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
 
-	(void)state;
 	assert_figures(&run, "512 bytes", 0.02);
 	print_message("\n");
 	sim_run_end(&run);
 	run = run_changed("--quick --without=queue sda", "modern-4tb", sectors_4kn);
 	assert_figures(&run, "4Kn", 0.02);
 	print_message("\n");
-	sim_run_end(&run);
 }
 
-static void all_engines_give_the_same_curve(void **state)
+TEST(all_engines_give_the_same_curve)
 {
 	static const char *const words[] = { "--quick --engine=sim sda", "--quick --engine=sim-sync sda" };
 	double full[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_on(words[i], "tiny");
+		cleanup_run struct sim_run run = seek_on(words[i], "tiny");
 
 		assert_figures(&run, words[i], 0.02);
 		print_message("\n");
 		full[i] = sim_figure(&run, "full_stroke_ns");
-		sim_run_end(&run);
 	}
 	assert_true(fabs(full[0] - full[1]) < 0.1e6);
 }
 
-static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void **state)
+TEST(a_device_without_rotation_is_told_so_and_has_spans_and_a_queue)
 {
-	struct sim_run run = seek_on("--quick sda", "ssd-sata");
+	cleanup_run struct sim_run run = seek_on("--quick sda", "ssd-sata");
 
-	(void)state;
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "not-rotating"));
 	assert_true(result_find_table(run.res, "spans")->nrows > 3);
@@ -375,7 +350,6 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	assert_null(result_find_table(run.res, "near"));
 	assert_true(sim_figure(&run, "queue_gain_ratio") > 1.5);
 	assert_true(sim_figure(&run, "iops_deepest_per_s") > 1.5 * sim_figure(&run, "iops_alone_per_s"));
-	sim_run_end(&run);
 }
 
 /* Three quarters of it hold no data; the stored places turn. And no read at 37 % is answered. */
@@ -407,14 +381,13 @@ static void unreadable_at_37(struct profile *p)
 	assert_int_equal(profile_add_bad(p, &bad), 0);
 }
 
-static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state)
+TEST(what_is_in_one_place_does_not_decide_whether_it_rotates)
 {
 	static void (*const change[])(struct profile * p) = { partly_trimmed, partly_trimmed_without_a_cache,
 		                                              unreadable_at_37 };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", change[i]);
+		cleanup_run struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(isfinite(sim_figure(&run, "average_seek_with_overhead_ns")));
@@ -422,27 +395,24 @@ static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
 		assert_false(result_has_notice(run.res, "not-rotating"));
-		sim_run_end(&run);
 	}
 }
 
 /* Answers that are seen at the ticks of a timer of 100 or 250 Hz: no disk turns with 6000 or 15000 rpm for that. */
-static void the_ticks_of_a_timer_are_no_rotation(void **state)
+TEST(the_ticks_of_a_timer_are_no_rotation)
 {
 	static const uint64_t tick_ns[] = { 10 * NS_PER_MS, 4 * NS_PER_MS };
 	static const char *const names[] = { "modern-4tb", "ibm-deskstar-60gxp", "quantum-fireball-tm2110a" };
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		struct sim *sim = sim_new();
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		(void)sim_add_profile(sim, names[i / 2], "sda");
 		sim_set_tick(sim, tick_ns[i % 2]);
 		run = run_on(sim, "--quick --without=queue sda");
 		assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 		assert_true(result_has_notice(run.res, "rotation-unclear"));
-		sim_run_end(&run);
 	}
 }
 
@@ -472,17 +442,16 @@ static void many_pieces_read_ahead(struct profile *p)
 	no_other_way(p);
 }
 
-static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
+TEST(a_cache_of_many_pieces_is_flushed_by_volume)
 {
 	static void (*const change[])(struct profile * p) = { many_small_pieces, many_pieces_read_ahead };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = run_changed("--quick --without=curve,queue sda", "modern-4tb", change[i]);
+		cleanup_run struct sim_run run =
+			run_changed("--quick --without=curve,queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
-		sim_run_end(&run);
 	}
 }
 
@@ -495,16 +464,15 @@ static void many_more_pieces(struct profile *p)
 }
 
 /* A slow drive takes half a minute for as much: nothing is said of the machine, nor that it does not rotate. */
-static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
+TEST(what_the_cache_hides_is_not_blamed_on_the_machine)
 {
-	struct sim_run run = run_changed("--quick --without=curve,queue sda", "ibm-deskstar-60gxp", many_more_pieces);
+	cleanup_run struct sim_run run =
+		run_changed("--quick --without=curve,queue sda", "ibm-deskstar-60gxp", many_more_pieces);
 
-	(void)state;
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "cache-holds"));
 	assert_false(result_has_notice(run.res, "rotation-unclear"));
 	assert_false(result_has_notice(run.res, "says-rotating"));
-	sim_run_end(&run);
 }
 
 /*
@@ -512,47 +480,42 @@ static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
  * to be enough: most reads were hits then. The first reads of each sector tell that something turns there, and a full
  * run finds what it takes.
  */
-static void late_hits_do_not_hide_that_it_turns(void **state)
+TEST(late_hits_do_not_hide_that_it_turns)
 {
 	static const uint64_t seeds[] = { 96037, 50053 };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct sim_run run = run_on_wild(seeds[i / 2], i % 2 ? "--without=curve,queue --slice=10ms sda"
-		                                                     : "--quick --without=curve,queue sda");
+		cleanup_run struct sim_run run =
+			run_on_wild(seeds[i / 2], i % 2 ? "--without=curve,queue --slice=10ms sda"
+		                                        : "--quick --without=curve,queue sda");
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_false(result_has_notice(run.res, "not-rotating"));
 		assert_false(result_has_notice(run.res, "says-rotating"));
 		assert_true(i % 2 == 0 || fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
-		sim_run_end(&run);
 	}
 }
 
 /* The rates of both ends are in a large cache, which answered for the whole stroke. */
-static void a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends(void **state)
+TEST(a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends)
 {
-	struct sim_run run = run_on_wild(100004, "--without=queue --slice=10ms sda");
+	cleanup_run struct sim_run run = run_on_wild(100004, "--without=queue --slice=10ms sda");
 
-	(void)state;
 	assert_true(sim_figure(&run, "full_stroke_with_overhead_ns") > truth_seek_full_ns(geometry_of(&run)));
-	sim_run_end(&run);
 }
 
 /* Drawn disks whose caches answer late now and then: near places were told less than nothing. */
-static void no_head_arrives_before_the_command(void **state)
+TEST(no_head_arrives_before_the_command)
 {
 	static const uint64_t seeds[] = { 9104, 9125, 9246 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--without=queue --slice=10ms sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--without=queue --slice=10ms sda");
 		const struct table *near = result_find_table(run.res, "near");
 
 		for (size_t k = 0; near && k < near->nrows; k++)
 			assert_false(number(near, k, "with_overhead_ns") <= sim_figure(&run, "overhead_ns"));
 		assert_false(sim_figure(&run, "track_to_track_ns") <= 0.0);
-		sim_run_end(&run);
 	}
 }
 
@@ -561,13 +524,12 @@ static void no_head_arrives_before_the_command(void **state)
  * full stroke's seek for its own answers: few aims come to anything. The random reads know the curve, and with it the
  * mean; a second arm is not made of a cache.
  */
-static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
+TEST(random_reads_know_the_curve_where_aims_are_foiled)
 {
 	static const uint64_t seeds[] = { 40039, 40058, 40060 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 
 		print_message("seed %" PRIu64 ": %.3g of the variance not explained, average %.3f ms with overhead\n",
 		              seeds[i], sim_figure(&run, "random_access_unexplained_ratio"),
@@ -577,7 +539,6 @@ static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
 		assert_true(sim_figure(&run, "average_seek_with_overhead_ns") > 0.0 ||
 		            (i == 2 && result_has_notice(run.res, "no-curve")));
 		assert_false(result_has_notice(run.res, "not-one-arm"));
-		sim_run_end(&run);
 	}
 }
 
@@ -593,44 +554,14 @@ static void network_of_3_ms(struct profile *p)
 	p->latency_sigma = 0.4;
 }
 
-static void a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed(void **state)
+TEST(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed)
 {
 	static void (*const change[])(struct profile * p) = { network_of_half_a_ms, network_of_3_ms };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = run_changed("--time=10s sda", "ssd-sata", change[i]);
+		cleanup_run struct sim_run run = run_changed("--time=10s sda", "ssd-sata", change[i]);
 
 		assert_true(result_has_notice(run.res, "not-rotating"));
 		assert_false(result_has_notice(run.res, "rotation-unclear"));
-		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
-		cmocka_unit_test(the_ticks_of_a_timer_are_no_rotation),
-		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
-		cmocka_unit_test(what_the_cache_hides_is_not_blamed_on_the_machine),
-		cmocka_unit_test(late_hits_do_not_hide_that_it_turns),
-		cmocka_unit_test(a_full_stroke_is_not_told_from_what_the_cache_holds_of_both_ends),
-		cmocka_unit_test(no_head_arrives_before_the_command),
-		cmocka_unit_test(random_reads_know_the_curve_where_aims_are_foiled),
-		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
-		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),
-		cmocka_unit_test(both_estimates_are_given_and_agree),
-		cmocka_unit_test(over_few_tracks_the_head_switch_is_the_floor),
-		cmocka_unit_test(noise_and_outliers_do_not_bend_the_curve),
-		cmocka_unit_test(late_answers_set_the_estimates_apart_and_that_is_told),
-		cmocka_unit_test(a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true),
-		cmocka_unit_test(a_run_ends_in_its_time_on_every_disk),
-		cmocka_unit_test(a_full_run_takes_two_minutes),
-		cmocka_unit_test(blocks_of_a_physical_sector_work_from_512_bytes_to_4kn),
-		cmocka_unit_test(all_engines_give_the_same_curve),
-		cmocka_unit_test(a_device_without_rotation_is_told_so_and_has_spans_and_a_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

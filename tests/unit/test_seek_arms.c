@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `seek` where several arms or disks are behind one name: each is found and measured by itself, against its own part of
  * the model; and one arm is one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include "geometry.h"
 #include "load.h"
 #include "rows.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -88,7 +83,7 @@ static void judge(const struct sim_run *run, struct tally *average, struct tally
 	}
 }
 
-static void two_arms_and_two_disks_in_a_row_are_measured_each_by_itself(void **state)
+TEST(two_arms_and_two_disks_in_a_row_are_measured_each_by_itself)
 {
 	static const struct {
 		const char *name;
@@ -99,16 +94,14 @@ static void two_arms_and_two_disks_in_a_row_are_measured_each_by_itself(void **s
 		      { "seagate-cheetah-15k7", ARMS_JOINED, 0.6 } };
 	struct tally average = { 0 }, full = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-			struct profile p = with_arms(cases[i].name, cases[i].arms, cases[i].density, seed);
-			struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
+			cleanup_profile struct profile p =
+				with_arms(cases[i].name, cases[i].arms, cases[i].density, seed);
+			cleanup_run struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
 
 			judge(&run, &average, &full);
 			assert_true(result_has_notice(run.res, "not-one-arm"));
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 	print_message("averages: %zu of %zu held; full strokes: %zu of %zu\n", average.held, average.told, full.held,
 	              full.told);
@@ -116,7 +109,7 @@ static void two_arms_and_two_disks_in_a_row_are_measured_each_by_itself(void **s
 	assert_true(full.told >= 4 * SEEDS && full.held * 100 >= 88 * full.told);
 }
 
-static void one_arm_is_never_taken_for_several(void **state)
+TEST(one_arm_is_never_taken_for_several)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a",
 		                             "ibm-deskstar-60gxp",
@@ -126,46 +119,28 @@ static void one_arm_is_never_taken_for_several(void **state)
 		                             "tiny",
 		                             "failing" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-			struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
-			struct sim_run run = seek_on(&p, "--quick --without=queue sda");
+			cleanup_profile struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
+			cleanup_run struct sim_run run = seek_on(&p, "--quick --without=queue sda");
 
 			if (result_has_notice(run.res, "not-one-arm"))
 				print_message("%s, seed %" PRIu64 "\n", names[i], seed);
 			assert_null(result_find_table(run.res, "arms"));
 			assert_false(result_has_notice(run.res, "not-one-arm"));
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 
-static void what_is_told_again_of_the_first_arm_is_the_same(void **state)
+TEST(what_is_told_again_of_the_first_arm_is_the_same)
 {
 	static const char *const figures[] = { "average_seek_ns", "full_stroke_ns", "overhead_ns" };
-	struct profile p = with_arms("modern-4tb", ARMS_JOINED, 1.0, 3);
-	struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
-	struct result *again = result_new("seek");
+	cleanup_profile struct profile p = with_arms("modern-4tb", ARMS_JOINED, 1.0, 3);
+	cleanup_run struct sim_run run = seek_on(&p, "--quick --time=40s --without=queue sda");
+	cleanup_result struct result *again = result_new("seek");
 	struct err err;
 
-	(void)state;
 	assert_int_equal(measure_seek.again(run.res, again, &err), 0);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		assert_true(fabs(figure_number(result_find_figure(again, figures[i])) / sim_figure(&run, figures[i]) -
 		                 1.0) < 1e-9);
-	result_free(again);
-	sim_run_end(&run);
-	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_arms_and_two_disks_in_a_row_are_measured_each_by_itself),
-		cmocka_unit_test(one_arm_is_never_taken_for_several),
-		cmocka_unit_test(what_is_told_again_of_the_first_arm_is_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The mean over the whole device, as `seek` tells it from few reads, in virtual time, against the exact expectation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,14 +35,13 @@ static double plain_half(const struct sim_run *run)
 }
 
 /* Without period and curve: what the wait for the sector leaves. */
-static void distances_alone_tell_a_part_of_what_reads_take(void **state)
+TEST(distances_alone_tell_a_part_of_what_reads_take)
 {
 	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "samsung-hd103sj",
 		                             "seagate-cheetah-15k7" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run run = run_changed("--quick --without=curve,queue sda", names[i], NULL);
+		cleanup_run struct sim_run run = run_changed("--quick --without=curve,queue sda", names[i], NULL);
 		const struct figure *f = mean_of(&run);
 		double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run), off = figure_number(f) - truth;
 
@@ -55,7 +49,6 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
 		              100.0 * off / truth, 100.0 * half / truth, 100.0 * plain_half(&run) / truth);
 		assert_true(half < 0.85 * plain_half(&run));
 		assert_true(fabs(off) < 2.0 * half); /* four standard errors */
-		sim_run_end(&run);
 	}
 }
 
@@ -64,68 +57,61 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
  * takes as long again then. What is missing between is no shorter wait: the mean was told 1.6 % too short. 1 % of it is
  * left, as the curve of such a drive is too short itself.
  */
-static void the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short(void **state)
+TEST(the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short)
 {
-	struct sim_run run = run_on_wild(100061, "--without=queue sda");
+	cleanup_run struct sim_run run = run_on_wild(100061, "--without=queue sda");
 	const struct figure *f = mean_of(&run);
 	double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run);
 
-	(void)state;
 	print_message("%.2f %% off, half of the interval %.2f %%\n", 100.0 * (figure_number(f) / truth - 1.0),
 	              100.0 * half / truth);
 	assert_true(half < 0.006 * truth);
 	assert_true(fabs(figure_number(f) - truth) < 0.012 * truth);
-	sim_run_end(&run);
 }
 
 /* Drawn disks of which a curve could not be told from three quarters of the few reads: the likeliest short one explains
  * most of what reads take. */
-static void few_reads_are_judged_by_what_the_others_say(void **state)
+TEST(few_reads_are_judged_by_what_the_others_say)
 {
 	static const uint64_t seeds[] = { 100043, 100068 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 
 		print_message("seed %" PRIu64 ": %.3g of the variance not explained\n", seeds[i],
 		              sim_figure(&run, "random_access_unexplained_ratio"));
 		assert_true(sim_figure(&run, "random_access_unexplained_ratio") < 0.25);
-		sim_run_end(&run);
 	}
 }
 
 /* Drawn disks whose cache has a track as soon as one sector of it was read, so that aimed accesses took a seventh of a
  * ms: random reads knew better. */
-static void what_random_reads_contradict_is_no_curve(void **state)
+TEST(what_random_reads_contradict_is_no_curve)
 {
 	static const uint64_t seeds[] = { 104002, 104024 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--without=queue sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--without=queue sda");
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		double average = sim_figure(&run, "average_seek_with_overhead_ns");
 
 		print_message("seed %" PRIu64 ": %.3g ms with overhead\n", seeds[i], average * 1e-6);
 		assert_true(average > 0.98 * truth_seek_average_ns(g)); /* the overhead is in it */
 		assert_true(average < 1.2 * truth_seek_average_ns(g));
-		sim_run_end(&run);
 	}
 }
 
 /* All that a quick one tells, and as sharp: a full one's distances and spans would have too little each. */
-static void a_run_of_twenty_seconds_is_no_worse_than_a_quick_one(void **state)
+TEST(a_run_of_twenty_seconds_is_no_worse_than_a_quick_one)
 {
 	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "samsung-hd103sj",
 		                             "maxtor-diamondmax-80" };
 	static const char *const figures[] = { "random_access_mean_ns", "average_seek_ns", "overhead_ns",
 		                               "queue_gain_ratio" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run quick = run_changed("--quick sda", names[i], NULL),
-			       longer = run_changed("--time=20s sda", names[i], NULL);
+		cleanup_run struct sim_run quick = run_changed("--quick sda", names[i], NULL),
+					   longer = run_changed("--time=20s sda", names[i], NULL);
 		double half[2];
 
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
@@ -136,20 +122,5 @@ static void a_run_of_twenty_seconds_is_no_worse_than_a_quick_one(void **state)
 		print_message("%s: %.3f and %.3f ms\n", names[i], half[0] * 1e-6, half[1] * 1e-6);
 		assert_true(half[1] < half[0]);
 		assert_true(sim_elapsed_ns(longer.sim) <= 20 * NS_PER_S);
-		sim_run_end(&quick);
-		sim_run_end(&longer);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distances_alone_tell_a_part_of_what_reads_take),
-		cmocka_unit_test(the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short),
-		cmocka_unit_test(few_reads_are_judged_by_what_the_others_say),
-		cmocka_unit_test(what_random_reads_contradict_is_no_curve),
-		cmocka_unit_test(a_run_of_twenty_seconds_is_no_worse_than_a_quick_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

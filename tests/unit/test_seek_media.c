@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `seek` past a drive's cache that does not forget: by FUA where it is obeyed, and by what was never read where it is
  * not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -47,13 +43,12 @@ static void assert_rpm(const struct sim_run *run, double rpm, double within)
 	assert_true(f->ci.high - f->ci.low < 2.0 * within * rpm);
 }
 
-static void fua_passes_a_cache_by_that_does_not_forget(void **state)
+TEST(fua_passes_a_cache_by_that_does_not_forget)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
 
-	(void)state;
 	load_with_large_cache(&p);
 	run = seek_on(&p, "--quick sda", SIM_VERIFY_TRUE);
 	assert_non_null(strstr(notice_of(&run, "past-cache"), "FUA"));
@@ -64,16 +59,13 @@ static void fua_passes_a_cache_by_that_does_not_forget(void **state)
 	assert_non_null(t);
 	for (size_t i = 0; i < t->nrows; i++) /* what the cache has of them is read again */
 		assert_true(number(t, i, "mean_ns") > 4e6);
-	profile_done(&p);
-	sim_run_end(&run);
 }
 
-static void without_fua_the_rotation_is_from_what_was_never_read(void **state)
+TEST(without_fua_the_rotation_is_from_what_was_never_read)
 {
-	(void)state;
 	for (int is_answered = 0; is_answered < 2; is_answered++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		load_with_large_cache(&p);
 		p.fua_reads = is_answered ? FUA_READS_BUFFER : FUA_READS_MEDIA;
@@ -82,18 +74,15 @@ static void without_fua_the_rotation_is_from_what_was_never_read(void **state)
 		assert_rpm(&run, p.rpm, 60e-6);
 		assert_false(result_has_notice(run.res, "cache-holds"));
 		assert_int_equal(run.res->status, STATUS_COMPLETE); /* FUA that is not known is no fault */
-		profile_done(&p);
-		sim_run_end(&run);
 	}
 }
 
 /* A track is in the cache as soon as one of its sectors was read: the ones before, too. */
-static void a_cache_that_hides_all_is_still_told(void **state)
+TEST(a_cache_that_hides_all_is_still_told)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	load_with_large_cache(&p);
 	p.fua_reads = FUA_READS_BUFFER;
 	p.is_pre_read = true;
@@ -101,22 +90,17 @@ static void a_cache_that_hides_all_is_still_told(void **state)
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "cache-holds"));
 	assert_false(result_has_notice(run.res, "past-cache"));
-	profile_done(&p);
-	sim_run_end(&run);
 }
 
 /* Blocks elsewhere are enough there: FUA is not looked for. */
-static void a_small_cache_forgets(void **state)
+TEST(a_small_cache_forgets)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "ibm-deskstar-60gxp");
 
-	(void)state;
-	load(&p, "ibm-deskstar-60gxp");
 	p.segments = 16;
 	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
 	assert_non_null(strstr(notice_of(&run, "past-cache"), "forgot"));
-	profile_done(&p);
 	sim_run_end(&run);
 }
 
@@ -147,35 +131,33 @@ static void switches_slowly(struct profile *p)
 }
 
 /* What reads ahead of the head tell is what a hit takes: no less than that, and seek times without it carry that. */
-static void an_overhead_that_may_be_a_hits_is_in_all_intervals(void **state)
+TEST(an_overhead_that_may_be_a_hits_is_in_all_intervals)
 {
-	struct sim_run run = run_changed("--quick --without=queue sda", "modern-4tb", answers_ahead_like_hits);
+	cleanup_run struct sim_run run =
+		run_changed("--quick --without=queue sda", "modern-4tb", answers_ahead_like_hits);
 	const struct geometry *g = geometry_of(&run);
 
-	(void)state;
 	assert_holds(&run, "overhead_ns", truth_overhead_ns(g));
 	assert_holds(&run, "track_to_track_ns", truth_seek_track_ns(g));
 	assert_holds(&run, "average_seek_ns", truth_seek_average_ns(g));
 	assert_holds(&run, "third_stroke_ns", truth_seek_third_ns(g));
 	assert_holds(&run, "full_stroke_ns", truth_seek_full_ns(g));
 	assert_true(result_has_notice(run.res, "overhead-wide"));
-	sim_run_end(&run);
 }
 
-static void a_slow_switch_of_heads_is_not_taken_for_the_arm(void **state)
+TEST(a_slow_switch_of_heads_is_not_taken_for_the_arm)
 {
 	static const char *const names[] = { "modern-4tb", "ibm-deskstar-60gxp", "seagate-medalist-st39140a" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		struct sim_run run = run_changed("--without=queue --slice=10ms sda", names[i], switches_slowly);
+		cleanup_run struct sim_run run =
+			run_changed("--without=queue --slice=10ms sda", names[i], switches_slowly);
 		const struct figure *f = result_find_figure(run.res, "track_to_track_ns");
 		double truth = truth_seek_track_ns(geometry_of(&run));
 
 		print_message("%s: %.3f ms for %.3f\n", names[i], figure_number(f) * 1e-6, truth * 1e-6);
 		assert_true(fabs(figure_number(f) / truth - 1.0) < 0.15);
 		assert_true(f->ci.low <= truth && truth <= f->ci.high);
-		sim_run_end(&run);
 	}
 }
 
@@ -185,14 +167,13 @@ static void restarts_not(struct profile *p)
 }
 
 /* Returns to a track take the overhead and 0.3 ms; reads that go on with the stream, the overhead alone. */
-static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **state)
+TEST(the_time_to_find_the_place_again_is_not_told_as_overhead)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "seagate-cheetah-15k7" };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(6, 2); i++) {
 		const bool does = i % 2 == 0;
-		struct sim_run run =
+		cleanup_run struct sim_run run =
 			run_changed("--without=queue --slice=10ms sda", names[i / 2], does ? restarts : restarts_not);
 		const struct figure *f = result_find_figure(run.res, "overhead_ns");
 		double told = figure_number(f);
@@ -204,7 +185,6 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
 			assert_true(fabs(told - truth) < 0.05e6);
 			assert_int_equal(result_has_notice(run.res, "restart"), does);
 		}
-		sim_run_end(&run);
 	}
 }
 
@@ -213,13 +193,12 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
  * read, and one in parts that hold nothing. A bridge slower than its media, of which sequential rates say nothing: the
  * overhead is not the interface's, and places are where tracks say.
  */
-static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state)
+TEST(the_overhead_is_known_where_no_track_can_be_returned_to)
 {
 	static const uint64_t seeds[] = { 100005, 100046, 100113, 100264 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
+		cleanup_run struct sim_run run = run_on_wild(seeds[i], "--quick --without=queue sda");
 		const struct figure *f = result_find_figure(run.res, "overhead_ns");
 		double truth = truth_overhead_ns(geometry_of(&run)), told = figure_number(f);
 
@@ -233,22 +212,5 @@ static void the_overhead_is_known_where_no_track_can_be_returned_to(void **state
 			                         truth_seek_average_of_ns(geometry_of(&run),
 			                                                  (uint32_t)cylinders_of(geometry_of(&run))) -
 			                 1.0) < 0.02);
-		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fua_passes_a_cache_by_that_does_not_forget),
-		cmocka_unit_test(without_fua_the_rotation_is_from_what_was_never_read),
-		cmocka_unit_test(a_cache_that_hides_all_is_still_told),
-		cmocka_unit_test(a_small_cache_forgets),
-		cmocka_unit_test(the_time_to_find_the_place_again_is_not_told_as_overhead),
-		cmocka_unit_test(an_overhead_that_may_be_a_hits_is_in_all_intervals),
-		cmocka_unit_test(a_slow_switch_of_heads_is_not_taken_for_the_arm),
-		cmocka_unit_test(the_overhead_is_known_where_no_track_can_be_returned_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

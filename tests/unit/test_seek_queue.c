@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `seek` where the kernel's scheduler sorts in front of a drive with a short queue: what that gains is not the drive's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "load.h"
@@ -20,7 +16,7 @@ static struct sim_run seek_on(const struct profile *p, const char *words, const 
 	return run_on(sim, words);
 }
 
-static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)
+TEST(what_a_scheduler_gains_is_not_said_to_be_the_drives)
 {
 	static const struct {
 		uint32_t depth;
@@ -34,14 +30,12 @@ static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)
 		{ 32, "mq-deadline", "", 1.3, 4.0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct profile p;
 		struct sim_run run;
 		struct err err;
 		const char *text;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		p.queue_depth = cases[i].depth;
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = seek_on(&p, "--count=40 --without=curve sda", cases[i].scheduler);
@@ -52,16 +46,6 @@ static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)
 		assert_true(sim_figure(&run, "queue_gain_ratio") < cases[i].most);
 		assert_int_equal(result_has_notice(run.res, "queue-order"), cases[i].says[0] != 0);
 		assert_non_null(strstr(text, cases[i].says));
-		profile_done(&p);
 		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_scheduler_gains_is_not_said_to_be_the_drives),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The span table and the queue of seek, long and precise, in virtual time, against the exact expectation.
  * PLATTER_LONG=1: longer, for all disks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +9,6 @@
 
 #include "bars_check.h"
 #include "base/cleanup.h"
-#include "seeds.h"
 #include "simrun.h"
 
 #if defined(__has_feature)
@@ -124,11 +118,10 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 
 /* Long ones for all disks with PLATTER_LONG; else for one whose cache has most of the small spans, and whose skew
  * exceeds the head switch. */
-static void spans_take_the_expected_time(void **state)
+TEST(spans_take_the_expected_time)
 {
 	size_t n = IS_SLOW ? 2 : DISKS;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of(disks[i]);
@@ -149,9 +142,8 @@ static void spans_take_the_expected_time(void **state)
 }
 
 /* Of the whole device: each read that tells the media's time is in a bar, and the figures are where the bars say. */
-static void the_distribution_is_of_all_reads_over_the_whole_device(void **state)
+TEST(the_distribution_is_of_all_reads_over_the_whole_device)
 {
-	(void)state;
 	for (size_t i = 0; i < (IS_SLOW ? 2 : DISKS); i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of(disks[i]);
@@ -177,9 +169,8 @@ static void the_distribution_is_of_all_reads_over_the_whole_device(void **state)
 }
 
 /* Nothing is read again then. */
-static void without_a_cache_no_span_is_left_out(void **state)
+TEST(without_a_cache_no_span_is_left_out)
 {
-	(void)state;
 	for (size_t i = 0; i < (IS_SLOW ? 1 : 3); i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of(disks[i]);
@@ -200,7 +191,7 @@ static void without_a_cache_no_span_is_left_out(void **state)
 
 /* Longbottom 1997, 1 to 200 MB: what the profile was made from, its expectation within 5 % (40 MB: 4.7 %), and the
  * measured one beside that. */
-static void the_fireball_gives_the_published_table_within_five_hundredths(void **state)
+TEST(the_fireball_gives_the_published_table_within_five_hundredths)
 {
 	static const double published_ms[] = { 11.0, 11.4, 12.4, 13.1, 14.3, 15.6, 16.5 };
 	struct sim *sim = sim_new();
@@ -210,7 +201,6 @@ static void the_fireball_gives_the_published_table_within_five_hundredths(void *
 	struct sim_run run;
 	size_t found = 0;
 
-	(void)state;
 	g = disk_of(sim, &p);
 	run_words(&run, sim, "--precision=0.4% --slice=60s --without=curve,queue sda");
 	t = result_find_table(run.res, "spans");
@@ -231,7 +221,7 @@ static void the_fireball_gives_the_published_table_within_five_hundredths(void *
 
 /* ---- what the drive's cache answers ---- */
 
-static void cached_reads_are_counted_as_the_drive_did(void **state)
+TEST(cached_reads_are_counted_as_the_drive_did)
 {
 	struct sim *sim = sim_new();
 	struct profile p = profile_of("seagate-medalist-st39140a");
@@ -240,7 +230,6 @@ static void cached_reads_are_counted_as_the_drive_did(void **state)
 	struct sim_run run;
 	double hits = 0.0;
 
-	(void)state;
 	(void)disk_of(sim, &p);
 	run_words(&run, sim, "--slice=3s --without=curve,queue sda");
 	t = result_find_table(run.res, "spans");
@@ -294,11 +283,10 @@ static double direct_iops(const struct profile *p, uint32_t depth, size_t reads)
 	return (double)(got - depth) * 1e9 / (double)(now - first_ns);
 }
 
-static void a_queue_brings_what_the_model_says(void **state)
+TEST(a_queue_brings_what_the_model_says)
 {
 	static const char *const names[] = { "modern-4tb", "seagate-cheetah-15k7", "ibm-deskstar-60gxp" };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(names), 1); i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of(names[i]), copy = profile_of(names[i]);
@@ -329,7 +317,7 @@ static void a_queue_brings_what_the_model_says(void **state)
 
 /* ---- storage that slows down ---- */
 
-static void storage_that_slows_down_is_told_with_both_rates(void **state)
+TEST(storage_that_slows_down_is_told_with_both_rates)
 {
 	struct sim *sim = sim_new();
 	struct profile p = profile_of("ssd-sata");
@@ -339,7 +327,6 @@ static void storage_that_slows_down_is_told_with_both_rates(void **state)
 	struct sim_run run;
 	bool is_told = false;
 
-	(void)state;
 	assert_int_equal(profile_add_fail(&p, &slower), 0);
 	(void)disk_of(sim, &p);
 	run_words(&run, sim, "--slice=1s --without=queue sda");
@@ -358,13 +345,12 @@ static void storage_that_slows_down_is_told_with_both_rates(void **state)
 	done(&run);
 }
 
-static void storage_that_does_not_is_not(void **state)
+TEST(storage_that_does_not_is_not)
 {
 	struct sim *sim = sim_new();
 	struct profile p = profile_of("ssd-sata");
 	struct sim_run run;
 
-	(void)state;
 	p.jitter_us = 30;
 	(void)disk_of(sim, &p);
 	run_words(&run, sim, "--slice=300ms sda");
@@ -374,9 +360,8 @@ static void storage_that_does_not_is_not(void **state)
 
 /* Half of it was never written, and answers sooner: spans lie in the one or the other, one after the other, and no
  * credit is used up. */
-static void places_that_differ_are_not_taken_for_a_credit(void **state)
+TEST(places_that_differ_are_not_taken_for_a_credit)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of("ssd-sata");
@@ -395,13 +380,12 @@ static void places_that_differ_are_not_taken_for_a_credit(void **state)
 }
 
 /* A credit of 2000 reads is used up in the first second of what --quick reads. */
-static void a_short_credit_is_told_by_a_quick_run(void **state)
+TEST(a_short_credit_is_told_by_a_quick_run)
 {
 	struct sim *sim = sim_new();
 	struct profile p = profile_of("ssd-sata");
 	struct sim_run run;
 
-	(void)state;
 	p.read_latency_us = 500;
 	p.jitter_us = 100;
 	p.limit_ops = 200;
@@ -410,22 +394,4 @@ static void a_short_credit_is_told_by_a_quick_run(void **state)
 	run_words(&run, sim, "--quick --without=queue sda");
 	assert_true(result_has_notice(run.res, "regime"));
 	done(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spans_take_the_expected_time),
-		cmocka_unit_test(the_distribution_is_of_all_reads_over_the_whole_device),
-		cmocka_unit_test(without_a_cache_no_span_is_left_out),
-		cmocka_unit_test(the_fireball_gives_the_published_table_within_five_hundredths),
-		cmocka_unit_test(cached_reads_are_counted_as_the_drive_did),
-		cmocka_unit_test(a_queue_brings_what_the_model_says),
-		cmocka_unit_test(storage_that_slows_down_is_told_with_both_rates),
-		cmocka_unit_test(storage_that_does_not_is_not),
-		cmocka_unit_test(places_that_differ_are_not_taken_for_a_credit),
-		cmocka_unit_test(a_short_credit_is_told_by_a_quick_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Seek times of writes on simulated disks, against those of reads and the settling time that the profiles give.
  * PLATTER_LONG=1: more seeds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "load.h"
-#include "seeds.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -65,22 +60,20 @@ static uint32_t last_cylinder(const struct geometry *g)
 	return last.cylinder;
 }
 
-static void intervals_hold_what_reads_take_and_the_time_to_settle(void **state)
+TEST(intervals_hold_what_reads_take_and_the_time_to_settle)
 {
 	uint64_t seeds = getenv("PLATTER_LONG") ? 20 : TALLY_FIRST(2, 1);
 	struct held seeks = { 0 }, settle = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (uint64_t seed = 1; seed <= seeds; seed++) {
 			const struct geometry *g;
 			struct err err = { 0 };
-			struct profile p;
 			struct sim_run run;
 			uint32_t last;
 			double more;
+			PROFILE(p, names[i]);
 
-			load(&p, names[i]);
 			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
 			more = p.write_settle_ms * 1e6;
 			run = seek_writing(&p, seed, false, "");
@@ -92,7 +85,6 @@ static void intervals_hold_what_reads_take_and_the_time_to_settle(void **state)
 			judge(&run, "write_settle_ns", more, &settle);
 			assert_true(result_find_table(run.res, "write_curve")->nrows >= 15);
 			sim_run_end(&run);
-			profile_done(&p);
 		}
 	print_message("writes: %zu of %zu intervals hold, mean error %.3f %%; settling %zu of %zu, %.1f %%\n",
 	              seeks.held, seeks.n, 100.0 * seeks.off / (double)seeks.n, settle.held, settle.n,
@@ -103,13 +95,11 @@ static void intervals_hold_what_reads_take_and_the_time_to_settle(void **state)
 	assert_true(fabs(seeks.off) < 0.005 * (double)seeks.n);
 }
 
-static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
+TEST(a_write_cache_is_told_and_no_seek_time_of_writes)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	(void)state;
-	load(&p, "modern-4tb");
 	assert_true(p.has_write_cache && p.write_cache_bytes > 0);
 	run = seek_writing(&p, 1, true, "");
 	assert_true(result_has_notice(run.res, "write-cache"));
@@ -117,28 +107,25 @@ static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
 	assert_null(result_find_table(run.res, "write_curve"));
 	assert_true(sim_figure(&run, "average_seek_ns") > 0.0);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /*
  * Of the few distances that a short run writes over, some are known: five of nine here. By themselves they gave
  * averages off by 8 %, and tracks by three times their size.
  */
-static void a_short_run_holds_its_few_writes_against_the_curve_of_reads(void **state)
+TEST(a_short_run_holds_its_few_writes_against_the_curve_of_reads)
 {
 	uint64_t seeds = getenv("PLATTER_LONG") ? 40 : TALLY_FIRST(8, 3);
 	struct held average = { 0 }, track = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
 		const struct geometry *g;
 		const struct figure *f;
 		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 		double more;
+		PROFILE(p, "quantum-fireball-tm2110a");
 
-		load(&p, "quantum-fireball-tm2110a");
 		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
 		more = p.write_settle_ms * 1e6;
 		run = seek_writing(&p, seed, false, "--quick ");
@@ -150,7 +137,6 @@ static void a_short_run_holds_its_few_writes_against_the_curve_of_reads(void **s
 		if (f && !isnan(figure_number(f)))
 			assert_true(f->ci.high - f->ci.low < 2 * 0.04 * figure_number(f));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("few writes: average %zu of %zu hold, mean error %.3f %%; track to track %zu of %zu, %.1f %%\n",
 	              average.held, average.n, 100.0 * average.off / (double)average.n, track.held, track.n,
@@ -167,11 +153,10 @@ static void told_again_the_same(const char *how)
 		                               "write_third_stroke_ns",   "write_full_stroke_ns",
 		                               "write_overhead_ns",       "write_settle_ns" };
 	struct err err;
-	struct profile p;
 	struct sim_run run;
 	struct result *again;
+	PROFILE(p, names[0]);
 
-	load(&p, names[0]);
 	run = seek_writing(&p, 1, false, how);
 	again = result_new("seek");
 	assert_int_equal(measure_seek.again(run.res, again, &err), 0);
@@ -185,57 +170,37 @@ static void told_again_the_same(const char *how)
 	                 result_find_table(run.res, "write_curve")->nrows);
 	result_free(again);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
-static void what_is_told_again_is_the_same(void **state)
+TEST(what_is_told_again_is_the_same)
 {
-	(void)state;
 	told_again_the_same("");
 	told_again_the_same("--quick ");
 }
 
-static void nothing_is_written_without_the_disks_name(void **state)
+TEST(nothing_is_written_without_the_disks_name)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=SDB sda" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words[i] };
-		struct profile p;
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words[i] };
 		int r;
+		PROFILE(p, "tiny");
 
-		load(&p, "tiny");
 		(void)sim_add_disk(run.sim, &p, "sda");
 		sim_set_contents(run.sim, false);
 		r = sim_run(&run);
 		assert_true(i == 0 ? r == 0 && !run.is_refused : run.is_refused);
 		assert_int_equal(sim_write_opens(sim_find(run.sim, "sda")), 0);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
-static void writes_without_a_curve_are_refused(void **state)
+TEST(writes_without_a_curve_are_refused)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--write --without=curve sda" };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_seek,
+		                           .words = "--write --without=curve sda" };
 
-	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_int_equal(sim_run(&run), -EINVAL);
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold_what_reads_take_and_the_time_to_settle),
-		cmocka_unit_test(a_short_run_holds_its_few_writes_against_the_curve_of_reads),
-		cmocka_unit_test(a_write_cache_is_told_and_no_seek_time_of_writes),
-		cmocka_unit_test(what_is_told_again_is_the_same),
-		cmocka_unit_test(nothing_is_written_without_the_disks_name),
-		cmocka_unit_test(writes_without_a_curve_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

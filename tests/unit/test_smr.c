@@ -4,12 +4,8 @@
  * smr does it on hundreds of disks as they occur. Here small caches, so that they are full in seconds: PLATTER_LONG=1
  * for more of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -100,15 +96,14 @@ static void near(const struct sim_run *run, const char *name, double truth, doub
 
 #define WRITE "--write --destroy-data=SMRTEST1 sda"
 
-static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(void **state)
+TEST(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are)
 {
 	uint64_t n = getenv("PLATTER_LONG") ? 60 : 9;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < n; seed++) {
 		struct drawn d;
-		struct profile p;
-		struct sim_run run = run_drawn(&d, &p, seed, WRITE);
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = run_drawn(&d, &p, seed, WRITE);
 
 		assert_int_equal(sim_run(&run), 0);
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "yes" : "no") != 0)
@@ -122,8 +117,6 @@ static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(voi
 		else
 			assert_true(isnan(sim_figure(&run, "band_bytes")));
 		assert_true((d.kind == PLAIN) == isnan(sim_figure(&run, "fast_writes_per_s")));
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -146,7 +139,7 @@ static double seconds_until_clean(const struct sim_run *run)
 	return (double)(t - begin) * 1e-9;
 }
 
-static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **state)
+TEST(the_map_is_told_from_the_room_and_the_rest_that_it_needs)
 {
 	static const struct {
 		const char *cache, *limit;
@@ -157,11 +150,10 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 		  { "media_cache_kb 1048576 6000\n", "entries", NAN },
 		  { "media_cache_kb 24576 90000\n", "bytes", 24 << 20 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		char text[900];
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		const struct figure *f;
 		double left, need;
 
@@ -186,25 +178,22 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 		if (isnan(v[i].bytes) && !(need > 0.9 * left * f->ci.low && need < 1.1 * left * f->ci.high))
 			fail_msg("for all of it %.3g to %.3g s of rest told, for %.3g of it %.3g are needed",
 			         f->ci.low * 1e-9, f->ci.high * 1e-9, left, need * 1e-9);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* A host that stands still at times, and a way to the disk that takes for each request what an arm takes: no kind of
  * disk is taken for another. */
-static void a_host_that_stalls_makes_no_verdict_wrong(void **state)
+TEST(a_host_that_stalls_makes_no_verdict_wrong)
 {
 	uint64_t n = getenv("PLATTER_LONG") ? 300 : 18;
 	size_t told = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < n; seed++) {
 		struct drawn d;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct rng rng;
 		struct err err = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		double stall_s, path_s;
 
 		rng_init(&rng, seed, 0x5374);
@@ -229,8 +218,6 @@ static void a_host_that_stalls_makes_no_verdict_wrong(void **state)
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "no" : "yes") == 0)
 			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
 		told += strcmp(verdict(&run), "undecided") != 0;
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%zu of %d told\n", told, (int)n);
 	assert_true(told * 4 >= n);
@@ -253,13 +240,12 @@ static void late_by(struct profile *p, uint64_t every, int error, double s)
 
 /* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time
  * that was not given. */
-static void the_way_is_told_by_what_was_answered_and_within_the_time(void **state)
+TEST(the_way_is_told_by_what_was_answered_and_within_the_time)
 {
-	(void)state;
 	for (int is_late = 0; is_late < 2; is_late++) {
 		struct drawn d;
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		draw(&d, 0);
 		parse(&p, d.text);
@@ -271,22 +257,19 @@ static void the_way_is_told_by_what_was_answered_and_within_the_time(void **stat
 		assert_string_equal(verdict(&run), "undecided");
 		assert_true(is_late ? isnan(sim_figure(&run, "path_ns")) : sim_figure(&run, "path_ns") >= 0.02e9);
 		assert_true(sim_elapsed_ns(run.sim) < 65 * NS_PER_S);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as
  * it has room. */
-static void what_cleans_otherwise_is_not_told_wrong(void **state)
+TEST(what_cleans_otherwise_is_not_told_wrong)
 {
 	static const char *const ways[] = { "media_cache_first fullest\n", "media_cache_idle_ms 10000000\n" };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct drawn d;
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 
 		draw(&d, 2);
 		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text), "%s", ways[i]);
@@ -295,8 +278,6 @@ static void what_cleans_otherwise_is_not_told_wrong(void **state)
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(verdict(&run), i ? "yes" : "undecided");
 		assert_true(isnan(sim_figure(&run, "recovery_ns")));
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -315,11 +296,10 @@ static void add(struct smr_sample *v, size_t *n, uint64_t writes, double s)
 
 /* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that
  * need not wait: bands are another thing. */
-static void what_takes_long_here_and_there_is_not_called_a_band(void **state)
+TEST(what_takes_long_here_and_there_is_not_called_a_band)
 {
 	struct smr_layout l;
 
-	(void)state;
 	assert_true(smr_layout_init(&l, 0, 4ull << 30));
 	for (int is_each = 0; is_each < 2; is_each++) {
 		struct smr_sample *v = calloc(smr_layout_writes(&l), sizeof(*v));
@@ -356,13 +336,12 @@ static const char *seen(const struct sim_run *run, size_t row)
 	return t && t->nrows == 4 ? table_string(t, row, (size_t)table_column(t, "seen")) : "none";
 }
 
-static void signs_are_weighed_without_a_write_and_none_is_no_no(void **state)
+TEST(signs_are_weighed_without_a_write_and_none_is_no_no)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct drawn d;
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct device *dev;
 
 		draw(&d, 2);
@@ -381,25 +360,22 @@ static void signs_are_weighed_without_a_write_and_none_is_no_no(void **state)
 		assert_string_equal(seen(&run, 2), i == 2 ? "yes" : "no");
 		assert_string_equal(seen(&run, 3), "not-looked");
 		assert_true(sim_figure(&run, "signs_log10_ratio") == (i == 0 ? 0 : i == 1 ? 2 : 1.5));
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* Of a disk of which parts answer without media: a document of zones says so, and is looked at; one of another disk, or
  * of something else, is refused. */
-static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
+TEST(a_document_of_zones_is_a_sign_if_it_is_of_this_disk)
 {
 	char path[] = "/tmp/platter-smr.XXXXXX", words[100];
 	struct profile p;
 	struct drawn d;
 
-	(void)state;
 	assert_int_equal(close(mkstemp(path)), 0);
 	(void)snprintf(words, sizeof(words), "--zones=%s sda", path);
 	for (int i = 0; i < 4; i++) {
 		struct err err = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		draw(&d, 2);
 		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text),
@@ -421,7 +397,6 @@ static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
 		} else {
 			assert_non_null(strstr(run.err.text, i == 2 ? "is of the disk SMRTEST1" : "is not a result"));
 		}
-		sim_run_end(&run);
 		profile_done(&p);
 	}
 	(void)unlink(path);
@@ -429,16 +404,15 @@ static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
 
 /* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band.
  */
-static void what_does_not_turn_is_not_shingled_and_not_written_to(void **state)
+TEST(what_does_not_turn_is_not_shingled_and_not_written_to)
 {
 	static const char *const classes[] = { "ssd", "cloud", "thin" };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
-			struct profile p;
+			cleanup_profile struct profile p = { 0 };
 			struct err err = { 0 };
-			struct sim_run run;
+			cleanup_run struct sim_run run = { 0 };
 			struct disk_counters c;
 
 			assert_int_equal(profile_wild(&p, seed, classes[i], &err), 0);
@@ -451,19 +425,16 @@ static void what_does_not_turn_is_not_shingled_and_not_written_to(void **state)
 				assert_string_equal(verdict(&run), "no");
 				assert_int_equal(c.writes, 0);
 			}
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 
-static void without_consent_nothing_is_written_and_nothing_decided(void **state)
+TEST(without_consent_nothing_is_written_and_nothing_decided)
 {
 	struct drawn d;
-	struct profile p;
-	struct sim_run run = run_drawn(&d, &p, 2, "sda");
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, "sda");
 	struct disk_counters c;
 
-	(void)state;
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "undecided");
 	assert_false(run.res->verdict_is_no);
@@ -475,38 +446,32 @@ static void without_consent_nothing_is_written_and_nothing_decided(void **state)
 	run = run_on(&p, "--write --destroy-data=SMRTEST2 sda");
 	assert_true(sim_run(&run) < 0);
 	assert_true(run.is_refused);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
-static void what_says_so_itself_is_believed(void **state)
+TEST(what_says_so_itself_is_believed)
 {
 	struct disk_counters c;
 	struct drawn d;
-	struct profile p;
-	struct sim_run run = run_drawn(&d, &p, 2, WRITE);
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
-	(void)state;
 	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "yes");
 	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 	assert_int_equal(c.writes, 0);
 	assert_false(result_has_notice(run.res, "shingled"));
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
-static void nothing_else_is_written_and_not_more_than_announced(void **state)
+TEST(nothing_else_is_written_and_not_more_than_announced)
 {
 	const struct disk_write_log *log;
 	size_t n;
 	struct drawn d;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct sim_run dry, run = run_drawn(&d, &p, 2, "--range=3GB-5147483648 " WRITE);
 	struct disk_counters c;
 
-	(void)state;
 	assert_int_equal(sim_run(&run), 0);
 	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 	log = disk_write_log(sim_model(sim_find(run.sim, "sda")), &n);
@@ -520,50 +485,43 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
 	sim_run_end(&run);
 	sim_run_end(&dry);
-	profile_done(&p);
 }
 
 /* What others measure of writing there may be the cache's; of reading it is not. */
-static void who_writes_to_a_shingled_disk_is_told(void **state)
+TEST(who_writes_to_a_shingled_disk_is_told)
 {
 	const char *const words[] = { "--write --destroy-data=SMRTEST1 --size=1M sda", "--read --size=1M sda" };
 	struct drawn d;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
-	(void)state;
 	draw(&d, 2);
 	parse(&p, d.text);
 	for (size_t says = 0; says < 2; says++)
 		for (size_t i = 0; i < 2; i++) {
-			struct sim_run run = run_on(&p, words[i]);
+			cleanup_run struct sim_run run = run_on(&p, words[i]);
 
 			run.m = &measure_stream;
 			if (says)
 				(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
 			assert_int_equal(sim_run(&run), 0);
 			assert_int_equal(result_has_notice(run.res, "shingled"), says && i == 0);
-			sim_run_end(&run);
 		}
-	profile_done(&p);
 }
 
-static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+TEST(what_does_not_fit_is_refused_with_a_sentence)
 {
 	const char *const words[] = { "--range=0-1MiB " WRITE, "--range=1TiB- " WRITE, "", "sda sda", "nowhere" };
 	struct drawn d;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
-	(void)state;
 	draw(&d, 0);
 	parse(&p, d.text);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct sim_run run = run_on(&p, words[i]);
+		cleanup_run struct sim_run run = run_on(&p, words[i]);
 
 		assert_true(sim_run(&run) < 0);
 		assert_true(strlen(run.err.text) > 10);
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
 static void send_signal(void *number)
@@ -571,43 +529,17 @@ static void send_signal(void *number)
 	atomic_store((atomic_int *)number, SIGINT);
 }
 
-static void a_signal_keeps_what_was_measured_and_decides_nothing(void **state)
+TEST(a_signal_keeps_what_was_measured_and_decides_nothing)
 {
 	atomic_int number = 0;
 	struct drawn d;
-	struct profile p;
-	struct sim_run run = run_drawn(&d, &p, 2, WRITE);
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
-	(void)state;
 	run.cancel = &number;
 	sim_at(run.sim, 20 * NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_string_equal(verdict(&run), "undecided");
 	assert_true(result_find_table(run.res, "writes")->nrows > 2);
-	sim_run_end(&run);
-	profile_done(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
-		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
-		cmocka_unit_test(a_host_that_stalls_makes_no_verdict_wrong),
-		cmocka_unit_test(the_way_is_told_by_what_was_answered_and_within_the_time),
-		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
-		cmocka_unit_test(what_takes_long_here_and_there_is_not_called_a_band),
-		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),
-		cmocka_unit_test(a_document_of_zones_is_a_sign_if_it_is_of_this_disk),
-		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
-		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
-		cmocka_unit_test(what_says_so_itself_is_believed),
-		cmocka_unit_test(nothing_else_is_written_and_not_more_than_announced),
-		cmocka_unit_test(who_writes_to_a_shingled_disk_is_told),
-		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
-		cmocka_unit_test(a_signal_keeps_what_was_measured_and_decides_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

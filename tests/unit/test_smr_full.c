@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `smr` goes on for as long as it takes: bands of all sizes, and caches that others have filled. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "load/load.h"
@@ -45,7 +41,7 @@ static void fill_cache(struct sim_run *run, size_t n)
 }
 
 /* However large a band is, and whether the cache was full before: it goes on until it can tell. */
-static void it_goes_on_until_it_can_tell(void **state)
+TEST(it_goes_on_until_it_can_tell)
 {
 	static const struct {
 		int band_mib, entries;
@@ -53,11 +49,10 @@ static void it_goes_on_until_it_can_tell(void **state)
 		const char *verdict;
 	} v[] = { { 128, 6000, false, "yes" }, { 256, 6000, false, "yes" }, { 30, 6000, true, "yes" } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		char text[900];
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err = { 0 };
 		const struct figure *f;
 
@@ -78,14 +73,5 @@ static void it_goes_on_until_it_can_tell(void **state)
 			fail_msg("bands of %d MiB, %d entries%s: %s", v[i].band_mib, v[i].entries,
 			         v[i].is_full ? ", full" : "", f ? f->value.str : "nothing");
 		assert_int_equal(run.res->verdict_is_open, strcmp(v[i].verdict, "undecided") == 0);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(it_goes_on_until_it_can_tell) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Draws against their laws, and `transactions` on simulated disks against queueing theory and the operational laws. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -56,12 +51,11 @@ static void look_at_save(void *arg, struct session *ses)
 	assert_true(!ses->res->verdict_is_no && !ses->res->verdict_is_open);
 }
 
-static void every_save_of_a_run_under_way_has_what_came_so_far(void **state)
+TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 {
 	static const char *const words[] = { "--users=4 --think=100ms --time=180s sda",
 		                             "--ios=1 --arrivals=30 --time=180s sda" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct saves v = { 0 };
 		struct sim_run watched = { .sim = sim_new(),
@@ -112,11 +106,10 @@ static double *draw(int law, double *ret_mean)
 	return x;
 }
 
-static void think_times_have_the_asked_mean_and_shape(void **state)
+TEST(think_times_have_the_asked_mean_and_shape)
 {
 	double mean, *x = draw(TX_THINK_EXPONENTIAL, &mean);
 
-	(void)state;
 	assert_true(is_near(mean, 5.0, 0.01));
 	assert_true(is_near(stats_quantile_sorted(x, DRAWS, 0.95), 3.0 * 5.0, 0.02));
 	free(x);
@@ -128,12 +121,11 @@ static void think_times_have_the_asked_mean_and_shape(void **state)
 }
 
 /* The spread of a mean of n exponential gaps is 1 / sqrt(n): 0.1 % is three of them with nine million. */
-static void arrivals_are_poisson_at_every_rate(void **state)
+TEST(arrivals_are_poisson_at_every_rate)
 {
 	static const double rates[] = { 50, 500, 5000, 50000, 500000 };
 	double *gap = calloc(DRAWS, sizeof(*gap));
 
-	(void)state;
 	assert_non_null(gap);
 	for (size_t k = 0; k < sizeof(rates) / sizeof(rates[0]); k++) {
 		const uint64_t n = 9000000;
@@ -154,11 +146,11 @@ static void arrivals_are_poisson_at_every_rate(void **state)
 	free(gap);
 }
 
-static void an_open_run_answers_as_mm1_and_md1_do(void **state)
+TEST(an_open_run_answers_as_mm1_and_md1_do)
 {
-	struct sim_run run = run_on("ssd-sata", "--ios=0 --cpu=10ms --randomise=work --arrivals=70 --time=20000s sda");
+	cleanup_run struct sim_run run =
+		run_on("ssd-sata", "--ios=0 --cpu=10ms --randomise=work --arrivals=70 --time=20000s sda");
 
-	(void)state;
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_mm1_mean(70, 0.01), 0.03));
 	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_mm1_quantile(70, 0.01, 0.95), 0.03));
 	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 70, 0.01));
@@ -167,7 +159,6 @@ static void an_open_run_answers_as_mm1_and_md1_do(void **state)
 	run = run_on("ssd-sata", "--ios=0 --cpu=10ms --arrivals=70 --time=20000s sda");
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(70, 0.01), 0.03));
 	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(70, 0.01, 0.95), 0.03));
-	sim_run_end(&run);
 }
 
 /* Mean response of M/M/c (Erlang C). */
@@ -184,40 +175,35 @@ static double mmc_mean(unsigned c, double rate, double service)
 	return service + wait * service / (c - a);
 }
 
-static void several_processors_answer_as_mmc_does(void **state)
+TEST(several_processors_answer_as_mmc_does)
 {
-	struct sim_run run = run_on(
+	cleanup_run struct sim_run run = run_on(
 		"ssd-sata", "--ios=0 --cpu=10ms --processors=3 --randomise=work --arrivals=250 --time=8000s sda");
 
-	(void)state;
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
 	assert_true(is_near(sim_figure(&run, "cpu_ratio"), 2.5, 0.01));
 	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
-	sim_run_end(&run);
 }
 
-static void half_a_million_arrive_each_second(void **state)
+TEST(half_a_million_arrive_each_second)
 {
-	struct sim_run run = run_on("ssd-sata", "--ios=0 --cpu=1us --processors=4 --arrivals=500000 --time=4s sda");
+	cleanup_run struct sim_run run =
+		run_on("ssd-sata", "--ios=0 --cpu=1us --processors=4 --arrivals=500000 --time=4s sda");
 
-	(void)state;
 	/* The spread of two million exponential gaps is 0.07 %. */
 	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 500000, 0.002));
 	assert_true(sim_figure(&run, "unfinished") == 0.0);
-	sim_run_end(&run);
 }
 
 /* One request at a time to a disk whose service does not vary: M/D/1 with the service that was measured. */
-static void a_disk_of_constant_service_answers_as_md1_does(void **state)
+TEST(a_disk_of_constant_service_answers_as_md1_does)
 {
-	struct sim_run run = run_on("ssd-sata", "--ios=1 --depth=1 --arrivals=8000 --time=60s sda");
+	cleanup_run struct sim_run run = run_on("ssd-sata", "--ios=1 --depth=1 --arrivals=8000 --time=60s sda");
 	double service = sim_figure(&run, "io_service_mean_ns") * 1e-9;
 
-	(void)state;
 	assert_true(service > 50e-6 && service * 8000 < 0.9);
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(8000, service), 0.03));
 	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(8000, service, 0.95), 0.03));
-	sim_run_end(&run);
 }
 
 /* ---- the long run ---- */
@@ -227,7 +213,7 @@ static void a_disk_of_constant_service_answers_as_md1_does(void **state)
 static void add_server(struct sim *sim)
 {
 	struct err err = { 0 };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	p.channels = 1;
@@ -236,7 +222,6 @@ static void add_server(struct sim *sim)
 	p.overhead_ms = p.hit_overhead_ms = 0;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(sim, false);
 }
 
@@ -267,7 +252,7 @@ static void check_coverage(const char *fmt, double rate, const struct truth_of_q
 	unsigned held[8] = { 0 };
 
 	for (unsigned seed = 1; seed <= PROGRAM_RUNS; seed++) {
-		struct sim_run run = run_on_server(fmt, rate, seed);
+		cleanup_run struct sim_run run = run_on_server(fmt, rate, seed);
 
 		assert_false(result_has_notice(run.res, "no-steady-state"));
 		for (size_t i = 0; i < n; i++) {
@@ -277,7 +262,6 @@ static void check_coverage(const char *fmt, double rate, const struct truth_of_q
 			held[i] +=
 				f->ci.low <= truth[i].value * (1 + 1e-6) && truth[i].value * (1 - 1e-6) <= f->ci.high;
 		}
-		sim_run_end(&run);
 	}
 	for (size_t i = 0; i < n; i++) {
 		print_message("%s, %g: %s held in %u of %d\n", fmt, rate, truth[i].figure, held[i], PROGRAM_RUNS);
@@ -285,7 +269,7 @@ static void check_coverage(const char *fmt, double rate, const struct truth_of_q
 	}
 }
 
-static void intervals_of_open_runs_hold_what_the_law_says(void **state)
+TEST(intervals_of_open_runs_hold_what_the_law_says)
 {
 	static const struct {
 		double load;
@@ -294,7 +278,6 @@ static void intervals_of_open_runs_hold_what_the_law_says(void **state)
 		      { 0.6, "--arrivals=% --ios=1 --time=600s" },
 		      { 0.9, "--arrivals=% --ios=1 --time=2000s" } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
 		double rate = loads[i].load / SERVICE_S;
 		const struct truth_of_queue truth[] = {
@@ -309,9 +292,8 @@ static void intervals_of_open_runs_hold_what_the_law_says(void **state)
 	}
 }
 
-static void intervals_of_closed_runs_hold_what_the_law_says(void **state)
+TEST(intervals_of_closed_runs_hold_what_the_law_says)
 {
-	(void)state;
 	for (double load = 0.3; load < 1; load += 0.3) {
 		const double service = 0.01, think = law_closed_think(10, service, load);
 		const struct truth_of_queue truth[] = {
@@ -328,37 +310,32 @@ static void intervals_of_closed_runs_hold_what_the_law_says(void **state)
 }
 
 /* At most one of twenty pairs differs, however much the responses hang together. */
-static void two_runs_of_one_queue_are_the_same(void **state)
+TEST(two_runs_of_one_queue_are_the_same)
 {
 	const struct compare_options opt = { 0 };
 	unsigned differ = 0;
 
-	(void)state;
 	for (unsigned pair = 0; pair < 20; pair++) {
 		const char *words = "--arrivals=% --ios=1 --time=200s";
-		struct sim_run a = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 1);
-		struct sim_run b = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 2);
+		cleanup_run struct sim_run a = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 1);
+		cleanup_run struct sim_run b = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 2);
 		const struct result *of_a = a.res, *of_b = b.res;
-		struct result *told = NULL;
+		cleanup_result struct result *told = NULL;
 		struct err err = { 0 };
 
 		if (report_compare(&of_a, 1, &of_b, 1, &opt, &told, &err) < 0)
 			fail_msg("%s", err.text);
 		differ += told->verdict_is_no;
-		result_free(told);
-		sim_run_end(&a);
-		sim_run_end(&b);
 	}
 	print_message("%u of 20 pairs differ\n", differ);
 	assert_true(differ <= 1);
 }
 
 /* 166 a second is what it can do; the mean response would be one of --time. */
-static void more_arrivals_than_it_can_do_are_no_steady_state(void **state)
+TEST(more_arrivals_than_it_can_do_are_no_steady_state)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= 10; seed++) {
-		struct sim_run run = run_on_server("--arrivals=% --ios=1 --time=60s", 200, seed);
+		cleanup_run struct sim_run run = run_on_server("--arrivals=% --ios=1 --time=60s", 200, seed);
 		const struct figure *f = result_find_figure(run.res, "queue_growth_per_s");
 
 		assert_true(result_has_notice(run.res, "no-steady-state") && run.res->verdict_is_no);
@@ -366,19 +343,17 @@ static void more_arrivals_than_it_can_do_are_no_steady_state(void **state)
 		assert_true(f->ci.low > 10 && f->ci.high < 60);
 		assert_true(isnan(sim_figure(&run, "response_mean_ns")) && isnan(sim_figure(&run, "response_p50_ns")) &&
 		            isnan(sim_figure(&run, "response_p99_ns")));
-		sim_run_end(&run);
 	}
 }
 
 /* A slow start, as of a cold cache, is left out of what is reported, and it is reported how long. */
-static void a_slow_start_is_left_out(void **state)
+TEST(a_slow_start_is_left_out)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim, .m = &measure_transactions, .words = "--users=4 --ios=1 --time=100s sda" };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	for (unsigned i = 0; i < 60; i++) /* every other 50 ms of the first 6 s */
 		assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 0.1 * i, .length_s = 0.05 }),
@@ -395,23 +370,20 @@ static void a_slow_start_is_left_out(void **state)
 	assert_true(sim_figure(&run, "response_max_ns") < 50e6);
 	sim_run_done(&run);
 	sim_free(sim);
-	profile_done(&p);
 }
 
-static void closed_runs_obey_the_operational_laws(void **state)
+TEST(closed_runs_obey_the_operational_laws)
 {
-	struct sim_run run =
+	cleanup_run struct sim_run run =
 		run_on("tiny", "--users=30 --think=500ms --ios=2 --cpu=5ms --randomise=work --time=1000s sda");
 
-	(void)state;
 	assert_true(is_near(sim_figure(&run, "law_users"), 30, 0.01));
 	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.1 && sim_figure(&run, "device_busy_ratio") <= 1.0);
-	sim_run_end(&run);
 }
 
 /* U = X D for the disk, with the service that its profile says; the kernel's counters and ours agree. */
-static void the_disk_is_as_busy_as_the_law_says(void **state)
+TEST(the_disk_is_as_busy_as_the_law_says)
 {
 	static const struct {
 		const char *words;
@@ -419,9 +391,8 @@ static void the_disk_is_as_busy_as_the_law_says(void **state)
 	} loads[] = { { "--users=1 --ios=4 --think=50ms --time=2000s sda", 1 },
 		      { "--users=5 --ios=2 --think=200ms --class=law=uniform --time=2000s sda", 5 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
-		struct sim_run run = run_on("quantum-fireball-tm2110a", loads[i].words);
+		cleanup_run struct sim_run run = run_on("quantum-fireball-tm2110a", loads[i].words);
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		double requests = table_number(result_find_table(run.res, "classes"), 0, 12), by_truth;
 		struct truth_random truth;
@@ -432,46 +403,40 @@ static void the_disk_is_as_busy_as_the_law_says(void **state)
 		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), by_truth, 0.02));
 		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), sim_figure(&run, "law_device_ratio"), 0.02));
 		assert_true(is_near(sim_figure(&run, "law_users"), loads[i].users, 0.01));
-		sim_run_end(&run);
 	}
 }
 
 /* The seed's table 9.2: constant throughput and linear response when the processor is the limit. */
-static void response_is_linear_and_throughput_constant_when_the_processor_is_the_limit(void **state)
+TEST(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit)
 {
-	struct sim_run one = run_on("ssd-sata", "--users=1 --ios=1 --cpu=100ms --count=100 sda");
-	struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
+	cleanup_run struct sim_run one = run_on("ssd-sata", "--users=1 --ios=1 --cpu=100ms --count=100 sda");
+	cleanup_run struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
 
-	(void)state;
 	assert_true(is_near(sim_figure(&four, "transactions_per_s"), sim_figure(&one, "transactions_per_s"), 0.02));
 	assert_true(is_near(sim_figure(&four, "response_mean_ns"), 4.0 * sim_figure(&one, "response_mean_ns"), 0.03));
 	assert_true(sim_figure(&four, "transactions") == 400.0);
-	sim_run_end(&one);
-	sim_run_end(&four);
 }
 
-static void percentiles_are_refused_when_the_sample_cannot_carry_them(void **state)
+TEST(percentiles_are_refused_when_the_sample_cannot_carry_them)
 {
-	struct sim_run run = run_on("ssd-sata", "--users=1 --ios=1 --count=999 sda");
+	cleanup_run struct sim_run run = run_on("ssd-sata", "--users=1 --ios=1 --count=999 sda");
 
-	(void)state;
 	assert_true(isnan(sim_figure(&run, "response_p99_ns")));
 	assert_true(sim_figure(&run, "response_p95_ns") > 0);
 	assert_true(result_has_notice(run.res, "few-samples"));
 	sim_run_end(&run);
 	run = run_on("ssd-sata", "--users=1 --ios=1 --count=1000 sda");
 	assert_true(sim_figure(&run, "response_p99_ns") > 0);
-	sim_run_end(&run);
 }
 
-static void classes_are_told_apart(void **state)
+TEST(classes_are_told_apart)
 {
-	struct sim_run run = run_on("ssd-sata", "--class=name=light,users=30,think=5s,cpu=20ms,count=100 "
-	                                        "--class=name=heavy,users=2,ios=60,think=4s,cpu=60ms,count=100 sda");
+	cleanup_run struct sim_run run =
+		run_on("ssd-sata", "--class=name=light,users=30,think=5s,cpu=20ms,count=100 "
+	                           "--class=name=heavy,users=2,ios=60,think=4s,cpu=60ms,count=100 sda");
 	const struct table *t = result_find_table(run.res, "classes");
 	size_t each = (size_t)table_column(t, "cpu_each_s"), n = (size_t)table_column(t, "transactions");
 
-	(void)state;
 	assert_int_equal(t->nrows, 3);
 	assert_true(table_number(t, 0, n) == 3000.0 && table_number(t, 1, n) == 200.0 &&
 	            table_number(t, 2, n) == 3200.0);
@@ -479,26 +444,22 @@ static void classes_are_told_apart(void **state)
 	(void)assert_bars(run.res, "heavy", 200.0, table_number(t, 1, (size_t)table_column(t, "p50_ns")));
 	assert_true(is_near(table_number(t, 0, each), 0.02, 1e-6));
 	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
-	sim_run_end(&run);
 }
 
-static void a_thousand_users_are_served_on_time(void **state)
+TEST(a_thousand_users_are_served_on_time)
 {
-	struct sim_run run = run_on("ssd-sata", "--users=1000 --think=1s --ios=2 --time=60s sda");
+	cleanup_run struct sim_run run = run_on("ssd-sata", "--users=1000 --think=1s --ios=2 --time=60s sda");
 
-	(void)state;
 	assert_true(sim_figure(&run, "late_p99_ns") < 1e6);
 	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 1000, 0.03));
-	sim_run_end(&run);
 }
 
-static void the_number_of_users_that_fit_is_found(void **state)
+TEST(the_number_of_users_that_fit_is_found)
 {
-	struct sim_run run =
+	cleanup_run struct sim_run run =
 		run_on("ssd-sata", "--find --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
 	double found = sim_figure(&run, "max_users"), bad = sim_figure(&run, "users_too_many");
 
-	(void)state;
 	/* Bottleneck of 10 ms: N = (R + Z) / D = 120 at R = 200 ms, a little less as the queue is random. */
 	assert_true(found > 105 && found <= 121);
 	assert_true(bad > found && bad <= found + 1 + found / 50);
@@ -508,23 +469,21 @@ static void the_number_of_users_that_fit_is_found(void **state)
 	assert_int_equal(run.res->nplots, 2); /* once, not for each try */
 	assert_true(sim_figure(&run, "users") == found && sim_figure(&run, "response_mean_ns") < 200e6);
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.0);
-	sim_run_end(&run);
 }
 
 /*
  * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t
  * at least, so of 5000 the 50 slowest (99 %) began within the first 0.1 s of it: 1.9 s.
  */
-static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **state)
+TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
 {
 	struct sim *sim = sim_new();
 	struct sim_run run = { .sim = sim,
 		               .m = &measure_transactions,
 		               .words = "--arrivals=500 --ios=1 --time=10s sda" };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
 	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 3.0, .length_s = 2.0 }), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
@@ -536,19 +495,19 @@ static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **s
 	assert_true(sim_figure(&run, "late_max_ns") < 1e6); /* it was not platter */
 	sim_run_done(&run);
 	sim_free(sim);
-	profile_done(&p);
 }
 
 /* A disk that refuses at once would otherwise be a fast one. The laws are of all that went through it. */
-static void what_failed_is_neither_throughput_nor_response(void **state)
+TEST(what_failed_is_neither_throughput_nor_response)
 {
-	(void)state;
 	for (int way = 0; way < 3; way++) {
-		struct sim_run run = { .sim = sim_new(),
-			               .m = &measure_transactions,
-			               .words = way == 2 ? "--arrivals=40 --ios=1 --time=60s --max-errors=1000000 sda"
-			                                 : "--users=4 --ios=1 --time=60s --max-errors=1000000 sda" };
-		struct profile p;
+		cleanup_run struct sim_run run = {
+			.sim = sim_new(),
+			.m = &measure_transactions,
+			.words = way == 2 ? "--arrivals=40 --ios=1 --time=60s --max-errors=1000000 sda"
+			                  : "--users=4 --ios=1 --time=60s --max-errors=1000000 sda"
+		};
+		cleanup_profile struct profile p = { 0 };
 		struct err err;
 		double good, failed;
 
@@ -562,7 +521,6 @@ static void what_failed_is_neither_throughput_nor_response(void **state)
 		                                               .err = -EIO }),
 			0);
 		(void)sim_add_disk(run.sim, &p, "sda");
-		profile_done(&p);
 		sim_set_contents(run.sim, false);
 		assert_int_equal(sim_run(&run), 0);
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
@@ -583,7 +541,6 @@ static void what_failed_is_neither_throughput_nor_response(void **state)
 		else
 			assert_true(is_near(sim_figure(&run, "law_inside"), sim_figure(&run, "device_queue"), 0.03));
 		assert_true(is_near(sim_figure(&run, "law_device_ratio"), sim_figure(&run, "device_busy_ratio"), 0.03));
-		sim_run_end(&run);
 	}
 }
 
@@ -595,14 +552,13 @@ static void interrupt(void *arg)
 	cancel = 2;
 }
 
-static void an_interrupt_keeps_what_was_measured(void **state)
+TEST(an_interrupt_keeps_what_was_measured)
 {
-	struct sim_run run = { .sim = sim_new(),
-		               .m = &measure_transactions,
-		               .words = "--users=4 --think=10ms --ios=2 --time=1000s sda",
-		               .cancel = &cancel };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_transactions,
+		                           .words = "--users=4 --think=10ms --ios=2 --time=1000s sda",
+		                           .cancel = &cancel };
 
-	(void)state;
 	(void)sim_add_profile(run.sim, "ssd-sata", "sda");
 	sim_set_contents(run.sim, false);
 	sim_at(run.sim, 20 * NS_PER_S, interrupt, NULL);
@@ -610,49 +566,15 @@ static void an_interrupt_keeps_what_was_measured(void **state)
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
 	assert_true(sim_figure(&run, "transactions") > 5000);
 	assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
-	sim_run_end(&run);
 	cancel = 0;
 }
 
-static void a_first_arrival_beyond_the_time_is_not_waited_for(void **state)
+TEST(a_first_arrival_beyond_the_time_is_not_waited_for)
 {
-	struct sim_run run = run_on("tiny", "--arrivals=0.001 --time=1s --ios=1 sda");
+	cleanup_run struct sim_run run = run_on("tiny", "--arrivals=0.001 --time=1s --ios=1 sda");
 
-	(void)state;
 	assert_true(run.res->head.elapsed_s < 2.0);
 	assert_true(sim_figure(&run, "transactions") == 0.0);
 	assert_true(sim_figure(&run, "measured_s") == 1.0);
 	assert_true(result_has_notice(run.res, "none-arrived") && run.res->verdict_is_open && !run.res->verdict_is_no);
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_first_arrival_beyond_the_time_is_not_waited_for),
-		cmocka_unit_test(every_save_of_a_run_under_way_has_what_came_so_far),
-		cmocka_unit_test(think_times_have_the_asked_mean_and_shape),
-		cmocka_unit_test(arrivals_are_poisson_at_every_rate),
-		cmocka_unit_test(an_open_run_answers_as_mm1_and_md1_do),
-		cmocka_unit_test(several_processors_answer_as_mmc_does),
-		cmocka_unit_test(half_a_million_arrive_each_second),
-		cmocka_unit_test(a_disk_of_constant_service_answers_as_md1_does),
-		cmocka_unit_test(intervals_of_open_runs_hold_what_the_law_says),
-		cmocka_unit_test(intervals_of_closed_runs_hold_what_the_law_says),
-		cmocka_unit_test(two_runs_of_one_queue_are_the_same),
-		cmocka_unit_test(more_arrivals_than_it_can_do_are_no_steady_state),
-		cmocka_unit_test(a_slow_start_is_left_out),
-		cmocka_unit_test(closed_runs_obey_the_operational_laws),
-		cmocka_unit_test(the_disk_is_as_busy_as_the_law_says),
-		cmocka_unit_test(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit),
-		cmocka_unit_test(percentiles_are_refused_when_the_sample_cannot_carry_them),
-		cmocka_unit_test(classes_are_told_apart),
-		cmocka_unit_test(a_thousand_users_are_served_on_time),
-		cmocka_unit_test(the_number_of_users_that_fit_is_found),
-		cmocka_unit_test(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile),
-		cmocka_unit_test(what_failed_is_neither_throughput_nor_response),
-		cmocka_unit_test(an_interrupt_keeps_what_was_measured),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

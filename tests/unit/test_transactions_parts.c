@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two things of `transactions` that have threads: real work by the processor's clock, and a row for each of a
  * million transactions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,13 +43,12 @@ static struct tx_burst *wait_for_one(struct tx_cpu *c)
  * and in interrupts, it does. So of the bursts that ask for the same the one that took least is held against it: what
  * overshoots by its own doing does so in all of them.
  */
-static void a_burst_takes_the_processor_time_that_was_asked(void **state)
+TEST(a_burst_takes_the_processor_time_that_was_asked)
 {
 	struct tx_burst bursts[BURSTS] = { 0 };
 	struct tx_cpu *c = cpu_new(2);
 	uint64_t sum = 0, least[LENGTHS];
 
-	(void)state;
 	memset(least, 0xff, sizeof(least));
 	for (size_t i = 0; i < BURSTS; i++) {
 		bursts[i].cpu_ns = (i % LENGTHS) * NS_PER_MS;
@@ -78,13 +72,12 @@ static void a_burst_takes_the_processor_time_that_was_asked(void **state)
 	tx_cpu_close(c);
 }
 
-static void memory_is_touched_without_processor_time(void **state)
+TEST(memory_is_touched_without_processor_time)
 {
 	uint8_t *memory = calloc(16, 4096);
 	struct tx_burst b = { .memory = memory, .memory_bytes = 16 * 4096, .touches_all = true };
 	struct tx_cpu *c = cpu_new(1);
 
-	(void)state;
 	assert_non_null(memory);
 	memset(memory, 0xff, 16 * 4096);
 	tx_cpu_submit(c, &b);
@@ -95,12 +88,11 @@ static void memory_is_touched_without_processor_time(void **state)
 	free(memory);
 }
 
-static void what_is_under_way_is_given_up_at_the_end(void **state)
+TEST(what_is_under_way_is_given_up_at_the_end)
 {
 	struct tx_burst bursts[8] = { 0 };
 	struct tx_cpu *c = cpu_new(2);
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++) {
 		bursts[i].cpu_ns = 3600 * NS_PER_S;
 		tx_cpu_submit(c, &bursts[i]);
@@ -108,7 +100,7 @@ static void what_is_under_way_is_given_up_at_the_end(void **state)
 	tx_cpu_close(c); /* returns */
 }
 
-static void every_one_of_a_million_rows_is_written(void **state)
+TEST(every_one_of_a_million_rows_is_written)
 {
 	static const char *const names[] = { "light", "heavy" };
 	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256], want[256];
@@ -117,7 +109,6 @@ static void every_one_of_a_million_rows_is_written(void **state)
 	struct rowlog *e;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/each.csv", dir);
 	assert_int_equal(tx_each_open(&e, open(path, O_WRONLY | O_CREAT, 0600), &err), 0);
@@ -154,16 +145,4 @@ static void every_one_of_a_million_rows_is_written(void **state)
 	assert_int_equal(fclose(f), 0);
 	(void)unlink(path);
 	(void)rmdir(dir);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_burst_takes_the_processor_time_that_was_asked),
-		cmocka_unit_test(memory_is_touched_without_processor_time),
-		cmocka_unit_test(what_is_under_way_is_given_up_at_the_end),
-		cmocka_unit_test(every_one_of_a_million_rows_is_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `zones` on simulated disks, against the truth of their profiles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -58,15 +54,13 @@ static void is_in_time(const struct sim_run *run)
 	assert_true(fabs(sim_figure(run, "used_to_bound_ratio") * least / used - 1.0) < 1e-9);
 }
 
-static void start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile(void **state)
+TEST(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		struct profile p;
 		struct sim_run run;
 		double mean;
+		PROFILE(p, profiles[i]);
 
-		load(&p, profiles[i]);
 		run = zones_on(&p, "sda");
 		mean = sim_figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(geometry_of(&run)) - 1.0;
 		print_message("%-28s start %+.3f %%, middle %+.3f %%, end %+.3f %%, mean %+.3f %%, %.0f s\n",
@@ -79,26 +73,22 @@ static void start_middle_and_end_are_within_three_thousandths_of_the_truth_on_ev
 		if (strcmp(profiles[i], "failing") != 0)
 			assert_int_equal(rows(&run, "slow_regions"), 0);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
-static void a_modern_drive_s_curve_takes_less_than_a_minute(void **state)
+TEST(a_modern_drive_s_curve_takes_less_than_a_minute)
 {
-	struct profile p;
 	struct sim_run run;
+	PROFILE(p, "modern-4tb");
 
-	(void)state;
-	load(&p, "modern-4tb");
 	run = zones_on(&p, "sda");
 	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
 	assert_int_equal(rows(&run, "curve"), 64);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* So much as large requests alone took; most of the first pass has small ones, too, ... */
-static void a_curve_takes_a_third_of_its_old_time(void **state)
+TEST(a_curve_takes_a_third_of_its_old_time)
 {
 	static const struct {
 		const char *name;
@@ -107,13 +97,11 @@ static void a_curve_takes_a_third_of_its_old_time(void **state)
 		       { "seagate-cheetah-15k7", 13, 0.001 },
 		       { "modern-4tb", 25, 0.0017 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
-		struct profile p;
 		struct sim_run run;
 		double half[64];
+		PROFILE(p, drives[i].name);
 
-		load(&p, drives[i].name);
 		run = zones_on(&p, "sda");
 		assert_int_equal(rows(&run, "curve"), 64);
 		for (size_t r = 0; r < 64; r++) {
@@ -126,25 +114,22 @@ static void a_curve_takes_a_third_of_its_old_time(void **state)
 		assert_true((double)sim_elapsed_ns(run.sim) * 1e-9 < drives[i].most_s);
 		assert_true(stats_median(half, 64) < drives[i].half);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 #define LONGER_NS 200e6 /* of that drive: eighteen revolutions, twice what small requests need */
 
 /* ... but not once revolutions were lost: of how many there are only long samples tell. */
-static void where_revolutions_are_lost_the_first_pass_has_long_samples(void **state)
+TEST(where_revolutions_are_lost_the_first_pass_has_long_samples)
 {
 	static const double retries_per_gb[] = { 0.0, 100.0 };
 	size_t nlong[2] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct profile p;
 		struct sim_run run;
 		const struct table *t;
+		PROFILE(p, "maxtor-diamondmax-80");
 
-		load(&p, "maxtor-diamondmax-80");
 		p.retry_per_gb = retries_per_gb[i];
 		run = zones_on(&p, "sda");
 		t = result_find_table(run.res, "samples");
@@ -152,54 +137,46 @@ static void where_revolutions_are_lost_the_first_pass_has_long_samples(void **st
 			nlong[i] += number(t, r, "pass") == 0.0 && number(t, r, "elapsed_ns") > LONGER_NS &&
 			            strcmp(table_string(t, r, (size_t)table_column(t, "kind")), "curve") == 0;
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("long ones in the first pass: %zu, where revolutions are lost %zu\n", nlong[0], nlong[1]);
 	assert_true(nlong[0] < 28 && nlong[1] > 36);
 }
 
 /* An old drive that loses none in large requests: what was read in small ones is none of the figures. */
-static void what_small_requests_lose_is_taken_back(void **state)
+TEST(what_small_requests_lose_is_taken_back)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	run = zones_on_wild(551172, NULL);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(fabs(spot_error(&run, k)) < 0.02);
-	sim_run_end(&run);
 }
 
-static void three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds(void **state)
+TEST(three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds)
 {
 	static const char *const names[] = { "modern-4tb",   "seagate-cheetah-15k7", "samsung-hd103sj",
 		                             "toshiba-x300", "archive-8tb",          "maxtor300g" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, names[i]);
 
-		load(&p, names[i]);
 		run = zones_on(&p, "--zones=start,middle,end sda");
 		print_message("%-28s %.1f s\n", names[i], (double)sim_elapsed_ns(run.sim) * 1e-9);
 		assert_true(sim_elapsed_ns(run.sim) <= 3 * NS_PER_S);
 		is_in_time(&run);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
-static void a_quick_run_takes_about_half_a_minute(void **state)
+TEST(a_quick_run_takes_about_half_a_minute)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a", "maxtor-diamondmax-80", "modern-4tb" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, names[i]);
 
-		load(&p, names[i]);
 		run = zones_on(&p, "--quick sda");
 		print_message("%-28s %.1f s, start %+.2f %%, end %+.2f %%\n", names[i],
 		              (double)sim_elapsed_ns(run.sim) * 1e-9, 100 * spot_error(&run, 0),
@@ -208,11 +185,10 @@ static void a_quick_run_takes_about_half_a_minute(void **state)
 		assert_true(fabs(spot_error(&run, 0)) < 0.01);
 		assert_true(fabs(spot_error(&run, 2)) < 0.01);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
-static void at_most_one_of_sixty_clean_random_disks_has_a_slow_region(void **state)
+TEST(at_most_one_of_sixty_clean_random_disks_has_a_slow_region)
 {
 	const struct profile_limits limits = { .max_bytes = 30000000000u,
 		                               .max_zones = 8,
@@ -221,31 +197,26 @@ static void at_most_one_of_sixty_clean_random_disks_has_a_slow_region(void **sta
 		                               .no_serpentine = true };
 	size_t found = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct err err = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
 		run = zones_on(&p, "sda");
 		if (rows(&run, "slow_regions"))
 			print_message("seed %d: %zu slow regions\n", (int)seed, rows(&run, "slow_regions"));
 		found += rows(&run, "slow_regions") > 0;
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	assert_true(found <= 1); /* none is the aim; a borderline step differs between compilers */
 }
 
-static void unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands(void **state)
+TEST(unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands)
 {
-	struct profile p;
 	struct sim_run run;
 	const struct geometry *g;
+	PROFILE(p, "failing");
 
-	(void)state;
-	load(&p, "failing");
 	run = zones_on(&p, "--full sda");
 	g = geometry_of(&run);
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
@@ -254,7 +225,6 @@ static void unreadable_places_of_the_failing_drive_are_listed_with_their_errno_a
 	assert_string_equal(run.res->faults[0].errno_name, "EIO");
 	assert_true(fabs(sim_figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0) < 0.01);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static void raise_signal(void *arg)
@@ -262,16 +232,16 @@ static void raise_signal(void *arg)
 	atomic_store((atomic_int *)arg, 2);
 }
 
-static void an_interrupt_at_any_moment_leaves_a_document(void **state)
+TEST(an_interrupt_at_any_moment_leaves_a_document)
 {
-	struct profile p;
+	PROFILE(p, "tiny");
 
-	(void)state;
-	load(&p, "tiny");
 	for (uint64_t ms = 1; ms < 20000; ms = ms * 2 + 17) {
 		atomic_int cancel = 0;
-		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "sda", .cancel = &cancel };
-		struct result *again = NULL;
+		cleanup_run struct sim_run run = {
+			.sim = sim_new(), .m = &measure_zones, .words = "sda", .cancel = &cancel
+		};
+		cleanup_result struct result *again = NULL;
 		struct err err = { 0 };
 		char *text;
 
@@ -283,32 +253,27 @@ static void an_interrupt_at_any_moment_leaves_a_document(void **state)
 			assert_int_equal(run.res->status, STATUS_CANCELLED);
 		text = result_to_json(run.res);
 		assert_int_equal(result_from_json(&again, text, strlen(text), &err), 0);
-		result_free(again);
 		free(text);
 		assert_int_equal(sim_opens(sim_find(run.sim, "sda")), 0);
-		sim_run_end(&run);
 	}
-	profile_done(&p);
 }
 
-static void writing_wants_consent_and_putting_back_changes_nothing(void **state)
+TEST(writing_wants_consent_and_putting_back_changes_nothing)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "--write sda" };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "--write sda" };
 	struct sim_disk *sd;
 	uint64_t before;
 
-	(void)state;
 	sd = sim_add_profile(run.sim, "tiny", "sda");
 	before = disk_contents_hash(sim_model(sd));
 	assert_true(sim_run(&run) < 0);
 	assert_true(run.is_refused);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), before);
 	assert_int_equal(sim_write_opens(sd), 0);
-	sim_run_end(&run);
 }
 
 /* Three passes over 16 places: 200 MB/s until the credit is spent in the second, 50 MB/s from then on. */
-static void storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit(void **state)
+TEST(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit)
 {
 	enum { PLACES = 16, PASSES = 3, FAST = 24 };
 	struct zone_position positions[PLACES] = { 0 };
@@ -326,7 +291,6 @@ static void storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit(
 	struct zone_levels levels;
 	double at_s = 0.0, bytes = 50e6;
 
-	(void)state;
 	for (size_t i = 0; i < samples.n; i++) {
 		double noise = 1.0 + 0.002 * ((double)(i * 7 % 5) - 2.0);
 		double ns_per_byte = (i < FAST ? 5.0 : 20.0) * noise;
@@ -360,14 +324,12 @@ static void storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit(
 }
 
 /* Rented storage: 550 MB/s for the first 2 GB, 60 MB/s from then on; the run meets both. */
-static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit(void **state)
+TEST(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit)
 {
-	struct profile p;
 	struct err err = { 0 };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
+	PROFILE(p, "ssd-sata");
 
-	(void)state;
-	load(&p, "ssd-sata");
 	p.limit_bytes_per_s = 60e6;
 	p.credit_bytes = 2000000000;
 	assert_int_equal(profile_finish(&p, &err), 0);
@@ -382,35 +344,29 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	assert_true(fabs(sim_figure(&run, "burst_bytes") / (2e9 / (1.0 - 60.0 / 550.0)) - 1.0) < 0.1);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(fabs(spot_error(&run, k)) < 0.02);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* A thin volume of which half was never written and answers eight times as fast: samples of the other half take long,
  * but do not pause. */
-static void a_thin_volume_does_not_give_its_data_in_bursts(void **state)
+TEST(a_thin_volume_does_not_give_its_data_in_bursts)
 {
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_wild(&p, 2002, NULL, &err), 0);
 	run = zones_on(&p, "--seed=2002 sda");
 	assert_true(result_has_notice(run.res, "uneven"));
 	assert_false(result_has_notice(run.res, "bursts"));
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is
  * a lower bound. */
-static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(void **state)
+TEST(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have)
 {
 	size_t good = 0, samples = 0;
 	double fastest = 0.0, slowest = INFINITY;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct profile p;
 		struct err err = { 0 };
@@ -451,12 +407,11 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 /* How many samples of a run are said to be too short. */
 static size_t too_short(const char *words)
 {
-	struct profile p;
 	struct sim_run run;
 	const struct table *t;
 	size_t n = 0;
+	PROFILE(p, "ssd-sata");
 
-	load(&p, "ssd-sata");
 	run = zones_on(&p, words);
 	t = result_find_table(run.res, "samples");
 	assert_true(t->nrows > 0);
@@ -474,21 +429,19 @@ static size_t too_short(const char *words)
 		assert_true(sim_figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
 	}
 	sim_run_end(&run);
-	profile_done(&p);
 	return n;
 }
 
 /* Four blocks to a sample: reading needs more completions than that; writing takes its time from flush to flush. */
-static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing(void **state)
+TEST(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing)
 {
-	(void)state;
 	assert_true(too_short("--block=16M --range=0-256MiB --count=2 sda") > 0);
 	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256MiB --count=2 sda"), 0);
 }
 
 /* Behind a write cache the media's pace counts: not what the cache takes in, nor the time until it begins to be
  * emptied. */
-static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
+TEST(writing_behind_a_cache_is_at_the_pace_of_the_media)
 {
 	static const struct {
 		const char *profile;
@@ -501,14 +454,12 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 		      { "toshiba-x300", 32 << 20, false } };
 	size_t held = 0, figures = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct profile p;
 		struct err err = { 0 };
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		char words[100];
+		PROFILE(p, cases[i].profile);
 
-		load(&p, cases[i].profile);
 		p.write_cache_bytes = cases[i].cache_bytes;
 		p.is_flush_ignored = cases[i].is_flush_ignored;
 		assert_int_equal(profile_finish(&p, &err), 0);
@@ -525,15 +476,13 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 			held += truth >= number(t, k, "low") && truth <= number(t, k, "high");
 			figures++;
 		}
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%zu of %zu intervals hold the truth\n", held, figures);
 	assert_true(held + 2 >= figures);
 }
 
 /* Whose requests are smaller than what a segment of most buffers holds: reading one again and again stopped the run. */
-static void a_small_disk_with_small_segments_is_measured(void **state)
+TEST(a_small_disk_with_small_segments_is_measured)
 {
 	const struct profile_limits limits = { .max_bytes = 2000000000,
 		                               .jitter_us = JITTER_US,
@@ -541,15 +490,12 @@ static void a_small_disk_with_small_segments_is_measured(void **state)
 		                               .slow_regions = 2,
 		                               .same_density = true };
 	struct err err = { 0 };
-	struct sim_run run;
-	struct profile p;
+	cleanup_run struct sim_run run = { 0 };
+	cleanup_profile struct profile p = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_random(&p, 130, &limits, &err), 0);
 	run = zones_seeded(&p, 130);
 	assert_int_equal(result_find_table(run.res, "spots")->nrows, 3);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static void host_stands_still(void *sim)
@@ -564,17 +510,15 @@ static void host_goes_on(void *sim)
 
 /* While the host stands still the disk empties its cache: the media look slow, all before cached, and the flush has
  * nothing left to do. */
-static void a_flush_is_not_told_for_early_where_the_host_stood_still(void **state)
+TEST(a_flush_is_not_told_for_early_where_the_host_stood_still)
 {
-	(void)state;
 	for (uint64_t at_ms = 500; at_ms < 1250; at_ms += 5) {
-		struct sim_run run = { .sim = sim_new(),
-			               .m = &measure_zones,
-			               .words = "--write --destroy-data=SIM0004000 --zones=start sda" };
+		cleanup_run struct sim_run run = { .sim = sim_new(),
+			                           .m = &measure_zones,
+			                           .words = "--write --destroy-data=SIM0004000 --zones=start sda" };
 		struct err err = { 0 };
-		struct profile p;
+		PROFILE(p, "modern-4tb");
 
-		load(&p, "modern-4tb");
 		p.write_cache_bytes = 32 << 20;
 		assert_int_equal(profile_finish(&p, &err), 0);
 		(void)sim_add_disk(run.sim, &p, "sda");
@@ -584,24 +528,20 @@ static void a_flush_is_not_told_for_early_where_the_host_stood_still(void **stat
 		if (sim_run(&run) < 0)
 			fail_msg("%d ms: %s", (int)at_ms, run.err.text);
 		assert_false(result_has_notice(run.res, "flush-returns-at-once"));
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* Whoever puts bytes back relies on flushes: where they say what is not so, --rewrite stops, with every byte in its
  * place. */
-static void putting_back_stops_where_a_flush_ends_early(void **state)
+TEST(putting_back_stops_where_a_flush_ends_early)
 {
-	struct sim_run run = { .sim = sim_new(),
-		               .m = &measure_zones,
-		               .words = "--rewrite --rewrite-data=SIM0004000 --journal=/tmp --zones sda" };
-	struct profile p;
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_zones,
+		                           .words = "--rewrite --rewrite-data=SIM0004000 --journal=/tmp --zones sda" };
 	struct err err = { 0 };
 	uint64_t before;
+	PROFILE(p, "modern-4tb");
 
-	(void)state;
-	load(&p, "modern-4tb");
 	p.is_flush_ignored = true;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	before = disk_contents_hash(sim_model(sim_add_disk(run.sim, &p, "sda")));
@@ -609,20 +549,17 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	assert_non_null(strstr(run.err.text, "flushed before it has"));
 	assert_true(result_has_notice(run.res, "flush-returns-at-once"));
 	assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), before);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static struct sim_run disk_of(const char *text, const char *words)
 {
 	struct err err = { 0 };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct sim_run run;
 
 	if (profile_parse(&p, "skewed", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
 	run = zones_on(&p, words);
-	profile_done(&p);
 	return run;
 }
 
@@ -634,16 +571,15 @@ static struct sim_run disk_of(const char *text, const char *words)
  * Once by the mapping that the kernel tells of, once as one drive: what is said of the first is said of all its
  * members.
  */
-static void of_a_volume_over_several_disks_no_slow_place_is_reported(void **state)
+TEST(of_a_volume_over_several_disks_no_slow_place_is_reported)
 {
 	static const char *const texts[] = { ARM "arms interleaved\narm_stripe_kb 512\ntransport dm\n",
 		                             ARM "arms interleaved\narm_stripe_kb 512\n" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct sim_run run = disk_of(texts[i], "sda");
+		cleanup_run struct sim_run run = disk_of(texts[i], "sda");
 		const struct table *bands = result_find_table(run.res, "bands");
-		struct result *again = result_new("zones");
+		cleanup_result struct result *again = result_new("zones");
 		struct err err;
 
 		assert_true(result_has_notice(run.res, "several-disks") == !i);
@@ -652,24 +588,21 @@ static void of_a_volume_over_several_disks_no_slow_place_is_reported(void **stat
 		assert_true((sim_figure(&run, "slow_least_loss_ratio") == 1.0) == !i);
 		assert_int_equal(zones_again(run.res, again, &err), 0);
 		assert_true((figure_number(result_find_figure(again, "slow_least_loss_ratio")) == 1.0) == !i);
-		result_free(again);
 		assert_int_equal(rows(&run, "slow_regions"), 0);
 		assert_int_equal(rows(&run, "stretches"), 0);
 		assert_int_equal(rows(&run, "arms"), 0);
 		assert_true(bands->nrows == 2);
-		sim_run_end(&run);
 	}
 }
 
 /* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no
  * ranges of their own. */
-static void two_arms_are_measured_alone_and_at_once(void **state)
+TEST(two_arms_are_measured_alone_and_at_once)
 {
 	static const char *const texts[] = { ARM "arms halves\n", ARM, ARM "arms interleaved\n" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct sim_run run = disk_of(texts[i], "sda");
+		cleanup_run struct sim_run run = disk_of(texts[i], "sda");
 		const struct table *t = result_find_table(run.res, "arms");
 		double both = 0.0, alone = 0.0;
 
@@ -690,37 +623,5 @@ static void two_arms_are_measured_alone_and_at_once(void **state)
 			assert_true(fabs(sim_figure(&run, "arms_gain_ratio") - 2.0) < 0.04);
 			assert_true(number(t, 0, "last_byte") + 1.0 == number(t, 1, "first_byte"));
 		}
-		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_volume_over_several_disks_no_slow_place_is_reported),
-		cmocka_unit_test(two_arms_are_measured_alone_and_at_once),
-		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
-		cmocka_unit_test(a_modern_drive_s_curve_takes_less_than_a_minute),
-		cmocka_unit_test(a_curve_takes_a_third_of_its_old_time),
-		cmocka_unit_test(where_revolutions_are_lost_the_first_pass_has_long_samples),
-		cmocka_unit_test(what_small_requests_lose_is_taken_back),
-		cmocka_unit_test(three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds),
-		cmocka_unit_test(a_quick_run_takes_about_half_a_minute),
-		cmocka_unit_test(at_most_one_of_sixty_clean_random_disks_has_a_slow_region),
-		cmocka_unit_test(
-			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
-		cmocka_unit_test(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit),
-		cmocka_unit_test(a_thin_volume_does_not_give_its_data_in_bursts),
-		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
-		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
-		cmocka_unit_test(writing_behind_a_cache_is_at_the_pace_of_the_media),
-		cmocka_unit_test(a_small_disk_with_small_segments_is_measured),
-		cmocka_unit_test(a_flush_is_not_told_for_early_where_the_host_stood_still),
-		cmocka_unit_test(putting_back_stops_where_a_flush_ends_early),
-		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),
-		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),
-		cmocka_unit_test(writing_wants_consent_and_putting_back_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
  * time. Between two requests a drive may lose a revolution, and a request that is a little larger than a piece ends in
  * one that is very small.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
@@ -27,8 +22,8 @@
 static double mean_of(uint64_t seed, uint64_t reported_bytes, double *ret_request)
 {
 	struct err err = { 0 };
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 	double mean;
 
 	assert_int_equal(profile_wild(&p, seed, "bridge", &err), 0);
@@ -38,16 +33,13 @@ static double mean_of(uint64_t seed, uint64_t reported_bytes, double *ret_reques
 	run = zones_seeded(&p, seed);
 	mean = figure_number(result_find_figure(run.res, "mean_bytes_per_s"));
 	*ret_request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");
-	sim_run_end(&run);
-	profile_done(&p);
 	return mean;
 }
 
-static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(void **state)
+TEST(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends)
 {
 	size_t nfaster = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= TALLY_SEEDS(SEEDS); seed++) {
 		double cut_request, request, cut = mean_of(seed, 0, &cut_request),
 					     known = mean_of(seed, PIECE_BYTES, &request);
@@ -62,14 +54,12 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 }
 
 /* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
-static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
+TEST(an_edge_near_the_end_is_not_looked_for_behind_it)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	run = zones_on_wild(140496, NULL); /* which fails where a read is not of the plan */
 	assert_true(isfinite(sim_figure(&run, "mean_bytes_per_s")));
-	sim_run_end(&run);
 }
 
 #define REV_NS     8e6
@@ -98,12 +88,11 @@ static void fill_done(struct zone_done *d, bool loses)
 
 /* Requests with a track's end less are rare, and a revolution that was lost before them is lost all the same; what the
  * host sees late is not. */
-static void quick_requests_do_not_make_up_for_a_lost_revolution(void **state)
+TEST(quick_requests_do_not_make_up_for_a_lost_revolution)
 {
 	struct zone_done d[REQUESTS];
 	uint32_t waits, revs;
 
-	(void)state;
 	fill_done(d, true);
 	zone_estimate_waits(d, REQUESTS, REV_NS, &waits, &revs);
 	assert_int_equal(waits, REQUESTS / LOSES);
@@ -122,11 +111,10 @@ struct drive {
 static void none_on(const struct drive *drives, size_t n, size_t (*count)(const struct sim_run *run))
 {
 	for (size_t i = 0; i < n; i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		run = zones_on_wild(drives[i].seed, drives[i].class);
 		assert_int_equal(count(&run), 0);
-		sim_run_end(&run);
 	}
 }
 
@@ -137,24 +125,11 @@ static size_t slow_regions(const struct sim_run *run)
 
 /* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close
  * together. */
-static void a_few_waits_close_together_are_chance(void **state)
+TEST(a_few_waits_close_together_are_chance)
 {
 	static const struct drive drives[] = {
 		{ 122078, NULL }, { 210042, "old-scsi" }, { 160066, "old-scsi" }, { 200236, NULL }
 	};
 
-	(void)state;
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
-		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
-		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
-		cmocka_unit_test(a_few_waits_close_together_are_chance),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many recording zones `zones` says that a disk has: exactly, at least, or nothing where there may be any number.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
@@ -26,7 +21,7 @@ static struct zone_bands bands_of(struct zone_band *v, const double *mb, size_t 
 	return (struct zone_bands){ .v = v, .n = n, .least_step = LEAST };
 }
 
-static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster(void **state)
+TEST(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster)
 {
 	static const double mb[] = { 100 };
 	struct zone_level level[16] = { { 0 } };
@@ -34,7 +29,6 @@ static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster
 	struct zone_band v[8];
 	struct zone_bands b = bands_of(v, mb, 1);
 
-	(void)state;
 	for (size_t p = 0; p < lv.n; p++)
 		level[p] = (struct zone_level){ .n = 3, .y = v[0].y };
 	assert_true(zone_bands_is_single(&b, &lv, INTERFACE));
@@ -51,41 +45,26 @@ static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster
 }
 
 /* A bridge that is slower than its disk. */
-static void where_no_step_is_seen_no_zone_is_told(void **state)
+TEST(where_no_step_is_seen_no_zone_is_told)
 {
 	static const uint64_t seeds[] = { 652055 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		run = zones_on_wild(seeds[i], NULL);
 		assert_true(result_has_notice(run.res, "zones-hidden"));
 		assert_int_equal(result_find_table(run.res, "bands")->nrows, 0);
 		assert_true(isnan(figure_number(result_find_figure(run.res, "bands"))));
-		sim_run_end(&run);
 	}
 }
 
 /* One of the readings for edges met a place that fails, and lost nine tenths of its time: as noise it would hide all
  * zones. */
-static void a_bad_place_beside_an_edge_hides_no_zones(void **state)
+TEST(a_bad_place_beside_an_edge_hides_no_zones)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	run = zones_on_wild(653122, NULL);
 	assert_true(result_find_table(run.res, "bands")->nrows >= 20);
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),
-		cmocka_unit_test(where_no_step_is_seen_no_zone_is_told),
-		cmocka_unit_test(a_bad_place_beside_an_edge_hides_no_zones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
  * How often the 95 % intervals of `zones` hold the truth: many runs with noise, on the profiles and on random
  * disks. The truth of a place is that of the bytes that its row names. PLATTER_LONG=1 makes five times as many runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +69,7 @@ static bool is_covered_but_for_chance(const struct tally *t, double most)
 	return tally_covers(t) || (c >= 0.93 - sqrt(0.93 * 0.07 / n) && c <= most + sqrt(0.98 * 0.02 / n));
 }
 
-static void the_intervals_hold_the_truth_on_the_profiles(void **state)
+TEST(the_intervals_hold_the_truth_on_the_profiles)
 {
 	static const char *const names[] = {
 		"quantum-fireball-tm2110a",
@@ -90,13 +86,11 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 	const size_t n = sizeof(names) / sizeof(names[0]);
 	struct tallies all = { 0 };
 
-	(void)state;
 	for (size_t k = 0; k < runs(150); k++) {
 		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, names[k % n]);
 
-		load(&p, names[k % n]);
 		p.jitter_us = JITTER_US;
 		p.retry_per_gb = RETRY_PER_GB;
 		p.seed = k + 1;
@@ -104,7 +98,6 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 		run = zones_seeded(&p, k + 1);
 		add_run(&all, &run, geometry_of(&run));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_tallies(&all, "profiles, with noise");
 	/* On so few drives the errors are of few kinds; the sampling error of so many runs is allowed for. */
@@ -144,14 +137,13 @@ static size_t count_false(const struct sim_run *run, uint64_t seed)
 	return bad;
 }
 
-static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region(void **state)
+TEST(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region)
 {
 	struct tallies all = { 0 };
 	size_t nfalse = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= runs(100); seed++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 
 		if (random_disk(&p, seed, 0, false)) {
@@ -160,7 +152,6 @@ static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_
 			nfalse += count_false(&run, seed);
 			sim_run_end(&run);
 		}
-		profile_done(&p);
 	}
 	print_tallies(&all, "random disks, with noise");
 	assert_int_equal(nfalse, 0);
@@ -170,14 +161,4 @@ static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_
 	assert_true(tally_covers(&all.figures));
 	assert_true(tally_covers(&all.mean));
 	assert_true(tally_covers(&all.places));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_intervals_hold_the_truth_on_the_profiles),
-		cmocka_unit_test(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

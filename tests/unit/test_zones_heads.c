@@ -3,12 +3,8 @@
  * Surfaces of unlike density that come by turns: their cycle in made series, and `zones` on drives of 2 to 16 of them
  * that differ by 0 to 15 %, whose cycles are 1 to 30 samples long.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,13 +56,12 @@ static bool found(const struct series *s, struct zone_cycle *ret)
 	return false;
 }
 
-static void a_cycle_is_found_at_its_length(void **state)
+TEST(a_cycle_is_found_at_its_length)
 {
 	static const size_t heads[] = { 2, 3, 4, 5, 6, 8, 10 };
 	size_t n = 0, right = 0, wrong = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 71, 0);
 	for (size_t k = 0; k < 700; k++) {
 		struct zone_cycle c;
@@ -89,12 +84,11 @@ static void a_cycle_is_found_at_its_length(void **state)
 	assert_true(wrong * 20 <= n); /* where surfaces are nearly alike a part of it repeats itself as well */
 }
 
-static void no_cycle_is_found_in_noise_nor_in_what_does_not_repeat_itself(void **state)
+TEST(no_cycle_is_found_in_noise_nor_in_what_does_not_repeat_itself)
 {
 	size_t noise = 0, random = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 72, 0);
 	for (size_t k = 0; k < 500; k++) {
 		struct zone_cycle c;
@@ -124,12 +118,11 @@ static double missed_by(const struct series *s, size_t windows, double noise, st
 
 /* From more windows than surfaces down to half of them: what is told is neither less than nine tenths of what is
  * missed, nor twice it. */
-static void what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_surfaces(void **state)
+TEST(what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_surfaces)
 {
 	static const double noise = 0.003, parts[] = { 0.5, 0.8, 1.2, 2.0 };
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 75, 0);
 	for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
 		double square = 0.0, told = 0.0, n = 0.0;
@@ -161,7 +154,7 @@ static void what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_
 
 /* Of two zones, whose last place is slower by a step that its own error explains (of three cycles it was read in one:
  * 693447 of the wild disks), or does not. */
-static void a_place_of_cycles_is_no_zone_within_its_own_error(void **state)
+TEST(a_place_of_cycles_is_no_zone_within_its_own_error)
 {
 	struct zone_position positions[CYCLES] = { 0 };
 	struct zone_layout l = {
@@ -173,7 +166,6 @@ static void a_place_of_cycles_is_no_zone_within_its_own_error(void **state)
 	const struct zone_slows no_slows = { 0 };
 	const struct zone_stretches no_stretches = { 0 };
 
-	(void)state;
 	for (int is_exact = 0; is_exact < 2; is_exact++) {
 		struct zone_bands bands;
 
@@ -277,7 +269,7 @@ static struct sim_run variant(struct rng *rng, uint64_t seed, size_t heads, doub
 	bool is_to_and_fro = rng_below(rng, 2);
 	struct err err = { 0 };
 	struct sim_run run;
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	size_t n = 0;
 
 	for (size_t h = 0; h < heads; h++)
@@ -304,11 +296,10 @@ static struct sim_run variant(struct rng *rng, uint64_t seed, size_t heads, doub
 	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
 	run = zones_on(&p, words);
 	run.words = NULL;
-	profile_done(&p);
 	return run;
 }
 
-static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zones(void **state)
+TEST(of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zones)
 {
 	static const size_t heads[] = { 2, 4, 8, 16 };
 	static const double spreads[] = { 0.03, 0.08, 0.15 }, samples[] = { 1.0, 5.0, 15.0, 30.0 };
@@ -316,17 +307,15 @@ static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zon
 	size_t longer = 0;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 73, 0);
 	for (size_t k = 0; k < runs(24); k++) {
-		struct sim_run run = variant(&rng, k + 1, heads[k % 4], spreads[k % 3], samples[k / 4 % 4]);
+		cleanup_run struct sim_run run = variant(&rng, k + 1, heads[k % 4], spreads[k % 3], samples[k / 4 % 4]);
 
 		longer += samples[k / 4 % 4] > 1.0;
 		add_run(&all, &run);
 		print_message("%2zu heads, %2.0f %%, %2.0f samples: %s %3.0f s\n", heads[k % 4], 100.0 * spreads[k % 3],
 		              samples[k / 4 % 4], result_has_notice(run.res, "cycles") ? "cycles" : "-     ",
 		              (double)sim_elapsed_ns(run.sim) * 1e-9);
-		sim_run_end(&run);
 	}
 	print_worth(&all, "surfaces that differ");
 	assert_true(2 * all.told >= longer); /* with sanitizers only the first few, and no longer ones */
@@ -337,40 +326,36 @@ static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zon
 	assert_true(all.most_s < 112.0);
 }
 
-static void of_drives_whose_surfaces_are_alike_no_cycle_is_told_and_none_is_looked_for(void **state)
+TEST(of_drives_whose_surfaces_are_alike_no_cycle_is_told_and_none_is_looked_for)
 {
 	static const size_t heads[] = { 2, 4, 8, 16 };
 	struct worth all = { 0 };
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 74, 0);
 	for (size_t k = 0; k < runs(8); k++) {
-		struct sim_run run = variant(&rng, k + 1, heads[k % 4], 0.0, 10.0);
+		cleanup_run struct sim_run run = variant(&rng, k + 1, heads[k % 4], 0.0, 10.0);
 		const struct table *t = result_find_table(run.res, "samples");
 		int kind = table_column(t, "kind");
 
 		for (size_t r = 0; r < t->nrows; r++)
 			assert_string_not_equal(table_string(t, r, (size_t)kind), "look");
 		add_run(&all, &run);
-		sim_run_end(&run);
 	}
 	print_worth(&all, "surfaces that are alike");
 	assert_int_equal(all.told, 0);
 }
 
 /* The layout of a real drive: sixteen zones, steps of 2 to 8 %, heads 9 to 14 % apart. */
-static void the_maxtor_s_places_are_of_all_its_heads_and_its_zones_are_found(void **state)
+TEST(the_maxtor_s_places_are_of_all_its_heads_and_its_zones_are_found)
 {
 	struct worth all = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= runs(6); seed++) {
 		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, "maxtor300g");
 
-		load(&p, "maxtor300g");
 		p.jitter_us = JITTER_US;
 		p.retry_per_gb = RETRY_PER_GB;
 		p.seed = seed;
@@ -378,7 +363,6 @@ static void the_maxtor_s_places_are_of_all_its_heads_and_its_zones_are_found(voi
 		run = zones_seeded(&p, seed);
 		add_run(&all, &run);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_worth(&all, "maxtor300g");
 	assert_true(10 * all.told >= 9 * all.runs);
@@ -390,19 +374,4 @@ static void the_maxtor_s_places_are_of_all_its_heads_and_its_zones_are_found(voi
 	assert_int_equal(all.false_ones, 0);
 	assert_true(tally_rms(&all.places) < 0.007);
 	assert_true(all.most_s < 75.0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cycle_is_found_at_its_length),
-		cmocka_unit_test(what_windows_over_a_cycle_miss_is_told_also_of_fewer_than_there_are_surfaces),
-		cmocka_unit_test(no_cycle_is_found_in_noise_nor_in_what_does_not_repeat_itself),
-		cmocka_unit_test(a_place_of_cycles_is_no_zone_within_its_own_error),
-		cmocka_unit_test(of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zones),
-		cmocka_unit_test(of_drives_whose_surfaces_are_alike_no_cycle_is_told_and_none_is_looked_for),
-		cmocka_unit_test(the_maxtor_s_places_are_of_all_its_heads_and_its_zones_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

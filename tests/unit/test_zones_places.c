@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where `zones` says something is, against the profile: unreadable sectors with their errno, and the edges of recording
  * zones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,15 +73,14 @@ static bool random_disk(struct profile *p, uint64_t seed, const struct profile_l
 	return p->cache_bytes || p->queue_depth > 1;
 }
 
-static void reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact(void **state)
+TEST(reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact)
 {
 	const struct profile_limits limits = { .bad_regions = 6, .same_density = true };
 	struct near curve = { 0 };
 	size_t bad = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= runs(20); seed++) {
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct sim_run run;
 
 		if (random_disk(&p, seed, &limits)) {
@@ -95,7 +90,6 @@ static void reading_all_lists_every_unreadable_sector_and_the_curve_around_is_in
 			add_curve(&curve, &run);
 			sim_run_end(&run);
 		}
-		profile_done(&p);
 	}
 	print_message(
 		"%zu unreadable regions, all listed; curve: %zu of %zu rows off by more than 0.3 %%, at most %.3f %%\n",
@@ -186,8 +180,8 @@ static void print_edges(const struct edges *e, const char *what)
 
 static void edges_of(const char *name, struct edges *ret, bool *ret_is_told)
 {
-	struct profile p;
-	struct sim_run run;
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
 
 	*ret = (struct edges){ 0 };
 	load(&p, name);
@@ -197,11 +191,9 @@ static void edges_of(const char *name, struct edges *ret, bool *ret_is_told)
 	for (size_t i = 0; i < run.res->nnotices; i++)
 		*ret_is_told |= strcmp(run.res->notices[i].code, "surfaces") == 0;
 	print_edges(ret, name);
-	sim_run_end(&run);
-	profile_done(&p);
 }
 
-static void every_recording_zone_of_drives_with_equal_surfaces_is_found_within_one_spacing(void **state)
+TEST(every_recording_zone_of_drives_with_equal_surfaces_is_found_within_one_spacing)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a",
 		                             "ibm-deskstar-60gxp",
@@ -211,7 +203,6 @@ static void every_recording_zone_of_drives_with_equal_surfaces_is_found_within_o
 		                             "modern-4tb",
 		                             "tiny" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct edges edges;
 		bool is_told;
@@ -225,11 +216,10 @@ static void every_recording_zone_of_drives_with_equal_surfaces_is_found_within_o
 	}
 }
 
-static void where_surfaces_differ_bands_begin_where_zones_do(void **state)
+TEST(where_surfaces_differ_bands_begin_where_zones_do)
 {
 	static const char *const names[] = { "samsung-hd103sj", "toshiba-x300" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct edges edges;
 		bool is_told;
@@ -241,9 +231,8 @@ static void where_surfaces_differ_bands_begin_where_zones_do(void **state)
 }
 
 /* Equal surfaces without noise, then unequal ones with it. */
-static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing(void **state)
+TEST(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing)
 {
-	(void)state;
 	for (int is_noisy = 0; is_noisy < 2; is_noisy++) {
 		const struct profile_limits limits = { .max_bytes = 100000000000u,
 			                               .same_density = !is_noisy,
@@ -252,7 +241,7 @@ static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_wit
 		struct edges edges = { 0 };
 
 		for (uint64_t seed = 1; seed <= runs(40); seed++) {
-			struct profile p;
+			cleanup_profile struct profile p = { 0 };
 			struct sim_run run;
 
 			if (random_disk(&p, seed, &limits)) {
@@ -260,7 +249,6 @@ static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_wit
 				add_edges(&edges, &run);
 				sim_run_end(&run);
 			}
-			profile_done(&p);
 		}
 		print_edges(&edges, is_noisy ? "random disks, with noise" : "random disks, equal surfaces");
 		assert_true(edges.n > runs(40));
@@ -273,27 +261,24 @@ static void every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_wit
 static double last_request(const char *name, double retry_per_gb, double *ret_used_s)
 {
 	struct err err = { 0 };
-	struct profile p;
 	struct sim_run run;
 	double request;
+	PROFILE(p, name);
 
-	load(&p, name);
 	p.retry_per_gb = retry_per_gb;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_on(&p, "sda");
 	request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");
 	*ret_used_s = figure_number(result_find_figure(run.res, "used_s"));
 	sim_run_end(&run);
-	profile_done(&p);
 	return request;
 }
 
-static void small_requests_make_the_curve_short_where_no_revolutions_get_lost(void **state)
+TEST(small_requests_make_the_curve_short_where_no_revolutions_get_lost)
 {
 	static const char *const names[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80", "modern-4tb",
 		                             "seagate-cheetah-15k7" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		double quiet_s, lossy_s, quiet = last_request(names[i], 0.0, &quiet_s);
 
@@ -311,14 +296,13 @@ static void small_requests_make_the_curve_short_where_no_revolutions_get_lost(vo
 #define FAST      50e6 /* bytes/s: from there on */
 
 /* None of these drifts; but the rates along each place change, and surfaces differ. */
-static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them(void **state)
+TEST(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them)
 {
 	size_t fast = 0, soon = 0;
 
-	(void)state;
 	for (uint64_t seed = WILD_SEED; seed < WILD_SEED + WILD; seed++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
@@ -328,8 +312,6 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
 			fast++;
 			soon += sim_figure(&run, "used_s") <= 3.1;
 		}
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%zu of %zu within three seconds\n", soon, fast);
 	assert_true(10 * soon >= 9 * fast);
@@ -342,14 +324,13 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
  * do not count (437011, 437014); a sample that stands out is read again while there is time (437045). Of a place that
  * is new no more is expected than of the slowest, as the one before it may not be stored (437241).
  */
-static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(void **state)
+TEST(three_places_take_no_longer_than_three_seconds_or_twice_the_least)
 {
 	static const uint64_t seeds[] = { 524227, 524127, 524275, 524307, 524263, 437011, 437014, 437045, 437241 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_DRIVES(sizeof(seeds) / sizeof(seeds[0])); i++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 		char words[64];
 
@@ -361,8 +342,6 @@ static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(vo
 		              sim_figure(&run, "used_to_bound_ratio"));
 		assert_true(sim_figure(&run, "used_s") <= 3.0);
 		assert_true(sim_figure(&run, "used_to_bound_ratio") <= 2.0);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -370,14 +349,13 @@ static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(vo
 
 /* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and
  * downward by turns. */
-static void three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks(void **state)
+TEST(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks)
 {
 	struct profile p;
 	struct sim_run run;
 	const struct table *samples;
 	double before = 0.0;
 
-	(void)state;
 	load(&p, "maxtor-diamondmax-80");
 	run = zones_on(&p, "--zones=start,middle,end sda");
 	samples = result_find_table(run.res, "samples");
@@ -397,68 +375,59 @@ static void three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks(void *
 
 /* Of each sample so many requests do not count: smaller ones, where the drive bears them, of 320049 with 14 to 25 MB/s
  * and of 437074, of which the usual ones have 119 sectors. */
-static void three_places_of_an_old_disk_are_read_in_small_requests(void **state)
+TEST(three_places_of_an_old_disk_are_read_in_small_requests)
 {
 	static const uint64_t seeds[] = { 320049, 437074 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
 		run = zones_on(&p, "--zones=start,middle,end sda");
 		assert_true(number(result_find_table(run.res, "layouts"), 0, "request_bytes") < LEAST_USUAL);
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* A drive that waits for each request, and loses revolutions so that the first pass goes over to large ones by itself:
  * the small ones before were told as "not idle at first". */
-static void what_small_requests_took_is_no_change_in_time(void **state)
+TEST(what_small_requests_took_is_no_change_in_time)
 {
 	static const uint64_t seeds[] = { 661055, 661177 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct sim_run run = zones_on_wild(seeds[i], NULL);
+		cleanup_run struct sim_run run = zones_on_wild(seeds[i], NULL);
 
 		assert_false(result_has_notice(run.res, "speed-up"));
 		assert_true(isnan(sim_figure(&run, "burst_bytes_per_s")));
-		sim_run_end(&run);
 	}
 }
 
 /* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read
  * ahead, those of the other places do not. */
-static void what_only_long_samples_find_read_ahead_is_not_unstored_and_has_no_mean(void **state)
+TEST(what_only_long_samples_find_read_ahead_is_not_unstored_and_has_no_mean)
 {
 	static const uint64_t seeds[] = { 150062, 150131 };
 
-	(void)state;
 	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(seeds)); i++) {
-		struct sim_run run = zones_on_wild(seeds[i], NULL);
+		cleanup_run struct sim_run run = zones_on_wild(seeds[i], NULL);
 
 		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
 		/* It was 38 % too low. */
 		assert_true(isnan(sim_figure(&run, "mean_bytes_per_s")));
 		assert_true(result_has_notice(run.res, "by-length"));
-		sim_run_end(&run);
 	}
 }
 
 /* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored
  * comes at it, and nothing beside it is slow. */
-static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **state)
+TEST(the_interface_is_known_of_drives_that_give_up_what_they_sent)
 {
-	struct profile p;
 	struct sim_run run;
 	struct err err;
+	PROFILE(p, "modern-4tb");
 
-	(void)state;
-	load(&p, "modern-4tb");
 	p.drops_read = true;
 	run = zones_on(&p, "--zones=start sda");
 	print_message("from the buffer: %.0f of %.0f MB/s\n", sim_figure(&run, "interface_bytes_per_s") / 1e6,
@@ -472,7 +441,6 @@ static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **
 	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
 	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 4);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 #define SLEEP_S 120.0 /* more than a curve may take */
@@ -480,11 +448,10 @@ static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **
 /* So many samples of a disk that begins asleep, or awake; and whether it was said to have slept. */
 static size_t samples_of(bool is_asleep, bool *ret_told)
 {
-	struct profile p;
 	struct sim_run run;
 	size_t n;
+	PROFILE(p, "modern-4tb");
 
-	load(&p, "modern-4tb");
 	p.begins_asleep = is_asleep;
 	p.standby_s = SLEEP_S;
 	p.retry_per_gb = RETRY_PER_GB;
@@ -493,16 +460,14 @@ static size_t samples_of(bool is_asleep, bool *ret_told)
 	n = result_find_table(run.res, "samples")->nrows;
 	*ret_told = result_has_notice(run.res, "spin-up");
 	sim_run_end(&run);
-	profile_done(&p);
 	return n;
 }
 
-static void a_disk_that_slept_is_measured_as_long_as_one_that_did_not(void **state)
+TEST(a_disk_that_slept_is_measured_as_long_as_one_that_did_not)
 {
 	bool was_awake, was_asleep;
 	size_t awake = samples_of(false, &was_awake), asleep = samples_of(true, &was_asleep);
 
-	(void)state;
 	print_message("%zu samples awake, %zu asleep\n", awake, asleep);
 	assert_false(was_awake);
 	assert_true(was_asleep);
@@ -510,34 +475,10 @@ static void a_disk_that_slept_is_measured_as_long_as_one_that_did_not(void **sta
 }
 
 /* Behind a bridge that passes 16 KiB at a time the first megabytes take eight seconds. */
-static void a_slow_bridge_is_no_disk_that_slept(void **state)
+TEST(a_slow_bridge_is_no_disk_that_slept)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	run = zones_on_wild(436021, "bridge");
 	assert_false(result_has_notice(run.res, "spin-up"));
-	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_small_requests_took_is_no_change_in_time),
-		cmocka_unit_test(reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact),
-		cmocka_unit_test(every_recording_zone_of_drives_with_equal_surfaces_is_found_within_one_spacing),
-		cmocka_unit_test(where_surfaces_differ_bands_begin_where_zones_do),
-		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
-		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
-		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
-		cmocka_unit_test(three_places_take_no_longer_than_three_seconds_or_twice_the_least),
-		cmocka_unit_test(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks),
-		cmocka_unit_test(three_places_of_an_old_disk_are_read_in_small_requests),
-		cmocka_unit_test(what_only_long_samples_find_read_ahead_is_not_unstored_and_has_no_mean),
-		cmocka_unit_test(the_interface_is_known_of_drives_that_give_up_what_they_sent),
-		cmocka_unit_test(a_disk_that_slept_is_measured_as_long_as_one_that_did_not),
-		cmocka_unit_test(a_slow_bridge_is_no_disk_that_slept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

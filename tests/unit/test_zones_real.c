@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `zones` makes of a real drive's readings (tests/data/reads-twice): a healthy one, whose hiccups are those of its
  * host. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,18 +101,16 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 
 static size_t slow_regions(const struct reads *reads, size_t first, size_t last, double slow_us)
 {
-	struct result *res = document(reads, first, last, slow_us, PIECES);
+	cleanup_result struct result *res = document(reads, first, last, slow_us, PIECES);
 	size_t n = result_find_table(res, "slow_regions")->nrows;
 
-	result_free(res);
 	return n;
 }
 
-static void no_slow_region_is_told_of_a_healthy_drive_by_either_run_or_both(void **state)
+TEST(no_slow_region_is_told_of_a_healthy_drive_by_either_run_or_both)
 {
 	struct reads *reads = calloc(1, sizeof(*reads));
 
-	(void)state;
 	assert_non_null(reads);
 	load(reads);
 	for (size_t run = 0; run < 2; run++)
@@ -142,7 +136,7 @@ static struct result *faster(const struct reads *reads, double by)
 }
 
 /* Their means differ by 0.33 %: no run shows by itself how much they do. Two percent are a difference. */
-static void two_runs_of_a_healthy_drive_are_no_difference(void **state)
+TEST(two_runs_of_a_healthy_drive_are_no_difference)
 {
 	struct reads *reads = calloc(1, sizeof(*reads));
 	struct compare_options opt = { 0 };
@@ -150,7 +144,6 @@ static void two_runs_of_a_healthy_drive_are_no_difference(void **state)
 	struct err err = { 0 };
 	double apart;
 
-	(void)state;
 	assert_non_null(reads);
 	load(reads);
 	a = document(reads, 0, 0, 0.0, PLACES);
@@ -173,14 +166,13 @@ static void two_runs_of_a_healthy_drive_are_no_difference(void **state)
 }
 
 /* However well each run knows its own mean: what lies between two runs is in neither interval. */
-static void sharp_means_as_far_apart_as_two_runs_are_no_difference(void **state)
+TEST(sharp_means_as_far_apart_as_two_runs_are_no_difference)
 {
 	static const double means[] = { 65.0219e6, 65.2360e6, 66.0e6 };
 	struct compare_options opt = { 0 };
 	struct result *res[3];
 	struct err err = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct interval ci = { means[i] * 0.9995, means[i] * 1.0005 };
 
@@ -202,15 +194,4 @@ static void sharp_means_as_far_apart_as_two_runs_are_no_difference(void **state)
 	}
 	for (size_t i = 0; i < 3; i++)
 		result_free(res[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_slow_region_is_told_of_a_healthy_drive_by_either_run_or_both),
-		cmocka_unit_test(two_runs_of_a_healthy_drive_are_no_difference),
-		cmocka_unit_test(sharp_means_as_far_apart_as_two_runs_are_no_difference),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * itself says that it can tell (slow_least_loss_ratio) is found, and none is found where there is none. PLATTER_LONG=1
  * takes five times as many disks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +42,7 @@ static bool is_found(const struct sim_run *run, uint64_t first, uint64_t end)
 /* Part of its time that the disk loses in the region: by the truth of the same disk without it. */
 static double lost_in(const struct profile *p, const struct truth_region *r)
 {
-	struct profile healthy;
+	cleanup_profile struct profile healthy = { 0 };
 	struct geometry *g;
 	double lost;
 
@@ -56,7 +52,6 @@ static double lost_in(const struct profile *p, const struct truth_region *r)
 	assert_non_null(g);
 	lost = 1.0 - r->rate_bytes_per_s / truth_rate(g, r->first_byte, r->end_byte);
 	geometry_free(g);
-	profile_done(&healthy);
 	return lost;
 }
 
@@ -134,11 +129,10 @@ static void check_counts(const struct counts *c, const char *what, size_t missed
 		assert_true(10 * c->lesser_found >= 9 * c->lesser);
 }
 
-static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks(void **state)
+TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks)
 {
 	struct counts c = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= runs(60); seed++) {
 		const struct profile_limits limits = { .max_bytes = 100000000000u,
 			                               .jitter_us = JITTER_US,
@@ -146,22 +140,20 @@ static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_l
 			                               .slow_regions = (uint32_t)(seed % 4 + 1),
 			                               .same_density = true };
 		struct err err = { 0 };
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
 		if (p.cache_bytes || p.queue_depth > 1) /* else it cannot stream */
 			count_regions(&p, seed, &c);
-		profile_done(&p);
 	}
 	check_counts(&c, "disks of up to 100 GB", 0);
 }
 
 /* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */
-static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks(void **state)
+TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks)
 {
 	struct counts c = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= runs(80); seed++) {
 		const struct profile_limits limits = { .max_bytes = 1000000000u * (1 + seed % 3),
 			                               .jitter_us = JITTER_US,
@@ -169,12 +161,11 @@ static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_s
 			                               .slow_regions = (uint32_t)(seed % 4),
 			                               .same_density = true };
 		struct err err = { 0 };
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
 		if (p.cache_bytes || p.queue_depth > 1)
 			count_regions(&p, seed, &c);
-		profile_done(&p);
 	}
 	/* Of five times as many 142 of 143: that one fell below what confirms it as its samples came by. */
 	check_counts(&c, "disks of up to 2.7 GB", 1);
@@ -196,19 +187,17 @@ static void slow_sample(struct profile *p, const struct sim_run *run, size_t row
 	assert_int_equal(profile_finish(p, &err), 0);
 }
 
-static void a_region_of_exactly_one_sample_is_told(void **state)
+TEST(a_region_of_exactly_one_sample_is_told)
 {
 	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "maxtor-diamondmax-80",
 		                             "seagate-cheetah-15k7", "modern-4tb" };
 	size_t n = 0, found = 0, false_ones = 0;
 
-	(void)state;
 	for (size_t k = 0; k < runs(20); k++) {
 		struct truth_region region;
-		struct profile p;
 		struct sim_run run;
+		PROFILE(p, names[k % 5]);
 
-		load(&p, names[k % 5]);
 		p.jitter_us = JITTER_US;
 		p.seed = k + 1;
 		run = zones_seeded(&p, k + 1);
@@ -222,7 +211,6 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 			print_message("%s, seed %zu: not found\n", p.name, k + 1);
 		false_ones += count_false(&run, &region, 1, k + 1);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%zu of %zu regions of one sample told, %zu false\n", found, n, false_ones);
 	assert_int_equal(found, n);
@@ -230,7 +218,7 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 }
 
 /* Whatever is drawn: what is called slow is slow, and no zone is faster than the one before it. */
-static void what_wild_disks_have_is_true(void **state)
+TEST(what_wild_disks_have_is_true)
 {
 	static const struct {
 		const char *class;
@@ -239,10 +227,9 @@ static void what_wild_disks_have_is_true(void **state)
 	} drawn[] = { { NULL, 101, 8 }, { "bridge", 101, 6 }, { "old-ide", 101, 4 }, { "dying", 101, 8 } };
 	size_t told = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(drawn); i++) {
 		for (size_t k = 0; k < runs(drawn[i].n); k++) {
-			struct sim_run run = zones_on_wild(drawn[i].first + k, drawn[i].class);
+			cleanup_run struct sim_run run = zones_on_wild(drawn[i].first + k, drawn[i].class);
 			const struct table *slow = result_find_table(run.res, "slow_regions");
 			const struct table *bands = result_find_table(run.res, "bands");
 
@@ -255,7 +242,6 @@ static void what_wild_disks_have_is_true(void **state)
 				assert_true(number(bands, r, "rate_bytes_per_s") <
 				            number(bands, r - 1, "rate_bytes_per_s"));
 			told += slow->nrows;
-			sim_run_end(&run);
 		}
 	}
 	print_message("%zu slow regions\n", told);
@@ -266,29 +252,26 @@ static void what_wild_disks_have_is_true(void **state)
  * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is
  * not stored.
  */
-static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
+TEST(what_is_faster_than_a_slow_place_is_no_other_device)
 {
 	static const uint64_t seeds[] = { 100626, 100695, 100713 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 
 		run = zones_on_wild(seeds[i], "dying");
 		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
-		sim_run_end(&run);
 	}
 }
 
 /* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk
  * three times as fast as the media. */
-static void edges_of_zones_are_read_where_nothing_was(void **state)
+TEST(edges_of_zones_are_read_where_nothing_was)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
 	size_t n = 0;
 
-	(void)state;
 	run = zones_on_wild(100232, NULL);
 	t = result_find_table(run.res, "samples");
 	for (size_t r = 0; r < t->nrows; r++)
@@ -299,31 +282,27 @@ static void edges_of_zones_are_read_where_nothing_was(void **state)
 			             number(t, k, "end_bytes") > number(t, r, "offset_bytes"));
 		}
 	assert_true(n > 0);
-	sim_run_end(&run);
 }
 
 /* Of the first pass, whose requests are large, none loses a whole revolution visibly: the region takes two and a half
  * times as long all the same. */
-static void a_region_is_told_though_large_requests_hide_its_waits(void **state)
+TEST(a_region_is_told_though_large_requests_hide_its_waits)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 
-	(void)state;
 	run = zones_on_wild(101123, NULL);
 	assert_true(is_found(&run, 1152413925376, 1223820640256));
-	sim_run_end(&run);
 }
 
 /* Nearly each request in the region loses three revolutions, one of a hundred tracks behind it one, as everywhere on
  * this disk: what is told must not reach on. */
-static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere(void **state)
+TEST(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere)
 {
 	struct truth_region truth[8];
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *t;
 	size_t n, i = 0;
 
-	(void)state;
 	run = zones_on_wild(43016, "dying");
 	n = truth_regions(geometry_of(&run), truth, 8);
 	while (i < n && truth[i].is_bad)
@@ -333,7 +312,6 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 	assert_int_equal(t->nrows, 1);
 	assert_true(number(t, 0, "first_byte") > (double)truth[i].first_byte - 400e6);
 	assert_true(number(t, 0, "last_byte") < (double)truth[i].end_byte + 400e6);
-	sim_run_end(&run);
 }
 
 /*
@@ -341,16 +319,15 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
  * none. The law of such losses is that of the whole disk: before it was, most of the intervals of such drives missed
  * the truth. One may, by chance.
  */
-static void revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals(void **state)
+TEST(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals)
 {
 	static const uint64_t seeds[] = { 303, 325, 326, 344 };
 	size_t missed = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct err err = { 0 };
-		struct profile p;
-		struct sim_run run;
+		cleanup_profile struct profile p = { 0 };
+		cleanup_run struct sim_run run = { 0 };
 		const struct table *spots;
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
@@ -364,26 +341,7 @@ static void revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals
 			missed += number(spots, r, "low") > truth || number(spots, r, "high") < truth;
 			assert_true(number(spots, r, "high") < 1.05 * number(spots, r, "low"));
 		}
-		sim_run_end(&run);
-		profile_done(&p);
 	}
 	print_message("%zu of 12 intervals miss the truth\n", missed);
 	assert_true(missed <= 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks),
-		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
-		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
-		cmocka_unit_test(what_wild_disks_have_is_true),
-		cmocka_unit_test(a_region_is_told_though_large_requests_hide_its_waits),
-		cmocka_unit_test(edges_of_zones_are_read_where_nothing_was),
-		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
-		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
-		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
  * that are not stored, another device behind the first, volumes that do not rotate. And that it says nothing of the
  * kind of disks with unlike surfaces.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -233,7 +229,7 @@ static struct said all_of(const struct disk *d, const char *what)
 	return sum;
 }
 
-static void nothing_is_said_of_disks_whose_surfaces_differ(void **state)
+TEST(nothing_is_said_of_disks_whose_surfaces_differ)
 {
 	static const struct disk disks[] = {
 		{ zoned, REV_NS, 550.0, 0.003 },
@@ -242,7 +238,6 @@ static void nothing_is_said_of_disks_whose_surfaces_differ(void **state)
 		{ surfaces, REV_NS, 210.0, 0.02 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
 		struct said s = all_of(&disks[i], "healthy");
 
@@ -251,7 +246,7 @@ static void nothing_is_said_of_disks_whose_surfaces_differ(void **state)
 	}
 }
 
-static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
+TEST(what_is_not_stored_is_told_as_such_wherever_it_lies)
 {
 	static const struct disk disks[] = {
 		{ trimmed_middle, REV_NS, 550.0, 0.005 },
@@ -261,7 +256,6 @@ static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
 	};
 	static const double first[] = { 0.3, 0.55, 0.0, 0.01 }, last[] = { 0.6, 1.0, 0.4, 0.4 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
 		struct said s = all_of(&disks[i], "not stored");
 
@@ -273,7 +267,7 @@ static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
 
 /* As fast as the interface, but after a seek and a turn of the disk: what is slow beside it is no media beside what is
  * not stored. */
-static void what_comes_after_a_seek_is_stored(void **state)
+TEST(what_comes_after_a_seek_is_stored)
 {
 	static const struct disk at_once[] = {
 		{ trimmed_middle, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
@@ -288,7 +282,6 @@ static void what_comes_after_a_seek_is_stored(void **state)
 		{ trimmed_front, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 12e6 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++)
 		assert_int_equal(all_of(&at_once[i], "at once").fast, SEEDS);
 	for (size_t i = 0; i < sizeof(after_seek) / sizeof(*after_seek); i++) {
@@ -299,13 +292,12 @@ static void what_comes_after_a_seek_is_stored(void **state)
 }
 
 /* Where the media go on they are four times as fast as the slow region: none of another device for that. */
-static void media_behind_what_is_not_stored_are_of_the_same_disk(void **state)
+TEST(media_behind_what_is_not_stored_are_of_the_same_disk)
 {
 	static const struct disk d = {
 		trimmed_behind_slow, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6
 	};
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct said s = look_at(&d, seed);
 
@@ -316,20 +308,18 @@ static void media_behind_what_is_not_stored_are_of_the_same_disk(void **state)
 }
 
 /* A zone may end with a large step as well: only the rate of the buffer tells. */
-static void a_quick_front_of_media_is_not_called_unstored(void **state)
+TEST(a_quick_front_of_media_is_not_called_unstored)
 {
 	static const struct disk d = { trimmed_front, REV_NS, 2500.0, 0.005 };
 
-	(void)state;
 	assert_int_equal(all_of(&d, "a quick front").fast, 0);
 }
 
-static void another_device_behind_the_first_is_told(void **state)
+TEST(another_device_behind_the_first_is_told)
 {
 	static const struct disk d = { two_disks, NAN, 550.0, 0.005 };
 	struct said s = all_of(&d, "two disks");
 
-	(void)state;
 	assert_int_equal(s.device, SEEDS);
 	assert_int_equal(s.fast + s.uneven, 0);
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
@@ -345,12 +335,11 @@ static double uneven_steps(double x, struct rng *rng)
 	return (second < 0.6 ? 125.0 : 107.0) - 40.0 * floor(second * 16.0) / 15.0;
 }
 
-static void a_large_step_between_zones_is_no_end_of_a_device(void **state)
+TEST(a_large_step_between_zones_is_no_end_of_a_device)
 {
 	static const struct disk d = { uneven_steps, NAN, 550.0, 0.005 };
 	struct said s = all_of(&d, "two disks, a large step in the second");
 
-	(void)state;
 	assert_int_equal(s.device, SEEDS);
 	assert_int_equal(s.fast + s.uneven, 0);
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES && s.last > 0.99);
@@ -367,21 +356,19 @@ static double seam(double x, struct rng *rng)
 	              : 200.0 - 100.0 * floor((x - at) / (1.0 - at) * 16.0) / 15.0;
 }
 
-static void the_end_of_the_first_device_is_no_slow_region(void **state)
+TEST(the_end_of_the_first_device_is_no_slow_region)
 {
 	static const struct disk d = { seam, REV_NS, 550.0, 0.005, .check_position = SEAM_PLACE };
 
-	(void)state;
 	(void)all_of(&d, "a seam within a place");
 }
 
-static void what_does_not_rotate_has_neither_zones_nor_slow_regions(void **state)
+TEST(what_does_not_rotate_has_neither_zones_nor_slow_regions)
 {
 	static const struct disk plain = { even, 0.0, 900.0, 0.02 }, half = { written_front, 0.0, 900.0, 0.02 },
 				 unknown = { even, NAN, 900.0, 0.02 };
 	struct said s = all_of(&plain, "even");
 
-	(void)state;
 	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
 	s = all_of(&half, "written in front");
 	assert_int_equal(s.bands, 0);
@@ -399,12 +386,11 @@ static double written_begin(double x, struct rng *rng)
 	return x < WRITTEN_END ? 100.0 : 540.0;
 }
 
-static void a_stretch_ends_where_its_samples_do_within_a_place(void **state)
+TEST(a_stretch_ends_where_its_samples_do_within_a_place)
 {
 	static const struct disk d = { written_begin, 0.0, 900.0, 0.005 };
 	struct said s = all_of(&d, "written at the begin");
 
-	(void)state;
 	assert_int_equal(s.uneven, SEEDS);
 	assert_true(s.last < WRITTEN_END);
 }
@@ -420,11 +406,10 @@ static double slow_at_times(double x, struct rng *rng)
 	return is_of_it && !(x > at + 0.1 * cell && x < at + 0.2 * cell) ? 430.0 : 540.0;
 }
 
-static void what_is_slow_at_times_is_no_stretch(void **state)
+TEST(what_is_slow_at_times_is_no_stretch)
 {
 	static const struct disk d = { slow_at_times, 0.0, 900.0, 0.005 };
 
-	(void)state;
 	assert_int_equal(all_of(&d, "slow at times").uneven, 0);
 }
 
@@ -435,11 +420,10 @@ static double slow_now_and_then(double x, struct rng *rng)
 	return rng_double(rng) < 1.0 / 12.0 ? 250.0 : 540.0;
 }
 
-static void what_meets_a_slow_time_as_often_as_any_place_is_no_stretch(void **state)
+TEST(what_meets_a_slow_time_as_often_as_any_place_is_no_stretch)
 {
 	static const struct disk d = { slow_now_and_then, 0.0, 900.0, 0.005 };
 
-	(void)state;
 	assert_true(all_of(&d, "slow now and then").uneven <= SEEDS / 100);
 }
 
@@ -451,7 +435,7 @@ static double slow_start(double x, struct rng *rng)
 }
 
 /* Three places lie zones apart: neither what begins between two of them nor how far it reaches can be known. */
-static void nothing_is_said_of_what_lies_between_three_places(void **state)
+TEST(nothing_is_said_of_what_lies_between_three_places)
 {
 	static const struct disk disks[] = {
 		{ slow_start, REV_NS, 550.0, 0.005, .places = 3 },
@@ -459,31 +443,9 @@ static void nothing_is_said_of_what_lies_between_three_places(void **state)
 		{ zoned, REV_NS, 550.0, 0.005, .places = 3, .is_sparse_slow = true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
 		struct said s = all_of(&disks[i], "three places");
 
 		assert_int_equal(s.fast + s.device + s.uneven, 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_said_of_disks_whose_surfaces_differ),
-		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
-		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
-		cmocka_unit_test(what_comes_after_a_seek_is_stored),
-		cmocka_unit_test(media_behind_what_is_not_stored_are_of_the_same_disk),
-		cmocka_unit_test(another_device_behind_the_first_is_told),
-		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
-		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
-		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
-		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
-		cmocka_unit_test(a_stretch_ends_where_its_samples_do_within_a_place),
-		cmocka_unit_test(what_is_slow_at_times_is_no_stretch),
-		cmocka_unit_test(what_meets_a_slow_time_as_often_as_any_place_is_no_stretch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
