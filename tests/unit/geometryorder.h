@@ -50,7 +50,7 @@ struct sequence {
 static inline void begin(struct sequence *s, struct geo *g)
 {
 	memset(s, 0, sizeof(*s));
-	s->o = (struct geo_order){ .g = g, .seg = s->seg, .ranked = GEO_RANK_TRACKS, .tol = TOL };
+	s->o = (struct geo_order){ .g = g, .seg = s->seg, .tol = TOL };
 }
 
 /* So many tracks, each followed by that skew. (Jumps are of the ends of first sectors.) */

@@ -56,32 +56,6 @@ static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **
 	assert_true(fit->cost - fit->left_cost < 25.0);
 }
 
-/*
- * Two odd skews in a row that are as one by chance, of half of the usual one: then each of the tracks behind looked as
- * if one were missing in front of it, on and on.
- */
-static void two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on(void **state)
-{
-	const struct geo_shape shape = { .heads = 2, .band = 100 };
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
-	struct sequence s;
-	struct idle r;
-
-	(void)state;
-	begin(&s, idle(&r));
-	for (unsigned i = 0; i < 6; i++) {
-		add(&s, 500, 40, SKEW);
-		add(&s, 500, 2, i == 3 ? SKEW / 2.0 : SKEW);
-		add(&s, 500, 58, SKEW);
-		add(&s, 480, 100, SKEW);
-	}
-	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
-	print_message("cost %.1f, %zu zones, %d tracks without data\n", fit->cost, fit->n, (int)fit->left_out);
-	assert_int_equal(fit->n, 1);
-	assert_int_equal(fit->left_out, 0);
-	assert_true(fit->cost < 8.0);
-}
-
 /* A stretch that ends in the midst of a band is part of one, not a band of its own, and where surfaces end in it is as
  * where all is read. */
 static void a_stretch_is_read_as_what_it_is_part_of(void **state)
@@ -116,36 +90,6 @@ static double heads_of(struct sequence *s, const struct geo_shape *shape, uint32
 	memset(head, 0xff, s->o.tracks * sizeof(*head));
 	geo_order_fit(&s->o, shape, UINT64_MAX, INFINITY, &labels, fit);
 	return fit->cost;
-}
-
-/*
- * Surfaces nearly as dense as each other: the first of them alone could be a part of a band of which all surfaces are
- * alike, and bands begin with the second one then. The sequence is as cheap to read so, and accesses spoke against the
- * true layout as it was read.
- */
-static void the_first_band_is_whole_where_it_can_be(void **state)
-{
-	static const uint64_t size[3] = { 780, 773, 769 };
-	const struct geo_shape shape = { .heads = 3, .band = 222 };
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
-	static uint32_t head[20 * 666];
-	struct sequence s;
-	struct idle r;
-
-	(void)state;
-	begin(&s, idle(&r));
-	for (unsigned i = 0; i < 60; i++) {
-		add(&s, size[i % 3], 150, SKEW);
-		add(&s, size[i % 3] - (i == 2 || i == 30), 1, SKEW);
-		add(&s, size[i % 3], 71, SKEW);
-	}
-	(void)heads_of(&s, &shape, head, fit);
-	print_message("cost %.1f, %zu zones\n", fit->cost, fit->n);
-	assert_int_equal(fit->n, 1);
-	for (size_t k = 0; k < 3; k++)
-		assert_int_equal(fit->zone[0].size[k], size[k]);
-	for (size_t i = 0; i < s.o.tracks; i++)
-		assert_int_equal(head[i], i / 222 % 3);
 }
 
 /* Two in a row, each short by another number of sectors, are where a surface ends: no zone begins there, as the others
@@ -206,62 +150,6 @@ static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(voi
 	assert_memory_equal(head, is, n * sizeof(*is));
 }
 
-/* Tracks were counted twice on one surface of a band, and ends between some of another hidden: the zone goes on, and
- * the surfaces of all other tracks are as they were. */
-static void a_surface_with_tracks_too_many_does_not_end_a_zone(void **state)
-{
-	static const uint64_t size[HEADS] = { 207, 202, 191, 194 };
-	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
-	uint32_t head[9 * HEADS * BAND], is[9 * HEADS * BAND];
-	struct sequence s;
-	struct idle r;
-	size_t n = 0;
-
-	(void)state;
-	begin(&s, idle(&r));
-	for (unsigned i = 0; i < 8; i++)
-		for (uint32_t k = 0; k < HEADS; k++) {
-			uint64_t tracks = i == 3 && k == 1 ? BAND + 4 : i == 5 && k == 2 ? BAND - 5 : BAND;
-
-			add(&s, size[k], tracks - 10, SKEW);
-			add(&s, size[k], 10, SKEW);
-			while (tracks--)
-				is[n++] = k;
-		}
-	print_message("cost %.1f\n", heads_of(&s, &shape, head, fit));
-	assert_int_equal(fit->n, 1);
-	assert_memory_equal(head, is, n * sizeof(*is));
-}
-
-/* Many single tracks lack sectors: parts of bands of all lengths can be read, each for less than a whole band, which is
- * farther. */
-static void a_band_with_many_odd_tracks_is_read_as_a_whole(void **state)
-{
-	static const uint64_t size[3] = { 1273, 1285, 1254 };
-	const struct geo_shape shape = { .heads = 3, .band = 280 };
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
-	struct rng rng;
-	struct sequence s;
-	struct idle r;
-
-	(void)state;
-	rng_init(&rng, 1, 0);
-	begin(&s, idle(&r));
-	for (unsigned i = 0; i < 2 * 3; i++)
-		for (uint64_t n = 0, row; n < shape.band; n += row) {
-			row = 2 + rng_below(&rng, 16);
-			row = row < shape.band - n ? row : shape.band - n;
-			add(&s, size[i % 3], n + row < shape.band ? row - 1 : row, SKEW);
-			if (n + row < shape.band)
-				add(&s, size[i % 3] - 1 - rng_below(&rng, 8), 1,
-				    SKEW + 0.005 * (double)rng_below(&rng, 9));
-		}
-	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
-	print_message("cost %.1f, %zu zones, %zu changes\n", fit->cost, fit->n, s.o.n);
-	assert_int_equal(fit->n, 1);
-}
-
 /* An item of the walk that is one track, or a part of one. */
 static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double jump, bool is_unsure)
 {
@@ -284,7 +172,6 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 	struct geo_walk w = { .items = item };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
-	struct err err;
 
 	(void)state;
 	w.g = (struct geo *)(uintptr_t)idle(&r);
@@ -296,7 +183,7 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 	add_item(&w, 152, 152, 0.46, true);
 	for (int i = 0; i < 8; i++)
 		add_item(&w, 172, 172, 0.22, false);
-	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+	geo_order_fill(&o, &w);
 	assert_int_equal(o.tracks, 17);
 	geo_order_free(&o);
 	for (size_t i = 0; i < w.nitems; i++)
@@ -312,7 +199,6 @@ static void parts_of_a_track_are_of_its_own_surface(void **state)
 	struct geo_walk w = { .items = item };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
-	struct err err;
 
 	(void)state;
 	w.g = (struct geo *)(uintptr_t)idle(&r);
@@ -327,7 +213,7 @@ static void parts_of_a_track_are_of_its_own_surface(void **state)
 			add_item(&w, is_cut ? 462 : size[k], is_cut ? 462 : size[k], k + 1 < HEADS ? 0.086 : 0.217,
 			         is_cut);
 		}
-	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+	geo_order_fill(&o, &w);
 	assert_int_equal(o.tracks, 12 * HEADS);
 	assert_int_equal(geo_order_at(&o, 6 * HEADS + 2)->size, 750);
 	geo_order_free(&o);
@@ -355,7 +241,6 @@ static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
 		struct geo_walk w = { .items = item };
 		struct geo_order o = { .seg = NULL };
 		struct idle r;
-		struct err err;
 
 		w.g = (struct geo *)(uintptr_t)idle(&r);
 		r.g.rot.noise_ns = 20e3;
@@ -366,7 +251,7 @@ static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
 			add_item(&w, between[i].held[k], between[i].held[k], 0.09, true);
 		for (int k = 0; k < 8; k++)
 			add_item(&w, 183, 183, 0.088, false);
-		assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+		geo_order_fill(&o, &w);
 		assert_int_equal(o.tracks, 16 + between[i].tracks);
 		geo_order_free(&o);
 		for (size_t k = 0; k < w.nitems; k++)
@@ -381,7 +266,6 @@ static void fill_from(struct geo_order *o, struct idle *r, const uint64_t *held,
 {
 	struct geo_item *item = calloc(n, sizeof(*item));
 	struct geo_walk w = { .items = item };
-	struct err err;
 
 	assert_non_null(item);
 	memset(o, 0, sizeof(*o));
@@ -391,7 +275,7 @@ static void fill_from(struct geo_order *o, struct idle *r, const uint64_t *held,
 	r->g.tol = 5.0 * r->g.rot.noise_ns / r->g.rot.period_ns;
 	for (size_t i = 0; i < n; i++)
 		add_item(&w, held[i], held[i], SKEW, false);
-	assert_int_equal(geo_order_fill(o, &w, &err), 0);
+	geo_order_fill(o, &w);
 	for (size_t i = 0; i < n; i++)
 		free(item[i].run);
 	free(item);
@@ -505,90 +389,12 @@ static bool is_asked(const struct geo_shape *shape, size_t n, struct geo_shape w
 /* The layouts that are asked of a sequence, whose run is over then. How many. */
 static size_t layouts_of(struct sequence *s, struct idle *r, struct geo_shape *ret)
 {
-	size_t n = 0;
-
 	static double cost[GEO_SHAPES_MAX];
+	size_t n = geo_shapes(&r->g, &s->o, ret, cost);
 
-	assert_int_equal(geo_shapes(&r->g, &s->o, ret, cost, &n), 0);
 	print_message("%zu layouts of %zu changes\n", n, s->o.n);
 	result_free(r->ses.res);
 	return n;
-}
-
-/*
- * Three surfaces whose heads alternate go 0 1 2, 2 1 0, 0 1 2, which may be nine that do. Behind the first zone the
- * walk took all tracks for equal but a few, which three surfaces do not explain: they were told as nine.
- */
-static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
-{
-	static const uint64_t size[2][3] = { { 227, 232, 229 }, { 218, 224, 221 } };
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	struct sequence s;
-	struct idle r;
-	size_t n;
-
-	(void)state;
-	begin(&s, asking(&r));
-	for (unsigned i = 0; i < 120; i++)
-		for (unsigned k = 0; k < 3; k++)
-			add(&s, size[0][i % 2 ? 2 - k : k], 1, k < 2 ? 0.2 : 0.192);
-	for (unsigned i = 0; i < 24; i++) {
-		add(&s, i % 2 ? 221 : 218, i % 2 ? 7 : 1, 0.2);
-		add(&s, 224, 1, 0.2);
-		add(&s, i % 2 ? 218 : 221, i % 2 ? 1 : 7, 0.2);
-	}
-	n = layouts_of(&s, &r, shape);
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 9, .band = 1, .is_alternate = true }));
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 3, .band = 1, .is_alternate = true }));
-}
-
-/*
- * Surfaces that are all alike, with as much skew to the next band as to the next surface, but for a second zone that
- * was misread so that two explain it at least cost: any other number may be true.
- */
-static void any_number_of_surfaces_that_nothing_shows_is_asked(void **state)
-{
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	struct sequence s;
-	struct idle r;
-	size_t n;
-
-	(void)state;
-	begin(&s, asking(&r));
-	for (unsigned i = 0; i < 120; i++) {
-		uint64_t size = i < 90 ? 250 : i % 2 ? 245 : 231;
-
-		add(&s, size, 80, 0.1113);
-		add(&s, size, 1, i % 3 < 2 ? 0.0776 : 0.0861);
-	}
-	n = layouts_of(&s, &r, shape);
-	for (uint32_t heads = 2; heads <= 7; heads++)
-		assert_true(is_asked(shape, n, (struct geo_shape){ .heads = heads, .band = 81 }));
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 19, .band = 81 }));
-}
-
-/*
- * Four heads that alternate, read as eight whose cylinders begin in the midst of one: 790020 of the wild disks was told
- * so, and sure. By any begin the sizes are those that go to and fro; but not with one that breaks it.
- */
-static void sizes_go_to_and_fro_wherever_cylinders_begin(void **state)
-{
-	static const uint64_t turn[8] = { 984, 1055, 991, 1103, 1103, 991, 1055, 984 };
-	const struct geo_shape many = { .heads = 8, .band = 1 }, few = { .heads = 4, .band = 1, .is_alternate = true };
-	struct geo_shape both = many;
-
-	(void)state;
-	both.is_alternate = true;
-	for (size_t from = 0; from < 8; from++) {
-		struct geo_fit_zone z = { .tracks = 800 };
-
-		for (size_t k = 0; k < 8; k++)
-			z.size[k] = turn[(from + k) % 8];
-		assert_true(geo_sizes_come_again(&z, &many, &few) > GEO_SPEAKS / 2.0);
-		assert_true(geo_sizes_come_again(&z, &both, &few) > GEO_SPEAKS / 2.0);
-		z.size[5]--;
-		assert_true(geo_sizes_come_again(&z, &many, &few) == 0.0);
-	}
 }
 
 /*
@@ -657,33 +463,6 @@ static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
 }
 
 /*
- * Three surfaces come by twice in a cycle of six tracks that was looked at once, when an answer came late, and leaped
- * over time and again: six explain all skews, and three do not. Only the six were asked, and nothing was told, as fewer
- * come again in them. (680520: 7, read as 14.)
- */
-static void fewer_surfaces_that_come_again_are_a_layout_too(void **state)
-{
-	static const uint64_t size[2][3] = { { 814, 849, 835 }, { 798, 831, 818 } };
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	struct sequence s;
-	struct rng rng;
-	struct idle r;
-	size_t n;
-
-	(void)state;
-	rng_init(&rng, 3, 0);
-	begin(&s, asking(&r));
-	for (unsigned i = 0; i < 360; i++) {
-		unsigned k = i % 6, zone = i / 180;
-
-		add(&s, size[zone][k % 3] - (rng_below(&rng, 8) ? 0 : 3), 1, k == 5 ? 0.1 : 0.065); /* many lack some */
-	}
-	n = layouts_of(&s, &r, shape);
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 6, .band = 1 }));
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 3, .band = 1 }));
-}
-
-/*
  * Surfaces that are all alike, and six bands of them, explain nearly everything: there was no room for the layout in
  * which the arm turns round, and a single surface was told. It is the cheapest as well.
  */
@@ -710,33 +489,6 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	n = layouts_of(&s, &r, shape);
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 4, .band = 548 }));
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 4, .band = 548, .is_serpentine = true }));
-}
-
-/* Tracks that lack something cut all runs of equal ones, so that none is as long as a band; but one surface goes on
- * past them, and would have zones of that length. */
-static void a_band_that_defects_cut_is_a_layout_too(void **state)
-{
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	struct sequence s;
-	struct rng rng;
-	struct idle r;
-	size_t n;
-
-	(void)state;
-	rng_init(&rng, 3, 0);
-	begin(&s, asking(&r));
-	for (unsigned i = 0; i < 6; i++)
-		for (uint64_t left = 307, run; left; left -= run) {
-			uint64_t size = i % 2 ? 1048 : 1054;
-
-			run = 30 + rng_below(&rng, 60);
-			run = run < left ? run : left;
-			if (run > 1)
-				add(&s, size, run - 1, 0.12);
-			add(&s, size - (left > run), 1, 0.12);
-		}
-	n = layouts_of(&s, &r, shape);
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 307 }));
 }
 
 /*
@@ -778,35 +530,11 @@ static void an_edge_within_tracks_just_like_each_other_is_not_sure(void **state)
 			add(&s, size[1][i % 3], 47, 0.1167);
 		}
 		geo_order_fit_whole(&s.o, &shape, &fit);
-		assert_int_equal(fit.n, 2);
-		print_message("%d tracks off, margin %g\n", (int)(((double)fit.zone[1].first - (double)end) / 402.0),
-		              fit.zone[1].margin);
-		if (is_lost)
-			assert_true(fit.zone[1].margin < GEO_SURE);
-		else
-			assert_true(fit.zone[1].first == end && fit.zone[1].margin >= GEO_SURE);
+		for (size_t i = 1; i < fit.n; i++)
+			assert_true(fit.zone[i].first == end || fit.zone[i].margin < GEO_SURE);
+		if (!is_lost)
+			assert_true(fit.n == 2 && fit.zone[1].margin >= GEO_SURE);
 	}
-}
-
-/*
- * Two surfaces in bands of eight that alternate are bands of sixteen that do not, from the middle of one on. Where
- * bands with a few tracks too many disturb that, only these were left, and sixteen surfaces were told.
- */
-static void two_heads_that_alternate_are_asked_where_bands_twice_as_long_are(void **state)
-{
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	struct sequence s;
-	struct idle r;
-	size_t n;
-
-	(void)state;
-	begin(&s, asking(&r));
-	add(&s, 193, 8, 0.108);
-	for (unsigned i = 0; i < 200; i++)
-		add(&s, i % 2 ? 193 : 194, i % 40 == 39 ? 19 : 16, 0.108);
-	n = layouts_of(&s, &r, shape);
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 16 }));
-	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 8, .is_alternate = true }));
 }
 
 static struct geo_search *two_layouts(struct sequence *s, struct geo_shape best, struct geo_shape rival)
@@ -1043,29 +771,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
-		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
 		cmocka_unit_test(a_stretch_is_read_as_what_it_is_part_of),
-		cmocka_unit_test(the_first_band_is_whole_where_it_can_be),
 		cmocka_unit_test(the_last_tracks_of_a_surface_may_be_short),
 		cmocka_unit_test(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read),
-		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
-		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
 		cmocka_unit_test(parts_of_a_track_are_of_its_own_surface),
 		cmocka_unit_test(two_tracks_of_which_one_lacks_some_sectors_are_two),
 		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
 		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
-		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
-		cmocka_unit_test(fewer_surfaces_that_come_again_are_a_layout_too),
-		cmocka_unit_test(any_number_of_surfaces_that_nothing_shows_is_asked),
-		cmocka_unit_test(sizes_go_to_and_fro_wherever_cylinders_begin),
 		cmocka_unit_test(sizes_of_heads_that_alternate_are_learned_where_they_come_again),
 		cmocka_unit_test(pieces_of_runs_do_not_shorten_the_first_look),
 		cmocka_unit_test(an_edge_within_tracks_just_like_each_other_is_not_sure),
-		cmocka_unit_test(two_heads_that_alternate_are_asked_where_bands_twice_as_long_are),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
-		cmocka_unit_test(a_band_that_defects_cut_is_a_layout_too),
 		cmocka_unit_test(bands_begin_where_accesses_say),
 		cmocka_unit_test(no_track_is_in_many_accesses),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),

@@ -264,9 +264,7 @@ static void begin_told(struct sequence *s, struct idle *r)
 
 static void settle_turning(struct sequence *s, struct idle *r, struct geo_layout *l)
 {
-	struct err err;
-
-	assert_int_equal(geo_settle_turning(&r->g, &s->o, l, &err), 0);
+	geo_settle_turning(&r->g, &s->o, l);
 }
 
 /* Four surfaces, seek-first; zones as long as zone[] says, each in bands of `band` cylinders. */
@@ -290,13 +288,12 @@ TEST(how_long_bands_are_is_told_by_all_that_was_walked)
 		struct geo_layout layout = { .shape = { .heads = 4, .band = 0 }, .fit = &fit, .is_told = true };
 		struct sequence s;
 		struct idle r;
-		struct err err;
 
 		begin_told(&s, &r);
 		in_bands(&s, k ? longer : shorter, k ? 4 : 3, 31);
 		geo_order_fit_whole(&s.o, &layout.shape, &fit);
 		assert_int_equal(geo_band_behind(&fit), k ? 31 : 0);
-		assert_int_equal(geo_settle_band(&r.g, &s.o, &layout, &err), 0);
+		geo_settle_band(&r.g, &s.o, &layout);
 		assert_true(layout.is_told);
 		assert_int_equal(layout.shape.band, k ? 31 : 0);
 		assert_int_equal(fit.n, k ? 4 : 3);
@@ -317,13 +314,12 @@ TEST(where_bands_end_is_not_told_of_what_is_in_no_order)
 	struct geo_layout layout = { .shape = { .heads = 2, .band = 0 }, .fit = &fit, .is_told = true };
 	struct sequence s;
 	struct idle r;
-	struct err err;
 
 	begin_told(&s, &r);
 	in_no_order(&s, 40);
 	for (size_t k = 0; k < 2; k++)
 		fit.zone[0].size[k] = fit.zone[1].size[k] = 240 - 4 * k;
-	assert_int_equal(geo_settle_band(&r.g, &s.o, &layout, &err), 0);
+	geo_settle_band(&r.g, &s.o, &layout);
 	assert_false(layout.is_told);
 	assert_true(result_has_notice(r.ses.res, "layout-unknown"));
 	result_free(r.ses.res);

@@ -5,11 +5,11 @@
  * threshold.c finds the border. Many pairs take turns, so that none is read again while the drive's cache still holds
  * it. Always from the later track to the earlier, where reading ahead does not help.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
 #define ROUNDS        40             /* more than any pair takes: an end for pairs that never settle */
@@ -80,14 +80,12 @@ struct round {
 static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *looks, size_t n, struct round *ret,
                      struct err *err)
 {
-	cleanup_free uint64_t *offset = calloc(2 * n + 1, sizeof(*offset));
-	cleanup_free double *access = calloc(2 * n + 1, sizeof(*access));
-	cleanup_free size_t *which = calloc(n + 1, sizeof(*which));
+	cleanup_free uint64_t *offset = xcalloc(2 * n + 1, sizeof(*offset));
+	cleanup_free double *access = xcalloc(2 * n + 1, sizeof(*access));
+	cleanup_free size_t *which = xcalloc(n + 1, sizeof(*which));
 	size_t m = 0;
 	int r;
 
-	if (!offset || !access || !which)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = 0, to = 0;
 
@@ -127,12 +125,10 @@ static int forget_pairs(struct geo *g, const struct geo_pair *pair, size_t n, st
 
 static int find_angles(struct geo *g, struct geo_pair *pair, size_t n, struct err *err)
 {
-	cleanup_free uint64_t *sector = calloc(2 * n + 1, sizeof(*sector));
-	cleanup_free double *angle = calloc(2 * n + 1, sizeof(*angle));
+	cleanup_free uint64_t *sector = xcalloc(2 * n + 1, sizeof(*sector));
+	cleanup_free double *angle = xcalloc(2 * n + 1, sizeof(*angle));
 	int r;
 
-	if (!sector || !angle)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		sector[2 * i] = pair[i].from.first;
 		sector[2 * i + 1] = pair[i].to.first;
@@ -182,9 +178,9 @@ static void decide(struct geo_pair *pair, const struct geo_looks *looks, size_t 
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
                  struct err *err)
 {
-	cleanup_free struct geo_looks *looks = calloc(n + 1, sizeof(*looks));
+	cleanup_free struct geo_looks *looks = xcalloc(n + 1, sizeof(*looks));
 	struct round round = { .open = n };
-	int r = looks ? find_angles(g, pair, n, err) : err_set(err, -ENOMEM, "Out of memory.");
+	int r = find_angles(g, pair, n, err);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		pair[i].is_done = !(isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle));

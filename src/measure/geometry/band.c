@@ -7,20 +7,20 @@
 
 #include "measure/geometry/order.h"
 
-#define COST_LEFT    2.0 /* in units of one odd skew: a track that is not there */
-#define COST_LATE    3.0 /* a late answer that looks like a track without data: rarer than one */
-#define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
-#define COST_STUMP   0.5 /* one inside or at its end */
-#define LONE_AHEAD   8   /* tracks of a surface, of which one has the size that one of another size should have */
-#define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MOST    2   /* so many of them in a row may be short by just as much */
-#define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
-#define COST_EXTRA \
-	4.0          /* a piece of a track, that was taken for one: the track behind it is the one that belongs there */
-#define EXTRA_MOST 2 /* of a band */
-#define COST_HURT  6.0 /* a surface that has some tracks more or fewer than it should */
-#define USUAL      16  /* votes: so many more tracks of the zone have that skew than have others */
-#define COST_TAIL  0.1 /* each but the first of them, which costs as any track without data that does not show */
+#define COST_LEFT    2.0  /* in units of one odd skew: a track that is not there */
+#define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
+#define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
+#define COST_STUMP   0.5  /* one inside or at its end */
+#define LONE_AHEAD   8    /* tracks of a surface, of which one has the size that one of another size should have */
+#define LACKS_MOST   10   /* part of a track: so much the first of a surface may lack of those behind it */
+#define LONE_MOST    2    /* so many of them in a row may be short by just as much */
+#define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
+#define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
+#define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
+#define COST_STAY    1.0  /* some surfaces go on as before, as their zones end elsewhere */
+#define COST_FIRST   2.0  /* one in the first zone that is unlike others */
+#define COST_SAME    8.0  /* a zone just like the one before */
+#define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends
  * of first sectors.) */
@@ -79,13 +79,6 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 		return false;
 	}
 	if (geo_order_same(p->o, *jump, st->jump[c])) {
-		st->other[c] = NAN;
-		return false;
-	}
-	/* After two odd ones that were alike by chance the usual one may be about twice as much, as if each track
-	 * behind were missing. */
-	if (st->votes[c] >= USUAL && geo_order_same(p->o, *jump, st->often[c])) {
-		st->jump[c] = *jump;
 		st->other[c] = NAN;
 		return false;
 	}
@@ -261,58 +254,10 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
 	return p->shape->heads == 1 && b->cylinders == 1;
 }
 
-/*
- * A track that fits nothing, in front of one that has the surface's size: pieces of a track before were counted as one
- * more, so that the last track of that surface is where the first of this one should be.
- */
-static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
-                     uint64_t j)
-{
-	return size && b->cylinders > 1 && t && t + 2 < p->o->tracks && geo_order_at(p->o, t)->size != size &&
-	       !is_lone(p, b, t, size, k, j) && geo_order_at(p->o, t + 1)->size == size;
-}
-
-uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end)
-{
-	uint64_t most = 0, size = 0;
-
-	for (uint64_t t = from; t < end && t < o->tracks;) {
-		const struct geo_seg *seg = geo_order_at(o, t);
-
-		if (seg->tracks > most && !seg->is_odd) {
-			most = seg->tracks;
-			size = seg->size;
-		}
-		t = seg->track + seg->tracks;
-	}
-	return size;
-}
-
-/* A surface of which tracks are lost or counted twice, so that nothing can be said of its order: each change in it is
- * one that is odd. */
-static uint64_t pass_hurt(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
-                          uint64_t *size, uint64_t k)
-{
-	uint64_t end = at + b->hurt_tracks < p->o->tracks ? at + b->hurt_tracks : p->o->tracks;
-
-	*size = *size ? *size : geo_usual_size(p->o, at, end);
-	st->cost += COST_HURT;
-	for (uint64_t t = at; t < end;) {
-		const struct geo_seg *seg = geo_order_at(p->o, t);
-
-		t = seg->track + seg->tracks;
-		st->cost += t < end ? 1.0 : 0.0;
-	}
-	for (uint64_t t = at; t < end && p->labels; t++)
-		label(p, b, t, k, t - at < b->cylinders ? t - at : b->cylinders - 1);
-	return end;
-}
-
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t)
 {
 	uint64_t at = *t, slot = 0;
 	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
-	unsigned extra = 0;
 	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
 	/* What a zone lacks at its end, or the disk at its begin. */
 	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads || at == 0;
@@ -320,15 +265,6 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
 
-		b->begun[0] = b->begun[1];
-		b->begun[1] = at;
-		if (b->hurt == k + 1 && at < p->o->tracks) {
-			at = pass_hurt(p, b, st, at, size, k);
-			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
-			is_rest = false;
-			slot += b->cylinders;
-			continue;
-		}
 		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
 			uint64_t n = alike(p, b, st, at, *size, slot, j);
 
@@ -358,15 +294,8 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 				continue;
 			p->cylinder += is_rest;
 			is_rest = false;
-			if (is_extra(p, b, at, *size, k, j) && extra++ < EXTRA_MOST) {
-				st->cost += COST_EXTRA;
-				label(p, b, at, k, j);
-				at++;
-			}
-			if (!take_track(p, b, st, at, size, k, j)) {
-				b->misfit = k;
+			if (!take_track(p, b, st, at, size, k, j))
 				return false;
-			}
 			at++;
 			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
 		}
@@ -401,4 +330,107 @@ uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, st
 	}
 	*t += n * heads;
 	return n;
+}
+
+/* ---- where bands may end, and what sizes of surfaces make a zone unlikely ---- */
+
+/* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
+bool geo_is_real_end(struct geo_order *o, size_t i)
+{
+	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
+	size_t k = i + 1;
+
+	if (!next)
+		return true;
+	while (k + 1 < o->n && o->seg[k].is_odd)
+		k++;
+	return !seg->is_odd && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
+}
+
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
+{
+	uint64_t length = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n && n < max; i++) {
+		length += o->seg[i].tracks;
+		if (!geo_is_real_end(o, i))
+			continue;
+		ret[n++] = length;
+		length = 0;
+	}
+	return n;
+}
+
+/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
+ * many. */
+size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
+{
+	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
+	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
+
+	for (size_t seen = 0; i < p->o->n && seen < GEO_ENDS; i++) {
+		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
+
+		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
+		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
+		if (!geo_is_real_end(p->o, i))
+			continue;
+		seen++;
+		for (uint64_t k = 1; k <= heads; k++)
+			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
+				uint64_t m = (end + more) / k;
+				bool is_known = (end + more) % k || m == 0 || (p->shape->band && m >= p->shape->band);
+
+				for (size_t j = 0; j < n && !is_known; j++)
+					is_known = ret[j] == m;
+				if (!is_known && n < max)
+					ret[n++] = m;
+			}
+	}
+	return n;
+}
+
+/* Surfaces of the first zone that are unlike others; those that are not known yet, 0, make no difference. */
+double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
+{
+	uint64_t first = 0, last = 0;
+	double cost = 0.0;
+
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		if (!size[k])
+			continue;
+		cost += first && size[k] != last && size[k] != first ? COST_FIRST : 0.0;
+		first = first ? first : size[k];
+		last = size[k];
+	}
+	return cost;
+}
+
+/*
+ * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where
+ * the zones of surfaces end at different places some hold as many as before, and the others fewer.
+ */
+double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after)
+{
+	double cost = 0.0, step = 1.0;
+	bool differ = false, stay = false;
+
+	if (!before[0])
+		return geo_odd_first_sizes(p, after);
+	for (uint64_t k = 0; k < p->shape->heads; k++)
+		if (before[k] && after[k])
+			step = fmin(step, (double)after[k] / (double)before[k]);
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		double off = (double)after[k] / ((double)before[k] * step) - 1.0;
+
+		if (!before[k] || !after[k])
+			continue;
+		differ = differ || before[k] != after[k];
+		if (off <= fmax(DENSITY_STEP, 1.5 / (double)after[k]) && after[k] <= before[k])
+			continue;
+		stay = stay || before[k] == after[k];
+		cost += before[k] == after[k] ? 0.0 : COST_ODD;
+	}
+	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;
 }

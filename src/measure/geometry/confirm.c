@@ -5,12 +5,12 @@
  * far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only: single
  * tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/walk.h"
 
 #define AGAIN     3   /* times that an item is walked again whose end was none the second time */
@@ -19,20 +19,14 @@
 
 /* ---- back, and on ---- */
 
-/* Puts n of them in front of the m that are there. */
-static int put_before(void **list, size_t m, const void *more, size_t n, size_t size, struct err *err)
+/* list of m with n more in front. */
+static void *put_before(void *list, size_t m, const void *more, size_t n, size_t size)
 {
-	char *all;
+	char *all = xgrow(list, m + n + 1, size);
 
-	if (n == 0)
-		return 0;
-	all = realloc(*list, (m + n) * size);
-	if (!all)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	*list = all;
 	memmove(all + n * size, all, m * size);
 	memcpy(all, more, n * size);
-	return 0;
+	return all;
 }
 
 static void remember_item(struct geo_walk *w, const struct geo_item *item)
@@ -43,27 +37,20 @@ static void remember_item(struct geo_walk *w, const struct geo_item *item)
 }
 
 /* Item n is forgotten, and what is behind it is for later. */
-static int go_back(struct geo_walk *w, size_t n, struct err *err)
+static void go_back(struct geo_walk *w, size_t n)
 {
 	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1, gaps = 0;
-	void *later = w->later, *later_gaps = w->later_gaps;
-	int r = 0;
 
 	w->at = w->items[n].first;
 	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
 	while (gaps < w->ngaps && w->gaps[gaps].first <= w->at)
 		gaps++;
 	if (w->ngaps > gaps)
-		r = put_before(&later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps), err);
-	w->later_gaps = later_gaps;
-	if (r < 0)
-		return r;
+		w->later_gaps =
+			put_before(w->later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps));
 	w->nlater_gaps += w->ngaps - gaps;
 	w->ngaps = gaps;
-	r = put_before(&later, w->nlater, w->items + n + 1, behind, sizeof(*w->items), err);
-	w->later = later;
-	if (r < 0)
-		return r;
+	w->later = put_before(w->later, w->nlater, w->items + n + 1, behind, sizeof(*w->items));
 	w->nlater += behind;
 	free(w->items[n].run);
 	w->nitems = n;
@@ -71,7 +58,6 @@ static int go_back(struct geo_walk *w, size_t n, struct err *err)
 	for (size_t i = first; i < n; i++)
 		remember_item(w, &w->items[i]);
 	geo_forget(w->g);
-	return 0;
 }
 
 /* May the walk go on from the begin of that item again? Else it stays, and is told as unsure. */
@@ -85,36 +71,31 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 }
 
 /* Gaps before `from` are forgotten, those before `to` taken over. */
-static int take_gaps(struct geo_walk *w, uint64_t from, uint64_t to, struct err *err)
+static void take_gaps(struct geo_walk *w, uint64_t from, uint64_t to)
 {
 	size_t end = 0;
-	int r = 0;
 
 	while (end < w->nlater_gaps && w->later_gaps[end].first <= from)
 		end++;
-	for (; r == 0 && end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
-		r = geo_walk_add_gap(w, w->later_gaps[end], err);
+	for (; end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
+		geo_walk_add_gap(w, w->later_gaps[end]);
 	w->nlater_gaps -= end;
 	if (w->nlater_gaps)
 		memmove(w->later_gaps, w->later_gaps + end, w->nlater_gaps * sizeof(*w->later_gaps));
-	return r;
 }
 
 int geo_walk_take_later(struct geo_walk *w, struct err *err)
 {
 	uint64_t at = w->at;
 	size_t n = 0;
-	int r = 0;
 
-	while (r == 0 && n < w->nlater && w->later[n].first <= w->at) {
+	while (n < w->nlater && w->later[n].first <= w->at) {
 		struct geo_item *item = &w->later[n];
 
 		if (item->first == w->at) {
 			if (!item->is_confirmed || item->nruns > 1 || item->tracks < GEO_LONG_RUN)
 				break;
-			r = geo_walk_add(w, item, err);
-			if (r < 0)
-				break;
+			geo_walk_add(w, item);
 			remember_item(w, item);
 			w->at = item->end;
 		}
@@ -124,10 +105,10 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 	w->nlater -= n;
 	if (n && w->nlater)
 		memmove(w->later, w->later + n, w->nlater * sizeof(*w->later));
-	if (r == 0 && (n || w->nlater_gaps))
-		r = take_gaps(w, at, w->at, err);
-	if (r < 0 || w->at == at)
-		return r;
+	if (n || w->nlater_gaps)
+		take_gaps(w, at, w->at);
+	if (w->at == at)
+		return 0;
 	w->next_size = (double)w->runs[w->nruns - 1].per_track;
 	return geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
 }
@@ -177,7 +158,7 @@ int geo_walk_confirm(struct geo_walk *w, struct err *err)
 		if (item->is_confirmed)
 			continue;
 		if (may_go_back(w, which[i])) {
-			r = go_back(w, which[i], err);
+			go_back(w, which[i]);
 			break;
 		}
 		item->is_unsure = item->is_confirmed = true;

@@ -5,11 +5,11 @@
  * itself; elsewhere a track tells by the spacing of its sectors. And of each surface how much of that it has, and how
  * fast its media pass.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/tell.h"
 
 #define AT_ONCE      16  /* tracks whose ends are looked at together */
@@ -558,14 +558,12 @@ static void tell_rows(struct finder *f, const struct lack *v, size_t n)
 
 int geo_defect_rows(const struct geo_map *m, struct err *err)
 {
-	cleanup_free struct finder *f = calloc(1, sizeof(*f));
-	cleanup_free struct lack *v = calloc(m->o->n + 1, sizeof(*v));
-	cleanup_free enum seen *jumps = calloc(m->nholes + 1, sizeof(*jumps));
+	cleanup_free struct finder *f = xcalloc(1, sizeof(*f));
+	cleanup_free struct lack *v = xcalloc(m->o->n + 1, sizeof(*v));
+	cleanup_free enum seen *jumps = xcalloc(m->nholes + 1, sizeof(*jumps));
 	size_t n;
 	int r;
 
-	if (!f || !v || !jumps)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	f->m = m;
 	f->jumps = jumps;
 	f->t = result_table(m->w->g->ses->res, "defects", "Sectors and tracks without data", geo_defect_fields);

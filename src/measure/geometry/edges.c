@@ -7,12 +7,12 @@
  * it lies. As both sides are known in advance only the jump has to stand out of the noise, not a single sector: the
  * edge is exact or not found.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/tracks.h"
 
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
@@ -318,6 +318,16 @@ static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
 	return geo_kept_next(&g->kept, gap->in, gap->out, flush);
 }
 
+/* By an angle in a gap; one that could not be read is taken to lie on the low side: the check in the end is what
+ * counts. */
+static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double angle, bool want_high)
+{
+	bool is_below = want_high ? !is_high(g, gap, sector, angle) : is_low(g, gap, sector, angle);
+
+	*(isnan(angle) || is_below ? &gap->in : &gap->out) = sector;
+	*(isnan(angle) || is_below ? &gap->in_angle : &gap->out_angle) = angle;
+}
+
 /*
  * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of
  * them; where that is dear they are taken one by one from above, as going up within a track brings all that lies
@@ -347,22 +357,8 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 			r = geo_leave(g, sector[0], err);
 		if (r == 0)
 			r = probe_gaps(g, gap, which, sector, angle, m, err);
-		for (size_t i = 0; i < m && r == 0; i++) {
-			struct gap *p = &gap[which[i]];
-			bool low = want_high ? !is_high(g, p, sector[i], angle[i]) : is_low(g, p, sector[i], angle[i]);
-
-			if (isnan(angle[i])) { /* unreadable: taken to lie on the low side; the check in the end is what
-				                  counts */
-				p->in = sector[i];
-				p->in_angle = NAN;
-			} else if (low) {
-				p->in = sector[i];
-				p->in_angle = angle[i];
-			} else {
-				p->out = sector[i];
-				p->out_angle = angle[i];
-			}
-		}
+		for (size_t i = 0; i < m && r == 0; i++)
+			narrow(g, &gap[which[i]], sector[i], angle[i], want_high);
 	}
 	return r;
 }
@@ -377,16 +373,20 @@ static void open_gaps(struct gap *gap, size_t n)
 	}
 }
 
-static void add_edge(struct geo_edge *ret, size_t max, size_t *n, uint64_t first, double jump, double before,
-                     double after)
+/* What a survey finds. */
+struct edges {
+	struct geo_edge *edge;
+	size_t n, max;
+};
+
+static void add_edge(struct edges *e, uint64_t first, double jump, double before, double after)
 {
-	if (*n < max)
-		ret[(*n)++] = (struct geo_edge){ .first = first, .jump = jump, .before = before, .after = after };
+	if (e->n < e->max)
+		e->edge[e->n++] = (struct geo_edge){ .first = first, .jump = jump, .before = before, .after = after };
 }
 
 /* Something lies between the two sides: from p->out to gap->in. */
-static void add_piece(const struct geo *g, const struct gap *gap, const struct gap *p, struct geo_edge *ret, size_t max,
-                      size_t *ret_n)
+static void add_piece(const struct geo *g, const struct gap *gap, const struct gap *p, struct edges *ret)
 {
 	uint64_t steps = gap->in - p->out;
 	/* Short for a track, so that it spans less than a revolution; a little less than nothing is noise. */
@@ -394,13 +394,12 @@ static void add_piece(const struct geo *g, const struct gap *gap, const struct g
 
 	if (steps > 0 && fabs(arc - p->before * (double)steps) > 4.0 * g->tol)
 		inside = arc / (double)steps;
-	add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - inside), p->before, inside);
-	add_edge(ret, max, ret_n, gap->out, geo_frac(gap->out_angle - gap->in_angle - p->after), inside, p->after);
+	add_edge(ret, p->out, geo_frac(p->out_angle - p->in_angle - inside), p->before, inside);
+	add_edge(ret, gap->out, geo_frac(gap->out_angle - gap->in_angle - p->after), inside, p->after);
 }
 
 /* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
-static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct geo_edge *ret, size_t max,
-                   size_t *ret_n, struct err *err)
+static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct edges *ret, struct err *err)
 {
 	struct gap first[GAPS_MAX];
 	bool is_open[GAPS_MAX] = { false };
@@ -429,11 +428,10 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, str
 		const struct gap *p = &first[i];
 
 		if (!is_open[i]) {
-			add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - p->after), p->before,
-			         p->after);
+			add_edge(ret, p->out, geo_frac(p->out_angle - p->in_angle - p->after), p->before, p->after);
 			continue;
 		}
-		add_piece(g, &gap[i], p, ret, max, ret_n);
+		add_piece(g, &gap[i], p, ret);
 	}
 	return r;
 }
@@ -442,29 +440,27 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, str
 
 /* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing,
  * it takes time.) */
-static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
+static void drop_empty(const struct geo *g, struct edges *e)
 {
 	size_t m = 0;
 
-	for (size_t i = 0; i < *n; i++)
-		if (!(geo_apart(edge[i].jump, 0.0) < geo_near(g)))
-			edge[m++] = edge[i];
-	*n = m;
+	for (size_t i = 0; i < e->n; i++)
+		if (!(geo_apart(e->edge[i].jump, 0.0) < geo_near(g)))
+			e->edge[m++] = e->edge[i];
+	e->n = m;
 }
 
 /* Grid of this step; ret_blind: what lies in front of the first even stretch, where a finer grid may find something. */
-static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t step, double per_track,
-                       struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
+static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t step, double per_track, struct edges *ret,
+                       uint64_t *ret_blind, struct err *err)
 {
-	cleanup_free struct grid *grid = calloc(1, sizeof(*grid));
-	cleanup_free struct gap *gap = calloc(GAPS_MAX, sizeof(*gap));
+	cleanup_free struct grid *grid = xcalloc(1, sizeof(*grid));
+	cleanup_free struct gap *gap = xcalloc(GAPS_MAX, sizeof(*gap));
 	size_t even = 0;
 	int r;
 
-	*ret_n = 0;
+	ret->n = 0;
 	*ret_blind = 0;
-	if (!grid || !gap)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	r = read_grid(g, grid, from, span, step, per_track, err);
 	if (r < 0 || grid->n < 3)
 		return r;
@@ -472,27 +468,25 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, max, ret_n, err);
-	drop_empty(g, ret, ret_n);
+	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, err);
+	drop_empty(g, ret);
 	return r;
 }
 
-/* Edges n of add into ret in place of those in [from, to); false: no room. */
-static bool put_edges(struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t from, uint64_t to,
-                      const struct geo_edge *add, size_t n)
+/* Those of add in place of those in [from, to), if there is room. */
+static void put_edges(struct edges *ret, uint64_t from, uint64_t to, const struct edges *add)
 {
 	size_t first = 0, end;
 
-	while (first < *ret_n && ret[first].first < from)
+	while (first < ret->n && ret->edge[first].first < from)
 		first++;
-	for (end = first; end < *ret_n && ret[end].first < to;)
+	for (end = first; end < ret->n && ret->edge[end].first < to;)
 		end++;
-	if (*ret_n - (end - first) + n > max)
-		return false;
-	memmove(ret + first + n, ret + end, (*ret_n - end) * sizeof(*ret));
-	memcpy(ret + first, add, n * sizeof(*ret));
-	*ret_n += n - (end - first);
-	return true;
+	if (ret->n - (end - first) + add->n > ret->max)
+		return;
+	memmove(ret->edge + first + add->n, ret->edge + end, (ret->n - end) * sizeof(*ret->edge));
+	memcpy(ret->edge + first, add->edge, add->n * sizeof(*ret->edge));
+	ret->n += add->n - (end - first);
 }
 
 /* A piece that has no spacing which a track could have: there is another edge in it. */
@@ -503,18 +497,16 @@ static bool is_crooked(const struct geo_edge *one, const struct geo_edge *two)
 }
 
 /* The same place again with a finer grid. */
-static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step, double per_track,
-                        struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
+static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step, double per_track, struct edges *ret,
+                        uint64_t *ret_blind, struct err *err)
 {
-	struct geo_edge found[4 * GRID];
-	size_t n;
-	uint64_t end = to + 3 * step;
-	int r = survey_grid(g, from, end - from, step, per_track, found, ARRAY_LEN(found), &n, ret_blind, err);
+	struct geo_edge edge[4 * GRID];
+	struct edges found = { .edge = edge, .max = ARRAY_LEN(edge) };
+	int r = survey_grid(g, from, to + 3 * step - from, step, per_track, &found, ret_blind, err);
 
-	if (r < 0 || n == 0)
-		return r;
-	(void)put_edges(ret, max, ret_n, from, found[n - 1].first >= to ? found[n - 1].first + 1 : to, found, n);
-	return 0;
+	if (r == 0 && found.n)
+		put_edges(ret, from, edge[found.n - 1].first >= to ? edge[found.n - 1].first + 1 : to, &found);
+	return r;
 }
 
 #define STUMP 12 /* sectors that are looked at */
@@ -523,8 +515,7 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
  * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
  * is fine enough for it, but where the sectors of that stretch begin tells.
  */
-static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo_edge *ret, size_t max, size_t *ret_n,
-                        struct err *err)
+static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct edges *ret, struct err *err)
 {
 	uint64_t sector[STUMP], k = blind;
 	double angle[STUMP], after;
@@ -551,7 +542,7 @@ static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo
 		return r;
 	e.before = NAN; /* it may be of another zone */
 	e.after = after;
-	(void)put_edges(ret, max, ret_n, from + 1, from + k + 1, &e, 1);
+	put_edges(ret, from + 1, from + k + 1, &(struct edges){ .edge = &e, .n = 1 });
 	return 0;
 }
 
@@ -559,182 +550,25 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
                size_t *ret_n, struct err *err)
 {
 	uint64_t step = per_track >= 2.0 * GRID ? (uint64_t)(per_track / GRID) : 1, finer = step, blind, ignore;
-	int r = survey_grid(g, from, span, step, per_track, ret, max, ret_n, &blind, err);
+	struct edges e = { .edge = ret, .max = max };
+	int r = survey_grid(g, from, span, step, per_track, &e, &blind, err);
 
 	/* A track that is a stump, at the very start: it has too few points. */
 	while (r == 0 && blind && finer > 1 && !geo_is_over(g)) {
 		finer = finer / FINER ? finer / FINER : 1;
-		r = survey_finer(g, from, from + blind + 1, finer, per_track, ret, max, ret_n, &blind, err);
+		r = survey_finer(g, from, from + blind + 1, finer, per_track, &e, &blind, err);
 	}
 	if (r == 0 && blind && finer == 1 && !geo_is_over(g))
-		r = survey_stump(g, from, blind, ret, max, ret_n, err);
-	for (size_t i = 0; r == 0 && i + 1 < *ret_n && step > 1 && !geo_is_over(g); i++) {
+		r = survey_stump(g, from, blind, &e, err);
+	for (size_t i = 0; r == 0 && i + 1 < e.n && step > 1 && !geo_is_over(g); i++) {
 		uint64_t low = ret[i].first, high = ret[i + 1].first;
 
 		if (!is_crooked(&ret[i], &ret[i + 1]))
 			continue;
 		finer = (high - low) / FINER ? (high - low) / FINER : 1;
 		low = low > from + 4 * finer ? low - 4 * finer : from;
-		r = survey_finer(g, low, high + 1, finer, per_track, ret, max, ret_n, &ignore, err);
+		r = survey_finer(g, low, high + 1, finer, per_track, &e, &ignore, err);
 	}
+	*ret_n = e.n;
 	return r;
-}
-
-/* ---- a second look ---- */
-
-int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err)
-{
-	uint64_t sector[GEO_BATCH] = { 0 };
-	double angle[GEO_BATCH];
-	int r;
-
-	for (size_t i = 0; i < n; i++) {
-		sector[2 * i] = first[i];
-		sector[2 * i + 1] = first[i] - 1;
-	}
-	r = geo_probe_sure(g, sector, angle, 2 * n, err);
-	for (size_t i = 0; i < n; i++)
-		ret[i] = r == 0 ? geo_frac(angle[2 * i] - angle[2 * i + 1] - spacing[i]) : (double)NAN;
-	return r;
-}
-
-static void judge(const struct geo *g, struct geo_edge *e, double jump)
-{
-	if (isnan(jump))
-		return;
-	/* First of all: what was taken for a jump once, by an answer that was late, may be as near to none as to
-	 * itself. */
-	if (geo_apart(jump, 0.0) < geo_near(g))
-		e->is_unsure = true;
-	else if (geo_apart(jump, e->jump) >= geo_near(g))
-		e->jump = jump;
-}
-
-int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err)
-{
-	uint64_t first[GEO_JUMPS];
-	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
-	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is no edge that was found */
-	int r = 0;
-
-	*ret_wrong = 0;
-	for (size_t at = from; at < n && r == 0; at += GEO_JUMPS) {
-		size_t m = n - at < GEO_JUMPS ? n - at : GEO_JUMPS;
-
-		for (size_t i = 0; i < m; i++) {
-			first[i] = edge[at + i].first;
-			spacing[i] = edge[at + i].after;
-		}
-		r = geo_read_jumps(g, first, spacing, m, jump, err);
-		for (size_t i = 0; i < m && r == 0; i++)
-			judge(g, &edge[at + i], jump[i]);
-	}
-	for (size_t i = from; i < n; i++)
-		*ret_wrong += edge[i].is_unsure;
-	return r;
-}
-
-/* ---- tracks ---- */
-
-#define ROUND 1.5 /* revolutions: no track goes on for so long, there is an end in between that was not seen */
-#define PART \
-	0.75 /* the same: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe */
-
-/* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
-static uint64_t whole_track(const struct geo *g, double spacing_ratio)
-{
-	double n = 1.0 / spacing_ratio;
-
-	/* The spacing rests on half a track at least: its error is below 4 tol of it. */
-	return isfinite(n) && n >= 1.0 && n * 4.0 * g->tol < 0.2 && fabs(n - round(n)) < 0.2 ? (uint64_t)round(n) : 0;
-}
-
-/* The same for a piece of len sectors, whose spacing is only as good as it is long. */
-static uint64_t whole_piece(const struct geo *g, double spacing_ratio, uint64_t len)
-{
-	double n = 1.0 / spacing_ratio;
-
-	return isfinite(n) && n >= 1.0 && n * n * 2.0 * g->tol < 0.2 * (double)len && fabs(n - round(n)) < 0.2
-	               ? (uint64_t)round(n)
-	               : 0;
-}
-
-/* Missing sectors at an edge inside a track of n sectors: a whole number of them fits the jump. */
-static uint64_t missing_at(const struct geo *g, const struct geo_edge *e, uint64_t n)
-{
-	double k = e->jump * (double)n;
-
-	return n && fabs(k - round(k)) < fmax(0.05, 4.0 * g->tol * (double)n) && round(k) >= 1.0 ? (uint64_t)round(k)
-	                                                                                         : 0;
-}
-
-/* Could a piece with this spacing, known as well as it is long, be of a track of n sectors? */
-static bool could_be(const struct geo *g, double spacing_ratio, uint64_t len, uint64_t n)
-{
-	return len < 3 || fabs(spacing_ratio * (double)n - 1.0) * (double)len < 4.0 * g->tol * (double)n;
-}
-
-/* Sectors of a whole track as the piece from edge i on tells, 0: it does not. */
-static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t i)
-{
-	uint64_t len = edge[i + 1].first - edge[i].first;
-
-	return (double)len * edge[i].after < 0.5 ? whole_piece(g, edge[i].after, len) : whole_track(g, edge[i].after);
-}
-
-/* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge
- * but one when n allows. */
-static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
-                            const struct geo_track *last)
-{
-	uint64_t len = edge[i + 1].first - edge[i].first, whole = told_by(g, edge, i);
-
-	if (!whole && last && last->sectors + last->missing < last->per_track &&
-	    could_be(g, edge[i].after, len, last->per_track))
-		whole = last->per_track;
-	for (size_t k = i + 1; !whole && k < i + 4 && k + 1 < n; k++) {
-		uint64_t all = edge[k + 1].first - edge[i].first;
-		bool fits = true;
-
-		whole = told_by(g, edge, k);
-		for (size_t j = i; whole && j <= k; j++) {
-			uint64_t gone = j > i ? missing_at(g, &edge[j], whole) : 0;
-
-			all += gone;
-			fits = fits && (j == i || gone) &&
-			       could_be(g, edge[j].after, edge[j + 1].first - edge[j].first, whole);
-		}
-		if (whole && !(fits && all <= whole))
-			return 0;
-	}
-	return whole;
-}
-
-size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret)
-{
-	size_t m = 0;
-
-	for (size_t i = 0; i + 1 < n; i++) {
-		uint64_t len = edge[i + 1].first - edge[i].first, gone = 0, whole;
-		struct geo_track *last = m ? &ret[m - 1] : NULL;
-
-		whole = told_around(g, edge, i, n, last);
-		if (last && last->per_track == whole)
-			gone = missing_at(g, &edge[i], whole);
-		if (gone && last->sectors + last->missing + gone + len <= whole) {
-			last->sectors += len;
-			last->missing += gone;
-			last->is_doubtful = last->is_doubtful || edge[i + 1].is_unsure;
-			continue;
-		}
-		ret[m++] = (struct geo_track){ .first = edge[i].first,
-			                       .sectors = len,
-			                       .per_track = whole ? whole : len,
-			                       .skew = edge[i].jump,
-			                       .is_sure = whole != 0,
-			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure ||
-			                                      (double)len * edge[i].after > ROUND ||
-			                                      (!whole && (double)len * edge[i].after < PART) };
-	}
-	return m;
 }

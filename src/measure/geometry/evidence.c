@@ -11,17 +11,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/search.h"
 
 #define BEYOND 4.0 /* deviations: an access that is farther off does not fit */
 /* Of a revolution: of the published curves of seven drives at most 4 in 100 distances are four times as far off. */
 #define ROUGH   0.004
-#define FITS    10 /* one of so many accesses may be off, */
-#define CLOSELY 50 /* or of so many, where what is off may be a sign that another layout is true */
-/* Bands were read from the wrong track on: so unlikely, as there are many other begins. */
-#define TURNED (2.0 * GEO_SPEAKS)
-#define SLOTS  1024 /* begins that are tried: of longer bands only those with another surface */
-#define RIVALS 4    /* that are out are followed, as one may come back */
+#define FITS    25                 /* so one of so many accesses may be off, */
+#define CLOSELY 50                 /* or half of them, where what is off may be a sign that another layout is true */
+#define TURNED  (2.0 * GEO_SPEAKS) /* for less nothing is taken to begin elsewhere: a few wrong accesses do as much */
+#define MISREAD 0.05               /* places in which bands were read from the wrong track on (a choice) */
+#define SLOTS   1024               /* begins that are tried: of longer bands only those with another surface */
+#define RIVALS  4                  /* that are out are followed, as one may come back */
 /* Times GEO_SPEAKS, as a few accesses that are wrong in the first look must not decide. */
 #define AT_FIRST     2.0
 #define COLD_LOOKS   2     /* behind which a law is near the one that was found before */
@@ -106,14 +107,25 @@ static void shift_bands(const struct look *k, const struct geo_shape *shape, uin
 	}
 }
 
-/* Where the accesses of this look are far likelier if bands began elsewhere, they did. */
+/* Minus the log-likelihood of all accesses up to the n-th of this look, under the law that suits them best. */
+static double law_cost(struct geo_search *s, const struct geo_hypothesis *h, size_t n)
+{
+	(void)geo_think(s->g, THOUGHT + (s->nmade + n) * THOUGHT_EACH);
+	return geo_law_of(h->seen, s->nmade + n).cost;
+}
+
+/*
+ * Bands may begin elsewhere than they were read from. Of all begins the one is tried by which accesses of a kind are
+ * least apart; it is believed if the law of the arm gains by far, and paid for, as there are many begins.
+ */
 static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, const struct look *k)
 {
 	const struct geo_shape *shape = &h->shape;
 	uint64_t turn = shape->heads * shape->band * (shape->is_alternate ? 2 : 1), best = 0;
 	uint64_t step = turn <= SLOTS ? 1 : shape->band;
-	double least = geo_law_spread(k->seen, k->n, s->scatter) - TURNED;
-	struct geo_access shifted[GEO_PAIRS];
+	double price = log((double)(turn / step) / MISREAD), as_read;
+	double least = geo_law_spread(k->seen, k->n, s->scatter) - price;
+	struct geo_access shifted[GEO_PAIRS], read[GEO_PAIRS];
 
 	for (uint64_t by = step; least > 0.0 && by < turn; by += step) {
 		double cost;
@@ -127,9 +139,16 @@ static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, cons
 	}
 	if (best == 0)
 		return;
+	as_read = law_cost(s, h, k->n);
+	memcpy(read, k->seen, k->n * sizeof(*read));
 	shift_bands(k, shape, best, shifted);
 	memcpy(k->seen, shifted, k->n * sizeof(*shifted));
-	h->is_shifted = true;
+	if (as_read - law_cost(s, h, k->n) > TURNED) {
+		h->turned += price;
+		h->is_shifted = true;
+	} else {
+		memcpy(k->seen, read, k->n * sizeof(*read));
+	}
 }
 
 bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, uint64_t *cylinder, uint32_t *head)
@@ -164,11 +183,11 @@ static void find_slots(const struct geo_search *s, const struct geo_hypothesis *
 /* The accesses of this look as a layout has them; false: it does not explain the sequence up to there. */
 static bool label(struct geo_search *s, struct geo_hypothesis *h)
 {
-	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
-	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
+	cleanup_free uint64_t *cylinder = xcalloc(s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = xcalloc(s->tracks, sizeof(*head));
 	struct look k = { .seen = h->seen + s->nmade };
 
-	if (!cylinder || !head || !geo_label_stretch(s, h, cylinder, head))
+	if (!geo_label_stretch(s, h, cylinder, head))
 		return false;
 	for (size_t i = 0; i < s->npairs; i++) {
 		const uint64_t at[2] = { s->a[i], s->b[i] }, track[2] = { s->first + at[0], s->first + at[1] };
@@ -190,24 +209,6 @@ static bool label(struct geo_search *s, struct geo_hypothesis *h)
 }
 
 /* ---- sizes and lengths ---- */
-
-/* How much less likely sizes of surfaces are that come again as those of fewer ones that are left. */
-static double sizes_speak_against(struct geo_search *s, const struct geo_hypothesis *many)
-{
-	const struct geo_fit_zone *z = NULL;
-	double most = 0.0;
-
-	for (size_t k = 0; k < s->left; k++) {
-		if (s->h[k].is_counted || s->h[k].shape.heads >= many->shape.heads)
-			continue;
-		if (!z) {
-			geo_read_first(s, many);
-			z = geo_longest_zone(s->fit);
-		}
-		most = fmax(most, geo_sizes_come_again(z, &many->shape, &s->h[k].shape));
-	}
-	return most;
-}
 
 /* Does a zone begin and end for certain? */
 static bool is_whole(const struct geo_fit_zone *z)
@@ -258,7 +259,7 @@ static void weigh_lengths(struct geo_search *s)
 	if (!is_one || !are_others || s->has_lengths)
 		return;
 	s->has_lengths = true;
-	geo_order_fit(s->o, &one, s->o->ranked, s->dear, NULL, s->fit);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->dear, NULL, s->fit);
 	if (isfinite(s->fit->cost))
 		geo_order_fit_whole(s->o, &one, s->fit);
 	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
@@ -314,7 +315,8 @@ static void find_laws(struct geo_search *s)
 	}
 	scale = isfinite(scale) ? scale : s->h[best].law.scale;
 	for (size_t i = 0; i < s->n; i++)
-		s->h[i].cost = s->h[i].dear + geo_law_cost(s->h[i].seen, s->nmade, &s->h[i].law, scale);
+		s->h[i].cost =
+			s->h[i].dear + s->h[i].turned + geo_law_cost(s->h[i].seen, s->nmade, &s->h[i].law, scale);
 }
 
 void geo_weigh(struct geo_search *s)
@@ -341,8 +343,6 @@ void geo_weigh(struct geo_search *s)
 		struct geo_hypothesis *h = &s->h[i];
 
 		h->cost += s->lengths[h->shape.heads] + (h->shape.heads > 1 && h->is_counted ? s->lengths[1] : 0.0);
-		if (s->looks > 1 && i < s->left)
-			h->cost += sizes_speak_against(s, h);
 	}
 	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
 	for (s->left = 0; s->left < s->n && s->h[s->left].cost <= s->h[0].cost + most;)

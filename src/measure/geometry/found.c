@@ -1,47 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the walk (walk.c) has found: its items, and the last runs, by which it goes on. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/walk.h"
 
-int geo_walk_add(struct geo_walk *w, const struct geo_item *item, struct err *err)
+void geo_walk_add(struct geo_walk *w, const struct geo_item *item)
 {
-	struct geo_run *run;
-
 	if (w->nitems == w->room) {
-		size_t room = w->room ? 2 * w->room : 64;
-		struct geo_item *more = realloc(w->items, room * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		w->items = more;
-		w->room = room;
+		w->room = w->room ? 2 * w->room : 64;
+		w->items = xgrow(w->items, w->room, sizeof(*w->items));
 	}
-	run = calloc(item->nruns, sizeof(*run));
-	if (!run)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	memcpy(run, item->run, item->nruns * sizeof(*run));
 	w->items[w->nitems] = *item;
-	w->items[w->nitems++].run = run;
-	return 0;
+	w->items[w->nitems].run = xcalloc(item->nruns, sizeof(*item->run));
+	memcpy(w->items[w->nitems++].run, item->run, item->nruns * sizeof(*item->run));
 }
 
-int geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap, struct err *err)
+void geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap)
 {
 	if (w->ngaps == w->gaps_room) {
-		size_t room = w->gaps_room ? 2 * w->gaps_room : 64;
-		struct geo_gap *more = realloc(w->gaps, room * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		w->gaps = more;
-		w->gaps_room = room;
+		w->gaps_room = w->gaps_room ? 2 * w->gaps_room : 64;
+		w->gaps = xgrow(w->gaps, w->gaps_room, sizeof(*w->gaps));
 	}
 	w->gaps[w->ngaps++] = gap;
-	return 0;
 }
 
 void geo_walk_free(struct geo_walk *w)

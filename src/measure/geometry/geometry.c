@@ -4,6 +4,7 @@
  * probe.c; how the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H.
  * Wong's ("Discovering Hard Disk Physical Geometry through Microbenchmarking", 2019).
  */
+#include "base/xalloc.h"
 #include "measure/geometry/tell.h"
 
 #include <errno.h>
@@ -74,8 +75,6 @@ static const struct measure_table geometry_tables[] = {
 	HEADS_TABLE,
 	{ "surfaces", "Surfaces", geo_surface_fields },
 	{ "defects", "Sectors and tracks without data", geo_defect_fields },
-	{ "rates", "Rates of the surfaces as they were read", geo_rate_fields },
-	{ "slow", "Places that cost a revolution each time", geo_slow_fields },
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
 };
@@ -378,10 +377,9 @@ static int timed_walk(struct geo_walk *w, double part, struct err *err)
 static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_layout *layout, struct err *err)
 {
 	struct geo *g = w->g;
-	int r = geo_order_fill(order, w, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	geo_order_fill(order, w);
 	if (order->tracks == 0 || (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN))
 		result_notice(
 			g->ses->res, "layout-unknown",
@@ -391,10 +389,10 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
 		return r;
 	session_checkpoint(g->ses);
-	r = timed_walk(w, !g->ses->common->time_ns ? SOON_END : layout->is_told ? GEO_RATES_AT : GEO_DEFECTS_AT, err);
+	r = timed_walk(w, !g->ses->common->time_ns ? SOON_END : GEO_DEFECTS_AT, err);
 	g->cost.is_cut = !w->is_whole && !w->is_stuck;
-	if (r == 0)
-		r = geo_order_fill_again(order, w, err);
+	geo_order_free(order);
+	geo_order_fill(order, w);
 	geo_may_take(g, LATE_PART);
 	geo_may_think(g, 1.0);
 	if (r == 0 && layout->fit)
@@ -411,9 +409,9 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	int r = find_layout(w, &order, &layout, err);
 
 	if (r == 0 && layout.is_told)
-		r = geo_settle_band(g, &order, &layout, err);
+		geo_settle_band(g, &order, &layout);
 	if (r == 0 && layout.is_told && !layout.is_turning_said)
-		r = geo_settle_turning(g, &order, &layout, err);
+		geo_settle_turning(g, &order, &layout);
 	if (g->p->tracks)
 		run_rows(w);
 	session_checkpoint(g->ses);
@@ -449,11 +447,9 @@ static bool has_come_again(const struct geo_walk *w)
 
 static int walk(struct geo *g, struct err *err)
 {
-	struct geo_walk *w = calloc(1, sizeof(*w));
+	struct geo_walk *w = xcalloc(1, sizeof(*w));
 	int r;
 
-	if (!w)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	w->g = g;
 	w->per_track = figure_number(result_find_figure(g->ses->res, "start_sectors_per_track"));
 	if (!isfinite(w->per_track)) {

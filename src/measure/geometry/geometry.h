@@ -149,6 +149,19 @@ double geo_done(const struct geo *g, double done);
 #define GEO_LAYOUT_AT 0.65
 #define GEO_CHECK_AT  0.88
 
+/* ---- elsewhere.c ---- */
+
+/* The way to read elsewhere that is best, or was not tried often enough. */
+size_t geo_choose_way(const struct geo *g);
+/* So many reads elsewhere are enough, as a rule; and more than were in vain. */
+uint32_t geo_first_lead(struct geo *g);
+uint32_t geo_more_lead(struct geo *g, uint32_t lead);
+/* So many of that way, in that time, have helped, or have not. */
+void geo_judge_way(struct geo *g, size_t way, uint32_t lead, double ns, bool has_helped);
+/* So many reads outside of bytes [first, end); how long they took. */
+int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
+                       struct err *err);
+
 /* ---- probe.c ---- */
 
 int geo_down(const void *a, const void *b); /* for qsort: uint64_t, downwards */
@@ -269,16 +282,5 @@ uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flu
  * it is in the cache; g->rot.hit_most_ns is set then.
  */
 int geo_find_ahead(struct geo *g, struct err *err);
-
-/* ---- pieces.c ---- */
-
-#define GEO_PIECES_MOST 16
-
-/*
- * The sector `first`, then pieces up to end[i] behind each other. ret_done_ns: n + 1, the first sector's first.
- * *ret_is_read: all were, and the first sector from the media.
- */
-int geo_read_pieces(struct geo *g, uint64_t first, const uint64_t *end, size_t n, uint64_t *ret_done_ns,
-                    bool *ret_is_read, struct err *err);
 
 #endif

@@ -3,12 +3,12 @@
  * Which surface bytes are on, for whoever reads the document (measure/shared/heads.h): the layout's labels of the
  * tracks of sure zones, neighbours of one surface joined, and turns of all surfaces that are alike as one.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/tell.h"
 #include "measure/shared/heads.h"
 
@@ -104,44 +104,35 @@ static void head_rows(const struct geo_map *m)
 }
 
 /* Reads the sequence once more, now for where each track lies. */
-static int fill(struct geo_map *m, struct err *err)
+static void fill(struct geo_map *m)
 {
 	const struct geo_fit *told = m->layout->fit;
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
 	struct geo_labels labels = { .n = m->o->tracks, .most = told->left_out };
 
-	labels.head = m->head = malloc(m->o->tracks * sizeof(*m->head));
-	labels.hole = m->hole = calloc(told->left_out + 1, sizeof(*m->hole));
-	m->is_sure = calloc(told->n, sizeof(*m->is_sure));
-	if (!m->head || !m->hole || !m->is_sure || !fit)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	labels.head = m->head = xcalloc(m->o->tracks, sizeof(*m->head));
+	labels.hole = m->hole = xcalloc(told->left_out + 1, sizeof(*m->hole));
+	m->is_sure = xcalloc(told->n, sizeof(*m->is_sure));
 	memset(m->head, 0xff, m->o->tracks * sizeof(*m->head));
 	geo_order_fit(m->o, &m->layout->shape, UINT64_MAX, INFINITY, &labels, fit);
 	m->nholes = labels.nholes;
-	m->is_as_told = fit->n == told->n;
-	for (size_t i = 0; i < fit->n && m->is_as_told; i++)
-		m->is_as_told = fit->zone[i].first == told->zone[i].first;
 	for (size_t i = 0; i < fit->n && fit->n == told->n; i++)
 		m->is_sure[i] = fit->zone[i].first == told->zone[i].first && !geo_fit_is_unclear(m->w, m->layout, i);
-	return 0;
 }
 
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
 {
 	struct geo_map m = { .w = w, .o = o, .layout = layout };
-	int r = 0;
+	int r;
 
 	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
 	m.are_surfaces = layout->is_told && !layout->is_mended &&
 	                 !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
 	if (m.are_surfaces)
-		r = fill(&m, err);
-	if (r == 0 && m.are_surfaces && layout->shape.heads > 1)
+		fill(&m);
+	if (m.are_surfaces && layout->shape.heads > 1)
 		head_rows(&m);
-	if (r == 0)
-		r = geo_defect_rows(&m, err);
-	if (r == 0 && m.are_surfaces && !layout->is_turning_hidden && layout->fit->n && !geo_is_over(w->g))
-		r = geo_read_rates(&m, err);
+	r = geo_defect_rows(&m, err);
 	free(m.head);
 	free(m.hole);
 	free(m.is_sure);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "measure/geometry/search.h"
 
 #define KNOTS   (GEO_LAW - 1) /* distances between which the curve is straight over the logarithm */
@@ -106,15 +107,11 @@ static void fit_free(struct fit *f)
 	free(f->kind);
 }
 
-static bool fit_begin(struct fit *f, const struct geo_access *seen, size_t n)
+static void fit_begin(struct fit *f, const struct geo_access *seen, size_t n)
 {
-	*f = (struct fit){ .at = malloc((n + 1) * sizeof(*f->at)),
-		           .off = malloc(2 * (n + 1) * sizeof(*f->off)),
-		           .kind = malloc((n + 1) * sizeof(*f->kind)) };
-	if (!f->at || !f->off || !f->kind) {
-		fit_free(f);
-		return false;
-	}
+	*f = (struct fit){ .at = xcalloc(n + 1, sizeof(*f->at)),
+		           .off = xcalloc(2 * (n + 1), sizeof(*f->off)),
+		           .kind = xcalloc(n + 1, sizeof(*f->kind)) };
 	f->size = f->off + n + 1;
 	for (size_t i = 0; i < n; i++)
 		if (!seen[i].is_again)
@@ -125,7 +122,6 @@ static bool fit_begin(struct fit *f, const struct geo_access *seen, size_t n)
 			kind_begin(&f->kind[f->nkinds++], f->at[i], i);
 		f->kind[f->nkinds - 1].n++;
 	}
-	return true;
 }
 
 /* ---- the curve ---- */
@@ -287,8 +283,7 @@ struct geo_law geo_law_of(const struct geo_access *seen, size_t n)
 	struct geo_law best = { .scale = INFINITY, .cost = INFINITY };
 	struct fit f;
 
-	if (!fit_begin(&f, seen, n))
-		return best;
+	fit_begin(&f, seen, n);
 	for (size_t i = 0; i < STARTS && f.n; i++) {
 		for (size_t k = 0; k < f.n; k++)
 			f.size[k] = f.at[k]->access;
@@ -308,8 +303,9 @@ struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struc
 	struct geo_law best = other ? *other : (struct geo_law){ .scale = INFINITY, .cost = INFINITY };
 	struct fit f;
 
-	if (!isfinite(start->scale) || !fit_begin(&f, seen, n))
+	if (!isfinite(start->scale))
 		return best;
+	fit_begin(&f, seen, n);
 	memcpy(f.column, start->column, sizeof(f.column));
 	if (f.n)
 		take_better(&f, &best);
@@ -323,8 +319,9 @@ double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_la
 	double least = INFINITY;
 	struct fit f;
 
-	if (!isfinite(law->scale) || !fit_begin(&f, seen, n))
+	if (!isfinite(law->scale))
 		return INFINITY;
+	fit_begin(&f, seen, n);
 	for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
 		memcpy(f.column, law->column, sizeof(f.column));
 		reweight(&f, ROUNDS / 2, misfits[i], false, &scale);
@@ -347,8 +344,7 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter)
 	double cost = 0.0, s = fmax(MISFIT, scatter) * fmax(MISFIT, scatter);
 	struct fit f;
 
-	if (!fit_begin(&f, seen, n))
-		return INFINITY;
+	fit_begin(&f, seen, n);
 	for (size_t i = 0; i < f.nkinds; i++) {
 		const struct kind *c = &f.kind[i];
 		double off;

@@ -6,7 +6,6 @@
  * the likeliest ones differ (pairs.c), in several places, until the evidence of all of them leaves one (evidence.c), or
  * the time is over. What is told is what all have in common that are left.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/search.h"
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
@@ -119,8 +119,26 @@ static bool are_bands_unseen(struct geo_search *s)
 	if (best->heads == 1 || best->band == 1)
 		return false;
 	geo_read_first(s, &s->h[0]);
-	geo_order_fit(s->o, &one, s->o->ranked, s->fit->cost + UNSEEN, NULL, s->fit);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + UNSEEN, NULL, s->fit);
 	return isfinite(s->fit->cost);
+}
+
+/*
+ * How much less likely accesses are if the arm takes as long over eight tracks as over one: as where tracks lie over
+ * each other in some order that nobody has thought of. One surface is told of what speaks against that.
+ */
+static double rise_speaks(const struct geo_search *s, const struct geo_hypothesis *one)
+{
+	cleanup_free struct geo_access *flat = xcalloc(s->nmade + 1, sizeof(*flat));
+	struct geo_law law;
+
+	for (size_t i = 0; i < s->nmade; i++) {
+		flat[i] = one->seen[i];
+		flat[i].cylinders = flat[i].cylinders > RISEN ? flat[i].cylinders - RISEN + 1 : 1;
+	}
+	law = geo_law_of(flat, s->nmade);
+	return geo_law_cost(flat, s->nmade, &law, one->law.scale) -
+	       geo_law_cost(one->seen, s->nmade, &one->law, one->law.scale);
 }
 
 /* What all have in common that are left, that far: the log evidence against others. */
@@ -141,27 +159,9 @@ static struct common common_of(const struct geo_search *s)
 		    !(s->looks >= TURN_LOOKS && geo_is_turned(&s->h[0].shape, &s->h[i].shape)))
 			c.layout = fmin(c.layout, behind);
 	}
+	if (s->h[0].shape.heads == 1)
+		c.surfaces = fmin(c.surfaces, rise_speaks(s, &s->h[0]));
 	return c;
-}
-
-/*
- * How much less likely accesses are if the arm takes as long over eight tracks as over one: as where tracks lie over
- * each other in some order that nobody has thought of. One surface is told of what speaks against that.
- */
-static double rise_speaks(const struct geo_search *s, const struct geo_hypothesis *one)
-{
-	cleanup_free struct geo_access *flat = calloc(s->nmade + 1, sizeof(*flat));
-	struct geo_law law;
-
-	for (size_t i = 0; flat && i < s->nmade; i++) {
-		flat[i] = one->seen[i];
-		flat[i].cylinders = flat[i].cylinders > RISEN ? flat[i].cylinders - RISEN + 1 : 1;
-	}
-	if (!flat)
-		return 0.0;
-	law = geo_law_of(flat, s->nmade);
-	return geo_law_cost(flat, s->nmade, &law, one->law.scale) -
-	       geo_law_cost(one->seen, s->nmade, &one->law, one->law.scale);
 }
 
 /* Where nothing tells whether heads alternate, it is told as if they did not. */
@@ -199,9 +199,8 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	struct common c = common_of(s);
 	bool unordered, likely, unseen = are_bands_unseen(s);
 
-	c.surfaces = is_one ? fmin(c.surfaces, rise_speaks(s, best)) : c.surfaces;
 	geo_read_first(s, best);
-	unordered = s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, s->o->ranked);
+	unordered = s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 	likely = unordered || c.surfaces <= GEO_SPEAKS;
 	if (!geo_fits(s, best) || (best->is_counted && shape->heads > 1)) {
 		say_unknown(s, both, "sizes and skews repeat, but no known layout fits the access times");
@@ -239,22 +238,19 @@ static void add(struct geo_search *s, const struct geo_shape *shape, double cost
  * Layouts that explain the sequence; and tracks side by side, or over each other as they are counted, whatever it says:
  * of one surface it says so little that others may be left out for having been disturbed.
  */
-static int find_hypotheses(struct geo_search *s)
+static void find_hypotheses(struct geo_search *s)
 {
 	static const struct geo_shape one = { .heads = 1, .band = 1 };
 	struct geo_shape shape[GEO_SHAPES_MAX];
 	double cost[GEO_SHAPES_MAX], least = INFINITY;
-	size_t n = 0;
-	int r = geo_shapes(s->g, s->o, shape, cost, &n);
+	size_t n = geo_shapes(s->g, s->o, shape, cost);
 
-	s->made = calloc((size_t)GEO_ASKED_MAX * GEO_MADE_MOST, sizeof(*s->made));
-	if (!s->made || r < 0)
-		return -ENOMEM;
+	s->made = xcalloc((size_t)GEO_ASKED_MAX * GEO_MADE_MOST, sizeof(*s->made));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t band = shape[i].band;
 
 		if (band == 0) { /* zones are one band, but not where by its own reading they are longer */
-			geo_order_fit(s->o, &shape[i], s->o->ranked, INFINITY, NULL, s->fit);
+			geo_order_fit(s->o, &shape[i], GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 			band = s->fit->n && geo_band_behind(s->fit) == 0 ? geo_longest_zone(s->fit)->cylinders
 			                                                 : UINT64_MAX;
 		}
@@ -263,7 +259,7 @@ static int find_hypotheses(struct geo_search *s)
 		least = fmin(least, cost[i]);
 	}
 	s->dear = least + GEO_SPEAKS * ODD_LIKELIER;
-	geo_order_fit(s->o, &one, s->o->ranked, s->dear, NULL, s->fit);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->dear, NULL, s->fit);
 	if (geo_has_thought_enough(s->g)) /* then it is not known what one surface costs */
 		s->fit->cost = least;
 	for (uint32_t heads = 1; n && heads <= GEO_HEADS; heads++)
@@ -271,7 +267,6 @@ static int find_hypotheses(struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++)
 		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER);
 	s->nasked = s->left = s->n;
-	return 0;
 }
 
 /* One look: accesses in one place, and what they say. */
@@ -308,7 +303,9 @@ static int look(struct geo_search *s, struct err *err)
 
 static bool is_decided(const struct geo_search *s)
 {
-	return s->looks >= LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && common_of(s).layout > GEO_SPEAKS;
+	struct common c = s->n ? common_of(s) : (struct common){ 0.0, 0.0 };
+
+	return s->looks >= LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > GEO_SPEAKS;
 }
 
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
@@ -318,9 +315,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	int r;
 
 	geo_may_think(s->g, FIND_THOUGHTS);
-	r = find_hypotheses(s);
-	if (r < 0)
-		return err_set(err, r, "Out of memory.");
+	find_hypotheses(s);
 	geo_may_think(s->g, LOOK_THOUGHTS);
 	while (s->n && !geo_is_over(s->g) && s->looks < LOOKS_MOST && !is_decided(s) && !geo_has_thought_enough(s->g) &&
 	       geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, LOOKS_END - took)) {
@@ -341,9 +336,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	ret->shape = s->h[0].shape;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
-	ret->fit = calloc(1, sizeof(*ret->fit));
-	if (!ret->fit)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	ret->fit = xcalloc(1, sizeof(*ret->fit));
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	if (ret->shape.heads == 1 || !s->h[0].is_counted)
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
@@ -361,15 +354,11 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
 {
-	struct geo_search *s = calloc(1, sizeof(*s));
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct geo_search *s = xcalloc(1, sizeof(*s));
+	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
 	int r;
 
 	*ret = (struct geo_layout){ .fit = NULL };
-	if (!s || !fit) {
-		free(s);
-		return err_set(err, -ENOMEM, "Out of memory.");
-	}
 	s->g = g;
 	s->o = o;
 	s->fit = fit;

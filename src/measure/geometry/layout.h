@@ -11,9 +11,8 @@
 	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is \
 	       full */
 
-/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. Where it is
- * broken o->ranked is less then. -ENOMEM, or 0. */
-int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, size_t *ret_n);
+/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. How many. */
+size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost);
 /* Figure layout. */
 void geo_tell_layout(struct result *res, const struct geo_shape *shape);
 /* A notice: whether heads alternate was not seen, so that it is told as if they did not. */
@@ -104,10 +103,10 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
  * is told and read that way; where it makes no difference, a notice says so, and a surface is one of two. (Drives of
  * which all surfaces are alike are rare since the density of each is set apart.)
  */
-int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
+void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l);
 
 /* Of a layout in which a zone is one band, and all that was walked: if it says how long bands are, it is told and read
  * that way; if only that zones are longer, the layout is not told any more. */
-int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
+void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l);
 
 #endif

@@ -11,11 +11,6 @@
 #define ALIKE_TRACKS                                                                                                  \
 	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or \
 	     smaller */
-#define CLOSE  4   /* further sectors of a track for a closer look: */
-#define CLOSER 0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
-#define SLANTED                                                                                                        \
-	0.5 /* of what is told apart: the farthest is off by so much more than the nearest where a track is of another \
-	       size */
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
 /*
@@ -189,100 +184,6 @@ static double leap_error(const struct geo_walk *w, const struct geo_leap *l, uin
 }
 
 /*
- * A jump as it should be, but not where it should be: one answer strays now and then. Two other sectors of that track
- * tell, if they agree: on a track of another size they do not.
- */
-static int look_again(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double *angle, struct err *err)
-{
-	uint64_t apart = l->after > 0.0 ? (uint64_t)(0.15 / l->after) : 0;
-	const uint64_t sector[2] = { edge + 2 * apart, edge + apart };
-	double got[2];
-	bool doubt[2];
-	int r;
-
-	if (!apart || sector[0] >= w->g->sectors)
-		return 0;
-	r = geo_probe_doubt(w->g, sector, got, doubt, 2, false, err);
-	if (r == 0 && geo_apart(got[0] - got[1], (double)apart * l->after) < near(w->g))
-		*angle = geo_frac(got[1] - (double)apart * l->after);
-	return r;
-}
-
-/*
- * By what the angles of a track's sectors are off at its begin: their median, or what is left of it there where they
- * grow with the distance, as the track is of another size than was expected. off[0] is at the begin itself.
- */
-static double off_at_begin(const struct geo *g, const double *distance, const double *off, size_t n)
-{
-	double slope[(CLOSE + 1) * CLOSE / 2], left[CLOSE + 1], most = 0.0, by;
-	size_t m = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		most = fmax(most, distance[i]);
-		for (size_t k = 0; k < i; k++)
-			slope[m++] = (off[i] - off[k]) / (distance[i] - distance[k]);
-	}
-	by = stats_median(slope, m); /* Theil 1950 */
-	for (size_t i = 0; i < n; i++)
-		left[i] = off[i] - (fabs(by) * most > SLANTED * near(g) ? by * distance[i] : 0.0);
-	return stats_median(left, n);
-}
-
-/* The angle of a track that begins there by several of its sectors; NaN: not enough of them came from the media. */
-int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle, struct err *err)
-{
-	uint64_t apart = (uint64_t)(0.2 / after), sector[CLOSE];
-	double got[CLOSE], off[CLOSE + 1] = { 0.0 }, distance[CLOSE + 1] = { 0.0 };
-	bool doubt[CLOSE];
-	size_t n = 1;
-	int r;
-
-	if (!apart || first + CLOSE * apart >= g->sectors) {
-		*angle = NAN;
-		return 0;
-	}
-	for (uint64_t i = 0; i < CLOSE; i++)
-		sector[i] = first + (CLOSE - i) * apart;
-	r = geo_probe_doubt(g, sector, got, doubt, CLOSE, false, err);
-	for (size_t i = 0; i < CLOSE && r == 0; i++)
-		if (isfinite(got[i])) {
-			distance[n] = (double)(sector[i] - first);
-			off[n] = phase_distance(got[i] - distance[n] * after, *angle);
-			n++;
-		}
-	*angle = n < CLOSE ? (double)NAN : geo_frac(*angle + off_at_begin(g, distance, off, n));
-	return r;
-}
-
-/*
- * The angle is off by what noise does at times, and also one skew of another kind among many: all three angles that
- * this follows from are looked at more closely. *ret_closer: by so much less they are off then; 1: no more was to be
- * seen.
- */
-static int look_again_closely(struct geo_walk *w, struct geo_leap *l, uint64_t edge, double *angle, double *ret_closer,
-                              struct err *err)
-{
-	const struct geo_item *in = l->inside;
-	double after = in ? 1.0 / (double)in->run[0].per_track : l->after;
-	double at[3] = { l->from_angle, w->angle, *angle };
-	const uint64_t first[3] = { l->from, w->at, edge };
-	int r = 0;
-
-	*ret_closer = 1.0;
-	for (size_t i = 0; i < 3 && r == 0; i++) {
-		r = geo_look_closely(w->g, first[i], after, &at[i], err);
-		if (r < 0 || isnan(at[i]))
-			return r;
-	}
-	l->advance += phase_distance(at[1] - w->angle, at[0] - l->from_angle) / (double)l->total;
-	l->from_angle = at[0];
-	w->angle = at[1];
-	*angle = at[2];
-	*ret_closer = CLOSER;
-	return 0;
-}
-
-/*
  * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of
  * another size do, and skews add up to nearly the same angle.
  */
@@ -298,7 +199,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 {
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
-	double angle, jump, closer = 1.0;
+	double angle, jump;
 	int r;
 
 	*ret_ok = false;
@@ -309,15 +210,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		r = geo_edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after,
 		                    &angle, &jump, err);
 	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g);
-	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
-		r = look_again(w, l, edge, &angle, err);
-	*ret_ok = *ret_ok && r == 0 && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
-	if (*ret_ok && near(g) > GEO_NOISY && l->from < w->at &&
-	    fabs(off_leap(w, l, k, angle)) > GEO_OPEN * leap_error(w, l, k)) {
-		r = look_again_closely(w, l, edge, &angle, &closer, err);
-		*ret_ok = r == 0 && fabs(off_leap(w, l, k, angle)) <
-		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
-	}
+	*ret_ok = *ret_ok && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
 	g->cost.tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1) {
 		r = check_inside(w, l, k, ret_ok, err);
@@ -331,7 +224,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	l->is_known = true;
 	l->total += k;
 	l->advance += off_leap(w, l, k, angle) / (double)l->total;
-	l->error = closer * near(g) / (double)l->total;
+	l->error = near(g) / (double)l->total;
 	if (!l->inside && l->tracks == 1)
 		l->jump = geo_frac(l->advance);
 	w->at = edge;

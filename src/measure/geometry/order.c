@@ -16,125 +16,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define COST_ZONE    2.0  /* in units of one odd skew; a zone changes two, the one into it and the one behind */
-#define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
-#define COST_STAY    1.0  /* some surfaces go on as before, as their zones end elsewhere */
-#define COST_FIRST   2.0  /* one in the first zone that is unlike others */
-#define COST_SAME    8.0  /* a zone just like the one before */
-#define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
-#define WAYS         64   /* that are kept, and beside them: */
-#define WHOLE_WAYS   32   /* that a whole band brought farther than others, which costs more, however good they are */
-#define LOOK_EVERY   256  /* steps of a reading: then the clock is asked whether it may go on */
-#define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
-#define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
-#define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
-#define HURT         4 /* part of a band: so many tracks, and TAIL at most, a surface may seem to have more or fewer, */
-#define HURT_LEAST   2 /* if that is so many: shorter bands would fit anything */
-
-/* ---- zones ---- */
-
-/* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
-static bool is_real_end(struct geo_order *o, size_t i)
-{
-	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
-	size_t k = i + 1;
-
-	if (!next)
-		return true;
-	while (k + 1 < o->n && o->seg[k].is_odd)
-		k++;
-	return !seg->is_odd && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
-}
-
-size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
-{
-	uint64_t length = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < o->n && n < max; i++) {
-		length += o->seg[i].tracks;
-		if (!is_real_end(o, i))
-			continue;
-		ret[n++] = length;
-		length = 0;
-	}
-	return n;
-}
-
-/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
- * many. */
-static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
-{
-	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
-	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
-
-	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
-		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
-
-		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
-		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
-		if (!is_real_end(p->o, i))
-			continue;
-		seen++;
-		for (uint64_t k = 1; k <= heads; k++)
-			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
-				uint64_t m = (end + more) / k;
-				bool is_known = (end + more) % k || m == 0 || (p->shape->band && m >= p->shape->band);
-
-				for (size_t j = 0; j < n && !is_known; j++)
-					is_known = ret[j] == m;
-				if (!is_known && n < max)
-					ret[n++] = m;
-			}
-	}
-	return n;
-}
-
-/* Surfaces of the first zone that are unlike others; those that are not known yet, 0, make no difference. */
-static double odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
-{
-	uint64_t first = 0, last = 0;
-	double cost = 0.0;
-
-	for (uint64_t k = 0; k < p->shape->heads; k++) {
-		if (!size[k])
-			continue;
-		cost += first && size[k] != last && size[k] != first ? COST_FIRST : 0.0;
-		first = first ? first : size[k];
-		last = size[k];
-	}
-	return cost;
-}
-
-/*
- * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where
- * the zones of surfaces end at different places some hold as many as before, and the others fewer.
- */
-static double odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after)
-{
-	double cost = 0.0, step = 1.0;
-	bool differ = false, stay = false;
-
-	if (!before[0])
-		return odd_first_sizes(p, after);
-	for (uint64_t k = 0; k < p->shape->heads; k++)
-		if (before[k] && after[k])
-			step = fmin(step, (double)after[k] / (double)before[k]);
-	for (uint64_t k = 0; k < p->shape->heads; k++) {
-		double off = (double)after[k] / ((double)before[k] * step) - 1.0;
-
-		if (!before[k] || !after[k])
-			continue;
-		differ = differ || before[k] != after[k];
-		if (off <= fmax(DENSITY_STEP, 1.5 / (double)after[k]) && after[k] <= before[k])
-			continue;
-		stay = stay || before[k] == after[k];
-		cost += before[k] == after[k] ? 0.0 : COST_ODD;
-	}
-	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;
-}
+#define COST_ZONE  2.0 /* in units of one odd skew; a zone changes two, the one into it and the one behind */
+#define AHEAD      8.0 /* of cost: a way to read the sequence that is behind by so much is given up */
+#define WAYS       64  /* that are kept, and beside them: */
+#define WHOLE_WAYS 32  /* that a whole band brought farther than others, which costs more, however good they are */
+#define LOOK_EVERY 256 /* steps of a reading: then the clock is asked whether it may go on */
+#define TAIL       32  /* tracks that the last band of a zone may lack at its end: spare ones */
 
 /* A way to read the sequence up to track t. */
 struct way {
@@ -160,7 +50,6 @@ struct odd_band {
 	struct geo_state st; /* in front of it */
 	size_t skip, skip_to;
 	bool is_full; /* but for those */
-	uint64_t hurt, hurt_tracks;
 };
 
 /* Somebody has come so far for that. */
@@ -187,66 +76,39 @@ struct reading {
 	struct trail *trail;       /* is written; NULL: none */
 	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
 	size_t rival_at;
-	bool is_out_of_memory;
 	uint64_t steps; /* so far */
 	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
 	uint64_t to;    /* it is read to here */
 };
 
-/* Room for one more; NULL: out of memory. */
+/* Room for one more. */
 static void *more_room(void *array, size_t n, size_t *room, size_t size)
 {
-	size_t more = *room ? 2 * *room : 64;
-	void *grown;
-
 	if (n < *room)
 		return array;
-	grown = realloc(array, more * size);
-	*room = grown ? more : *room;
-	return grown;
+	*room = *room ? 2 * *room : 64;
+	return xgrow(array, *room, size);
 }
 
 /* The way's zone is over, and all ways that go on from it have it in common. */
 static void keep_zone(struct reading *q, struct way *w)
 {
-	struct node *more = more_room(q->node, q->nnodes, &q->room, sizeof(*more));
-
-	if (!more) {
-		q->is_out_of_memory = true;
-		return;
-	}
-	q->node = more;
+	q->node = more_room(q->node, q->nnodes, &q->room, sizeof(*q->node));
 	q->node[q->nnodes] = (struct node){ .parent = w->node, .zone = w->zone };
 	w->node = q->nnodes++;
 }
 
 static void keep_odd(struct reading *q, struct way *w, const struct way *from, const struct geo_band *b)
 {
-	struct odd_band *more = more_room(q->odd, q->nodd, &q->odd_room, sizeof(*more));
-
-	if (!more) {
-		q->is_out_of_memory = true;
-		return;
-	}
-	q->odd = more;
-	q->odd[q->nodd] = (struct odd_band){ w->odd,     from->t,    from->st, b->skip,
-		                             b->skip_to, b->is_full, b->hurt,  b->hurt_tracks };
+	q->odd = more_room(q->odd, q->nodd, &q->odd_room, sizeof(*q->odd));
+	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to, b->is_full };
 	w->odd = q->nodd++;
 }
 
-static void leave_mark(struct reading *q, const struct way *w)
+static void leave_mark(struct trail *t, uint64_t track, double cost)
 {
-	struct trail *t = q->trail;
-	struct mark *more = t ? more_room(t->mark, t->n, &t->room, sizeof(*more)) : NULL;
-
-	if (!t)
-		return;
-	if (!more) {
-		q->is_out_of_memory = true;
-		return;
-	}
-	t->mark = more;
-	t->mark[t->n++] = (struct mark){ w->t, w->st.cost };
+	t->mark = more_room(t->mark, t->n, &t->room, sizeof(*t->mark));
+	t->mark[t->n++] = (struct mark){ track, cost };
 }
 
 /* Keeps a way unless another one is as far for less. */
@@ -296,12 +158,12 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	if (q->p.shape->band == 1 && b->cylinders == 1)
 		alike = geo_pass_alike(&q->p, b, &ret->st, &ret->t, q->to);
 	if (ret->is_new) {
-		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
+		ret->st.cost += COST_ZONE + geo_odd_sizes(&q->p, z->size, b->size);
 		*z = (struct geo_fit_zone){ .track = from->t,
 			                    .first = geo_order_first(q->p.o, from->t),
 			                    .cylinder = from->cylinder };
 	} else if (from->in_zone == 1 && !from->node) { /* what the disk's first band lacked is known now */
-		ret->st.cost += odd_first_sizes(&q->p, b->size) - odd_first_sizes(&q->p, z->size);
+		ret->st.cost += geo_odd_first_sizes(&q->p, b->size) - geo_odd_first_sizes(&q->p, z->size);
 	}
 	memcpy(z->size, b->size, sizeof(z->size));
 	z->cylinders += b->cylinders + alike;
@@ -318,7 +180,7 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	if (b->cylinders != q->p.shape->band ||
 	    ((b->cylinders > 1 || b->skip < b->skip_to) && b->skip_to + 1 == b->cylinders * q->p.shape->heads))
 		begin_zone(ret);
-	if (ret->st.left_out > from->st.left_out || b->hurt)
+	if (ret->st.left_out > from->st.left_out)
 		keep_odd(q, ret, from, b);
 	return true;
 }
@@ -363,18 +225,6 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	return found;
 }
 
-/* A band of which that surface has so many tracks. */
-static void go_hurt(struct reading *q, const struct way *from, uint64_t hurt, uint64_t tracks)
-{
-	struct geo_band b = next_band(q, from, q->p.shape->band);
-	struct way w;
-
-	b.hurt = hurt;
-	b.hurt_tracks = tracks;
-	if (take_band(q, from, &b, &w))
-		add_way(q, &w);
-}
-
 /* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks
  * there. */
 static void go_without_tail(struct reading *q, const struct way *from)
@@ -384,72 +234,16 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	size_t i = (size_t)(geo_order_at(o, from->t) - o->seg);
 	double ignore;
 
-	for (size_t seen = 0; i < o->n && seen < ENDS + heads; i++) {
+	for (size_t seen = 0; i < o->n && seen < GEO_ENDS + heads; i++) {
 		uint64_t end = o->seg[i].track + o->seg[i].tracks - from->t, length = (end + heads - 1) / heads;
 		uint64_t tail = length * heads - end;
 
-		if (!is_real_end(o, i))
+		if (!geo_is_real_end(o, i))
 			continue;
 		seen++;
 		for (; tail <= TAIL && length <= band; length++, tail += heads)
 			if (tail && length > 1)
 				(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
-	}
-}
-
-/* How many tracks in a row from this one on are of one size and skew. */
-static uint64_t alike_from(struct geo_order *o, uint64_t track)
-{
-	size_t i = (size_t)(geo_order_at(o, track) - o->seg);
-
-	while (i + 1 < o->n && !is_real_end(o, i))
-		i++;
-	while (i + 1 < o->n && o->seg[i + 1].is_odd && o->seg[i + 1].size == o->seg[i].size)
-		i++;
-	return o->seg[i].track + o->seg[i].tracks - track;
-}
-
-/* One surface of this band lacks some tracks at one of its ends, which the change of heads beside them hides. */
-static void go_without_some(struct reading *q, const struct way *from)
-{
-	uint64_t band = q->p.shape->band, at = from->t, n = 0, head = 0;
-	double ignore;
-
-	while (head < q->p.shape->heads && at < q->p.o->tracks && (n = alike_from(q->p.o, at)) >= band) {
-		at += band;
-		head++;
-	}
-	if (head < q->p.shape->heads && n < band && band - n <= TAIL && n >= band / 2)
-		(void)go(q, from, band, head * band + n, (head + 1) * band - 1, &ignore);
-}
-
-/*
- * One surface of this band has some tracks more or fewer than it should, as ends between them were hidden, or some were
- * found where there are none: the next surface begins where a size begins that is its own.
- */
-static void go_past_hurt(struct reading *q, const struct way *from)
-{
-	uint64_t band = q->p.shape->band, heads = q->p.shape->heads, off = band / HURT < TAIL ? band / HURT : TAIL;
-	struct geo_band b = next_band(q, from, band);
-	struct way w = *from;
-
-	b.most = INFINITY; /* what is asked is where it does not fit */
-	if (!from->is_new)
-		memcpy(b.size, from->zone.size, sizeof(b.size));
-	if (off < HURT_LEAST || heads == 1 || geo_match(&q->p, &b, &w.st, &w.t))
-		return;
-	for (uint64_t back = 0; back < 2 && back <= b.misfit; back++) {
-		uint64_t head = b.misfit - back, begun = b.begun[1 - back], next = head + 1;
-		uint64_t own = from->is_new ? geo_usual_size(q->p.o, begun, begun + band - off)
-		                            : from->zone.size[b.is_back ? heads - 1 - head : head];
-		uint64_t size =
-			next < heads && !from->is_new ? from->zone.size[b.is_back ? heads - 1 - next : next] : 0;
-		const struct geo_seg *seg = geo_order_at(q->p.o, begun + band - off);
-
-		for (; seg < q->p.o->seg + q->p.o->n && seg->track <= begun + band + off; seg++)
-			if (seg->track >= begun + band - off &&
-			    (size ? seg->size == size : seg->size != own && seg->tracks > 1))
-				go_hurt(q, from, head + 1, seg->track - begun);
 	}
 }
 
@@ -473,20 +267,6 @@ static double most_behind(const struct reading *q, const struct way *from)
 	return most;
 }
 
-/*
- * So much more may a whole band at the begin of all cost, as surfaces are unlike each other, and for a few defects. A
- * part of one, all of its first surface, would have only such that are alike, and the next begin with the second; where
- * all are alike, skews say where bands begin.
- */
-static double unlike_first(const struct reading *q, const struct way *from)
-{
-	double odd = 0.0;
-
-	for (size_t i = 0; from->t == 0 && i < q->n; i++)
-		odd = fmax(odd, q->way[i].is_whole ? odd_first_sizes(&q->p, q->way[i].zone.size) : 0.0);
-	return odd > 0.0 ? odd + AHEAD : 0.0;
-}
-
 /* All that may come next. */
 static void go_on(struct reading *q, const struct way *w)
 {
@@ -499,7 +279,7 @@ static void go_on(struct reading *q, const struct way *w)
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
 		(void)go(q, w, 1, 0, head - 1, &ignore);
-	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0) + unlike_first(q, w);
+	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
 	if (is_whole && (band == 1 || !w->is_new || w->t == 0))
 		return;
 	/* Nothing fits, or at a price: there may be something cheaper. */
@@ -507,19 +287,13 @@ static void go_on(struct reading *q, const struct way *w)
 	if (band == 1) {
 		for (size_t skip = 0; skip < q->p.shape->heads && !w->is_new; skip++)
 			(void)go(q, w, 1, skip, skip, &ignore);
-		for (size_t skip = 1; skip + 1 < q->p.shape->heads && !w->is_new; skip++)
-			(void)go(q, w, 1, skip, q->p.shape->heads - 1, &ignore);
 	} else {
-		size_t n = partial_lengths(&q->p, w->t, w->st.jump[GEO_TO_CYLINDER], length, ARRAY_LEN(length));
+		size_t n = geo_partial_lengths(&q->p, w->t, w->st.jump[GEO_TO_CYLINDER], length, ARRAY_LEN(length));
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
-		if (band > 1 && !w->is_new && isinf(cost)) {
-			go_without_some(q, w);
+		if (band > 1 && !w->is_new && isinf(cost))
 			go_without_tail(q, w);
-		}
-		if (band > 1 && isinf(cost))
-			go_past_hurt(q, w);
 	}
 	if (!w->is_new && !is_whole)
 		end_zone(q, w);
@@ -562,7 +336,7 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 static void read_to(struct reading *q, uint64_t track)
 {
 	q->to = track;
-	while (q->n && !q->is_out_of_memory) {
+	while (q->n) {
 		size_t least = least_far(q);
 		struct way w;
 
@@ -580,7 +354,8 @@ static void read_to(struct reading *q, uint64_t track)
 		w = take_way(q, least);
 		if (is_hopeless(q, &w))
 			continue;
-		leave_mark(q, &w);
+		if (q->trail)
+			leave_mark(q->trail, w.t, w.st.cost);
 		if (w.is_new && w.zone.tracks)
 			keep_zone(q, &w);
 		go_on(q, &w);
@@ -590,7 +365,7 @@ static void read_to(struct reading *q, uint64_t track)
 /* The cheapest of the ways, which have all come far enough; false: there is none. */
 static bool best_way(struct reading *q, struct way *ret)
 {
-	while (q->n && !q->is_out_of_memory) {
+	while (q->n) {
 		*ret = take_way(q, least_far(q));
 		if (is_hopeless(q, ret))
 			continue;
@@ -662,8 +437,6 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 				b.skip = q->odd[k].skip;
 				b.skip_to = q->odd[k].skip_to;
 				b.is_full = q->odd[k].is_full;
-				b.hurt = q->odd[k].hurt;
-				b.hurt_tracks = q->odd[k].hurt_tracks;
 				st = q->odd[k].st;
 			}
 			b.cylinders = band && band < left ? band : left;
@@ -683,10 +456,8 @@ static const struct way start = {
 
 static struct reading *reading_new(struct geo_order *o, const struct geo_shape *shape, double limit)
 {
-	struct reading *q = calloc(1, sizeof(*q));
+	struct reading *q = xcalloc(1, sizeof(*q));
 
-	if (!q)
-		return NULL;
 	q->p = (struct geo_parser){ .o = o, .shape = shape };
 	q->limit = limit;
 	q->nnodes = q->nodd = 1; /* 0: none */
@@ -696,10 +467,8 @@ static struct reading *reading_new(struct geo_order *o, const struct geo_shape *
 
 static void reading_free(struct reading *q)
 {
-	if (q) {
-		free(q->node);
-		free(q->odd);
-	}
+	free(q->node);
+	free(q->odd);
 	free(q);
 }
 
@@ -712,8 +481,6 @@ static void fit_zones(struct geo_order *o, const struct geo_shape *shape, uint64
 
 	fit->n = 0;
 	fit->cost = INFINITY;
-	if (!q)
-		return;
 	q->trail = trail;
 	read_to(q, tracks < o->tracks ? tracks : o->tracks);
 	if (best_way(q, &w))
@@ -734,12 +501,10 @@ void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t 
 /* What it costs to go on as q does, but without a zone that begins there. */
 static double cost_without(const struct reading *q, uint64_t avoid)
 {
-	struct reading *other = malloc(sizeof(*other));
+	struct reading *other = xcalloc(1, sizeof(*other));
 	struct way w;
 	double cost = INFINITY;
 
-	if (!other)
-		return INFINITY;
 	*other = *q;
 	other->avoid = avoid;
 	other->node = NULL; /* the zones themselves are of no interest */
@@ -768,7 +533,8 @@ static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone
 {
 	const struct geo_seg *before = geo_order_at(p->o, z->track - 1), *seg = geo_order_at(p->o, z->track);
 
-	return seg != before && odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, seg) && has_size(z - 1, before);
+	return seg != before && geo_odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, seg) &&
+	       has_size(z - 1, before);
 }
 
 /*
@@ -782,9 +548,8 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 
 	for (size_t i = trail->n - 1; i-- > 0;) /* so far for that, or farther */
 		trail->mark[i].cost = fmin(trail->mark[i].cost, trail->mark[i + 1].cost);
-	if (q)
-		q->rival = trail;
-	for (size_t i = 1; q && i < fit->n; i++) {
+	q->rival = trail;
+	for (size_t i = 1; i < fit->n; i++) {
 		read_to(q, fit->zone[i].track);
 		if (is_clear_begin(&q->p, &fit->zone[i]))
 			fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
@@ -795,13 +560,10 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit)
 {
 	struct trail trail = { .mark = NULL };
-	struct mark *end;
 
 	fit_zones(o, shape, UINT64_MAX, INFINITY, NULL, &trail, fit);
-	end = more_room(trail.mark, trail.n, &trail.room, sizeof(*end));
-	trail.mark = end ?: trail.mark;
-	if (end && isfinite(fit->cost)) {
-		trail.mark[trail.n++] = (struct mark){ UINT64_MAX, fit->cost };
+	if (isfinite(fit->cost)) {
+		leave_mark(&trail, UINT64_MAX, fit->cost);
 		find_margins(o, shape, &trail, fit);
 	}
 	free(trail.mark);

@@ -42,18 +42,15 @@ struct geo_order {
 	uint32_t *of; /* segments of the first nof tracks, which are read again and again; NULL: none */
 	uint64_t nof;
 	uint64_t tracks;
-	uint64_t ranked; /* the first so many are what layouts are ranked by */
 	double tol;
 };
 
-/* All tracks in order; o is zero before, and is freed by the caller, also after an error. */
-int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
-/* The same anew, as the walk has gone on. */
-int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* All tracks in order; o is zero before. */
+void geo_order_fill(struct geo_order *o, const struct geo_walk *w);
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
 /* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they
- * are of. -ENOMEM, or 0. */
-int geo_order_fill_up(struct geo_order *o);
+ * are of. */
+void geo_order_fill_up(struct geo_order *o);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 
@@ -102,7 +99,7 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 #define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
 #define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
 
-/* ---- band.c ---- */
+/* ---- what a layout reads ---- */
 
 /* A track without data. */
 struct geo_hole {
@@ -145,30 +142,11 @@ struct geo_band {
 	uint64_t cylinders;
 	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
 	bool is_back;
-	size_t skip, skip_to;       /* these slots have no data; SIZE_MAX: none */
-	bool is_full;               /* no other has none, whatever a skew looks like */
-	bool is_doubtful;           /* ret: the skew of one does look like that */
-	double most;                /* of cost: more, and it does not fit */
-	uint64_t hurt, hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it
-	                               should; 0: none */
-	uint64_t misfit, begun[2];  /* the surface that did not fit; where the one before it and itself begin */
+	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
+	bool is_full;         /* no other has none, whatever a skew looks like */
+	bool is_doubtful;     /* ret: the skew of one does look like that */
+	double most;          /* of cost: more, and it does not fit */
 };
-
-/* A band from track *t on, which is then behind it; false: the sizes do not fit. */
-bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
-/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them
- * then, and st as if each had been matched. */
-uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
-                        uint64_t to);
-/* The size of the longest row of equal tracks there; 0: there is none. */
-uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end);
-/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
-bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
-
-/* ---- order.c ---- */
-
-/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
-size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
 
 struct geo_fit_zone {
 	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
@@ -193,6 +171,33 @@ struct geo_fit {
 	uint64_t left_out;
 	double left_cost; /* of these in cost */
 };
+
+/* ---- band.c ---- */
+
+/* A band from track *t on, which is then behind it; false: the sizes do not fit. */
+bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
+/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them
+ * then, and st as if each had been matched. */
+uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
+                        uint64_t to);
+/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
+bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
+
+#define GEO_ENDS 12 /* ends of equal tracks that are looked at for the length of a partial band */
+
+/* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
+bool geo_is_real_end(struct geo_order *o, size_t i);
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
+ * many. */
+size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max);
+/* What makes sizes of the first zone's surfaces unlikely; those that are not known yet are 0. */
+double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size);
+/* What makes sizes unlikely behind those of the zone before. */
+double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after);
+
+/* ---- order.c ---- */
 
 /*
  * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/search.h"
 
 #define NEAR_TRACKS 34 /* one more than the most surfaces, and a little */
@@ -238,14 +239,12 @@ static void find_telling(struct sampled *v, size_t n, int k)
 /* Pairs anywhere in the stretch, at distances of which one of the two has something to say. */
 static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[2], struct sampled *ret)
 {
-	cleanup_free uint64_t *cylinder = calloc(2 * s->tracks, sizeof(*cylinder));
-	cleanup_free uint32_t *head = calloc(2 * s->tracks, sizeof(*head));
+	cleanup_free uint64_t *cylinder = xcalloc(2 * s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = xcalloc(2 * s->tracks, sizeof(*head));
 	struct rng *rng = &s->g->t.rng;
 	uint64_t d[2][16];
 	size_t m[2], n = 0;
 
-	if (!cylinder || !head)
-		return 0;
 	for (size_t k = 0; k < 2; k++) {
 		if (!geo_label_stretch(s, c[k], cylinder + k * s->tracks, head + k * s->tracks))
 			return 0;
@@ -277,9 +276,9 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 static double add_telling_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
                                 size_t most)
 {
-	cleanup_free struct sampled *v = calloc(SAMPLED, sizeof(*v));
+	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
 	const struct geo_hypothesis *const c[2] = { a, b };
-	size_t n = v ? sample(s, c, v) : 0, same = 0;
+	size_t n = sample(s, c, v), same = 0;
 	double says = 0.0;
 
 	if (n == 0)

@@ -14,7 +14,6 @@
 #include "measure/geometry/geometry.h"
 
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
-#define FLUSH_MAX 1024 /* reads elsewhere: more than any cache has segments */
 #define TRIES     5    /* that bring nothing, with twice as many reads elsewhere each time */
 #define FUA_LOOKS 20   /* so often: where nothing is stored all comes back at once */
 #define FUA_TRIES 2    /* the same with FUA, until it is asked whether that is obeyed any more */
@@ -22,14 +21,9 @@
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
 #define BESIDE_BYTES  (64u << 20)
-#define NEAR_TIMES    64 /* as far as they go down: hardly ever where one of the last is still in the cache */
 #define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
 #define AWAY_LEAST    20 /* tracks, and some of so many more: near, but hardly ever twice in the same place */
 #define AWAY          2000
-#define LESS_EVERY    6   /* leads, one of them tries whether less is enough */
-#define FADE          32  /* so much less is held against it with each lead that was enough */
-#define LESS_BY       5   /* part of what was too little: nearer to it nothing is tried */
-#define STEP_TRIES    6   /* of each way to read elsewhere */
 #define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
 #define PAIR_HITS     1.0
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
@@ -93,153 +87,6 @@ static double known(const struct geo *g, uint64_t sector)
 	                                                                                   : (double)NAN;
 }
 
-/*
- * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
- * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes, and
- * what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes least
- * time for each read that helped is gone.
- */
-#define ANYWHERE  0
-#define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
-static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85, 0.0 }; /* of a track */
-
-static size_t choose_step(const struct geo *g)
-{
-	size_t best = 0;
-
-	if (g->rot.flush_bytes > g->t.block_bytes)
-		return BY_VOLUME;
-	if (!(g->per_track > 0.0))
-		return ANYWHERE;
-	for (size_t i = 0; i < BY_VOLUME; i++) {
-		if (g->ways.step[i].tries < STEP_TRIES)
-			return i;
-		if (g->ways.step[i].ns * g->ways.step[best].helped < g->ways.step[best].ns * g->ways.step[i].helped)
-			best = i;
-	}
-	return best;
-}
-
-/*
- * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
- * cache of a drive has so many segments, or so many bytes, and forgets what was read longest ago.
- */
-static uint32_t first_lead(struct geo *g)
-{
-	struct geo_way *w = &g->ways.step[choose_step(g)];
-
-	if (g->t.fua)
-		return 0;
-	if (!w->high)
-		w->high = g->rot.flush_reads ? g->rot.flush_reads : 1;
-	if (w->times++ % LESS_EVERY || w->high <= w->low + w->low / LESS_BY + 1)
-		return w->high;
-	return w->low + (w->high - w->low) / 2;
-}
-
-/* More than were in vain. */
-static uint32_t more_lead(struct geo *g, uint32_t lead)
-{
-	const struct geo_way *w = &g->ways.step[choose_step(g)];
-
-	if (g->t.fua)
-		return 0;
-	if (lead < w->high)
-		return w->high;
-	return lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
-}
-
-static void judge_step(struct geo *g, struct geo_way *w, uint32_t lead, double ns, bool has_helped)
-{
-	w->tries++;
-	w->helped += has_helped;
-	w->ns += ns;
-	if (has_helped) {
-		w->high = lead;
-		w->low = w->low < lead ? w->low - w->low / FADE : lead / 2; /* chance may have made it fail */
-		geo_kept_forget(&g->kept);
-	} else {
-		w->low = lead > w->low ? lead : w->low;
-		if (lead >= w->high)
-			w->high = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
-	}
-}
-
-double geo_flush_cost(const struct geo *g)
-{
-	size_t way = choose_step(g);
-
-	if (g->t.fua)
-		return 0.0;
-	if (g->ways.step[way].helped > 0.0)
-		return g->ways.step[way].ns / g->ways.step[way].helped / g->rot.period_ns;
-	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
-}
-
-/*
- * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to
- * forget. What is far away may be another disk, with a cache of its own, and takes long to go to. Above them, or below
- * where there is no room.
- */
-static uint64_t begin_elsewhere(struct geo *g, uint64_t bytes, uint64_t first, uint64_t end)
-{
-	uint64_t block = g->t.block_bytes, above = g->t.target->size_bytes - end, room;
-	bool is_above = above >= 2 * bytes;
-
-	if (!is_above && first < 2 * bytes)
-		return timed_elsewhere(&g->t, first, end);
-	room = (is_above ? above : first) - bytes;
-	room = rng_below(&g->t.rng, (room < NEAR_TIMES * bytes ? room : NEAR_TIMES * bytes) / block) * block;
-	return is_above ? end + bytes + room : first - block - room;
-}
-
-static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t n, uint64_t first, uint64_t end)
-{
-	uint64_t step = (uint64_t)(steps[which] * g->per_track) * g->t.block_bytes, at = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || !step || at < step || (at - step < end && at - step + g->t.block_bytes > first))
-			at = step ? begin_elsewhere(g, n * step, first, end) : timed_elsewhere(&g->t, first, end);
-		else
-			at -= step;
-		offsets[i] = at;
-	}
-}
-
-/* So many reads elsewhere, in the way that is best; how long they took. */
-static int read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
-                          struct err *err)
-{
-	cleanup_free uint64_t *offsets = calloc(lead, sizeof(*offsets));
-	cleanup_free double *access = calloc(lead, sizeof(*access));
-	uint64_t start_ns = session_answered_ns(g->ses);
-	struct rotation rot = g->rot;
-	int r;
-
-	if (!offsets || !access)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (way == BY_VOLUME) {
-		rot.flush_reads = lead;
-		r = timed_forget(&g->t, &rot, first, end, err);
-	} else {
-		aim_elsewhere(g, way, offsets, lead, first, end);
-		r = timed_reads(&g->t, offsets, lead, access, NULL, err);
-	}
-	g->cost.reads += lead;
-	g->cost.flushing += lead;
-	*ret_ns = (double)(session_answered_ns(g->ses) - start_ns);
-	return r;
-}
-
-int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err)
-{
-	double ns;
-
-	return g->t.fua ? 0
-	                : read_elsewhere(g, choose_step(g), first_lead(g), first * g->t.block_bytes,
-	                                 end * g->t.block_bytes, &ns, err);
-}
-
 /* Reads with FUA came back at once again and again, or failed: is it still obeyed? */
 static int look_at_fua(struct geo *g, uint64_t sector, struct err *err)
 {
@@ -268,7 +115,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 {
 	uint64_t offsets[GEO_BATCH], done[GEO_BATCH] = { 0 }, first = UINT64_MAX, end = 0;
 	double access[GEO_BATCH], ns = 0.0;
-	size_t way = choose_step(g);
+	size_t way = geo_choose_way(g);
 	int r = geo_spindle_follow(g, err);
 
 	for (size_t i = 0; i < n; i++) {
@@ -280,13 +127,13 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
 	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
 	if (r == 0 && lead)
-		r = read_elsewhere(g, way, lead, first, end, &ns, err);
+		r = geo_read_elsewhere(g, way, lead, first, end, &ns, err);
 	if (r == 0)
 		r = media_reads(g, offsets, n, access, done, err);
 	g->cost.reads += n;
 	g->last = n ? sectors[n - 1] : g->last;
 	if (r == 0 && lead && isfinite(access[0]))
-		judge_step(g, &g->ways.step[way], lead, ns, !is_hit(g, access[0]));
+		geo_judge_way(g, way, lead, ns, !is_hit(g, access[0]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double a = access[i];
@@ -364,11 +211,11 @@ static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 }
 
 /*
- * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain:
- * not even the first was read from the media.
+ * Those that are still NaN once more, downwards, where one does not bring the next into the cache. 1: in vain, as not
+ * even the first was read from the media.
  */
 static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
-                      size_t *ret_hits, bool *ret_was_in_vain, struct err *err)
+                      size_t *ret_hits, struct err *err)
 {
 	uint64_t again[GEO_BATCH];
 	double got[GEO_BATCH] = { 0 };
@@ -380,7 +227,6 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 		if (isnan(angles[i]))
 			again[m++] = sectors[i];
 	*ret_hits = 0;
-	*ret_was_in_vain = false;
 	if (m == 0)
 		return 0;
 	qsort(again, m, sizeof(again[0]), geo_goes_up(g) ? up : geo_down);
@@ -388,7 +234,6 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 	m = geo_goes_up(g) ? leave_near_ones(g, again, m) : m;
 	r = read_some(g, lead, again, got, short_one, m, ret_hits, err);
 	*ret_hits += all - m;
-	*ret_was_in_vain = isnan(got[0]);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		for (size_t k = 0; k < m; k++) {
 			if (!isnan(angles[i]) || again[k] != sectors[i])
@@ -397,7 +242,7 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 			doubt[i] = k > 0 && short_one[k]; /* the first came after reads elsewhere */
 		}
 	}
-	return r;
+	return r < 0 ? r : isnan(got[0]);
 }
 
 struct wanted {
@@ -458,18 +303,12 @@ static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles
 	if (!again)
 		r = read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
 	for (int k = 0; r == 0 && hits && k < ROUNDS && tries < TRIES && !geo_is_over(g); k++) {
-		bool was_in_vain;
-
-		lead = lead ? lead : first_lead(g);
-		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, &was_in_vain, err);
-		if (!was_in_vain) {
-			lead = 0;
-			continue;
-		}
-		tries++;
-		lead = more_lead(g, lead);
-		if (g->t.fua && tries == FUA_TRIES)
-			r = look_at_fua(g, sectors[0], err);
+		lead = lead ? lead : geo_first_lead(g);
+		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
+		tries += r == 1;
+		lead = r == 1 ? geo_more_lead(g, lead) : 0;
+		if (r == 1)
+			r = g->t.fua && tries == FUA_TRIES ? look_at_fua(g, sectors[0], err) : 0;
 	}
 	return r;
 }
@@ -573,7 +412,7 @@ int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles,
 	bool doubt[GEO_BATCH];
 	size_t hits;
 
-	return read_some(g, first_lead(g), sectors, ret_angles, doubt, n, &hits, err);
+	return read_some(g, geo_first_lead(g), sectors, ret_angles, doubt, n, &hits, err);
 }
 
 int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n,

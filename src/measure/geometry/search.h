@@ -6,12 +6,6 @@
 
 #include "measure/geometry/layout.h"
 
-/* ---- shapes.c; the rest of it is in geometry.h ---- */
-
-/* How much less likely it is by chance that the sizes of the surfaces of many come again in that zone as those of few
- * would, of the log-likelihood; 0: they do not. NULL: there is no zone. */
-double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few);
-
 /* ---- law.c ---- */
 
 /* A shortest access, as a layout has it. */
@@ -26,7 +20,7 @@ struct geo_access {
 
 struct geo_law {
 	double column[GEO_LAW];
-	double scale; /* of single accesses about it; infinite: out of memory, or no accesses */
+	double scale; /* of single accesses about it; infinite: no accesses */
 	double cost;  /* minus the log-likelihood that it was found by */
 };
 
@@ -35,7 +29,7 @@ struct geo_law geo_law_of(const struct geo_access *seen, size_t n);
 /* The one that is found from `start`, or another one that suits better; NULL: there is none. */
 struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struct geo_law *start,
                             const struct geo_law *other);
-/* Minus the log evidence of n accesses that scatter so; infinite: out of memory. */
+/* Minus the log evidence of n accesses that scatter so. */
 double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_law *law, double scale);
 /* An access as the law has it. */
 double geo_law_at(const struct geo_law *law, const struct geo_access *access);
@@ -53,6 +47,7 @@ struct geo_hypothesis {
 	struct geo_shape shape;
 	struct geo_access *seen; /* all accesses, as it has them; GEO_MADE_MOST of the search's */
 	struct geo_law law;      /* that suits them */
+	double turned;           /* what it costs that its bands began elsewhere */
 	double dear;             /* how much less likely sizes and skews are than under the likeliest */
 	double cost;             /* minus the log evidence of all that was seen, but for a constant */
 	size_t off;              /* accesses that do not fit */

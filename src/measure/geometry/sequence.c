@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sequence of tracks that the walk has found, as equal tracks in a row; what it is held against is in order.c. */
-#include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
 #define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
@@ -15,9 +14,8 @@
 #define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are no two tracks */
 #define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
 #define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first so many */
-#define HIDDEN     2.0                   /* jumps up to so many times what two may differ by may be hidden by noise */
 
-static int push(struct geo_order *o, const struct geo_seg *seg)
+static void push(struct geo_order *o, const struct geo_seg *seg)
 {
 	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
 
@@ -25,22 +23,15 @@ static int push(struct geo_order *o, const struct geo_seg *seg)
 	    geo_order_same(o, last->jump, seg->jump)) {
 		last->tracks += seg->tracks;
 		o->tracks += seg->tracks;
-		return 0;
+		return;
 	}
 	if (o->n == o->room) {
-		size_t room = o->room ? 2 * o->room : 256;
-		struct geo_seg *more = realloc(o->seg, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		o->seg = more;
-		o->room = room;
+		o->room = o->room ? 2 * o->room : 256;
+		o->seg = xgrow(o->seg, o->room, sizeof(*o->seg));
 	}
-	assert(o->seg);
 	o->seg[o->n] = *seg;
 	o->seg[o->n++].track = o->tracks;
 	o->tracks += seg->tracks;
-	return 0;
 }
 
 /* How many tracks of that size there are near an item. */
@@ -180,63 +171,12 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 	return false;
 }
 
-/*
- * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end.
- * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others.
- */
-static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
-{
-	return seg->tracks == 1 && !seg->is_odd && !seg->has_gap && isfinite(turn) &&
-	       !geo_order_same(o, turn, seg->jump);
-}
-
-/*
- * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
- * shorter than the ones around it, and what follows is turned against its begin as behind one of them.
- */
-static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next, double turn)
-{
-	uint64_t whole = usual_size(o, o->n);
-
-	if (seg->size >= next || next > whole || !is_no_whole_turn(o, seg, turn) || !is_turn_of(o, o->n, whole, turn))
-		return false;
-	seg->size = whole;
-	seg->jump = turn;
-	seg->is_odd = true;
-	return true;
-}
-
-/*
- * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that
- * noise hid the end between them. *ret_jump: from the one to the other, as behind tracks nearby.
- */
-static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double turn,
-                             double *ret_jump)
-{
-	uint64_t whole = usual_size(o, o->n);
-	double part;
-
-	if (whole != next || seg->size <= whole || seg->size >= 2 * whole || !is_no_whole_turn(o, seg, turn))
-		return false;
-	part = (double)(seg->size - whole) / (double)whole;
-	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
-		const struct geo_seg *s = &o->seg[i];
-
-		if (s->size != whole || s->is_odd || s->has_gap || geo_apart(part, s->jump) >= HIDDEN * o->tol)
-			continue;
-		*ret_jump = s->jump;
-		return true;
-	}
-	return false;
-}
-
-/* held: sectors with data; next: size of what follows; turn: as above. The skews between tracks whose ends were hidden
+/* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden
  * are not known. */
-static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next, double turn)
+static void push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next)
 {
 	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
-	int r = 0;
 
 	if (m == 1 && o->n) {
 		usual = o->seg[o->n - 1].size;
@@ -247,26 +187,17 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, u
 	if (m == 1)
 		m = tracks_short_in(&seg, usual, next);
 	if (join_pieces(o, &seg, held))
-		return 0;
-	if (lacks_its_end(o, &seg, next, turn))
-		return push(o, &seg);
-	if (has_hidden_stump(o, &seg, next, turn, &one.jump)) {
-		one.size = next;
-		one.is_odd = true;
-		seg.first += seg.size - next;
-		seg.size = next;
-		r = push(o, &one);
-	}
-	for (; m > 1 && r == 0; m--) {
+		return;
+	for (; m > 1; m--) {
 		one.size = usual;
 		one.jump = NAN;
 		one.is_odd = true;
-		r = push(o, &one);
+		push(o, &one);
 		seg.first = one.first += usual;
 		seg.size -= usual;
 		seg.is_odd = true;
 	}
-	return r < 0 ? r : push(o, &seg);
+	push(o, &seg);
 }
 
 /* Size of the first run behind the k-th of an item; 0: there is none. */
@@ -280,27 +211,23 @@ static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
 }
 
 /* Says of the tracks that layouts are tried on which segments they are in, and what is in front of those. */
-static int number(struct geo_order *o)
+static void number(struct geo_order *o)
 {
 	uint64_t n = o->tracks < NUMBERED ? o->tracks : NUMBERED;
 
-	o->of = calloc(n + 1, sizeof(*o->of));
-	if (!o->of)
-		return -ENOMEM;
+	o->of = xcalloc(n + 1, sizeof(*o->of));
 	o->nof = n;
 	for (size_t i = 0; i < o->n; i++) {
 		o->seg[i].before = i ? geo_order_between(&o->seg[i - 1], &o->seg[i]) : (double)NAN;
 		for (uint64_t t = o->seg[i].track; t < n && t < o->seg[i].track + o->seg[i].tracks; t++)
 			o->of[t] = (uint32_t)i;
 	}
-	return 0;
 }
 
-int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
+void geo_order_fill(struct geo_order *o, const struct geo_walk *w)
 {
 	o->g = w->g;
 	o->tol = geo_near(w->g);
-	o->ranked = GEO_RANK_TRACKS;
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;
@@ -318,15 +245,12 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			if (push_tracks(o, seg, item->missing ? item->end - item->first : seg.size, next_size(w, i, k),
-			                run->tracks == 1 ? run->turn : (double)NAN) < 0)
-				return err_set(err, -ENOMEM, "Out of memory.");
+			push_tracks(o, seg, item->missing ? item->end - item->first : seg.size, next_size(w, i, k));
 			at += run->tracks * run->per_track;
 		}
 	}
-	if (geo_order_fill_up(o) < 0 || number(o) < 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	return 0;
+	geo_order_fill_up(o);
+	number(o);
 }
 
 void geo_order_free(struct geo_order *o)
@@ -334,17 +258,6 @@ void geo_order_free(struct geo_order *o)
 	free(o->seg);
 	free(o->of);
 	*o = (struct geo_order){ .seg = NULL };
-}
-
-int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err)
-{
-	uint64_t ranked = o->ranked;
-	int r;
-
-	geo_order_free(o);
-	r = geo_order_fill(o, w, err);
-	o->ranked = ranked;
-	return r;
 }
 
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track)

@@ -9,11 +9,11 @@
  * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer
  * shows where its first band ends.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
 #define READ_MOST                                                                                                    \
@@ -36,7 +36,7 @@ static bool is_read(const struct geo_order *o, const struct geo_layout *l, const
 	return !l->is_messy || fit->cost <= READ_MOST * (double)geo_order_changes(o, UINT64_MAX);
 }
 
-int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err)
+void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l)
 {
 	struct geo_shape turned = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
@@ -44,10 +44,8 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 
 	turned.is_alternate = !turned.is_alternate;
 	if (turned.heads == 1 || turned.band == 0)
-		return 0;
-	fit = calloc(1, sizeof(*fit));
-	if (!fit)
-		return err_set(err, -ENOMEM, "Out of memory.");
+		return;
+	fit = xcalloc(1, sizeof(*fit));
 	fit->cost = l->fit->cost;
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
@@ -65,30 +63,26 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	}
 	if (l->is_turning_hidden)
 		geo_say_turning_is_hidden(g->ses->res);
-	return 0;
 }
 
-int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err)
+void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l)
 {
 	struct geo_shape longer = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
 
 	if (l->shape.heads == 1 || l->shape.band || !(longer.band = geo_band_behind(l->fit)))
-		return 0;
-	fit = calloc(1, sizeof(*fit));
-	if (!fit)
-		return err_set(err, -ENOMEM, "Out of memory.");
+		return;
+	fit = xcalloc(1, sizeof(*fit));
 	geo_order_fit_whole(o, &longer, fit);
 	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
 		l->shape = longer;
 		*l->fit = *fit;
 		geo_tell_layout(g->ses->res, &l->shape);
-		return 0;
+		return;
 	}
 	l->is_told = false;
 	result_figure_text(g->ses->res, "layout", "layout", NULL);
 	result_notice(
 		g->ses->res, "layout-unknown",
 		"The layout cannot be determined: zones are longer than one band, and where bands end is not clear.");
-	return 0;
 }

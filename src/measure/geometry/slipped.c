@@ -5,10 +5,10 @@
  * as another one. Between tracks of one size those that have a little less are of that size, too, unless they come
  * again and again after as many tracks each time, as tracks of another surface do.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
 #define LACKS    16 /* part of a track that may be lacking */
@@ -122,10 +122,10 @@ static uint64_t whole_of(uint64_t size, uint64_t before, uint64_t behind)
 /* Heap array, and how many. */
 static struct lone *find_lone(const struct geo_order *o, size_t *ret_n)
 {
-	struct lone *lone = calloc(o->n + 1, sizeof(*lone));
+	struct lone *lone = xcalloc(o->n + 1, sizeof(*lone));
 	size_t n = 0, end;
 
-	for (size_t i = 0; lone && i < o->n; i = end ? end : i + 1) {
+	for (size_t i = 0; i < o->n; i = end ? end : i + 1) {
 		end = is_plain(&o->seg[i]) ? end_of_short(o, i) : 0;
 		for (size_t k = i + 1; k < end; k++) {
 			const struct geo_seg *seg = &o->seg[k];
@@ -191,17 +191,14 @@ static size_t come_again(const struct lone *lone, size_t n, uint64_t lag)
 }
 
 /* Tracks of these segments are of `whole` sectors, each by itself; 0: the segment is as it was found. */
-static int fill_up(struct geo_order *o, const uint64_t *whole)
+static void fill_up(struct geo_order *o, const uint64_t *whole)
 {
 	size_t more = 0, k;
 	struct geo_seg *seg;
 
 	for (size_t i = 0; i < o->n; i++)
 		more += whole[i] ? o->seg[i].tracks - 1 : 0;
-	seg = realloc(o->seg, (o->n + more) * sizeof(*seg));
-	if (!seg)
-		return -ENOMEM;
-	o->seg = seg;
+	o->seg = seg = xgrow(o->seg, o->n + more, sizeof(*seg));
 	o->room = k = o->n + more;
 	for (size_t i = o->n; i-- > 0;) {
 		struct geo_seg all = seg[i];
@@ -220,7 +217,6 @@ static int fill_up(struct geo_order *o, const uint64_t *whole)
 		}
 	}
 	o->n += more;
-	return 0;
 }
 
 /* Those that are alike, from `at` on. */
@@ -283,20 +279,18 @@ static size_t irregular(const struct geo_order *o, struct lone *lone, size_t n)
 	return all;
 }
 
-int geo_order_fill_up(struct geo_order *o)
+void geo_order_fill_up(struct geo_order *o)
 {
 	size_t n;
 	cleanup_free struct lone *lone = find_lone(o, &n);
-	cleanup_free uint64_t *whole = calloc(o->n + 1, sizeof(*whole));
+	cleanup_free uint64_t *whole = xcalloc(o->n + 1, sizeof(*whole));
 
-	if (!lone || !whole)
-		return -ENOMEM;
 	if (!n)
-		return 0;
+		return;
 	qsort(lone, n, sizeof(*lone), by_size);
 	find_regular(lone, n);
 	if (irregular(o, lone, n) < MANY)
-		return 0;
+		return;
 	for (size_t i = 0, same; i < n; i += same) {
 		bool by_turns = come_by_turns(lone, n, lone[i].before);
 
@@ -305,5 +299,5 @@ int geo_order_fill_up(struct geo_order *o)
 			if (!lone[k].is_left)
 				whole[lone[k].seg] = by_turns ? lone[k].size : lone[k].whole;
 	}
-	return fill_up(o, whole);
+	fill_up(o, whole);
 }

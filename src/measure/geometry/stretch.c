@@ -11,7 +11,8 @@ void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h)
 	s->fit->n = 0;
 	s->fit->cost = INFINITY;
 	if (!h->is_counted || h->shape.heads == 1)
-		geo_order_fit(s->o, &h->shape, s->o->ranked, h->is_counted ? s->dear : (double)INFINITY, NULL, s->fit);
+		geo_order_fit(s->o, &h->shape, GEO_RANK_TRACKS, h->is_counted ? s->dear : (double)INFINITY, NULL,
+		              s->fit);
 }
 
 /* Where accesses are tried: the zone with the most tracks, or any tracks where there is none. */

@@ -43,9 +43,8 @@ struct geo_map {
 	struct geo_walk *w;
 	struct geo_order *o;
 	const struct geo_layout *layout;
-	uint32_t *head;  /* of each track, or GEO_NOWHERE */
-	bool *is_sure;   /* of each zone of the layout */
-	bool is_as_told; /* the zones that head[] is by are those that are told */
+	uint32_t *head; /* of each track, or GEO_NOWHERE */
+	bool *is_sure;  /* of each zone of the layout */
 	struct geo_hole *hole;
 	size_t nholes;
 	bool are_surfaces; /* the disk's; else those of the first of several arms */
@@ -53,40 +52,6 @@ struct geo_map {
 
 /* Tables heads, surfaces and defects. */
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
-
-/* ---- rates.c: whole tracks of each surface ---- */
-
-#define GEO_RATES_PART 0.012 /* of the budget: some seconds, */
-#define GEO_SLOW_PART  0.02  /* and for what was late to be looked at again, as far as there is time */
-#define GEO_RATES_AT   0.97  /* so the walk ends before; what is left is for the answers on the way */
-
-struct geo_rate_row {
-	uint64_t surface, first_byte, tracks, late;
-	double read_bytes_per_s, low_bytes_per_s, high_bytes_per_s;
-};
-
-extern const struct field geo_rate_fields[];
-
-/* Table rates, and notices of surfaces that are worse than the others; then what slow.c tells of. */
-int geo_read_rates(const struct geo_map *m, struct err *err);
-
-/* ---- slow.c ---- */
-
-struct geo_slow_row {
-	uint64_t first_byte, length_bytes, surface, times;
-	const char *what;
-};
-
-extern const struct field geo_slow_fields[];
-
-/* A track that took revolutions more: lost between these sectors. */
-struct geo_late {
-	uint64_t track, sectors, from, end;
-	uint32_t head, times; /* times: it was read again */
-};
-
-/* Table slow. */
-int geo_look_at_late(struct geo *g, struct geo_late *late, size_t n, struct err *err);
 
 /* ---- defects.c ---- */
 

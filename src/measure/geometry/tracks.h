@@ -120,7 +120,6 @@ struct geo_walk {
 	struct geo_item *later;
 	struct geo_gap *later_gaps;
 	size_t nlater, nlater_gaps;
-	unsigned guesses, guess_fails; /* of sizes, from tracks ahead: that were right, and not */
 	uint64_t again_at;
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };

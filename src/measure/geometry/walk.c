@@ -9,7 +9,6 @@
  * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the
  * track with them is surveyed like any that does not fit (edges.c).
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,21 +18,11 @@
 #include "base/units.h"
 #include "measure/geometry/walk.h"
 
-#define UNIT_RUNS   72 /* runs of a cycle at most */
-#define STUCK_TRIES 20 /* surveys of one place: late answers come and go, a place without ends stays */
-#define EDGES       24 /* of a survey of two or three tracks */
-#define FEW_LEAPS   3  /* tracks: a run of so few is found as soon by leaping on from its begin */
-
-#define LATELY      4    /* runs before */
-#define AHEAD       6    /* sectors that are looked at in front of a survey */
-#define AHEAD_LEAST 3    /* that have to tell the same */
-#define NEAREST     1.6  /* tracks ahead: behind the end of the first one, which is looked at next */
-#define FARTHEST    40.0 /* that tell sizes of more than a thousand sectors apart */
-#define FAR_PART    0.8  /* of the run before */
-#define OTHER       0.12 /* by such a part surfaces and zones differ */
-#define GUESSES     4    /* that may fail, and as many more for each that does not */
-#define USUAL_RUNS  24   /* the last so many runs of equal tracks */
-#define TWO         1.6  /* of the track before: no surface or zone holds so much more */
+#define UNIT_RUNS   72  /* runs of a cycle at most */
+#define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
+#define EDGES       24  /* of a survey of two or three tracks */
+#define USUAL_RUNS  24  /* the last so many runs of equal tracks */
+#define TWO         1.6 /* of the track before: no surface or zone holds so much more */
 
 static double near(const struct geo *g)
 {
@@ -42,40 +31,8 @@ static double near(const struct geo *g)
 
 /* ---- what was found ---- */
 
-/*
- * Two pieces that make one track: with sectors missing in between that could not be counted. Together they have no more
- * sectors than it, and behind them the angle is where it is behind any other track of that size.
- */
-static bool join_pieces(struct geo_walk *w, const struct geo_run *run, uint64_t missing)
-{
-	struct geo_item *last = w->nitems ? &w->items[w->nitems - 1] : NULL;
-	struct geo_run *piece = w->nruns ? &w->runs[w->nruns - 1] : NULL;
-	double turn;
-
-	if (!last || !piece || !missing || !last->missing || last->tracks != 1 || run->tracks != 1 ||
-	    piece->tracks != 1 || !geo_same_run(w->g, piece, last->run) || piece->per_track != run->per_track ||
-	    w->at - last->first > run->per_track)
-		return false;
-	turn = geo_frac(piece->turn + run->turn);
-	for (size_t i = 0; i + 1 < w->nruns; i++) {
-		if (w->runs[i].per_track != run->per_track || geo_apart(w->runs[i].jump, turn) >= near(w->g))
-			continue;
-		piece->jump = piece->turn = turn;
-		*last->run = *piece;
-		last->end = w->at;
-		last->missing = run->per_track - (w->at - last->first);
-		last->is_unsure = false;
-		last->is_confirmed = false; /* its end is another one now */
-		if (w->confirmed == w->nitems)
-			w->confirmed--;
-		return true;
-	}
-	return false;
-}
-
 /* Tracks [first, at) as an item of their own, and into memory. */
-static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing,
-                     struct err *err)
+static void found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing)
 {
 	struct geo_run one = *run;
 	struct geo_item item = { .first = first,
@@ -87,10 +44,8 @@ static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *r
 		                 .run = &one,
 		                 .times = 1 };
 
-	if (join_pieces(w, run, missing))
-		return 0;
 	geo_walk_remember(w, run);
-	return geo_walk_add(w, &item, err);
+	geo_walk_add(w, &item);
 }
 
 /* ---- runs ---- */
@@ -121,73 +76,6 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	return 0;
 }
 
-/* Is the jump behind a single track that of the run before? Where noise leaves that open the angles on both sides of it
- * are looked at more closely. */
-static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct geo_run *run, struct err *err)
-{
-	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
-	double at[2] = { angle, w->angle }, apart = last ? geo_apart(last->jump, run->jump) : 0.0;
-	const uint64_t where[2] = { first, w->at };
-	int r = 0;
-
-	if (!last || near(w->g) <= GEO_NOISY || last->per_track != run->per_track ||
-	    fabs(apart - near(w->g)) > GEO_OPEN * near(w->g))
-		return 0;
-	for (size_t i = 0; i < 2 && r == 0; i++)
-		r = geo_look_closely(w->g, where[i], 1.0 / (double)run->per_track, &at[i], err);
-	if (r == 0 && isfinite(at[0]) && isfinite(at[1])) {
-		run->jump = run->turn = geo_frac(at[1] - at[0]);
-		w->angle = at[1];
-	}
-	return r;
-}
-
-/* The longest of the last few runs: what follows may be as long, on another surface, or in another zone. NULL: none is
- * long. */
-static const struct geo_run *long_run(const struct geo_walk *w)
-{
-	const struct geo_run *best = NULL;
-
-	for (size_t i = w->nruns > LATELY ? w->nruns - LATELY : 0; i < w->nruns; i++)
-		if (w->runs[i].tracks >= GEO_LONG_RUN && (!best || w->runs[i].tracks >= best->tracks))
-			best = &w->runs[i];
-	return best;
-}
-
-/* Is the run as long as the one before? With the same jump, its tracks may be of another size: another surface, or the
- * same band in the next zone. */
-static int leap_as_before(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err)
-{
-	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
-	struct geo_leap as_before = *l;
-	bool ok = false;
-	int r;
-
-	*ret_n = 0;
-	if (!last || last->tracks <= FEW_LEAPS || geo_apart(last->jump, l->jump) >= near(w->g))
-		return 0;
-	as_before.advance = as_before.jump = last->jump;
-	as_before.error = near(w->g) / (double)last->tracks;
-	r = geo_try_leap(w, &as_before, last->tracks - 1, &ok, err);
-	if (r < 0 || !ok)
-		return r;
-	*l = as_before;
-	*ret_n = last->tracks - 1;
-	return 0;
-}
-
-/* Where noise hides how far one jump advances the angle, it is known from a long run with such jumps; its tracks may be
- * of another size, as on another surface. */
-static void advance_as_before(const struct geo_walk *w, struct geo_leap *l)
-{
-	const struct geo_run *run = l->error > GEO_ADVANCE_SURE ? long_run(w) : NULL;
-
-	if (!run || geo_apart(run->jump, l->jump) >= near(w->g))
-		return;
-	l->advance = l->jump = run->jump;
-	l->error = near(w->g) / (double)run->tracks;
-}
-
 /* A run from its first track on, which is passed already. */
 static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, bool is_sure,
                        struct err *err)
@@ -198,26 +86,18 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 		              .error = near(w->g),
 		              .total = 1,
 		              .jump = jump,
-		              .after = 1.0 / (double)size,
-		              .from = first,
-		              .from_angle = angle };
+		              .after = 1.0 / (double)size };
 	struct geo_run run = { .per_track = size, .jump = jump, .tracks = 1 };
-	uint64_t n, more;
-	int r = leap_as_before(w, &l, &n, err);
+	uint64_t n;
+	int r = geo_gallop(w, &l, &n, err);
 
-	if (n == 0)
-		advance_as_before(w, &l);
-	if (r == 0) {
-		r = geo_gallop(w, &l, &more, err);
-		n += more;
-	}
 	run.tracks += n;
-	run.turn = geo_frac(w->angle - l.from_angle);
+	run.turn = geo_frac(w->angle - angle);
 	if (n)
 		run.jump = geo_frac(l.advance);
-	else if (r == 0)
-		r = settle_jump(w, first, angle, &run, err);
-	return r < 0 ? r : found_run(w, first, &run, !is_sure && n == 0, 0, err);
+	if (r == 0)
+		found_run(w, first, &run, !is_sure && n == 0, 0);
+	return r;
 }
 
 /* What came after the last time that the last run was seen. */
@@ -249,15 +129,16 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 			              .advance = run.turn,
 			              .error = near(w->g),
 			              .total = 1,
-			              .jump = run.jump,
-			              .from = w->at };
+			              .jump = run.jump };
 
 		l.after = 1.0 / (double)run.per_track;
 		if (run.tracks > 1) {
 			r = geo_try_leap(w, &l, 1, ret_ok, err);
 			run.turn = geo_frac(w->angle - angle);
+			if (r == 0 && *ret_ok)
+				found_run(w, first, &run, false, 0);
 			if (r < 0 || *ret_ok)
-				return r < 0 ? r : found_run(w, first, &run, false, 0, err);
+				return r;
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sizes) && r == 0 && !*ret_ok; i++) {
@@ -270,118 +151,16 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 	return r;
 }
 
-/* ---- a run of another size ---- */
-
-/* Do surveys cost much? */
-static bool are_surveys_dear(const struct geo *g)
-{
-	return geo_flush_cost(g) > GEO_DEAR || g->looks > 1;
-}
-
-/* Angles of sectors that lie ahead, which are as many tracks of one size further on as that size makes of them. */
-struct ahead {
-	uint64_t sector[AHEAD]; /* from w->at on */
-	double angle[AHEAD];
-	size_t n;
-};
-
-/* By how much a size leaves them off, in units of what they may be off: the sum of the squares; infinite: one is off by
- * more than that. */
-static double off_ahead(const struct geo_walk *w, const struct ahead *a, const struct geo_run *run, uint64_t size)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		double tracks = (double)(a->sector[i] / size), rest = (double)(a->sector[i] % size) / (double)size;
-		double off = geo_apart(a->angle[i], w->angle + tracks * run->jump + rest) /
-		             hypot(near(w->g), tracks * near(w->g) / (double)run->tracks);
-
-		if (!(off < 1.0))
-			return INFINITY;
-		sum += off * off;
-	}
-	return sum;
-}
-
-/* The size near that of the run that suits best; 0: none does. */
-static uint64_t size_ahead(const struct geo_walk *w, const struct ahead *a, const struct geo_run *run)
-{
-	uint64_t reach = (uint64_t)(OTHER * (double)run->per_track), best = 0;
-	double least = INFINITY;
-
-	for (uint64_t size = run->per_track - reach; size <= run->per_track + reach; size++) {
-		double off = off_ahead(w, a, run, size);
-
-		if (off >= least)
-			continue;
-		least = off;
-		best = size;
-	}
-	return best;
-}
-
-/*
- * A run with the jump of a long one before, its tracks of another size, as on the next surface: a few sectors some
- * tracks ahead tell it, each of another track, so that none brings another into the cache, and the end of the first
- * track is where it has to be then. Where surveys cost much; they are what is left if that fails.
- */
-static int guess_size(struct geo_walk *w, bool *ret_ok, struct err *err)
-{
-	const struct geo_run *run =
-		are_surveys_dear(w->g) && w->guess_fails <= GUESSES * (1 + w->guesses) ? long_run(w) : NULL;
-	uint64_t sector[AHEAD], first = w->at, size;
-	double angle[AHEAD], jump, from = w->angle, far;
-	struct ahead a = { .n = 0 };
-	bool doubt[AHEAD];
-	size_t n = 0;
-	int r;
-
-	*ret_ok = false;
-	if (!run)
-		return 0;
-	far = fmin(FARTHEST, FAR_PART * (double)run->tracks);
-	for (size_t i = 0; i < AHEAD; i++) { /* from the farthest on */
-		double tracks = NEAREST * pow(far / NEAREST, 1.0 - (double)i / (AHEAD - 1));
-		uint64_t at = w->at + (uint64_t)(tracks * (double)run->per_track);
-
-		if (at < w->g->sectors)
-			sector[n++] = at;
-	}
-	r = geo_probe_new(w->g, sector, angle, doubt, n, err);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (!isfinite(angle[i]))
-			continue;
-		a.sector[a.n] = sector[i] - w->at;
-		a.angle[a.n++] = angle[i];
-	}
-	if (r < 0 || a.n < AHEAD_LEAST)
-		return r;
-	size = size_ahead(w, &a, run);
-	if (size)
-		r = try_track(w, size, &jump, ret_ok, err);
-	w->guesses += *ret_ok;
-	w->guess_fails += !*ret_ok;
-	return r == 0 && *ret_ok ? rest_of_run(w, first, from, size, jump, true, err) : r;
-}
-
 /* ---- a track that does not fit ---- */
 
 /* Edges inside of a track are gaps, each of a whole number of sectors. */
-static int keep_gaps(struct geo_walk *w, const struct geo_track *track, const struct geo_edge *edge, size_t n,
-                     struct err *err)
+static void keep_gaps(struct geo_walk *w, const struct geo_track *track, const struct geo_edge *edge, size_t n)
 {
-	int r;
-
-	for (size_t i = 0; i < n; i++) {
-		if (edge[i].first <= track->first || edge[i].first >= track->first + track->sectors)
-			continue;
-		r = geo_walk_add_gap(
-			w, (struct geo_gap){ edge[i].first, (uint64_t)round(edge[i].jump * (double)track->per_track) },
-			err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		if (edge[i].first > track->first && edge[i].first < track->first + track->sectors)
+			geo_walk_add_gap(w,
+			                 (struct geo_gap){ edge[i].first,
+			                                   (uint64_t)round(edge[i].jump * (double)track->per_track) });
 }
 
 static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, double jump, struct err *err)
@@ -402,8 +181,9 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 		run.jump = run.turn; /* whatever is missing: a whole turn further on the angle is the same */
 	if (whole)
 		return rest_of_run(w, track->first, before, track->per_track, jump, track->is_sure, err);
-	return found_run(w, track->first, &run, !track->is_sure,
-	                 track->per_track > track->sectors ? track->per_track - track->sectors : 0, err);
+	found_run(w, track->first, &run, !track->is_sure,
+	          track->per_track > track->sectors ? track->per_track - track->sectors : 0);
+	return 0;
 }
 
 static double edge_jump(const struct geo_track *track, const struct geo_track *next)
@@ -463,9 +243,7 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		w->next_size = (double)(m >= 2 ? track[1].per_track : track[0].per_track);
 		if ((double)track[0].per_track * 3.0 < per_track)
 			take_for_stump(w, &track[0]);
-		r = keep_gaps(w, &track[0], edge + 1, n, err);
-		if (r < 0)
-			return r;
+		keep_gaps(w, &track[0], edge + 1, n);
 		if (m >= 2)
 			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
 		return pass_surveyed(w, &track[0], edge[n].jump, err);
@@ -509,8 +287,6 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 	l.jump = item.run[c - 1].jump;
 	l.inside = &item;
 	l.after = 1.0 / (double)item.run[c - 1].per_track;
-	l.from = w->at > l.sectors ? w->at - l.sectors : w->at;
-	l.from_angle = geo_frac(w->angle - l.advance);
 	r = geo_gallop(w, &l, &n, err);
 	*ret_ok = n > 0;
 	if (r < 0 || n == 0)
@@ -521,7 +297,8 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 	for (uint64_t k = 0; k < n && k < 2 * ARRAY_LEN(w->runs) / c + 2; k++)
 		for (size_t i = 0; i < c; i++)
 			geo_walk_remember(w, &item.run[i]);
-	return geo_walk_add(w, &item, err);
+	geo_walk_add(w, &item);
+	return 0;
 }
 
 static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
@@ -571,8 +348,6 @@ static int one_step(struct geo_walk *w, struct err *err)
 
 	if (r == 0 && !ok)
 		r = guess_run(w, &ok, err);
-	if (r == 0 && !ok)
-		r = guess_size(w, &ok, err);
 	if (w->nruns)
 		w->next_size = (double)w->runs[w->nruns - 1].per_track;
 	if (r == 0 && !ok)

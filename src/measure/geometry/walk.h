@@ -10,9 +10,9 @@
 /* Into what the walk goes on by: the last runs. */
 void geo_walk_remember(struct geo_walk *w, const struct geo_run *run);
 /* As the last of the items; its runs are copied. */
-int geo_walk_add(struct geo_walk *w, const struct geo_item *item, struct err *err);
+void geo_walk_add(struct geo_walk *w, const struct geo_item *item);
 /* As the last of the gaps. */
-int geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap, struct err *err);
+void geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap);
 
 #define GEO_LONG_RUN 8    /* tracks of a run that says something by itself */
 #define GEO_PIECE    0.75 /* of the track before: no surface or zone holds so much less */
@@ -32,9 +32,6 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err);
 
 /* ---- leap.c ---- */
 
-#define GEO_OPEN \
-	0.4 /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
-
 #define GEO_ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 
 /* What is tried as a whole. */
@@ -45,8 +42,6 @@ struct geo_leap {
 	uint64_t total;        /* so many times that was seen already */
 	double jump;           /* at its end */
 	double after;          /* spacing behind it */
-	uint64_t from; /* where `total` began, an end of the same kind; as walk.at: there is none that is known */
-	double from_angle;
 	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
 	const struct geo_item *inside;
 	bool is_known; /* it was found so at least once */
@@ -57,8 +52,6 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
                     double *ret_jump, struct err *err);
 /* Of one size and jump? */
 bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b);
-/* The angle of a track that begins there by several of its sectors. */
-int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle, struct err *err);
 /* So many of these at once; *ret_ok: it ended where it should, and the walk is there now. */
 int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err);
 /* As often as it goes; how often that is. */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads elsewhere, by which a drive's cache forgets: where they go, and how many they are. */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "measure/geometry/geometry.h"
+
+#define FLUSH_MAX  1024 /* reads elsewhere: more than any cache has segments */
+#define NEAR_TIMES 64   /* as far as they go down: hardly ever where one of the last is still in the cache */
+#define LESS_EVERY 6    /* leads, one of them tries whether less is enough */
+#define FADE       32   /* so much less is held against it with each lead that was enough */
+#define LESS_BY    5    /* part of what was too little: nearer to it nothing is tried */
+#define STEP_TRIES 6    /* of each way to read elsewhere */
+
+/*
+ * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution
+ * only, where reading ahead is of no use to it. How far down that may be at most depends on how long the arm takes, and
+ * what a drive keeps of sectors that come by may make it useless: so all ways are tried, and the one that takes least
+ * time for each read that helped is gone.
+ */
+#define ANYWHERE  0
+#define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
+static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85, 0.0 }; /* of a track */
+
+size_t geo_choose_way(const struct geo *g)
+{
+	size_t best = 0;
+
+	if (g->rot.flush_bytes > g->t.block_bytes)
+		return BY_VOLUME;
+	if (!(g->per_track > 0.0))
+		return ANYWHERE;
+	for (size_t i = 0; i < BY_VOLUME; i++) {
+		if (g->ways.step[i].tries < STEP_TRIES)
+			return i;
+		if (g->ways.step[i].ns * g->ways.step[best].helped < g->ways.step[best].ns * g->ways.step[i].helped)
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
+ * cache of a drive has so many segments, or so many bytes, and forgets what was read longest ago.
+ */
+uint32_t geo_first_lead(struct geo *g)
+{
+	struct geo_way *w = &g->ways.step[geo_choose_way(g)];
+
+	if (g->t.fua)
+		return 0;
+	if (!w->high)
+		w->high = g->rot.flush_reads ? g->rot.flush_reads : 1;
+	if (w->times++ % LESS_EVERY || w->high <= w->low + w->low / LESS_BY + 1)
+		return w->high;
+	return w->low + (w->high - w->low) / 2;
+}
+
+/* More than were in vain. */
+uint32_t geo_more_lead(struct geo *g, uint32_t lead)
+{
+	const struct geo_way *w = &g->ways.step[geo_choose_way(g)];
+
+	if (g->t.fua)
+		return 0;
+	if (lead < w->high)
+		return w->high;
+	return lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+}
+
+void geo_judge_way(struct geo *g, size_t way, uint32_t lead, double ns, bool has_helped)
+{
+	struct geo_way *w = &g->ways.step[way];
+
+	w->tries++;
+	w->helped += has_helped;
+	w->ns += ns;
+	if (has_helped) {
+		w->high = lead;
+		w->low = w->low < lead ? w->low - w->low / FADE : lead / 2; /* chance may have made it fail */
+		geo_kept_forget(&g->kept);
+	} else {
+		w->low = lead > w->low ? lead : w->low;
+		if (lead >= w->high)
+			w->high = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+	}
+}
+
+double geo_flush_cost(const struct geo *g)
+{
+	size_t way = geo_choose_way(g);
+
+	if (g->t.fua)
+		return 0.0;
+	if (g->ways.step[way].helped > 0.0)
+		return g->ways.step[way].ns / g->ways.step[way].helped / g->rot.period_ns;
+	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
+}
+
+/*
+ * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to
+ * forget. What is far away may be another disk, with a cache of its own, and takes long to go to. Above them, or below
+ * where there is no room.
+ */
+static uint64_t begin_elsewhere(struct geo *g, uint64_t bytes, uint64_t first, uint64_t end)
+{
+	uint64_t block = g->t.block_bytes, above = g->t.target->size_bytes - end, room;
+	bool is_above = above >= 2 * bytes;
+
+	if (!is_above && first < 2 * bytes)
+		return timed_elsewhere(&g->t, first, end);
+	room = (is_above ? above : first) - bytes;
+	room = rng_below(&g->t.rng, (room < NEAR_TIMES * bytes ? room : NEAR_TIMES * bytes) / block) * block;
+	return is_above ? end + bytes + room : first - block - room;
+}
+
+static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t n, uint64_t first, uint64_t end)
+{
+	uint64_t step = (uint64_t)(steps[which] * g->per_track) * g->t.block_bytes, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || !step || at < step || (at - step < end && at - step + g->t.block_bytes > first))
+			at = step ? begin_elsewhere(g, n * step, first, end) : timed_elsewhere(&g->t, first, end);
+		else
+			at -= step;
+		offsets[i] = at;
+	}
+}
+
+/* So many reads elsewhere, in the way that is best; how long they took. */
+int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
+                       struct err *err)
+{
+	cleanup_free uint64_t *offsets = xcalloc(lead, sizeof(*offsets));
+	cleanup_free double *access = xcalloc(lead, sizeof(*access));
+	uint64_t start_ns = session_answered_ns(g->ses);
+	struct rotation rot = g->rot;
+	int r;
+
+	if (way == BY_VOLUME) {
+		rot.flush_reads = lead;
+		r = timed_forget(&g->t, &rot, first, end, err);
+	} else {
+		aim_elsewhere(g, way, offsets, lead, first, end);
+		r = timed_reads(&g->t, offsets, lead, access, NULL, err);
+	}
+	g->cost.reads += lead;
+	g->cost.flushing += lead;
+	*ret_ns = (double)(session_answered_ns(g->ses) - start_ns);
+	return r;
+}
+
+int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err)
+{
+	double ns;
+
+	return g->t.fua ? 0
+	                : geo_read_elsewhere(g, geo_choose_way(g), geo_first_lead(g), first * g->t.block_bytes,
+	                                     end * g->t.block_bytes, &ns, err);
+}
