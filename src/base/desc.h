@@ -60,6 +60,7 @@ struct opt {
 	double min, max;            /* bounds of numbers, inclusive; both 0: none */
 	int writes;                 /* names a file that is written: enum outfile_kind */
 	bool reads;                 /* names one that is read */
+	bool is_aside;              /* where results go, how sure they are, who may do it: not what is measured */
 	size_t typed;               /* of a const char * that gets the text of a number as it was typed; 0: none */
 };
 

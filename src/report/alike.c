@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which documents belong together, and what of them may be compared: by tables. What is not in the tables of things
- * that do not matter does: an option that is not known here changes what is measured, and a count without an interval
- * is the run's own doing.
+ * Which documents belong together, and what of them may be compared: by tables. An option that no table knows changes
+ * what is measured, and a count without an interval is the run's own doing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,61 +11,6 @@
 
 #include "base/cleanup.h"
 #include "report/alike.h"
-
-/* Options that change where results go, how sure they are, or who may do it, but not what is measured. NULL: of every
- * measurement. */
-static const struct {
-	const char *measurement, *option;
-} free_options[] = {
-	{ NULL, "json" },
-	{ NULL, "csv" },
-	{ NULL, "html" },
-	{ NULL, "log" },
-	{ NULL, "requests" },
-	{ NULL, "progress" },
-	{ NULL, "quiet" },
-	{ NULL, "dry-run" },
-	{ NULL, "destroy-data" },
-	{ NULL, "overwrite-signature" },
-	{ NULL, "seed" },
-	{ NULL, "precision" },
-	{ NULL, "max-errors" },
-	{ NULL, "keep" },
-	{ NULL, "classic" },
-	{ NULL, "health" },
-	{ "check", "time" },
-	{ "check", "history" },
-	{ "zones", "time" },
-	{ "zones", "repeat" },
-	{ "zones", "journal" },
-	{ "seek", "time" },
-	{ "seek", "count" },
-	{ "seek", "slice" },
-	{ "seek", "without" },
-	{ "geometry", "time" },
-	{ "geometry", "tracks" },
-	{ "transactions", "time" },
-	{ "transactions", "count" },
-	{ "transactions", "each" },
-	{ "passes", "time" },
-	{ "passes", "repeat" },
-	{ "cache", "time" },
-	{ "cache", "repeat" },
-	{ "cache", "without" },
-	{ "mark", "repeat" },
-	{ "surface", "time" },
-	{ "surface", "state" },
-	{ "surface", "resume" },
-	{ "surface", "portion" },
-	{ "surface", "mapfile" },
-	{ "surface", "badblocks" },
-	{ "surface", "without" },
-	{ "surface", "rewrite" },
-	{ "surface", "journal" },
-	{ "surface", "hours" },
-	{ "surface", "max-temperature" },
-	{ "surface", "geometry" },
-};
 
 /* What of the host is part of the test, and of which. */
 static const char *const cached_measurements[] = { "cache", "mark", "passes" };
@@ -178,15 +122,6 @@ static bool is_same_target(const struct result *res_a, const struct result *res_
 	return false;
 }
 
-static bool is_free_option(const char *measurement, const char *option)
-{
-	for (size_t i = 0; i < ARRAY_LEN(free_options); i++)
-		if (strcmp(free_options[i].option, option) == 0 &&
-		    (!free_options[i].measurement || strcmp(free_options[i].measurement, measurement) == 0))
-			return true;
-	return false;
-}
-
 static bool is_same_way(const struct result *a, const struct result *b, char *why)
 {
 	for (size_t i = 0; i < a->head.noptions; i++)
@@ -194,7 +129,7 @@ static bool is_same_way(const struct result *a, const struct result *b, char *wh
 			const struct option_value *x = &a->head.options[i], *y = &b->head.options[k];
 
 			if (strcmp(x->name, y->name) != 0 || !x->text || !y->text || strcmp(x->text, y->text) == 0 ||
-			    is_free_option(a->head.measurement, x->name))
+			    x->kind == OPTION_ASIDE)
 				continue;
 			(void)snprintf(why, WHY_TEXT, "--%s was %.60s in A and is %.60s in B", x->name,
 			               x->text[0] ? x->text : "nothing", y->text[0] ? y->text : "nothing");

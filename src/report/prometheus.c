@@ -138,36 +138,61 @@ static void put_members(FILE *f, const struct result *res, const char *label, co
 		(void)fputc('"', f);
 }
 
-/*
- * What was done to it: options that make another figure of one of the same name. What reads and writes files by nature
- * has none of them.
- */
-static void put_operation(FILE *f, const struct result *res)
+/* Does it make another series? Of one that no table knows, unless it is off. */
+static bool option_counts(const struct option_value *o)
 {
-	static const char *const words[][2] = { { "write", "write" },    { "rewrite", "rewrite" },
-		                                { "read", "play" },      { "arrivals", "open" },
-		                                { "cached", "cached" },  { "direct", "direct" },
-		                                { "find", "search" },    { "verify-command", "verify" },
-		                                { "portion", "portion" } };
-	const char *begin = ",operation=\"", *idle = NULL;
+	bool is_off = !o->text || !*o->text || strcmp(o->text, "no") == 0 || strcmp(o->text, "0") == 0;
+
+	return o->kind == OPTION_GIVEN || (o->kind == OPTION_UNKNOWN && !is_off);
+}
+
+static bool is_writing(const struct option_value *o)
+{
+	return strcmp(o->name, "write") == 0 || strcmp(o->name, "rewrite") == 0;
+}
+
+/* One that was given, and is part of what was measured: a word of its own, or as it was typed. */
+static void put_option(FILE *f, const struct option_value *o)
+{
+	static const char *const words[][2] = {
+		{ "write", "write" },          { "rewrite", "rewrite" }, { "read", "play" },
+		{ "arrivals", "open" },        { "find", "search" },     { "portion", "portion" },
+		{ "verify-command", "verify" }
+	};
+	const char *word = NULL;
 
 	for (size_t w = 0; w < ARRAY_LEN(words); w++)
-		for (size_t i = 0; i < res->head.noptions; i++) {
-			const struct option_value *o = &res->head.options[i];
+		word = strcmp(o->name, words[w][0]) == 0 ? words[w][1] : word;
+	(void)fputs(word ? "" : "--", f);
+	put_escaped(f, word ? word : o->name, true);
+	if (strcmp(o->text, "yes") == 0)
+		return;
+	(void)fputc('=', f);
+	put_escaped(f, o->text, true);
+}
 
-			if (strcmp(o->name, words[w][0]) != 0 || !o->text)
-				continue;
-			if (!*o->text || strcmp(o->text, "no") == 0 || strcmp(o->text, "0") == 0 ||
-			    strcmp(o->text, "0s") == 0) {
-				idle = w < 2 ? "read" : idle;
-				continue;
-			}
-			(void)fprintf(f, "%s%s", begin, words[w][1]);
+/* What was done to it: "read", "write=30%,--block=64KiB". What reads and writes files by nature has no such word. */
+static void put_operation(FILE *f, const struct result *res)
+{
+	const struct option_value *v = res->head.options;
+	const char *begin = ",operation=\"";
+	bool may_write = false, writes = false;
+
+	for (size_t i = 0; i < res->head.noptions; i++) {
+		may_write |= is_writing(&v[i]);
+		writes |= is_writing(&v[i]) && option_counts(&v[i]);
+	}
+	if (may_write && !writes) {
+		(void)fprintf(f, "%sread", begin);
+		begin = ",";
+	}
+	for (size_t i = 0; i < res->head.noptions; i++)
+		if (option_counts(&v[i])) {
+			(void)fputs(begin, f);
+			put_option(f, &v[i]);
 			begin = ",";
 		}
-	if (*begin == ',' && begin[1] && idle)
-		(void)fprintf(f, "%s%s", begin, idle);
-	if (!begin[1] || idle)
+	if (!begin[1])
 		(void)fputc('"', f);
 }
 

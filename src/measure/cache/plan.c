@@ -20,7 +20,7 @@ const struct opt cache_opts[] = {
 	OPT_SIZES(struct cache_params, block, "block", 0, "512-64K", "records of these sizes", .min = 1,
 	          .max = 16777216),
 	OPT_U64(struct cache_params, repeat, "repeat", 0, "N", "3", "repetitions of each cell", .min = 3,
-	        .max = CACHE_REPEATS_MAX),
+	        .max = CACHE_REPEATS_MAX, .is_aside = true),
 	OPT_TIME(struct cache_params, cell_ns, "slice", 0, "TIME", "200ms", "longest time of one repetition",
 	         .min = 1e6, .max = 1e13),
 	OPT_BYTES(struct cache_params, memory_bytes, "memory", 0, "SIZE", NULL,
@@ -32,8 +32,9 @@ const struct opt cache_opts[] = {
 	OPT_STR(struct cache_params, operations, "operations", 0, "LIST", NULL,
 	        "only these, with commas: write rewrite read reread random_read cold_random_read random_write"),
 	OPT_STRS(struct cache_params, without, "without", 0, "WORD",
-	         "do not look for the end of the cache between the sizes of the matrix", .choices = cache_parts),
-	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
+	         "do not look for the end of the cache between the sizes of the matrix", .choices = cache_parts,
+	         .is_aside = true),
+	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993", .is_aside = true),
 	OPT_END,
 };
 

@@ -23,7 +23,8 @@ static const struct opt check_opts[] = {
 	OPT_FLAG(struct check_params, write, "write", 'w',
 	         "burn-in first: write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_STR(struct check_params, history, "history", 0, "DIR", "/var/lib/platter",
-	        "earlier documents of the same disk: what has become worse is a reason", .reads = true),
+	        "earlier documents of the same disk: what has become worse is a reason", .reads = true,
+	        .is_aside = true),
 	OPT_END,
 };
 

@@ -30,9 +30,9 @@
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
-	OPT_FLAG(struct geometry_params, tracks, "tracks", 0, "a table of all runs of equal tracks"),
+	OPT_FLAG(struct geometry_params, tracks, "tracks", 0, "a table of all runs of equal tracks", .is_aside = true),
 	OPT_FLAG(struct geometry_params, requests, "keep-requests", 0,
-	         "every read into the document, for platter report --again"),
+	         "every read into the document, for platter report --again", .is_aside = true),
 	OPT_END,
 };
 

@@ -14,7 +14,7 @@ const struct opt mark_opts[] = {
 	OPT_U64(struct mark_params, count, "count", 'c', "N", NULL, "write N records instead of writing for --time",
 	        .min = 100, .max = 1e12),
 	OPT_U64(struct mark_params, repeat, "repeat", 'r', "N", "3", "repetitions of each way", .min = 1,
-	        .max = MARK_REPEATS_MAX),
+	        .max = MARK_REPEATS_MAX, .is_aside = true),
 	OPT_BYTES(struct mark_params, max_size_bytes, "size", 0, "SIZE", "2G", "let the file grow to this size at most",
 	          .min = 65536, .max = 9e18),
 	OPT_STR(struct mark_params, sweep, "sweep", 0, "LIST", NULL,
@@ -23,7 +23,7 @@ const struct opt mark_opts[] = {
 	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
 	OPT_CHOICE(struct mark_params, mode, "mode", 0, modes, "both",
 	           "all ways, or only the media way past the page cache"),
-	OPT_FLAG(struct mark_params, keep, "keep", 0, "leave the file where it is"),
+	OPT_FLAG(struct mark_params, keep, "keep", 0, "leave the file where it is", .is_aside = true),
 	OPT_END,
 };
 

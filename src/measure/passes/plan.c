@@ -12,11 +12,12 @@ const struct opt passes_opts[] = {
 	OPT_BYTES(struct passes_params, size_bytes, "size", 's', "SIZE", NULL,
 	          "write a file of this size first; without it the existing file is read", .min = 65536, .max = 9e18),
 	OPT_U64(struct passes_params, passes, "repeat", 'r', "N", "4", "how often the file is read", .min = 1,
-	        .max = 10000),
+	        .max = 10000, .is_aside = true),
 	OPT_CHOICE(struct passes_params, mode, "mode", 0, modes, "cached",
 	           "through the page cache, dropped from it before each pass, or past it"),
-	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is"),
-	OPT_FLAG(struct passes_params, classic, "classic", 0, "print the layout of the program of 1997"),
+	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is", .is_aside = true),
+	OPT_FLAG(struct passes_params, classic, "classic", 0, "print the layout of the program of 1997",
+	         .is_aside = true),
 	OPT_END,
 };
 

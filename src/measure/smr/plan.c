@@ -26,7 +26,7 @@ const struct opt smr_opts[] = {
 	OPT_FLAG(struct smr_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
 	OPT_FLAG(struct smr_params, rewrite, "rewrite", 0, "write to the device what it holds; every byte stays"),
 	OPT_STR(struct smr_params, journal, "journal", 0, "DIR", "/var/lib/platter",
-	        "where --rewrite keeps all that it writes"),
+	        "where --rewrite keeps all that it writes", .is_aside = true),
 	OPT_STR(struct smr_params, range, "range", 0, "FROM-TO", NULL,
 	        "write within this part (default the first 12 GiB); in directories: the size of the file, 0-1GB"),
 	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored",

@@ -39,7 +39,7 @@ const struct opt stream_opts[] = {
 	OPT_FLAG(struct stream_params, find_max, "find", 0, "find the highest rate that the ring sustains"),
 	OPT_STRS(struct stream_params, project, "project", 0, "RESULT",
 	         "from a zones result for each disk (or the word measure): when a zone is too slow", .reads = true),
-	OPT_FLAG(struct stream_params, keep, "keep", 0, "leave the files where they are"),
+	OPT_FLAG(struct stream_params, keep, "keep", 0, "leave the files where they are", .is_aside = true),
 	OPT_END,
 };
 

@@ -34,7 +34,7 @@
 static const struct opt zones_opts[] = {
 	OPT_U64(P, positions, "count", 0, "N", "64", "places to measure", .min = 1, .max = 10000),
 	OPT_U64(P, passes, "repeat", 0, "N", NULL, "passes over all places, at least (default 3; 5 with --zones)",
-	        .max = 100),
+	        .max = 100, .is_aside = true),
 	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10GB",
 	        .implied = "start,middle,end"),
 	OPT_FLAG(P, quick, "quick", 0, "two short passes: less than a minute"),
@@ -46,8 +46,9 @@ static const struct opt zones_opts[] = {
 	          "bytes counted in each sample (default: by time and rate)", .max = 1e12),
 	OPT_FLAG(P, write, "write", 0, "measure writing; destroys the data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "measure writing; puts the same bytes back"),
-	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the block in work"),
-	OPT_FLAG(P, requests, "keep-requests", 0, "each read into the document, for report --again"),
+	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the block in work",
+	        .is_aside = true),
+	OPT_FLAG(P, requests, "keep-requests", 0, "each read into the document, for report --again", .is_aside = true),
 	OPT_END,
 };
 #undef P

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which documents belong together, and what is compared of them: by documents whose truth is known by construction.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "cli/cli.h"
+#include "measure/measures.h"
+#include "report/alike.h"
+#include "report/report.h"
+
+struct owner {
+	const char *machine, *path, *kind, *serial, *serial_of, *shared_names, *fs_type, *transport, *alias;
+};
+
+static const struct field owner_fields[] = {
+	FIELD_STR(struct owner, path, "path"),
+	FIELD_STR(struct owner, kind, "kind"),
+	FIELD_STR(struct owner, serial, "serial"),
+	FIELD_STR(struct owner, serial_of, "serial of"),
+	FIELD_STR(struct owner, shared_names, "shared"),
+	FIELD_STR(struct owner, fs_type, "file system"),
+	FIELD_STR(struct owner, transport, "transport"),
+	FIELD_STR(struct owner, alias, "alias"),
+	FIELD_END,
+};
+
+static struct result *zones_of(const struct owner *o, const char *started)
+{
+	struct result *res = result_new("zones");
+	struct interval ci = { 99.0, 101.0 };
+
+	result_set(&res->head.started, started);
+	result_set(&res->head.host.machine_id, o->machine);
+	result_set(&res->head.host.name, o->machine);
+	result_target(res, o, owner_fields);
+	res->status = STATUS_COMPLETE;
+	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, 100.0, &ci, 64);
+	return res;
+}
+
+/* By fleets, trends, comparisons alike: they ask alike_same_disk(), as alike() does. */
+static void documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so(void **state)
+{
+	static const struct {
+		struct owner a, b;
+		bool is_one;
+	} cases[] = {
+		{ { "h1", "/dev/vda", "disk" }, { "h2", "/dev/vda", "disk" }, false },
+		{ { "h1", "/dev/vda", "disk" }, { "h1", "/dev/vda", "disk" }, true },
+		{ { "h1", "/dev/vda", "disk" }, { "h1", "/dev/vdb", "disk" }, false },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h2", "/data", "directory", .fs_type = "ext4" },
+		  false },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h1", "/data", "directory", .fs_type = "ext4" },
+		  true },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h1", "/data", "directory", .fs_type = "xfs" },
+		  false },
+		{ { "h1", "/data/f", "file" }, { "h2", "/data/f", "file" }, false },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5" }, { "h2", "/dev/sdq", "disk", "WD-WCC7K5" }, true },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5", "bridge" },
+		  { "h2", "/dev/sdq", "disk", "WD-WCC7K5", "bridge" },
+		  true },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5", .shared_names = "serial" },
+		  { "h2", "/dev/sda", "disk", "WD-WCC7K5", .shared_names = "serial" },
+		  false },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h2", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  false },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  true },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h1", "/dev/sdb", "disk", "0123456789ABCDEF" },
+		  false },
+		{ { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-a" },
+		  { "h1", "/dev/dm-4", "disk", .transport = "dm", .alias = "vg-a" },
+		  true },
+		{ { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-a" },
+		  { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-b" },
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *a = zones_of(&cases[i].a, "2025-01-01T00:00:00.000000Z");
+		struct result *b = zones_of(&cases[i].b, "2025-02-01T00:00:00.000000Z");
+		const struct result *both[] = { a, b };
+
+		if (alike_same_disk(a, b) != cases[i].is_one || alike_same_disk(b, a) != cases[i].is_one)
+			fail_msg("case %zu", i);
+		/* and each line of a fleet says whose it is */
+		if (!cases[i].is_one && strcmp(cases[i].a.kind, "disk") == 0) {
+			assert_int_equal(report_fleet_disks(both, 2), 2);
+			if (!cases[i].a.shared_names)
+				assert_string_not_equal(alike_disk(a), alike_disk(b));
+		}
+		result_free(a);
+		result_free(b);
+	}
+}
+
+struct spot {
+	const char *path, *kind, *disk, *serial, *wwn, *model, *firmware;
+	uint64_t size_bytes, partition_offset_bytes;
+};
+
+static const struct field spot_fields[] = {
+	FIELD_STR(struct spot, path, "path"),
+	FIELD_STR(struct spot, kind, "kind"),
+	FIELD_STR(struct spot, disk, "disk"),
+	FIELD_STR(struct spot, serial, "serial"),
+	FIELD_STR(struct spot, wwn, "wwn"),
+	FIELD_STR(struct spot, model, "model"),
+	FIELD_STR(struct spot, firmware, "firmware"),
+	FIELD_U64(struct spot, size_bytes, UNIT_BYTES, "size"),
+	FIELD_U64(struct spot, partition_offset_bytes, UNIT_BYTES, "place on the disk"),
+	FIELD_END,
+};
+
+static const struct spot sda = { "/dev/sda", "disk", "sda", "S1", "0x5000", "M", "1.0", 1000000, 0 };
+
+static struct result *zones_at(const struct spot *at, const char *started, double rate)
+{
+	struct result *res = result_new("zones");
+	struct interval ci = { 0.99 * rate, 1.01 * rate };
+
+	result_set(&res->head.started, started);
+	result_target(res, at, spot_fields);
+	res->status = STATUS_COMPLETE;
+	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, rate, &ci, 64);
+	return res;
+}
+
+/* As in folders, where not all is of one kind: how many pairs are found; -1: they are not alike at all. *ret_no:
+ * something differs. */
+static int pairs_in_folders(const struct result *a, const struct result *b, bool *ret_no, const char *code)
+{
+	struct result *other = result_new("seek"), *res = NULL;
+	const struct result *va[] = { a, other }, *vb[] = { b, other };
+	struct compare_options opt = { 0 };
+	struct err err = { 0 };
+	int n = -1;
+
+	other->status = STATUS_COMPLETE;
+	result_target(other, &sda, spot_fields);
+	if (report_compare(va, 2, vb, 2, &opt, &res, &err) == 0)
+		n = (int)figure_number(result_find_figure(res, "pairs")) - 1; /* seek with itself */
+	*ret_no = res && res->verdict_is_no;
+	if (code)
+		assert_true(res && result_has_notice(res, code));
+	result_free(res);
+	result_free(other);
+	return n;
+}
+
+static void only_documents_of_the_same_place_belong_together(void **state)
+{
+	const struct {
+		struct spot a, b;
+		int pairs;
+	} cases[] = {
+		{ sda, sda, 1 },
+		{ sda, { "/dev/sdb", "disk", "sdb", "S1", "0x5000", "M", "1.0", 1000000, 0 }, 1 }, /* another socket */
+		{ sda, { "/dev/sda", "disk", "sda", "S1", "0x5000", "M", "1.1", 1000000, 0 }, 1 }, /* new firmware */
+		{ sda, { "/dev/sda", "disk", "sda", "S2", "0x5001", "M", "1.0", 1000000, 0 }, 0 },
+		{ sda, { "/dev/sda1", "partition", "sda", "S1", "0x5000", "M", "1.0", 500000, 1000 }, 0 },
+		{ { "/dev/sda1", "partition", "sda", "S1", "0x5000", "M", "1.0", 400, 0 },
+		  { "/dev/sda2", "partition", "sda", "S1", "0x5000", "M", "1.0", 400, 400 },
+		  0 },
+		{ { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
+		  { "/mnt/b", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
+		  0 },
+		{ { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
+		  { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 600, UINT64_MAX },
+		  1 }, /* files grow */
+		/* equal disks without a serial number are told apart by their names */
+		{ { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
+		  { "/dev/sdb", "disk", "sdb", NULL, NULL, "M", NULL, 1000, 0 },
+		  0 },
+		{ { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
+		  { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
+		  1 },
+		/* namespaces of one drive; a drive that has another number after a restart */
+		{ { "/dev/nvme0n1", "disk", "nvme0n1", "N", NULL, "M", "1", 1000, 0 },
+		  { "/dev/nvme0n2", "disk", "nvme0n2", "N", NULL, "M", "1", 1000, 0 },
+		  0 },
+		{ { "/dev/nvme0n1", "disk", "nvme0n1", "N", NULL, "M", "1", 1000, 0 },
+		  { "/dev/nvme1n1", "disk", "nvme1n1", "N", NULL, "M", "1", 1000, 0 },
+		  1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
+		struct result *b = zones_at(&cases[i].b, "2026-01-01T00:00:00.000000Z", 1e8);
+		bool no;
+		int pairs = pairs_in_folders(a, b, &no, cases[i].pairs ? NULL : "no-like");
+
+		if (pairs != cases[i].pairs)
+			fail_msg("case %zu: %d pairs", i, pairs);
+		assert_false(no);
+		result_free(a);
+		result_free(b);
+	}
+}
+
+/* Everything but when it was, as metrics; heap. */
+static char *metrics_of(const struct result *res)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(report_prometheus(f, &res, 1, NAN), 0);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+/* Documents of one disk that differ in one option. */
+static bool are_one_series(const char *measurement, const char *option, const char *was, const char *is)
+{
+	struct result *v[2];
+	char *text[2], why[WHY_TEXT];
+	bool are_alike, are_one;
+
+	for (size_t i = 0; i < 2; i++) {
+		v[i] = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
+		result_set(&v[i]->head.measurement, measurement);
+		result_option(v[i], option, i ? is : was);
+		cli_options(v[i]);
+		text[i] = metrics_of(v[i]);
+	}
+	are_alike = alike(v[0], v[1], why) == ALIKE;
+	are_one = strcmp(text[0], text[1]) == 0;
+	for (size_t i = 0; i < 2; i++) {
+		result_free(v[i]);
+		free(text[i]);
+	}
+	if (are_alike != are_one)
+		fail_msg("%s --%s: comparisons and metrics disagree", measurement, option);
+	return are_one;
+}
+
+/* What the table of options has, and nothing beside it, says what makes another series. */
+static void another_option_is_another_series_unless_its_table_sets_it_aside(void **state)
+{
+	static const struct {
+		const char *measurement, *option, *was, *is;
+		bool are_one;
+	} known[] = {
+		{ "zones", "json", "a.json", "b.json", true },   { "zones", "precision", "1%", "2%", true },
+		{ "zones", "time", "1m", "2m", true },           { "sustain", "time", "1m", "2m", false },
+		{ "zones", "write", "no", "yes", false },        { "zones", "block", "", "64KiB", false },
+		{ "seek", "quick", "no", "yes", false },         { "transactions", "arrivals", "5", "10", false },
+		{ "zones", "health", "smartctl", "none", true }, { "zones", "option-of-tomorrow", "1", "2", false },
+		{ "of-tomorrow", "zoom", "near", "far", false },
+	};
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (are_one_series(known[i].measurement, known[i].option, known[i].was, known[i].is) !=
+		    known[i].are_one)
+			fail_msg("%s --%s", known[i].measurement, known[i].option);
+	for (const struct measure *const *m = measures; *m; m++) {
+		const struct opt *tables[] = { (*m)->opts, common_opts };
+
+		for (size_t k = 0; k < ARRAY_LEN(tables); k++)
+			for (const struct opt *o = tables[k]; o && o->type != OPT_TYPE_END; o++, n++) {
+				bool aside = o->is_aside || o->writes ||
+				             (!strcmp(o->name, "time") && ((*m)->precision > 0.0 || (*m)->judges));
+
+				if (are_one_series((*m)->name, o->name, "as it was", "as it is") != aside)
+					fail_msg("%s --%s", (*m)->name, o->name);
+			}
+	}
+	print_message("%zu options\n", n);
+}
+
+static void a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference(void **state)
+{
+	static const struct {
+		enum result_status a, b;
+		int pairs;
+		bool no;
+	} cases[] = {
+		{ STATUS_COMPLETE, STATUS_COMPLETE, 1, false },   { STATUS_COMPLETE, STATUS_WITH_ERRORS, 1, true },
+		{ STATUS_COMPLETE, STATUS_DEVICE_GONE, 1, true }, { STATUS_WITH_ERRORS, STATUS_WITH_ERRORS, 1, false },
+		{ STATUS_COMPLETE, STATUS_CANCELLED, 0, false },  { STATUS_COMPLETE, STATUS_FAILED, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
+		struct result *b = zones_at(&sda, "2026-01-01T00:00:00.000000Z", 1e8);
+		bool no;
+
+		a->status = cases[i].a;
+		b->status = cases[i].b;
+		if (pairs_in_folders(a, b, &no, NULL) != cases[i].pairs || no != cases[i].no)
+			fail_msg("%s and %s", status_name(cases[i].a), status_name(cases[i].b));
+		result_free(a);
+		result_free(b);
+	}
+}
+
+static void what_disturbed_a_run_or_was_set_otherwise_is_told(void **state)
+{
+	struct spot newer = sda;
+	struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8), *b;
+	bool no;
+
+	(void)state;
+	newer.firmware = "2.0";
+	b = zones_at(&newer, "2026-01-01T00:00:00.000000Z", 1e8);
+	result_notice(b, "other-io", "Others were there.");
+	assert_int_equal(pairs_in_folders(a, b, &no, "disturbed"), 1);
+	assert_int_equal(pairs_in_folders(a, b, &no, "settings"), 1);
+	assert_false(no);
+	result_free(a);
+	result_free(b);
+}
+
+/* Counts: of what the run did never, of trouble beyond chance, with an interval by it. */
+static void counts_are_compared_by_what_they_are(void **state)
+{
+	static const struct {
+		const char *name;
+		double a, b, half;
+		bool no;
+	} cases[] = {
+		{ "transactions", 785, 779, NAN, false }, { "page_faults", 2, 900, NAN, false },
+		{ "checksum", 1, 2, NAN, false },         { "reads", 453, 460, NAN, false },
+		{ "tracks", 100000, 100400, 500, false }, { "tracks", 100000, 101000, 500, true },
+		{ "surfaces", 4, 4, 0, false },           { "surfaces", 4, 6, 0, true },
+		{ "slow_regions", 0, 1, NAN, true },      { "slow_regions", 7, 8, NAN, false },
+		{ "slow_regions", 7, 40, NAN, true },     { "verify_errors", 0, 3, NAN, true },
+		{ "sustained", 1, 0, NAN, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *res[2];
+
+		bool no;
+
+		for (int k = 0; k < 2; k++) {
+			double v = k ? cases[i].b : cases[i].a;
+			struct interval ci = { v - cases[i].half, v + cases[i].half };
+
+			res[k] = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
+			result_figure(res[k], cases[i].name, NULL, UNIT_COUNT, v, &ci, 0);
+		}
+		assert_true(pairs_in_folders(res[0], res[1], &no, NULL) >= 1);
+		if (no != cases[i].no)
+			fail_msg("%s %g and %g", cases[i].name, cases[i].a, cases[i].b);
+		result_free(res[0]);
+		result_free(res[1]);
+	}
+}
+
+/* ---- trend ---- */
+
+#define MONTHS 12
+
+struct history {
+	struct result *doc[MONTHS];
+	int is_degrading; /* -1: there is no trend to be told */
+	bool is_told;
+};
+
+static void trend_of_history(struct history *h, const char *code)
+{
+	struct compare_options opt = { 0 };
+	struct result *res = NULL;
+	struct err err = { 0 };
+	int r = report_trend((const struct result *const *)h->doc, MONTHS, &opt, &res, &err);
+
+	h->is_degrading = r < 0 ? -1 : res->verdict_is_no;
+	h->is_told = r == 0 && code && result_has_notice(res, code);
+	result_free(res);
+	for (int i = 0; i < MONTHS; i++)
+		result_free(h->doc[i]);
+}
+
+static void month(char *started, int i)
+{
+	(void)snprintf(started, 40, "2025-%02d-01T00:00:00.000000Z", i + 1);
+}
+
+static void a_trend_is_of_quiet_whole_runs_of_one_test(void **state)
+{
+	struct history h;
+	struct rng rng;
+	char started[40];
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (int way = 0; way < 6; way++) {
+		for (int i = 0; i < MONTHS; i++) {
+			bool is_bad = i >= 6;
+			double rate = 1e8 * (1.0 + 0.001 * rng_normal(&rng));
+
+			month(started, i);
+			/* the later half is half as fast: because of another option, others' I/O, a signal, writing, or
+			 * truly */
+			h.doc[i] = zones_at(&sda, started, is_bad && way < 5 ? rate / (1.0 + 0.1 * i) : rate);
+			if (way == 0)
+				result_option(h.doc[i], "depth", is_bad ? "1" : "4");
+			if (way == 1 && is_bad)
+				result_notice(h.doc[i], "other-io", "Others were there.");
+			if (way == 2 && is_bad)
+				h.doc[i]->status = STATUS_CANCELLED;
+			if (way == 3)
+				result_option(h.doc[i], "write", is_bad ? "yes" : "no");
+			if (way == 5 && i == MONTHS - 1)
+				h.doc[i]->status = STATUS_DEVICE_GONE;
+		}
+		trend_of_history(&h, way == 1 ? "disturbed" : way == 5 ? "status" : NULL);
+		switch (way) {
+		case 0: /* six of each, and the second six are getting slower by themselves */
+		case 3:
+		case 4:
+			assert_int_equal(h.is_degrading, 1);
+			break;
+		case 1:
+			assert_int_equal(h.is_degrading, 0);
+			assert_true(h.is_told);
+			break;
+		case 2:
+			assert_int_equal(h.is_degrading, 0);
+			break;
+		default: /* the disk has vanished */
+			assert_int_equal(h.is_degrading, 1);
+			assert_true(h.is_told);
+			break;
+		}
+	}
+}
+
+static void a_step_between_two_ways_of_measuring_is_no_trend(void **state)
+{
+	struct history h;
+	struct rng rng;
+	char started[40];
+
+	(void)state;
+	rng_init(&rng, 2, 2);
+	for (int i = 0; i < MONTHS; i++) {
+		month(started, i);
+		h.doc[i] = zones_at(&sda, started, (i < 6 ? 1e8 : 5e7) * (1.0 + 0.001 * rng_normal(&rng)));
+		result_option(h.doc[i], "write", i < 6 ? "no" : "yes");
+	}
+	trend_of_history(&h, NULL);
+	assert_int_equal(h.is_degrading, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so),
+		cmocka_unit_test(only_documents_of_the_same_place_belong_together),
+		cmocka_unit_test(another_option_is_another_series_unless_its_table_sets_it_aside),
+		cmocka_unit_test(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference),
+		cmocka_unit_test(what_disturbed_a_run_or_was_set_otherwise_is_told),
+		cmocka_unit_test(counts_are_compared_by_what_they_are),
+		cmocka_unit_test(a_trend_is_of_quiet_whole_runs_of_one_test),
+		cmocka_unit_test(a_step_between_two_ways_of_measuring_is_no_trend),
+	};
+
+	return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
+}
