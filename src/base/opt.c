@@ -5,6 +5,7 @@
  * be shortened: a second option with the same first letters would break scripts.
  */
 #include "base/opt.h"
+#include "base/xalloc.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -193,15 +194,10 @@ static int parse_f64_kinds(const struct opt *o, const char *text, double *ret, s
 	return r;
 }
 
-static int add_str(struct strs *strs, const char *text, struct err *err)
+static void add_str(struct strs *strs, const char *text)
 {
-	const char **more = reallocarray(strs->v, strs->n + 1, sizeof(*more));
-
-	if (!more)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	strs->v = more;
+	strs->v = xgrow(strs->v, strs->n + 1, sizeof(*strs->v));
 	strs->v[strs->n++] = text;
-	return 0;
 }
 
 static int parse_sizes(const struct opt *o, const char *text, struct sizes *ret, struct err *err)
@@ -258,8 +254,10 @@ static int parse_value(const struct opt *o, const char *text, void *params, stru
 			               o->name, o->arg);
 		if (o->choices && parse_list(o, text, err) < 0)
 			return -EINVAL;
-		if (o->type == OPT_TYPE_STRS)
-			return add_str(member, text, err);
+		if (o->type == OPT_TYPE_STRS) {
+			add_str(member, text);
+			return 0;
+		}
 		*(const char **)member = text;
 		return 0;
 	case OPT_TYPE_END:
@@ -273,7 +271,7 @@ static int parse_named(const struct opt *o, const char *text, void *params, stru
 {
 	int r = parse_value(o, text, params, err);
 
-	if (r >= 0 || r == -ENOMEM)
+	if (r >= 0)
 		return r;
 	(void)err_prefix(err, "--%s", o->name);
 	if (err)
@@ -357,7 +355,7 @@ static void assert_unlike(const struct parser *p, const struct opt *o)
 	}
 }
 
-static int parser_init(struct parser *p, const struct opt_set *sets, size_t nsets, struct err *err)
+static void parser_init(struct parser *p, const struct opt_set *sets, size_t nsets)
 {
 	size_t n = 0;
 	char *s;
@@ -365,14 +363,9 @@ static int parser_init(struct parser *p, const struct opt_set *sets, size_t nset
 	*p = (struct parser){ .sets = sets, .nsets = nsets };
 	for (size_t i = 0; i < nsets; i++)
 		n += count(sets[i].opts);
-	p->all = calloc(n + 1, sizeof(*p->all));
-	p->longs = calloc(n + 1, sizeof(*p->longs));
-	p->shorts = s = calloc(3 * n + 2, 1);
-	if (!p->all || !p->longs || !p->shorts) {
-		parser_done(p);
-		(void)err_set(err, -ENOMEM, "Out of memory.");
-		return -ENOMEM;
-	}
+	p->all = xcalloc(n + 1, sizeof(*p->all));
+	p->longs = xcalloc(n + 1, sizeof(*p->longs));
+	p->shorts = s = xcalloc(3 * n + 2, 1);
 	*s++ = ':'; /* reports a missing argument apart from an unknown option, and prints nothing */
 	for (size_t i = 0; i < nsets; i++)
 		for (const struct opt *o = sets[i].opts; o && o->type != OPT_TYPE_END; o++) {
@@ -386,7 +379,6 @@ static int parser_init(struct parser *p, const struct opt_set *sets, size_t nset
 			for (int colons = has_arg(o); colons > 0; colons--)
 				*s++ = ':';
 		}
-	return 0;
 }
 
 static size_t find_value(const struct parser *p, int value)
@@ -490,10 +482,9 @@ static int parse_all(const struct parser *p, int argc, char **argv, struct err *
 int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err)
 {
 	struct parser p;
-	int r = parser_init(&p, sets, nsets, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	parser_init(&p, sets, nsets);
 	r = apply_defaults(&p, err);
 	if (r == 0)
 		r = parse_all(&p, argc, argv, err);

@@ -2,6 +2,7 @@
 #include "base/xalloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void *xmust(void *p)
@@ -18,6 +19,15 @@ void *xmust(void *p)
 void *xcalloc(size_t n, size_t size)
 {
 	return xmust(calloc(n ? n : 1, size));
+}
+
+void *xaligned(size_t size)
+{
+	void *p = NULL;
+
+	if (posix_memalign(&p, 4096, size) != 0)
+		p = NULL;
+	return memset(xmust(p), 0, size);
 }
 
 void *xgrow(void *v, size_t n, size_t size)

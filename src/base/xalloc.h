@@ -11,6 +11,8 @@
 /* p, or the end of the program. */
 void *xmust(void *p) __attribute__((returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1, 2)));
+/* For direct I/O: aligned to 4096, zeroed. */
+void *xaligned(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* v with room for n of size, which is copied by realloc(). */
 void *xgrow(void *v, size_t n, size_t size) __attribute__((returns_nonnull));
 

@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/contents.h"
 
 #define SECTOR         512ull /* the unit of sysfs and of the device mapper, whatever the disk has */
@@ -23,11 +24,7 @@
 
 static int add(struct segments *ret, const struct segment *s)
 {
-	struct segment *more = reallocarray(ret->v, ret->n + 1, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	ret->v = more;
+	ret->v = xgrow(ret->v, ret->n + 1, sizeof(*ret->v));
 	ret->v[ret->n++] = *s;
 	return 0;
 }
@@ -153,9 +150,7 @@ int dm_table(const char *root, const struct sys_block *b, dm_line_taker *take, v
 	fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	buf = calloc(1, TABLE_BYTES);
-	if (!buf)
-		return -ENOMEM;
+	buf = xcalloc(1, TABLE_BYTES);
 	io = (struct dm_ioctl *)(void *)buf;
 	io->version[0] = DM_VERSION_MAJOR;
 	io->data_size = TABLE_BYTES;

@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/contents.h"
 
 #define FOUND_BYTES  65536
@@ -186,13 +187,11 @@ static bool full_name(const struct volume *v, uint64_t tree, uint64_t inode, cha
 static int take_block(const struct volume *v, const struct piece *p, uint64_t first, uint64_t end, uint64_t logical,
                       bool is_mixed)
 {
-	cleanup_free struct btrfs_data_container *found = calloc(1, FOUND_BYTES);
+	cleanup_free struct btrfs_data_container *found = xcalloc(1, FOUND_BYTES);
 	struct btrfs_ioctl_logical_ino_args a = { .logical = logical, .size = FOUND_BYTES, .inodes = (uintptr_t)found };
 	char path[PATH_MAX + 512];
 	int r = 0;
 
-	if (!found)
-		return -ENOMEM;
 	if (ioctl(v->fd, BTRFS_IOC_LOGICAL_INO_V2, &a) < 0) {
 		if (errno != ENOENT)
 			return content_list_add(v->c, v->g, p, first, end, CONTENT_UNKNOWN, NULL, UINT64_MAX);

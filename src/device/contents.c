@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/contents.h"
 #include "device/survey.h"
 
@@ -61,11 +62,7 @@ struct levels { /* still to be looked at */
 
 static int push(struct levels *l, const struct level *what)
 {
-	struct level *more = reallocarray(l->v, l->n + 1, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	l->v = more;
+	l->v = xgrow(l->v, l->n + 1, sizeof(*l->v));
 	l->v[l->n++] = *what;
 	return 0;
 }

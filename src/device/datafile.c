@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "device/permit.h"
 #include "device/sysfs.h"
 
@@ -267,9 +268,7 @@ int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes
 		if (r < 0)
 			return r;
 	}
-	df = calloc(1, sizeof(*df));
-	if (!df)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	df = xcalloc(1, sizeof(*df));
 	df->flags = flags;
 	df->fd = is_anonymous ? open_anonymous(path, err) : open_named(path, flags, &is_new, err);
 	if (df->fd < 0) {

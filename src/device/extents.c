@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/contents.h"
 
 #define RECORDS 128
@@ -36,11 +37,7 @@ struct wants {
 
 static int want(struct wants *w, const struct want *what)
 {
-	struct want *more = reallocarray(w->v, w->n + 1, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	w->v = more;
+	w->v = xgrow(w->v, w->n + 1, sizeof(*w->v));
 	w->v[w->n++] = *what;
 	return 0;
 }

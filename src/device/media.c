@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "device/media.h"
 
 #define EXTENTS 256 /* of a question; FIEMAP is asked again for more */
@@ -97,29 +98,22 @@ struct extents {
 	size_t n, room;
 };
 
-static int add_extent(struct extents *x, const struct media_extent *e)
+static void add_extent(struct extents *x, const struct media_extent *e)
 {
 	if (x->n == x->room) {
-		size_t room = x->room ? 2 * x->room : EXTENTS;
-		struct media_extent *more = reallocarray(x->v, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		x->v = more;
-		x->room = room;
+		x->room = x->room ? 2 * x->room : EXTENTS;
+		x->v = xgrow(x->v, x->room, sizeof(*x->v));
 	}
 	x->v[x->n++] = *e;
-	return 0;
 }
 
-/* 0, -ENOMEM, or what FIEMAP answers. */
+/* 0, or what FIEMAP answers. */
 static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
 {
-	cleanup_free struct fiemap *map = calloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
+	cleanup_free struct fiemap *map = xcalloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
 	bool is_last = false;
-	int r = map ? 0 : -ENOMEM;
 
-	for (uint64_t at = first; r == 0 && !is_last && at < end;) {
+	for (uint64_t at = first; !is_last && at < end;) {
 		uint64_t asked = at;
 
 		map->fm_start = at;
@@ -128,25 +122,23 @@ static int ask_fiemap(int fd, uint64_t first, uint64_t end, struct extents *x)
 		map->fm_extent_count = EXTENTS;
 		if (ioctl(fd, FS_IOC_FIEMAP, map) < 0)
 			return -errno;
-		for (uint32_t i = 0; i < map->fm_mapped_extents && r == 0; i++) {
+		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
 			const struct fiemap_extent *e = &map->fm_extents[i];
 
-			r = add_extent(x, &(struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length,
-			                                          e->fe_flags });
+			add_extent(x,
+			           &(struct media_extent){ e->fe_logical, e->fe_physical, e->fe_length, e->fe_flags });
 			is_last = e->fe_flags & FIEMAP_EXTENT_LAST;
 			at = e->fe_logical + e->fe_length;
 		}
 		is_last = is_last || at <= asked; /* nothing more, or no way on */
 	}
-	return r;
+	return 0;
 }
 
-/* Where FIEMAP is not known, holes at least are. 0, -ENOMEM, or what lseek() answers. */
+/* Where FIEMAP is not known, holes at least are. 0, or what lseek() answers. */
 static int ask_holes(int fd, uint64_t first, uint64_t end, struct extents *x)
 {
-	int r = 0;
-
-	for (uint64_t at = first; r == 0 && at < end;) {
+	for (uint64_t at = first; at < end;) {
 		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
 
 		if (data < 0)
@@ -154,12 +146,12 @@ static int ask_holes(int fd, uint64_t first, uint64_t end, struct extents *x)
 		hole = lseek(fd, data, SEEK_HOLE);
 		if (hole <= data)
 			return hole < 0 ? -errno : 0;
-		r = add_extent(x, &(struct media_extent){ .logical = (uint64_t)data,
-		                                          .bytes = (uint64_t)(hole - data),
-		                                          .flags = FIEMAP_EXTENT_UNKNOWN });
+		add_extent(x, &(struct media_extent){ .logical = (uint64_t)data,
+		                                      .bytes = (uint64_t)(hole - data),
+		                                      .flags = FIEMAP_EXTENT_UNKNOWN });
 		at = (uint64_t)hole;
 	}
-	return r;
+	return 0;
 }
 
 static bool is_in_memory(int fd)
@@ -170,26 +162,23 @@ static bool is_in_memory(int fd)
 	       (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-int media_look(int fd, uint64_t first, uint64_t end, struct media *ret)
+void media_look(int fd, uint64_t first, uint64_t end, struct media *ret)
 {
 	struct extents x = { 0 };
 	int r = ask_fiemap(fd, first, end, &x);
 
-	if (r < 0 && r != -ENOMEM) {
+	if (r < 0) {
 		x.n = 0;
 		r = ask_holes(fd, first, end, &x);
 	}
 	if (r == 0)
 		media_count(x.v, x.n, first, end, ret);
-	else if (r != -ENOMEM)
+	else
 		*ret = (struct media){ .bytes[MEDIA_DATA] = end - first,
 			               .longest_first = first,
 			               .longest_bytes = end - first };
 	free(x.v);
-	if (r == -ENOMEM)
-		return r;
 	ret->is_memory = is_in_memory(fd);
-	return 0;
 }
 
 char *media_text(const struct media *m, char *buf, size_t len)

@@ -38,8 +38,8 @@ struct media_extent {
 /* From extents in the order of the file. Pure; reorders v. */
 void media_count(struct media_extent *v, size_t n, uint64_t first, uint64_t end, struct media *ret);
 
-/* Of the open file's bytes from first to end; what is still to be written is written first. 0, or -ENOMEM. */
-int media_look(int fd, uint64_t first, uint64_t end, struct media *ret);
+/* Of the open file's bytes from first to end; what is still to be written is written first. */
+void media_look(int fd, uint64_t first, uint64_t end, struct media *ret);
 
 /* "12.0 GB are holes, 1.00 GB are compressed": what is not data. Returns buf; "" where all is. */
 char *media_text(const struct media *m, char *buf, size_t len);

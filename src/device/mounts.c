@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/probe.h"
 
 #define MOUNTS_MAX 100000 /* a bound on hostile input; container hosts have some thousands */
@@ -99,11 +100,7 @@ static int read_table(const char *root, const char *path, struct mounts *ret, st
 			return err_set(err, -E2BIG, "%s%s lists more than %d mounts; what is mounted is not known.",
 			               root, path, MOUNTS_MAX);
 		if (ret->n == room) {
-			struct mount *more = reallocarray(ret->v, room = room ? 2 * room : 64, sizeof(*more));
-
-			if (!more)
-				return err_set(err, -ENOMEM, "Out of memory.");
-			ret->v = more;
+			ret->v = xgrow(ret->v, room = room ? 2 * room : 64, sizeof(*ret->v));
 		}
 		if (parse_mount(line, &ret->v[ret->n]))
 			ret->n++;

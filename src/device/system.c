@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/contents.h"
 #include "device/drive.h"
 #include "device/memory.h"
@@ -429,7 +430,7 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 		return err_set(err, -ENOENT,
 		               "Which disks there are cannot be found out: /sys/class/block is not there; mount sysfs "
 		               "(mount -t sysfs sysfs /sys), or name the devices.");
-	v = calloc(names.n + 1, sizeof(*v));
+	v = xcalloc(names.n + 1, sizeof(*v));
 	for (size_t i = 0; v && i < names.n; i++) {
 		struct sys_block b;
 
@@ -442,8 +443,6 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 			n++;
 	}
 	sys_list_done(&names);
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	qsort(v, n, sizeof(*v), by_rdev);
 	*ret = v;
 	*ret_n = n;
@@ -519,7 +518,7 @@ static int system_partitions(void *ctx, const struct device *dev, struct device 
 	if (dev->kind != DEVICE_DISK || sys_block_by_rdev(root, dev->rdev, &disk) < 0)
 		return 0;
 	sys_list(root, &names, "%s", disk.dir);
-	v = calloc(names.n + 1, sizeof(*v));
+	v = xcalloc(names.n + 1, sizeof(*v));
 	for (size_t i = 0; v && i < names.n && r == 0; i++) {
 		struct sys_block b;
 
@@ -530,8 +529,6 @@ static int system_partitions(void *ctx, const struct device *dev, struct device 
 		n += r == 0;
 	}
 	sys_list_done(&names);
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	if (r < 0) {
 		free(v);
 		return r;

@@ -241,7 +241,7 @@ struct payload_pool {
 	uint8_t *bytes;
 	size_t len_max;
 };
-int payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max); /* 0 or -ENOMEM */
+void payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max);
 void payload_pool_done(struct payload_pool *p);
 /* len_max bytes, not aligned. The step is odd: each of as many blocks as the pool has bytes begins elsewhere. */
 static inline const uint8_t *payload_pool_at(const struct payload_pool *p, uint64_t number)

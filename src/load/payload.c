@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "load/load.h"
 
 #define MAGIC  0x3172657474616c70ull /* "platter1" */
@@ -158,14 +159,11 @@ void payload_stamp(void *buf, const struct payload_id *id)
 	stamp(buf, &h, id);
 }
 
-int payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max)
+void payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max)
 {
 	p->len_max = len_max;
-	p->bytes = malloc(PAYLOAD_POOL_BYTES + len_max);
-	if (!p->bytes)
-		return -ENOMEM;
+	p->bytes = xmust(malloc(PAYLOAD_POOL_BYTES + len_max));
 	fill_body(p->bytes, PAYLOAD_POOL_BYTES + len_max, rng_mix(seed));
-	return 0;
 }
 
 void payload_pool_done(struct payload_pool *p)

@@ -62,8 +62,7 @@ int session_medium(const struct session *ses, size_t i, uint64_t first, uint64_t
 	fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return 0; /* whoever reads it reports why it cannot be opened */
-	if (media_look(fd, first, end, &m) < 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	media_look(fd, first, end, &m);
 	return judge(ses, dev->path, &m, is_direct, err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/part.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static int plan_and_run(struct session *ses, const struct plan *whole, const voi
 
 int session_part(struct session *ses, const struct session_part *part, struct result **ret, struct err *err)
 {
-	cleanup_free void *params = calloc(1, part->measure->params_size + 1);
+	cleanup_free void *params = xcalloc(1, part->measure->params_size + 1);
 	struct part_run run = { .part = part, .whole = ses };
 	const struct opt_set set = { part->measure->opts, params };
 	struct common_params common = *ses->common;
@@ -108,8 +109,6 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 	int r;
 
 	*ret = NULL;
-	if (!params)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	common.time_ns = part->time_ns;
 	common.precision = 0.0;
 	child.common = &common;

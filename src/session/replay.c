@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/replay.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,9 +276,7 @@ static int fill(struct replay *p, const struct result *saved, struct err *err)
 
 	if (!t || !t->nrows || saved->ntargets != 1)
 		return err_set(err, -ENODATA, "The document has no requests.");
-	p->kept = calloc(t->nrows, sizeof(*p->kept));
-	if (!p->kept)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	p->kept = xcalloc(t->nrows, sizeof(*p->kept));
 	p->n = t->nrows;
 	for (size_t i = 0; i < t->nrows; i++) {
 		table_row(t, i, replay_fields, &p->kept[i]);

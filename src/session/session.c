@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "session/health.h"
 #include "session/internal.h"
 #include "session/keeper.h"
@@ -73,9 +74,7 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 		               cfg->npaths, m->name);
 	free(ses->devs);
 	ses->ndevs = 0;
-	ses->devs = calloc(cfg->npaths + 1, sizeof(*ses->devs));
-	if (!ses->devs)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	ses->devs = xcalloc(cfg->npaths + 1, sizeof(*ses->devs));
 	for (size_t i = 0; i < cfg->npaths; i++) {
 		struct err why = { 0 };
 		int r = ses->env->devices->probe(ses->env->devices_ctx, cfg->paths[i], &ses->devs[i], &why);
@@ -283,42 +282,34 @@ static void print_plan(struct session *ses)
 
 /* ---- the run ---- */
 
-static int session_init(struct session *ses, const struct session_config *cfg, struct err *err)
+static void session_init(struct session *ses, const struct session_config *cfg)
 {
 	size_t n = cfg->npaths + 1;
 
-	ses->state = calloc(1, sizeof(*ses->state));
-	ses->targets = calloc(n, sizeof(*ses->targets));
-	ses->permits = calloc(n, sizeof(*ses->permits));
-	if (!ses->state || !ses->targets || !ses->permits)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	ses->state->own = calloc(n, sizeof(*ses->state->own));
-	ses->state->there = calloc(n, sizeof(*ses->state->there));
-	ses->state->health = calloc(n, sizeof(*ses->state->health));
-	if (!ses->state->own || !ses->state->there || !ses->state->health)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	ses->state = xcalloc(1, sizeof(*ses->state));
+	ses->targets = xcalloc(n, sizeof(*ses->targets));
+	ses->permits = xcalloc(n, sizeof(*ses->permits));
+	ses->state->own = xcalloc(n, sizeof(*ses->state->own));
+	ses->state->there = xcalloc(n, sizeof(*ses->state->there));
+	ses->state->health = xcalloc(n, sizeof(*ses->state->health));
 	for (size_t i = 0; i < n; i++) {
 		ses->targets[i].fd = -1;
 		ses->state->there[i].ses = ses;
 		ses->state->there[i].index = i;
 	}
-	return 0;
 }
 
 static void session_done(struct session *ses)
 {
 	close_targets(ses);
-	if (ses->state)
-		switches_done(ses);
+	switches_done(ses);
 	free(ses->devs);
 	free(ses->targets);
 	free(ses->permits);
-	if (ses->state) {
-		outfiles_done(&ses->state->files);
-		free(ses->state->own);
-		free(ses->state->there);
-		free(ses->state->health);
-	}
+	outfiles_done(&ses->state->files);
+	free(ses->state->own);
+	free(ses->state->there);
+	free(ses->state->health);
 	free(ses->state);
 }
 
@@ -510,11 +501,9 @@ static int prepare_afterwards(struct session *ses, struct keeper **ret, struct e
 
 static int end_afterwards(struct session *ses, struct keeper *keeper, int r, struct err *err)
 {
-	cleanup_free struct afterwards *a = calloc(1, afterwards_bytes(ses));
+	cleanup_free struct afterwards *a = xcalloc(1, afterwards_bytes(ses));
 	bool is_known;
 
-	if (!a)
-		return err_set(err, -ENOMEM, "Out of memory."); /* the keeper does its work when this process ends */
 	is_known = keeper ? keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS) : !ses->env->drops_privileges;
 	if (!keeper && is_known)
 		do_afterwards(ses, false, a);
@@ -581,11 +570,7 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 
 	*ret_refused = false;
 	*ret_res = NULL;
-	r = session_init(&ses, cfg, err);
-	if (r < 0) {
-		session_done(&ses);
-		return r;
-	}
+	session_init(&ses, cfg);
 	ses.res = result_new(cfg->measure->name);
 	fill_head(&ses, cfg);
 	r = probe_targets(&ses, cfg, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/switches.h"
+#include "base/xalloc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -268,9 +269,7 @@ int switches_check(struct session *ses, bool *ret_refused, struct err *err)
 
 	if (!switches_wanted(ses))
 		return 0;
-	st->switched = calloc(ses->ndevs + 1, sizeof(*st->switched));
-	if (!st->switched)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	st->switched = xcalloc(ses->ndevs + 1, sizeof(*st->switched));
 	for (size_t i = 0; i < ses->ndevs && r == 0; i++) {
 		bool is_known = false;
 

@@ -12,6 +12,7 @@
  * least. Superlinear, a handful of passes. All in 128-bit integers: R is kept as a fraction, so nothing is rounded
  * before the end.
  */
+#include "base/xalloc.h"
 #include "stats/stats.h"
 
 #include <assert.h>
@@ -81,17 +82,14 @@ uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_b
 	return floor_rate(r);
 }
 
-bool bucket_log_start(struct bucket_log *l, size_t max)
+void bucket_log_start(struct bucket_log *l, size_t max)
 {
 	struct bucket_point *p = l->p;
 
 	assert(max >= 2 && max % 2 == 0);
 	if (!p)
-		p = malloc((max + 1) * sizeof(*p)); /* untouched pages cost no memory */
-	if (!p)
-		return false;
+		p = xmust(malloc((max + 1) * sizeof(*p))); /* untouched pages cost no memory */
 	*l = (struct bucket_log){ .p = p, .max = max, .stride = 1 };
-	return true;
 }
 
 void bucket_log_done(struct bucket_log *l)

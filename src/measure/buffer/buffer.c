@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 #include "measure/shared/link.h"
 
@@ -80,9 +81,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 
 	if (!conditions || !conditions->nrows || !probes || !probes->nrows)
 		return err_set(err, -ENODATA, "The document has no probes.");
-	samples.v = calloc(probes->nrows, sizeof(*samples.v));
-	if (!samples.v)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	samples.v = xcalloc(probes->nrows, sizeof(*samples.v));
 	table_row(conditions, 0, buffer_condition_fields, &cond);
 	for (; samples.n < probes->nrows; samples.n++)
 		table_row(probes, samples.n, buffer_sample_fields, &samples.v[samples.n]);

@@ -95,8 +95,7 @@ uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes);
 /* So long nothing, or until the end, then a read of the block there. */
 int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err);
 /* Appends to the samples what was good. */
-int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
-                struct err *err);
+void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes);
 /* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
 int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
 /* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of

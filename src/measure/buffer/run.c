@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 
 #define CHUNK_MOST    (1u << 20)
@@ -100,24 +101,17 @@ int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err)
 	return go(io, &one, 1, NULL, &last_ns, err);
 }
 
-int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
-                struct err *err)
+void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes)
 {
 	struct buffer_samples *s = &io->samples;
 
 	if (!isfinite(ns))
-		return 0;
+		return;
 	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 1024;
-		struct buffer_sample *v = realloc(s->v, room * sizeof(*v));
-
-		if (!v)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		s->v = v;
-		s->room = room;
+		s->room = s->room ? 2 * s->room : 1024;
+		s->v = xgrow(s->v, s->room, sizeof(*s->v));
 	}
 	s->v[s->n++] = (struct buffer_sample){ buffer_test_names[test], at, (uint64_t)ns, len_bytes };
-	return 0;
 }
 
 /* ---- places ---- */
@@ -155,13 +149,11 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	const struct buffer_conditions *c = &io->cond;
 	uint32_t block = (uint32_t)c->block_bytes;
 	size_t n = 0;
-	cleanup_free struct step *v = calloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
+	cleanup_free struct step *v = xcalloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
 	uint64_t first = buffer_fresh(io, at + 2 * block), second = test == BUFFER_AHEAD_SECOND ? block : 0;
 	double first_ns, ns;
 	int r;
 
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	if (test == BUFFER_RUN)
 		n = run_of(io, first, at, v);
 	else
@@ -179,7 +171,9 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	r = go(io, v, n + 1, &first_ns, &ns, err);
 	if (!(first_ns > c->hit_limit_ns)) /* nothing was ever stored there */
 		ns = NAN;
-	return r < 0 ? r : buffer_keep(io, test, at, ns, 0, err);
+	if (r == 0)
+		buffer_keep(io, test, at, ns, 0);
+	return r;
 }
 
 /* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how
@@ -187,8 +181,8 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
                         struct err *err)
 {
-	cleanup_free struct step *v = calloc(steps_of(io, bytes), sizeof(*v));
-	int r = v ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+	cleanup_free struct step *v = xcalloc(steps_of(io, bytes), sizeof(*v));
+	int r = 0;
 
 	*ret_n = 0;
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(io->ses); i++) {
@@ -210,9 +204,9 @@ static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uin
 int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
                  struct err *err)
 {
-	cleanup_free uint64_t *first = calloc(places, sizeof(*first));
+	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
 	size_t n = 0, slow = 0;
-	int r = first ? read_streams(io, places, bytes, first, &n, err) : err_set(err, -ENOMEM, "Out of memory.");
+	int r = read_streams(io, places, bytes, first, &n, err);
 
 	for (size_t i = 1; r == 0 && i <= n && i <= most && slow < SLOW_IN_A_ROW && !session_is_over(io->ses); i++) {
 		struct step one = { first[n - i], 0, (uint32_t)io->cond.block_bytes };
@@ -221,25 +215,25 @@ int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 		r = go(io, &one, 1, NULL, &ns, err);
 		slow = ns > io->cond.hit_limit_ns ? slow + 1 : 0;
 		if (r == 0)
-			r = buffer_keep(io, test, i, ns, bytes, err);
+			buffer_keep(io, test, i, ns, bytes);
 	}
 	return r;
 }
 
 int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err)
 {
-	cleanup_free uint64_t *first = calloc(places, sizeof(*first));
+	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
 	size_t n = 0;
 	double ns = NAN;
 	int r;
 
-	if (!first)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	r = read_streams(io, places, bytes, first, &n, err);
 	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
 		r = go(io, &(struct step){ first[0] + bytes - io->cond.block_bytes, 0, (uint32_t)io->cond.block_bytes },
 		       1, NULL, &ns, err);
-	return r < 0 ? r : buffer_keep(io, BUFFER_LARGE, places, ns, bytes, err);
+	if (r == 0)
+		buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
+	return r;
 }
 
 int buffer_reread(struct buffer_io *io, struct err *err)
@@ -259,7 +253,7 @@ int buffer_reread(struct buffer_io *io, struct err *err)
 			r = go(io, &one, 1, NULL, &ns, err);
 			held += ns < (double)limit;
 			if (r == 0)
-				r = buffer_keep(io, BUFFER_REREAD, one.len_bytes, ns, 0, err);
+				buffer_keep(io, BUFFER_REREAD, one.len_bytes, ns, 0);
 		}
 		if (held > REREADS * 3 / 2)
 			break;

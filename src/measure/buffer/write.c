@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 
 #define FILL_MOST    4096 /* writes of one size: in larger blocks that is 256 MiB */
@@ -52,15 +53,13 @@ void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t byt
 static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, bool flushes, double *ret_ns,
                 struct err *err)
 {
-	cleanup_free struct list_item *v = calloc(n + 1, sizeof(*v));
+	cleanup_free struct list_item *v = xcalloc(n + 1, sizeof(*v));
 	struct timed_sink sink = { { take }, ret_ns, 0 };
 	struct load load = { .targets = io->t.target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
 	uint64_t places = io->write_bytes / (2 * block);
 	struct load_stats stats;
 	struct list_feeder feeder;
 
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		bool is_read = op == IO_READ;
 		uint64_t at = is_read ? io->write_first + (2 * rng_below(&io->t.rng, places) + 1) * block
@@ -89,7 +88,7 @@ static int read_some(struct buffer_io *io, enum buffer_test test, uint64_t block
 	int r = send(io, IO_READ, block, READS, false, ns, err);
 
 	for (size_t i = 0; r == 0 && i < READS; i++)
-		r = buffer_keep(io, test, i + 1, ns[i], block, err);
+		buffer_keep(io, test, i + 1, ns[i], block);
 	return r;
 }
 
@@ -106,7 +105,7 @@ static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 	while (r == 0 && buffer_has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
 		r = send(io, IO_WRITE, block, BATCH, false, ns, err);
 		for (size_t i = 0; r == 0 && i < BATCH; i++)
-			r = buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block, err);
+			buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block);
 		buffer_knee_of(&io->samples, &io->cond, block, &knee);
 		session_progress(io->ses, "filling the write cache", 0.9, NULL);
 		if (!knee.is_cached)
@@ -132,7 +131,7 @@ static int flush(struct buffer_io *io, uint64_t block, struct err *err)
 	for (int k = 0; r == 0 && k < FLUSHES && buffer_has_room(io, block, FLUSH_WRITES); k++) {
 		r = send(io, IO_WRITE, block, FLUSH_WRITES, true, ns, err);
 		if (r == 0)
-			r = buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block, err);
+			buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block);
 	}
 	return r;
 }

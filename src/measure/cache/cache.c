@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/cache/cache.h"
 
 static const struct measure_table cache_tables[] = {
@@ -321,11 +322,8 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	(void)snprintf(c.path, sizeof(c.path), "%s", d->path);
 	if (d->kind == DEVICE_DIRECTORY && datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0)
 		r = err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path);
-	if (r == 0 && (posix_memalign(&buf, 4096, largest) != 0 || payload_pool_init(&c.pool, ses->seed, largest) < 0))
-		r = err_set(err, -ENOMEM, "Out of memory.");
-	c.buf = buf;
-	if (r == 0)
-		memset(buf, 0, largest); /* there before anything is timed */
+	c.buf = buf = xaligned(largest); /* there before anything is timed */
+	payload_pool_init(&c.pool, ses->seed, largest);
 	if (r == 0 && p->memory_bytes)
 		r = cgroup_enter(&c.cg, ses->env->sysroot, p->memory_bytes, err);
 	if (c.cg)

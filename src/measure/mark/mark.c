@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "measure/mark/mark.h"
 #include "measure/shared/cgroup.h"
 
@@ -139,11 +140,8 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	if (d->kind != DEVICE_DIRECTORY)
 		(void)snprintf(m.path, sizeof(m.path), "%s", d->path);
 	m.max_bytes = mark_room_for(m.path, p->max_size_bytes);
-	if (r == 0 && posix_memalign(&buf, 4096, 65536) != 0)
-		r = err_set(err, -ENOMEM, "Out of memory.");
-	m.buf = buf;
-	if (r == 0 && payload_pool_init(&m.pool, ses->seed, 65536) < 0)
-		r = err_set(err, -ENOMEM, "Out of memory.");
+	m.buf = buf = xaligned(65536);
+	payload_pool_init(&m.pool, ses->seed, 65536);
 	if (r == 0 && p->memory_bytes)
 		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
 	if (cg)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "measure/passes/passes.h"
 #include "stats/stats.h"
 
@@ -89,15 +90,13 @@ static double whole_rate(const struct passes_step *v, size_t n, size_t nfiles, b
 	return steps == nfiles * (is_synced ? 2 : 1) ? bytes / busy : (double)NAN;
 }
 
-int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
+void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
 {
-	cleanup_free struct passes_step *reads = calloc(n + 1, sizeof(*reads));
-	cleanup_free double *rates = calloc(n + 1, sizeof(*rates));
+	cleanup_free struct passes_step *reads = xcalloc(n + 1, sizeof(*reads));
+	cleanup_free double *rates = xcalloc(n + 1, sizeof(*rates));
 	bool has_each = true;
 	struct summary s;
 
-	if (!reads || !rates)
-		return -ENOMEM;
 	*ret = (struct passes_found){ .nfiles = nfiles, .fsync_ns = NAN, .read_bytes_per_s = NAN };
 	qsort(v, n, sizeof(*v), by_start); /* sums do not depend on which thread was first */
 	ret->write_bytes_per_s = whole_rate(v, n, nfiles, false);
@@ -126,5 +125,4 @@ int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes
 		has_each = false;
 	}
 	ret->has_reads = has_each;
-	return 0;
 }

@@ -16,32 +16,28 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "base/xalloc.h"
 #include "measure/passes/passes.h"
 
 #define MEMORY_BYTES_PER_S 3e9 /* a guess of reading from memory, for the time left until there is a measurement */
 
-static int figures(struct session *ses, const struct passes_params *p, const struct passes_work *works, size_t n,
-                   struct err *err)
+static void figures(struct session *ses, const struct passes_params *p, const struct passes_work *works, size_t n)
 {
 	struct passes_step *all;
 	struct passes_found found;
 	size_t k = 0;
-	int r;
 
 	for (size_t i = 0; i < n; i++)
 		k += works[i].nsteps;
-	all = calloc(k + 1, sizeof(*all));
+	all = xcalloc(k + 1, sizeof(*all));
 	k = 0;
-	for (size_t i = 0; all && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		memcpy(all + k, works[i].steps, works[i].nsteps * sizeof(*all));
 		k += works[i].nsteps;
 	}
-	r = all ? passes_analyse(all, k, n, &found) : -ENOMEM;
+	passes_analyse(all, k, n, &found);
 	free(all);
-	if (r < 0)
-		return err_set(err, r, "Out of memory.");
 	passes_tell_figures(ses->res, &found, p->size_bytes != 0);
-	return 0;
 }
 
 static int passes_run(struct session *ses, const void *params, struct err *err)
@@ -51,10 +47,9 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	struct passes_work works[PASSES_FILES_MAX] = { 0 };
 	struct sysinfo memory;
 	size_t n = 0, started = 0;
-	int r = payload_pool_init(&shared.pool, PASSES_SEED, PASSES_BLOCK_BYTES);
+	int r = 0;
 
-	if (r < 0)
-		return err_set(err, r, "Out of memory.");
+	payload_pool_init(&shared.pool, PASSES_SEED, PASSES_BLOCK_BYTES);
 	shared.started = time(NULL);
 	while (r == 0 && n < ses->ndevs) {
 		struct passes_work *w = &works[n];
@@ -76,7 +71,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	for (size_t i = 0; i < started; i++)
 		(void)pthread_join(works[i].thread, NULL); /* of our own threads: cannot fail */
 	if (r == 0) {
-		r = figures(ses, p, works, n, err);
+		figures(ses, p, works, n);
 		passes_tell_words(ses->res, works, n);
 		passes_tell_plots(ses);
 		for (size_t i = 0; p->classic && i < n; i++)
@@ -112,11 +107,10 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 	struct passes_step *v;
 	size_t n = 0, nfiles = 0;
 	bool has_written = false;
-	int r;
 
 	if (!t || !t->nrows || saved->status != STATUS_COMPLETE || result_fault_count(saved))
 		return err_set(err, -ENODATA, "The document does not say which passes were whole.");
-	v = calloc(t->nrows, sizeof(*v));
+	v = xcalloc(t->nrows, sizeof(*v));
 	for (size_t i = 0; v && i < t->nrows; i++) {
 		struct passes_row row;
 		size_t file;
@@ -138,10 +132,8 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 			most[file] = row.moved_bytes;
 		n++;
 	}
-	r = v ? passes_analyse(v, n, nfiles, &found) : -ENOMEM;
+	passes_analyse(v, n, nfiles, &found);
 	free(v);
-	if (r < 0)
-		return err_set(err, r, "Out of memory.");
 	passes_tell_figures(ret, &found, has_written);
 	return 0;
 }

@@ -70,7 +70,7 @@ struct passes_found {
 	struct interval read_ci; /* of one file */
 };
 /* What all steps say; puts them in the order of their begin. 0 or -ENOMEM. */
-int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret);
+void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret);
 
 /* ---- run.c ---- */
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "measure/passes/passes.h"
 
 struct stopwatch {
@@ -401,15 +402,10 @@ static void name_job(struct passes_work *w)
 
 int passes_work_init(struct passes_work *w, struct err *err)
 {
-	void *buf = NULL;
-
 	name_job(w);
 	(void)snprintf(w->path, sizeof(w->path), "%s", w->ses->devs[w->index].path);
-	w->steps = calloc(w->p->passes + 2, sizeof(*w->steps));
-	if (!w->steps || posix_memalign(&buf, 4096, PASSES_BLOCK_BYTES) != 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	w->buf = buf;
-	memset(w->buf, 0, PASSES_BLOCK_BYTES);
+	w->steps = xcalloc(w->p->passes + 2, sizeof(*w->steps));
+	w->buf = xaligned(PASSES_BLOCK_BYTES);
 	if (w->p->size_bytes)
 		return open_new(w, err);
 	w->fd = open_existing(w, err);

@@ -5,6 +5,7 @@
  * hierarchy.
  */
 #include "measure/shared/cgroup.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,11 +122,9 @@ static void switch_off(const struct cgroup *cg)
 
 int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
-	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
+	cleanup_free struct cgroup *cg = xcalloc(1, sizeof(*cg));
 	int r;
 
-	if (!cg)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	r = cgroup_plan(&cg->plan, root, memory_bytes, err);
 	if (r < 0)
 		return r;

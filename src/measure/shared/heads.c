@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/shared/heads.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -85,11 +86,8 @@ int heads_load(struct heads *ret, const char *path, const struct device *dev, st
 			path);
 	if (r == 0) {
 		h.n = (uint32_t)n;
-		h.row = calloc(t->nrows, sizeof(*h.row));
-		if (h.row)
-			take(&h, t, dev);
-		else
-			r = err_set(err, -ENOMEM, "Out of memory.");
+		h.row = xcalloc(t->nrows, sizeof(*h.row));
+		take(&h, t, dev);
 	}
 	result_free(doc);
 	if (r == 0)

@@ -6,6 +6,7 @@
  * before header and list are.
  */
 #include "measure/shared/journal.h"
+#include "base/xalloc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -120,26 +121,21 @@ static uint64_t head_bytes(uint64_t nplaces, bool is_old)
 	       (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
 }
 
-static int make_list(struct rewrite_journal *j, uint64_t n, struct err *err)
+static void make_list(struct rewrite_journal *j, uint64_t n)
 {
-	struct journal_entry *list = realloc(j->list, (n + 1) * sizeof(*list));
-
+	j->list = xgrow(j->list, n + 1, sizeof(*j->list));
 	free(j->is_used);
 	free(j->last);
 	j->last = NULL;
 	j->last_index = SIZE_MAX;
-	j->list = list ? list : j->list;
-	j->is_used = calloc(n + 1, sizeof(*j->is_used));
-	return list && j->is_used ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+	j->is_used = xcalloc(n + 1, sizeof(*j->is_used));
 }
 
-int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n, struct err *err)
+void journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n)
 {
 	uint64_t at = head_bytes(n, false);
-	int r = make_list(j, n, err);
 
-	if (r < 0)
-		return r;
+	make_list(j, n);
 	j->h.nplaces = n;
 	j->most_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -148,7 +144,6 @@ int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, 
 		j->most_bytes = places[i].len_bytes > j->most_bytes ? places[i].len_bytes : j->most_bytes;
 	}
 	j->h.data_bytes = at - head_bytes(n, false);
-	return 0;
 }
 
 int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct err *err)
@@ -185,27 +180,24 @@ static bool is_in_file(const struct rewrite_journal *j, const struct journal_hea
 }
 
 /* *ret_is_there: the list that the header speaks of, and of a single place the bytes as well. */
-static int load_list(struct rewrite_journal *j, const struct journal_header *h, bool *ret_is_there, struct err *err)
+static void load_list(struct rewrite_journal *j, const struct journal_header *h, bool *ret_is_there)
 {
 	size_t bytes = h->nplaces * sizeof(*j->list);
 	cleanup_free uint8_t *data = NULL;
-	int r = is_in_file(j, h) ? make_list(j, h->nplaces, err) : -ENODATA;
 
-	if (r < 0)
-		return r == -ENODATA ? 0 : r;
+	if (!is_in_file(j, h))
+		return;
+	make_list(j, h->nplaces);
 	if (pread(j->fd, j->list, bytes, (off_t)list_at(j->is_old)) != (ssize_t)bytes ||
 	    payload_hash(j->list, bytes) != h->list_hash || !is_list_whole(j, h))
-		return 0;
+		return;
 	for (uint64_t i = 0; i < h->nplaces; i++)
 		j->most_bytes = j->list[i].place.len_bytes > j->most_bytes ? j->list[i].place.len_bytes : j->most_bytes;
 	*ret_is_there = true;
 	if (h->nplaces > 1)
-		return 0;
-	data = malloc(j->most_bytes);
-	if (!data)
-		return err_set(err, -ENOMEM, "Out of memory.");
+		return;
+	data = xmust(malloc(j->most_bytes));
 	*ret_is_there = journal_get(j, 0, data, NULL) == 0;
-	return 0;
 }
 
 static uint64_t flight_hash(const struct journal_flight *f)
@@ -251,7 +243,6 @@ static int look_for_places(struct rewrite_journal *j, struct err *err)
 	uint8_t block[HEADER_BYTES] = { 0 };
 	struct journal_header h;
 	bool is_there = false;
-	int r;
 
 	if (pread(j->fd, block, sizeof(block), 0) < 0)
 		return err_set(err, -errno, "Cannot read the journal %s: %s.", j->path, strerror(errno));
@@ -261,9 +252,9 @@ static int look_for_places(struct rewrite_journal *j, struct err *err)
 		               j->path);
 	if (!read_header(j, block, &h))
 		return 0;
-	r = load_list(j, &h, &is_there, err);
-	if (r < 0 || !is_there)
-		return r;
+	load_list(j, &h, &is_there);
+	if (!is_there)
+		return 0;
 	j->h = h;
 	j->is_pending = true;
 	load_flight(j);
@@ -319,11 +310,9 @@ static int sync_name(const struct rewrite_journal *j)
 
 static int open_named(struct rewrite_journal **ret, const char *dir, const char *name, int flags, struct err *err)
 {
-	struct rewrite_journal *j = calloc(1, sizeof(*j));
+	struct rewrite_journal *j = xcalloc(1, sizeof(*j));
 	int r;
 
-	if (!j)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	j->fd = -1;
 	(void)snprintf(j->name, sizeof(j->name), "%s", name);
 	(void)snprintf(j->path, sizeof(j->path), "%.390s/%s", dir, name);
@@ -574,9 +563,7 @@ int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, s
 	int r = 0;
 
 	if (!j->last)
-		j->last = malloc(j->most_bytes);
-	if (!j->last)
-		return err_set(err, -ENOMEM, "Out of memory.");
+		j->last = xmust(malloc(j->most_bytes));
 	if (j->last_index != i) {
 		j->last_index = SIZE_MAX;
 		r = journal_get(j, i, j->last, err);

@@ -87,7 +87,7 @@ bool journal_meets(const struct rewrite_journal *j, const struct device *dev);
 /* ---- journal.c ---- */
 
 /* A new list of places, without their bytes. */
-int journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n, struct err *err);
+void journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n);
 /* Room for all of them, before the first byte. */
 int journal_reserve(struct rewrite_journal *j, struct err *err);
 int journal_put(struct rewrite_journal *j, size_t i, const void *data, struct err *err);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/shared/mover.h"
 
 #define NEIGHBOURS 2 /* blocks before and behind, which cost a part of a revolution each */
@@ -170,26 +171,21 @@ static void sweep_done(struct sweep *s)
 	free(s->m.marks);
 }
 
-static int sweep_init(struct sweep *s, struct rewrite_journal *j, bool is_of_used, struct err *err)
+static void sweep_init(struct sweep *s, struct rewrite_journal *j, bool is_of_used)
 {
 	uint64_t most = j->most_bytes > j->eng->cfg.buf_bytes ? j->most_bytes : j->eng->cfg.buf_bytes;
 
 	*s = (struct sweep){ .j = j, .m = make_mover(j) };
-	s->order = calloc(j->h.nplaces + 1, sizeof(*s->order));
-	s->is_damaged = calloc(j->h.nplaces + 1, sizeof(*s->is_damaged));
-	s->data = malloc(most);
-	s->now = malloc(most);
+	s->order = xcalloc(j->h.nplaces + 1, sizeof(*s->order));
+	s->is_damaged = xcalloc(j->h.nplaces + 1, sizeof(*s->is_damaged));
+	s->data = xmust(malloc(most));
+	s->now = xmust(malloc(most));
 	s->m.data = s->data;
-	s->m.marks = malloc(most / s->m.sector_bytes + 1);
-	if (!s->order || !s->is_damaged || !s->data || !s->now || !s->m.marks) {
-		sweep_done(s);
-		return err_set(err, -ENOMEM, "Out of memory.");
-	}
+	s->m.marks = xmust(malloc(most / s->m.sector_bytes + 1));
 	for (size_t i = 0; i < j->h.nplaces; i++)
 		if (!is_of_used || j->is_used[i])
 			s->order[s->n++] = i;
 	qsort_r(s->order, s->n, sizeof(*s->order), compare_places, j->list);
-	return 0;
 }
 
 static const struct rewrite_place *place_of(const struct sweep *s, size_t k)
@@ -422,9 +418,7 @@ int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct re
 	int r;
 
 	*ret = (struct rewrite_recovery){ 0 };
-	r = sweep_init(&s, j, false, err);
-	if (r < 0)
-		return r;
+	sweep_init(&s, j, false);
 	r = recover(&s, wish, ret, err);
 	tell_moved(&s);
 	return r;
@@ -459,10 +453,10 @@ int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery 
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err)
 {
 	const struct rewrite_place place = { offset_bytes, len };
-	int r = journal_list(j, &place, 1, err);
+	int r;
 
-	if (r == 0)
-		r = note_neighbours(j, err);
+	journal_list(j, &place, 1);
+	r = note_neighbours(j, err);
 	if (r == 0)
 		r = guard_look(j, err);
 	if (r == 0)
@@ -480,7 +474,7 @@ int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_b
 {
 	struct mover m = make_mover(j);
 	uint64_t sectors = len_bytes / m.sector_bytes;
-	cleanup_free uint8_t *data = malloc(len_bytes), *marks = calloc(sectors + 1, 1);
+	cleanup_free uint8_t *data = xmust(malloc(len_bytes)), *marks = xcalloc(sectors + 1, 1);
 	uint32_t large = j->eng->cfg.buf_bytes - j->eng->cfg.buf_bytes % m.sector_bytes;
 	int r;
 
@@ -489,8 +483,6 @@ int rewrite_same(struct rewrite_journal *j, uint64_t first_bytes, uint32_t len_b
 	m.data = m.fill = data;
 	m.marks = marks;
 	*ret = (struct rewrite_recovery){ .sectors = sectors };
-	if (!data || !marks)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	r = mover_compare(&m, j, err); /* with itself: what cannot be read is marked */
 	m.fill = NULL;
 	ret->unreadable = mover_count(&m, MARK_UNREADABLE);
@@ -540,15 +532,14 @@ int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, 
                  const struct rewrite_watch *watch, bool *ret_is_noted, struct err *err)
 {
 	struct sweep s = { 0 };
-	int r = journal_list(j, places, n, err);
+	int r;
 
 	*ret_is_noted = false;
-	if (r == 0)
-		r = journal_reserve(j, err);
-	if (r == 0)
-		r = sweep_init(&s, j, false, err);
+	journal_list(j, places, n);
+	r = journal_reserve(j, err);
 	if (r < 0)
 		return r;
+	sweep_init(&s, j, false);
 	r = save(&s, watch, err);
 	*ret_is_noted = r == 0 && s.first == s.n;
 	tell_moved(&s);
@@ -569,10 +560,9 @@ int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch,
 	int r = rewrite_flush(j, err);
 
 	*ret = (struct rewrite_recovery){ 0 };
-	if (r == 0)
-		r = sweep_init(&s, j, true, err);
 	if (r < 0)
 		return r;
+	sweep_init(&s, j, true);
 	r = compare_all(&s, watch, ret, err);
 	tell_moved(&s);
 	if (r == 0 && ret->same < ret->sectors)

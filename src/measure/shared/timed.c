@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/shared/timed.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,15 +62,13 @@ static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err)
 {
-	cleanup_free struct list_item *items = calloc(n ? n : 1, sizeof(*items));
+	cleanup_free struct list_item *items = xcalloc(n ? n : 1, sizeof(*items));
 	struct timed_sink sink = { { take }, t->manners, ret_access_ns, ret_done_ns, n, 0 };
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
 	struct timed_feeder feeder = { .f = { .next = next_when_free }, .t = t };
 	struct load_stats stats;
 	int r;
 
-	if (!items)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		items[i] = (struct list_item){ .offset_bytes = t->first_bytes + offsets[i],
 			                       .len_bytes = t->block_bytes,

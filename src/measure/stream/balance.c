@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/stream/balance.h"
+#include "base/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@
 #define HIDDEN_TIMES 4.0  /* till a cache is full that was not yet (a choice) */
 #define NEED_MOST    64.0 /* beyond that the drift is not known well enough to tell how long */
 
-bool balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, uint64_t start_ns, uint64_t until_ns)
+void balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, uint64_t start_ns, uint64_t until_ns)
 {
 	uint64_t part = (until_ns - start_ns) / BALANCE_SLOTS;
-	struct balance_lane *lanes = b->lanes ? b->lanes : calloc(nlanes, sizeof(*lanes));
+	struct balance_lane *lanes = b->lanes ? b->lanes : xcalloc(nlanes, sizeof(*lanes));
 
 	*b = (struct balance){ .rate = (double)rate_bytes_per_s,
 		               .start_ns = start_ns,
@@ -29,11 +30,10 @@ bool balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, 
 		                                           : SLOT_NS,
 		               .nlanes = nlanes,
 		               .lanes = lanes };
-	for (size_t i = 0; lanes && i < nlanes; i++) {
+	for (size_t i = 0; i < nlanes; i++) {
 		lanes[i].done_bytes = lanes[i].idle_ns = lanes[i].wait_ns = 0;
 		lanes[i].idle_since_ns = start_ns;
 	}
-	return lanes != NULL;
 }
 
 void balance_free(struct balance *b)

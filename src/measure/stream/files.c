@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/pagecache.h"
 #include "measure/stream/stream.h"
 
@@ -133,17 +134,13 @@ static int open_directories(struct stream_run *s, struct err *err)
 {
 	uint64_t total = s->p->bytes, time_ns = stream_time_ns(s->ses, s->p), n = STREAM_FILES_MAX;
 
-	s->targets = calloc(n, sizeof(*s->targets));
-	s->files = calloc(n, sizeof(struct datafile *));
-	if (!s->targets || !s->files)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	s->targets = xcalloc(n, sizeof(*s->targets));
+	s->files = xcalloc(n, sizeof(struct datafile *));
 	for (size_t i = 0; i < n; i++)
 		s->targets[i].fd = -1;
 	for (size_t i = 0; i < s->nlanes; i++) {
 		s->lanes[i].start = DATAFILE_DATA_OFFSET;
-		s->lanes[i].list = calloc(STREAM_FILES_PER_LANE, sizeof(uint32_t));
-		if (!s->lanes[i].list)
-			return err_set(err, -ENOMEM, "Out of memory.");
+		s->lanes[i].list = xcalloc(STREAM_FILES_PER_LANE, sizeof(uint32_t));
 	}
 	if (!total) /* at full speed nobody knows how much will come */
 		total = s->p->rate == RATE_MAX ? (uint64_t)s->nlanes << 30
@@ -154,12 +151,10 @@ static int open_directories(struct stream_run *s, struct err *err)
 int stream_open(struct stream_run *s, struct err *err)
 {
 	s->nlanes = s->ses->ndevs;
-	s->lanes = calloc(s->nlanes, sizeof(*s->lanes));
-	s->lane_of = calloc(STREAM_FILES_MAX, sizeof(*s->lane_of));
-	s->rooms = calloc(STREAM_FILES_MAX, sizeof(*s->rooms));
-	s->ends = calloc(STREAM_FILES_MAX, sizeof(*s->ends));
-	if (!s->lanes || !s->lane_of || !s->rooms || !s->ends)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	s->lanes = xcalloc(s->nlanes, sizeof(*s->lanes));
+	s->lane_of = xcalloc(STREAM_FILES_MAX, sizeof(*s->lane_of));
+	s->rooms = xcalloc(STREAM_FILES_MAX, sizeof(*s->rooms));
+	s->ends = xcalloc(STREAM_FILES_MAX, sizeof(*s->ends));
 	for (size_t i = 0; i < s->nlanes; i++)
 		s->lanes[i].name = s->ses->devs[i].path;
 	if (stream_has_directory(s->ses))
@@ -172,9 +167,7 @@ int stream_open(struct stream_run *s, struct err *err)
 		char all[32], part[32];
 		int r;
 
-		l->list = calloc(1, sizeof(uint32_t));
-		if (!l->list)
-			return err_set(err, -ENOMEM, "Out of memory.");
+		l->list = xcalloc(1, sizeof(uint32_t));
 		l->list[0] = (uint32_t)i;
 		l->ntargets = 1;
 		r = stream_range(s->p, &s->ses->devs[i], &l->start, &end, err);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/timed.h"
 #include "measure/stream/stream.h"
 
@@ -61,10 +62,8 @@ static int curve_set(struct curve *c, struct point *points, size_t n, const stru
 	int r;
 
 	qsort(points, n, sizeof(*points), compare_points);
-	c->at = calloc(n, sizeof(double));
-	c->rate = calloc(n, sizeof(double));
-	if (!c->at || !c->rate)
-		return -ENOMEM;
+	c->at = xcalloc(n, sizeof(double));
+	c->rate = xcalloc(n, sizeof(double));
 	for (size_t i = 0; i < n; i++) {
 		c->at[i] = points[i].at;
 		c->rate[i] = points[i].rate;
@@ -100,7 +99,7 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 	whose = t ? table_column(t, "target") : -1;
 	for (size_t i = 0; whose >= 0 && i < t->nrows && !is_named; i++)
 		is_named = strcmp_null(table_string(t, i, (size_t)whose), s->lanes[lane].name) == 0;
-	points = key >= 0 && value >= 0 ? calloc(t->nrows + 1, sizeof(*points)) : NULL;
+	points = key >= 0 && value >= 0 ? xcalloc(t->nrows + 1, sizeof(*points)) : NULL;
 	for (size_t i = 0; points && i < t->nrows; i++) {
 		struct point p = { table_number(t, i, (size_t)key), table_number(t, i, (size_t)value) };
 
@@ -113,7 +112,7 @@ static int load_curve(struct stream_run *s, const char *path, size_t lane, struc
 	      : err_set(err, -EINVAL, "--project=%s is not a result of `platter zones`: it has no curve.", path);
 	free(points);
 	result_free(zones);
-	return r == -ENOMEM ? err_set(err, r, "Out of memory.") : r;
+	return r;
 }
 
 static int measure_curve(struct stream_run *s, size_t lane, struct curve *c, struct err *err)

@@ -5,7 +5,7 @@
 
 #define NS_PER_S_128 ((unsigned __int128)1000000000)
 
-bool ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
+void ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
                uint64_t blocks_max)
 {
 	*r = (struct ring){
@@ -17,7 +17,6 @@ bool ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, 
 		.blocks_max = blocks_max,
 		.arrival = calloc(places, sizeof(uint64_t)),
 	};
-	return r->arrival != NULL;
 }
 
 void ring_done(struct ring *r)

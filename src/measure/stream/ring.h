@@ -47,7 +47,7 @@ struct ring {
 };
 
 /* rate > 0, block > 0, places > 0. false: out of memory. */
-bool ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
+void ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, uint64_t places, uint64_t t0_ns,
                uint64_t blocks_max);
 void ring_done(struct ring *r);
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/cgroup.h"
 #include "measure/stream/stream.h"
 
@@ -235,7 +236,7 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 
 /* ---- a run ---- */
 
-static int reset_lanes(struct stream_run *s, struct err *err)
+static void reset_lanes(struct stream_run *s)
 {
 	for (size_t i = 0; i < s->nlanes; i++) {
 		struct lane *l = &s->lanes[i];
@@ -252,13 +253,10 @@ static int reset_lanes(struct stream_run *s, struct err *err)
 		if (!fresh.response)
 			fresh.response = hist_new();
 		*l = fresh;
-		if (!l->service || !l->response)
-			return err_set(err, -ENOMEM, "Out of memory.");
 		hist_clear(l->service);
 		hist_clear(l->response);
 		l->is_full = l->ntargets == 0 || s->rooms[l->list[0]] < s->p->block_bytes;
 	}
-	return 0;
 }
 
 /* The kernel takes every disk for one that turns unless told; of these it cannot know. */
@@ -308,9 +306,7 @@ static int open_ring(struct stream_run *s, struct err *err)
 	r = clock_is_virtual(s->ses->env->clk) ? 0 : check_memory(s, err);
 	if (r < 0)
 		return r;
-	fds = calloc(s->ntargets, sizeof(*fds));
-	if (!fds)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	fds = xcalloc(s->ntargets, sizeof(*fds));
 	for (size_t i = 0; i < s->ntargets; i++) /* of directories: the files in them, open by now */
 		fds[i] = s->targets[i].fd;
 	cfg.fds = fds;
@@ -318,9 +314,7 @@ static int open_ring(struct stream_run *s, struct err *err)
 	r = session_engine(s->ses, &cfg, &s->eng, err);
 	if (r < 0)
 		return r;
-	s->free_slots = calloc(s->places, sizeof(*s->free_slots));
-	if (!s->free_slots)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	s->free_slots = xcalloc(s->places, sizeof(*s->free_slots));
 	for (uint64_t i = 0;
 	     i < s->places && !session_is_over(s->ses) && (!clock_is_virtual(s->ses->env->clk) || s->p->verify);
 	     i++) { /* virtual disks need no data */
@@ -400,10 +394,9 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
 	s->blocks_max = s->p->bytes ? (s->p->bytes + block - 1) / block : UINT64_MAX;
 	r = open_ring(s, err);
-	if (r == 0)
-		r = reset_lanes(s, err);
 	if (r < 0)
 		return r;
+	reset_lanes(s);
 	s->nfree = 0;
 	for (uint64_t i = s->places; i-- > 0;)
 		s->free_slots[s->nfree++] = (uint32_t)i;
@@ -430,12 +423,12 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 		               "Not even one block of %" PRIu64
 		               " bytes comes in that time; give more --time or a smaller --block.",
 		               block);
-	if (!s->is_max && (!ring_init(&s->ring, rate, block, s->places, now, s->blocks_max) ||
-	                   !balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring))))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	if (!s->is_max) {
+		ring_init(&s->ring, rate, block, s->places, now, s->blocks_max);
+		balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring));
+	}
 	if (s->p->tradeoff || s->p->find_max) {
-		if (!bucket_log_start(&s->log, STREAM_POINTS_MAX))
-			return err_set(err, -ENOMEM, "Out of memory.");
+		bucket_log_start(&s->log, STREAM_POINTS_MAX);
 		bucket_log_add(&s->log, now, 0);
 	}
 	{

@@ -5,6 +5,7 @@
  * the rest is.
  */
 #include "measure/stream/stream.h"
+#include "base/xalloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,11 +72,9 @@ static uint64_t nonce(void)
 static int stream_measure(struct session *ses, const void *params, struct err *err)
 {
 	const struct stream_params *p = params;
-	cleanup_free struct stream_run *s = calloc(1, sizeof(*s));
+	cleanup_free struct stream_run *s = xcalloc(1, sizeof(*s));
 	int r;
 
-	if (!s)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	s->ses = ses;
 	s->p = p;
 	s->seed = rng_mix(ses->seed ^ nonce());

@@ -79,16 +79,14 @@ static bool writes(const struct sustain_io *io)
 	return io->p->write || io->file;
 }
 
-static int fill(struct sustain_io *io, uint32_t len, struct err *err)
+static void fill(struct sustain_io *io, uint32_t len)
 {
 	struct payload_pool pool;
 
-	if (payload_pool_init(&pool, io->ses->seed, len) < 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	payload_pool_init(&pool, io->ses->seed, len);
 	for (uint32_t slot = 0; slot < io->eng->cfg.slots; slot++)
 		memcpy(engine_buf(io->eng, slot), payload_pool_at(&pool, slot), len);
 	payload_pool_done(&pool);
-	return 0;
 }
 
 int sustain_open(struct sustain_io *io, struct session *ses, const struct sustain_params *p, struct err *err)
@@ -107,7 +105,9 @@ int sustain_open(struct sustain_io *io, struct session *ses, const struct sustai
 		session_medium_of_writes(ses);
 	if (r == 0)
 		r = session_engine(ses, &cfg, &io->eng, err);
-	return r == 0 && writes(io) ? fill(io, cfg.buf_bytes, err) : r;
+	if (r == 0 && writes(io))
+		fill(io, cfg.buf_bytes);
+	return r;
 }
 
 void sustain_close(struct sustain_io *io)
