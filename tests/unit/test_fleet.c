@@ -3,12 +3,7 @@
  * Which disks of a fleet go bad: on documents whose truth is known by construction, so that many fleets can be judged.
  * Real runs of simulated disks are in cli/fleet.sh. PLATTER_LONG=1: more fleets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,11 +156,10 @@ static size_t fleets_of(size_t brief)
 	return getenv("PLATTER_LONG") ? 100 * brief : brief;
 }
 
-static void a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most(void **state)
+TEST(a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most)
 {
 	size_t n = fleets_of(40), worse, odd;
 
-	(void)state;
 	alarms(rng_normal, n, &worse, &odd);
 	print_message("normal: %zu and %zu of %zu healthy fleets have a disk called worse, or odd\n", worse, odd, n);
 	assert_true((double)(worse + odd) <= 0.01 * (double)n + 3.0 * sqrt(0.01 * (double)n));
@@ -175,11 +169,10 @@ static void a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most(void *
 	/* Tails that heavy do make some disks unlike the others: they are, and none of them is called worse for it. */
 }
 
-static void a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else(void **state)
+TEST(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else)
 {
 	size_t n = fleets_of(10), exact = 0;
 
-	(void)state;
 	for (size_t seed = 1; seed <= n; seed++) {
 		struct fleet_run run = { .months = MONTHS, .bad_by_month = 0.01, .odd_by = -0.12, .is_step = seed % 2 };
 		struct fleet *f;
@@ -196,12 +189,11 @@ static void a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_el
 }
 
 /* Half of the disks of another kind: nobody can say who of them is the odd one. */
-static void two_kinds_of_disks_are_no_outliers(void **state)
+TEST(two_kinds_of_disks_are_no_outliers)
 {
 	struct fleet_run run = { .months = 1 };
 	struct fleet *f;
 
-	(void)state;
 	make_fleet(&run, 7, rng_normal);
 	for (size_t i = 0; i < run.n; i += 3)
 		run.v[i]->figures[0].value.f64 *= 1.3;
@@ -217,7 +209,7 @@ static void set_count(struct result *res, const char *figure, uint64_t n)
 	result_figure_u64(res, figure, NULL, UNIT_COUNT, n);
 }
 
-static void what_was_seen_is_told_by_how_often(void **state)
+TEST(what_was_seen_is_told_by_how_often)
 {
 	static const struct {
 		uint64_t slow[3], unreadable[3];
@@ -229,7 +221,6 @@ static void what_was_seen_is_told_by_how_often(void **state)
 		{ { 0, 0, 0 }, { 0, 0, 1 }, FLEET_FAILING }, { { 0, 0, 0 }, { 1, 1, 0 }, FLEET_GOOD },
 	};
 
-	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct fleet_run run = { 0 };
 		struct fleet *f;
@@ -249,7 +240,7 @@ static void what_was_seen_is_told_by_how_often(void **state)
 	}
 }
 
-static void errors_of_the_last_run_and_of_an_earlier_one_are_to_be_watched(void **state)
+TEST(errors_of_the_last_run_and_of_an_earlier_one_are_to_be_watched)
 {
 	for (size_t at = 0; at < 3; at++) {
 		struct fleet_run run = { .n = 3 };
@@ -267,7 +258,7 @@ static void errors_of_the_last_run_and_of_an_earlier_one_are_to_be_watched(void 
 	}
 }
 
-static void what_changed_between_runs_is_told_once_for_many_disks(void **state)
+TEST(what_changed_between_runs_is_told_once_for_many_disks)
 {
 	static const struct field with_heat[] = { FIELD_STR(struct device_row, path, "path"),
 		                                  FIELD_STR(struct device_row, serial, "serial"),
@@ -277,7 +268,6 @@ static void what_changed_between_runs_is_told_once_for_many_disks(void **state)
 	struct result *v[6], *out = result_new("changes");
 	const struct table *t;
 
-	(void)state;
 	for (size_t i = 0; i < 6;
 	     i++) { /* two disks, three runs each: a new kernel before the last, and one new firmware, and warmer */
 		struct device_row row = { .path = "x",
@@ -315,7 +305,7 @@ static void what_changed_between_runs_is_told_once_for_many_disks(void **state)
 		result_free(v[i]);
 }
 
-static void a_hostile_folder_is_borne(void **state)
+TEST(a_hostile_folder_is_borne)
 {
 	struct result *res[] = { result_new("zones"), document("S1", "x", 0), document("S1", "x", 0),
 		                 document("S2", "<b>", 1) };
@@ -324,7 +314,6 @@ static void a_hostile_folder_is_borne(void **state)
 	struct err err = { 0 };
 	FILE *f = fopen("/dev/null", "w");
 
-	(void)state;
 	assert_non_null(f);
 	result_set(&res[2]->head.started, "yesterday");
 	result_figure(res[3], "mean_bytes_per_s", NULL, UNIT_BYTES_PER_S, NAN, NULL, 0);
@@ -337,19 +326,4 @@ static void a_hostile_folder_is_borne(void **state)
 	for (size_t i = 0; i < 4; i++)
 		result_free(res[i]);
 	(void)fclose(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most),
-		cmocka_unit_test(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else),
-		cmocka_unit_test(two_kinds_of_disks_are_no_outliers),
-		cmocka_unit_test(what_was_seen_is_told_by_how_often),
-		cmocka_unit_test(errors_of_the_last_run_and_of_an_earlier_one_are_to_be_watched),
-		cmocka_unit_test(what_changed_between_runs_is_told_once_for_many_disks),
-		cmocka_unit_test(a_hostile_folder_is_borne),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

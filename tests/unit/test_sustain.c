@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sustain` on simulated devices whose truth is known. tools/wild sustain does it on hundreds that are drawn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -26,12 +22,11 @@ static struct sim_run run_on(const char *text, const char *words)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = words };
 	struct err err = { 0 };
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 
 	if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
 		fail_msg("%s", err.text);
 	(void)sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(run.sim, false);
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
@@ -72,12 +67,11 @@ static const struct device_case {
 	{ DEVICE "interface_mbs 50\ncollection 100000 200\n", WRITE, "nothing", NAN, NAN, NAN, NAN },
 };
 
-static void burst_rates_amount_and_cause_are_those_of_the_device(void **state)
+TEST(burst_rates_amount_and_cause_are_those_of_the_device)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct device_case *c = &cases[i];
-		struct sim_run run = run_on(c->text, c->words);
+		cleanup_run struct sim_run run = run_on(c->text, c->words);
 
 		if (strcmp(limited_by(&run), c->cause) != 0)
 			fail_msg("limited by %s, in truth %s", limited_by(&run), c->cause);
@@ -90,23 +84,20 @@ static void burst_rates_amount_and_cause_are_those_of_the_device(void **state)
 			near(&run, c->cause, "settled_bytes_per_s", c->slow * 1e6, 0.01);
 		if (!isnan(c->minute))
 			near(&run, c->cause, "minute_of_rest_bytes", c->minute * 1e6, 0.05);
-		sim_run_end(&run);
 	}
 }
 
 /* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
-static void a_run_that_ends_before_it_settles_says_so(void **state)
+TEST(a_run_that_ends_before_it_settles_says_so)
 {
-	struct sim_run run = run_on(cases[0].text, "--time=60s " WRITE);
+	cleanup_run struct sim_run run = run_on(cases[0].text, "--time=60s " WRITE);
 
-	(void)state;
 	assert_true(run.res->verdict_is_open);
 	assert_true(isnan(sim_figure(&run, "settled_bytes_per_s")));
 	near(&run, "short", "burst_bytes", 1024e6, 0.02);
 	near(&run, "short", "last_bytes_per_s", 20e6, 0.02);
 	assert_string_equal(limited_by(&run), "unknown");
 	assert_true(sim_elapsed_ns(run.sim) < 61 * NS_PER_S);
-	sim_run_end(&run);
 }
 
 static void send_signal(void *number)
@@ -114,17 +105,15 @@ static void send_signal(void *number)
 	atomic_store((atomic_int *)number, SIGINT);
 }
 
-static void a_signal_during_a_rest_keeps_what_was_measured(void **state)
+TEST(a_signal_during_a_rest_keeps_what_was_measured)
 {
 	atomic_int number = 0;
-	struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = WRITE, .cancel = &number };
-	struct profile p;
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = WRITE, .cancel = &number };
+	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(profile_parse(&p, "drawn", cases[0].text, strlen(cases[0].text), &err), 0);
 	(void)sim_add_disk(run.sim, &p, "sda");
-	profile_done(&p);
 	sim_set_contents(run.sim, false);
 	sim_at(run.sim, 800 * NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
@@ -132,27 +121,23 @@ static void a_signal_during_a_rest_keeps_what_was_measured(void **state)
 	assert_true(sim_elapsed_ns(run.sim) < 802 * NS_PER_S);
 	near(&run, "stopped", "burst_bytes", 1024e6, 0.02);
 	assert_true(result_find_table(run.res, "rates")->nrows > 1000);
-	sim_run_end(&run);
 }
 
-static void no_more_is_asked_than_the_rate_that_was_given(void **state)
+TEST(no_more_is_asked_than_the_rate_that_was_given)
 {
-	struct sim_run run = run_on(cases[0].text, "--rate=10MB --time=100s " WRITE);
+	cleanup_run struct sim_run run = run_on(cases[0].text, "--rate=10MB --time=100s " WRITE);
 
-	(void)state;
 	near(&run, "paced", "last_bytes_per_s", 10e6, 0.02);
-	sim_run_end(&run);
 }
 
-static void the_same_samples_give_the_same_figures_again(void **state)
+TEST(the_same_samples_give_the_same_figures_again)
 {
 	static const char *const names[] = { "burst_bytes_per_s", "burst_bytes", "settled_bytes_per_s",
 		                             "minute_of_rest_bytes", "pts_steady_s" };
-	struct sim_run run = run_on(cases[0].text, WRITE);
-	struct result *again = result_new("sustain");
+	cleanup_run struct sim_run run = run_on(cases[0].text, WRITE);
+	cleanup_result struct result *again = result_new("sustain");
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(measure_sustain.again(run.res, again, &err), 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		double a = figure_number(result_find_figure(again, names[i])), b = sim_figure(&run, names[i]);
@@ -160,36 +145,18 @@ static void the_same_samples_give_the_same_figures_again(void **state)
 		if (!(fabs(a / b - 1) < 1e-9))
 			fail_msg("%s: %.9g, again %.9g", names[i], b, a);
 	}
-	result_free(again);
-	sim_run_end(&run);
 }
 
-static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+TEST(what_does_not_fit_is_refused_with_a_sentence)
 {
 	const char *const words[] = { "--block=1000 sda", "--block=512 sda --depth=0", "--range=0-1MiB sda", "",
 		                      "sda sda" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = words[i] };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_sustain, .words = words[i] };
 
 		(void)sim_add_profile(run.sim, "ssd-sata", "sda");
 		assert_true(sim_run(&run) < 0);
 		assert_true(strlen(run.err.text) > 10);
-		sim_run_end(&run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(burst_rates_amount_and_cause_are_those_of_the_device),
-		cmocka_unit_test(a_run_that_ends_before_it_settles_says_so),
-		cmocka_unit_test(a_signal_during_a_rest_keeps_what_was_measured),
-		cmocka_unit_test(no_more_is_asked_than_the_rate_that_was_given),
-		cmocka_unit_test(the_same_samples_give_the_same_figures_again),
-		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Requests that are mixed by what they do and by size, and arrivals at equal times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -67,11 +63,10 @@ static void assert_share(double n, double of, double share)
 		fail_msg("%g of %g are not a share of %g", n, of, share);
 }
 
-static void a_share_of_the_requests_writes(void **state)
+TEST(a_share_of_the_requests_writes)
 {
 	static const double shares[] = { 0.05, 0.3, 0.8 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
 		struct kind kinds[KINDS_MOST];
 		char words[160];
@@ -95,7 +90,7 @@ static void a_share_of_the_requests_writes(void **state)
 }
 
 /* Each with a time of its own: 1 MiB takes its transfer longer than 4 KiB, and what is asked is a share of requests. */
-static void requests_of_several_sizes_come_in_their_shares(void **state)
+TEST(requests_of_several_sizes_come_in_their_shares)
 {
 	static const struct {
 		uint64_t bytes;
@@ -105,9 +100,8 @@ static void requests_of_several_sizes_come_in_their_shares(void **state)
 		                             "--block=4K:.5,64K:.3,1M:.2 --write=30% --destroy-data=SIM0004000 "
 		                             "--time=120s --seed=3 sda" };
 
-	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
-		struct result *res = measured(words[w]);
+		cleanup_result struct result *res = measured(words[w]);
 		struct kind kinds[KINDS_MOST];
 		size_t rows, each;
 		double n = kinds_of(res, kinds, &rows);
@@ -125,11 +119,10 @@ static void requests_of_several_sizes_come_in_their_shares(void **state)
 		}
 		assert_true(kinds[2 * each].mean_ns > kinds[0].mean_ns + 2e6);
 		assert_true(n > 1000.0 && (double)result_find_figure(res, "io_service_mean_ns")->samples == n);
-		result_free(res);
 	}
 }
 
-static void sizes_that_are_no_mix_are_refused_with_a_sentence(void **state)
+TEST(sizes_that_are_no_mix_are_refused_with_a_sentence)
 {
 	static const char *const words[] = { "4K:70%",
 		                             "4K:70%,64K:40%",
@@ -144,40 +137,35 @@ static void sizes_that_are_no_mix_are_refused_with_a_sentence(void **state)
 		                             "4K:50%,6000:50%",
 		                             "4K:.1,8K:.1,12K:.1,16K:.1,20K:.1,24K:.1,28K:.1,32K:.1,36K:.2" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		char all[160];
-		struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = all };
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = all };
 
 		(void)snprintf(all, sizeof(all), "--time=1s --block=%s sda", words[i]);
 		(void)sim_add_profile(run.sim, "tiny", "sda");
 		if (sim_run(&run) >= 0)
 			fail_msg("--block=%s is taken", words[i]);
 		assert_true(strlen(run.err.text) > 10);
-		sim_run_end(&run);
 	}
 }
 
-static void without_a_mix_there_is_one_kind_of_request(void **state)
+TEST(without_a_mix_there_is_one_kind_of_request)
 {
 	static const char *const words[] = { "--time=10s sda", "--write --destroy-data=SIM0004000 --time=10s sda",
 		                             "--write=100% --destroy-data=SIM0004000 --time=10s sda" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		struct result *res = measured(words[i]);
+		cleanup_result struct result *res = measured(words[i]);
 
 		assert_null(result_find_table(res, "requests"));
-		result_free(res);
 	}
 }
 
 /* A mix needs consent like any write. */
-static void a_mix_without_consent_is_refused(void **state)
+TEST(a_mix_without_consent_is_refused)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = "--write=1% sda" };
 
-	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
 	assert_true(run.is_refused);
@@ -186,21 +174,18 @@ static void a_mix_without_consent_is_refused(void **state)
 }
 
 /* 10 a second for 60 s: none more, none less, and no queue where a request takes 13 ms. */
-static void equal_times_between_arrivals_are_equal(void **state)
+TEST(equal_times_between_arrivals_are_equal)
 {
-	struct result *res = measured("--arrivals=10 --ios=1 --class=law=fixed --time=60s sda");
+	cleanup_result struct result *res = measured("--arrivals=10 --ios=1 --class=law=fixed --time=60s sda");
 
-	(void)state;
 	assert_false(res->verdict_is_no);
 	assert_true(figure_number(result_find_figure(res, "transactions")) == 600.0);
 	assert_true(figure_number(result_find_figure(res, "response_max_ns")) < 40e6);
-	result_free(res);
 }
 
 /* One may be under way when the run ends: that is no queue that grows. */
-static void a_steady_stream_is_steady_wherever_it_ends(void **state)
+TEST(a_steady_stream_is_steady_wherever_it_ends)
 {
-	(void)state;
 	for (int ms = 20000; ms < 20005; ms++) {
 		char words[100];
 		struct result *res;
@@ -210,19 +195,4 @@ static void a_steady_stream_is_steady_wherever_it_ends(void **state)
 		assert_false(res->verdict_is_no);
 		result_free(res);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_share_of_the_requests_writes),
-		cmocka_unit_test(requests_of_several_sizes_come_in_their_shares),
-		cmocka_unit_test(sizes_that_are_no_mix_are_refused_with_a_sentence),
-		cmocka_unit_test(without_a_mix_there_is_one_kind_of_request),
-		cmocka_unit_test(a_mix_without_consent_is_refused),
-		cmocka_unit_test(equal_times_between_arrivals_are_equal),
-		cmocka_unit_test(a_steady_stream_is_steady_wherever_it_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
