@@ -74,6 +74,7 @@ struct sim_user {
 		SIM_USER_REGULAR, /* always after the same time */
 		SIM_USER_BURSTS,  /* ten, each after a tenth of it, and then a pause that makes up for them */
 	} rhythm;
+	bool is_hidden;    /* from the counters: it reads through another host */
 	size_t most;       /* reads */
 	uint64_t *took_ns; /* of each, as many as most */
 	/* Its own. */

@@ -15,6 +15,8 @@ struct sim_engine {
 	uint32_t in_flight; /* on disks */
 };
 
+#define USER_BYTES 4096
+
 /* A request on its way: which engine it comes back to, or (se NULL) which user. */
 struct ticket {
 	struct sim_engine *se;
@@ -70,6 +72,11 @@ static void user_has(struct sim_user *u, uint64_t took_ns)
 	struct vclock *vc = &u->sd->sim->vc;
 
 	u->took_ns[u->n++] = took_ns;
+	if (u->is_hidden) { /* the model has counted it */
+		u->sd->whole->foreign.reads--;
+		u->sd->whole->foreign.read_bytes -= USER_BYTES;
+		u->sd->whole->foreign.read_ns -= took_ns;
+	}
 	if (u->rhythm == SIM_USER_THINKS && u->sent < u->most)
 		vclock_at(vc, vc->now_ns + (uint64_t)user_gap_ns(u), user_comes, u);
 }
@@ -167,15 +174,15 @@ static void user_comes(void *arg)
 	struct sim_user *u = arg;
 	struct sim *sim = u->sd->sim;
 	struct ticket *ticket = malloc(sizeof(*ticket));
-	uint64_t blocks = u->sd->dev.size_bytes / 4096;
+	uint64_t blocks = u->sd->dev.size_bytes / USER_BYTES;
 
 	if (!ticket)
 		sim_die("out of memory");
 	*ticket = (struct ticket){ .user = u };
 	if (disk_submit(u->sd->model, sim->vc.now_ns,
 	                &(struct disk_req){ .op = DISK_READ,
-	                                    .offset_bytes = rng_below(&u->rng, blocks) * 4096,
-	                                    .len_bytes = 4096,
+	                                    .offset_bytes = rng_below(&u->rng, blocks) * USER_BYTES,
+	                                    .len_bytes = USER_BYTES,
 	                                    .owner = ticket }) < 0)
 		sim_die("out of memory");
 	if (++u->sent < u->most && u->rhythm != SIM_USER_THINKS)

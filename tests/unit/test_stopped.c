@@ -111,7 +111,8 @@ static void come(void *arg)
 
 #define SPELLS 8
 
-/* Another program reads in spells, by the kernel's counters: what is slow then is no region of the disk. */
+/* Another program reads in spells, seen by the kernel's counters or through another host: what is slow then is no
+ * region of the disk. */
 TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 {
 	static struct sim_user users[SPELLS];
@@ -135,6 +136,7 @@ TEST(what_is_slow_only_while_others_read_is_no_slow_region)
 			users[i] = (struct sim_user){ .sd = sd,
 				                      .rhythm = SIM_USER_THINKS,
 				                      .mean_gap_ns = 20 * NS_PER_MS,
+				                      .is_hidden = seed % 2,
 				                      .most = 400 - 10 * seed,
 				                      .took_ns = took[i] };
 			sim_at(run.sim, (2 + 4 * i) * NS_PER_S, come, &users[i]);

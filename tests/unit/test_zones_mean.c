@@ -240,7 +240,6 @@ static void a_zone_does_not_begin_with_a_slow_region(void **state)
 {
 	struct zone_slow slow = { .first = SLOW_FIRST,
 		                  .last = SLOW_LAST,
-		                  .sample = ZONE_NONE,
 		                  .first_bytes = SLOW_FIRST * (uint64_t)SPACING,
 		                  .end_bytes = (SLOW_LAST + 1) * (uint64_t)SPACING,
 		                  .is_confirmed = true };

@@ -35,8 +35,7 @@ static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 	size_t n = 0;
 
 	for (size_t p = 0; p < a->levels.n; p++) {
-		if (!a->levels.v[p].n || zone_is_in_slow(&a->slows, p, ZONE_SLOW_REGION) ||
-		    zone_is_in_stretch(&a->stretches, p))
+		if (!a->levels.v[p].n || zone_is_in_slow(&a->slows, p, false) || zone_is_in_stretch(&a->stretches, p))
 			continue;
 		x[n] = zone_place(t, (double)t->layout.positions[p].cell_bytes + 0.5 * (double)t->layout.cell_bytes);
 		rate[n++] = zone_rate(a->levels.v[p].y);
@@ -87,7 +86,6 @@ void zone_analyse(struct zone_target *t)
 	zone_levels_fit(&t->samples, &t->layout, &a->levels);
 	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
 	zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
-	zone_slows_leave_to_path(&t->samples, &t->layout, &a->slows);
 	free(fast.v);
 	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
 	zone_heads_levels(t, &a->levels);

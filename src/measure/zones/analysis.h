@@ -3,8 +3,7 @@
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
  * the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording zones; mean.c:
- * the mean of the surface; waits.c and slow.c: slow regions; path.c: those that the way to the
- * host makes; chance.c: those that chance makes; stretches.c: what is no media of one disk.
+ * the mean of the surface; slow.c: slow regions; stretches.c: what is no media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
 #define PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -109,7 +108,6 @@ struct zone_levels {
 	size_t samples, outliers;
 	bool has_cycles;    /* places are of whole cycles over the surfaces */
 	double cycle_bytes; /* one of them, where it was looked at first */
-	double spread;      /* relative difference of two samples of one position: the median */
 	double rob_sigma;   /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;
@@ -211,19 +209,18 @@ bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *
 
 struct zone_slow {
 	uint64_t first_bytes, end_bytes;
-	double y, expected_y;                    /* level there, and what the neighbourhood lets expect */
-	size_t first, last;                      /* positions; ZONE_NONE: between positions (a single sample) */
-	size_t sample;                           /* of a single sample: which */
-	size_t readings, again_slow, again_good; /* samples there; of those that were to confirm: slow, not slow */
+	double y, expected_y;         /* level there, and what it would be without the revolutions lost */
+	size_t first, last;           /* positions */
+	size_t worst;                 /* the sample that loses most */
+	size_t readings;              /* samples there */
+	size_t looks;                 /* at times of their own */
+	bool is_of_place, is_of_time; /* beyond doubt; else more looks decide */
 	bool is_confirmed;
-	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
 };
 
 struct zone_slows {
 	struct zone_slow *v;
 	size_t n;
-	double threshold;  /* of levels, in the logarithm: what is called slow */
 	double least_loss; /* part of its time that a region of a single sample must lose to be found */
 };
 
@@ -234,13 +231,8 @@ struct zone_slows {
  */
 void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_stretches *st, struct zone_slows *ret);
-/* Adds the stretches where samples lose revolutions; room for one more per sample. */
-void zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                     struct zone_slows *slows);
-/* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that
- * are confirmed, or both. */
-enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
-bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
+/* Is the place in a slow region? */
+bool zone_is_in_slow(const struct zone_slows *slows, size_t position, bool is_confirmed);
 /* Are bytes of the sample in it? */
 static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone_sample *s)
 {
@@ -249,35 +241,6 @@ static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone
 
 /* In a confirmed one? */
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
-/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The
- * bytes read again tell. */
-enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
-enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
-/* Is the sample slow, measured by the region's expectation? */
-bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
-
-/* ---- path.c ---- */
-
-/* Of a device that has one request at a time: what may be lost on the way to the host is no slow place. */
-void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
-                              struct zone_slows *slows);
-
-/* ---- chance.c ---- */
-
-#define ZONE_CHANCE_MAX \
-	0.05 /* that spells of time look like it, anywhere on the device: what is likelier is not told */
-
-/* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its
- * place; 1 at most. */
-double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
-/* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places
- * have. 0 where they are many, or not what makes it slow. */
-double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,
-                          const struct zone_slows *slows, const struct zone_slow *slow);
-/* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there
- * are. */
-double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
-                             size_t suspects);
 
 /* ---- stretches.c ---- */
 

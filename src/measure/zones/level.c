@@ -26,16 +26,16 @@
 #define UNEVEN_TIMES \
 	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
+#define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
 #define DRIFT_SURE (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX                                                                                               \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for \
 	        places are not drawn like balls */
-#define OUTLIERS_MANY    0.03 /* part of all samples; more are the disk itself */
-#define PAIRS_MIN        6    /* for a median of differences */
-#define NOISE_NEIGHBOURS 8    /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
-#define NOISE_DF_MIN     6.0  /* degrees of freedom that a common noise needs: t is 2.4 there */
-#define UNEVEN_DF_MIN    4.0  /* five samples: fewer tell no pattern */
-#define UNEVEN_RATIO     0.7  /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
+#define PAIRS_MIN        6   /* for a median of differences */
+#define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
+#define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs: t is 2.4 there */
+#define UNEVEN_DF_MIN    4.0 /* five samples: fewer tell no pattern */
+#define UNEVEN_RATIO     0.7 /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
 #define SAID_DF                                                                                               \
 	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
 	       coverage) */
@@ -111,21 +111,6 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
 }
 
-/* How far two samples of one position usually lie apart: the median. */
-static double usual_spread(const struct groups *g, const struct zone_layout *l)
-{
-	cleanup_free double *d = xcalloc(g->first[l->npositions] + 1, sizeof(*d));
-	size_t n = 0;
-
-	for (size_t p = 0; p < l->npositions; p++)
-		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
-			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1]));
-	if (n < PAIRS_MIN)
-		return 0.0;
-	stats_sort(d, n);
-	return stats_quantile_sorted(d, n, 0.5);
-}
-
 /* Is y explained by an edge between zones: between the levels left and right of the position? */
 static bool is_between(const struct groups *g, size_t npositions, size_t p, double y, double tolerance)
 {
@@ -145,19 +130,6 @@ static bool is_between(const struct groups *g, size_t npositions, size_t p, doub
 		high = fmax(high, m);
 	}
 	return high - low > tolerance / 2 && y > low - tolerance / 2 && y < high + tolerance / 2;
-}
-
-/* What happens everywhere is no accident: places differ, as on a disk whose surfaces have different densities. */
-static void forgive_many(const struct groups *g, const struct zone_layout *l)
-{
-	size_t n = g->first[l->npositions], far = 0;
-
-	for (size_t i = 0; i < n; i++)
-		far += g->s[i]->is_outlier;
-	if ((double)far <= fmax(OUTLIERS_MANY * (double)n, 3.0))
-		return;
-	for (size_t i = 0; i < n; i++)
-		g->s[i]->is_outlier = false;
 }
 
 /* Deviation of a sample's completions from a straight line, up to a factor that all samples have in common. */
@@ -188,6 +160,28 @@ static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sam
 	return unevenness(s) > UNEVEN_TIMES * stats_median(x, n);
 }
 
+/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The
+ * bytes read again tell. */
+enum recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
+
+static enum recheck recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
+{
+	enum recheck said = RECHECK_NONE;
+	/* A revolution that is lost again is no stall of sixty. */
+	double most = fmax(tolerance, AGAIN_PART * (log(samples->v[i].ns_per_byte) - y));
+
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
+		double off;
+
+		if (s->kind != SAMPLE_CHECK || s->check_of != i || !s->is_good || s->is_disturbed)
+			continue;
+		off = log(s->ns_per_byte) - y;
+		said = off > most ? RECHECK_OF_PLACE : off > -tolerance ? RECHECK_OF_TIME : said; /* faster: cached */
+	}
+	return said;
+}
+
 static void mark_outliers(const struct groups *g, const struct zone_layout *l, const struct zone_samples *samples,
                           const double *sigma, struct zone_levels *lv)
 {
@@ -207,7 +201,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 			lv->v[p].is_mixed |= is_edge;
 			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most, rev_ns);
 			if (g->s[i]->is_outlier && off > 0.0 && l->positions[p].class == ZONE_LONG) {
-				enum zone_recheck said = zone_recheck(samples, (size_t)(g->s[i] - samples->v), m, most);
+				enum recheck said = recheck(samples, (size_t)(g->s[i] - samples->v), m, most);
 
 				g->s[i]->is_outlier = said != RECHECK_OF_PLACE;
 				lv->v[p].unchecked += said == RECHECK_NONE;
@@ -221,7 +215,6 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 			g->s[i]->is_outlier = false;
 		lv->v[p].wants_more = true;
 	}
-	forgive_many(g, l);
 }
 
 /* ---- levels ---- */
@@ -646,7 +639,6 @@ void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, 
 	zone_regime_find(samples, l, &lv.regime);
 	groups_make(samples, l->npositions, &g);
 	zone_losses_find(samples, NULL, l, &lv);
-	lv.spread = usual_spread(&g, l);
 	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);

@@ -8,22 +8,23 @@
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
-#define CHECKS_MAX 5 /* of the bytes of one slow sample (a choice) */
-#define SUSPECT_READINGS \
-	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
+#define LOOKS_MAX                                                                                                 \
+	8 /* at a suspect: where a quarter of all else is slow, so many slow ones decide (lossy.h) of hundreds of \
+	     places */
 #define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
+
+/* Do more looks decide? */
+static bool is_open(const struct zone_slow *s)
+{
+	return !s->is_of_place && !s->is_of_time && s->looks < LOOKS_MAX;
+}
 
 static bool is_suspect(const struct zone_target *t, size_t position)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
 
-		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
-			continue;
-		if (s->chance >= 1.0 && s->by_waits && s->readings >= SUSPECT_READINGS)
-			continue; /* nothing speaks for the place */
-		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
-		                                          position == (s->first + s->last) / 2)))
+		if (is_open(s) && position >= s->first && position <= s->last)
 			return true;
 	}
 	return false;
@@ -37,12 +38,10 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 
 	if (t->layout.positions[position].used == t->layout.slots)
 		return false;
-	if (v->is_cycle) /* the samples beside its windows only tell of what is slow, or not stored */
-		return v->wants_more || is_suspect(t, position);
-	if (run->p->full)
-		return is_suspect(t, position); /* everything was read already */
-	return !v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)) ||
-	       is_suspect(t, position);
+	if (v->is_cycle) /* the samples beside its windows only show what is slow, or not stored */
+		return v->wants_more;
+	return !run->p->full && /* everything was read already */
+	       (!v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)));
 }
 
 /* The bytes of a slow sample, once more, in requests that begin elsewhere (sample.c, check_phase). */
@@ -67,31 +66,36 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
 }
 
 /*
- * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the
- * places of the figures those, too, that were set aside: the figure has to hold them where they are of the place.
+ * Suspects: as much a part of the measurement as the passes, for else they would go unreported. At the places of the
+ * figures also samples that were set aside: the figure has to hold them where they are of the place.
  */
-static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
+static int check_suspects(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
 	size_t n = t->samples.n;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
-		size_t checks = s->sample == ZONE_NONE ? CHECKS_MAX : count_checks(&t->samples, s->sample);
+
+		size_t checks = count_checks(&t->samples, s->worst);
 
 		/* One check of each, whatever the time; of few places the others where there is time. */
-		if (s->is_confirmed || s->again_good || checks >= CHECKS_MAX || session_is_over(run->ses) ||
+		if (!is_open(s) || checks >= LOOKS_MAX || session_is_over(run->ses) ||
 		    !zones_has_time(run, t, run->p->places && checks))
 			continue;
-		r = check_sample(run, t, s->sample, err);
+		if (zone_slow_has(s,
+		                  &t->samples.v[t->samples.n - 1])) /* a look of its own begins after another place */
+			r = zone_visit(run, t, (s->first + t->layout.npositions / 2) % t->layout.npositions,
+			               SAMPLE_AGAIN, zone_passes(run->p), err);
+		if (r == 0)
+			r = check_sample(run, t, s->worst, err);
 		(*ret_taken)++;
 	}
 	for (size_t i = 0; r == 0 && i < n && !run->p->full; i++) {
 		const struct zone_sample *s = &t->samples.v[i];
 
 		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
-		    zone_recheck(&t->samples, i, 0.0, INFINITY) != RECHECK_NONE || session_is_over(run->ses) ||
-		    !zones_has_time(run, t, true))
+		    count_checks(&t->samples, i) >= 1 || session_is_over(run->ses) || !zones_has_time(run, t, true))
 			continue;
 		r = check_sample(run, t, i, err);
 		(*ret_taken)++;
@@ -117,7 +121,7 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			zones_show(run, t, "second looks", ZONE_PASS_PART + 0.1 * (double)i / (double)n);
 		}
 		if (r == 0)
-			r = check_singles(run, t, &taken, err);
+			r = check_suspects(run, t, &taken, err);
 		if (r < 0)
 			return r;
 		if (!taken)

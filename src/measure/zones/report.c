@@ -189,7 +189,7 @@ static const struct zone_sample *first_sample(const struct zone_target *t, size_
 
 static const char *position_state(const struct zone_target *t, size_t position)
 {
-	if (zone_is_in_slow(&t->analysis->slows, position, ZONE_SLOW_REGION | ZONE_SLOW_CONFIRMED))
+	if (zone_is_in_slow(&t->analysis->slows, position, true))
 		return "slow";
 	for (size_t i = 0; i < t->samples.n; i++)
 		if (t->samples.v[i].position == position && t->samples.v[i].has_fault)

@@ -1,350 +1,364 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slow regions: places that take longer than their neighbourhood lets expect. Most lose whole revolutions, which
- * waits.c finds; here come those that are slow by their level alone, and single samples.
+ * Slow regions: parts of the disk where samples lose revolutions more often than elsewhere (model/lossy.h).
  *
- * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is
- * slow when places behind it are faster: the expectation is not a smooth curve, which real zones do not follow, but the
- * fastest of all places behind. It must be slower by more than surfaces of one disk differ in density, and by so much
- * that nearly every request loses a revolution: a disk with two arm assemblies runs through its zones twice, and its
- * first half is not slow. Single slow samples among good ones at their position are suspects, too, until their bytes
- * were read again.
+ * A disk that fails tries again and loses whole revolutions. Mostly that shows as waits inside a sample (estimate.c);
+ * in requests of a revolution and more it does not, and there a sample loses what it takes longer than the fastest
+ * place behind it, for no disk gets faster from its first byte to its last. A surface or a zone of less density loses
+ * none.
+ *
+ * A region is slower than what lies beside it, and slow whenever it is read: what others read, a busy host or a
+ * recalibration slows down what is read for a while, wherever it lies. Of a volume over several disks nothing is
+ * reported: one waits for the other.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/desc.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
+#include "model/lossy.h"
 
-#define SLOW_SIGMAS       5.0  /* of the difference of two places; tails are heavier than the normal law's */
-#define SLOW_ENOUGH       0.5  /* log; a third of the rate is gone: slow, whatever the noise */
-#define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it (trial: wild disks) */
-#define SINGLE_WAITS_LESS 2    /* if its level is slow as well: media beside what is not stored have none */
-#define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
-#define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
-#define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
-#define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
-#define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
-#define CHANCE_FEW_THERE \
-	0.01 /* the same where something does (of 500 healthy disks one was told as having a slow region at 0.05) */
-#define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
-#define SLOW_PART  0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
-
+#define WAITS_USUAL \
+	0.004 /* per revolution, that a healthy place may have on top of the background (trial: wild disks) ... */
+#define USUAL_TIMES   1.3  /* ... times this: the background is the rate of a quiet stretch */
+#define WAITS_SLOW    0.03 /* more than the usual: what is looked for; 3 % of the rate */
+#define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
+#define LOST_LEAST                                                                                                     \
+	5.0 /* waits, or revolutions without any, at different bytes: fewer are spare tracks in it (trial: wild disks) \
+	     */
+#define LEAST_SHARE   0.07 /* of its time that a region loses: less is not reported (a choice) */
+#define LOST_MAX      0.95 /* more cannot be: some of the time was spent on reading */
+#define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
+#define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
+#define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
+#define BORDER_REVS   80.0 /* that give the level beside a border: to 0.2 % where a track scatters by 2 % */
+#define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least: the larger half */
+#define STEP_ENOUGH   0.05 /* but not more than this, ... */
+#define STEP_LEAST    0.25 /* ... or than this part of the excess: waits without a step are how the disk gives data */
+#define STEP_TIMES    2.5  /* of the excess, that a step without an end is at most: more is one between zones */
+#define SIDE_PART     -0.5 /* of the least step, on each of two sides: the slope of the disk goes against one */
+#define LEVEL_SIGMAS  5.0  /* of the difference of two places; tails are heavier than the normal law's */
+#define LEVEL_ENOUGH  0.5  /* log; a third of the rate is gone: slow, whatever the noise */
 #define RETRY_REVS                                                                                                     \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a \
 	       request may take */
+#define WAITS_PART  0.5 /* of what it takes longer, that its waits must hold: the larger half */
+#define SINGLE_REVS 6.0 /* that a usual sample must have for one to be reported alone: one more or less is a sixth */
+#define ALIKE_TIMES 0.5 /* of what a region loses, that others lose as well: the larger half */
+#define ALIKE_PART \
+	0.2 /* of all others: chance gives a tenth of them where a region loses little (trial: drawn disks) */
+#define SPARSE_SHARE                                                                                                \
+	0.5 /* of the time that one of few places loses, where revolutions are lost by the zone, too: most of it (a \
+	       choice) */
 
-struct series { /* positions that have a level, in order */
-	size_t *position;
-	double *y, *se;
-	bool *is_slow;
-	size_t n;
+struct series {                             /* samples in order of place */
+	const struct zone_samples *samples; /* in order of time */
+	const struct zone_layout *l;
+	const struct zone_sample **s;
+	struct lossy_at *at, *each; /* of these; of all samples, no revolutions: it says nothing */
+	struct lossy_part *part;
+	size_t n, nparts;
+	double rev_ns, usual; /* usual: lost in a revolution of a healthy place */
 };
 
-static void series_done(struct series *s)
+/* Also of bytes that were read again. */
+static size_t position_of(const struct zone_samples *samples, const struct zone_sample *s)
 {
-	free(s->position);
-	free(s->y);
-	free(s->se);
-	free(s->is_slow);
+	return s->kind == SAMPLE_CHECK ? samples->v[s->check_of].position : s->position;
 }
 
-static void series_make(const struct zone_levels *lv, const struct zone_stretches *st, struct series *s)
+/* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored,
+ * and bytes that come faster than any media were kept by the drive. */
+static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_layout *l,
+                        const struct zone_levels *lv, const struct zone_stretches *st)
 {
-	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
-	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
-	s->se = xcalloc(lv->n + 1, sizeof(*s->se));
-	s->is_slow = xcalloc(lv->n + 1, sizeof(*s->is_slow));
-	for (size_t p = 0; p < lv->n; p++) {
-		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_at_interface(st, p))
-			continue;
-		s->position[s->n] = p;
-		s->y[s->n] = lv->v[p].y;
-		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
-		s->n++;
+	if (!s->is_good || s->is_burst || s->is_disturbed || s->kind == SAMPLE_PROBE ||
+	    zone_is_at_interface(st, position))
+		return false;
+	if (s->kind == SAMPLE_CHECK)
+		return position == ZONE_NONE || !(log(s->ns_per_byte) < lv->v[position].y - ZONE_DENSITY_MAX);
+	return !(s->kind == SAMPLE_EDGE && zone_comes_at_once(s, l));
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
+}
+
+/* What is slow by its level, whatever it loses. */
+static double threshold_of(const struct zone_levels *lv)
+{
+	cleanup_free double *se = xcalloc(lv->n + 1, sizeof(*se));
+	size_t n = 0;
+
+	for (size_t p = 0; p < lv->n; p++)
+		if (lv->v[p].n && isfinite(lv->v[p].half))
+			se[n++] = lv->v[p].half / 1.96;
+	return fmax(ZONE_DENSITY_MAX, n ? fmin(LEVEL_SIGMAS * M_SQRT2 * stats_median(se, n), LEVEL_ENOUGH) : 0.0);
+}
+
+/* Per position the level of the fastest place behind it that is known well; infinity: there is none. */
+static double *fastest_behind(const struct zone_levels *lv, const struct zone_stretches *st, double threshold)
+{
+	double *ret = xcalloc(lv->n + 1, sizeof(*ret)), best = INFINITY;
+
+	for (size_t p = lv->n; p-- > 0;) {
+		ret[p] = lv->n < ZONE_BESIDE ? (double)INFINITY : best;
+		if (lv->v[p].n && !zone_is_at_interface(st, p) && lv->v[p].half / 1.96 <= threshold / LEVEL_SIGMAS)
+			best = fmin(best, lv->v[p].y);
 	}
+	return ret;
 }
 
-/* The smallest of y[first..n) that is known well enough. */
-static double fastest(const struct series *s, size_t first, double se_max)
+/* What a wait takes beyond a few revolutions is a freeze of disk or host. */
+static double retried_revs(const struct zone_sample *s)
 {
-	double best = INFINITY;
-
-	for (size_t i = first; i < s->n; i++)
-		if (s->se[i] <= se_max)
-			best = fmin(best, s->y[i]);
-	return best;
+	return fmin(s->wait_revs, REVS_PER_WAIT * s->waits);
 }
 
-static double threshold_of(const struct series *s)
+/* Lost by its waits; or, where these do not hold the larger half of it, by what it takes longer than what lies behind.
+ * What a wait takes beyond a few revolutions is a freeze of disk or host. */
+static struct lossy_at lost_in(const struct zone_sample *s, double behind, double threshold,
+                               const struct zone_layout *l)
 {
-	cleanup_free double *se = xcalloc(s->n + 1, sizeof(*se));
-	double noise;
+	double rev_ns = zone_rev_ns(l), clean = exp(behind) * s->moved_bytes, more = s->elapsed_ns - clean;
+	double request = s->request_bytes ? s->request_bytes : l->request_bytes; /* old documents have none */
+	double waited = fmin(s->wait_revs * rev_ns, LOST_MAX * s->elapsed_ns);
 
-	for (size_t i = 0; i < s->n; i++)
-		se[i] = s->se[i];
-	noise = stats_median(se, s->n);
-	return fmax(ZONE_DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
+	if (isfinite(behind) && log(s->ns_per_byte) - behind > threshold && waited < WAITS_PART * more &&
+	    more * request >= RETRY_REVS * rev_ns * s->moved_bytes)
+		return (struct lossy_at){ more / rev_ns, clean / rev_ns };
+	return (struct lossy_at){ s->waits, (s->elapsed_ns - waited) / rev_ns };
 }
 
-static void mark_slow(struct series *s, double *ret_threshold)
+/* Lost per revolution where that is little: of stretches of equal length those with little, for half of a disk may be
+ * slow. */
+static double background(const struct series *v)
 {
-	double threshold = threshold_of(s);
+	double rate[STRETCHES_MAX], all = 0.0, lost = 0.0, revs = 0.0, least;
+	size_t n = 0;
 
-	*ret_threshold = threshold;
-	if (!isfinite(threshold) || s->n < ZONE_BESIDE)
-		return;
-	for (size_t i = 0; i < s->n; i++) /* -infinity: nothing behind */
-		s->is_slow[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS) > threshold;
-}
-
-/* What healthy neighbours on both sides let expect between them. */
-static double expectation(const struct series *s, size_t a, size_t b)
-{
-	size_t left = a, right = b;
-
-	while (left > 0 && s->is_slow[left])
-		left--;
-	while (right + 1 < s->n && s->is_slow[right])
-		right++;
-	if (s->is_slow[left])
-		return s->is_slow[right] ? (double)NAN : s->y[right];
-	return s->is_slow[right] ? s->y[left] : 0.5 * (s->y[left] + s->y[right]);
-}
-
-bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
-{
-	return s->is_good &&
-	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
-}
-
-/*
- * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a
- * single stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
- */
-static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
-{
-	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
-	size_t good = 0;
-
-	for (size_t i = 0; i < ZONE_PARTS; i++)
-		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
-	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
-}
-
-enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
-{
-	enum zone_recheck said = RECHECK_NONE;
-	/* A revolution that is lost again is no stall of sixty. */
-	double most = fmax(tolerance, AGAIN_PART * (log(samples->v[i].ns_per_byte) - y));
-
-	for (size_t k = 0; k < samples->n; k++) {
-		const struct zone_sample *s = &samples->v[k];
-		double off;
-
-		if (s->kind != SAMPLE_CHECK || s->check_of != i || !s->is_good || s->is_disturbed)
+	for (size_t i = 0; i < v->n; i++)
+		all += v->at[i].revs;
+	least = fmax(STRETCH_REVS, all / STRETCHES_MAX);
+	for (size_t i = 0; i < v->n && n < STRETCHES_MAX; i++) {
+		lost += v->at[i].lost;
+		revs += v->at[i].revs;
+		if (revs < least)
 			continue;
-		off = log(s->ns_per_byte) - y;
-		said = off > most ? RECHECK_OF_PLACE : off > -tolerance ? RECHECK_OF_TIME : said; /* faster: cached */
+		rate[n++] = lost / revs;
+		lost = revs = 0.0;
 	}
-	return said;
+	stats_sort(rate, n);
+	return n ? stats_quantile_sorted(rate, n, QUIET_PART) : 0.0;
 }
 
-struct readings { /* of a run of slow positions */
-	size_t slow, all, throughout, passes, again_slow, again_good;
-	uint32_t last_pass;
-	double ns, bytes; /* of all */
+struct sum {
+	double ns, bytes, lost_ns;
 };
 
-static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
+static void add(const struct series *v, size_t i, struct sum *to)
 {
-	return s->is_good && !s->is_burst && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
-	       s->position >= slow->first && s->position <= slow->last;
+	double lost = fmax(retried_revs(v->s[i]), v->at[i].lost);
+
+	to->ns += (v->at[i].revs + lost) * v->rev_ns;
+	to->bytes += v->s[i]->moved_bytes;
+	to->lost_ns += lost * v->rev_ns;
 }
 
-static void count_reading(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s,
-                          struct readings *r)
+/* Level of the samples of [first, end) from `from` on, upwards or downwards, that are BORDER_REVS; NaN: there are none.
+ */
+static double level_from(const struct series *v, size_t first, size_t end, size_t from, int way)
 {
-	bool is_slow = zone_is_slow(slows, slow, s);
+	struct sum sum = { 0 };
 
-	if (is_slow && s->is_disturbed)
-		return;
-	r->all++;
-	r->ns += s->elapsed_ns;
-	r->bytes += s->moved_bytes;
-	r->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
-	r->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
-	if (!is_slow)
-		return;
-	r->slow++;
-	r->throughout += is_slow_throughout(slow, s);
-	r->passes += s->pass != r->last_pass; /* samples are in order of time */
-	r->last_pass = s->pass;
+	for (size_t i = from; i >= first && i < end && sum.ns < BORDER_REVS * v->rev_ns; i += (size_t)way)
+		add(v, i, &sum);
+	return sum.bytes > 0.0 ? log(sum.ns / sum.bytes) : (double)NAN;
 }
 
 /*
- * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the
- * extent only: a region may begin or end within a position.
+ * Is it slower than what lies before and behind it, by much of its excess? Skews that meet the blocks in a bad way look
+ * like waits, too, but all over a zone, which is slower than what is before it and faster than what comes behind. The
+ * mean of the two steps is free of the slope of the disk.
  */
-static void fill_region(const struct zone_samples *samples, size_t npositions, const struct zone_slows *slows,
-                        struct zone_slow *slow)
+static bool stands_out(double before, double behind, double excess)
 {
-	struct readings r = { .last_pass = UINT32_MAX };
-	bool is_again;
+	double least = fmin(STEP_PART * excess, fmax(STEP_ENOUGH, STEP_LEAST * excess));
 
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s))
-			continue;
-		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
-		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
-	}
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes)
-			count_reading(slows, slow, s, &r);
-	}
-	if (!r.slow)
-		return;
-	slow->readings = r.all;
-	slow->again_slow = r.again_slow;
-	slow->again_good = r.again_good;
-	slow->y = log(r.ns / r.bytes);
-	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
-	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
-	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
-	slow->chance = zone_chance_of_time(samples, npositions, slow);
-	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < ZONE_CHANCE_MAX;
+	if (!isnan(before) && !isnan(behind))
+		return before + behind > 2.0 * least && fmin(before, behind) > SIDE_PART * least;
+	return !isnan(behind) ? behind > least : before > STEP_PART * excess && before < STEP_TIMES * excess;
 }
 
 /*
- * Slow by its level alone, without waits that stand out: only a disk where nearly every request loses a revolution is.
- * What loses less is the media's own pace beside something faster that is none (stretches.c).
+ * Level, and what it would be without what is lost. Part of that shows in no wait: a revolution counts only when nearly
+ * all of it is between two requests. The steps at the borders show that part; but not more than all of it is slower
+ * than what lies on both sides, for its ends are where they are because samples there are slow.
  */
-static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slow)
+static bool fill_levels(const struct series *v, const struct lossy_part *part, struct zone_slow *ret)
 {
-	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * zone_rev_ns(l);
+	size_t a = part->first, b = part->last + 1;
+	double above = a ? level_from(v, 0, a, a - 1, -1) : (double)NAN, below = level_from(v, b, v->n, b, 1);
+	double before = level_from(v, a, b, a, 1) - above, behind = level_from(v, a, b, b - 1, -1) - below, step;
+	struct sum sum = { 0 };
+
+	for (size_t i = a; i < b; i++)
+		add(v, i, &sum);
+	ret->y = log(sum.ns / sum.bytes);
+	step = fmin(fmin(before, behind), ret->y - 0.5 * (above + below)); /* NaN is left out */
+	sum.lost_ns = fmax(sum.lost_ns, isnan(step) ? 0.0 : (1.0 - exp(-step)) * sum.ns);
+	ret->expected_y = log((sum.ns - sum.lost_ns) / sum.bytes);
+	return sum.lost_ns >= LEAST_SHARE * sum.ns && stands_out(before, behind, ret->y - ret->expected_y);
 }
 
-/* Level of the samples at the places of a run that are not in w; infinity: there are none. */
-static double rest_of(const struct zone_samples *samples, const struct zone_slow *run, const struct zone_slow *w)
+/* ---- place or time ---- */
+
+/* Log of the odds that it is the place, by all times when it was read; fills what follows from it. */
+static void ask_place(const struct series *v, struct zone_slow *slow)
 {
-	double ns = 0.0, bytes = 0.0;
+	cleanup_free struct lossy_look *look = xcalloc(v->samples->n + 1, sizeof(*look));
+	double odds;
+	size_t n = 0;
 
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
+	for (size_t i = 0; i < v->samples->n; i++) {
+		const struct zone_sample *s = &v->samples->v[i];
+		size_t p = position_of(v->samples, s);
 
-		if (!is_at(s, run) || (s->from_bytes < w->end_bytes && s->end_bytes > w->first_bytes))
-			continue;
-		ns += s->elapsed_ns;
-		bytes += s->moved_bytes;
+		if (v->each[i].revs > 0.0)
+			look[n++] = (struct lossy_look){ p == ZONE_NONE ? v->l->npositions : p, v->each[i].lost,
+				                         v->each[i].revs, zone_slow_has(slow, s) };
 	}
-	return bytes > 0.0 ? log(ns / bytes) : (double)INFINITY;
+	odds = lossy_place(look, n, v->l->npositions + 1, v->usual, WAITS_SLOW, &slow->looks);
+	slow->is_of_place = odds > LOSSY_SURE;
+	slow->is_of_time = odds < -LOSSY_SURE;
 }
 
 /*
- * Is the run of slow places a region that its waits have told of already? Then that gets what is more, or less: beside
- * a run that is far slower what its waits told of is mostly none of it. A run that is not retrying is slow for another
- * reason where its waits are in a small part of it: a second device behind it.
+ * Part of the samples in no region that lose half as much and more. What many lose is of no place: a device that has
+ * one request at a time waits for the host between them, and may lose a revolution then, as the end of a request lies
+ * to the sectors behind it.
  */
-static bool join_waits(struct zone_slows *slows, const struct zone_samples *samples, const struct zone_layout *l,
-                       const struct zone_slow *run)
+static double share_alike(const struct series *v, const struct lossy_part *part)
 {
-	for (size_t i = 0; i < slows->n; i++) {
-		struct zone_slow *w = &slows->v[i];
-		uint64_t first = run->first_bytes > w->first_bytes ? run->first_bytes : w->first_bytes;
-		uint64_t end = run->end_bytes < w->end_bytes ? run->end_bytes : w->end_bytes;
-		double more = run->y - run->expected_y, by_waits = w->y - w->expected_y;
-		bool is_confirmed;
+	double lost = 0.0, revs = 0.0, alike = 0.0, n = 0.0;
+	size_t k = 0;
 
-		if (!w->by_waits || first >= end)
+	for (size_t i = part->first; i <= part->last; i++) {
+		lost += v->at[i].lost;
+		revs += v->at[i].revs;
+	}
+	for (size_t i = 0; i < v->n; i++) {
+		k += k < v->nparts && i > v->part[k].last;
+		if (k < v->nparts && i >= v->part[k].first)
 			continue;
-		if (!is_retrying(l, run) &&
-		    (double)(end - first) < JOIN_PART * (double)(run->end_bytes - run->first_bytes))
-			return true;
-		is_confirmed = w->is_confirmed || run->is_confirmed;
-		if (by_waits < JOIN_PART * more) {
-			*w = *run;
-			w->by_waits = true;
-			w->is_confirmed = is_confirmed;
-			return true;
+		n++;
+		alike += v->at[i].lost * revs >= ALIKE_TIMES * lost * v->at[i].revs;
+	}
+	return n > 0.0 ? alike / n : 1.0;
+}
+
+/* ---- regions ---- */
+
+static bool fill_region(const struct series *v, const struct lossy_part *part, struct zone_slow *ret)
+{
+	bool is_sparse = v->l->npositions < ZONE_BESIDE;
+	double most = 0.0, lost = 0.0, share;
+
+	*ret = (struct zone_slow){ .first = ZONE_NONE };
+	ret->first_bytes = v->s[part->first]->from_bytes;
+	for (size_t i = part->first; i <= part->last; i++) {
+		const struct zone_sample *s = v->s[i];
+
+		ret->end_bytes = s->end_bytes > ret->end_bytes ? s->end_bytes : ret->end_bytes;
+		ret->readings++;
+		lost += v->at[i].lost;
+		if (v->at[i].lost > most) {
+			most = v->at[i].lost;
+			ret->worst = (size_t)(s - v->samples->v);
 		}
-		w->is_confirmed = is_confirmed;
-		if (rest_of(samples, run, w) < w->expected_y + JOIN_PART * by_waits)
-			return true; /* what the waits told of is what made the run slow */
-		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
-		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
-		w->first = run->first < w->first ? run->first : w->first;
-		w->last = run->last > w->last ? run->last : w->last;
-		if (more > by_waits) {
-			w->y = run->y;
-			w->expected_y = run->expected_y;
-		}
-		return true;
-	}
-	return false;
-}
-
-static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
-                     struct zone_slows *ret)
-{
-	for (size_t a = 0; a < s->n; a++) {
-		struct zone_slow *slow = &ret->v[ret->n];
-		size_t b = a;
-		double sum = 0.0;
-
-		if (!s->is_slow[a])
+		if (s->position == ZONE_NONE || s->kind == SAMPLE_EDGE) /* an edge has that of the region it was for */
 			continue;
-		while (b + 1 < s->n && s->is_slow[b + 1])
-			b++;
-		for (size_t i = a; i <= b; i++)
-			sum += s->y[i];
-		*slow = (struct zone_slow){ .first = s->position[a],
-			                    .last = s->position[b],
-			                    .sample = ZONE_NONE,
-			                    .first_bytes = UINT64_MAX,
-			                    .y = sum / (double)(b - a + 1),
-			                    .expected_y = expectation(s, a, b) };
-		a = b;
-		if (isnan(slow->expected_y))
-			continue;
-		fill_region(samples, l->npositions, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, samples, l, slow) && is_retrying(l, slow))
-			ret->n++;
+		ret->first = ret->first == ZONE_NONE ? s->position : ret->first;
+		ret->last = s->position;
 	}
+	if (ret->first == ZONE_NONE || lost < LOST_LEAST || !fill_levels(v, part, ret))
+		return false;
+	/* Few places say nothing of what lies between: what one loses may be lost in all of its zone. */
+	share = 1.0 - exp(ret->expected_y - ret->y);
+	if (is_sparse && (ret->first != ret->last || (v->l->is_one_at_a_time && share < SPARSE_SHARE)))
+		return false;
+	ask_place(v, ret);
+	ret->is_confirmed = part->log_odds > LOSSY_SURE && ret->is_of_place && share_alike(v, part) <= ALIKE_PART;
+	return !ret->is_of_time;
 }
 
 /*
- * Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. Or
- * of the one before it: a disk gets no faster, so where another device begins the sample is of the end of the first.
+ * What a region of one usual sample must lose of its time to be reported: one revolution more than make it sure, for
+ * how many fall into a sample is uncertain by one. 1: none is reported, for samples are too short, or of several disks.
  */
-static double single_expectation(const struct zone_levels *lv, size_t position)
+static double least_loss(const struct series *v)
 {
-	double y = lv->v[position].y;
-	size_t p = position;
+	cleanup_free double *revs = xcalloc(v->n + 1, sizeof(*revs));
+	double usual, lost;
 
-	while (p-- > 0)
-		if (lv->v[p].n && !isnan(lv->v[p].y)) {
-			y = fmax(y, lv->v[p].y);
-			break;
-		}
-	for (p = position + 1; p < lv->n; p++)
-		if (lv->v[p].n && !isnan(lv->v[p].y))
-			return fmax(y, lv->v[p].y);
-	return y;
+	for (size_t i = 0; i < v->n; i++)
+		revs[i] = v->at[i].revs;
+	usual = v->n ? stats_median(revs, v->n) : 0.0;
+	if (!(usual >= SINGLE_REVS) || v->l->has_members)
+		return 1.0;
+	lost = fmax(lossy_least(v->n, usual, v->usual, WAITS_SLOW), LOST_LEAST) + 1.0;
+	return lost / (lost + usual);
 }
 
-bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which)
+void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                     const struct zone_stretches *st, struct zone_slows *ret)
+{
+	cleanup_free const struct zone_sample **s = xcalloc(samples->n + 1, sizeof(const struct zone_sample *));
+	cleanup_free struct lossy_at *at = xcalloc(samples->n + 1, sizeof(*at));
+	cleanup_free struct lossy_at *each = xcalloc(samples->n + 1, sizeof(*each));
+	cleanup_free struct lossy_part *part = xcalloc(samples->n + 1, sizeof(*part));
+	cleanup_free double *behind = NULL;
+	struct series v = {
+		.samples = samples, .l = l, .s = s, .at = at, .each = each, .part = part, .rev_ns = zone_rev_ns(l)
+	};
+	double threshold;
+
+	*ret = (struct zone_slows){ .v = xcalloc(samples->n + 1, sizeof(*ret->v)), .least_loss = NAN };
+	if (!(v.rev_ns > 0.0))
+		return;
+	threshold = threshold_of(lv);
+	behind = fastest_behind(lv, st, threshold);
+	for (size_t i = 0; i < samples->n; i++) {
+		size_t p = position_of(samples, &samples->v[i]);
+
+		if (!is_of_media(&samples->v[i], p, l, lv, st))
+			continue;
+		each[i] = lost_in(&samples->v[i], p == ZONE_NONE ? (double)INFINITY : behind[p], threshold, l);
+		if (samples->v[i].kind != SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
+			s[v.n++] = &samples->v[i];
+	}
+	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
+	for (size_t i = 0; i < v.n; i++)
+		at[i] = each[s[i] - samples->v];
+	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);
+	ret->least_loss = least_loss(&v);
+	if (l->has_members)
+		return;
+	v.nparts = lossy_find(at, v.n, v.usual, WAITS_SLOW, part);
+	for (size_t i = 0; i < v.nparts; i++)
+		ret->n += fill_region(&v, &part[i], &ret->v[ret->n]);
+}
+
+bool zone_is_in_slow(const struct zone_slows *slows, size_t position, bool is_confirmed)
 {
 	for (size_t i = 0; i < slows->n; i++) {
 		const struct zone_slow *s = &slows->v[i];
 
-		if ((!(which & ZONE_SLOW_REGION) || s->sample == ZONE_NONE) &&
-		    (!(which & ZONE_SLOW_CONFIRMED) || s->is_confirmed) && position >= s->first && position <= s->last)
+		if ((s->is_confirmed || !is_confirmed) && position >= s->first && position <= s->last)
 			return true;
 	}
 	return false;
@@ -356,126 +370,4 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 		if (slows->v[i].is_confirmed && zone_slow_has(&slows->v[i], s))
 			return true;
 	return false;
-}
-
-/* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
-static bool is_slow_single(const struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *slow,
-                           const struct zone_sample *s)
-{
-	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
-		return false;
-	return is_slow_throughout(slow, s) &&
-	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
-	                                     (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
-}
-
-/* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says
- * nothing. */
-static void count_checks(const struct zone_samples *samples, const struct zone_slows *slows,
-                         const struct zone_layout *l, struct zone_slow *slow)
-{
-	for (size_t k = 0; k < samples->n; k++) {
-		const struct zone_sample *check = &samples->v[k];
-		bool is_again;
-
-		if (check->kind != SAMPLE_CHECK || check->check_of != slow->sample || !check->is_good ||
-		    log(check->ns_per_byte) < slow->expected_y - ZONE_DENSITY_MAX)
-			continue;
-		is_again = is_slow_single(slows, l, slow, check);
-		if (is_again && check->is_disturbed)
-			continue;
-		slow->readings++;
-		slow->again_slow += is_again;
-		slow->again_good += !is_again;
-	}
-}
-
-/* Slow samples among good ones: their bytes are read again. */
-static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        struct zone_slows *ret)
-{
-	size_t first = ret->n;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-		struct zone_slow *slow = &ret->v[ret->n];
-
-		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good || s->is_disturbed ||
-		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * zone_rev_ns(l))
-			continue;
-		*slow = (struct zone_slow){ .first = s->position,
-			                    .last = s->position,
-			                    .sample = i,
-			                    .first_bytes = s->from_bytes,
-			                    .end_bytes = s->end_bytes,
-			                    .y = log(s->ns_per_byte),
-			                    .expected_y = single_expectation(lv, s->position),
-			                    .readings = 1 };
-		if (!is_slow_single(ret, l, slow, s) || zone_touches_slow(ret, s))
-			continue;
-		count_checks(samples, ret, l, slow);
-		ret->n++;
-	}
-	for (size_t i = first; i < ret->n; i++) {
-		struct zone_slow *slow = &ret->v[i];
-
-		slow->chance = zone_chance_of_single(samples, l->npositions, slow, ret->n - first);
-		slow->is_confirmed = slow->again_slow > slow->again_good && slow->chance < ZONE_CHANCE_MAX;
-	}
-}
-
-/* Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where
- * other places are slow as often. */
-static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
-{
-	cleanup_free double *chance = xcalloc(slows->n + 1, sizeof(*chance));
-
-	for (size_t i = 0; i < slows->n; i++)
-		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
-	for (size_t i = 0; i < slows->n; i++) {
-		if (chance[i] < (slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW))
-			continue;
-		slows->v[i].chance = fmax(slows->v[i].chance, chance[i]);
-		slows->v[i].is_confirmed = false;
-	}
-}
-
-/*
- * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of
- * this run; retries come in whole revolutions, and how many of them fall into a sample is uncertain by one: so much of
- * a usual sample is one. 1: none is told, for samples are too short, or of several disks.
- */
-static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
-{
-	cleanup_free double *revs = xcalloc(samples->n + 1, sizeof(*revs));
-	size_t n = 0;
-	double usual;
-
-	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
-			revs[n++] = zone_rev_ns(l) / samples->v[i].elapsed_ns;
-	usual = n ? stats_median(revs, n) : (double)NAN;
-	return usual > 1.0 / SINGLE_REVS || l->has_members ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
-}
-
-void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                     const struct zone_stretches *st, struct zone_slows *ret)
-{
-	struct series s = { 0 };
-
-	series_make(lv, st, &s);
-	*ret = (struct zone_slows){ .v = xcalloc(2 * samples->n + lv->n + 1, sizeof(*ret->v)),
-		                    .threshold = INFINITY,
-		                    .least_loss = NAN };
-	if (l->rev_ns != 0.0) {
-		if (s.n >= 3)
-			mark_slow(&s, &ret->threshold);
-		zone_waits_find(samples, l, st, ret);
-		add_runs(&s, samples, l, ret);
-		if (!l->has_members)
-			add_singles(samples, l, lv, ret);
-		leave_to_chance(samples, l, ret);
-		ret->least_loss = least_loss(samples, l, ret->threshold);
-	}
-	series_done(&s);
 }

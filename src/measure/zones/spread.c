@@ -290,8 +290,7 @@ int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *er
 		for (size_t p = 0; r == 0 && p < t->layout.npositions && !session_is_over(run->ses); p++) {
 			const struct zone_level *v = &t->analysis->levels.v[p];
 
-			if (!zones_has_time(run, t, true) ||
-			    zone_is_in_slow(&t->analysis->slows, p, ZONE_SLOW_REGION) ||
+			if (!zones_has_time(run, t, true) || zone_is_in_slow(&t->analysis->slows, p, false) ||
 			    zone_is_in_stretch(&t->analysis->stretches, p) ||
 			    (round && !(v->is_cycle && v->noise_half > want) &&
 			     t->layout.positions[p].class != ZONE_LONG))

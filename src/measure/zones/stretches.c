@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
+#include "model/lossy.h"
 
 #define BY_LENGTH_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
 #define BY_LENGTH_MIN  2   /* of start, middle and end: no zone ends at two of them (a choice) */
@@ -27,11 +28,12 @@
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX  4    /* more of them are a pattern of surfaces: volumes of so many disks are rare */
-#define UNEVEN_MAX    8    /* runs; more of them are noise of the network (trial: cloud volumes) */
-#define SAMPLES_MIN   2    /* one may be an accident */
-#define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
-#define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
+#define UP_STEPS_MAX  4     /* more of them are a pattern of surfaces: volumes of so many disks are rare */
+#define UNEVEN_MAX    8     /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define SAMPLES_MIN   2     /* one may be an accident */
+#define AGAINST_PART  0.25  /* of a stretch's samples, that others between them may say the contrary (a choice) */
+#define SLOW_USUAL    0.001 /* of the samples of a place that is not slow: next to none is (a choice) */
+#define DEVICE_PLACES 3     /* on either side of another device's begin (a choice) */
 
 /* How samples of a place begin, most of them. Old documents do not tell. */
 enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
@@ -88,7 +90,7 @@ static void places_make(const struct zone_samples *samples, const struct zone_la
 		if (zone_is_usable(&samples->v[i]) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
 			count_begin(&samples->v[i], l, &begins[samples->v[i].position]);
 	for (size_t p = 0; p < lv->n; p++) {
-		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
+		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, true))
 			continue;
 		s->position[s->n] = p;
 		s->comes[s->n] = begins[p].all < SAMPLES_MIN ? COMES_UNKNOWN : how_most_come(&begins[p]);
@@ -188,20 +190,25 @@ static bool is_contradicted(const struct zone_samples *samples, const struct zon
 
 /*
  * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow
- * wherever it lies: often enough, by all other places, for a place to have met it each time, or second looks at one
- * place fell into one such spell.
+ * wherever it lies.
  */
 static bool is_of_time(const struct zone_samples *samples, const struct places *s, const struct zone_stretch *st)
 {
-	const struct zone_slow slow = { .first = st->first,
-		                        .last = st->last,
-		                        .first_bytes = st->first_bytes,
-		                        .end_bytes = st->end_bytes,
-		                        .y = st->y,
-		                        .expected_y = st->beside_y };
+	cleanup_free struct lossy_look *look = xcalloc(samples->n + 1, sizeof(*look));
+	double middle = 0.5 * (st->y + st->beside_y);
+	size_t n = 0, looks;
 
-	return st->kind == STRETCH_UNEVEN && st->y > st->beside_y &&
-	       zone_chance_of_time(samples, s->npositions, &slow) >= ZONE_CHANCE_MAX;
+	if (st->kind != STRETCH_UNEVEN || st->y <= st->beside_y)
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *z = &samples->v[i];
+
+		if (zone_is_usable(z)) /* slow or not: of one turn, which it lost or did not */
+			look[n++] =
+				(struct lossy_look){ z->position, log(z->ns_per_byte) > middle, 1.0,
+				                     z->from_bytes < st->end_bytes && z->end_bytes > st->first_bytes };
+	}
+	return lossy_place(look, n, s->npositions, SLOW_USUAL, 0.0, &looks) <= LOSSY_SURE;
 }
 
 static enum comes how_places_come(const struct places *s, size_t a, size_t b)

@@ -26,9 +26,7 @@
 #include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 
-#define EDGE_STEPS   6 /* halvings: an edge to 1 / 64 of the distance of two places */
-#define EDGE_REGIONS 8 /* a disk with more is failing all over */
-#define BAND_STEPS   2 /* readings for an edge between zones: to a quarter of that distance */
+#define BAND_STEPS 2 /* readings for an edge between zones: to a quarter of that distance */
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {
@@ -161,82 +159,6 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
 	zones_renew(run, t);
 	if (zone_fine_choose(run, t, pass))
-		zones_renew(run, t);
-	return 0;
-}
-
-/* ---- edges of slow regions ---- */
-
-/* Halves the distance between a place that is good and one that is slow. */
-static int halve(struct zones_run *run, struct zone_target *t, const struct zone_slow *slow, uint64_t good,
-                 uint64_t bad, struct err *err)
-{
-	const struct zone_layout *l = &t->layout;
-	uint64_t bytes = zone_sample_bytes(l, run->p, ZONE_SHORT, t->bytes_per_s / 4);
-
-	for (int step = 0; step < EDGE_STEPS && !session_is_over(run->ses) && zones_has_time(run, t, true); step++) {
-		uint64_t gap = good < bad ? bad - good : good - bad, at = (good < bad ? good : bad) + gap / 2;
-		struct zone_sample how = { .position = slow->first, .kind = SAMPLE_EDGE };
-		const struct zone_sample *s;
-		int r;
-
-		if (gap < 2 * bytes)
-			return 0;
-		how.first_bytes = at - at % l->align_bytes;
-		how.end_bytes = how.first_bytes + bytes;
-		r = zone_sample_take(run, t, &how, &s, err);
-		if (r < 0)
-			return r;
-		if (zone_is_slow(&t->analysis->slows, slow, s))
-			bad = good < bad ? s->from_bytes : s->end_bytes;
-		else if (s->is_good)
-			good = good < bad ? s->end_bytes : s->from_bytes;
-		else
-			return 0;
-	}
-	return 0;
-}
-
-/* The nearest good sample before and behind a region: the target's ends when there is none. */
-static void find_good(const struct zone_target *t, const struct zone_slow *slow, uint64_t *ret_before,
-                      uint64_t *ret_behind)
-{
-	*ret_before = t->layout.first_bytes;
-	*ret_behind = t->layout.end_bytes;
-	for (size_t i = 0; i < t->samples.n; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
-
-		if (!s->is_good || zone_is_slow(&t->analysis->slows, slow, s))
-			continue;
-		if (s->end_bytes <= slow->first_bytes && s->end_bytes > *ret_before)
-			*ret_before = s->end_bytes;
-		if (s->from_bytes >= slow->end_bytes && s->from_bytes < *ret_behind)
-			*ret_behind = s->from_bytes;
-	}
-}
-
-static int find_edges(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	size_t n = t->analysis->slows.n < EDGE_REGIONS ? t->analysis->slows.n : EDGE_REGIONS;
-	bool is_any = false;
-
-	for (size_t i = 0; i < n && !session_is_over(run->ses); i++) {
-		const struct zone_slow *slow = &t->analysis->slows.v[i];
-		uint64_t before, behind;
-		int r;
-
-		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !zones_has_time(run, t, true))
-			continue;
-		zones_show(run, t, "edges", ZONE_PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
-		is_any = true;
-		find_good(t, slow, &before, &behind);
-		r = before < slow->first_bytes ? halve(run, t, slow, before, slow->first_bytes, err) : 0;
-		if (r == 0 && behind > slow->end_bytes)
-			r = halve(run, t, slow, behind, slow->end_bytes, err);
-		if (r < 0)
-			return r;
-	}
-	if (is_any)
 		zones_renew(run, t);
 	return 0;
 }
@@ -387,8 +309,6 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	r = zone_look_again(run, t, err);
 	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite)
 		r = narrow_bands(run, t, err);
-	if (r == 0)
-		r = find_edges(run, t, err);
 	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite &&
 	    zones_has_time(run, t, false))
 		r = zone_arms_measure(run, t, err);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parts of a series that lose more revolutions than the rest, and whether place or time makes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "model/lossy.h"
+
+#define N     300
+#define SEEDS 300
+#define USUAL 0.005
+#define LEAST 0.03
+
+/* Readings of 20 revolutions; those in [first, end) lose at `rate`, the rest as usual. */
+static void draw(uint64_t seed, size_t first, size_t end, double rate, struct lossy_at *ret)
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 8);
+	for (size_t i = 0; i < N; i++) {
+		double each = i >= first && i < end ? rate : USUAL, lost = 0.0;
+
+		for (double at = rng_exp(&rng, 1.0 / each); at < 20.0; at += rng_exp(&rng, 1.0 / each))
+			lost++;
+		ret[i] = (struct lossy_at){ lost, 20.0 };
+	}
+}
+
+/* Sure ones. */
+static size_t find(const struct lossy_at *v, struct lossy_part *ret)
+{
+	size_t n = lossy_find(v, N, USUAL, LEAST, ret), sure = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_true(ret[i].first <= ret[i].last && ret[i].last < N && (!i || ret[i].first > ret[i - 1].last));
+		if (ret[i].log_odds > LOSSY_SURE)
+			ret[sure++] = ret[i];
+	}
+	return sure;
+}
+
+static void chance_makes_no_part(void **state)
+{
+	struct lossy_part part[N];
+	struct lossy_at v[N];
+	size_t n = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		draw(seed, 0, 0, 0.0, v);
+		n += find(v, part);
+	}
+	assert_true(n <= SEEDS / 20);
+}
+
+/* Wherever it lies: moved by some readings its ends move by as many. */
+static void a_part_that_loses_more_is_found_where_it_is(void **state)
+{
+	static const struct {
+		size_t readings;
+		double rate;
+	} drawn[] = { { 1, 0.6 }, { 2, 0.4 }, { 5, 0.2 }, { 40, 0.08 }, { 100, 2.0 } };
+	struct lossy_part part[N];
+	struct lossy_at v[N];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(drawn); k++) {
+		size_t found = 0;
+		double off = 0.0;
+
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			size_t first = seed % (N - drawn[k].readings), end = first + drawn[k].readings;
+
+			draw(seed, first, end, drawn[k].rate, v);
+			for (size_t n = find(v, part), i = 0; i < n; i++) {
+				if (part[i].last < first || part[i].first >= end)
+					continue;
+				found++;
+				off += fabs((double)part[i].first - (double)first) +
+				       fabs((double)part[i].last + 1.0 - (double)end);
+				break;
+			}
+		}
+		assert_true(found >= SEEDS * 95 / 100);
+		assert_true(off <= (2.0 + 0.2 * (double)drawn[k].readings) * SEEDS);
+	}
+}
+
+/* A reading that comes from a buffer, or was lucky; none is a region of its own for it. */
+static void one_reading_that_loses_nothing_does_not_make_two_parts(void **state)
+{
+	struct lossy_part part[N];
+	struct lossy_at v[N];
+
+	(void)state;
+	draw(1, 100, 120, 3.0, v);
+	v[110].lost = 0.0;
+	assert_int_equal(find(v, part), 1);
+	for (size_t i = 108; i < 113; i++)
+		v[i].lost = 0.0;
+	assert_int_equal(find(v, part), 2);
+}
+
+/* Three passes over places; others slow down all in spells that take this share of the time. A look at `bad` always
+ * loses. */
+static double odds_at(uint64_t seed, double spells, size_t place, bool is_bad, size_t passes)
+{
+	struct lossy_look v[64 * 12];
+	struct rng rng;
+	size_t n = 0, looks;
+	double odds;
+
+	rng_init(&rng, seed, 4);
+	for (size_t pass = 0; pass < passes; pass++) {
+		bool is_spell = false;
+
+		for (size_t i = 0; i < 64; i++) {
+			size_t p = pass % 2 ? 63 - i : i;
+
+			if (rng_double(&rng) < 0.2) /* a spell lasts for five readings */
+				is_spell = rng_double(&rng) < spells;
+			v[n++] = (struct lossy_look){ p, is_spell || (is_bad && p == place) ? 5.0 : 0.0, 20.0,
+				                      p == place };
+		}
+	}
+	odds = lossy_place(v, n, 64, USUAL, LEAST, &looks);
+	assert_int_equal(looks, passes);
+	return odds;
+}
+
+static void a_place_is_sure_soon_where_nothing_else_is_slow(void **state)
+{
+	(void)state;
+	assert_true(odds_at(1, 0.0, 20, true, 3) > LOSSY_SURE);
+	assert_true(odds_at(1, 0.0, 20, true, 4) > odds_at(1, 0.0, 20, true, 3));
+	assert_true(odds_at(1, 0.0, 20, false, 3) < -LOSSY_SURE);
+}
+
+/* However often they come, and wherever it is asked; while what is of the place gets sure by more looks,
+ * where spells leave a reading more often than not. */
+static void spells_make_no_place_slow(void **state)
+{
+	size_t taken = 0, asked = 0, found = 0, runs = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		double spells = 0.5 * (double)seed / SEEDS;
+
+		for (size_t p = 1; p < 63; p++, asked++)
+			taken += odds_at(seed, spells, p, false, 3) > LOSSY_SURE;
+		found += spells < 0.2 && odds_at(seed, spells, 20, true, 12) > LOSSY_SURE;
+		runs += spells < 0.2;
+	}
+	print_message("%zu of %zu places in spells, %zu of %zu in truth\n", taken, asked, found, runs);
+	assert_true(taken <= asked / 64 / 20);
+	assert_true(found >= runs * 95 / 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chance_makes_no_part),
+		cmocka_unit_test(a_part_that_loses_more_is_found_where_it_is),
+		cmocka_unit_test(one_reading_that_loses_nothing_does_not_make_two_parts),
+		cmocka_unit_test(a_place_is_sure_soon_where_nothing_else_is_slow),
+		cmocka_unit_test(spells_make_no_place_slow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
