@@ -254,56 +254,88 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
 	return p->shape->heads == 1 && b->cylinders == 1;
 }
 
+/* Where a band is being matched: the next track, the slot that it is tried in, and what is left of the skew in front.
+ */
+struct place {
+	uint64_t at, slot, head, cylinder;
+	double jump;
+	bool is_rest;
+};
+
+/* A slot that is said to have no data. is_tail: one that a zone lacks at its end, or the disk at its begin. */
+static void skip_slot(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, const struct place *c,
+                      bool is_tail)
+{
+	bool is_further = c->slot > b->skip && is_tail;
+
+	st->cost += is_further ? COST_TAIL : COST_LEFT + 1.0;
+	st->left_cost += is_further ? COST_TAIL : COST_LEFT;
+	st->left_out++;
+	if (b->cylinders == 1 || b->skip_to + 1 == b->cylinders * p->shape->heads)
+		label_hole(p, b, c->at, c->head); /* else it is at either end of its surface */
+}
+
+/* All but the last of the tracks that are just like the one before at once: what follows that one may be another jump.
+ */
+static void pass_row(struct geo_parser *p, struct geo_band *b, struct geo_state *st, struct place *c, uint64_t size)
+{
+	uint64_t n = alike(p, b, st, c->at, size, c->slot, c->cylinder);
+
+	if (n < 2)
+		return;
+	vote(p, st, GEO_TO_CYLINDER, st->jump[GEO_TO_CYLINDER], n - 1);
+	c->at += n - 1;
+	c->cylinder += n - 1;
+	c->slot += n - 1;
+	c->jump = skew_before(p->o, c->at);
+}
+
+/* One slot, unless its skew says that it has no data; false: what is there does not fit. */
+static bool take_slot(struct geo_parser *p, struct geo_band *b, struct geo_state *st, struct place *c, uint64_t *size)
+{
+	bool is_single = geo_is_single_slot(p, b);
+
+	c->is_rest = isfinite(c->jump) && is_left_out(p, b, st, c->head, c->cylinder, &c->jump);
+	if (st->cost > b->most)
+		return false;
+	if (c->is_rest)
+		label_hole(p, b, c->at, c->head);
+	if (c->is_rest && !is_single)
+		return true;
+	p->cylinder += c->is_rest;
+	c->is_rest = false;
+	if (!take_track(p, b, st, c->at, size, c->head, c->cylinder))
+		return false;
+	c->at++;
+	c->jump = c->at < p->o->tracks ? skew_before(p->o, c->at) : (double)NAN;
+	return true;
+}
+
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t)
 {
-	uint64_t at = *t, slot = 0;
-	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
-	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
-	/* What a zone lacks at its end, or the disk at its begin. */
-	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads || at == 0;
+	struct place c = { .at = *t,
+		           .jump = isfinite(st->rest) ? st->rest : skew_before(p->o, *t),
+		           .is_rest = isfinite(st->rest) };
+	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads || *t == 0;
 
-	for (uint64_t k = 0; k < p->shape->heads; k++) {
-		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
+	for (c.head = 0; c.head < p->shape->heads; c.head++) {
+		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - c.head : c.head];
 
-		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
-			uint64_t n = alike(p, b, st, at, *size, slot, j);
-
+		for (c.cylinder = 0; c.cylinder < b->cylinders && c.at < p->o->tracks; c.cylinder++, c.slot++) {
 			p->matched++;
-
-			if (slot >= b->skip && slot <= b->skip_to) {
-				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;
-				st->left_cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT;
-				st->left_out++;
-				if (b->cylinders == 1 || b->skip_to + 1 == b->cylinders * p->shape->heads)
-					label_hole(p, b, at, k); /* else it is at either end of its surface */
+			if (c.slot >= b->skip && c.slot <= b->skip_to) {
+				skip_slot(p, b, st, &c, is_tail);
 				continue;
 			}
-			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
-				vote(p, st, GEO_TO_CYLINDER, st->jump[GEO_TO_CYLINDER], n - 1);
-				at += n - 1;
-				j += n - 1;
-				slot += n - 1;
-				jump = skew_before(p->o, at);
-			}
-			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
-			if (st->cost > b->most)
+			pass_row(p, b, st, &c, *size);
+			if (!take_slot(p, b, st, &c, size))
 				return false;
-			if (is_rest)
-				label_hole(p, b, at, k);
-			if (is_rest && !is_single)
-				continue;
-			p->cylinder += is_rest;
-			is_rest = false;
-			if (!take_track(p, b, st, at, size, k, j))
-				return false;
-			at++;
-			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
 		}
 	}
-	if (at == *t)
+	if (c.at == *t)
 		return false;
-	st->rest = is_rest ? jump : (double)NAN;
-	*t = at;
+	st->rest = c.is_rest ? c.jump : (double)NAN;
+	*t = c.at;
 	return true;
 }
 

@@ -12,10 +12,10 @@
 #include "base/xalloc.h"
 #include "measure/geometry/tell.h"
 
-#define AT_ONCE      16  /* tracks whose ends are looked at together */
-#define LIKE_NEAR    40  /* segments: a turn of all surfaces, and some that lack something */
-#define STRAY        0.5 /* of what single differences stray by: so far do two readings that agree (49 of 50 ends did) */
-#define CLEAN_LEAST  3   /* tracks on either side of one that is missing, all as they should be */
+#define AT_ONCE      16   /* tracks whose ends are looked at together */
+#define LIKE_NEAR    40   /* segments: a turn of all surfaces, and some that lack something */
+#define STRAY        0.5  /* of what single differences stray by: so far do readings that agree (49 of 50 did) */
+#define CLEAN_LEAST  3    /* tracks on either side of one that is missing, all as they should be */
 #define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
 
 struct defect_row {

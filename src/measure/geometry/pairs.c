@@ -9,9 +9,9 @@
 #include "base/xalloc.h"
 #include "measure/geometry/search.h"
 
-#define NEAR_TRACKS 34 /* one more than the most surfaces, and a little */
-#define AIMS        8  /* tries to find whole tracks that are so far apart */
-#define SAME        0.01 /* of their errors: errors that are independent are hardly ever so near, also of twenty accesses */
+#define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
+#define AIMS        8    /* tries to find whole tracks that are so far apart */
+#define SAME        0.01 /* of their errors: independent ones of twenty accesses are hardly ever so near */
 #define SAMPLED     3000 /* pairs that those are chosen from which tell two layouts apart */
 #define OF_A_KIND   8    /* of them at most, that say the same */
 #define WIDEST      8192 /* tracks: distances farther on add little */

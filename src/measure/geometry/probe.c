@@ -24,7 +24,7 @@
 #define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
 #define AWAY_LEAST    20 /* tracks, and some of so many more: near, but hardly ever twice in the same place */
 #define AWAY          2000
-#define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
+#define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, taken for seen each way before any was */
 #define PAIR_HITS     1.0
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */

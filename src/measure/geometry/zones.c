@@ -313,36 +313,43 @@ bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layou
 	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 }
 
-size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+/* A zone up to `last`: a row, or one for each surface where they differ. */
+static void fit_zone_rows(struct geo_walk *w, struct table *t, const struct geo_fit_zone *z, uint32_t heads,
+                          uint64_t last, bool is_unclear)
 {
 	struct geo *g = w->g;
-	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
+	double skew = isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew;
+	bool differ = false;
+
+	for (uint32_t k = 1; k < heads; k++)
+		differ = differ || z->size[k] != z->size[0];
+	for (uint32_t k = 0; k < (differ ? heads : 1); k++) {
+		const struct geo_zone_row row = {
+			.first_byte = z->first * g->t.block_bytes,
+			.last_byte = last * g->t.block_bytes - 1,
+			.sectors_per_track = z->size[k] ? z->size[k] + g->spare : UINT64_MAX,
+			.skew_ratio = geo_frac(skew - geo_spare_turn(g, z->size[k])),
+			.surface = differ ? k : UINT64_MAX,
+			.tracks = differ ? z->cylinders : z->tracks,
+			.missing = k ? UINT64_MAX : missing_in(w, z->first, last), /* of all surfaces */
+			.certainty = certainty(is_unclear),
+		};
+
+		result_row(t, &row);
+	}
+}
+
+size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+{
+	struct table *t = result_table(w->g->ses->res, "zones", "Recording zones", geo_zone_fields);
+	const struct geo_fit *fit = layout->fit;
 	size_t unclear = 0;
 
-	for (size_t i = 0; i < layout->fit->n; i++) {
-		const struct geo_fit_zone *z = &layout->fit->zone[i];
-		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
-		uint64_t missing = missing_in(w, z->first, last);
-		bool differ = false, is_unclear = geo_fit_is_unclear(w, layout, i);
+	for (size_t i = 0; i < fit->n; i++) {
+		bool is_unclear = geo_fit_is_unclear(w, layout, i);
 
-		for (uint32_t k = 1; k < layout->shape.heads; k++)
-			differ = differ || z->size[k] != z->size[0];
-		for (uint32_t k = 0; k < (differ ? layout->shape.heads : 1); k++) {
-			const struct geo_zone_row row = {
-				.first_byte = z->first * g->t.block_bytes,
-				.last_byte = last * g->t.block_bytes - 1,
-				.sectors_per_track = z->size[k] ? z->size[k] + g->spare : UINT64_MAX,
-				.skew_ratio = geo_frac((isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew) -
-				                       geo_spare_turn(g, z->size[k])),
-				.surface = differ ? k : UINT64_MAX,
-				.tracks = differ ? z->cylinders : z->tracks,
-				.missing =
-					k ? UINT64_MAX : missing, /* of the zone: on which surface is not looked at */
-				.certainty = certainty(is_unclear),
-			};
-
-			result_row(t, &row);
-		}
+		fit_zone_rows(w, t, &fit->zone[i], layout->shape.heads, i + 1 < fit->n ? fit->zone[i + 1].first : end,
+		              is_unclear);
 		unclear += is_unclear;
 	}
 	return unclear;
