@@ -479,7 +479,7 @@ static int run_phases(struct geo *g, struct err *err)
 		return 0;
 	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR));
 	g->spindle.period_ns = g->rot.period_ns;
-	r = geo_find_ahead(g, err);
+	r = rotation_find_ahead(&g->t, &g->rot, &g->is_fua_ahead, err);
 	fua_figure(g);
 	if (r == 0)
 		r = geo_look_at_places(g, err);

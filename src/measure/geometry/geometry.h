@@ -274,13 +274,4 @@ bool geo_kept_has_below(const struct geo_kept *k);
  * it takes to make the cache forget. */
 uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 
-/* ---- ahead.c ---- */
-
-/*
- * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
- * no cache. Where none was found: a sector is read, one elsewhere, and the one behind the first, which comes at once if
- * it is in the cache; g->rot.hit_most_ns is set then.
- */
-int geo_find_ahead(struct geo *g, struct err *err);
-
 #endif

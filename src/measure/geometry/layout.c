@@ -342,7 +342,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	ret->is_mended = s->h[0].is_shifted;
 	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
-	r = geo_arms(s->g, &are_several_arms, err);
+	r = timed_arms(&s->g->t, s->g->rot.hit_most_ns, &are_several_arms, err);
 	if (r < 0)
 		return r;
 	if (geo_is_over(s->g))

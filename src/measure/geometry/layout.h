@@ -76,11 +76,6 @@ struct geo_border geo_border(const struct geo_looks *looks, double scatter);
 /* The deviation of single accesses that explains the looks of all pairs best. */
 double geo_scatter(const struct geo_looks *looks, size_t n);
 
-/* ---- arms.c ---- */
-
-/* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */
-int geo_arms(struct geo *g, bool *ret_are_several, struct err *err);
-
 /* ---- layout.c ---- */
 
 struct geo_layout {

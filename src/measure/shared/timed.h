@@ -110,6 +110,16 @@ struct rotation {
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
+/*
+ * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
+ * no cache. Where none was found: a block is read, one elsewhere, and the one behind the first, which comes at once if
+ * it is in the cache; rot->hit_most_ns is set then, and *ret_is_ahead.
+ */
+int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err);
+
+/* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */
+int timed_arms(struct timed *t, double hit_most_ns, bool *ret_are_several, struct err *err);
+
 /* A block at random, outside first to end, but not far from it; 0, 0: anywhere. */
 uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);
 

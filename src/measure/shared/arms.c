@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "measure/geometry/layout.h"
+#include "measure/shared/timed.h"
 
 #define TRIPS  40  /* of each kind: medians of waits of up to a revolution are known to a tenth of one */
 #define LEAST  10  /* of them must have been read from the media */
@@ -24,24 +24,23 @@ struct trips {
 	size_t n;
 };
 
-static uint64_t place(struct geo *g, double part)
+static uint64_t place(struct timed *t, double part)
 {
-	double size = (double)g->t.target->size_bytes;
+	double size = (double)t->target->size_bytes;
 
-	return timed_random(&g->t, (uint64_t)(part * size), (uint64_t)((part + WIDTH) * size));
+	return timed_random(t, (uint64_t)(part * size), (uint64_t)((part + WIDTH) * size));
 }
 
-static int trip(struct geo *g, double part, struct trips *ret, struct err *err)
+static int trip(struct timed *t, double part, double hit_most_ns, struct trips *ret, struct err *err)
 {
-	uint64_t offset[3] = { place(g, HOME), place(g, part), 0 };
+	uint64_t offset[3] = { place(t, HOME), place(t, part), 0 };
 	double access[3] = { NAN, NAN, NAN };
 	int r;
 
 	offset[2] = offset[0] - BESIDE;
-	r = timed_media_reads(&g->t, offset, 3, access, NULL, err);
-	g->cost.reads += 3;
+	r = timed_media_reads(t, offset, 3, access, NULL, err);
 	for (int i = 0; i < 3; i++)
-		if (!isfinite(access[i]) || access[i] < g->rot.hit_most_ns)
+		if (!isfinite(access[i]) || access[i] < hit_most_ns)
 			return r;
 	ret->v[ret->n++] = access[2];
 	return r;
@@ -57,20 +56,20 @@ static double middle(const struct trips *t, double *ret_se)
 	return s.median;
 }
 
-int geo_arms(struct geo *g, bool *ret_are_several, struct err *err)
+int timed_arms(struct timed *t, double hit_most_ns, bool *ret_are_several, struct err *err)
 {
-	const struct device *d = &g->ses->devs[0];
+	const struct device *d = &t->ses->devs[0];
 	struct trips half = { .n = 0 }, far = { .n = 0 };
 	double half_se, far_se, half_ns, far_ns;
 	int r = 0;
 
 	*ret_are_several = d->kind == DEVICE_DISK && d->nranges > 1;
-	if (*ret_are_several || d->kind != DEVICE_DISK || HOME * (double)g->t.target->size_bytes < BESIDE)
+	if (*ret_are_several || d->kind != DEVICE_DISK || HOME * (double)t->target->size_bytes < BESIDE)
 		return 0;
-	for (int i = 0; i < TRIPS && r == 0 && !geo_is_over(g); i++) {
-		r = trip(g, HALF, &half, err);
+	for (int i = 0; i < TRIPS && r == 0 && !session_is_over(t->ses); i++) {
+		r = trip(t, HALF, hit_most_ns, &half, err);
 		if (r == 0)
-			r = trip(g, FAR, &far, err);
+			r = trip(t, FAR, hit_most_ns, &far, err);
 	}
 	if (half.n < LEAST || far.n < LEAST)
 		return r;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/shared/timed.h"
 
 #define PLACES      12    /* where that is tried */
 #define AHEAD_MOST  0.1   /* of a revolution: from the media one in ten takes no more, and half of PLACES hardly ever */
@@ -28,30 +28,31 @@ static double most_of_hits(double *v, size_t n, double period_ns)
 	return fmin(hit + fmax(fmax(6.0 * 1.4826 * mad[m / 2], 0.25 * hit), WIDTH_LEAST), AHEAD_MOST * period_ns);
 }
 
-int geo_find_ahead(struct geo *g, struct err *err)
+int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err)
 {
+	uint64_t blocks = timed_size(t) / t->block_bytes;
 	double v[PLACES];
 	size_t n = 0;
 	int r = 0;
 
-	if (isfinite(g->rot.hit_most_ns) || g->sectors < 2)
+	*ret_is_ahead = false;
+	if (isfinite(rot->hit_most_ns) || blocks < 2)
 		return 0;
-	for (size_t i = 0; i < PLACES && r == 0 && !geo_is_over(g); i++) {
-		uint64_t at = rng_below(&g->t.rng, g->sectors - 1), elsewhere = rng_below(&g->t.rng, g->sectors);
-		const uint64_t offset[] = { at * g->t.block_bytes, elsewhere * g->t.block_bytes,
-			                    (at + 1) * g->t.block_bytes };
+	for (size_t i = 0; i < PLACES && r == 0 && !session_is_over(t->ses); i++) {
+		uint64_t at = rng_below(&t->rng, blocks - 1), elsewhere = rng_below(&t->rng, blocks);
+		const uint64_t offset[] = { at * t->block_bytes, elsewhere * t->block_bytes,
+			                    (at + 1) * t->block_bytes };
 		double access[ARRAY_LEN(offset)] = { NAN, NAN, NAN };
 
-		r = timed_reads(&g->t, offset, ARRAY_LEN(offset), access, NULL, err);
-		g->cost.reads += ARRAY_LEN(offset);
+		r = timed_reads(t, offset, ARRAY_LEN(offset), access, NULL, err);
 		if (isfinite(access[2]))
 			v[n++] = access[2];
 	}
-	if (r < 0 || geo_is_over(g))
+	if (r < 0 || session_is_over(t->ses))
 		return r;
-	g->rot.hit_most_ns = most_of_hits(v, n, g->rot.period_ns);
-	if (!isfinite(g->rot.hit_most_ns))
+	rot->hit_most_ns = most_of_hits(v, n, rot->period_ns);
+	if (!isfinite(rot->hit_most_ns))
 		return 0;
-	g->is_fua_ahead = true;
-	return timed_look_for_fua(&g->t, timed_random(&g->t, 0, timed_size(&g->t)), true, g->rot.hit_most_ns, err);
+	*ret_is_ahead = true;
+	return timed_look_for_fua(t, timed_random(t, 0, timed_size(t)), true, rot->hit_most_ns, err);
 }
