@@ -60,7 +60,8 @@ measured() # what is judged, profile, rpm, tracks, options...
 		shift 4
 		chrt -f 5 "$platter" geometry "$@" --quiet --json="$out" "$SIMDISK_1" || exit
 		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
-		sh "$work/geometry.json" "$SIMDISK" "$work/status.json" "$PLATTER" "$@" || return
+		sh "$work/geometry.json" "$SIMDISK" "$work/status.json" "$PLATTER" "$@" 2>"$work/err"
+	a_result $? platter geometry "$@"
 	python3 "$work/judge.py" "$what" "$work/geometry.json" "$wanted" "$sectors"
 }
 

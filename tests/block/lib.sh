@@ -112,7 +112,24 @@ finish()
 	exit
 }
 
-fail() { echo "FAIL: $*"; exit 1; } # at once
+fail() { { echo "FAIL: $*" >&3; } 2>/dev/null || echo "FAIL: $*"; exit 1; } # at once; 3: past what hides the output
+
+# a_result STATUS COMMAND...: what else a run ends with is a fault, on any machine
+a_result()
+{
+	a_status=$1
+	shift
+	case $a_status in 0 | 4 | 5 | 6) ;; *) fail "status $a_status of $*: $(tail -n 5 "$work/err")" ;; esac
+}
+
+# versus MEASUREMENT [OPTION...] TARGET: rows of tools/vs-fio into $work/rows; false: too little was reported
+versus()
+{
+	status=0
+	${CHRT:-} "$TOP/tools/vs-fio" "$@" --json --platter="$PLATTER" >"$work/rows" 2>"$work/err" || status=$?
+	a_result $status vs-fio "$@"
+	[ $status != 6 ] || { cat "$work/err"; return 1; }
+}
 
 # unchanged DEVICE COMMAND...: the command may not change a byte; its exit status is in $status
 unchanged()
@@ -210,7 +227,7 @@ undisturbed()
 	for try in 1 2 3; do
 		rm -f "$work/status.json"
 		begin_us=$(($(date +%s%N) / 1000)) stolen=$(stolen_ns) pressure=$(pressure_us)
-		"$@" >"$work/undisturbed" 2>&1 && { cat "$work/undisturbed"; return 0; }
+		"$@" 3>&1 >"$work/undisturbed" 2>&1 && { cat "$work/undisturbed"; return 0; }
 		cat "$work/undisturbed"
 		disturbance
 		grep -qE 'File "[^"]*/tools/|Segmentation fault|Aborted|core dumped|Sanitizer:|runtime error:|Assertion .*failed' "$work/undisturbed" &&

@@ -65,7 +65,8 @@ curve()
 		out=$1 simdisk=$2 status=$3 platter=$4
 		chrt -f 5 "$platter" seek --quick --quiet --json="$out" "$SIMDISK_1" || exit
 		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
-		sh "$work/seek.json" "$SIMDISK" "$work/status.json" "$PLATTER" || return
+		sh "$work/seek.json" "$SIMDISK" "$work/status.json" "$PLATTER" 2>"$work/err"
+	a_result $? platter seek
 	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json" "$PLATTER_SIMDISK_PROFILES/$profile.disk"
 	or_untold $? "not all was told, and nothing false"
 }
@@ -116,14 +117,14 @@ undisturbed still
 
 replay()
 {
-	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
+	CHRT='chrt -f 5' versus seek --pairs=3 --reads=100 "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))[0]
 print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f, 95 %% interval %(low).4f .. %(high).4f" % r)
 # A read that just misses its sector takes a revolution more, in the one program or the other: so means scatter by a hundredth or two.
-sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"] < 0.98 else 3)' "$work/replay.json"
+sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"] < 0.98 else 3)' "$work/rows"
 	or_untold $? "too much scatter to tell within 2 %"
 }
 

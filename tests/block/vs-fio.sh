@@ -9,8 +9,7 @@ need fio python3
 simdisk disk tiny
 both()
 {
-	"$TOP/tools/vs-fio" all --pairs=2 --size=16777216 --reads=100 --seconds=2 --json --platter="$PLATTER" "$dev" >"$work/rows" 2>"$work/err" || [ $? = 5 ] ||
-		{ cat "$work/err"; return 1; }
+	versus all --pairs=2 --size=16777216 --reads=100 --seconds=2 "$dev" || return
 	simdisk_status disk >"$work/status.json"
 	python3 - "$work/rows" <<-'PY'
 		import json, sys

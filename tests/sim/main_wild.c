@@ -44,7 +44,7 @@ static const char *const noise_choices[] = { "own", "none", "mild", "real", "liv
 
 static const char *const writes_choices[] = { "any", "shingled", "cached", "plain", NULL };
 
-static const char *const laws_choices[] = { "own", "other", NULL };
+static const char *const laws_choices[] = { "own", "other", "host", NULL };
 
 static const struct opt opts[] = {
 	OPT_U64(struct options, disks, "disks", 'n', "N", "50", "how many disks: seeds 1 to N", .min = 1, .max = 1e6),
@@ -54,8 +54,9 @@ static const struct opt opts[] = {
 	        "this profile (a name or a file) instead of wild disks; seeds are those of its noise"),
 	OPT_CHOICE(struct options, noise, "noise", 0, noise_choices, "own",
 	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
-	OPT_CHOICE(struct options, laws, "laws", 0, laws_choices, "own",
-	           "as drawn, or what a read ahead of the head costs and the switch of heads are drawn freely"),
+	OPT_CHOICE(
+		struct options, laws, "laws", 0, laws_choices, "own",
+		"as drawn; or what a read ahead of the head costs and the switch of heads are drawn freely; or the host's lateness is"),
 	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
 	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
 	OPT_U64(struct options, plant, "plant", 0, "N", "0",
@@ -160,7 +161,7 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 			ret->seed = seed;
 	}
 	if (r == 0 && o->laws) {
-		r = profile_vary_laws(ret, seed, err);
+		r = o->laws == 1 ? profile_vary_laws(ret, seed, err) : profile_vary_host(ret, seed, err);
 		if (r < 0)
 			profile_done(ret);
 	}

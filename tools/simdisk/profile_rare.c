@@ -143,6 +143,17 @@ int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err)
 	return profile_finish(p, err);
 }
 
+int profile_vary_host(struct profile *p, uint64_t seed, struct err *err)
+{
+	struct rng r;
+
+	rng_init(&r, seed, 0x4057);
+	p->jitter_us = between(&r, 5, 25);
+	p->outlier_p = log_between(&r, 0.002, 0.02);
+	p->outlier_ms = log_between(&r, 0.5, 5);
+	return profile_finish(p, err);
+}
+
 int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name)
 {
 	bool is_old = strcmp(class_name, "old-scsi") == 0;

@@ -29,6 +29,8 @@ int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
  * cylinder. What measures well on drawn disks only was fitted to them.
  */
 int profile_vary_laws(struct profile *p, uint64_t seed, struct err *err);
+/* Answers come late by times with a mean of their own: a core of 5 to 25 us, and tails of ms. */
+int profile_vary_host(struct profile *p, uint64_t seed, struct err *err);
 /* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be
  * finished. */
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);

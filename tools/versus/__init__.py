@@ -37,6 +37,10 @@ class Comparison:
     times: int = 1  # as many pairs for each that was asked: of short runs, where the machine's own noise is large
 
 
+class NotReported(Exception):
+    """A figure that one of the two did not give this time, as happens on a disturbed machine."""
+
+
 class Place:
     """Where the comparisons run: the target, a directory for files of their own, the program, and options of the command line."""
 
@@ -105,10 +109,10 @@ class Place:
         return json.loads(out[out.index('{'):])['jobs']
 
     def platter(self, *args):
-        """One run as its document. Disk errors and a verdict of no (4, 5) are results, too."""
+        """One run as its document. Disk errors, a verdict of no, and none (4, 5, 6) are results, too."""
         path = self.path('result.json')
         done = subprocess.run([self.program, *args, '--quiet', '--json=' + path], capture_output=True, text=True)
-        if done.returncode not in (0, 4, 5):
+        if done.returncode not in (0, 4, 5, 6):
             raise RuntimeError('platter %s: %s' % (' '.join(args), done.stderr.strip()))
         with open(path) as f:
             return json.load(f)
@@ -156,6 +160,8 @@ def compare(measurement, comparison, pairs):
     for k in range(pairs * comparison.times):
         for f in (comparison.fio, comparison.platter) if k % 2 == 0 else (comparison.platter, comparison.fio):
             got[f].append(f())
+            if got[f][-1] is None:
+                raise NotReported(comparison.label)
     mean, low, high = interval([b / a for a, b in zip(got[comparison.fio], got[comparison.platter])], comparison.by_median)
     n = pairs * comparison.times
     agree = abs(mean - 1) <= comparison.tolerance or low <= 1 <= high or (comparison.at_least and mean > 1)
