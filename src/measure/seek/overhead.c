@@ -47,9 +47,10 @@
 	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
 #define LEAST_NS       1.2e9 /* for two places, which is the least that tells it (a choice) */
 #define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
-#define SCALE_STEP \
-	1.6 /* of what tracks are tried to be longer by, where the rate is the interface's, and up to how much */
-#define SCALE_MOST   4.0
+#define SCALE_STEP                                                                                                     \
+	1.6 /* of what tracks are tried to be longer by, as the rate may be the interface's or that of requests each a \
+	       revolution late, and up to how much */
+#define SCALE_MOST   8.0
 #define STORED_TRIES 12 /* of places for one that holds data, where a third does: one in a hundred is not found */
 #define BUS_UNKNOWN_MOST                                                                                          \
 	(2.0 * SEEK_AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is \
@@ -419,6 +420,7 @@ struct found {
 	struct belief by_returns, by_on;
 	double scale; /* a track is so many times as long as the sequential rate has it, which may be the interface's */
 	size_t futile, silent; /* places that could not be come back to; that told nothing by reads ahead */
+	size_t unseen;         /* where no track was found */
 };
 
 /* A short run has time for one way, unless writes want to know what returns have beside the overhead. A long one looks
@@ -463,7 +465,7 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 		return r;
 	w.track = v.n > hops / 2 ? track_length(&v, guess) : (double)NAN;
 	if (!isfinite(w.track)) {
-		if (seek_is_interface_rate(s))
+		if (f->unseen++) /* a single place may be odd */
 			f->scale = f->scale < SCALE_MOST ? f->scale * SCALE_STEP : 1.0;
 		return 0;
 	}

@@ -16,6 +16,11 @@
 #define SKEW_MOST                                                                                                    \
 	1.3 /* times as long as what passes in a revolution of sequential reading may a track be: real skews take up \
 	       to a quarter */
+#define FLAT        0.8 /* no drive with zones has a ratio of its rates above that (real drives: 0.4 to 0.75) */
+#define USUAL_RATIO 0.6
+#define UNKNOWN_OFF                                                                                                \
+	0.04 /* with BRIDGE it makes 1.5 % of an average: so far off it is where the ratio is 0.35 or 1 instead of \
+	        0.6 (pairs over the whole device, a curve of root and line) */
 #define TRACKS_LEAST 3 /* that tell two parameters, and the rest what places are off */
 #define TRACKS_MOST  16
 #define LATE_HIT     3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
@@ -54,7 +59,8 @@ const struct field seek_rate_fields[] = {
 
 #define MEDIA_RATES "media_rates"
 
-static bool learn_from(struct seek_run *s, const struct table *t)
+/* Rates that do not fall are those of an interface, or of requests each a revolution late, unless tracks say so. */
+static bool learn_from(struct seek_run *s, const struct table *t, bool is_media)
 {
 	double x[RATE_PLACES], rate[RATE_PLACES];
 	struct density_fit fit;
@@ -74,6 +80,10 @@ static bool learn_from(struct seek_run *s, const struct table *t)
 	s->rate_start = fit.r0;
 	s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
 	s->place_off = fit.rms_ratio / sqrt((double)n);
+	if (!is_media && s->ratio > FLAT) {
+		s->ratio = USUAL_RATIO;
+		s->place_off = fmax(s->place_off, UNKNOWN_OFF);
+	}
 	return true;
 }
 
@@ -82,8 +92,8 @@ bool seek_learn_places(struct seek_run *s, const struct result *res)
 {
 	const struct table *media = result_find_table(res, MEDIA_RATES), *t = result_find_table(res, "rates");
 
-	if (!media || !learn_from(s, media))
-		return t && learn_from(s, t);
+	if (!media || !learn_from(s, media, true))
+		return t && learn_from(s, t, false);
 	s->place_off *= sqrt((double)media->nrows); /* a few places, on surfaces that may differ */
 	return true;
 }
@@ -105,7 +115,7 @@ void seek_learn_tracks(struct seek_run *s, const struct seek_rate *v, size_t n)
 	}
 	if (n)
 		s->track_ratio = stats_median(ratio, n);
-	if (seek_is_interface_rate(s) && n >= TRACKS_LEAST && longer > 0) {
+	if (n >= TRACKS_LEAST && (2 * longer > n || s->place_off >= UNKNOWN_OFF)) {
 		struct table *t = result_table(s->res, MEDIA_RATES, "The media's rates, by the length of tracks",
 		                               seek_rate_fields);
 
@@ -156,7 +166,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 		}
 	}
 	s->has_rates = true;
-	(void)learn_from(s, t);
+	(void)learn_from(s, t, false);
 	return r;
 }
 
