@@ -67,11 +67,6 @@ static void learn(struct geo_pair *p, struct geo_looks *k, double turns)
 		k->turns[k->n++] = turns;
 }
 
-static bool is_hit(const struct geo *g, double access_ns)
-{
-	return access_ns < g->rot.hit_most_ns;
-}
-
 /* Pairs of a round that are open, and those of them that the cache answered. */
 struct round {
 	size_t open, hits;
@@ -103,7 +98,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *loo
 	g->cost.reads += 2 * m;
 	for (size_t i = 0; i < m && r == 0; i++) {
 		/* Neither may have come from the cache: the head would have been elsewhere. */
-		if (is_hit(g, access[2 * i]) || is_hit(g, access[2 * i + 1]))
+		if (timed_may_be_hit(&g->rot, access[2 * i]) || timed_may_be_hit(&g->rot, access[2 * i + 1]))
 			ret->hits++;
 		else if (isfinite(access[2 * i]) && isfinite(access[2 * i + 1]))
 			learn(&pair[which[i]], &looks[which[i]], access[2 * i + 1] / g->rot.period_ns);

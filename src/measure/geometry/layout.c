@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/geometry/search.h"
+#include "measure/shared/arms.h"
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
 #define LOOKS_MOST  16 /* as pairs are all made by then that tell something */
@@ -310,7 +311,7 @@ static bool is_decided(const struct geo_search *s)
 
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
-	bool are_several_arms = false;
+	struct arms arms = { .n = 0 };
 	double took = 0.0; /* the last look, of the budget */
 	int r;
 
@@ -342,13 +343,14 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	ret->is_mended = s->h[0].is_shifted;
 	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
-	r = timed_arms(&s->g->t, s->g->rot.hit_most_ns, &are_several_arms, err);
+	if (s->g->ses->devs[0].kind == DEVICE_DISK)
+		r = arms_find(&s->g->t, &s->g->rot, &arms, err);
 	if (r < 0)
 		return r;
 	if (geo_is_over(s->g))
 		say_unknown(s, both, "the run ended before");
 	else
-		decide(s, are_several_arms, ret);
+		decide(s, arms.n > 1, ret);
 	return 0;
 }
 

@@ -50,11 +50,6 @@ static const struct field angle_fields[] = {
 	FIELD_END,
 };
 
-static bool is_hit(const struct geo *g, double access_ns)
-{
-	return access_ns < g->rot.hit_most_ns;
-}
-
 static void keep(struct geo *g, uint64_t sector, double angle)
 {
 	const struct angle_row row = { sector * g->t.block_bytes, angle };
@@ -133,7 +128,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	g->cost.reads += n;
 	g->last = n ? sectors[n - 1] : g->last;
 	if (r == 0 && lead && isfinite(access[0]))
-		geo_judge_way(g, way, lead, ns, !is_hit(g, access[0]));
+		geo_judge_way(g, way, lead, ns, !timed_may_be_hit(&g->rot, access[0]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double a = access[i];
@@ -144,8 +139,8 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 			g->cost.failed++;
 			continue;
 		}
-		geo_kept_read(&g->kept, sectors[i], is_hit(g, a));
-		if (is_hit(g, a)) {
+		geo_kept_read(&g->kept, sectors[i], timed_may_be_hit(&g->rot, a));
+		if (timed_may_be_hit(&g->rot, a)) {
 			++*ret_hits;
 			continue;
 		}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/seek/seek.h"
+#include "measure/seek/analysis.h"
 
 struct access_row {
 	const char *of, *aimed, *end;
@@ -29,9 +29,9 @@ static const char *const how_names[] = { "anywhere", "evenly", "edge", "random",
 	"there", "elsewhere", "cache"
 };
 
-void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_point *p)
+void seek_tell_accesses(struct result *res, const char *of, const struct seek_point *p)
 {
-	struct table *t = result_table(s->res, "accesses", "Accesses between two places", seek_access_fields);
+	struct table *t = result_table(res, "accesses", "Accesses between two places", seek_access_fields);
 
 	for (size_t i = 0; i < p->log.n; i++) {
 		const struct aim_access *a = &p->log.access[i];
@@ -51,9 +51,9 @@ void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_po
 
 #define RANDOM_READS "reads" /* what they are of */
 
-void seek_tell_read(struct seek_run *s, const struct seek_random *read)
+void seek_tell_read(struct result *res, const struct seek_random *read)
 {
-	struct table *t = result_table(s->res, "accesses", "Accesses between two places", seek_access_fields);
+	struct table *t = result_table(res, "accesses", "Accesses between two places", seek_access_fields);
 	struct access_row row = {
 		RANDOM_READS, how_names[AIM_RANDOM], end_names[AIM_THERE], 0, 0, read->stroke, read->bytes, read->ns,
 		NAN
@@ -62,13 +62,20 @@ void seek_tell_read(struct seek_run *s, const struct seek_random *read)
 	result_row(t, &row);
 }
 
-bool seek_load_read(const struct table *t, size_t i, struct seek_random *ret)
+size_t seek_load_reads(const struct table *t, struct seek_random *ret)
 {
-	struct access_row row;
+	size_t n = 0;
 
-	table_row(t, i, seek_access_fields, &row);
-	*ret = (struct seek_random){ .stroke = row.stroke_ratio, .ns = row.access_ns, .bytes = row.distance_bytes };
-	return row.of && strcmp(row.of, RANDOM_READS) == 0;
+	for (size_t i = 0; i < t->nrows && n < SEEK_RANDOM_MAX; i++) {
+		struct access_row row;
+
+		table_row(t, i, seek_access_fields, &row);
+		if (row.of && strcmp(row.of, RANDOM_READS) == 0)
+			ret[n++] = (struct seek_random){ .stroke = row.stroke_ratio,
+				                         .ns = row.access_ns,
+				                         .bytes = row.distance_bytes };
+	}
+	return n;
 }
 
 static size_t index_of(const char *const *names, size_t n, const char *name)
@@ -101,7 +108,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 			continue;
 		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
 			k++;
-		if (k == POINTS_MAX || ret[k].log.n == ARRAY_LEN(ret[k].log.access))
+		if (k == CURVE_POINTS || ret[k].log.n == ARRAY_LEN(ret[k].log.access))
 			continue;
 		n = k < n ? n : k + 1;
 		ret[k].tracks = row.tracks;
@@ -114,7 +121,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 }
 
 /* What the likelihood takes of a log, of one pair (or of all: -1). */
-size_t seek_samples(const struct aim_log *log, int64_t pair, struct arrival_sample *ret, size_t most)
+size_t seek_log_samples(const struct aim_log *log, int64_t pair, struct arrival_sample *ret, size_t most)
 {
 	size_t n = 0;
 

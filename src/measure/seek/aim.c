@@ -30,10 +30,6 @@
 #define NEAR_EDGE                                                                                                      \
 	0.7 /* scales: an access that is aimed there tells most of the median (statistics: of the logistic law, nearly \
 	       as much as at it, and the scatter too) */
-#define HARDLY 5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
-#define FORGETS                                                                                                       \
-	0.5 /* what the places before tell of the next ones: their log likelihood times this (a choice: half as sure) \
-	     */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -45,7 +41,7 @@ struct aim_place {
 struct aim {
 	struct seek_run *s;
 	const struct aim_setup *setup;
-	struct aim_belief *belief;
+	struct belief *belief;
 	struct aim_place place[2];
 	double period;
 	double transfer[2];          /* ns, of a block at each place: not the same for outer and inner ones */
@@ -109,65 +105,6 @@ static void learn(struct aim_place *p, double offset, double phase)
 	p->phase[i] = phase;
 }
 
-/* ---- what the accesses so far tell ---- */
-
-void aim_believe_anything(struct aim_belief *b, double period, double scatter)
-{
-	*b = (struct aim_belief){ .step = 8.0 * period / BELIEF_CELLS, .scatter = scatter };
-}
-
-void aim_believe_within(struct aim_belief *b, struct interval ns)
-{
-	for (size_t i = 0; i < BELIEF_CELLS; i++) {
-		double median = ((double)i + 0.5) * b->step;
-
-		if (median < ns.low || median > ns.high)
-			b->log_likelihood[i] -= HARDLY;
-	}
-}
-
-static void believe(struct aim_belief *b, double access, double period)
-{
-	const double missed = 0.02, never = log(arrival_likelihood(access, INFINITY, b->scatter, period, missed));
-
-	for (size_t i = 0; i < BELIEF_CELLS; i++) {
-		double median = ((double)i + 0.5) * b->step;
-
-		b->log_likelihood[i] += median > access + 30.0 * b->scatter
-		                                ? never
-		                                : log(arrival_likelihood(access, median, b->scatter, period, missed));
-	}
-}
-
-/* Other places of the same distance take about as long. */
-static void believe_less(struct aim_belief *b)
-{
-	double most = -INFINITY;
-
-	for (size_t i = 0; i < BELIEF_CELLS; i++)
-		most = fmax(most, b->log_likelihood[i]);
-	for (size_t i = 0; i < BELIEF_CELLS; i++)
-		b->log_likelihood[i] = fmax((b->log_likelihood[i] - most) * FORGETS, -9.0);
-}
-
-/* A time at which the head may arrive. */
-static double draw(const struct aim_belief *b, struct rng *rng)
-{
-	double most = -INFINITY, sum = 0.0, at;
-
-	for (size_t i = 0; i < BELIEF_CELLS; i++)
-		most = fmax(most, b->log_likelihood[i]);
-	for (size_t i = 0; i < BELIEF_CELLS; i++)
-		sum += exp(b->log_likelihood[i] - most);
-	at = rng_double(rng) * sum;
-	for (size_t i = 0; i < BELIEF_CELLS; i++) {
-		at -= exp(b->log_likelihood[i] - most);
-		if (at <= 0.0)
-			return ((double)i + rng_double(rng)) * b->step;
-	}
-	return 0.0;
-}
-
 /* ---- accesses ---- */
 
 /* How long the wait for the target is, by the angles known, from the command on; NaN: not known. */
@@ -186,7 +123,7 @@ static void add(struct aim *a, const struct aim_access *access)
 		return;
 	log->access[log->n++] = *access;
 	if (aim_tells(access))
-		believe(a->belief, access->ns, a->period);
+		belief_learn(a->belief, access->ns, a->period);
 }
 
 /* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_tells: it is in the log, and not as
@@ -244,7 +181,7 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 /* Nothing is stored at one of the places, which answers at once: the first look says so. */
 static bool is_unstored(const struct aim *a)
 {
-	return a->s->rot.is_patchy &&
+	return a->s->known.is_patchy &&
 	       (!a->place[0].n || !a->place[1].n || isnan(a->place[0].phase[0]) || isnan(a->place[1].phase[0]));
 }
 
@@ -284,7 +221,7 @@ static int about_the_edge(struct aim *a, struct err *err)
 		double off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
 		bool tells;
 
-		r = hop(a, a->head == 0, fmax(draw(a->belief, rng) + off, 0.0), AIM_EDGE, &tells, err);
+		r = hop(a, a->head == 0, fmax(belief_draw(a->belief, rng) + off, 0.0), AIM_EDGE, &tells, err);
 	}
 	return r;
 }
@@ -293,10 +230,12 @@ static int about_the_edge(struct aim *a, struct err *err)
  * By single sectors: of a longer block a drive without latency reads the end first if the head comes down in it, and is
  * done before the angle aimed at.
  */
-int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
+int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct belief *belief, struct aim_log *log,
              struct err *err)
 {
-	struct aim a = { .s = s, .setup = setup, .belief = belief, .period = s->rot.period_ns, .head = -1, .log = log };
+	struct aim a = {
+		.s = s, .setup = setup, .belief = belief, .period = s->known.places.period_ns, .head = -1, .log = log
+	};
 	const uint32_t block = s->t.block_bytes;
 	size_t had = told(log);
 	int r;
@@ -305,9 +244,9 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	for (size_t i = 0; i < 2; i++) {
 		a.place[i].first = setup->first[i];
 		a.place[i].length = setup->track[i];
-		a.transfer[i] = seek_answer(s, s->t.block_bytes, setup->track[i]);
+		a.transfer[i] = seek_answer(&s->known, s->t.block_bytes, setup->track[i]);
 	}
-	believe_less(belief);
+	belief_fades(belief);
 	r = evenly(&a, err);
 	if (r == 0 && !is_unstored(&a) && !seek_is_over(s))
 		r = about_the_edge(&a, err);

@@ -33,8 +33,8 @@ static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
 {
 	bool is_curve = phase >= SEEK_ARMS && phase <= SEEK_NEAR;
 
-	if (s->is_writing || s->t.part_bytes) /* of that the curve is wanted, and of an arm its mean */
-		return phase <= (s->is_writing ? SEEK_NEAR : SEEK_WHOLE);
+	if (s->known.is_writing || s->t.part_bytes) /* of that the curve is wanted, and of an arm its mean */
+		return phase <= (s->known.is_writing ? SEEK_NEAR : SEEK_WHOLE);
 	return phase == SEEK_QUEUE ? !strs_list_have(&s->p->without, "queue")
 	                           : !is_curve || !strs_list_have(&s->p->without, "curve");
 }
@@ -77,8 +77,13 @@ bool seek_is_over(struct seek_run *s)
 		return true;
 	if (seek_left_ns(s))
 		return false;
-	s->budget.cut |= 1u << s->budget.phase;
+	seek_cut(s, s->budget.phase);
 	return true;
+}
+
+void seek_cut(struct seek_run *s, enum seek_phase phase)
+{
+	s->budget.cut |= 1u << phase;
 }
 
 bool seek_is_cut(const struct seek_run *s, enum seek_phase phase)

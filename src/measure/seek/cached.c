@@ -14,12 +14,12 @@
  * media from one place at random to the next. Those that there is no time for count as one that was read again, chosen
  * by chance (hot deck; the interval knows of it).
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
 #define TRACK_MOST 4e6 /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
@@ -59,7 +59,7 @@ static bool is_wanted_again(const struct seek_read *r)
 static bool is_quick_ahead(const struct seek_run *s, const struct seek_read *r, double most_bytes)
 {
 	return r->before && r->offset >= r->before && (double)(r->offset - r->before) < most_bytes &&
-	       (is_wanted_again(r) || r->ns < s->rot.period_ns / 2.0);
+	       (is_wanted_again(r) || r->ns < s->known.places.period_ns / 2.0);
 }
 
 /* Rates and overhead, where some read needs them. Not where only random reads are wanted, and few. */
@@ -76,16 +76,17 @@ static int learn_media(struct seek_run *s, const struct seek_read *reads, size_t
 /* Those that had passed get the time that the media would have taken. */
 static void add_revolutions(const struct seek_run *s, struct seek_read *reads, size_t n)
 {
-	double size = (double)s->size_bytes, track, passing;
+	const struct seek_places *p = &s->known.places;
+	double size = (double)p->size_bytes, track, passing;
 
-	if (!s->has_overhead || !isfinite(s->overhead_ns))
+	if (!s->has_overhead || !isfinite(s->known.overhead.ns))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		track = seek_track_bytes(s, (double)reads[i].offset / size) * s->track_ratio;
-		passing = track * s->overhead_ns / s->rot.period_ns;
+		track = seek_track_at(p, (double)reads[i].offset / size);
+		passing = track * s->known.overhead.ns / s->known.places.period_ns;
 		if (!is_quick_ahead(s, &reads[i], passing))
 			continue;
-		reads[i].ns = s->rot.period_ns *
+		reads[i].ns = s->known.places.period_ns *
 		              (1.0 + (double)(reads[i].offset - reads[i].before + s->t.block_bytes) / track);
 		reads[i].is_passed = true;
 	}
@@ -109,7 +110,7 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
  * one before. */
 static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, size_t index, double ns)
 {
-	bool is_hit = seek_is_hit(s, ns);
+	bool is_hit = timed_is_hit(&s->rot, ns);
 
 	a->hits += is_hit;
 	if (!is_hit || !is_quick_ahead(s, read, TRACK_MOST)) {
@@ -162,7 +163,7 @@ static double unknown_part(const struct seek_run *s, const struct again *a, size
 	if (!s->rot.is_rotating) /* no media that others would have to wait for */
 		return part > 0.5 ? part : 0.0;
 	/* Media's times are spread over a revolution, so some look like hits; and chance may double them. */
-	by_chance = isfinite(s->rot.hit_ns) ? 4.0 * s->rot.hit_width_ns / s->rot.period_ns : 0.0;
+	by_chance = isfinite(s->rot.hit_ns) ? 4.0 * s->rot.hit_width_ns / s->known.places.period_ns : 0.0;
 	if (a->n >= AGAIN_LEAST || (a->n && a->tried == a->nwanted))
 		part *= fmax((double)a->hits / (double)a->tried - by_chance, 0.0);
 	return part;
@@ -178,10 +179,10 @@ static bool is_dear(const struct seek_run *s, const struct seek_where *where)
  * wrong is in the interval. */
 static void leave_out(const struct seek_run *s, struct seek_uncached *ret)
 {
-	if (s->rot.is_patchy) {
+	if (s->known.is_patchy) {
 		ret->unknown = ret->unknown <= UNSTORED_MOST ? 0.0 : ret->unknown;
 	} else if (ret->unknown <= LEFT_MOST) {
-		ret->extra_se = hypot(ret->extra_se, LEFT_WRONG * s->rot.period_ns * ret->unknown);
+		ret->extra_se = hypot(ret->extra_se, LEFT_WRONG * s->known.places.period_ns * ret->unknown);
 		ret->unknown = 0.0;
 	}
 }
@@ -211,7 +212,8 @@ static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, 
 		ret->measured[ret->nmeasured++] = a->v[i];
 	ret->extra_se = choice_se(a, n);
 	if (s->t.fua && a->n)
-		ret->extra_se = hypot(ret->extra_se, FUA_WRONG * s->rot.period_ns * (double)a->nwanted / (double)n);
+		ret->extra_se =
+			hypot(ret->extra_se, FUA_WRONG * s->known.places.period_ns * (double)a->nwanted / (double)n);
 	ret->unknown = unknown_part(s, a, n);
 }
 
@@ -219,18 +221,15 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
                   struct seek_uncached *ret, struct err *err)
 {
 	size_t n = where->nreads;
-	cleanup_free size_t *index = calloc(n + 1, sizeof(*index));
-	cleanup_free double *v = calloc(n + 1, sizeof(*v));
-	cleanup_free size_t *of = calloc(n + 1, sizeof(*of));
+	cleanup_free size_t *index = xcalloc(n + 1, sizeof(*index)), *of = xcalloc(n + 1, sizeof(*of));
+	cleanup_free double *v = xcalloc(n + 1, sizeof(*v));
 	struct again a = { .index = index, .v = v, .of = of };
 	int r = 0;
 
-	*ret = (struct seek_uncached){ .v = calloc(n + 1, sizeof(double)),
-		                       .of = calloc(n + 1, sizeof(const struct seek_read *)),
-		                       .again = calloc(n + 1, sizeof(struct seek_read)),
-		                       .measured = calloc(n + 1, sizeof(double)) };
-	if (!index || !v || !of || !ret->v || !ret->of || !ret->again || !ret->measured)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	*ret = (struct seek_uncached){ .v = xcalloc(n + 1, sizeof(double)),
+		                       .of = xcalloc(n + 1, sizeof(const struct seek_read *)),
+		                       .again = xcalloc(n + 1, sizeof(struct seek_read)),
+		                       .measured = xcalloc(n + 1, sizeof(double)) };
 	if (s->rot.is_rotating) {
 		r = learn_media(s, reads, n, err);
 		add_revolutions(s, reads, n);
@@ -239,11 +238,11 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 		if (is_wanted_again(&reads[i]))
 			index[a.nwanted++] = i;
 	if (r == 0 && s->rot.is_rotating && (double)a.nwanted > FEW_HITS * (double)n && !is_dear(s, where) &&
-	    !s->rot.is_patchy)
+	    !s->known.is_patchy)
 		r = measure_again(s, reads, where, &a, err);
 	if (r == 0)
 		sum_up(s, reads, n, &a, ret);
-	if (r == 0 && s->rot.is_rotating && (is_dear(s, where) || s->rot.is_patchy))
+	if (r == 0 && s->rot.is_rotating && (is_dear(s, where) || s->known.is_patchy))
 		leave_out(s, ret);
 	return r;
 }

@@ -5,10 +5,7 @@
  * number of cylinders between them, as that depends on the order of the tracks: those are given by tracks, from one to
  * where the curve begins.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -28,15 +25,15 @@
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
 /* Two places, the nearer one to the start first. */
-static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct aim_belief *belief,
+static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct belief *belief,
                     struct aim_log *log, struct err *err)
 {
-	double size = (double)s->size_bytes;
+	double size = (double)s->known.places.size_bytes;
 
 	setup->first[0] = first;
 	setup->first[1] = second;
 	for (int i = 0; i < 2; i++) {
-		setup->track[i] = seek_track_at(s, fmin(setup->first[i] / size, 1.0));
+		setup->track[i] = seek_track_at(&s->known.places, fmin(setup->first[i] / size, 1.0));
 		setup->first[i] = fmax(fmin(setup->first[i], size - setup->track[i]), 0.0);
 	}
 	return seek_aim(s, setup, belief, log, err);
@@ -45,7 +42,7 @@ static int one_pair(struct seek_run *s, double first, double second, struct aim_
 /* So many are tried for those that are wanted. */
 static size_t tries(const struct seek_run *s, size_t pairs)
 {
-	return s->rot.is_patchy ? PATCHY_TRIES * pairs : pairs + pairs / 2;
+	return s->known.is_patchy ? PATCHY_TRIES * pairs : pairs + pairs / 2;
 }
 
 /* Two of the strata that the revolution is divided into for all pairs of a distance, in a random order. */
@@ -60,38 +57,37 @@ static void even_aims(struct seek_run *s, struct aim_setup *setup, size_t pair, 
 }
 
 /* When the head may be there over such a part of the stroke: any time; to write, about when it is there to read. */
-static void believe_first(const struct seek_run *s, double stroke, struct aim_belief *belief)
+static void believe_first(const struct seek_run *s, double stroke, double aim_scatter, struct belief *belief)
 {
 	double reads;
 
-	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
-	if (!s->reads)
+	belief_anything(belief, SEEK_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
+	if (!s->known.reads)
 		return;
-	reads = seek_arrival(s->reads, stroke);
-	aim_believe_within(belief, (struct interval){ reads - WRITES_BEFORE * s->rot.period_ns,
-	                                              reads + WRITES_AFTER * s->rot.period_ns });
+	reads = curve_at(&s->known.reads->curve, stroke);
+	belief_within(belief, (struct interval){ reads - WRITES_BEFORE * s->known.places.period_ns,
+	                                         reads + WRITES_AFTER * s->known.places.period_ns });
 }
 
 /* The first pair of a distance may lie anywhere, the others as far as possible from each other. */
-static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, struct err *err)
+static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, double aim_scatter, struct err *err)
 {
-	double size = (double)s->size_bytes, at = rng_double(&s->t.rng), stroke = p->stroke;
-	cleanup_free struct aim_belief *belief = malloc(sizeof(*belief));
+	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng), stroke = p->stroke;
+	struct belief belief;
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6 };
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
 
-	if (!belief)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	believe_first(s, stroke, belief);
+	believe_first(s, stroke, aim_scatter, &belief);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
 		if (stroke == 1.0) /* inwards from what the rates of the ends have read: fresh tracks */
-			more = seek_rate_bytes(s) + (double)i * seek_track_at(s, 0.0);
+			more = seek_rate_bytes(s) + (double)i * seek_track_at(&s->known.places, 0.0);
 		even_aims(s, &setup, i, pairs, key);
-		r = one_pair(s, seek_place_of(s, base) * size + more, seek_place_of(s, base + stroke) * size - more,
-		             &setup, belief, &p->log, err);
+		r = one_pair(s, seek_place_of(&s->known.places, base) * size + more,
+		             seek_place_of(&s->known.places, base + stroke) * size - more, &setup, &belief, &p->log,
+		             err);
 		at += TURN;
 		at -= floor(at);
 	}
@@ -99,22 +95,20 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 }
 
 /* So many tracks apart, in the outer tenth of the disk. */
-static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct err *err)
+static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, double aim_scatter, struct err *err)
 {
-	double size = (double)s->size_bytes, at = rng_double(&s->t.rng);
-	cleanup_free struct aim_belief *belief = malloc(sizeof(*belief));
+	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
+	struct belief belief;
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6, .backward_only = p->tracks < 3 };
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
 
-	if (!belief)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
+	belief_anything(&belief, SEEK_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
-		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(s, first / size);
+		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(&s->known.places, first / size);
 
 		even_aims(s, &setup, i, pairs, key);
-		r = one_pair(s, first, first + (double)p->tracks * track, &setup, belief, &p->log, err);
+		r = one_pair(s, first, first + (double)p->tracks * track, &setup, &belief, &p->log, err);
 		at += TURN;
 		at -= floor(at);
 	}
@@ -124,7 +118,8 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 /* Where the curve begins: nearer, cylinders are too few for a place to tell them. */
 static double curve_low(const struct seek_run *s)
 {
-	return fmin(fmax(32.0 * seek_track_at(s, 0.0) / (double)s->size_bytes, 0.003), 0.02);
+	return fmin(fmax(32.0 * seek_track_at(&s->known.places, 0.0) / (double)s->known.places.size_bytes, 0.003),
+	            0.02);
 }
 
 /* Evenly in the logarithm; a third and the whole stroke exactly. */
@@ -141,13 +136,10 @@ static size_t distances(const struct seek_run *s, struct seek_point *ret)
 }
 
 /* What the last distances say of the scatter is where the next ones begin. */
-static void learn_scatter(struct seek_run *s, const struct seek_point *p)
+static double learn_scatter(double period, double scatter, const struct seek_point *p)
 {
-	double least = LEAST_SCATTER * s->rot.period_ns;
-
-	if (p->is_known)
-		s->aim_scatter_ns =
-			fmax(0.7 * s->aim_scatter_ns + 0.3 * fmin(p->fit.scatter, 0.02 * s->rot.period_ns), least);
+	return p->is_known ? fmax(0.7 * scatter + 0.3 * fmin(p->fit.scatter, 0.02 * period), LEAST_SCATTER * period)
+	                   : scatter;
 }
 
 /* How many pairs of the next distance, of those that are left: fewer where each takes long. */
@@ -156,45 +148,46 @@ static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_s
 	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns),
 	       budget = s->p->quick ? QUICK_NS * fmax(s->budget.scale, 1.0) : FULL_NS;
 	double until = spent + (double)seek_left_ns(s);
-	double each = pairs_so_far ? spent / (double)pairs_so_far : PAIR_TURNS * s->rot.period_ns,
-	       least = !s->p->quick       ? 6.0
-	               : s->rot.is_patchy ? 2.0
-	                                  : 1.0;
+	double each = pairs_so_far ? spent / (double)pairs_so_far : PAIR_TURNS * s->known.places.period_ns,
+	       least = !s->p->quick         ? 6.0
+	               : s->known.is_patchy ? 2.0
+	                                    : 1.0;
 
 	return (size_t)fmin(fmax((fmin(budget, until) - spent) / (double)left / each, least), (double)wanted);
 }
 
-static int near_by(struct seek_run *s, struct err *err)
+static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 {
 	static const uint64_t few[] = { 4, 5, 8 };
 	const bool quick = s->p->quick;
-	struct seek_point *p = s->near;
-	uint64_t most = (uint64_t)(curve_low(s) * (double)s->size_bytes / seek_track_at(s, 0.0));
+	struct seek_point *p = s->samples->near;
+	uint64_t most =
+		(uint64_t)(curve_low(s) * (double)s->known.places.size_bytes / seek_track_at(&s->known.places, 0.0));
 	size_t n = 0;
 	int r = 0;
 
 	(void)seek_begin(s, SEEK_NEAR);
-	for (uint64_t k = 2; !quick && n < POINTS_MAX && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
+	for (uint64_t k = 2; !quick && n < CURVE_POINTS && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
 		p[n++].tracks = k;
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
-		seek_tell_accesses(s, seek_of(s, "near", "write near"), &p[i]);
+		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, aim_scatter, err);
+		seek_tell_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
 	}
-	s->nnear = n;
+	s->samples->nnear = n;
 	return r;
 }
 
 int seek_curve_begin(struct seek_run *s, struct err *err)
 {
-	struct seek_point *p = s->aimed;
+	struct seek_point *p = s->samples->aimed;
 	const uint64_t start_ns = clock_now_ns(s->ses->env->clk);
-	size_t n = s->naimed = distances(s, p), pairs = 0;
+	size_t n = s->samples->naimed = distances(s, p), pairs = 0;
+	double period = s->known.places.period_ns, aim_scatter = FIRST_SCATTER * period;
 	int r = 0;
 
 	(void)seek_begin(s, SEEK_CURVE);
-	s->aim_scatter_ns = FIRST_SCATTER * s->rot.period_ns;
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
 		/* Near and far in turn: a drift in time does not bend the curve. What there may be no time for lies
 		 * between others. */
@@ -207,31 +200,77 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 		want = affordable(s, s->p->quick ? 3 : 8, pairs, start_ns, n + 2 - i);
 		if (is_figure)
 			want = 2 * want > FIGURE_LEAST ? 2 * want : FIGURE_LEAST;
-		r = one_distance(s, q, want, err);
+		r = one_distance(s, q, want, aim_scatter, err);
 		if (r < 0)
 			break;
 		pairs += q->log.pairs;
 		if (i < LEARNING) {
-			seek_point_fit(s, q, NULL, SEEK_KNOWN);
-			learn_scatter(s, q);
+			seek_point_fit(&s->known, q, NULL, SEEK_KNOWN);
+			aim_scatter = learn_scatter(period, aim_scatter, q);
 		}
 		s->fraction += 0.3 / (double)n / (double)(s->narms ? s->narms : 1);
-		seek_tell_accesses(s, seek_of(s, "curve", "write curve"), q);
+		seek_tell_accesses(s->res, seek_of(&s->known, "curve", "write curve"), q);
 		if (seek_even_mean(&q->log, &even))
-			session_progress(s->ses, seek_of(s, "curve", "write curve"), s->fraction * s->share,
+			session_progress(s->ses, seek_of(&s->known, "curve", "write curve"), s->fraction * s->share,
 			                 "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
 			                 units_time(text, sizeof(text), (uint64_t)even.mean));
 	}
-	seek_fit_aimed(s);
-	seek_conclude_curve(s, -1);
-	return r == 0 && !session_is_over(s->ses) ? near_by(s, err) : r;
+	s->known.scatter = seek_fit_aimed(&s->known, s->samples);
+	seek_conclude_curve(&s->known, s->samples);
+	return r == 0 && !session_is_over(s->ses) ? near_by(s, aim_scatter, err) : r;
+}
+
+void seek_conclude_near(struct seek_run *s)
+{
+	const struct seek_samples *m = s->samples;
+	const struct seek_pairs pairs = seek_pairs_of(&s->known, m->near, m->nnear);
+
+	s->known.overhead.ci.high = seek_bound_overhead(&s->known, m, pairs.shortest_ns);
+	s->known.track = seek_next_cylinder(&s->known, &pairs);
+	seek_tell_near(s->res, &s->known, &pairs, m->near, m->nnear);
 }
 
 void seek_curve_end(struct seek_run *s)
 {
 	s->is_curve_over = true;
-	seek_tell_near(s, s->near, s->nnear);
-	seek_tell_curve(s);
+	seek_conclude_near(s);
+	seek_tell_curve(s->res, &s->known, s->samples);
 	seek_tell_figures(s);
 	session_checkpoint(s->ses);
+}
+
+/* What random reads over the whole device say of the curve, and what each should take by the others. */
+void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n)
+{
+	struct seek_known *k = &s->known;
+	struct seek_samples *m = s->samples;
+
+	if (!s->rot.is_rotating || k->is_patchy || !isfinite(k->places.ratio))
+		return;
+	m->nrandom = 0;
+	for (size_t i = 0; i < n && m->nrandom < SEEK_RANDOM_MAX; i++) {
+		const struct seek_read *r = reads[i];
+		const double ns = r->ns - seek_transfer(k, (double)r->offset);
+
+		if (r->before && !r->is_passed && ns <= SEEK_TURNS_MOST * k->places.period_ns)
+			m->random[m->nrandom++] =
+				(struct seek_random){ .stroke = seek_stroke_between(&k->places, (double)r->offset,
+				                                                    (double)r->before),
+				                      .ns = ns,
+				                      .bytes = fabs((double)r->offset - (double)r->before),
+				                      .part = seek_part_of(k, r) };
+	}
+	/* The many aimed accesses of a full run know the curve better. */
+	if (k->curve.is_known && !k->is_quick && !seek_is_contradicted(k, m)) {
+		m->nrandom = 0;
+		return;
+	}
+	if (seek_wants_curve(s)) {
+		for (size_t i = 0; i < m->nrandom; i++)
+			seek_tell_read(s->res, &m->random[i]);
+		seek_conclude_curve(k, m);
+	}
+	for (int i = 0; i < SEEK_PARTS; i++)
+		k->parts[i] = seek_curve_without(k, m, i);
+	k->has_parts = true;
 }

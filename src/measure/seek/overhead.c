@@ -19,41 +19,34 @@
  * So each place also gets reads a little ahead of the head, of sectors that come by soon after the command, for which
  * only the length of the track must be known, about (ahead.c). They come first, and in a short run alone.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/seek/seek.h"
+#include "model/ahead.h"
+#include "model/tracks.h"
 
-#define PLACES       5     /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY       44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
-#define DENSE        4     /* so many others have to agree with one (a choice) */
-#define SURVEY_APART 24.0  /* tracks from what the length was from */
-#define SURVEY_BRIEF 22    /* where only the length of a track is wanted, which those on one track tell */
-#define HOP          0.37  /* of a track, back: two or three reads a track, at changing angles */
-#define HOP_BACK     1.7   /* and back to fresh tracks, where each second hop goes ahead */
-#define TOLERANCE    0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
-#define CONSISTENT   0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
-#define AIMED        16    /* returns of one place about the overhead (a choice: half a second of the device) */
-#define BUS_SECTORS  16    /* at once, tell what the interface takes for each (a choice) */
-#define BUS_BYTES    16384 /* and no more of them than bridges take at once */
-#define READS_ON     8     /* of one place (a choice: 0.2 s of the device) */
-#define ON_APART     3.0   /* tracks between them: what the drive read ahead there is not asked for */
-#define FUTILE       2     /* places that could not be come back to: then the reads ahead of the head have to do */
+#define PLACES       5 /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY       TRACKS_SURVEY
+#define SURVEY_APART 24.0 /* tracks from what the length was from */
+#define SURVEY_BRIEF 22   /* where only the length of a track is wanted, which those on one track tell */
+#define HOP          0.37 /* of a track, back: two or three reads a track, at changing angles */
+#define HOP_BACK     1.7  /* and back to fresh tracks, where each second hop goes ahead */
+#define AIMED        16   /* returns of one place about the overhead (a choice: half a second of the device) */
+#define READS_ON     8    /* of one place (a choice: 0.2 s of the device) */
+#define ON_APART     3.0  /* tracks between them: what the drive read ahead there is not asked for */
+#define FUTILE       2    /* places that could not be come back to: then the reads ahead of the head have to do */
 #define TURN         0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 #define ON_FIRST \
 	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
-#define LEAST_NS       1.2e9 /* for two places, which is the least that tells it (a choice) */
-#define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
 #define SCALE_STEP                                                                                                     \
 	1.6 /* of what tracks are tried to be longer by, as the rate may be the interface's or that of requests each a \
 	       revolution late, and up to how much */
 #define SCALE_MOST   8.0
 #define STORED_TRIES 12 /* of places for one that holds data, where a third does: one in a hundred is not found */
-#define BUS_UNKNOWN_MOST                                                                                          \
-	(2.0 * SEEK_AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is \
+#define BUS_UNKNOWN_MOST                                                                                     \
+	(2.0 * AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is \
 	                              known to half of it */
 
 struct walk {
@@ -90,37 +83,23 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 		r = go(w, to, &access, NULL, err);
 	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access)) {
 		*ret_ns = access;
-		*ret_turns = access / w->s->rot.period_ns - (1.0 - (start - w->at) / w->track);
+		*ret_turns = access / w->s->known.places.period_ns - (1.0 - (start - w->at) / w->track);
 	}
 	return r;
 }
 
 static bool is_near(double turns, double n)
 {
-	return fabs(turns - n) < TOLERANCE;
-}
-
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return fabs(turns - n) < TRACKS_TOLERANCE;
 }
 
 /* ---- the tracks about a place ---- */
-
-struct lookaround {
-	double offset[SURVEY], phase[SURVEY]; /* downwards, or in pairs upwards */
-	size_t n;
-	bool is_break[SURVEY]; /* a track begins between this and the one before */
-	bool is_known[SURVEY];
-};
 
 /*
  * A drive that keeps what passes before a read answers many of them, which tell nothing. So where the length is all
  * that is wanted, each second one goes on ahead, where nothing has passed yet.
  */
-static int look(struct walk *w, struct lookaround *v, size_t hops, double guess, struct err *err)
+static int look(struct walk *w, struct tracks_survey *v, size_t hops, double guess, struct err *err)
 {
 	int r = 0;
 
@@ -135,110 +114,9 @@ static int look(struct walk *w, struct lookaround *v, size_t hops, double guess,
 		if (!w->origin_ns)
 			w->origin_ns = done;
 		v->offset[v->n] = w->at;
-		v->phase[v->n++] = phase_of((double)(done - w->origin_ns), 0.0, w->s->rot.period_ns);
+		v->phase[v->n++] = phase_of((double)(done - w->origin_ns), 0.0, w->s->known.places.period_ns);
 	}
 	return r;
-}
-
-/* The densest of what pairs of neighbours say, as those on one track agree. */
-static double densest(double *v, size_t n)
-{
-	size_t width = n / 3 + 1 > DENSE ? n / 3 + 1 : DENSE;
-	double least = INFINITY, found = NAN;
-
-	if (n < 8)
-		return NAN;
-	qsort(v, n, sizeof(v[0]), compare_double);
-	for (size_t i = 0; i + width < n; i++)
-		if (v[i + width] - v[i] < least) {
-			least = v[i + width] - v[i];
-			found = v[i + width / 2];
-		}
-	return least < 0.05 * found ? found : (double)NAN;
-}
-
-/* From one to the next, the shorter way for what lies on one track. */
-static double way(const struct lookaround *v, size_t i, double *ret_bytes)
-{
-	double bytes = v->offset[i - 1] - v->offset[i], turn = v->phase[i - 1] - v->phase[i];
-
-	turn = bytes < 0.0 ? -turn : turn;
-	*ret_bytes = fabs(bytes);
-	return turn - floor(turn);
-}
-
-static double track_length(const struct lookaround *v, double guess)
-{
-	double one[SURVEY], bytes_sum = 0.0, turn_sum = 0.0, length;
-	size_t n = 0;
-
-	for (size_t i = 1; i < v->n; i++) {
-		double bytes, turn = way(v, i, &bytes);
-
-		if (bytes < 0.8 * guess && turn > 0.15 && turn < 0.7)
-			one[n++] = bytes / turn;
-	}
-	length = densest(one, n);
-	for (size_t i = 1; i < v->n; i++) { /* all those on one track together */
-		double bytes, turn = way(v, i, &bytes);
-
-		if (fabs(turn - bytes / length) < TOLERANCE / 2.0) {
-			bytes_sum += bytes;
-			turn_sum += turn;
-		}
-	}
-	return turn_sum > 0.0 ? bytes_sum / turn_sum : (double)NAN;
-}
-
-/* Pairs of the survey that a grid of equal tracks explains: a track begins between them, or none does. */
-static size_t explained(const struct lookaround *v, double first, double track)
-{
-	size_t n = 0;
-
-	for (size_t i = 1; i < v->n; i++) {
-		double above = floor((v->offset[i - 1] - first) / track), below = floor((v->offset[i] - first) / track);
-
-		n += v->is_known[i] && (above != below) == v->is_break[i];
-	}
-	return n;
-}
-
-/* The middle of the grids that explain most. *ret_slack: how far they reach to either side. */
-static bool find_grid(struct lookaround *v, double *track, double *ret_first, double *ret_slack)
-{
-	size_t most = 0, known = 0;
-	double base = v->offset[v->n - 1], best_track = *track, low = NAN, high = NAN;
-
-	for (size_t i = 1; i < v->n; i++) {
-		double step = phase_distance(v->phase[i - 1] - (v->offset[i - 1] - v->offset[i]) / *track, v->phase[i]);
-
-		v->is_known[i] = v->offset[i - 1] - v->offset[i] < 0.8 * *track;
-		v->is_break[i] = fabs(step) > TOLERANCE;
-		known += v->is_known[i];
-	}
-	for (int k = 0; k < 9; k++) { /* the measured length first */
-		double length = *track * (1.0 + 0.0004 * (k & 1 ? (k + 1) / 2 : -k / 2));
-
-		for (int j = 0; j < 400; j++) {
-			double first = base - length * (double)j / 400.0;
-			size_t n = explained(v, first, length);
-
-			if (n > most || (n == most && length == best_track && j > 0 && isfinite(high) &&
-			                 low - first < 1.5 * length / 400.0)) {
-				if (n > most)
-					high = first;
-				most = n;
-				low = first;
-				best_track = length;
-			}
-		}
-	}
-	if (known < SURVEY / 2 || (double)most < CONSISTENT * (double)known)
-		return false;
-	*track = best_track;
-	*ret_first = (low + high) / 2.0;
-	*ret_slack = (high - low) / 2.0 + 0.01 * best_track;
-	return true;
 }
 
 /* The track before. */
@@ -249,12 +127,12 @@ static void next_track(struct walk *w)
 }
 
 /* false: tracks are not equal here. Else the walk's track is the one before the survey. */
-static bool survey_tracks(struct walk *w, struct lookaround *v)
+static bool survey_tracks(struct walk *w, struct tracks_survey *v)
 {
-	double first, slack, track = track_length(v, w->track);
+	double first, slack, track = tracks_length(v, w->track);
 
 	w->track = isfinite(track) ? track : w->track;
-	if (!find_grid(v, &w->track, &first, &slack))
+	if (!tracks_grid(v, &w->track, &first, &slack))
 		return false;
 	while (first > v->offset[v->n - 1])
 		first -= w->track;
@@ -283,43 +161,14 @@ static int find_begin(struct walk *w, struct err *err)
 
 /* ---- returns ---- */
 
-/* Where the overhead is believed to be, on a grid up to SEEK_OVERHEAD_MOST of a revolution. */
-struct belief {
-	double log_likelihood[200], step, scale;
-};
-
-static double draw(const struct belief *b, struct rng *rng)
-{
-	double most = -INFINITY, sum = 0.0, at;
-
-	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
-		most = fmax(most, b->log_likelihood[i]);
-	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
-		sum += exp(b->log_likelihood[i] - most);
-	at = rng_double(rng) * sum;
-	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++) {
-		at -= exp(b->log_likelihood[i] - most);
-		if (at <= 0.0)
-			return ((double)i + rng_double(rng)) * b->step;
-	}
-	return 0.0;
-}
-
-static void believe(struct belief *b, double access, double period)
-{
-	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
-		b->log_likelihood[i] +=
-			log(arrival_likelihood(access, ((double)i + 0.5) * b->step, b->scale, period, 0.02));
-}
-
 /*
  * To the begin of the track from where it comes by after the time aimed at: so the drive does not read on over the
  * track's end meanwhile.
  */
 static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct err *err)
 {
-	double period = w->s->rot.period_ns, block = w->s->t.block_bytes;
-	double answer = seek_answer(w->s, block, w->track);
+	double period = w->s->known.places.period_ns, block = w->s->t.block_bytes;
+	double answer = seek_answer(&w->s->known, block, w->track);
 	double slack = 0.004 * w->track;
 	size_t there = 0;
 	bool is_there;
@@ -327,14 +176,14 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 
 	for (size_t i = 0; r == 0 && i < 2 * AIMED && there < AIMED && !seek_is_over(w->s); i++) {
 		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
-		double aim = draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scale, access, turns;
+		double aim = belief_draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scatter, access, turns;
 
 		aim = fmax(aim + answer, least);
 		r = back(w, to + w->track * (1.0 - aim / period), to, &access, &turns, err);
 		is_there = is_near(turns, 0.0) || is_near(turns, 1.0);
 		access = fmax(access - answer, 0.0);
 		if (is_there)
-			believe(b, access, period);
+			belief_learn(b, access, period);
 		else if (isfinite(turns)) /* not on one track: it begins later */
 			w->end += slack;
 		if (isfinite(turns) && log->n < ARRAY_LEN(log->access))
@@ -353,12 +202,14 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
  * there. */
 static int read_on(struct walk *w, double from, double want_ns, struct belief *b, struct aim_log *log, struct err *err)
 {
-	const double period = w->s->rot.period_ns, step = w->s->t.step_bytes, transfer = step / w->track * period;
-	const double bus = isfinite(w->s->sector_bus_ns) ? w->s->sector_bus_ns : transfer / 2.0;
+	const double period = w->s->known.places.period_ns, step = w->s->t.step_bytes,
+		     transfer = step / w->track * period;
+	const double bus = isfinite(w->s->known.hits.bus_ns) ? w->s->known.hits.bus_ns : transfer / 2.0;
 	const double late = fmax(bus - transfer, 0.0); /* answers of a slow interface, behind the sector's end */
 	double access = NAN, wait, head, passed;
 	uint64_t first = 0, done = 0;
 	struct aim_access one;
+	struct ahead_read read;
 	int r = go(w, from, &access, &first, err);
 
 	head = w->at + step;
@@ -383,18 +234,20 @@ static int read_on(struct walk *w, double from, double want_ns, struct belief *b
 		                   .wait_ns = wait + transfer - bus,
 		                   .bytes = w->at - head,
 		                   .pair = log->pairs,
-		                   .how = isfinite(w->s->sector_bus_ns) ? AIM_EVENLY : AIM_BLURRED,
+		                   .how = isfinite(w->s->known.hits.bus_ns) ? AIM_EVENLY : AIM_BLURRED,
 		                   .end = AIM_THERE };
 	log->access[log->n++] = one;
-	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
-		b->log_likelihood[i] += seek_ahead_log_likelihood(&one, ((double)i + 0.5) * b->step, b->scale, period);
+	read = (struct ahead_read){ one.ns, one.wait_ns, one.how == AIM_BLURRED };
+	for (size_t i = 0; i < b->n; i++)
+		b->log_likelihood[i] += ahead_log_likelihood(&read, ((double)i + 0.5) * b->step, b->scatter, period);
 	return 0;
 }
 
 /* Is it known well enough what is off a time there? */
 static bool is_bus_known(const struct walk *w)
 {
-	return isfinite(w->s->sector_bus_ns) || w->s->t.step_bytes / w->track * w->s->rot.period_ns < BUS_UNKNOWN_MOST;
+	return isfinite(w->s->known.hits.bus_ns) ||
+	       w->s->t.step_bytes / w->track * w->s->known.places.period_ns < BUS_UNKNOWN_MOST;
 }
 
 /* On tracks above the place, downwards. Every second one aims about the overhead, the others come by before it. */
@@ -404,9 +257,9 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < READS_ON && !seek_is_over(w->s); i++) {
-		double part = fmod(((double)log->n + 0.5) * TURN, 1.0), at = draw(b, &w->s->t.rng), want;
+		double part = fmod(((double)log->n + 0.5) * TURN, 1.0), at = belief_draw(b, &w->s->t.rng), want;
 
-		want = i & 1 ? ON_FIRST + part * fmax(at - ON_FIRST, ON_FIRST) : at + (i & 2 ? 0.7 : -0.7) * b->scale;
+		want = i & 1 ? ON_FIRST + part * fmax(at - ON_FIRST, ON_FIRST) : at + (i & 2 ? 0.7 : -0.7) * b->scatter;
 		r = read_on(w, place + (ON_APART * (double)(READS_ON - i) + part) * w->track, fmax(want, ON_FIRST), b,
 		            log, err);
 	}
@@ -438,8 +291,9 @@ static int begin_at(struct walk *w, struct err *err)
 	double access = NAN;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < (w->s->rot.is_patchy ? STORED_TRIES : 1); i++) {
-		r = go(w, (double)w->s->size_bytes * (0.1 + 0.8 * rng_double(&w->s->t.rng)), &access, NULL, err);
+	for (int i = 0; r == 0 && i < (w->s->known.is_patchy ? STORED_TRIES : 1); i++) {
+		r = go(w, (double)w->s->known.places.size_bytes * (0.1 + 0.8 * rng_double(&w->s->t.rng)), &access, NULL,
+		       err);
 		if (r == 0 && !seek_is_sector_hit(w->s, access))
 			break;
 	}
@@ -450,26 +304,26 @@ static int begin_at(struct walk *w, struct err *err)
 static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret, struct err *err)
 {
 	struct walk w = { .s = s };
-	struct lookaround v = { 0 };
+	struct tracks_survey v = { 0 };
 	double start, guess;
 	const uint32_t had = f->returns->pairs;
 	const size_t had_on = f->on ? f->on->n : 0, hops = f->on ? SURVEY_BRIEF : SURVEY;
 	int r = begin_at(&w, err);
 
 	start = w.at;
-	*ret = (struct seek_rate){ start / (double)s->size_bytes, NAN };
-	guess = seek_track_bytes(s, ret->place) * f->scale;
+	*ret = (struct seek_rate){ start / (double)s->known.places.size_bytes, NAN };
+	guess = seek_track_bytes(&s->known.places, ret->place_ratio) * f->scale;
 	if (r == 0)
 		r = look(&w, &v, hops, 1.1 * guess, err);
 	if (r < 0)
 		return r;
-	w.track = v.n > hops / 2 ? track_length(&v, guess) : (double)NAN;
+	w.track = v.n > hops / 2 ? tracks_length(&v, guess) : (double)NAN;
 	if (!isfinite(w.track)) {
 		if (f->unseen++) /* a single place may be odd */
 			f->scale = f->scale < SCALE_MOST ? f->scale * SCALE_STEP : 1.0;
 		return 0;
 	}
-	ret->rate_bytes_per_s = w.track / s->rot.period_ns * 1e9;
+	ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
 	if (f->on) {
 		if (is_bus_known(&w))
 			r = reads_on(&w, start, &f->by_on, f->on, err);
@@ -480,7 +334,7 @@ static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret,
 		r = look(&w, &v, SURVEY, w.track, err);
 	}
 	if (r == 0 && v.n > SURVEY / 2 && survey_tracks(&w, &v)) {
-		ret->rate_bytes_per_s = w.track / s->rot.period_ns * 1e9;
+		ret->rate_bytes_per_s = w.track / s->known.places.period_ns * 1e9;
 		r = find_begin(&w, err);
 		if (r == 0)
 			r = returns(&w, &f->by_returns, f->returns, err);
@@ -495,106 +349,33 @@ static bool is_enough(const struct seek_run *s, const struct found *f, size_t wa
 	return f->returns->pairs >= want || (!wants_returns(s, f) && f->on->pairs >= want);
 }
 
-bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
+int seek_find_overhead(struct seek_run *s, struct err *err)
 {
-	return s->sector_hit_ns > 0.0 && fabs(access_ns - s->sector_hit_ns) < s->rot.hit_width_ns;
-}
-
-/* The same place at once again, in blocks of so many bytes: the median, NaN where the cache does not answer within
- * most_ns. */
-static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, double *ret, struct err *err)
-{
-	const uint32_t block = s->t.block_bytes;
-	uint64_t offsets[10];
-	double access[ARRAY_LEN(offsets)];
-	struct summary sum;
-	int r;
-
-	for (size_t i = 0; i < ARRAY_LEN(offsets); i++)
-		offsets[i] = at;
-	s->t.block_bytes = bytes;
-	r = timed_reads(&s->t, offsets, ARRAY_LEN(offsets), access, NULL, err);
-	s->t.block_bytes = block;
-	*ret = r == 0 && summary_of(access + 1, ARRAY_LEN(offsets) - 1, &sum) && sum.median < most_ns ? sum.median
-	                                                                                              : (double)NAN;
-	return r;
-}
-
-/* What hits of a sector take, and by more sectors what the interface takes for each. */
-static int learn_sector_hits(struct seek_run *s, struct err *err)
-{
-	const uint32_t step = s->t.step_bytes, few = BUS_BYTES / step < 2 ? 2 : BUS_BYTES / step,
-		       n = few < BUS_SECTORS ? few : BUS_SECTORS;
-	uint64_t at = timed_random(&s->t, 0, s->size_bytes - n * step);
-	double one = NAN, many = NAN;
-	int r;
-
-	s->sector_bus_ns = s->cached_ns = NAN;
-	if (!isfinite(s->rot.hit_ns))
-		return 0;
-	r = hits_of(s, at, step, s->rot.hit_ns + s->rot.hit_width_ns, &one, err);
-	s->sector_hit_ns = isfinite(one) ? one : 0.0;
-	if (r == 0 && isfinite(one) && !s->rot.is_patchy)
-		r = hits_of(s, at, n * step, s->rot.period_ns / 2.0, &many, err);
-	if (isfinite(many))
-		s->sector_bus_ns = fmax(many - one, 0.0) / (n - 1.0);
-	s->cached_ns = one - (isfinite(s->sector_bus_ns) ? s->sector_bus_ns : 0.0);
-	return r;
-}
-
-int seek_overhead(struct seek_run *s, struct err *err)
-{
-	cleanup_free struct seek_point *p = calloc(2, sizeof(*p));
-	const struct belief any = { .step = SEEK_OVERHEAD_MOST * s->rot.period_ns / 200.0,
-		                    .scale = 0.003 * s->rot.period_ns };
+	cleanup_free struct seek_point *p = xcalloc(2, sizeof(*p));
+	const double period = s->known.places.period_ns;
 	struct seek_rate rate[3 * PLACES];
 	const uint32_t block = s->t.block_bytes;
-	struct found f = { .returns = &p->log, .by_returns = any, .by_on = any, .scale = 1.0 };
-	size_t want, n = 0;
+	struct found f = { .returns = &p->log, .scale = 1.0 };
+	size_t want = s->p->quick ? 3 : PLACES, n = 0;
 	int r = 0;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	belief_anything(&f.by_returns, SEEK_OVERHEAD_MOST * period, 200, 0.003 * period);
+	f.by_on = f.by_returns;
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
-	r = learn_sector_hits(s, err);
-	if (!s->is_writing)
+	if (!s->known.is_writing)
 		f.on = &p[1].log;
-	want = s->p->quick && !seek_is_interface_rate(s) ? 3 : PLACES;
 	for (size_t i = 0; r == 0 && !is_enough(s, &f, want) && i < 2 * want + 1 && !seek_is_over(s); i++) {
 		r = one_place(s, &f, &rate[n], err);
 		n += r == 0 && isfinite(rate[n].rate_bytes_per_s);
 	}
 	s->t.block_bytes = block;
-	s->has_overhead = true;
-	if (r == 0)
-		seek_learn_tracks(s, rate, n);
-	if (r == 0) {
-		seek_tell_accesses(s, seek_of(s, "overhead", "write overhead"), p);
-		if (!s->is_writing)
-			seek_tell_accesses(s, SEEK_READS_ON, &p[1]);
-		seek_conclude_overhead(s, p, &p[1]);
-	}
-	return r;
-}
-
-int seek_media(struct seek_run *s, struct err *err)
-{
-	const bool has_phase = s->budget.phase < SEEK_WHOLE; /* else it is in the time of who wants it */
-	int r = 0;
-
-	if (has_phase)
-		(void)seek_begin(s, SEEK_RATES);
-	if (!s->has_rates)
-		r = seek_rates(s, err);
-	if (has_phase)
-		(void)seek_begin(s, SEEK_OVERHEAD);
-	if (!s->has_overhead && (double)seek_left_ns(s) < (s->p->quick && !s->is_writing ? LEAST_BRIEF_NS : LEAST_NS)) {
-		s->has_overhead = true;
-		s->budget.cut |= 1u << SEEK_OVERHEAD;
-		seek_no_overhead(s);
-	}
-	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-		r = seek_overhead(s, err);
-	return r;
+	if (r < 0)
+		return r;
+	s->known.places = seek_places_by_tracks(&s->known.places, s->res, rate, n);
+	seek_tell_accesses(s->res, seek_of(&s->known, "overhead", "write overhead"), p);
+	if (!s->known.is_writing)
+		seek_tell_accesses(s->res, SEEK_READS_ON, &p[1]);
+	s->known.overhead = seek_overhead_of(&s->known, p, &p[1]);
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
 #define DEEPEST       32
@@ -121,14 +122,12 @@ static struct interval gap_interval(const struct queue *q, double *gap, double m
 static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct queue_row *row, struct err *err)
 {
 	struct load load = { .targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth };
-	cleanup_free double *gap = calloc(POINTS, sizeof(*gap));
+	cleanup_free double *gap = xcalloc(POINTS, sizeof(*gap));
 	struct load_stats stats;
 	struct interval ci;
 	char when[32];
 	int r;
 
-	if (!gap)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	*q = (struct queue){ .feeder = { .next = next_of_queue },
 		             .sink = { take_of_queue },
 		             .settle_left = (uint64_t)depth * (s->p->quick ? SETTLES_QUICK : SETTLES),
@@ -137,7 +136,8 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 		             .stride = 1,
 		             .latency = q->latency };
 	hist_clear(q->latency);
-	random_feeder_init(&q->random, IO_READ, 0, 0, s->size_bytes, s->t.block_bytes, UINT64_MAX, rng_u64(&s->t.rng));
+	random_feeder_init(&q->random, IO_READ, 0, 0, s->known.places.size_bytes, s->t.block_bytes, UINT64_MAX,
+	                   rng_u64(&s->t.rng));
 	load.feeder = &q->feeder;
 	load.max_ns = LONGEST_NS + q->limit_ns < seek_left_ns(s) ? LONGEST_NS + q->limit_ns : seek_left_ns(s);
 	r = session_load(s->ses, &load, s->t.eng, &stats, err);
@@ -169,18 +169,18 @@ static struct stats_estimate rate_of(const struct queue_row *row)
  */
 static bool is_known_alone(const struct seek_run *s)
 {
-	return isfinite(s->whole_mean_ns) && !s->rot.is_patchy && (s->p->quick || s->rot.is_rotating);
+	return isfinite(s->whole.mean_ns) && !s->known.is_patchy && (s->p->quick || s->rot.is_rotating);
 }
 
 static struct queue_row alone(const struct seek_run *s)
 {
 	return (struct queue_row){ .depth = 1,
-		                   .iops = 1e9 / s->whole_mean_ns,
-		                   .mean_ns = s->whole_mean_ns,
+		                   .iops = 1e9 / s->whole.mean_ns,
+		                   .mean_ns = s->whole.mean_ns,
 		                   .p99_ns = NAN,
-		                   .low = 1e9 / s->whole_ci.high,
-		                   .high = 1e9 / s->whole_ci.low,
-		                   .samples = s->whole_reads };
+		                   .low = 1e9 / s->whole.ci.high,
+		                   .high = 1e9 / s->whole.ci.low,
+		                   .samples = s->whole.reads };
 }
 
 /*
@@ -228,15 +228,13 @@ static void iops_figures(struct seek_run *s, const struct queue_row *first, cons
 int seek_queue(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
-	cleanup_free struct queue *q = calloc(1, sizeof(*q));
-	cleanup_free struct hist *h = hist_new();
+	cleanup_free struct queue *q = xcalloc(1, sizeof(*q));
+	cleanup_free struct hist *h = xmust(hist_new());
 	const uint32_t most = s->p->quick ? QUICK_DEPTH : DEEPEST;
 	struct queue_row first = { .iops = NAN }, row = { .depth = 0 };
 	struct stats_estimate gain = STATS_UNKNOWN;
 	int r = 0;
 
-	if (!q || !h)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	q->latency = h;
 	(void)seek_begin(s, SEEK_QUEUE);
 	for (uint32_t depth = 1; depth <= most && depth <= s->t.eng->cfg.depth && !seek_is_over(s);

@@ -7,15 +7,12 @@
 #include "measure/seek/seek.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "base/whole.h"
+#include "base/xalloc.h"
 #include "measure/shared/distribution.h"
 
 static const char *const seek_parts[] = { "curve", "queue", NULL };
@@ -119,7 +116,7 @@ static uint64_t reading_ns(const struct seek_run *s)
 	double ns = (s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9;
 
 	if (span_ns > NS_PER_S)
-		ns += (double)(span_ns - NS_PER_S) * (double)(seek_span_count(s->size_bytes, false) + 76);
+		ns += (double)(span_ns - NS_PER_S) * (double)(seek_span_count(s->known.places.size_bytes, false) + 76);
 	if (s->p->quick && s->p->write)
 		ns *= WRITES_TIMES;
 	if (asked_ns)
@@ -158,16 +155,19 @@ static int run_phases(struct seek_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	seek_tell_rotation(s);
-	s->rot.period_ns =
-		60e9 / (60e9 / s->rot.period_ns); /* as the document has it: what is told again is the same */
+	/* As the document has it: what is told again is the same. */
+	s->known.places.period_ns = s->rot.period_ns = 60e9 / (60e9 / s->rot.period_ns);
+	s->known.is_patchy = s->rot.is_patchy;
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
 	s->share = s->p->write ? SEEK_READS_SHARE : 1.0;
-	if (seek_wants_curve(s))
+	if (!seek_wants_curve(s)) /* what reads take is explained by bytes as well, if not so well */
+		s->known.places = seek_places_blind(&s->known.places);
+	else
 		r = seek_arms(s, err);
 	if (r == 0 && seek_wants_curve(s) && !session_is_over(s->ses)) {
 		r = seek_media(s, err);
-		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
+		if (r == 0 && !session_is_over(s->ses) && isfinite(s->known.places.ratio))
 			r = seek_curve_begin(s, err);
 	}
 	if (r == 0 && !session_is_over(s->ses))
@@ -186,25 +186,35 @@ static int run_phases(struct seek_run *s, struct err *err)
 
 #define SAMPLES_MOST 1024 /* of random reads that the search of the rotation does: it needs some hundred */
 
-#define UNKNOWN                                                                                                       \
-	.overhead_ns = NAN, .overhead_ci = { NAN, NAN }, .rate_start = NAN, .ratio = NAN, .track = { .median = NAN }, \
-	.third = { .median = NAN }, .average = { .median = NAN }, .full = { .median = NAN }, .scatter_ns = NAN,       \
-	.whole_mean_ns = NAN
+/* What is known before anything was read. */
+static struct seek_known unknown(uint64_t size_bytes)
+{
+	return (struct seek_known){
+		.places = { .size_bytes = size_bytes, .rate_start = NAN, .ratio = NAN, .track_ratio = 1.0 },
+		.hits = { .without_ns = NAN, .bus_ns = NAN },
+		.overhead = SEEK_NO_OVERHEAD,
+		.scatter = { .ns = NAN },
+		.curve = { .fit = { .knee = NAN }, .average = STATS_UNKNOWN, .more_ns = NAN },
+		.track = { .median = NAN },
+		.third = { .median = NAN },
+		.full = { .median = NAN }
+	};
+}
 
 static int seek_run(struct session *ses, const void *params, struct err *err)
 {
 	struct seek_params p = *(const struct seek_params *)params;
-	struct seek_run s = { .ses = ses, .res = ses->res, .size_bytes = ses->targets[0].size_bytes, .p = &p, UNKNOWN };
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
-	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
-	cleanup_free struct timed_sample *samples = calloc(SAMPLES_MOST, sizeof(*samples));
+	cleanup_free struct seek_samples *m = xcalloc(1, sizeof(*m));
+	cleanup_free struct timed_sample *samples = xcalloc(SAMPLES_MOST, sizeof(*samples));
+	struct seek_run s = { .ses = ses,
+		              .res = ses->res,
+		              .p = &p,
+		              .samples = m,
+		              .known = unknown(ses->targets[0].size_bytes),
+		              .whole = { .mean_ns = NAN } };
 	int r;
 
-	if (!points || !samples)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	s.aimed = points;
-	s.near = points + POINTS_MAX;
-	s.point = points + 2 * POINTS_MAX;
 	if (is_short(ses, &p))
 		make_short(&s, &p);
 	s.t = (struct timed){ .ses = ses,
@@ -217,13 +227,15 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
 	                         ? ses->devs[0].physical_block_bytes
 	                         : ses->targets[0].align_bytes;
+	s.known.block_bytes = s.t.block_bytes;
+	s.known.step_bytes = s.t.step_bytes;
+	s.known.is_quick = p.quick;
 	session_rng(ses, 0x5345454bull, &s.t.rng);
 	r = session_engine(ses, &cfg, &s.t.eng, err);
 	if (r == 0) {
 		r = run_phases(&s, err);
 		seek_tell_plots(&s);
 	}
-	seek_parts_done(&s);
 	engine_close(s.t.fua);
 	engine_close(s.t.eng);
 	return r;
@@ -235,31 +247,24 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 {
 	const struct table *accesses = result_find_table(saved, "accesses");
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
-	cleanup_free struct seek_point *p = calloc((size_t)3 * POINTS_MAX, sizeof(*p));
-	struct seek_run s = { .res = ret,
-		              .size_bytes = whole(target_number(saved->targets, "size_bytes")),
-		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
-		              .cached_ns = figure_number(result_find_figure(saved, "sector_hit_ns")),
-		              UNKNOWN };
+	cleanup_free struct seek_samples *m = xcalloc(1, sizeof(*m));
+	uint64_t arm = seek_first_arm_bytes(saved), /* whose accesses they are */
+		size = arm ? arm : whole(target_number(saved->targets, "size_bytes"));
+	struct seek_run s = { .res = ret, .samples = m, .known = unknown(size) };
 
-	if (!p)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	s.aimed = p;
-	s.near = p + POINTS_MAX;
-	s.point = p + 2 * POINTS_MAX;
-	if (seek_first_arm_bytes(saved)) /* whose accesses they are */
-		s.size_bytes = seek_first_arm_bytes(saved);
-	if (!accesses || !result_find_table(saved, "rates") || !(rpm > 0.0) || !s.size_bytes)
+	if (!accesses || !result_find_table(saved, "rates") || !(rpm > 0.0) || !size)
 		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
-	if (!seek_learn_places(&s, saved))
+	s.known.places.period_ns = 60e9 / rpm;
+	s.known.hits.without_ns = figure_number(result_find_figure(saved, "sector_hit_ns"));
+	s.known.places = seek_places_of(&s.known.places, saved);
+	if (!isfinite(s.known.places.ratio))
 		return err_set(err, -ENODATA, "The document has too few rates.");
 	(void)seek_load_all(&s, accesses);
-	seek_load_reads(&s, accesses);
-	seek_conclude_curve(&s, -1);
-	seek_tell_near(&s, s.near, s.nnear);
-	seek_tell_curve(&s);
+	seek_conclude_near(&s);
+	seek_tell_curve(ret, &s.known, m);
 	seek_tell_figures(&s);
-	return seek_writes_again(&s, accesses, err);
+	seek_writes_again(&s, accesses);
+	return 0;
 }
 
 static const struct screen_decl seek_screen = {

@@ -4,14 +4,13 @@
  * a time. Reads that the drive's own cache answered take its hit time; they are counted and kept out of the service
  * time.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
 
@@ -19,8 +18,8 @@
 #define WHOLE_TIMES 60 /* of a span, for the whole device, where time and precision want it (a choice) */
 #define FORGET_MOST \
 	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
-#define SPANS_MAX   37   /* three of each length, and the whole device */
-#define CACHED_TOLD 0.02 /* from that share on a notice says so (a choice: what is left out otherwise) */
+#define SPANS_MAX   SEEK_POOLED_MAX /* three of each length, and the whole device */
+#define CACHED_TOLD 0.02            /* from that share on a notice says so (a choice: what is left out otherwise) */
 
 struct span_row {
 	uint64_t span_bytes;
@@ -50,13 +49,6 @@ const struct field seek_span_fields[] = {
 	FIELD_END,
 };
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Quantile q of sorted values, NaN where fewer than ten lie beyond it. */
 static double quantile(const double *sorted, size_t n, double q)
 {
@@ -78,7 +70,7 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 	row->low = ci.low;
 	row->high = ci.high;
 	row->iops = 1e9 / sum.mean;
-	qsort(v, n, sizeof(*v), compare_double);
+	stats_sort(v, n);
 	row->p50_ns = stats_quantile_sorted(v, n, 0.5);
 	row->p95_ns = quantile(v, n, 0.95);
 	row->p99_ns = quantile(v, n, 0.99);
@@ -112,9 +104,25 @@ static void control_row(struct told *t)
 
 /* ---- storage that slows down ---- */
 
+/* How many reads were answered until when. */
+struct regime {
+	struct bucket_point point[1024];
+	size_t n, stride, seen;
+	uint64_t reads, first[32]; /* first: the places of the first ones, and what they took */
+	double first_ns[32];
+	size_t nfirst;
+};
+
+/* Of all spans: and the largest with blocks read again; with some answered by the drive's cache; with too many of them.
+ */
+struct notes {
+	struct regime regime;
+	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
+};
+
 /* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing.
  */
-static void regime_note_one(struct seek_regime *g, uint64_t done_ns)
+static void regime_note_one(struct regime *g, uint64_t done_ns)
 {
 	g->reads++;
 	if (++g->seen % g->stride)
@@ -128,12 +136,10 @@ static void regime_note_one(struct seek_regime *g, uint64_t done_ns)
 	g->point[g->n++] = (struct bucket_point){ done_ns, g->reads };
 }
 
-static void regime_note(struct seek_run *s, const uint64_t *offsets, const double *access, const uint64_t *done_ns,
+static void regime_note(struct regime *g, const uint64_t *offsets, const double *access, const uint64_t *done_ns,
                         size_t n)
 {
-	struct seek_regime *g = &s->regime;
-
-	for (size_t i = 0; i < n && !s->rot.is_rotating; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(access[i]))
 			continue;
 		if (g->nfirst < ARRAY_LEN(g->first)) {
@@ -148,9 +154,8 @@ static void regime_note(struct seek_run *s, const uint64_t *offsets, const doubl
  * Spans lie elsewhere one after the other, and of what is stored in parts, places differ as a credit's rates do. So the
  * first of all is read again: with a credit used up it takes as much longer as the rest does.
  */
-static int regime_of_spans(struct seek_run *s, struct err *err)
+static int regime_of_spans(struct seek_run *s, const struct regime *g, struct err *err)
 {
-	const struct seek_regime *g = &s->regime;
 	const uint64_t until_ns = s->t.until_ns;
 	double again[ARRAY_LEN(g->first)], first[ARRAY_LEN(g->first)];
 	struct regime_fit fit;
@@ -239,14 +244,14 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 		*r = (struct seek_read){ .before = t->before,
 			                 .offset = offset,
 			                 .ns = access,
-			                 .is_hit = seek_is_hit(s, access),
+			                 .is_hit = timed_is_hit(&s->rot, access),
 			                 .is_behind_hit = t->was_hit };
 		t->tried++;
 		t->nhits += r->is_hit;
 		if (!r->is_hit && !r->is_behind_hit)
 			t->v[t->n++] = access;
 	}
-	if (isfinite(access) && r->is_hit && s->rot.is_patchy)
+	if (isfinite(access) && r->is_hit && s->known.is_patchy)
 		return; /* the head did not move */
 	t->was_hit = isfinite(access) && r->is_hit;
 	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
@@ -256,12 +261,12 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
  * at once, and leave the head where it was. */
 static void take_samples(const struct seek_run *s, struct taken *t)
 {
-	for (size_t i = 0; i < s->t.nsamples && !s->rot.is_patchy; i++) {
+	for (size_t i = 0; i < s->t.nsamples && !s->known.is_patchy; i++) {
 		const struct timed_sample *p = &s->t.sample[i];
 		struct seek_read *r = &t->read[t->tried];
 
 		*r = (struct seek_read){
-			.before = p->before, .offset = p->offset, .ns = p->ns, .is_hit = seek_is_hit(s, p->ns)
+			.before = p->before, .offset = p->offset, .ns = p->ns, .is_hit = timed_is_hit(&s->rot, p->ns)
 		};
 		t->tried++;
 		t->nhits += r->is_hit;
@@ -287,7 +292,7 @@ static bool is_controlled_enough(const struct seek_run *s, const struct span *sp
 	for (size_t i = 0; i < t->tried; i++)
 		if (!t->read[i].is_hit && !t->read[i].is_behind_hit)
 			t->media[n++] = &t->read[i];
-	t->was_enough = seek_control(s, t->media, n, sp->first, sp->first + sp->bytes, &c) &&
+	t->was_enough = seek_control(&s->known, t->media, n, sp->first, sp->first + sp->bytes, &c) &&
 	                c.half_ns <= precision * c.mean_ns;
 	return t->was_enough && (was_enough || !is_whole(sp));
 }
@@ -327,12 +332,12 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 		                                             "random access, 99.9 %" } };
 	const size_t n = s->rot.is_rotating ? ARRAY_LEN(qs) - 1 : ARRAY_LEN(qs); /* a disk is too slow for the last */
 
-	s->whole_mean_ns = told->row.mean_ns;
-	s->whole_ci = (struct interval){ told->row.low, told->row.high };
-	s->whole_reads = told->row.samples;
+	s->whole.mean_ns = told->row.mean_ns;
+	s->whole.ci = (struct interval){ told->row.low, told->row.high };
+	s->whole.reads = told->row.samples;
 	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, told->row.mean_ns,
-	              &s->whole_ci, told->row.samples);
-	if (told->is_controlled && !told->c.is_by_distance)
+	              &s->whole.ci, told->row.samples);
+	if (told->is_controlled)
 		result_figure(s->res, "random_access_unexplained_ratio",
 		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
 		              told->c.variance_ratio, NULL, told->c.n);
@@ -342,7 +347,7 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 }
 
 /* Reads in the span until they are enough. */
-static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct err *err)
+static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct notes *notes, struct err *err)
 {
 	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK], done_ns[CHUNK];
 	double access[CHUNK];
@@ -355,39 +360,38 @@ static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struc
 		r = read_chunk(s, sp, offsets, access, done_ns, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
-		if (r == 0)
-			regime_note(s, offsets, access, done_ns, got);
+		if (r == 0 && !s->rot.is_rotating)
+			regime_note(&notes->regime, offsets, access, done_ns, got);
 		if (is_enough(s, sp, &stop, t, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
 	return r;
 }
 
-static void note_largest(struct seek_run *s, const struct span *sp, const struct taken *t, bool is_told)
+static void note_largest(struct notes *notes, const struct span *sp, const struct taken *t, bool is_told)
 {
-	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
-		s->revisited_bytes = sp->bytes;
-	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > s->cached_bytes)
-		s->cached_bytes = sp->bytes;
-	if (!is_told && t->nhits && sp->bytes > s->in_cache_bytes)
-		s->in_cache_bytes = sp->bytes;
+	if (sp->next > sp->nblocks && sp->bytes > notes->revisited_bytes)
+		notes->revisited_bytes = sp->bytes;
+	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > notes->cached_bytes)
+		notes->cached_bytes = sp->bytes;
+	if (!is_told && t->nhits && sp->bytes > notes->in_cache_bytes)
+		notes->in_cache_bytes = sp->bytes;
 }
 
 /* h: gets the service times. */
-static int measure_span(struct seek_run *s, struct span *sp, struct told *told, struct hist *h, struct err *err)
+static int measure_span(struct seek_run *s, struct span *sp, struct told *told, struct hist *h, struct notes *notes,
+                        struct err *err)
 {
 	struct span_row *row = &told->row;
-	cleanup_free struct taken *t = calloc(1, sizeof(*t));
+	cleanup_free struct taken *t = xcalloc(1, sizeof(*t));
 	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = sp->again_ns };
 	struct seek_uncached media;
 	int r;
 
-	if (!t)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	sp->nblocks = sp->bytes / s->t.block_bytes;
 	if (is_whole(sp) && !s->t.part_bytes)
 		take_samples(s, t);
-	r = read_span(s, sp, t, err);
+	r = read_span(s, sp, t, notes, err);
 	if (r < 0)
 		return r;
 	where.nreads = t->tried;
@@ -401,15 +405,15 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 		told->plain = (struct interval){ row->low, row->high };
 		told->extra_se = media.extra_se;
 		told->is_controlled = seek_is_uncached(&media) &&
-		                      seek_control(s, media.of, media.n, where.first, where.end, &told->c);
+		                      seek_control(&s->known, media.of, media.n, where.first, where.end, &told->c);
 		if (is_whole(sp) && told->is_controlled)
-			s->later_ns = told->c.later_ns;
+			s->known.later_ns = told->c.later_ns;
 		control_row(told);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
 		if (!seek_is_uncached(&media))
 			no_service_time(row);
-		note_largest(s, sp, t, seek_is_uncached(&media));
+		note_largest(notes, sp, t, seek_is_uncached(&media));
 	}
 	seek_uncached_done(&media);
 	return r;
@@ -418,6 +422,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 struct all_told {
 	struct told v[SPANS_MAX];
 	size_t n;
+	struct notes notes;
 };
 
 static struct table *span_table(const struct seek_run *s)
@@ -434,12 +439,12 @@ static void tell_together(struct seek_run *s, struct all_told *all)
 	for (size_t i = 0; i < all->n; i++) {
 		if (!all->v[i].is_controlled || !all->v[i].c.is_far)
 			continue;
-		if (strcmp(all->v[i].row.anchor, "whole") == 0)
+		if (all->v[i].c.is_whole)
 			whole = n;
 		of[n] = i;
 		c[n++] = all->v[i].c;
 	}
-	seek_control_pool(s, c, n, whole);
+	seek_control_pool(&s->known, c, n, whole);
 	for (size_t k = 0; k < n; k++)
 		all->v[of[k]].c = c[k];
 	result_table_clear(span_table(s));
@@ -455,14 +460,12 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
                     struct all_told *all, struct err *err)
 {
 	struct told *told = &all->v[all->n];
-	uint64_t size = s->size_bytes;
+	uint64_t size = s->known.places.size_bytes;
 	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
-	cleanup_free struct hist *h = hist_new();
+	cleanup_free struct hist *h = xmust(hist_new());
 	char text[32], mean[32];
 	int r;
 
-	if (!h)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	*told = (struct told){ .row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN } };
 	if (strcmp(anchor, "middle") == 0)
 		sp.first = (size - sp.bytes) / 2;
@@ -478,13 +481,13 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	}
 	sp.first -= sp.first % s->t.block_bytes;
 	/* Of so few tracks that the curve does not help: what the others need no more is theirs. */
-	if (s->has_fit && !s->p->quick && !seek_has_control(s, sp.first, sp.first + sp.bytes) &&
+	if (s->known.curve.is_known && !s->p->quick && !seek_has_control(&s->known, sp.first, sp.first + sp.bytes) &&
 	    sp.most_ns < s->p->span_ns * 5 / 2)
 		sp.most_ns = s->p->span_ns * 5 / 2;
 	sp.most_ns = (uint64_t)fmin((double)sp.most_ns, allowed_ns);
 	sp.again_ns = (uint64_t)fmin(3.0 * (double)s->p->span_ns, allowed_ns);
 	told->row.first_byte = sp.first;
-	r = measure_span(s, &sp, told, h, err);
+	r = measure_span(s, &sp, told, h, &all->notes, err);
 	if (r < 0 || told->row.samples + told->row.hits == 0)
 		return r;
 	result_row(span_table(s), &told->row);
@@ -504,49 +507,50 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 int seek_part_mean(struct seek_run *s, struct err *err)
 {
 	const uint64_t most_ns = seek_begin(s, SEEK_WHOLE);
-	struct span sp = { .bytes = s->size_bytes - s->size_bytes % s->t.block_bytes,
+	struct span sp = { .bytes = s->known.places.size_bytes - s->known.places.size_bytes % s->t.block_bytes,
 		           .anchor = "whole",
 		           .reads = s->p->reads,
 		           .most_ns = most_ns,
 		           .again_ns = most_ns / 2,
 		           .precision = session_precision(s->ses) };
 	struct told told = { .row = { .mean_ns = NAN } };
-	cleanup_free struct hist *h = hist_new();
-	int r = h ? measure_span(s, &sp, &told, h, err) : err_set(err, -ENOMEM, "Out of memory.");
+	cleanup_free struct hist *h = xmust(hist_new());
+	cleanup_free struct notes *notes = xcalloc(1, sizeof(*notes));
+	int r = measure_span(s, &sp, &told, h, notes, err);
 
-	s->whole_mean_ns = told.row.samples ? told.row.mean_ns : (double)NAN;
-	s->whole_ci = (struct interval){ told.row.low, told.row.high };
+	s->whole.mean_ns = told.row.samples ? told.row.mean_ns : (double)NAN;
+	s->whole.ci = (struct interval){ told.row.low, told.row.high };
 	return r;
 }
 
-static void span_notices(struct seek_run *s)
+static void span_notices(struct seek_run *s, const struct notes *notes)
 {
 	char text[32];
 
-	if (s->revisited_bytes)
+	if (notes->revisited_bytes)
 		result_notice(
 			s->res, "revisited",
 			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, %s.",
-			units_bytes_dec(text, sizeof(text), s->revisited_bytes),
+			units_bytes_dec(text, sizeof(text), notes->revisited_bytes),
 			s->t.fua ? "and with FUA where the drive's cache answered"
 				 : "each time with reads elsewhere before so that the drive's cache forgot them");
-	if (s->rot.is_patchy)
+	if (s->known.is_patchy)
 		result_notice(
 			s->res, "not-stored",
 			"Parts of %s answer without its media, as what was trimmed or never written does: figures are of reads that the media answered.",
 			s->t.target->name);
-	if (s->in_cache_bytes)
+	if (notes->in_cache_bytes)
 		result_notice(
 			s->res, "span-in-cache",
 			s->t.fua
 				? "In spans up to %s the drive's cache answered reads, and there was no time to read them again: no service time is reported."
 				: "In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
-			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
-	if (s->cached_bytes > s->in_cache_bytes && !s->rot.is_patchy)
+			units_bytes_dec(text, sizeof(text), notes->in_cache_bytes));
+	if (notes->cached_bytes > notes->in_cache_bytes && !s->known.is_patchy)
 		result_notice(
 			s->res, "span-cached",
 			"In spans up to %s the drive's cache answered reads. They are counted, and were read again %s for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
-			units_bytes_dec(text, sizeof(text), s->cached_bytes),
+			units_bytes_dec(text, sizeof(text), notes->cached_bytes),
 			s->t.fua ? "with FUA" : "after reads elsewhere");
 }
 
@@ -569,15 +573,13 @@ int seek_spans(struct seek_run *s, struct err *err)
 	static const char *const anchors[] = { "start", "middle", "end" };
 	const uint64_t *span = s->p->quick ? decades : megabytes;
 	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors);
-	uint64_t size = s->size_bytes;
+	uint64_t size = s->known.places.size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
 	double share;
-	cleanup_free struct all_told *all = calloc(1, sizeof(*all));
+	cleanup_free struct all_told *all = xcalloc(1, sizeof(*all));
 	int r;
 
-	if (!all)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	s->regime = (struct seek_regime){ .stride = 1 };
+	all->notes.regime.stride = 1;
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, (double)seek_begin(s, SEEK_WHOLE), all, err);
 	if (r == 0 && seek_wants_curve(s))
@@ -589,6 +591,6 @@ int seek_spans(struct seek_run *s, struct err *err)
 			             (double)seek_left_ns(s) / (double)(nspans * nanchors - i * nanchors - k), all,
 			             err);
 	tell_together(s, all);
-	span_notices(s);
-	return r == 0 ? regime_of_spans(s, err) : r;
+	span_notices(s, &all->notes);
+	return r == 0 ? regime_of_spans(s, &all->notes.regime, err) : r;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
@@ -107,25 +108,40 @@ void seek_tell_rotation(struct seek_run *s)
 		              s->ses->devs[0].name);
 }
 
-/* Mean of the fitted curve, overhead and seek, over uniform pairs of bytes, which is what random reads do: outer
- * cylinders hold more of them. */
-static double mean_over_bytes(const struct seek_run *s)
-{
-	double sum = 0.0;
-	int steps = 200;
+#define UNSEPARATED(whose) \
+	whose " overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself."
 
-	for (int i = 0; i < steps; i++)
-		for (int k = 0; k < steps; k++)
-			sum += seek_arrival(s, fabs(seek_stroke_of(s, ((double)i + 0.5) / steps) -
-			                            seek_stroke_of(s, ((double)k + 0.25) / steps)));
-	return sum / (steps * steps);
+void seek_tell_overhead(struct seek_run *s)
+{
+	const struct seek_known *k = &s->known;
+	char text[32];
+
+	if (k->hits.without_ns > 0.0 && !k->is_writing)
+		result_figure(s->res, "sector_hit_ns", "a sector from the drive's cache, without its transfer", UNIT_NS,
+		              k->hits.without_ns, NULL, 0);
+	if (k->overhead.restart_ns > 0.0)
+		result_notice(
+			s->res, "restart",
+			"A read that goes on with what the drive is reading takes %s less than one that comes back to the same track: the drive needs so long to find its place again, or has a shorter way for what it reads ahead. The overhead is that of the former; intervals reach to that of the latter.",
+			units_time(text, sizeof(text), (uint64_t)k->overhead.restart_ns));
+	if (isfinite(k->overhead.ns))
+		return;
+	if (seek_is_cut(s, SEEK_OVERHEAD))
+		result_notice(
+			s->res, seek_of(k, "overhead", "write-overhead"),
+			"There was no time to find the %scommand overhead: times with overhead are given, and no seek time by itself. A longer run looks for it.",
+			seek_of(k, "", "writes' "));
+	else if (k->is_writing)
+		result_notice(s->res, "write-overhead", UNSEPARATED("The writes'"));
+	else
+		result_notice(s->res, "overhead", UNSEPARATED("The command"));
 }
 
 /* A seek time, and the same with the overhead, which is known even where the overhead is not. */
 static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
 {
-	struct stats_estimate seek = seek_less_overhead(s, a->median, a->ci);
-	const char *which = seek_of(s, "", "write_"), *whose = seek_of(s, "", "writes: ");
+	struct stats_estimate seek = seek_less_overhead(&s->known, a->median, a->ci);
+	const char *which = seek_of(&s->known, "", "write_"), *whose = seek_of(&s->known, "", "writes: ");
 	char key[64], text[96];
 
 	(void)snprintf(key, sizeof(key), "%s%s", which, name);
@@ -138,47 +154,52 @@ static void arrival_figure(const struct seek_run *s, const char *name, const cha
 
 static void time_figures(struct seek_run *s)
 {
+	const struct seek_known *k = &s->known;
 	struct result *res = s->res;
-	const struct seek_fit_ci *ci = &s->fit_ci;
+	const struct curve *curve = &k->curve;
+	const struct curve_fit_ci *ci = &curve->fit_ci;
 	struct stats_estimate a, c;
+	struct arrival average;
 
-	if (s->has_no_curve)
+	if (k->is_impossible)
 		result_notice(
 			s->res, "no-curve",
 			"Seek times not reported: long seeks measured faster than short ones on a drive with one actuator. Its cache may have answered, or the machine was late.");
-	else if (!s->has_fit && s->naimed && !s->is_writing)
+	else if (!s->known.curve.is_known && s->samples->naimed && !s->known.is_writing)
 		result_notice(
 			s->res, "no-curve",
 			"Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
-	if (!s->has_fit)
+	if (!s->known.curve.is_known)
 		return;
-	a = seek_less_overhead(s, s->fit.a, ci->a);
-	c = seek_less_overhead(s, s->fit.c, ci->c);
-	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
-	arrival_figure(s, "average_seek_ns", "average seek", &s->average);
-	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
-	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
-	result_figure(res, seek_of(s, "overhead_ns", "write_overhead_ns"),
-	              seek_of(s, "command overhead", "writes: command overhead"), UNIT_NS, s->overhead_ns,
-	              &s->overhead_ci, 0);
-	if (s->is_writing)
+	average = (struct arrival){ .median = curve->average.value, .ci = curve->average.ci };
+	a = seek_less_overhead(&s->known, s->known.curve.fit.a, ci->a);
+	c = seek_less_overhead(&s->known, s->known.curve.fit.c, ci->c);
+	arrival_figure(s, "track_to_track_ns", "seek, track to track", &k->track);
+	arrival_figure(s, "average_seek_ns", "average seek", &average);
+	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &k->third);
+	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &k->full);
+	result_figure(res, seek_of(&s->known, "overhead_ns", "write_overhead_ns"),
+	              seek_of(&s->known, "command overhead", "writes: command overhead"), UNIT_NS, s->known.overhead.ns,
+	              &s->known.overhead.ci, 0);
+	if (s->known.is_writing)
 		return;
-	if (interval_half(s->overhead_ci) > 0.5 * s->overhead_ns)
+	if (interval_half(s->known.overhead.ci) > 0.5 * s->known.overhead.ns)
 		result_notice(
 			res, "overhead-wide",
 			"Reads ahead of the head take no longer than what the cache answers, so the overhead may be more, up to the shortest access. Seek times without it are as uncertain; those with overhead are not.");
-	if (s->is_split) {
+	if (s->known.curve.is_split) {
 		result_notice(
 			res, "not-one-arm",
 			"Far seeks take less than near ones: this is not one arm over one stroke, but several arms or disks behind one name. Seek times over parts of the stroke mean nothing then; give the parts to measure each by itself.");
 		return;
 	}
 	result_estimate(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, &a);
-	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
-	if (isfinite(s->fit.knee)) {
+	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->known.curve.fit.b, &ci->b, 0);
+	if (isfinite(s->known.curve.fit.knee)) {
 		result_estimate(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, &c);
-		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, &ci->e, 0);
-		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, &ci->knee, 0);
+		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->known.curve.fit.e, &ci->e, 0);
+		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->known.curve.fit.knee,
+		              &ci->knee, 0);
 	}
 }
 
@@ -186,54 +207,58 @@ static void time_figures(struct seek_run *s)
  */
 static void scatter_figures(struct seek_run *s)
 {
-	struct interval ci = stats_share_ci(s->missed.missed, s->missed.of);
+	struct interval ci = stats_share_ci(s->known.scatter.missed.missed, s->known.scatter.missed.of);
 
-	if (isfinite(s->scatter_ns))
-		result_figure(s->res, "seek_scatter_ns", "scatter of seeks", UNIT_NS, s->scatter_ns, &s->scatter_ci, 0);
-	if (s->missed.of < 20)
+	if (isfinite(s->known.scatter.ns))
+		result_figure(s->res, "seek_scatter_ns", "scatter of seeks", UNIT_NS, s->known.scatter.ns,
+		              &s->known.scatter.ci, 0);
+	if (s->known.scatter.missed.of < 20)
 		return;
 	result_figure(s->res, "missed_revolution_ratio", "accesses a revolution or more late", UNIT_RATIO,
-	              (double)s->missed.missed / (double)s->missed.of, &ci, s->missed.of);
+	              (double)s->known.scatter.missed.missed / (double)s->known.scatter.missed.of, &ci,
+	              s->known.scatter.missed.of);
 }
 
 void seek_tell_figures(struct seek_run *s)
 {
 	time_figures(s);
-	if (s->is_writing)
+	if (s->known.is_writing)
 		return;
 	scatter_figures(s);
-	if (s->has_fit && !s->is_split && s->misfit_ns > 0.0) {
+	if (s->known.curve.is_known && !s->known.curve.is_split && s->known.curve.misfit_ns > 0.0) {
 		char text[32];
 
-		result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, s->misfit_ns, NULL, 0);
+		result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, s->known.curve.misfit_ns,
+		              NULL, 0);
 		result_notice(
 			s->res, "fit-misfit",
 			"The points lie beside the fit a + b sqrt(d), c + e d by %s (root of the mean square), which chance does not explain: take seek times from the smooth curve, which the figures are from, and not from the fit.",
-			units_time(text, sizeof(text), (uint64_t)s->misfit_ns));
+			units_time(text, sizeof(text), (uint64_t)s->known.curve.misfit_ns));
 	}
 }
 
 void seek_tell_parts(struct seek_run *s)
 {
-	struct table *t;
-	double transfer, arrival, half = s->rot.period_ns / 2.0;
+	const struct seek_known *k = &s->known;
+	double transfer, arrival, half = k->places.period_ns / 2.0;
 	struct part_row rows[6];
+	struct table *t;
 	size_t n = 0;
 
-	if (!s->has_fit || !isfinite(s->whole_mean_ns))
+	if (!k->curve.is_known || !isfinite(s->whole.mean_ns))
 		return;
-	transfer = s->t.block_bytes / (seek_track_bytes(s, 0.5) * s->track_ratio) * s->rot.period_ns;
-	arrival = mean_over_bytes(s);
-	if (isfinite(s->overhead_ns)) {
-		rows[n++] = (struct part_row){ "command overhead", s->overhead_ns };
-		rows[n++] = (struct part_row){ "seek, mean over the device", arrival - s->overhead_ns };
+	transfer = seek_transfer(k, 0.5 * (double)k->places.size_bytes);
+	arrival = seek_mean_arrival(k, &k->curve, 0, k->places.size_bytes);
+	if (isfinite(k->overhead.ns)) {
+		rows[n++] = (struct part_row){ "command overhead", k->overhead.ns };
+		rows[n++] = (struct part_row){ "seek, mean over the device", arrival - k->overhead.ns };
 	} else {
 		rows[n++] = (struct part_row){ "command overhead and seek, mean over the device", arrival };
 	}
 	rows[n++] = (struct part_row){ "half a revolution", half };
 	rows[n++] = (struct part_row){ "transfer", transfer };
 	rows[n++] = (struct part_row){ "sum of the parts", arrival + half + transfer };
-	rows[n++] = (struct part_row){ "measured, whole device", s->whole_mean_ns };
+	rows[n++] = (struct part_row){ "measured, whole device", s->whole.mean_ns };
 	t = result_table(s->res, "parts", "Parts of a random access", seek_part_fields);
 	for (size_t i = 0; i < n; i++)
 		result_row(t, &rows[i]);
@@ -242,71 +267,63 @@ void seek_tell_parts(struct seek_run *s)
 void seek_tell_plots(const struct seek_run *s)
 {
 	const bool turns = s->rot.is_rotating;
-	struct result *res = s->res;
+	const struct plot_decl plots[] = {
+		{ .name = "accesses",
+		  .see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
+		  .kind = "line",
+		  .title = "Every read, by how far the head moved",
+		  .table = "smooth",
+		  .x = "stroke_ratio",
+		  .y = "with_overhead_ns,latest_ns",
+		  .low = "with_overhead_ns",
+		  .high = "latest_ns",
+		  .dots = "accesses:stroke_ratio:access_ns" },
+		{ .name = "spans",
+		  .see = turns ? "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone."
+		               : "Where the line is flat, it does not matter how far reads are spread.",
+		  .kind = "line",
+		  .title = "Service time against span",
+		  .table = "spans",
+		  .x = "span_bytes",
+		  .y = "mean_ns",
+		  .low = "low",
+		  .high = "high",
+		  .series = "anchor" },
+		{ .name = "curve",
+		  .see = "A steep rise over short ways, while the arm speeds up, then nearly a straight line, while it moves at full speed.",
+		  .kind = "scatter",
+		  .title = "Seek time against distance",
+		  .table = "curve",
+		  .x = "stroke_ratio",
+		  .y = "seek_ns",
+		  .low = "low",
+		  .high = "high" },
+		{ .name = "write_curve",
+		  .see = "As above, but the head has to be at rest before it may write.",
+		  .kind = "scatter",
+		  .title = "Seek time of writes against distance",
+		  .table = "write_curve",
+		  .x = "stroke_ratio",
+		  .y = "seek_ns",
+		  .low = "low",
+		  .high = "high" },
+		{ .name = "queue",
+		  .see = turns ? "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting."
+		               : "The device works at several requests at once; where the line is flat, more depth is only waiting.",
+		  .kind = "line",
+		  .title = "IOPS against queue depth",
+		  .table = "queue",
+		  .x = "depth",
+		  .y = "iops",
+		  .low = "low",
+		  .high = "high" },
+	};
 
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "accesses",
-			.see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
-			.kind = "line",
-			.title = "Every read, by how far the head moved",
-			.table = "smooth",
-			.x = "stroke_ratio",
-			.y = "with_overhead_ns,latest_ns",
-			.low = "with_overhead_ns",
-			.high = "latest_ns",
-			.dots = "accesses:stroke_ratio:access_ns" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "spans",
-			.see = turns ? "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone."
-	                             : "Where the line is flat, it does not matter how far reads are spread.",
-			.kind = "line",
-			.title = "Service time against span",
-			.table = "spans",
-			.x = "span_bytes",
-			.y = "mean_ns",
-			.low = "low",
-			.high = "high",
-			.series = "anchor" });
-	distribution_plots(res, "random reads over the whole device",
-	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "curve",
-			.see = "A steep rise over short ways, while the arm speeds up, then nearly a straight line, while it moves at full speed.",
-			.kind = "scatter",
-			.title = "Seek time against distance",
-			.table = "curve",
-			.x = "stroke_ratio",
-			.y = "seek_ns",
-			.low = "low",
-			.high = "high" });
-	if (result_find_table(res, "write_curve"))
-		result_plot(res,
-		            &(struct plot_decl){ .name = "write_curve",
-		                                 .see = "As above, but the head has to be at rest before it may write.",
-		                                 .kind = "scatter",
-		                                 .title = "Seek time of writes against distance",
-		                                 .table = "write_curve",
-		                                 .x = "stroke_ratio",
-		                                 .y = "seek_ns",
-		                                 .low = "low",
-		                                 .high = "high" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "queue",
-			.see = turns ? "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting."
-	                             : "The device works at several requests at once; where the line is flat, more depth is only waiting.",
-			.kind = "line",
-			.title = "IOPS against queue depth",
-			.table = "queue",
-			.x = "depth",
-			.y = "iops",
-			.low = "low",
-			.high = "high" });
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++) {
+		if (i == 2)
+			distribution_plots(s->res, "random reads over the whole device",
+			                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
+		if (i != 3 || result_find_table(s->res, "write_curve"))
+			result_plot(s->res, &plots[i]);
+	}
 }

@@ -5,13 +5,10 @@
  * distances, but each writes a sector: the overhead of a write is found by itself, as it may be another. Only where
  * writes wait for the media: a write cache takes them all in the time of a command, and that is told instead.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
 #define SETTLES_LEAST   4  /* distances (a choice) */
@@ -31,78 +28,82 @@ static int is_cached(struct seek_run *w, double media_ns, bool *ret_is, struct e
 	int r;
 
 	for (size_t i = 0; i < LOOKS; i++)
-		offsets[i] = timed_align(&w->t, rng_double(&w->t.rng) * (double)w->size_bytes);
+		offsets[i] = timed_align(&w->t, rng_double(&w->t.rng) * (double)w->known.places.size_bytes);
 	r = timed_reads(&w->t, offsets, LOOKS, access, NULL, err);
 	*ret_is = r == 0 && summary_of(access, LOOKS, &sum) && sum.mean < CACHED * media_ns;
 	return r;
 }
 
-/* The part of a run that writes, from that which has read. points: room for 3 * POINTS_MAX. */
-static struct seek_run *begin(const struct seek_run *s, struct seek_point *points)
+/* The part of a run that writes, from that which has read. samples: none yet. */
+static struct seek_run begin(const struct seek_run *s, struct seek_samples *samples)
 {
-	struct seek_run *w = malloc(sizeof(*w));
+	const struct seek_known *k = &s->known;
+	struct seek_run w = *s;
 
-	if (!w)
-		return NULL;
-	*w = *s;
-	w->is_writing = true;
-	w->reads = s->has_fit ? s : NULL;
-	w->more_ns = NAN;
-	w->fraction = SEEK_READS_SHARE;
-	w->share = 1.0;
-	w->t.op = IO_WRITE;
-	w->rot.hit_ns = NAN; /* no read, no hit */
-	w->sector_hit_ns = w->cached_ns = 0.0;
-	w->overhead_ns = NAN;
-	w->overhead_ci = (struct interval){ NAN, NAN };
-	w->track = w->third = w->full = w->average = (struct arrival){ .median = NAN };
-	w->has_overhead = w->has_fit = false;
-	w->nrandom = 0;
-	memset(w->without, 0, sizeof(w->without));
-	w->aimed = points;
-	w->near = points + POINTS_MAX;
-	w->point = points + 2 * POINTS_MAX;
-	w->naimed = w->nnear = w->npoints = 0;
+	w.samples = samples;
+	w.fraction = SEEK_READS_SHARE;
+	w.share = 1.0;
+	w.t.op = IO_WRITE;
+	w.rot.hit_ns = NAN; /* no read, no hit */
+	w.known = (struct seek_known){ .block_bytes = k->block_bytes,
+		                       .step_bytes = k->step_bytes,
+		                       .is_patchy = k->is_patchy,
+		                       .is_quick = k->is_quick,
+		                       .is_writing = true,
+		                       .is_one_arm = k->is_one_arm,
+		                       .places = k->places,
+		                       .hits = { .without_ns = NAN, .bus_ns = k->hits.bus_ns },
+		                       .overhead = SEEK_NO_OVERHEAD,
+		                       .scatter = k->scatter,
+		                       .track = { .median = NAN },
+		                       .reads = k };
 	return w;
 }
 
 /* Of what a write takes longer as a whole: without what the two overheads differ by. */
-static struct stats_estimate without_overheads(const struct seek_run *s, const struct seek_run *w,
+static struct stats_estimate without_overheads(const struct seek_known *s, const struct seek_known *w,
                                                struct stats_estimate more)
 {
 	return stats_sum(seek_less_overhead(w, more.value, more.ci),
-	                 (struct stats_estimate){ s->overhead_ns, s->overhead_ci });
+	                 (struct stats_estimate){ s->overhead.ns, s->overhead.ci });
 }
 
 /* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its
  * average. */
-static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret)
+static bool settle_beyond(const struct seek_known *s, const struct seek_known *w, struct stats_estimate *ret)
 {
-	struct stats_estimate average = stats_difference((struct stats_estimate){ s->average.median, s->average.ci },
-	                                                 stats_about(s->average.median, 0.0));
+	const struct curve *c = &w->curve;
+	struct stats_estimate average = stats_difference(s->curve.average, stats_about(s->curve.average.value, 0.0));
 
-	*ret = without_overheads(s, w, stats_difference(stats_about(w->more_ns, 1.96 * w->more_se), average));
+	*ret = without_overheads(s, w, stats_difference(stats_about(c->more_ns, 1.96 * c->more_se), average));
 	return isfinite(ret->value) && isfinite(ret->ci.low) && isfinite(ret->ci.high);
 }
 
 /* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own.
  * false: not known. */
-static bool find_settle(const struct seek_run *s, const struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
+static bool find_settle(const struct seek_run *reads, const struct seek_run *writes, struct stats_estimate *ret,
+                        size_t *ret_n)
 {
-	double more[POINTS_MAX];
+	const struct seek_samples *s = reads->samples, *w = writes->samples;
+	double more[CURVE_POINTS];
 	struct summary sum;
-	size_t n = 0;
+	size_t n = 0, known = 0;
 
-	*ret_n = w->npoints;
-	if (isfinite(w->more_ns))
-		return settle_beyond(s, w, ret);
-	for (size_t i = 0; i < s->naimed; i++)
-		for (size_t k = 0; k < w->naimed; k++)
-			if (s->aimed[i].stroke == w->aimed[k].stroke && s->aimed[i].is_known && w->aimed[k].is_known)
-				more[n++] = w->aimed[k].fit.median - s->aimed[i].fit.median;
-	if (n < SETTLES_LEAST || !isfinite(s->overhead_ns - w->overhead_ns) || !summary_of(more, n, &sum))
+	for (size_t k = 0; k < w->naimed; k++) {
+		const struct seek_point *q = &w->aimed[k];
+
+		known += q->is_known;
+		for (size_t i = 0; i < s->naimed && q->is_known; i++)
+			if (s->aimed[i].stroke == q->stroke && s->aimed[i].is_known)
+				more[n++] = q->fit.median - s->aimed[i].fit.median;
+	}
+	*ret_n = known;
+	if (isfinite(writes->known.curve.more_ns))
+		return settle_beyond(&reads->known, &writes->known, ret);
+	if (n < SETTLES_LEAST || !isfinite(reads->known.overhead.ns - writes->known.overhead.ns) ||
+	    !summary_of(more, n, &sum))
 		return false;
-	*ret = without_overheads(s, w,
+	*ret = without_overheads(&reads->known, &writes->known,
 	                         stats_about(sum.mean, stats_t_975((double)n - 1.0) * sum.stddev / sqrt((double)n)));
 	*ret_n = n;
 	return true;
@@ -118,7 +119,8 @@ static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stat
 		return false;
 	if (ret->ci.high >= 0.0)
 		return true;
-	seek_no_overhead(w);
+	w->known.overhead = SEEK_NO_OVERHEAD;
+	seek_tell_overhead(w);
 	return false;
 }
 
@@ -128,13 +130,12 @@ static void tell(struct seek_run *s, struct seek_run *w)
 	size_t n;
 	bool is_known = is_settled(s, w, &settle, &n);
 
-	seek_tell_near(w, w->near, w->nnear);
-	seek_tell_curve(w);
+	seek_conclude_near(w);
+	seek_tell_curve(w->res, &w->known, w->samples);
 	seek_tell_figures(w);
-	if (is_known && w->has_fit)
-		result_figure(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, settle.value,
-		              &settle.ci, n);
-	if (!w->has_fit)
+	if (is_known && w->known.curve.is_known)
+		result_estimate(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, &settle);
+	if (!w->known.curve.is_known)
 		result_notice(
 			s->res, "writes-not-aimed",
 			"Seek times of writes not reported: writes did not end when their sectors passed the head. The drive may write elsewhere first, as shingled ones do, or reorder.");
@@ -160,66 +161,69 @@ static uint64_t writing_ns(const struct seek_run *s)
 
 int seek_writes(struct seek_run *s, struct err *err)
 {
-	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
-	cleanup_free struct seek_run *w = points ? begin(s, points) : NULL;
+	cleanup_free struct seek_samples *samples = xcalloc(1, sizeof(*samples));
+	const struct curve *c = &s->known.curve;
 	const uint32_t block = s->t.block_bytes;
+	struct seek_run w;
 	bool is = false;
 	int r;
 
-	if (!w)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (!s->has_fit || s->is_split || s->rot.is_patchy || !isfinite(s->average.median)) {
+	if (!c->is_known || c->is_split || s->known.is_patchy || !isfinite(c->average.value)) {
 		result_notice(
 			s->res, "no-write-curve",
 			"Writes were left out: without a seek curve of reads over all of the device there is nothing to aim them by.");
 		return 0;
 	}
-	seek_budget(w, writing_ns(s));
-	w->t.block_bytes = w->t.step_bytes;
-	r = is_cached(w, s->average.median + s->rot.period_ns / 2.0, &is, err);
-	w->t.block_bytes = block;
+	w = begin(s, samples);
+	seek_budget(&w, writing_ns(s));
+	w.t.block_bytes = w.t.step_bytes;
+	r = is_cached(&w, c->average.value + s->known.places.period_ns / 2.0, &is, err);
+	w.t.block_bytes = block;
 	if (is)
 		note_cache(s);
+	if (r == 0 && !is && !session_is_over(s->ses)) {
+		(void)seek_begin(&w, SEEK_OVERHEAD);
+		r = seek_find_overhead(&w, err);
+		if (r == 0)
+			seek_tell_overhead(&w);
+	}
 	if (r == 0 && !is && !session_is_over(s->ses))
-		(void)seek_begin(w, SEEK_OVERHEAD);
-	if (r == 0 && !is && !session_is_over(s->ses))
-		r = seek_overhead(w, err);
-	if (r == 0 && !is && !session_is_over(s->ses))
-		r = seek_curve_begin(w, err);
-	s->t.rng = w->t.rng;
-	seek_tell_cut(w);
-	if (w->naimed)
-		tell(s, w);
+		r = seek_curve_begin(&w, err);
+	s->t.rng = w.t.rng;
+	seek_tell_cut(&w);
+	if (samples->naimed)
+		tell(s, &w);
 	session_checkpoint(s->ses);
 	return r;
 }
 
 bool seek_load_all(struct seek_run *s, const struct table *t)
 {
-	size_t returns = seek_load_accesses(t, seek_of(s, "overhead", "write overhead"), s->aimed);
-	size_t on = s->is_writing ? 0 : seek_load_accesses(t, SEEK_READS_ON, s->near);
+	struct seek_samples *m = s->samples;
+	const struct seek_known *k = &s->known;
 
-	if (returns || on) {
-		seek_conclude_overhead(s, s->aimed, s->near);
-		memset(s->near, 0, POINTS_MAX * sizeof(*s->near));
+	(void)seek_load_accesses(t, seek_of(k, "overhead", "write overhead"), m->aimed);
+	if (!k->is_writing)
+		(void)seek_load_accesses(t, SEEK_READS_ON, m->near);
+	if (m->aimed[0].log.n || m->near[0].log.n) {
+		s->known.overhead = seek_overhead_of(k, m->aimed, m->near);
+		seek_tell_overhead(s);
 	}
-	memset(s->aimed, 0, POINTS_MAX * sizeof(*s->aimed));
-	s->naimed = seek_load_accesses(t, seek_of(s, "curve", "write curve"), s->aimed);
-	s->nnear = seek_load_accesses(t, seek_of(s, "near", "write near"), s->near);
-	seek_fit_aimed(s);
-	return s->naimed > 0;
+	*m = (struct seek_samples){ .naimed = 0 };
+	m->naimed = seek_load_accesses(t, seek_of(k, "curve", "write curve"), m->aimed);
+	m->nnear = seek_load_accesses(t, seek_of(k, "near", "write near"), m->near);
+	if (!k->is_writing)
+		m->nrandom = seek_load_reads(t, m->random);
+	s->known.scatter = seek_fit_aimed(k, m);
+	seek_conclude_curve(&s->known, m);
+	return m->naimed > 0;
 }
 
-int seek_writes_again(struct seek_run *s, const struct table *accesses, struct err *err)
+void seek_writes_again(struct seek_run *s, const struct table *accesses)
 {
-	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
-	cleanup_free struct seek_run *w = points ? begin(s, points) : NULL;
+	cleanup_free struct seek_samples *samples = xcalloc(1, sizeof(*samples));
+	struct seek_run w = begin(s, samples);
 
-	if (!w)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (!seek_load_all(w, accesses))
-		return 0;
-	seek_conclude_curve(w, -1);
-	tell(s, w);
-	return 0;
+	if (seek_load_all(&w, accesses))
+		tell(s, &w);
 }

@@ -1,80 +1,165 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One arm, or several behind one name? An arm that was taken far away has to come back; one whose neighbour did the
- * reading has not. So: a read, one far away or one not so far, and one beside the first. With one arm the way back from
- * farther away takes as long, or longer; where it takes clearly less, something else than this arm did the reading. The
- * comparison needs no seek curve, and a disk whose arm is quick anyway shows nothing, which is right.
+ * Several arms, or several disks in a row, behind one name: each has a range of the addresses, and stays where it is
+ * while the others move. So reads that go to and fro between the first and the last addresses take no longer than reads
+ * about one place, where one arm would need the whole stroke each time, which is more than a revolution. From where on
+ * the second one's range goes is found by halving: a place that the first arm holds is far from the begin and costs
+ * nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
+ * What the kernel tells of ranges (queue/independent_access_ranges) is taken as it is.
  */
+#include "measure/shared/arms.h"
+
 #include <math.h>
+#include <string.h>
 
-#include "measure/shared/timed.h"
+#include "base/cleanup.h"
 
-#define TRIPS  40  /* of each kind: medians of waits of up to a revolution are known to a tenth of one */
-#define LEAST  10  /* of them must have been read from the media */
-#define SURE   3.0 /* deviations of the difference of two medians: by chance once in 700 disks with one arm at worst */
-#define BESIDE (4u << 20) /* bytes: a few tracks, and in front of the first read, where reading ahead does not help */
-#define HOME   0.02       /* parts of the disk: home is from here to that much more, */
-#define HALF \
-	0.22 /* not so far: in the same half, and in the first of two disks in a row where that is a third of all */
-#define FAR   0.72 /* far: in the other half */
-#define WIDTH 0.08
+#define LOOKS_FIRST 10 /* reads that go to and fro: one arm over the whole stroke shows at once */
+#define LOOKS       24 /* and where it does not */
+#define ONE_ARM \
+	1.35 /* of a revolution, the median: two arms take half a one, overhead and a short seek; 3 errors more */
+#define NO_WAY     0.5 /* of a revolution: half of what the shortest whole stroke takes (real drives: 1 to 2) */
+#define STEPS      13  /* of halving: to a few thousandths of a range */
+#define LOOKS_STEP 8
+#define REACH_PART 2000 /* of the device */
+#define END_PART   200
+#define REACH_MOST (32u << 20)
+#define TRIES      3 /* times as many, where the cache answers */
 
-struct trips {
-	double v[TRIPS];
-	size_t n;
+struct find {
+	struct timed *t;
+	const struct rotation *rot;
 };
 
-static uint64_t place(struct timed *t, double part)
+static bool is_over(const struct timed *t)
 {
-	double size = (double)t->target->size_bytes;
+	uint64_t ignore;
 
-	return timed_random(t, (uint64_t)(part * size), (uint64_t)((part + WIDTH) * size));
+	return session_is_over(t->ses) || !timed_has_time(t, &ignore);
 }
 
-static int trip(struct timed *t, double part, double hit_most_ns, struct trips *ret, struct err *err)
+/* A few tracks from there on; and the many about an end of the device, where each look reads, so that the drive's cache
+ * has none of them. */
+static struct device_range place_at(const struct timed *t, uint64_t first)
 {
-	uint64_t offset[3] = { place(t, HOME), place(t, part), 0 };
-	double access[3] = { NAN, NAN, NAN };
-	int r;
+	uint64_t part = timed_size(t) / REACH_PART, least = 64ull * t->block_bytes;
 
-	offset[2] = offset[0] - BESIDE;
-	r = timed_media_reads(t, offset, 3, access, NULL, err);
-	for (int i = 0; i < 3; i++)
-		if (!isfinite(access[i]) || access[i] < hit_most_ns)
-			return r;
-	ret->v[ret->n++] = access[2];
-	return r;
+	return (struct device_range){ first, part < least ? least : part > REACH_MOST ? REACH_MOST : part };
 }
 
-/* Median, and its standard error. */
-static double middle(const struct trips *t, double *ret_se)
+static struct device_range begin_of(const struct timed *t)
 {
-	struct summary s = { .median = NAN, .mad = NAN };
-
-	(void)summary_of(t->v, t->n, &s);
-	*ret_se = summary_median_error(&s);
-	return s.median;
+	return (struct device_range){ 0, timed_size(t) / END_PART };
 }
 
-int timed_arms(struct timed *t, double hit_most_ns, bool *ret_are_several, struct err *err)
+static struct device_range end_of(const struct timed *t)
 {
-	const struct device *d = &t->ses->devs[0];
-	struct trips half = { .n = 0 }, far = { .n = 0 };
-	double half_se, far_se, half_ns, far_ns;
+	return (struct device_range){ timed_size(t) - timed_size(t) / END_PART, timed_size(t) / END_PART };
+}
+
+/* Median of n reads that go to and fro between two places; NaN: the cache answered too many. */
+static int to_and_fro(const struct find *f, struct device_range one, struct device_range other, size_t n, double *ret,
+                      struct err *err)
+{
+	double v[LOOKS], access;
+	size_t got = 0;
 	int r = 0;
 
-	*ret_are_several = d->kind == DEVICE_DISK && d->nranges > 1;
-	if (*ret_are_several || d->kind != DEVICE_DISK || HOME * (double)t->target->size_bytes < BESIDE)
-		return 0;
-	for (int i = 0; i < TRIPS && r == 0 && !session_is_over(t->ses); i++) {
-		r = trip(t, HALF, hit_most_ns, &half, err);
-		if (r == 0)
-			r = trip(t, FAR, hit_most_ns, &far, err);
+	for (size_t i = 0; r == 0 && got < n && i < TRIES * n && !is_over(f->t); i++) {
+		const struct device_range *at = i & 1 ? &other : &one;
+		uint64_t offset = timed_random(f->t, at->first_byte, at->first_byte + at->bytes);
+
+		r = timed_reads(f->t, &offset, 1, &access, NULL, err);
+		if (i && isfinite(access) && !timed_may_be_hit(f->rot, access))
+			v[got++] = access;
 	}
-	if (half.n < LEAST || far.n < LEAST)
-		return r;
-	half_ns = middle(&half, &half_se);
-	far_ns = middle(&far, &far_se);
-	*ret_are_several = half_ns - far_ns > SURE * hypot(half_se, far_se);
+	*ret = r == 0 && got == n ? stats_median(v, n) : (double)NAN;
 	return r;
+}
+
+static int has_several(const struct find *f, struct arms *ret, bool *ret_has, struct err *err)
+{
+	double far = NAN, near = NAN;
+	int r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS_FIRST, &far, err);
+
+	*ret_has = false;
+	ret->is_one_for_sure = far >= ONE_ARM * f->rot->period_ns;
+	if (r < 0 || !(far < ONE_ARM * f->rot->period_ns))
+		return r;
+	r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS, &far, err);
+	if (r == 0)
+		r = to_and_fro(f, begin_of(f->t), begin_of(f->t), LOOKS, &near, err);
+	*ret_has = far - near < NO_WAY * f->rot->period_ns;
+	ret->is_one_for_sure = far - near >= NO_WAY * f->rot->period_ns;
+	return r;
+}
+
+/* From where on it is another arm's: the first one's ends before *ret_low, the second one's has begun at *ret_high. */
+static int halve(const struct find *f, uint64_t *ret_low, uint64_t *ret_high, struct err *err)
+{
+	uint64_t low = 0, high = timed_size(f->t);
+	double before = NAN, behind = NAN;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(f->t, 0).bytes && !is_over(f->t); i++) {
+		uint64_t mid = timed_align(f->t, (double)low + (double)(high - low) / 2.0);
+
+		mid -= mid % f->t->block_bytes;
+		r = to_and_fro(f, begin_of(f->t), place_at(f->t, mid), LOOKS_STEP, &before, err);
+		if (r == 0)
+			r = to_and_fro(f, place_at(f->t, mid), end_of(f->t), LOOKS_STEP, &behind, err);
+		if (!isfinite(before) || !isfinite(behind))
+			break;
+		*(before > behind ? &low : &high) = mid;
+	}
+	*ret_low = low;
+	*ret_high = high;
+	return r;
+}
+
+/* Is either range one arm's stroke, and no way from one to the other? */
+static int are_two(const struct find *f, uint64_t low, uint64_t high, bool *ret_are, struct err *err)
+{
+	double first = NAN, second = NAN, across = NAN, way = NO_WAY * f->rot->period_ns;
+	uint64_t width = begin_of(f->t).bytes;
+	int r;
+
+	*ret_are = false;
+	if (low < 4 * width || high + 4 * width > timed_size(f->t))
+		return 0;
+	r = to_and_fro(f, begin_of(f->t), (struct device_range){ low - width, width }, LOOKS, &first, err);
+	if (r == 0)
+		r = to_and_fro(f, (struct device_range){ high, width }, end_of(f->t), LOOKS, &second, err);
+	if (r == 0)
+		r = to_and_fro(f, begin_of(f->t), (struct device_range){ high, width }, LOOKS, &across, err);
+	*ret_are = first - across > way && second - across > way;
+	return r;
+}
+
+int arms_find(struct timed *t, const struct rotation *rot, struct arms *ret, struct err *err)
+{
+	const struct find f = { t, rot };
+	const struct device *dev = &t->ses->devs[0];
+	uint64_t low, high;
+	bool is = false;
+	int r;
+
+	*ret = (struct arms){ .n = 0 };
+	if (dev->kind == DEVICE_DISK && dev->nranges > 1) {
+		memcpy(ret->range, dev->ranges, sizeof(ret->range));
+		ret->n = dev->nranges;
+		return 0;
+	}
+	r = has_several(&f, ret, &is, err);
+	if (r < 0 || !is)
+		return r;
+	r = halve(&f, &low, &high, err);
+	if (r == 0)
+		r = are_two(&f, low, high, &is, err);
+	if (r < 0 || !is)
+		return r;
+	ret->range[0] = (struct device_range){ 0, low };
+	ret->range[1] = (struct device_range){ high, timed_size(t) - high };
+	ret->n = 2;
+	return 0;
 }

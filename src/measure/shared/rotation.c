@@ -21,8 +21,9 @@
 #define PLACES      24 /* first looks: one in six stored is found but once in a hundred disks */
 #define HITS        15 /* reads again: so many tell their spread to a fifth */
 #define HITS_LEAST  5  /* of a place that answers that often at least (a choice) */
-#define WHOLE_BYTES 4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take \
-	                        */
+#define WHOLE_BYTES                                                                                      \
+	4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take \
+	            */
 #define AGAIN_MOST                                                                                                     \
 	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once \
 	     in 800 */
@@ -332,9 +333,18 @@ static void shuffle(struct timed *t, uint64_t *sector, uint64_t *first, size_t n
 	}
 }
 
-static bool is_hit(const struct rotation *rot, double access)
+#define LATE_HIT 3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
+
+bool timed_is_hit(const struct rotation *rot, double access_ns)
 {
-	return access < rot->hit_most_ns;
+	if (rot->is_patchy) /* many are, so that the late ones among them count */
+		return access_ns < fmax(rot->hit_most_ns, LATE_HIT * rot->hit_ns);
+	return isfinite(rot->hit_ns) && fabs(access_ns - rot->hit_ns) < rot->hit_width_ns;
+}
+
+bool timed_may_be_hit(const struct rotation *rot, double access_ns)
+{
+	return access_ns < rot->hit_most_ns;
 }
 
 /* One half once; adds to the events, each the time since its sector's first one. */
@@ -351,12 +361,12 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 	for (size_t i = 0; i < half && r == 0; i++) {
 		if (!isfinite(access[i]))
 			continue;
-		if (is_hit(rot, access[i])) {
+		if (timed_may_be_hit(rot, access[i])) {
 			ev->hits += first[i] > 0;
 		} else if (!first[i]) {
 			first[i] = done[i];
 			ev->look[ev->nlooks++] = access[i];
-			if (i && !is_hit(rot, access[i - 1])) /* later ones are not independent of it */
+			if (i && !timed_may_be_hit(rot, access[i - 1])) /* later ones are not independent of it */
 				keep_sample(t, sector[i - 1], sector[i], access[i - 1], access[i]);
 		} else if (ev->n < EVENTS_MAX) {
 			ev->access[ev->n] = access[i];
@@ -447,7 +457,7 @@ static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_n
 			double access = NAN;
 
 			r = revisit(t, q.sector[next++], 0, &access, &done, err);
-			hits += is_hit(ret, access);
+			hits += timed_may_be_hit(ret, access);
 			seen += isfinite(access);
 		}
 		is = seen && !hits;

@@ -103,6 +103,11 @@ struct rotation {
 	size_t events;
 };
 
+/* Did the drive's cache answer? Only what takes as long as a hit is one: as for reads of which none may be lost. */
+bool timed_is_hit(const struct rotation *rot, double access_ns);
+/* All that may be one is: as for reads of which none may be wrong. */
+bool timed_may_be_hit(const struct rotation *rot, double access_ns);
+
 /*
  * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out
  * of the drive's cache: a sector comes by once a revolution, so the times between completions of its reads lie on a
@@ -116,9 +121,6 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
  * it is in the cache; rot->hit_most_ns is set then, and *ret_is_ahead.
  */
 int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err);
-
-/* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */
-int timed_arms(struct timed *t, double hit_most_ns, bool *ret_are_several, struct err *err);
 
 /* A block at random, outside first to end, but not far from it; 0, 0: anywhere. */
 uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Do several arms, or disks in a row, share the addresses, and which has which? */
+#ifndef PLATTER_MEASURE_ARMS_H
+#define PLATTER_MEASURE_ARMS_H
+
+#include "measure/shared/timed.h"
+
+struct arms {
+	struct device_range range[DEVICE_RANGES_MAX];
+	size_t n;             /* 0: one arm, or not known */
+	bool is_one_for_sure; /* from end to end of the device */
+};
+
+/* By what the kernel says, else by reads that go to and fro: 10 where one arm shows at once. */
+int arms_find(struct timed *t, const struct rotation *rot, struct arms *ret, struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a random read should take, straight from the times of others, and of aimed accesses: the likeliest a + b sqrt(d)
+ * + c d (stats/arrival.c says how likely a time is by it). That is no seek curve to be told, as it knows neither its
+ * own error nor a knee; but it needs no points of thirty reads each, and a hundred reads know three numbers well. The
+ * mean over the device, which it takes variance off, is right by any curve.
+ */
+#ifndef PLATTER_MODEL_READS_H
+#define PLATTER_MODEL_READS_H
+
+#include "model/curve.h"
+
+struct reads_way {
+	double stroke, ns; /* part of it that the head went; until the sector began */
+};
+/* The likeliest a + b sqrt(d), on a grid that a real curve lies within a twentieth of a revolution of. */
+struct seek_fit reads_coarse_fit(const struct reads_way *v, size_t n, double period);
+/* The likeliest, from there or from a curve that is near it; and how likely they are by it, as a logarithm. */
+struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from, double *ret_log);
+/* The same by any curve. */
+double reads_log_likely(const struct curve *c, const struct reads_way *v, size_t n, double scatter, double period);
+
+#endif
