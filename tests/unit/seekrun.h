@@ -37,17 +37,22 @@ static inline struct sim_run run_changed(const char *words, const char *profile,
 	return run_on(sim, words);
 }
 
-/* On the disk that is drawn with this seed. */
-static inline struct sim_run run_on_wild(uint64_t seed, const char *words)
+/* On the disk that is drawn with this seed, of a class. */
+static inline struct sim_run run_on_class(uint64_t seed, const char *class_name, const char *words)
 {
 	struct sim *sim = sim_new();
 	struct profile p;
 	struct err err;
 
-	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+	assert_int_equal(profile_wild(&p, seed, class_name, &err), 0);
 	(void)sim_add_disk(sim, &p, "sda");
 	profile_done(&p);
 	return run_on(sim, words);
+}
+
+static inline struct sim_run run_on_wild(uint64_t seed, const char *words)
+{
+	return run_on_class(seed, NULL, words);
 }
 
 /* What a notice says; "": there is none of that code. */

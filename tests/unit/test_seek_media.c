@@ -214,3 +214,20 @@ TEST(the_overhead_is_known_where_no_track_can_be_returned_to)
 			                 1.0) < 0.02);
 	}
 }
+
+/*
+ * Drawn drives behind a bridge without read-ahead, so that each request loses a revolution: sequential rates are a
+ * tenth of the media's then, and what a sector takes to pass is not told by them. The average was up to 8 % too short.
+ */
+TEST(what_lies_where_is_told_by_tracks_where_rates_are_not_the_medias)
+{
+	static const uint64_t seeds[] = { 910013, 910029 };
+
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct sim_run run = run_on_class(seeds[i], "bridge", "--without=queue --slice=10ms sda");
+		const struct geometry *g = geometry_of(&run);
+
+		assert_holds(&run, "average_seek_ns", truth_seek_average_of_ns(g, (uint32_t)cylinders_of(g)));
+		assert_non_null(result_find_table(run.res, "media_rates"));
+	}
+}

@@ -14,8 +14,7 @@
  * is concluded here: stats/arrival.c does that from all accesses of a distance.
  *
  * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the
- * next one knows. An access that did not end at the angle that was aimed at was late for another reason, or the
- * neighbour is no neighbour: it does not count.
+ * next one knows. An access that did not end at the angle that was aimed at does not count.
  */
 #include <math.h>
 #include <string.h>

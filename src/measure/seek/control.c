@@ -8,11 +8,9 @@
  * with a fraction of the variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1).
  * What misses a revolution or is late is in it.
  *
- * Nearly all that is left is whole revolutions that now and then one access loses, on noisy disks up to 5 in 100, which
- * no angle and no curve foretells. They are the disk's and the machine's, wherever the read is: so what the spans lost
- * is told from all of them together, each drawn to the mean of all as far as their differences are no more than chance
- * (empirical Bayes: Efron and Morris 1975). The whole device speaks for itself: it has places that are in no other
- * span.
+ * Nearly all that is left is whole revolutions that now and then one access loses, which no angle and no curve
+ * foretells. They are the disk's and the machine's, wherever the read is: so what the spans lost is pooled
+ * (model/pool.h). The whole device stands alone: it has places that are in no other span.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -7,17 +7,13 @@
  * as drives read ahead. To come back to where the head is in little more than the overhead, P must lie at the end of a
  * track and its target at the begin.
  *
- * So first the tracks about a place are surveyed: reads that go backwards by a third of a track, whose angles tell the
- * length of a track (two on one track differ by their distance) and between which of them tracks begin; where equal
- * tracks explain that, their grid is known to a few hundredths. Then where they begin is narrowed down (a return by
+ * So first the tracks about a place are surveyed (model/tracks.h). Then where they begin is narrowed down (a return by
  * half a track takes half a revolution only within one track), and then come returns that are aimed about the overhead,
- * as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead
- * from all of them, its groups are the places.
+ * each on a fresh track, as the drive's cache holds the old one.
  *
  * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the
- * overhead by. And where tracks are unequal, as surfaces differ, their begins are not known well enough to return to.
- * So each place also gets reads a little ahead of the head, of sectors that come by soon after the command, for which
- * only the length of the track must be known, about (ahead.c). They come first, and in a short run alone.
+ * overhead by, and where tracks are unequal there are no returns. So each place also gets reads a little ahead of the
+ * head (model/ahead.h). They come first, and in a short run alone.
  */
 #include <math.h>
 
