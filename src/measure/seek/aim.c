@@ -4,20 +4,15 @@
  *
  * The period is known to a millionth, so the time of a completion tells the angle of the sector that was read, and the
  * sectors about it on its track follow at known angles. So a target can be chosen that comes by any time after the
- * command: the wait is not left to chance (Worthington et al., "On-line extraction of SCSI disk drive parameters",
- * 1995, aim at the minimal time likewise; Wong 2019 finds it by shrinking steps). An access that was aimed at a time w
- * takes w if the head is there by then, and w and a revolution if not.
+ * command (Worthington et al. 1995 aim at the minimal time likewise; Wong 2019 finds it by shrinking steps).
  *
- * First come accesses aimed evenly over the revolution: they tell where to begin, and their mean less half a revolution
- * is another estimate, which bears other errors. Then each aims a little before or after where the head may arrive, as
- * far as the accesses so far tell (a draw from the belief: Thompson 1933), which is where an access tells most. Nothing
- * is concluded here: stats/arrival.c does that from all accesses of a distance.
+ * First come accesses aimed evenly over the revolution, whose mean less half a revolution is another estimate. Then
+ * each aims a little before or after where the head may arrive (model/belief.h), which is where an access tells most.
  *
  * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the
  * next one knows. An access that did not end at the angle that was aimed at does not count.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"

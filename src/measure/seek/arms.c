@@ -5,7 +5,6 @@
  * curve, near, smooth, accesses and rates, and the figures of seek times, are the first one's.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"

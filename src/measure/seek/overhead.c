@@ -11,9 +11,8 @@
  * half a track takes half a revolution only within one track), and then come returns that are aimed about the overhead,
  * each on a fresh track, as the drive's cache holds the old one.
  *
- * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the
- * overhead by, and where tracks are unequal there are no returns. So each place also gets reads a little ahead of the
- * head (model/ahead.h). They come first, and in a short run alone.
+ * A drive may need time to find its place on the track again, and where tracks are unequal there are no returns. So
+ * each place first gets reads a little ahead of the head (model/ahead.h), and in a short run these alone.
  */
 #include <math.h>
 

@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
 #define RATE_PLACES \

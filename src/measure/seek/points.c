@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Points of the curve with intervals: of aimed accesses, a point for each distance; of random reads, those of like
- * distances moved to the middle of them along the curve as far as it is known. A hundred reads know a point to a
- * hundredth of a revolution only, where a dozen aimed ones know it as well; but they are there anyway, everywhere
- * between the distances that were aimed at, and also on drives that have a track in their cache as soon as one sector
- * of it was read, which foils aims. Then the curve through the points (model/curve.h), and what it is told as.
+ * distances moved to the middle of them along the curve as far as it is known. A hundred reads know a point as well as
+ * a dozen aimed ones; but they are there anyway, also where a cache foils aims. Then the curve through the points
+ * (model/curve.h), and its tables.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"

@@ -2,16 +2,14 @@
 /*
  * Random reads over the whole device with more of them in flight: what the drive's reordering brings.
  *
- * A queue that was just filled has much to choose from and nobody who has waited long: it is quicker than it stays.
- * Drives take those first that have waited for, say, half a second; where a queue is about as long as that, its reads
- * become old one after the other, until nothing is left to choose: within 50 to 250 reads at a depth of 32. So nothing
- * counts before that, and what counts ends before the queue is drained.
+ * A queue that was just filled is quicker than it stays: drives take those first that have waited for, say, half a
+ * second, until nothing is left to choose, within 50 to 250 reads at a depth of 32. So nothing counts before that, and
+ * what counts ends before the queue is drained.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

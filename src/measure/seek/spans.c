@@ -5,7 +5,6 @@
  * time.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is told of a run: figures, the parts of an access, pictures. From what is in seek_run, nothing is measured here.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Seek times of writes: a head that writes must have come to rest, where one that reads may begin a little before. So
- * data sheets give both, 0.3 to 1 ms apart. The same accesses as for reads, aimed in the same way over the same
- * distances, but each writes a sector: the overhead of a write is found by itself, as it may be another. Only where
- * writes wait for the media: a write cache takes them all in the time of a command, and that is told instead.
+ * data sheets give both, 0.3 to 1 ms apart. The same accesses as for reads, but each writes a sector; the overhead of a
+ * write is found by itself. Only where writes wait for the media: that a write cache takes them all is told instead.
  */
 #include <math.h>
 
