@@ -165,17 +165,28 @@ static struct common common_of(const struct geo_search *s)
 	return c;
 }
 
-/* Where nothing tells whether heads alternate, it is told as if they did not. */
-static void prefer_plain_order(struct geo_search *s)
+static void put_first(struct geo_search *s, size_t i)
 {
 	const struct geo_hypothesis best = s->h[0];
 
-	for (size_t i = 1; i < s->left && best.shape.is_alternate; i++)
-		if (geo_is_turned(&best.shape, &s->h[i].shape) && s->h[i].dear <= best.dear + 1.0) {
-			s->h[0] = s->h[i];
-			s->h[i] = best;
-			return;
-		}
+	s->h[0] = s->h[i];
+	s->h[i] = best;
+}
+
+/* Of the same layout, as the sequence has it and as tracks are counted, it is the first that is reported. */
+static void prefer_read(struct geo_search *s)
+{
+	for (size_t i = 1; i < s->left && s->h[0].is_counted; i++)
+		if (!s->h[i].is_counted && geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
+			put_first(s, i);
+}
+
+/* Where nothing tells whether heads alternate, it is told as if they did not. */
+static void prefer_plain_order(struct geo_search *s)
+{
+	for (size_t i = 1; i < s->left && s->h[0].shape.is_alternate; i++)
+		if (geo_is_turned(&s->h[0].shape, &s->h[i].shape) && s->h[i].dear <= s->h[0].dear + 1.0)
+			put_first(s, i);
 }
 
 /* Have accesses spoken against the layout that differs only in whether heads alternate? */
@@ -333,6 +344,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return 0;
 	}
 	geo_may_think(s->g, TELL_THOUGHTS);
+	prefer_read(s);
 	prefer_plain_order(s);
 	ret->shape = s->h[0].shape;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */

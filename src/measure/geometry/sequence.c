@@ -14,6 +14,7 @@
 #define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are no two tracks */
 #define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
 #define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first so many */
+#define HIDDEN     2.0                   /* jumps up to so many times what two may differ by may be hidden by noise */
 
 static void push(struct geo_order *o, const struct geo_seg *seg)
 {
@@ -171,9 +172,59 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 	return false;
 }
 
-/* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden
+/*
+ * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end.
+ * turn: from its begin to the next one's; NaN: not known, as of tracks that are equal to others.
+ */
+static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
+{
+	return seg->tracks == 1 && !seg->is_odd && !seg->has_gap && isfinite(turn) &&
+	       !geo_order_same(o, turn, seg->jump);
+}
+
+/*
+ * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks:
+ * shorter than the ones around it, and what follows is turned against its begin as behind one of them.
+ */
+static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next, double turn)
+{
+	uint64_t whole = usual_size(o, o->n);
+
+	if (seg->size >= next || next > whole || !is_no_whole_turn(o, seg, turn) || !is_turn_of(o, o->n, whole, turn))
+		return false;
+	seg->size = whole;
+	seg->jump = turn;
+	seg->is_odd = true;
+	return true;
+}
+
+/*
+ * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that
+ * noise hid the end between them. *ret_jump: from the one to the other, as behind tracks nearby.
+ */
+static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double turn,
+                             double *ret_jump)
+{
+	uint64_t whole = usual_size(o, o->n);
+	double part;
+
+	if (whole != next || seg->size <= whole || seg->size >= 2 * whole || !is_no_whole_turn(o, seg, turn))
+		return false;
+	part = (double)(seg->size - whole) / (double)whole;
+	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
+		const struct geo_seg *s = &o->seg[i];
+
+		if (s->size != whole || s->is_odd || s->has_gap || geo_apart(part, s->jump) >= HIDDEN * o->tol)
+			continue;
+		*ret_jump = s->jump;
+		return true;
+	}
+	return false;
+}
+
+/* held: sectors with data; next: size of what follows; turn: as above. The skews between tracks whose ends were hidden
  * are not known. */
-static void push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next)
+static void push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next, double turn)
 {
 	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
@@ -188,6 +239,17 @@ static void push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, 
 		m = tracks_short_in(&seg, usual, next);
 	if (join_pieces(o, &seg, held))
 		return;
+	if (lacks_its_end(o, &seg, next, turn)) {
+		push(o, &seg);
+		return;
+	}
+	if (has_hidden_stump(o, &seg, next, turn, &one.jump)) {
+		one.size = next;
+		one.is_odd = true;
+		seg.first += seg.size - next;
+		seg.size = next;
+		push(o, &one);
+	}
 	for (; m > 1; m--) {
 		one.size = usual;
 		one.jump = NAN;
@@ -245,7 +307,8 @@ void geo_order_fill(struct geo_order *o, const struct geo_walk *w)
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			push_tracks(o, seg, item->missing ? item->end - item->first : seg.size, next_size(w, i, k));
+			push_tracks(o, seg, item->missing ? item->end - item->first : seg.size, next_size(w, i, k),
+			            run->tracks == 1 ? run->turn : (double)NAN);
 			at += run->tracks * run->per_track;
 		}
 	}
