@@ -53,6 +53,8 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 	if (has_series(run))
 		series_update(&run->series, run->saver, ses, phase, done, figure);
 	progress_update(run->progress, phase, done, figure);
+	if (run->is_one_of_several && ferror(run->env->err) && atomic_load(&cli_signal) == 0)
+		(void)raise(SIGTERM); /* who started this one is gone */
 }
 
 static void on_map(void *arg, struct session *ses, const uint8_t *cells, size_t n)

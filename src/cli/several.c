@@ -57,6 +57,11 @@ static void be_one(struct run *run, size_t i, int to, int go)
 	do {
 		n = read(go, &turn, 1);
 	} while (n < 0 && errno == EINTR && atomic_load(&cli_signal) == 0);
+	if (n < 0 && out) {
+		(void)fprintf(out, "platter %s: %s was not measured: the run ended before its turn.\n", run->m->name,
+		              run->operands[i]);
+		(void)fflush(out);
+	}
 	if (n != 1 || !out)
 		_exit(n < 0 ? EXIT_SIGNAL + atomic_load(&cli_signal) : EXIT_FAILED);
 	(void)setvbuf(out, NULL, _IOLBF, 0);
@@ -82,6 +87,7 @@ static int start_one(struct all *all, size_t i, struct err *err)
 	}
 	one->pid = fork();
 	if (one->pid == 0) {
+		(void)close(from[0]); /* else nobody's end would be seen */
 		(void)close(go[1]);
 		for (size_t k = 0; k < i; k++) { /* else the end of those would not be seen */
 			(void)close(all->v[k].from);

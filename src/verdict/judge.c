@@ -10,14 +10,11 @@ const char *const verdict_words[] = { "REJECT", "DOUBT", "KEEP", "not known" };
 
 /* ---- do rules hold ---- */
 
-static bool holds(const struct verdict_rule *r, const struct result *signs, bool is_check)
+static bool holds(const struct verdict_rule *r, const struct result *signs)
 {
 	const struct figure *f = result_find_figure(signs, r->figure);
-	double v = figure_number(f);
 
-	if (r->is_below)
-		return is_check ? !(v >= r->above) : v < r->above;
-	return (f && isfinite(f->ci.low) ? f->ci.low : v) > r->above;
+	return (f && isfinite(f->ci.low) ? f->ci.low : figure_number(f)) > r->above;
 }
 
 /* Each read that failed is at a place that cannot be read, or was read since: nothing more is to be said of it. */
@@ -31,13 +28,11 @@ static bool is_said(const struct verdict_rule *r, const struct judgement *j)
 
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret)
 {
-	bool doubts[SIGN_RUN + 1] = { false }, is_check = false;
+	bool doubts[SIGN_RUN + 1] = { false };
 
 	*ret = (struct judgement){ .is = VERDICT_KEEP, .signs = verdict_signs(docs, n) };
-	for (size_t i = 0; i < n; i++)
-		is_check = is_check || strcmp(docs[i]->head.measurement, "check") == 0;
 	for (const struct verdict_rule *r = verdict_rules; r->name && ret->n < VERDICT_REASONS; r++) {
-		if (!holds(r, ret->signs, is_check) || is_said(r, ret))
+		if (!holds(r, ret->signs) || is_said(r, ret))
 			continue;
 		ret->reasons[ret->n++] = r;
 		ret->is = r->says < ret->is ? r->says : ret->is;
@@ -46,7 +41,7 @@ void verdict_judge(const struct result *const *docs, size_t n, struct judgement 
 	ret->is_by_two = ret->is == VERDICT_DOUBT && doubts[SIGN_COUNTED] && doubts[SIGN_MEASURED];
 	if (ret->is_by_two)
 		ret->is = VERDICT_REJECT;
-	if (!ret->n && !is_check && !result_find_figure(ret->signs, "sampled_places"))
+	if (!ret->n && !result_find_figure(ret->signs, "sampled_places"))
 		ret->is = VERDICT_NONE;
 }
 

@@ -8,7 +8,8 @@
  * A region is a sign below this share of what is expected there: of some 250 healthy model disks with heads that differ
  * the worst was 0.926, and of 60 weak regions that were found the best 0.861.
  */
-#define SLOW_RATIO 0.9
+#define SLOW_RATIO   0.9
+#define PLACES_LEAST 59 /* 0.95^59 = 0.05: fewer without a fault leave more than 5 % of places open */
 
 /* Of counts and ratios more is worse, but of how much was seen. */
 static void put(struct result *signs, const struct figure *f)
@@ -131,7 +132,7 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 
 static void of_figures(struct result *signs, const struct result *doc)
 {
-	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio",
+	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio", "sampled_places",
 		                            "worse_most" }; /* that texts mention */
 
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
@@ -153,6 +154,18 @@ static void of_data(struct result *signs, const struct result *doc)
 		count(signs, "wrong_data", figure_number(result_find_figure(doc, names[i])));
 }
 
+/* Of a sample, and a check should have one, that is less than all of the disk. */
+static void of_sample(struct result *signs, const struct result *doc)
+{
+	double places = figure_number(result_find_figure(doc, "sampled_places")),
+	       ratio = figure_number(result_find_figure(doc, "scanned_ratio"));
+
+	bool is_check = doc->head.measurement && strcmp(doc->head.measurement, "check") == 0;
+
+	if ((is_check || !isnan(places)) && !(ratio >= 1.0))
+		count(signs, "too_few_places", !(places >= PLACES_LEAST));
+}
+
 struct result *verdict_signs(const struct result *const *docs, size_t n)
 {
 	struct result *signs = result_new("signs");
@@ -163,6 +176,7 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 		of_link(signs, docs[i]);
 		of_slow_regions(signs, docs[i]);
 		of_data(signs, docs[i]);
+		of_sample(signs, docs[i]);
 		if (result_find_figure(docs[i], "unreadable_regions"))
 			count(signs, "unreadable_places",
 			      figure_number(result_find_figure(docs[i], "unreadable_regions")));

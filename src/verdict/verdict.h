@@ -20,7 +20,6 @@ struct verdict_rule {
 	enum verdict says;
 	enum verdict_kind kind;
 	double above;     /* it holds above that; of a figure with an interval, when all of it is above */
-	bool is_below;    /* it holds below that instead, and where a check does not have the figure */
 	const char *text; /* "{n:sector} pending" and other signs in braces; {n~}: its interval */
 	const char *sure; /* how sure the sign is */
 	const char

@@ -89,6 +89,16 @@ PLATTER_SIM_SIGNAL=2@40 run 130 check --seed=1 --json="$dir/two.json" sda sdb
 out_has '2 disks:'
 holds "$dir/two-sda.json" '.status == "cancelled" and .figures.verdict != "KEEP" and .figures.start_bytes_per_s > 1e8'
 holds "$dir/two-sdb.json" '.status == "cancelled"'
+# Who starts them is killed: none of them goes on alone.
+"$PLATTER_SIM" check --seed=1 --json="$dir/left.json" sda sdc >"$dir/out" 2>&1 &
+pid=$!
+while [ ! -s "$dir/left-sda.json" ] && kill -0 $pid 2>/dev/null; do :; done
+kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+kill -KILL $pid 2>/dev/null && for kid in $kids; do
+	while [ -d "/proc/$kid" ] && ! grep -q '^State:.Z' "/proc/$kid/status" 2>/dev/null; do :; done
+done
+wait $pid 2>/dev/null
+[ -z "$kids" ] || holds "$dir/left-sda.json" '.status == "cancelled"'
 twelve=$(for n in 1 2 3 4 5 6; do printf 'x%s=failing y%s=ssd-sata ' $n $n; done)
 # shellcheck disable=SC2046 # twelve words
 PLATTER_SIM_DISKS=$twelve run 6 check --seed=1 --time=5s $(printf '%s' "$twelve" | sed 's/=[a-z-]*//g')

@@ -54,8 +54,7 @@ static struct result *with(const struct verdict_rule *r, bool is_over)
 {
 	struct result *res = sound(strcmp(r->name, "link") == 0 && is_over ? 150000000 : 600000000);
 	double step = r->above > 1e6 ? 1e6 : r->above > 0.0 && r->above < 1.0 ? 0.01 : 1.0;
-	double v =
-		is_over == r->is_below ? r->above - (r->is_below ? step : 0.0) : r->above + (r->is_below ? 0.0 : step);
+	double v = is_over ? r->above + step : r->above;
 
 	if (strcmp(r->name, "failing") == 0) {
 		if (is_over)
@@ -70,8 +69,6 @@ static struct result *with(const struct verdict_rule *r, bool is_over)
 		if (is_over)
 			result_fault(res, "/dev/sda", "read", 4096, 4096, -5, 1.0);
 	} else if (strcmp(r->name, "link") != 0) {
-		if (is_over == r->is_below)
-			v = r->is_below ? r->above - 1 : r->above;
 		result_figure(res, r->figure, NULL, UNIT_NONE, v, NULL, 0);
 	}
 	return res;
@@ -173,6 +170,29 @@ TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
 		verdict_done(&j);
 		result_free(res);
 	}
+}
+
+TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
+{
+	static const char *const of[] = { "check", "surface", "zones" };
+
+	for (size_t m = 0; m < ARRAY_LEN(of); m++)
+		for (uint64_t places = 0; places < 100; places++)
+			for (int whole = 0; whole < 2; whole++) {
+				cleanup_result struct result *res = result_new(of[m]);
+				const struct result *const docs[] = { res };
+				struct judgement j;
+
+				if (places) /* else there is no such figure */
+					result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, places);
+				result_figure(res, "scanned_ratio", NULL, UNIT_RATIO, whole ? 1.0 : 0.999, NULL, 0);
+				verdict_judge(docs, 1, &j);
+				if (!places && (m > 0 || whole))
+					assert_int_equal(j.is, VERDICT_NONE);
+				else
+					assert_int_equal(j.is, whole || places >= 59 ? VERDICT_KEEP : VERDICT_DOUBT);
+				verdict_done(&j);
+			}
 }
 
 TEST(a_count_that_rose_since_an_earlier_run_rejects)
