@@ -31,6 +31,7 @@ static const struct {
 	{ "sustained", FIGURE_EXACT, 1 },
 	{ "confidence", FIGURE_OF_RUN, 0 },
 	{ "verdict", FIGURE_OF_RUN, 0 },
+	{ "verdict_why", FIGURE_OF_RUN, 0 },
 	{ "slowest", FIGURE_OF_RUN, 0 },
 	{ "needed_time_s", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },

@@ -34,6 +34,13 @@ const struct result *fleet_last(const struct fleet_disk *d, const char *measurem
 	return NULL;
 }
 
+const struct result *fleet_part(const struct fleet_disk *d, const char *measurement)
+{
+	const struct result *last = fleet_last(d, measurement, 0);
+
+	return last ? last : fleet_last(d, "check", 0);
+}
+
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement)
 {
 	for (size_t i = 0; i < d->n; i++)

@@ -419,7 +419,7 @@ static const struct field finding_fields[] = {
 
 static double last_figure(const struct fleet_disk *d, const char *measurement, const char *name)
 {
-	const struct result *last = fleet_last(d, measurement, 0);
+	const struct result *last = fleet_part(d, measurement);
 
 	return last ? figure_number(result_find_figure(last, name)) : (double)NAN;
 }

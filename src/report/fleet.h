@@ -68,6 +68,8 @@ void fleet_tell_changed(struct result *out, const struct fleet *f, const char *s
 char *fleet_changed_sentence(const struct fleet *f, char *buf);
 /* The last document of a measurement that came to its end; NULL: none. skip: so many from the end. */
 const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip);
+/* Without one, the last check, which has measured this as well. */
+const struct result *fleet_part(const struct fleet_disk *d, const char *measurement);
 /* And the first. */
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
 /* How sure a finding is, as people are told: at most 99.99, NaN where nothing was estimated. */

@@ -50,8 +50,8 @@ static struct scales scales_of(const struct fleet *f)
 	for (size_t d = 0; d < f->ndisks; d++) {
 		const struct fleet_disk *disk = &f->disks[d];
 
-		s.rate = fmax(s.rate, largest(fleet_last(disk, "zones", 0), zone_curve.table, zone_curve.y));
-		s.access = fmax(s.access, largest(fleet_last(disk, "seek", 0), access_curve.table, access_curve.y));
+		s.rate = fmax(s.rate, largest(fleet_part(disk, "zones"), zone_curve.table, zone_curve.y));
+		s.access = fmax(s.access, largest(fleet_part(disk, "seek"), access_curve.table, access_curve.y));
 		s.first = fmin(s.first, alike_years(disk->v[0]));
 		s.last = fmax(s.last, alike_years(disk->v[disk->n - 1]));
 	}
@@ -116,7 +116,7 @@ static void stretches(FILE *out, const struct result *res, const char *table, do
 
 static void zones_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = fleet_last(d, "zones", 0), *first = fleet_first(d, "zones");
+	const struct result *last = fleet_part(d, "zones"), *first = fleet_first(d, "zones");
 	double size = largest(last, "curve", "last_byte");
 
 	if (!last || !(size > 0.0) || !(s->rate > 0.0)) {
@@ -134,7 +134,7 @@ static void zones_picture(FILE *out, const struct fleet_disk *d, const struct sc
 
 static void access_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = fleet_last(d, "seek", 0), *first = fleet_first(d, "seek");
+	const struct result *last = fleet_part(d, "seek"), *first = fleet_first(d, "seek");
 	double span = largest(last, access_curve.table, access_curve.x);
 
 	if (!(span > 0.0) || !(s->access > 0.0) || result_find_table(last, access_curve.table)->nrows < 2) {
@@ -308,7 +308,7 @@ static void findings(FILE *out, const struct fleet_disk *d)
 
 static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = d->v[d->n - 1], *zones = fleet_last(d, "zones", 0);
+	const struct result *last = d->v[d->n - 1], *zones = fleet_part(d, "zones");
 	const char *model = alike_text(last, "model");
 
 	/* On paper all that is known stands below those of which there is something to be said. */
@@ -316,11 +316,11 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	markup_text(out, alike_disk(last));
 	(void)fputs("</b> <span class=\"dim\">", out);
 	markup_text(out, model ? model : "");
-	(void)fprintf(out, "</span></span><span class=\"state%s\">%s</span>",
+	(void)fprintf(out, "</span></span><span class=\"state%s\">%s<br>%s</span>",
 	              d->state <= FLEET_WORSE ? " bad"
 	              : d->state <= FLEET_ODD ? " warn"
 	                                      : "",
-	              fleet_state_name(d->state));
+	              d->verdict, fleet_state_name(d->state));
 	zones_picture(out, d, s);
 	access_picture(out, d, s);
 	health_picture(out, d, s);

@@ -378,12 +378,28 @@ static void print_counts(struct printer *p, const struct result *const *res, siz
 	text_end(p);
 }
 
+/* Lines for each disk with a reason, and for each other one: the first of these that fit. */
+static void choose_lines(const struct result *const *res, size_t n, size_t room, unsigned *ret_bad, unsigned *ret_good)
+{
+	static const unsigned pairs[][2] = { { 3, 2 }, { 3, 1 }, { 2, 1 }, { 1, 1 } };
+	size_t bad = 0, i = 0;
+
+	for (size_t k = 0; k < n; k++)
+		bad += level_of(res[k]) > 0.0;
+	while (i + 1 < ARRAY_LEN(pairs) && bad * pairs[i][0] + (n - bad) * pairs[i][1] > room)
+		i++;
+	*ret_bad = pairs[i][0];
+	*ret_good = pairs[i][1];
+}
+
 int text_verdicts(struct printer *p, const struct result *const *res, size_t n)
 {
 	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
 	size_t room = p->style->lines > 4 ? p->style->lines - 3 : SIZE_MAX, shown = n <= room ? n : room - 1;
+	unsigned bad, good;
 	int r = sorted ? 0 : -ENOMEM;
 
+	choose_lines(res, n, room, &bad, &good);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		sorted[i] = res[i];
 	if (r == 0) {
@@ -391,7 +407,7 @@ int text_verdicts(struct printer *p, const struct result *const *res, size_t n)
 		print_counts(p, sorted, n);
 	}
 	for (size_t i = 0; r == 0 && i < shown; i++)
-		r = print_row(p, sorted[i], (unsigned)(room / n < 3 ? room / n : 3));
+		r = print_row(p, sorted[i], level_of(sorted[i]) > 0.0 ? bad : good);
 	if (r == 0 && shown < n)
 		text_printf(p, "and %zu more, with -v\n", n - shown);
 	return r;

@@ -131,6 +131,7 @@ void verdict_tell(struct result *res, const struct judgement *j)
 {
 	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
 	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
+	char why[3 * VERDICT_TEXT] = "";
 
 	result_table_clear(t);
 	for (size_t i = 0; i < j->n; i++) {
@@ -145,10 +146,13 @@ void verdict_tell(struct result *res, const struct judgement *j)
 			                  .rule = r->name,
 			                  .source = r->source };
 
+		(void)snprintf(why + strlen(why), sizeof(why) - strlen(why), "%s%s", i ? ", " : "",
+		               text); /* cut is fine */
 		row.settle = *settle ? settle : NULL;
 		result_row(t, &row);
 	}
 	result_figure_text(res, "verdict", "verdict", j->is == VERDICT_NONE ? NULL : verdict_words[j->is]);
+	result_figure_text(res, "verdict_why", "for", *why ? why : NULL);
 	result_figure(res, "verdict_level", "0 keep, 1 doubt, 2 reject", UNIT_NONE,
 	              j->is == VERDICT_NONE ? (double)NAN : (double)(VERDICT_KEEP - j->is), NULL, 0);
 	res->verdict_is_no = j->is == VERDICT_REJECT;

@@ -143,6 +143,7 @@ static const struct screen_decl check_screen = {
 	.says =
 		(const struct clause[]){
 			{ "{verdict}" },
+			{ "{verdict_why}" },
 			{ "{scanned_bytes@scanned_ratio} read at {sampled_places:random place}" },
 			{ NULL },
 		},
