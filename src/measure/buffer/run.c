@@ -287,9 +287,11 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	};
 	session_rng(ses, 1, &io->t.rng);
 	session_progress(ses, "looking whether it turns", 0.02, NULL);
+	io->t.until_ns = left == UINT64_MAX ? 0 : io->end_ns; /* two arms behind one name take minutes */
 	r = rotation_find(&io->t, ROTATION_NS, rot, err);
 	if (r == 0 && rot->is_rotating && !session_is_over(ses))
 		r = timed_rate(&io->t, buffer_fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
+	io->t.until_ns = 0;
 	io->cond.is_through = strcmp(ses->devs[0].write_cache, "write through") == 0;
 	io->cond.hit_ns = rot->hit_ns;
 	io->cond.hit_limit_ns = rot->hit_most_ns;
