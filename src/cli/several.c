@@ -48,7 +48,7 @@ static int run_one(struct run *run, size_t i, FILE *to, struct result **ret);
 /* Returns in the process that runs the target: its status is the end of it. */
 static void be_one(struct run *run, size_t i, int to, int go)
 {
-	FILE *out = fdopen(to, "w");
+	FILE *out = fdopen(to, "w"), *shown = run->env->out;
 	struct result *res = NULL;
 	char turn;
 	int status = EXIT_FAILED;
@@ -68,7 +68,7 @@ static void be_one(struct run *run, size_t i, int to, int go)
 	status = run_one(run, i, out, &res);
 	if (res && (fputs(DOCUMENT, out) < 0 || result_write(out, res) < 0 || fflush(out) != 0))
 		status = EXIT_FAILED;
-	if (fflush(run->env->out) != 0) /* of --dry-run */
+	if (fflush(shown) != 0) /* of --dry-run */
 		status = EXIT_FAILED;
 	_exit(status);
 }
