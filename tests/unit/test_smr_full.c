@@ -47,7 +47,11 @@ TEST(it_goes_on_until_it_can_tell)
 		int band_mib, entries;
 		bool is_full;
 		const char *verdict;
-	} v[] = { { 128, 6000, false, "yes" }, { 256, 6000, false, "yes" }, { 30, 6000, true, "yes" } };
+	} v[] = {
+		{ 128, 6000, false, "yes" },   { 256, 6000, false, "yes" },   { 30, 6000, true, "yes" },
+		{ 204, 124288, false, "yes" }, { 239, 146422, false, "yes" }, { 241, 179882, false, "yes" },
+		{ 256, 8000, false, "yes" },   { 192, 9000, false, "yes" },   { 160, 30000, false, "yes" },
+	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		char text[900];

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the writes say. Three kinds of disk are held against each other by the likelihood of what was seen:
+ * What the writes say. Three kinds of disk are held against each other by the likelihood of what was seen. Plain: from
+ * the beginning on each write takes an access of the arm, or less where many are sorted. Cached, on the media: faster
+ * than any arm until it is full, then an access or two. Shingled: the same before; then a write to a band of its own
+ * takes what it takes to read and write the band, the same each time.
  *
- *   plain      no cache but one in memory: each write takes an access of the arm, or less where many are sorted, from
- * the beginning on cached     a cache on the media: faster than any arm until it is full, from then on an access or two
- * for each write shingled   the same before; behind, a write to a band of its own takes what it takes to read and write
- * the band, which is much longer than an access, and the same each time
- *
- * Two things are looked at: the batches while the map is being filled, and behind the cliff the twelve writes in a row
- * that are slowest by their median (those of the singles, if the cache is cleaned from its oldest entries on). Times
- * are taken in logarithms, and each may be an outlier.
+ * Looked at are the batches while the map is being filled, and behind the cliff the twelve writes in a row that are
+ * slowest by their median: the singles, if what is oldest is cleaned first. Each time may be an outlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -125,7 +122,7 @@ static double cushion_ns(const struct view *v)
 /* What cleaning the cushion took, if that was the cliff. */
 static double cliff_ns(const struct view *v)
 {
-	size_t end = v->tail + v->in->layout->part[SMR_CUSHION].n / 2;
+	size_t end = v->tail + smr_cushion_left(v->in->layout);
 	double most = 0;
 
 	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->end && i <= end; i++)
@@ -418,7 +415,7 @@ static size_t before_comb(const struct smr_layout *l)
 
 static size_t find_cliff(const struct view *v, const double *x, size_t n)
 {
-	size_t most = v->in->layout->part[SMR_CUSHION].n / 2, last = 0;
+	size_t most = smr_cushion_left(v->in->layout), last = 0;
 
 	for (size_t i = 0; i < n && i < most; i++)
 		if (x[i] > v->band_least_ns)

@@ -48,6 +48,11 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 /* false: so few bytes are none to measure in. */
 bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes);
 uint64_t smr_layout_writes(const struct smr_layout *l); /* of all parts */
+/* Writes behind a cliff that was the cushion's, before which no other wait comes: its room, less that of the batch. */
+static inline size_t smr_cushion_left(const struct smr_layout *l)
+{
+	return l->part[SMR_CUSHION].n - l->batch;
+}
 /* Where the block lies that is written as number i; and to which part it belongs. */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
