@@ -19,7 +19,7 @@ cat >"$work/burst.disk" <<-END
 	interface_mbs 100
 	queue_depth 64
 	overhead_ms 0
-	fast_cells 600000 60 20 200 60000
+	fast_cells 300000 60 20 200 60000
 END
 figure() { jq ".figures.$1" "$work/r.json"; }
 within() # part, value, truth, what
@@ -30,7 +30,7 @@ within() # part, value, truth, what
 }
 sustain() # where, options: for too short to settle, which status 6 says
 {
-	timeout 90 "$PLATTER" sustain --time=40s --quiet --json="$work/r.json" "$@" >"$work/out" 2>"$work/err"
+	timeout 60 "$PLATTER" sustain --time=12s --quiet --json="$work/r.json" "$@" >"$work/out" 2>"$work/err"
 	[ $? -eq 6 ] || { cat "$work/err"; return 1; }
 	echo "burst $(figure burst_bytes_per_s) for $(figure burst_bytes), then $(figure last_bytes_per_s)"
 }
@@ -38,8 +38,8 @@ sustain() # where, options: for too short to settle, which status 6 says
 beside_fio()
 {
 	sustain --write --destroy-data="$(basename "$dev")" "$dev" || return 1
-	fio --name=x --filename="$dev" --rw=write --bs=1M --iodepth=16 --ioengine=libaio --direct=1 --time_based --runtime=15 --output-format=json >"$work/fio.json"
-	within 0.05 "$(figure burst_bytes)" 614400000 "the burst" &&
+	fio --name=x --filename="$dev" --rw=write --bs=1M --iodepth=16 --ioengine=libaio --direct=1 --time_based --runtime=7 --output-format=json >"$work/fio.json"
+	within 0.05 "$(figure burst_bytes)" 307200000 "the burst" &&
 		within 0.02 "$(figure last_bytes_per_s)" "$(jq '.jobs[0].write.bw_bytes' "$work/fio.json")" "the rate afterwards"
 }
 simdisk burst "$work/burst.disk"
@@ -48,7 +48,7 @@ simdisk_stop burst
 
 in_folder()
 {
-	sustain --range=0-1GiB "$mnt" || return 1
+	sustain --range=0-512MiB "$mnt" || return 1
 	left=$(ls -A "$mnt" | grep -v '^lost+found$')
 	[ -z "$left" ] || { echo "left: $left"; return 1; }
 	within 0.1 "$(figure burst_bytes_per_s)" 60000000 "the rate at first" &&

@@ -82,8 +82,7 @@ head -c 20 "$work/files/data" >"$work/head"
 must tx --write --users=3 --count=20 "$work/files/data"
 must is '$f.transactions == 60'
 head -c 20 "$work/files/data" | cmp -s - "$work/head" || fail "the header was written over"
-must tx --size=1M --users=2 --count=5 "$work/files/other"
-must is '$f.transactions == 10'
+timeout -s INT 2 "$PLATTER" transactions --size=1M --quiet "$work/files/other" >/dev/null 2>&1 # its passes take 15 s
 [ ! -e "$work/files/other" ] || fail "a file that was not to be kept is still there"
 head -c 65536 /dev/zero >"$work/files/alien"
 for words in "--write --count=1" "--size=64K"; do
@@ -199,27 +198,20 @@ simdisk_stop disk
 
 late()
 {
-	tx --users=1000 --think=1s --ios=1 --time=4s "$@" "$fast" || return
+	tx --users=1000 --think=1s --ios=1 --time=3s "$@" "$fast" || return
 	jq -r '"lateness of 1000 users '"$*"': p99 \(.figures.late_p99_ns / 1000) us, worst \(.figures.late_max_ns / 1000) us"' "$work/doc"
 	is '$f.late_p99_ns < 1e6 and $f.transactions_per_s > 850 and $f.transactions_per_s < 1150'
 }
 realtime="chrt --fifo 20"
 undisturbed late
 realtime=
-# Without real-time scheduling others' programs come in between; when the machine is quiet it has to do as well.
-known=$inconclusive
-undisturbed late || {
-	inconclusive=$known
-	echo "without real-time priority nothing is said: the machine was disturbed"
-}
-
 # ---- the cost of a row ----
 
 # The same transactions with and without rows, in turn.
 cost()
 {
 	count=${PLATTER_LONG:+15625}
-	count=${count:-3125}
+	count=${count:-1250}
 	for round in 1 2; do
 		for each in "" "--each=$work/each"; do
 			rm -f "$work/each"
