@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "report/alike.h"
+#include "report/report.h"
 
 /* What of the host is part of the test, and of which. */
 static const char *const cached_measurements[] = { "cache", "mark", "passes" };
@@ -67,6 +68,30 @@ static const char *member_text(const struct target_info *t, const char *key, cha
 	return c && (type != FIELD_TYPE_STR || c->str[0]) ? result_cell_text(buf, CELL_TEXT, type, c) : NULL;
 }
 
+static const struct column *member(const struct target_info *t, const char *key)
+{
+	const struct column *c = t->columns;
+
+	while (c < t->columns + t->n && strcmp(c->key, key) != 0)
+		c++;
+	return c < t->columns + t->n ? c : NULL;
+}
+
+static const char *member_label(const struct target_info *t, const char *key)
+{
+	const struct column *c = member(t, key);
+
+	return c ? label_or_name(c->label, c->key) : key;
+}
+
+/* As people read it: "450.1 GB". */
+static const char *member_shown(const struct target_info *t, const char *key, char *buf)
+{
+	const struct column *c = member(t, key);
+
+	return c ? report_value(buf, CELL_TEXT, c->type, c->unit, &t->cells[c - t->columns]) : "";
+}
+
 /* +1 equal, -1 not, 0: one of them does not know. */
 static int members(const struct target_info *a, const struct target_info *b, const char *key, char *why)
 {
@@ -78,7 +103,8 @@ static int members(const struct target_info *a, const struct target_info *b, con
 	if (strcmp(of_a, of_b) == 0)
 		return 1;
 	if (why)
-		(void)snprintf(why, WHY_TEXT, "the target's %s is %.60s in A and %.60s in B", key, of_a, of_b);
+		(void)snprintf(why, WHY_TEXT, "the %s is %.60s in A and %.60s in B", member_label(a, key),
+		               member_shown(a, key, x), member_shown(b, key, y));
 	return -1;
 }
 
@@ -280,7 +306,7 @@ const char *alike_setting(const struct result *res, size_t i, char *buf, const c
 	return *ret_name && res->ntargets ? member_text(&res->targets[0], *ret_name, buf) : NULL;
 }
 
-void alike_tell_settings(struct result *out, const struct result *a, const struct result *b)
+void alike_tell_settings(struct result *out, const struct result *a, const struct result *b, bool is_one)
 {
 	char x[CELL_TEXT], y[CELL_TEXT];
 
@@ -290,8 +316,11 @@ void alike_tell_settings(struct result *out, const struct result *a, const struc
 				   *of_b = member_text(&b->targets[t], settings[i], y);
 
 			if (of_a && of_b && strcmp(of_a, of_b) != 0)
-				result_notice(out, "settings", "%s of %s: %s was %s in A and is %s in B.",
-				              a->head.measurement, alike_disk(a), settings[i], of_a, of_b);
+				result_notice(out, "settings", "The %s was %s in A and is %s in B%s%s.",
+				              member_label(&a->targets[t], settings[i]),
+				              member_shown(&a->targets[t], settings[i], x),
+				              member_shown(&b->targets[t], settings[i], y), is_one ? "" : ", disk ",
+				              is_one ? "" : alike_disk(a));
 		}
 }
 

@@ -39,8 +39,8 @@ const char *alike_disturbed(const struct result *res);
 int alike_outcome(const struct result *res);
 /* The i-th setting of the first target; NULL: not known. ret_name: NULL behind the last one. buf of CELL_TEXT. */
 const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name);
-/* Settings of disk and host that differ: notices. */
-void alike_tell_settings(struct result *out, const struct result *a, const struct result *b);
+/* Settings of disk and host that differ: notices. is_one: nothing else is compared. */
+void alike_tell_settings(struct result *out, const struct result *a, const struct result *b, bool is_one);
 
 /*
  * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by
@@ -80,6 +80,35 @@ double two_sided_t(double p, double df);
 /* The level of each of n looks that together raise a false alarm with this chance (Sidak 1967). */
 double sidak_level(double alarms, size_t n);
 
+/* ---- pairs.c ---- */
+
+struct pairs {
+	const struct result **v; /* of A, of B, of A ... */
+	size_t n;                /* pairs */
+	bool is_forced;
+	char why[WHY_TEXT]; /* of the last that has no like */
+};
+/* What each document of A is compared with, the latest of its like with the latest; notices of those without any. */
+void pairs_find(struct pairs *p, struct result *res, const struct result *const *a, size_t na,
+                const struct result *const *b, size_t nb);
+/* A notice of what is not the same of two single documents. */
+void pair_tell_why_not(struct result *res, const struct result *a, const struct result *b);
+
+/* A table whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with
+ * its interval. */
+struct curve_decl {
+	const char *measurement, *table, *keys[4], *place, *value, *low, *high;
+};
+/* The one behind d of that measurement, or the first; NULL: no more. */
+const struct curve_decl *curve_next(const struct curve_decl *d, const char *measurement);
+/* The row of b that is as a row of a, the nearest of them where there are places; -1: none. */
+long curve_same_row(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b);
+/* What may lie between two rows because of their places; INFINITY: they are too far apart. */
+double curve_allowance(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b,
+                       size_t other);
+/* Did the drive's own cache answer for too many of its samples? */
+bool curve_is_of_cache(const struct table *t, size_t row);
+
 /* ---- answer.c ---- */
 
 struct comparison {
@@ -107,8 +136,8 @@ struct prior scatter_prior(const struct scatter *s, const char *measurement, con
 /* ---- trend.c ---- */
 
 struct trend_row {
-	const struct result *like; /* one of its documents */
-	const char *label;
+	const struct result *like;                                /* one of its documents */
+	const char *label, *was, *is;                             /* for people */
 	const char *measurement, *disk, *figure, *unit, *verdict; /* verdict: "steady", or what figure_judge() says */
 	uint64_t documents;
 	double first, last, per_year_percent, low, high, p;

@@ -5,10 +5,13 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "report/alike.h"
+
+#define LAID_ROWS 4096 /* of one picture; a map of a whole disk has more */
 
 /* "WDC WD40EZRZ, serial X (2026-11-20)" */
 static void name_of(char *buf, size_t len, const struct result *res, const char *file)
@@ -29,7 +32,7 @@ static const struct field side_fields[] = {
 	FIELD_F64(struct side_row, size_bytes, UNIT_BYTES, "size"),
 	FIELD_STR(struct side_row, started, "date"),
 	FIELD_STR(struct side_row, host, "host"),
-	FIELD_STR(struct side_row, file, "file"),
+	FIELD_STR(struct side_row, file, "file", .detail = true),
 	FIELD_END,
 };
 
@@ -42,10 +45,93 @@ static void tell_sides(struct result *out, const struct result *const *pair, con
 		                               target_number(pair[i]->targets, "size_bytes") });
 }
 
+/* What a row's struct holds. */
+union member {
+	double f64;
+	uint64_t u64;
+	const char *str;
+};
+
+static union member member_of(enum field_type type, const struct cell *cell)
+{
+	bool is_known = cell && !cell->is_null;
+
+	if (type == FIELD_TYPE_STR)
+		return (union member){ .str = is_known ? cell->str : NULL };
+	if (type == FIELD_TYPE_F64)
+		return (union member){ .f64 = is_known ? cell->f64 : (double)NAN };
+	return (union member){ .u64 = is_known ? cell->u64 : UINT64_MAX };
+}
+
+/* The rows of one of the two, in the columns of `both`, behind the one that says whose they are. */
+static void add_rows(struct table *both, const struct table *t, const char *whose)
+{
+	cleanup_free union member *row = calloc(both->ncolumns, sizeof(*row));
+
+	if (!row)
+		abort(); /* as in result.c */
+	row[0].str = whose;
+	for (size_t r = 0; r < t->nrows; r++) {
+		for (size_t c = 1; c < both->ncolumns; c++) {
+			int from = table_column(t, both->columns[c].key);
+			const struct cell *cell = from < 0 ? NULL : &t->cells[r * t->ncolumns + (size_t)from];
+
+			row[c] = member_of(both->columns[c].type, cell);
+		}
+		result_row(both, row);
+	}
+}
+
+/* The first picture that both have, of both. */
+static void lay_over(struct result *out, const struct result *const *pair)
+{
+	bool is_one_disk = alike_same_disk(pair[0], pair[1]);
+	cleanup_free struct field *fields = NULL;
+	cleanup_free char *series = NULL;
+	const struct table *t[2] = { NULL };
+	const struct plot *p = pair[0]->plots, *end = p + pair[0]->nplots;
+	struct table *both;
+
+	for (; p < end; p++) {
+		for (size_t i = 0; i < 2; i++)
+			t[i] = result_find_table(pair[i], p->table);
+		if (t[0] && t[1] && t[0]->nrows && t[1]->nrows && t[0]->nrows + t[1]->nrows <= LAID_ROWS &&
+		    strcmp(p->kind, "heatmap") != 0)
+			break;
+	}
+	if (p == end)
+		return;
+	fields = calloc(t[0]->ncolumns + 2, sizeof(*fields));
+	if (!fields || asprintf(&series, p->series ? "which,%s" : "which", p->series) < 0)
+		abort(); /* as in result.c */
+	fields[0] = (struct field){ .type = FIELD_TYPE_STR, .key = "which", .label = "which", .unit = UNIT_TEXT };
+	for (size_t c = 0; c < t[0]->ncolumns; c++)
+		fields[c + 1] = (struct field){ t[0]->columns[c].type,          t[0]->columns[c].key,
+			                        t[0]->columns[c].label,         t[0]->columns[c].unit,
+			                        (c + 1) * sizeof(union member), t[0]->columns[c].detail };
+	both = result_table(out, p->table, t[0]->title, fields);
+	for (size_t i = 0; i < 2; i++) {
+		char whose[80];
+
+		(void)snprintf(whose, sizeof(whose), "%c, %.*s", "AB"[i], is_one_disk ? 10 : 40,
+		               is_one_disk && pair[i]->head.started ? pair[i]->head.started : alike_disk(pair[i]));
+		add_rows(both, t[i], whose);
+	}
+	result_plot(out, &(struct plot_decl){ .name = p->name,
+	                                      .kind = p->kind,
+	                                      .title = p->title,
+	                                      .table = p->table,
+	                                      .x = p->x,
+	                                      .y = p->y,
+	                                      .series = series,
+	                                      .low = p->low,
+	                                      .high = p->high });
+}
+
 /* How many rows have that verdict; their figures, some of them, behind text. */
 static size_t name_rows(const struct table *t, const char *is, char *text, size_t len)
 {
-	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure"), n = 0,
+	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "label"), n = 0,
 	       used = strlen(text);
 
 	for (size_t i = 0; i < t->nrows; i++)
@@ -67,6 +153,7 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 		name_of(a, sizeof(a), c->pair[0], c->files ? c->files[0] : NULL);
 		name_of(b, sizeof(b), c->pair[1], c->files ? c->files[1] : NULL);
 		tell_sides(res, c->pair, c->files);
+		lay_over(res, c->pair);
 	}
 	if (c->noise_percent > 0.0)
 		(void)snprintf(noise, sizeof(noise), " (\xc2\xb1%.2g %%)", c->noise_percent);
@@ -86,5 +173,5 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 	if (!c->is_open)
 		(void)name_rows(t, "cannot tell", text, sizeof(text));
 	result_set(&res->answer, text);
-	result_set(&res->shows, "pairs,different,#sides,#places,#differences");
+	result_set(&res->shows, is_two ? "#places,#differences,#sides" : "pairs,different,#places,#differences");
 }

@@ -21,12 +21,10 @@
 #define FALSE_ALARMS 0.05               /* of a whole comparison */
 #define RUNS_DIFFER  0.0033             /* measured: see between_runs() */
 #define COUNT_MOST   9007199254740992.0 /* 2^53: beyond it a count is no longer one in a double */
-#define HITS_MOST                                                                                                 \
-	0.05 /* a choice: a row with a third of hits was 35 % off in the next run, rows with up to a tenth stayed \
-	        within their intervals */
 
 struct difference {
 	const char *measurement, *disk, *figure, *unit, *verdict;
+	const char *label, *was, *is; /* for people */
 	double a, b, change_percent, needed_percent, sure_percent;
 	double low_percent, high_percent; /* of the change: its 95 % interval */
 	double p;                         /* that chance alone puts them so far apart; NaN: nothing was estimated */
@@ -35,13 +33,16 @@ struct difference {
 static const struct field difference_fields[] = {
 	FIELD_STR(struct difference, measurement, "measurement"),
 	FIELD_STR(struct difference, disk, "disk"),
-	FIELD_STR(struct difference, figure, "figure"),
-	FIELD_F64(struct difference, a, UNIT_NONE, "A"),
-	FIELD_F64(struct difference, b, UNIT_NONE, "B"),
-	FIELD_STR(struct difference, unit, "unit"),
+	FIELD_STR(struct difference, label, "figure"),
+	FIELD_STR(struct difference, was, "A"),
+	FIELD_STR(struct difference, is, "B"),
 	FIELD_F64(struct difference, change_percent, UNIT_PERCENT, "change"),
 	FIELD_F64(struct difference, needed_percent, UNIT_PERCENT, "sure from"),
 	FIELD_STR(struct difference, verdict, "verdict"),
+	FIELD_STR(struct difference, figure, "name", .detail = true),
+	FIELD_F64(struct difference, a, UNIT_NONE, "A, a number", .detail = true),
+	FIELD_F64(struct difference, b, UNIT_NONE, "B, a number", .detail = true),
+	FIELD_STR(struct difference, unit, "unit", .detail = true),
 	FIELD_F64(struct difference, sure_percent, UNIT_PERCENT, "sure", .detail = true),
 	FIELD_F64(struct difference, low_percent, UNIT_PERCENT, "change from", .detail = true),
 	FIELD_F64(struct difference, high_percent, UNIT_PERCENT, "change to", .detail = true),
@@ -61,6 +62,7 @@ struct judge {
 	/* of the pair: headline figures that are the same, and of which that cannot be told */
 	size_t same, open;
 	bool is_open;       /* of some pair no headline figure could be told */
+	bool is_two;        /* documents, and no folders */
 	bool is_one_run;    /* the pair is one document, or copies of it */
 	bool other_sizes;   /* of the pair's disks: what grows with the disk is not better or worse */
 	char findings[400]; /* the first of them, worst first */
@@ -227,16 +229,13 @@ static void find(struct judge *j, const struct result *b, const char *figure, co
 	fleet_add(disk, &one);
 }
 
-static void find_figure(struct judge *j, const struct figure *fa, const struct result *b, const struct figure *fb,
-                        const struct difference *row)
+static void find_figure(struct judge *j, const struct result *b, const struct difference *row)
 {
-	char was[CELL_TEXT + 32], is[CELL_TEXT + 32], by[32] = "";
+	char by[32] = "";
 
 	if (isfinite(row->change_percent))
 		(void)snprintf(by, sizeof(by), "%+.1f %%, ", row->change_percent);
-	find(j, b, fb->name, row->verdict, row->p, "%.50s: %s%s, was %s", label_or_name(fb->label, fb->name), by,
-	     report_value(is, sizeof(is), fb->type, fb->unit, &fb->value),
-	     report_value(was, sizeof(was), fa->type, fa->unit, &fa->value));
+	find(j, b, row->figure, row->verdict, row->p, "%.50s: %s%s, was %s", row->label, by, row->is, row->was);
 }
 
 /* A figure that people come for: of the first screen, or any where the document does not say which are. */
@@ -266,19 +265,17 @@ static const char *way(enum unit unit, bool is_more)
 }
 
 /* "Rate at the end: 12 % slower (99.6 MB/s -> 87.4 MB/s)" joins what the answer says. */
-static void say_figure(struct judge *j, const struct figure *fa, const struct figure *fb, const struct difference *row)
+static void say_figure(struct judge *j, const struct figure *f, const struct difference *row)
 {
-	char was[CELL_TEXT + 32], is[CELL_TEXT + 32], by[64] = "";
+	char by[64] = "";
 	size_t used = strlen(j->findings);
 
-	(void)report_value(was, sizeof(was), fa->type, fa->unit, &fa->value);
-	(void)report_value(is, sizeof(is), fb->type, fb->unit, &fb->value);
-	if (isfinite(row->change_percent) && fa->type != FIELD_TYPE_STR)
+	if (isfinite(row->change_percent) && f->type != FIELD_TYPE_STR)
 		(void)snprintf(by, sizeof(by), " %.3g %% %s", fabs(row->change_percent),
-		               way(fa->unit, row->change_percent > 0.0));
+		               way(f->unit, row->change_percent > 0.0));
 	if (used + 160 < sizeof(j->findings))
 		(void)snprintf(j->findings + used, sizeof(j->findings) - used, "%s%.60s:%s (%.30s -> %.30s)",
-		               used ? "; " : "", label_or_name(fb->label, fb->name), by, was, is);
+		               used ? "; " : "", row->label, by, row->was, row->is);
 }
 
 static void add_row(struct judge *j, struct difference *row)
@@ -296,6 +293,7 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 {
 	for (size_t i = 0; i < a->nfigures; i++) {
 		const struct figure *fa = &a->figures[i], *fb = result_find_figure(b, fa->name);
+		char was[CELL_TEXT + 32], is[CELL_TEXT + 32];
 		struct difference row = { .measurement = a->head.measurement,
 			                  .disk = alike_disk(a),
 			                  .figure = fa->name,
@@ -307,6 +305,9 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 
 		if (!is_comparable(fa, fb))
 			continue;
+		row.label = label_or_name(fb->label, fb->name);
+		row.was = report_value(was, sizeof(was), fa->type, fa->unit, &fa->value);
+		row.is = report_value(is, sizeof(is), fb->type, fb->unit, &fb->value);
 		row.a = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fa);
 		row.b = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fb);
 		row.change_percent = row.a == row.b ? 0.0
@@ -317,8 +318,8 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 			continue;
 		add_row(j, &row);
 		if (is_difference(row.verdict)) {
-			find_figure(j, fa, b, fb, &row);
-			say_figure(j, fa, fb, &row);
+			find_figure(j, b, &row);
+			say_figure(j, fb, &row);
 		}
 		if (!is_headline(a, fa->name) || !isfinite(row.low_percent))
 			continue;
@@ -344,6 +345,9 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 	add_row(j, &(struct difference){ .measurement = a->head.measurement,
 	                                 .disk = alike_disk(a),
 	                                 .figure = "status",
+	                                 .label = "status",
+	                                 .was = status_name(a->status),
+	                                 .is = status_name(b->status),
 	                                 .unit = unit_name(UNIT_TEXT),
 	                                 .a = NAN,
 	                                 .b = NAN,
@@ -361,39 +365,6 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 
 /* ---- tables: place by place ---- */
 
-/* Tables whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with
- * its interval. */
-static const struct curve_decl {
-	const char *measurement, *table, *keys[4], *place, *value, *low, *high;
-} curve_decls[] = {
-	{ "zones", "curve", { "target" }, "offset_bytes", "rate_bytes_per_s", "low", "high" },
-	{ "seek", "spans", { "anchor", "span_bytes" }, NULL, "mean_ns", "low", "high" },
-	{ "seek", "curve", { "distance_bytes" }, NULL, "seek_ns", "low", "high" },
-	{ "seek", "queue", { "depth" }, NULL, "iops", "low", "high" },
-	{ "surface", "by_head", { "surface" }, NULL, "revolutions_lost", "low", "high" },
-	{ "cache",
-	  "matrix",
-	  { "mode", "operation", "file_bytes", "record_bytes" },
-	  NULL,
-	  "rate_bytes_per_s",
-	  "low_bytes_per_s",
-	  "high_bytes_per_s" },
-};
-
-static bool is_same_cell(const struct table *a, size_t ra, const struct table *b, size_t rb, const char *key)
-{
-	int ca = table_column(a, key), cb = table_column(b, key);
-	const char *x, *y;
-
-	if (ca < 0 || cb < 0) /* an older document has no column of that name */
-		return ca < 0 && cb < 0;
-	if (a->columns[ca].type != FIELD_TYPE_STR)
-		return table_number(a, ra, (size_t)ca) == table_number(b, rb, (size_t)cb);
-	x = table_string(a, ra, (size_t)ca);
-	y = table_string(b, rb, (size_t)cb);
-	return x && y ? strcmp(x, y) == 0 : x == y;
-}
-
 static struct estimate of_row(const struct curve_decl *d, const struct table *t, size_t row)
 {
 	double samples = fmax(table_number_of(t, row, "samples"), table_number_of(t, row, "repetitions"));
@@ -402,83 +373,19 @@ static struct estimate of_row(const struct curve_decl *d, const struct table *t,
 		                  table_number_of(t, row, d->high), degrees(samples) };
 }
 
-/* The row of b that is as row `row` of a, the nearest of them where there are places. -1: none. */
-static long same_row(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b)
-{
-	double place = d->place ? table_number_of(a, row, d->place) : 0.0, best = INFINITY;
-	long found = -1;
-
-	for (size_t r = 0; r < b->nrows; r++) {
-		double off = d->place ? fabs(table_number_of(b, r, d->place) - place) : 0.0;
-		bool is_same = off < best;
-
-		for (size_t k = 0; is_same && k < ARRAY_LEN(d->keys) && d->keys[k]; k++)
-			is_same = is_same_cell(a, row, b, r, d->keys[k]);
-		if (!is_same)
-			continue;
-		best = off;
-		found = (long)r;
-	}
-	return found;
-}
-
-/* How far the curve goes from a row to the further of the next ones. */
-static double step_beside(const struct curve_decl *d, const struct table *t, size_t row)
-{
-	double here = table_number_of(t, row, d->value), step = 0.0;
-
-	if (row > 0)
-		step = fmax(step, fabs(table_number_of(t, row - 1, d->value) - here));
-	if (row + 1 < t->nrows)
-		step = fmax(step, fabs(table_number_of(t, row + 1, d->value) - here));
-	return step;
-}
-
-/* Is the place of the other more than a quarter of the way to a next row off? */
-static bool is_far(const struct curve_decl *d, const struct table *t, size_t row, double off)
-{
-	double here = table_number_of(t, row, d->place);
-
-	return (row > 0 && !(4.0 * off <= fabs(table_number_of(t, row - 1, d->place) - here))) ||
-	       (row + 1 < t->nrows && !(4.0 * off <= fabs(table_number_of(t, row + 1, d->place) - here)));
-}
-
-/*
- * Two runs look at places that are nearly the same, and the curve goes on between them, by steps: an edge of zones or
- * of surfaces may lie between. As much as both curves change from there to the next rows is no difference; a place that
- * has become slow stands alone in one of them. INFINITY: they are too far apart.
- */
-static double slope_allowance(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b,
-                              size_t other)
-{
-	if (!d->place)
-		return 0.0;
-	if (is_far(d, a, row, fabs(table_number_of(b, other, d->place) - table_number_of(a, row, d->place))))
-		return INFINITY;
-	return fmin(step_beside(d, a, row), step_beside(d, b, other));
-}
-
-/* Of so few places the drive's own cache answered for so many that what was left of them is a choice of its own,
- * another one in each run. */
-static bool is_of_cache(const struct table *t, size_t row)
-{
-	return table_number_of(t, row, "hits") >
-	       HITS_MOST * (table_number_of(t, row, "samples") + table_number_of(t, row, "hits"));
-}
-
 /* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be told. */
 static double row_change(const struct judge *j, const struct curve_decl *d, const struct table *ta, size_t r,
                          const struct table *tb, double *ret_p)
 {
-	long other = same_row(d, ta, r, tb);
+	long other = curve_same_row(d, ta, r, tb);
 	struct estimate x = of_row(d, ta, r), y;
 	double least, allowed;
 
-	if (other < 0 || is_of_cache(ta, r) || is_of_cache(tb, (size_t)other))
+	if (other < 0 || curve_is_of_cache(ta, r) || curve_is_of_cache(tb, (size_t)other))
 		return NAN;
 	y = of_row(d, tb, (size_t)other);
 	allowed =
-		slope_allowance(d, ta, r, tb, (size_t)other) + between_runs(d->measurement, UNIT_BYTES_PER_S) * x.value;
+		curve_allowance(d, ta, r, tb, (size_t)other) + between_runs(d->measurement, UNIT_BYTES_PER_S) * x.value;
 	least = needed(&x, &y, j->disks->level) + allowed;
 	if (!(x.value > 0.0) || !isfinite(y.value) || !isfinite(least))
 		return NAN;
@@ -502,6 +409,9 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	const struct table *ta = result_find_table(a, d->table), *tb = result_find_table(b, d->table);
 	size_t differ = 0, n = 0, worst_row = 0;
 	double worst = 0.0, least_p = NAN;
+	char place[CELL_TEXT + 32];
+	struct cell at = { 0 };
+	const char *key;
 
 	for (size_t r = 0; ta && tb && r < ta->nrows; r++) {
 		double p = NAN, change = row_change(j, d, ta, r, tb, &p);
@@ -518,9 +428,12 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	if (j->is_counting || !differ)
 		return;
 	j->differ += differ;
-	result_notice(j->res, "curve",
-	              "%s of %s: the table %s differs at %zu of %zu places, most in row %zu: %+.1f %%.",
-	              a->head.measurement, alike_disk(a), d->table, differ, n, worst_row + 1, 100.0 * worst);
+	key = d->place ? d->place : d->keys[d->keys[1] ? 1 : 0];
+	at.f64 = table_number_of(ta, worst_row, key);
+	result_notice(j->res, "curve", "%s, %s: %zu of %zu places differ, most at %s, by %+.1f %%.",
+	              a->head.measurement, label_or_name(ta->title, ta->name), differ, n,
+	              report_value(place, sizeof(place), FIELD_TYPE_F64, ta->columns[table_column(ta, key)].unit, &at),
+	              100.0 * worst);
 	find(j, b, d->table, curve_judge(d, worst), least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
 	     a->head.measurement, d->table, differ, n, 100.0 * worst);
 }
@@ -529,9 +442,8 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 {
 	size_t places;
 
-	for (size_t i = 0; i < ARRAY_LEN(curve_decls); i++)
-		if (strcmp(curve_decls[i].measurement, a->head.measurement) == 0)
-			compare_curve(j, &curve_decls[i], a, b);
+	for (const struct curve_decl *d = NULL; (d = curve_next(d, a->head.measurement)) != NULL;)
+		compare_curve(j, d, a, b);
 	if (j->is_counting)
 		return;
 	places = places_compare(j->res, a, b);
@@ -539,7 +451,7 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 	if (places)
 		find(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
 		     places == 1 ? " is" : "s are");
-	alike_tell_settings(j->res, a, b);
+	alike_tell_settings(j->res, a, b, j->is_two);
 }
 
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
@@ -562,92 +474,11 @@ static void compare_pair(struct judge *j, const struct result *a, const struct r
 			              a->head.measurement, alike_disk(a), i ? "B" : "A", alike_disturbed(both[i]));
 }
 
-/* ---- which with which ---- */
-
-static bool is_later(const struct result *a, const struct result *b)
-{
-	return strcmp(a->head.started ? a->head.started : "", b->head.started ? b->head.started : "") > 0;
-}
-
-/* Among the documents of the same test the latest that came to its end: a directory may hold many. */
-static const struct result *latest_match(const struct result *const *v, size_t n, const struct result *like, char *why)
-{
-	const struct result *best = NULL;
-	char reason[WHY_TEXT];
-
-	for (size_t i = 0; i < n; i++) {
-		enum alike how = alike(like, v[i], reason);
-
-		if (how == ALIKE && alike_outcome(v[i]) >= 0 && (!best || is_later(v[i], best)))
-			best = v[i];
-		if (why && how == OTHER_OPTIONS)
-			(void)snprintf(why, WHY_TEXT, "%s", reason);
-		if (why && how == ALIKE && alike_outcome(v[i]) < 0 && !why[0])
-			(void)snprintf(why, WHY_TEXT, "it is %s", status_name(v[i]->status));
-	}
-	return best;
-}
-
-/* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What
- * is not the same is told. */
-static void tell_why_not(struct result *res, const struct result *a, const struct result *b)
-{
-	char why[WHY_TEXT];
-
-	switch (alike(a, b, why)) {
-	case OTHER_DISK:
-		result_notice(res, "other-disk", "A is of disk %s, B of disk %s: %s.", alike_disk(a), alike_disk(b),
-		              why);
-		break;
-	case OTHER_OPTIONS:
-		result_notice(res, "options", "%s of %s: %s: what differs may come from that.", a->head.measurement,
-		              alike_disk(a), why);
-		break;
-	case ALIKE:
-	case OTHER_MEASUREMENT:
-		break;
-	}
-}
-
-struct pairs {
-	const struct result **v; /* of A, of B, of A ... */
-	size_t n;                /* pairs */
-	bool is_forced;
-	char why[WHY_TEXT]; /* of the last that has no like */
-};
-
-/* What a of A is compared with, the latest of its like with the latest; NULL: nothing. */
-static void find_pairs(struct pairs *p, struct result *res, const struct result *const *a, size_t na,
-                       const struct result *const *b, size_t nb)
-{
-	p->v = calloc(2 * na + 1, sizeof(*p->v));
-	if (!p->v)
-		abort(); /* as in result.c */
-	p->is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
-	for (size_t i = 0; i < na; i++) {
-		const struct result *other = p->is_forced ? b[0] : NULL;
-		const char *measurement = a[i]->head.measurement;
-		char why[WHY_TEXT] = "";
-
-		if (!other && latest_match(a, na, a[i], NULL) != a[i])
-			continue;
-		other = other ? other : latest_match(b, nb, a[i], why);
-		if (!other) {
-			result_notice(res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
-			              measurement, alike_disk(a[i]), why[0] ? ": " : "", why);
-			(void)snprintf(p->why, WHY_TEXT, "%s", why);
-			continue;
-		}
-		p->v[2 * p->n] = a[i];
-		p->v[2 * p->n++ + 1] = other;
-	}
-}
-
 static void all_pairs(const struct pairs *p, struct judge *j)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->is_forced && !j->is_counting)
-			tell_why_not(j->res, p->v[2 * i], p->v[2 * i + 1]);
+			pair_tell_why_not(j->res, p->v[2 * i], p->v[2 * i + 1]);
 		compare_pair(j, p->v[2 * i], p->v[2 * i + 1]);
 	}
 }
@@ -701,7 +532,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	struct pairs p = { 0 };
 	struct fleet *disks;
 
-	find_pairs(&p, res, a, na, b, nb);
+	pairs_find(&p, res, a, na, b, nb);
 	if (p.n == 0) {
 		result_free(res);
 		free(p.v);
@@ -711,6 +542,9 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 			"its end%s%s; give two single documents of one measurement to compare others.",
 			p.why[0] ? "; " : "", p.why);
 	}
+	j.is_two = p.is_forced;
+	for (size_t i = 0; i < 2; i++) /* of two these are the same on each row */
+		j.t->columns[i].detail = p.is_forced;
 	disks = judge_pairs(&p, &j);
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, p.n);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);

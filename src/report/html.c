@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "report/html.h"
 #include "report/svg.h"
+#include "report/text.h"
 
 #define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
@@ -35,7 +36,7 @@ static const char style[] =
 	"figcaption{font-weight:600;font-size:.95rem}.see{font-size:.9rem;color:var(--dim);margin:.1rem 0 .3rem}.answer{font-size:1.1rem}\n"
 	"svg.plot{display:block;width:100%;height:auto}"
 	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft));background:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}"
-	".n0{background:var(--c1)}.n1{background:var(--c6)}"
+	".n0{background:var(--c4)}.n1{background:var(--c6)}.wide svg text{font-size:8px}"
 	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
 	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
 	"height:.8em;margin-right:.4em;border-radius:2px}\n"
@@ -211,6 +212,8 @@ static void table_head(FILE *out, const struct table *t)
 {
 	(void)fputs("<thead><tr>", out);
 	for (size_t c = 0; c < t->ncolumns; c++) {
+		if (t->columns[c].detail && !text_is_for_files(t))
+			continue;
 		(void)fprintf(out, "<th%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
 		markup_text(out, label_or_name(t->columns[c].label, t->columns[c].key));
 		(void)fputs("</th>", out);
@@ -232,13 +235,15 @@ void html_table(FILE *out, const struct table *t)
 
 	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
 	markup_text(out, label_or_name(t->title, t->name));
-	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table%s>",
-	              t->nrows, every > 1 ? ", thinned here; the JSON document has all" : "",
+	(void)fprintf(out, " <span class=\"dim\">(%zu row%s%s)</span></summary><div class=\"scroll\"><table%s>",
+	              t->nrows, t->nrows == 1 ? "" : "s", every > 1 ? ", thinned here; the JSON document has all" : "",
 	              small_on_paper(t->ncolumns));
 	table_head(out, t);
 	for (size_t r = 0; r < t->nrows; r += every) {
 		(void)fputs("<tr>", out);
 		for (size_t c = 0; c < t->ncolumns; c++) {
+			if (t->columns[c].detail && !text_is_for_files(t))
+				continue;
 			(void)fprintf(out, "<td%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
 			put_cell(out, t->columns[c].type, t->columns[c].unit, &t->cells[r * t->ncolumns + c]);
 			(void)fputs("</td>", out);
@@ -396,7 +401,8 @@ static void section(FILE *out, const struct result *const *res, size_t n)
 		html_notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
-			html_table(out, res[i]->tables[k]);
+			if (res[i]->tables[k]->nrows)
+				html_table(out, res[i]->tables[k]);
 		settings(out, res[i]);
 	}
 	(void)fputs("</section>\n", out);

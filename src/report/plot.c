@@ -347,32 +347,59 @@ static void print_shade(FILE *out, const struct plot_data *d, double z, const st
 	(void)fprintf(out, "%s%s", shade, shade);
 }
 
+static void print_cell(FILE *out, const struct plot_data *d, double z, const char *text, const struct text_style *style)
+{
+	if (style->colour && isfinite(z))
+		(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, z) * 20.0));
+	if (text)
+		(void)fputs(text, out);
+	else
+		print_shade(out, d, z, style);
+	if (style->colour)
+		(void)fputs("\033[0m", out);
+}
+
+/* More rows than there are lines: so many together, each cell the strongest of them. */
+static void print_coarse_map(FILE *out, const struct plot_data *d, const struct series *s, size_t across, size_t per,
+                             const struct text_style *style)
+{
+	for (size_t row = 0; row * across < s->n; row += per) {
+		(void)fprintf(out, "%s%10s", row ? "\n" : "", "");
+		for (size_t c = 0; c < across; c++) {
+			double z = (double)NAN;
+
+			for (size_t k = row; k < row + per && k * across + c < s->n; k++)
+				z = fmax(z, s->v[k * across + c].z); /* the number, where one is none */
+			print_cell(out, d, z, NULL, style);
+		}
+	}
+	(void)fputc('\n', out);
+}
+
 /* A heat map as numbers, or shades: a row for each y, shaded by colour when there is colour. */
-static void print_map(FILE *out, const struct plot_data *d, const struct series *s, const struct text_style *style)
+static void print_map(FILE *out, const struct plot_data *d, const struct series *s, const struct text_style *style,
+                      size_t rows)
 {
 	const char *suffix = d->z.unit == UNIT_BYTES_PER_S ? " (MB/s)" : "";
 	double scale = d->z.unit == UNIT_BYTES_PER_S ? 1e6 : 1.0;
-	size_t across = 0;
-	char text[64];
+	size_t across = 0, levels;
+	char text[64], number[16];
 
 	qsort(s->v, s->n, sizeof(*s->v), compare_point);
 	while (across < s->n && s->v[across].y == s->v[0].y)
 		across++;
+	levels = across ? (s->n + across - 1) / across : 0;
 	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
+	if (across > NUMBERS_MOST && levels > rows) {
+		print_coarse_map(out, d, s, across, (levels + rows - 1) / rows, style);
+		return;
+	}
 	for (size_t i = 0; i < s->n; i++) {
-		bool is_new = i == 0 || s->v[i].y != s->v[i - 1].y;
-
-		if (is_new)
+		if (i == 0 || s->v[i].y != s->v[i - 1].y)
 			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
 			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y)) : "");
-		if (style->colour)
-			(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, s->v[i].z) * 20.0));
-		if (across > NUMBERS_MOST)
-			print_shade(out, d, s->v[i].z, style);
-		else
-			(void)fprintf(out, "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
-		if (style->colour)
-			(void)fputs("\033[0m", out);
+		(void)snprintf(number, sizeof(number), "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
+		print_cell(out, d, s->v[i].z, across > NUMBERS_MOST ? NULL : number, style);
 	}
 	(void)fputc('\n', out);
 }
@@ -392,12 +419,12 @@ static size_t rows_of(const struct plot_data *d, const struct text_style *style,
 	return style->lines - around < most ? style->lines - around : most;
 }
 
-static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style)
+static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style, size_t rows)
 {
 	char text[64];
 
 	for (size_t i = 0; i < d->nseries; i++)
-		print_map(out, d, &d->series[i], style);
+		print_map(out, d, &d->series[i], style, rows);
 	for (size_t i = 0; i < d->nmarks; i++) {
 		struct cell cell = { .f64 = d->marks[i].v[0][0] };
 
@@ -505,7 +532,7 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 	if (rows > 0 && d->kind == PLOT_BARS)
 		print_bars(out, d, style, width);
 	else if (rows > 0 && d->kind == PLOT_HEATMAP)
-		print_maps(out, d, style);
+		print_maps(out, d, style, style->lines ? rows : SIZE_MAX);
 	else if (rows > 0)
 		r = print_drawing(out, d, style, width, rows);
 	plot_data_free(d);

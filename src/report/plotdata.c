@@ -144,6 +144,20 @@ static const char *quantity(enum unit unit, bool is_single)
 	return is_single || unit >= ARRAY_LEN(names) ? NULL : names[unit];
 }
 
+static void name_axes(struct plot_data *d, const struct table *t, const struct columns *c, bool is_single)
+{
+	const struct column *x = &t->columns[c->x], *y = &t->columns[c->y];
+
+	(void)snprintf(d->x.label, sizeof(d->x.label), "%s", strcmp(x->key, "first_byte") == 0 ? "offset" : x->label);
+	d->x.unit = x->unit;
+	(void)snprintf(d->y.label, sizeof(d->y.label), "%s", quantity(y->unit, is_single) ?: y->label);
+	d->y.unit = y->unit;
+	if (c->z < 0)
+		return;
+	(void)snprintf(d->z.label, sizeof(d->z.label), "%s", t->columns[c->z].label);
+	d->z.unit = t->columns[c->z].unit;
+}
+
 static void take_document(struct plot_data *d, const struct result *const *res, size_t n, size_t which,
                           const struct plot *plot)
 {
@@ -178,17 +192,8 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 		else
 			(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->columns[c.y].label, label);
 		collect(d, t, &c, name, which);
-		if (k == 0 && !d->x.label[0]) { /* units and labels come from the first document that has the table */
-			(void)snprintf(d->x.label, sizeof(d->x.label), "%s", t->columns[c.x].label);
-			d->x.unit = t->columns[c.x].unit;
-			(void)snprintf(d->y.label, sizeof(d->y.label), "%s",
-			               quantity(t->columns[c.y].unit, is_single) ?: t->columns[c.y].label);
-			d->y.unit = t->columns[c.y].unit;
-			if (c.z >= 0) {
-				(void)snprintf(d->z.label, sizeof(d->z.label), "%s", t->columns[c.z].label);
-				d->z.unit = t->columns[c.z].unit;
-			}
-		}
+		if (k == 0 && !d->x.label[0]) /* units and labels come from the first document that has the table */
+			name_axes(d, t, &c, is_single);
 	}
 }
 

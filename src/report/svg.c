@@ -11,16 +11,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
-#include "base/whole.h"
 #include "report/report.h"
 
-#define WIDTH      640.0
-#define HEIGHT     340.0
-#define LEFT       70.0
-#define RIGHT      18.0
-#define TOP        34.0
-#define BOTTOM     58.0
 #define MARK_HUES  2
 #define MARK_WIDTH 3.0  /* of a place */
 #define POINTS_MAX 1600 /* of one line: two per unit of width, and thinning keeps extremes */
@@ -97,7 +89,7 @@ void svg_style(FILE *out, bool is_fixed)
 	          "svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
 	          ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
 	          ".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
-	          ".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c1}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}\n",
+	          ".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c4}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}\n",
 	          is_fixed);
 	for (int i = 0; i < SVG_HUES; i++) {
 		char rule[64];
@@ -108,8 +100,7 @@ void svg_style(FILE *out, bool is_fixed)
 	(void)fputc('\n', out);
 }
 
-/* Between pale and strong, where a style sheet cannot mix. */
-static void put_heat(FILE *out, double part)
+void svg_heat(FILE *out, double part)
 {
 	unsigned long pale = strtoul(light("soft", 4) + 1, NULL, 16), strong = strtoul(light("c0", 2) + 1, NULL, 16);
 
@@ -126,12 +117,12 @@ static void put_heat(FILE *out, double part)
 
 static double px(const struct plot_data *d, double x)
 {
-	return LEFT + axis_place(&d->x, x) * (WIDTH - LEFT - RIGHT);
+	return SVG_LEFT + axis_place(&d->x, x) * (SVG_WIDTH - SVG_LEFT - SVG_RIGHT);
 }
 
 static double py(const struct plot_data *d, double y)
 {
-	return HEIGHT - BOTTOM - axis_place(&d->y, y) * (HEIGHT - TOP - BOTTOM);
+	return SVG_HEIGHT - SVG_BOTTOM - axis_place(&d->y, y) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 }
 
 static void legend(FILE *out, const struct plot_data *d)
@@ -159,22 +150,22 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nmarks; i++) {
 		const struct marks *m = &d->marks[i];
-		bool drawn[(int)WIDTH + 1] = { false }; /* hundreds in one place are one */
+		bool drawn[(int)SVG_WIDTH + 1] = { false }; /* hundreds in one place are one */
 
 		for (size_t k = 0; k < m->n; k++) {
 			double left = px(d, m->v[k][0]), right = px(d, m->v[k][1]);
 
 			if (right - left < MARK_WIDTH) {
-				left = fmin(fmax(left - MARK_WIDTH / 2, LEFT), WIDTH - RIGHT - MARK_WIDTH);
+				left = fmin(fmax(left - MARK_WIDTH / 2, SVG_LEFT), SVG_WIDTH - SVG_RIGHT - MARK_WIDTH);
 				right = left + MARK_WIDTH;
 			}
-			if (drawn[(size_t)fmin(fmax(left, 0), WIDTH)] && right - left <= MARK_WIDTH)
+			if (drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] && right - left <= MARK_WIDTH)
 				continue;
-			drawn[(size_t)fmin(fmax(left, 0), WIDTH)] = true; /* also beside the axis */
+			drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] = true; /* also beside the axis */
 			(void)fprintf(
 				out,
 				"<rect class=\"mark m%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-				i % MARK_HUES, left, TOP, right - left, HEIGHT - TOP - BOTTOM);
+				i % MARK_HUES, left, SVG_TOP, right - left, SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 		}
 	}
 }
@@ -182,7 +173,7 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 /* Large type on a phone would run into the other axis, or out of the drawing. */
 static const char *edge_class(double x)
 {
-	return x < LEFT + 20 ? " first" : x > WIDTH - RIGHT - 20 ? " last" : "";
+	return x < SVG_LEFT + 20 ? " first" : x > SVG_WIDTH - SVG_RIGHT - 20 ? " last" : "";
 }
 
 static void x_axis(FILE *out, const struct plot_data *d)
@@ -195,19 +186,19 @@ static void x_axis(FILE *out, const struct plot_data *d)
 		(void)fprintf(
 			out,
 			"<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-			x, TOP, HEIGHT - BOTTOM, i % 2 ? " o" : "", edge_class(x), x, HEIGHT - BOTTOM + 20,
-			axis_tick_text(&d->x, i, text, sizeof(text)));
+			x, SVG_TOP, SVG_HEIGHT - SVG_BOTTOM, i % 2 ? " o" : "", edge_class(x), x,
+			SVG_HEIGHT - SVG_BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
 	}
 	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++) {
 		(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 		              d->nnames > 4 && i % 2 ? " o" : "",
-		              LEFT + ((double)i + 0.5) / (double)d->nnames * (WIDTH - LEFT - RIGHT),
-		              HEIGHT - BOTTOM + 20);
+		              SVG_LEFT + ((double)i + 0.5) / (double)d->nnames * (SVG_WIDTH - SVG_LEFT - SVG_RIGHT),
+		              SVG_HEIGHT - SVG_BOTTOM + 20);
 		markup_text(out, d->names[i]);
 		(void)fputs("</text>\n", out);
 	}
 	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-	              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
+	              (SVG_LEFT + SVG_WIDTH - SVG_RIGHT) / 2, SVG_HEIGHT - 8);
 	markup_text(out, d->x.label);
 	(void)fputs("</text>\n", out);
 }
@@ -220,8 +211,8 @@ static void y_axis(FILE *out, const struct plot_data *d)
 		(void)fprintf(
 			out,
 			"<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-			LEFT, py(d, d->y.tick[i]), WIDTH - RIGHT, i % 2 ? " o" : "", LEFT - 8, py(d, d->y.tick[i]) + 4,
-			axis_tick_text(&d->y, i, text, sizeof(text)));
+			SVG_LEFT, py(d, d->y.tick[i]), SVG_WIDTH - SVG_RIGHT, i % 2 ? " o" : "", SVG_LEFT - 8,
+			py(d, d->y.tick[i]) + 4, axis_tick_text(&d->y, i, text, sizeof(text)));
 	(void)fprintf(out, "<text class=\"l\" x=\"4\" y=\"18\">");
 	markup_text(out, d->y.label);
 	(void)fputs("</text>\n", out);
@@ -285,14 +276,14 @@ static void draw_scatter(FILE *out, const struct plot_data *d, const struct seri
 
 static void draw_bars(FILE *out, const struct plot_data *d, const struct series *s, size_t hue, size_t which)
 {
-	double slot = (WIDTH - LEFT - RIGHT) / (double)(d->nnames ? d->nnames : 1),
+	double slot = (SVG_WIDTH - SVG_LEFT - SVG_RIGHT) / (double)(d->nnames ? d->nnames : 1),
 	       width = slot * 0.8 / (double)d->nseries;
 
 	for (size_t i = 0; i < s->n; i++) {
-		double left = LEFT + s->v[i].x * slot + slot * 0.1 + width * (double)which, top = py(d, s->v[i].y);
+		double left = SVG_LEFT + s->v[i].x * slot + slot * 0.1 + width * (double)which, top = py(d, s->v[i].y);
 
 		(void)fprintf(out, "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", hue,
-		              left, top, fmax(width - 1.0, 0.5), HEIGHT - BOTTOM - top);
+		              left, top, fmax(width - 1.0, 0.5), SVG_HEIGHT - SVG_BOTTOM - top);
 	}
 }
 
@@ -301,10 +292,10 @@ static void draw_outline(FILE *out, const struct plot_data *d, const struct seri
 {
 	for (int is_line = 0; is_line < 2; is_line++) {
 		(void)fprintf(out, "<path class=\"%s%zu\" d=\"M%.1f %.1f", is_line ? "line s" : "band f", hue,
-		              px(d, s->v[0].x), HEIGHT - BOTTOM);
+		              px(d, s->v[0].x), SVG_HEIGHT - SVG_BOTTOM);
 		for (size_t i = 0; i < s->n; i++)
 			(void)fprintf(out, "V%.1fH%.1f", py(d, s->v[i].y), px(d, plot_bar_end(d, s, i)));
-		(void)fprintf(out, "V%.1f\"/>\n", HEIGHT - BOTTOM);
+		(void)fprintf(out, "V%.1f\"/>\n", SVG_HEIGHT - SVG_BOTTOM);
 	}
 }
 
@@ -322,155 +313,18 @@ static void draw_spans(FILE *out, const struct plot_data *d, const struct series
 		if (d->kind == PLOT_HISTOGRAM)
 			(void)fprintf(out,
 			              "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-			              hue, left, top, width, HEIGHT - BOTTOM - top);
+			              hue, left, top, width, SVG_HEIGHT - SVG_BOTTOM - top);
 		else
 			(void)fprintf(out, "<path class=\"span s%zu\" d=\"M%.1f %.1fH%.1f\"/>\n", hue, left, top,
 			              left + width);
 	}
 }
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorted different values of x or y of one series; heap. */
-static double *levels(const struct series *s, bool is_x, size_t *ret_n)
-{
-	double *v = malloc(s->n * sizeof(*v));
-	size_t n = 0;
-
-	if (!v)
-		abort();
-	for (size_t i = 0; i < s->n; i++)
-		v[i] = is_x ? s->v[i].x : s->v[i].y;
-	qsort(v, s->n, sizeof(*v), compare_double);
-	for (size_t i = 0; i < s->n; i++)
-		if (n == 0 || v[i] != v[n - 1])
-			v[n++] = v[i];
-	*ret_n = n;
-	return v;
-}
-
-static size_t level_of(const double *v, size_t n, double x)
-{
-	size_t i = 0;
-
-	while (i + 1 < n && v[i] < x)
-		i++;
-	return i;
-}
-
-static char *level_text(const struct axis *a, double v, char *buf, size_t len)
-{
-	if (a->unit == UNIT_BYTES)
-		return units_bytes(buf, len, whole(v));
-	(void)snprintf(buf, len, "%.6g", v);
-	return buf;
-}
-
-/* Columns of a map stand for values: a mark is put between them as on a logarithmic scale. */
-static void map_marks(FILE *out, const struct plot_data *d, const double *xs, size_t nx, double w)
-{
-	for (size_t i = 0; i < d->nmarks; i++)
-		for (size_t k = 0; k < d->marks[i].n; k++) {
-			double v = d->marks[i].v[k][0], place = 0.0;
-			size_t c = 0;
-
-			while (c + 1 < nx && xs[c + 1] <= v)
-				c++;
-			if (c + 1 < nx && v > xs[c] && xs[c] > 0.0)
-				place = log(v / xs[c]) / log(xs[c + 1] / xs[c]);
-			(void)fprintf(out, "<path class=\"knee\" d=\"M%.1f %.1fV%.1f\"/>\n",
-			              LEFT + w * ((double)c + 0.5 + place), TOP - 6, HEIGHT - BOTTOM + 4);
-		}
-}
-
-#define HEAT_STEPS 4
-
-/* What step i of the colours stands for. Returns buf. */
-static char *heat_text(const struct plot_data *d, int i, char *buf, size_t len)
-{
-	double part = (double)i / HEAT_STEPS;
-	struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
-		                                : d->z.low + part * (d->z.high - d->z.low) };
-
-	return report_value(buf, len, FIELD_TYPE_F64, d->z.unit, &cell);
-}
-
-static const char *heat_label(const struct plot_data *d)
-{
-	return d->z.label[0] ? d->z.label : "value";
-}
-
-/* What light and dark stand for. */
-static void map_legend(FILE *out, const struct plot_data *d)
-{
-	char text[64];
-
-	(void)fputs("<p class=\"legend\">", out);
-	markup_text(out, heat_label(d));
-	for (int i = 0; i <= HEAT_STEPS; i++) {
-		(void)fprintf(out, " <span><i class=\"heat\" style=\"--h:%.2f\"></i>", (double)i / HEAT_STEPS);
-		markup_text(out, heat_text(d, i, text, sizeof(text)));
-		(void)fputs("</span>", out);
-	}
-	(void)fputs("</p>\n<div class=\"maps\">\n", out);
-}
-
-/* Cells of equal size, one for each pair of levels; the value is printed in the cell when there is room. */
-static void draw_map(FILE *out, const struct plot_data *d, const struct series *s)
-{
-	size_t nx, ny;
-	double *xs = levels(s, true, &nx), *ys = levels(s, false, &ny);
-	double w = (WIDTH - LEFT - RIGHT) / (double)nx, h = (HEIGHT - TOP - BOTTOM) / (double)ny;
-	char text[64];
-
-	for (size_t i = 0; i < s->n; i++) {
-		double left = LEFT + w * (double)level_of(xs, nx, s->v[i].x);
-		double top = HEIGHT - BOTTOM - h * (double)(level_of(ys, ny, s->v[i].y) + 1);
-		double heat = isfinite(s->v[i].z) ? axis_place(&d->z, s->v[i].z) : 0.0;
-		struct cell cell = { .f64 = s->v[i].z };
-
-		(void)fprintf(
-			out,
-			"<rect class=\"heat\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
-			heat, left, top, fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
-		put_heat(out, heat);
-		(void)fputs("><title>", out);
-		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
-		(void)fputs("</title></rect>\n", out);
-	}
-	map_marks(out, d, xs, nx, w);
-	for (size_t i = 0; i < nx; i++)
-		if (i % (nx / 8 + 1) == 0)
-			(void)fprintf(out,
-			              "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-			              i % (2 * (nx / 8 + 1)) ? " o" : "", LEFT + w * ((double)i + 0.5),
-			              HEIGHT - BOTTOM + 20, level_text(&d->x, xs[i], text, sizeof(text)));
-	for (size_t i = 0; i < ny; i++)
-		if (i % (ny / 10 + 1) == 0)
-			(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-			              i % (2 * (ny / 10 + 1)) ? " o" : "", LEFT - 6,
-			              HEIGHT - BOTTOM - h * ((double)i + 0.5) + 4,
-			              level_text(&d->y, ys[i], text, sizeof(text)));
-	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-	              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
-	markup_text(out, d->x.label);
-	(void)fputs("</text><text class=\"l\" x=\"4\" y=\"18\">", out);
-	markup_text(out, d->y.label);
-	(void)fputs("</text>\n", out);
-	free(xs);
-	free(ys);
-}
-
 /* x: part of a revolution, 0 at the top, clockwise as seen from above; y: outer edge of the disk is the smallest value.
  */
 static void draw_polar(FILE *out, const struct plot_data *d)
 {
-	double cx = WIDTH / 2, cy = HEIGHT / 2, outer = HEIGHT / 2 - 10, inner = outer * 0.3;
+	double cx = SVG_WIDTH / 2, cy = SVG_HEIGHT / 2, outer = SVG_HEIGHT / 2 - 10, inner = outer * 0.3;
 
 	(void)fprintf(
 		out,
@@ -489,7 +343,8 @@ static void draw_polar(FILE *out, const struct plot_data *d)
 
 static void open_svg(FILE *out, const struct plot_data *d, const char *what)
 {
-	(void)fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+	(void)fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", SVG_WIDTH,
+	              SVG_HEIGHT);
 	markup_text(out, d->title);
 	if (what[0]) {
 		(void)fputs(": ", out);
@@ -569,7 +424,7 @@ void svg_plot(FILE *out, struct plot_data *d)
 				(void)fputs("</h4>\n", out);
 			}
 			open_svg(out, d, d->series[i].name);
-			draw_map(out, d, &d->series[i]);
+			map_draw(out, d, &d->series[i]);
 			(void)fputs("</svg></div>\n", out);
 		}
 		(void)fputs("</div>\n", out);
@@ -624,7 +479,7 @@ static void sheet_entry(struct sheet *s, const char *look, double heat, const ch
 {
 	double width = 24.0 + CHARACTER * (double)strlen(name);
 
-	if (s->x + width > MARGIN + WIDTH) {
+	if (s->x + width > MARGIN + SVG_WIDTH) {
 		s->x = MARGIN;
 		s->y += LINE;
 	}
@@ -632,7 +487,7 @@ static void sheet_entry(struct sheet *s, const char *look, double heat, const ch
 		(void)fprintf(s->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"", look, s->x,
 		              s->y - 10.0);
 		if (heat >= 0.0)
-			put_heat(s->out, heat);
+			svg_heat(s->out, heat);
 		(void)fputs("/>", s->out);
 	}
 	sheet_text(s, "l", s->x + (*look ? 16.0 : 0.0), name, strlen(name));
@@ -646,9 +501,9 @@ static void sheet_legend(struct sheet *s, const struct plot_data *d)
 	s->x = MARGIN;
 	s->y += d->kind == PLOT_HEATMAP || d->nseries > 1 || d->nmarks ? LINE : 0.0;
 	if (d->kind == PLOT_HEATMAP)
-		sheet_entry(s, "", -1.0, heat_label(d));
-	for (int i = 0; d->kind == PLOT_HEATMAP && i <= HEAT_STEPS; i++)
-		sheet_entry(s, "heat", (double)i / HEAT_STEPS, heat_text(d, i, look, sizeof(look)));
+		sheet_entry(s, "", -1.0, map_heat_label(d));
+	for (int i = 0; d->kind == PLOT_HEATMAP && i <= MAP_HEAT_STEPS; i++)
+		sheet_entry(s, "heat", (double)i / MAP_HEAT_STEPS, map_heat_text(d, i, look, sizeof(look)));
 	for (size_t i = 0; d->kind != PLOT_HEATMAP && d->nseries > 1 && i < d->nseries; i++) {
 		(void)snprintf(look, sizeof(look), "f%zu", i % SVG_HUES);
 		sheet_entry(s, look, -1.0, d->series[i].name);
@@ -667,13 +522,13 @@ static void sheet_drawings(struct sheet *s, const struct plot_data *d)
 			sheet_fill(s, "l", d->series[i].name, SIZE_MAX);
 		s->y += 8.0;
 		(void)fprintf(s->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\">\n", MARGIN, s->y,
-		              WIDTH, HEIGHT);
+		              SVG_WIDTH, SVG_HEIGHT);
 		if (d->kind == PLOT_HEATMAP)
-			draw_map(s->out, d, &d->series[i]);
+			map_draw(s->out, d, &d->series[i]);
 		else
 			draw_plot(s->out, d);
 		(void)fputs("</svg>\n", s->out);
-		s->y += HEIGHT;
+		s->y += SVG_HEIGHT;
 	}
 }
 
@@ -682,7 +537,7 @@ void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see
 	char *body = NULL;
 	size_t len = 0;
 	struct sheet s = { .out = open_memstream(&body, &len), .y = MARGIN - 4.0 };
-	double width = WIDTH + 2 * MARGIN;
+	double width = SVG_WIDTH + 2 * MARGIN;
 
 	if (!s.out)
 		abort(); /* as in plotdata.c */

@@ -23,17 +23,20 @@
 static const struct field trend_fields[] = {
 	FIELD_STR(struct trend_row, measurement, "measurement"),
 	FIELD_STR(struct trend_row, disk, "disk"),
-	FIELD_STR(struct trend_row, figure, "figure"),
+	FIELD_STR(struct trend_row, label, "figure"),
 	FIELD_U64(struct trend_row, documents, UNIT_COUNT, "runs"),
-	FIELD_F64(struct trend_row, first, UNIT_NONE, "first"),
-	FIELD_F64(struct trend_row, last, UNIT_NONE, "last"),
-	FIELD_STR(struct trend_row, unit, "unit"),
+	FIELD_STR(struct trend_row, was, "first"),
+	FIELD_STR(struct trend_row, is, "last"),
 	FIELD_F64(struct trend_row, per_year_percent, UNIT_PERCENT, "a year"),
 	FIELD_F64(struct trend_row, low, UNIT_PERCENT, "low"),
 	FIELD_F64(struct trend_row, high, UNIT_PERCENT, "high"),
 	FIELD_STR(struct trend_row, verdict, "verdict"),
 	FIELD_F64(struct trend_row, step_percent, UNIT_PERCENT, "step"),
 	FIELD_STR(struct trend_row, since, "since"),
+	FIELD_STR(struct trend_row, figure, "name", .detail = true),
+	FIELD_F64(struct trend_row, first, UNIT_NONE, "first, a number", .detail = true),
+	FIELD_F64(struct trend_row, last, UNIT_NONE, "last, a number", .detail = true),
+	FIELD_STR(struct trend_row, unit, "unit", .detail = true),
 	FIELD_END,
 };
 
@@ -320,8 +323,10 @@ void trend_text(char *buf, size_t len, const char *label, const struct trend_row
 
 static void add_row(void *arg, const struct trend_row *row)
 {
+	const struct figure *f = result_find_figure(row->like, row->figure);
+	char was[CELL_TEXT + 32], is[CELL_TEXT + 32];
 	struct trend_table *to = arg;
-
+	struct trend_row shown = *row;
 	struct fleet_disk *disk = fleet_disk_of(to->disks, row->like);
 	struct fleet_finding one = { .state = fleet_state_of(row->verdict, row->figure),
 		                     .measurement = row->like->head.measurement,
@@ -329,7 +334,12 @@ static void add_row(void *arg, const struct trend_row *row)
 		                     .chance = fleet_chance(to->disks, row->p) };
 
 	to->worse += strcmp(row->verdict, "worse") == 0;
-	result_row(to->t, row);
+	if (f) {
+		shown.was =
+			report_value(was, sizeof(was), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->first });
+		shown.is = report_value(is, sizeof(is), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->last });
+	}
+	result_row(to->t, &shown);
 	if (!disk || strcmp(row->verdict, "steady") == 0)
 		return;
 	if (row->since || isfinite(row->per_year_percent))

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a stranger sees of a run of a simulated disk: on terminals of three sizes and on a page. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "report/report.h"
+#include "simrun.h"
+
+extern const struct measure measure_zones, measure_seek, measure_surface, measure_geometry, measure_buffer;
+
+static const struct {
+	unsigned width, lines;
+} sizes[] = { { 80, 24 }, { 80, 40 }, { 120, 44 } };
+
+static struct result *run_of(const struct measure *m, const char *words, const char *profile)
+{
+	char all[128];
+	struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
+	struct result *res;
+
+	(void)snprintf(all, sizeof(all), "--seed=1 %s sda", words);
+	(void)sim_add_profile(run.sim, profile, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	res = run.res;
+	run.res = NULL;
+	sim_run_end(&run);
+	cli_screen(res);
+	return res;
+}
+
+/* Heap. A size of 0: the page. */
+static char *shown(const struct result *res, unsigned width, unsigned lines)
+{
+	const struct text_style style = { .width = width, .lines = lines, .unicode = true };
+	struct err err = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	assert_int_equal(width ? report_text(out, res, &style) : report_html(out, &res, 1, &err), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void expect_fits(const char *text, unsigned width, unsigned most)
+{
+	unsigned n = 0;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1, n++) {
+		unsigned columns = 0;
+
+		for (const char *p = line; *p && *p != '\n'; p += utf8_len(p))
+			columns += utf8_columns(utf8_code(p, utf8_len(p)));
+		if (columns > width)
+			fail_msg("%u columns, not %u: %.*s", columns, width, (int)strcspn(line, "\n"), line);
+	}
+	if (n > most)
+		fail_msg("%u lines, not %u:\n%s", n, most, text);
+}
+
+static void expect(const char *text, const char *word, const char *what)
+{
+	if (!strstr(text, word))
+		fail_msg("%s: no '%s' in:\n%.3000s", what, word, text);
+}
+
+static void each_command_fits_its_terminal_and_bad_places_are_seen(void **state)
+{
+	static const struct {
+		const struct measure *m;
+		const char *words, *profile, *bad, *mark; /* of a disk that fails: in words, and in the picture */
+	} cases[] = {
+		{ &measure_zones, "--quick", "failing", "unreadable", "Unreadable regions" },
+		{ &measure_surface, "--sample", "failing", "unreadable", "\xe2\x96\x88" },
+		{ &measure_zones, "--quick", "nvme-hot-1tb", NULL, NULL },
+		{ &measure_seek, "--quick", "tiny", NULL, NULL },
+		{ &measure_seek, "--quick", "ssd-sata", NULL, NULL },
+		{ &measure_geometry, "--quick", "tiny", NULL, NULL },
+		{ &measure_buffer, "", "tiny", NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *res = run_of(cases[i].m, cases[i].words, cases[i].profile);
+		char *page = shown(res, 0, 0);
+
+		for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+			char *text = shown(res, sizes[k].width, sizes[k].lines);
+
+			expect_fits(text, sizes[k].width, sizes[k].lines);
+			if (cases[i].bad)
+				expect(text, cases[i].bad, cases[i].m->name);
+			if (cases[i].mark && sizes[k].lines >= 40)
+				expect(text, cases[i].mark, cases[i].m->name);
+			free(text);
+		}
+		if (cases[i].bad) {
+			expect(page, cases[i].bad, cases[i].m->name);
+			expect(page, "<rect class=\"mark m", cases[i].m->name);
+		}
+		if (strstr(page, "(0 rows"))
+			fail_msg("%s: a table without a row", cases[i].m->name);
+		free(page);
+		result_free(res);
+	}
+}
+
+/* A disk's map begins where the disk does, and what was not read has no colour. */
+static void a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read(void **state)
+{
+	struct result *res = run_of(&measure_surface, "--range=0-4GB", "failing");
+	const struct table *map = result_find_table(res, "map");
+	char *page = shown(res, 0, 0), *at = page;
+	size_t cells = 0, read = 0;
+
+	(void)state;
+	assert_non_null(map);
+	for (size_t r = 0; r < map->nrows; r++)
+		read += isfinite(table_number_of(map, r, "shown_ns"));
+	for (; (at = strstr(at, "<rect class=\"heat\"")) != NULL; at++, cells++)
+		if (cells == 0)
+			assert_non_null(strstr(at, "x=\"70.0\" y=\"34.0\""));
+	assert_int_equal(cells, read);
+	assert_true(strstr(page, "x=\"70.0\" y=\"34.0\"") < strchr(strstr(page, "<rect class=\"heat\""), '\n'));
+	free(page);
+	result_free(res);
+}
+
+static void two_that_are_compared_are_named_drawn_and_have_units(void **state)
+{
+	struct result *v[] = { run_of(&measure_zones, "--quick", "seagate-cheetah-15k7"),
+		               run_of(&measure_zones, "--quick", "maxtor-diamondmax-80") };
+	const struct result *const *a = (const struct result *const *)v;
+	struct compare_options opt = { 0 };
+	struct result *res = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(report_compare(a, 1, a + 1, 1, &opt, &res, &err), 0);
+	for (size_t k = 0; k <= ARRAY_LEN(sizes); k++) {
+		bool is_page = k == ARRAY_LEN(sizes);
+		char *text = shown(res, is_page ? 0 : sizes[k].width, is_page ? 0 : 60);
+
+		if (!is_page)
+			expect_fits(text, sizes[k].width, 60);
+		expect(text, "A, SIM0ST345085", "the curve of A");
+		expect(text, "B, SIM0098196", "the curve of B");
+		expect(text, "MB/s", "a unit");
+		if (strstr(text, "bytes_per_s"))
+			fail_msg("a name of the document:\n%s", text);
+		free(text);
+	}
+	result_free(res);
+	result_free(v[0]);
+	result_free(v[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_command_fits_its_terminal_and_bad_places_are_seen),
+		cmocka_unit_test(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read),
+		cmocka_unit_test(two_that_are_compared_are_named_drawn_and_have_units),
+	};
+
+	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
+}
