@@ -10,8 +10,11 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 #include "report/report.h"
+
+#define KEY_TEXT 64
 
 /* What of the host is part of the test, and of which. */
 static const char *const cached_measurements[] = { "cache", "mark", "passes" };
@@ -77,11 +80,15 @@ static const struct column *member(const struct target_info *t, const char *key)
 	return c < t->columns + t->n ? c : NULL;
 }
 
-static const char *member_label(const struct target_info *t, const char *key)
+/* "write cache" of write_cache, "size" of size_bytes. */
+static const char *key_words(const char *key, char *buf)
 {
-	const struct column *c = member(t, key);
-
-	return c ? label_or_name(c->label, c->key) : key;
+	(void)snprintf(buf, KEY_TEXT, "%s", key);
+	if (strlen(buf) > 6 && strcmp(buf + strlen(buf) - 6, "_bytes") == 0)
+		buf[strlen(buf) - 6] = '\0';
+	for (char *c = strchr(buf, '_'); c; c = strchr(c, '_'))
+		*c = ' ';
+	return buf;
 }
 
 /* As people read it: "450.1 GB". */
@@ -95,7 +102,7 @@ static const char *member_shown(const struct target_info *t, const char *key, ch
 /* +1 equal, -1 not, 0: one of them does not know. */
 static int members(const struct target_info *a, const struct target_info *b, const char *key, char *why)
 {
-	char x[CELL_TEXT], y[CELL_TEXT];
+	char x[CELL_TEXT], y[CELL_TEXT], words[KEY_TEXT];
 	const char *of_a = member_text(a, key, x), *of_b = member_text(b, key, y);
 
 	if (!of_a || !of_b)
@@ -103,7 +110,7 @@ static int members(const struct target_info *a, const struct target_info *b, con
 	if (strcmp(of_a, of_b) == 0)
 		return 1;
 	if (why)
-		(void)snprintf(why, WHY_TEXT, "the %s is %.60s in A and %.60s in B", member_label(a, key),
+		(void)snprintf(why, WHY_TEXT, "the %s is %.60s in A and %.60s in B", key_words(key, words),
 		               member_shown(a, key, x), member_shown(b, key, y));
 	return -1;
 }
@@ -214,11 +221,8 @@ bool alike_same_disk(const struct result *a, const struct result *b)
 
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk)
 {
-	const struct result **latest = calloc(n + 1, sizeof(*latest));
+	const struct result **latest = xcalloc(n + 1, sizeof(*latest));
 	size_t ndisks = 0;
-
-	if (!latest)
-		abort(); /* as in result.c */
 	for (size_t i = 0; i < n; i++) {
 		size_t d = 0;
 
@@ -308,7 +312,7 @@ const char *alike_setting(const struct result *res, size_t i, char *buf, const c
 
 void alike_tell_settings(struct result *out, const struct result *a, const struct result *b, bool is_one)
 {
-	char x[CELL_TEXT], y[CELL_TEXT];
+	char x[CELL_TEXT], y[CELL_TEXT], words[KEY_TEXT];
 
 	for (size_t t = 0; t < a->ntargets && t < b->ntargets; t++)
 		for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
@@ -317,7 +321,7 @@ void alike_tell_settings(struct result *out, const struct result *a, const struc
 
 			if (of_a && of_b && strcmp(of_a, of_b) != 0)
 				result_notice(out, "settings", "The %s was %s in A and is %s in B%s%s.",
-				              member_label(&a->targets[t], settings[i]),
+				              key_words(settings[i], words),
 				              member_shown(&a->targets[t], settings[i], x),
 				              member_shown(&b->targets[t], settings[i], y), is_one ? "" : ", disk ",
 				              is_one ? "" : alike_disk(a));

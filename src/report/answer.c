@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 
 #define LAID_ROWS 4096 /* of one picture; a map of a whole disk has more */
@@ -66,10 +67,7 @@ static union member member_of(enum field_type type, const struct cell *cell)
 /* The rows of one of the two, in the columns of `both`, behind the one that says whose they are. */
 static void add_rows(struct table *both, const struct table *t, const char *whose)
 {
-	cleanup_free union member *row = calloc(both->ncolumns, sizeof(*row));
-
-	if (!row)
-		abort(); /* as in result.c */
+	cleanup_free union member *row = xcalloc(both->ncolumns, sizeof(*row));
 	row[0].str = whose;
 	for (size_t r = 0; r < t->nrows; r++) {
 		for (size_t c = 1; c < both->ncolumns; c++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 
 #define WARMER_CELSIUS 10.0
@@ -50,9 +51,7 @@ static void add(struct changes *c, const char *what, const char *before, const c
 	if (at == c->n) {
 		if (c->n == c->room) {
 			c->room = c->room ? 2 * c->room : 16;
-			c->v = reallocarray(c->v, c->room, sizeof(*c->v));
-			if (!c->v)
-				abort(); /* as in result.c */
+			c->v = xmust(reallocarray(c->v, c->room, sizeof(*c->v)));
 		}
 		c->v[c->n++] = one;
 	}
@@ -89,13 +88,10 @@ static void between(struct changes *c, const struct result *a, const struct resu
 
 void alike_changes(struct result *out, const struct result *const *res, size_t n)
 {
-	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
-	cleanup_free const struct result **latest = calloc(n + 1, sizeof(*latest));
-	cleanup_free size_t *disk = calloc(n + 1, sizeof(*disk));
+	cleanup_free const struct result **sorted = xcalloc(n + 1, sizeof(*sorted));
+	cleanup_free const struct result **latest = xcalloc(n + 1, sizeof(*latest));
+	cleanup_free size_t *disk = xcalloc(n + 1, sizeof(*disk));
 	struct changes c = { 0 };
-
-	if (!sorted || !latest || !disk)
-		abort();
 	memcpy(sorted, res, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), alike_by_date);
 	(void)alike_disks(sorted, n, disk);

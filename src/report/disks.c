@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/fleet.h"
 
 #define DISKS_NAMED 5 /* of one kind, in a sentence */
@@ -17,13 +18,6 @@ const char *fleet_state_name(enum fleet_state s)
 		                             "better",  "good",  "few runs", "same", "steady" };
 
 	return names[s];
-}
-
-static void *must(void *p)
-{
-	if (!p)
-		abort(); /* as in result.c */
-	return p;
 }
 
 const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip)
@@ -60,9 +54,9 @@ static bool has_row(const struct result *res)
 
 struct fleet *fleet_divide(const struct result *const *res, size_t n)
 {
-	struct fleet *f = must(calloc(1, sizeof(*f)));
-	cleanup_free const struct result **by_date = must(calloc(n + 1, sizeof(*by_date)));
-	cleanup_free size_t *of = must(calloc(n + 1, sizeof(*of)));
+	struct fleet *f = xcalloc(1, sizeof(*f));
+	cleanup_free const struct result **by_date = xcalloc(n + 1, sizeof(*by_date));
+	cleanup_free size_t *of = xcalloc(n + 1, sizeof(*of));
 	size_t kept = 0, at = 0;
 
 	f->scatter = scatter_new();
@@ -73,8 +67,8 @@ struct fleet *fleet_divide(const struct result *const *res, size_t n)
 	f->nsorted = kept;
 	qsort(by_date, kept, sizeof(*by_date), alike_by_date);
 	f->ndisks = alike_disks(by_date, kept, of);
-	f->disks = must(calloc(f->ndisks + 1, sizeof(*f->disks)));
-	f->sorted = must(calloc(kept + 1, sizeof(*f->sorted)));
+	f->disks = xcalloc(f->ndisks + 1, sizeof(*f->disks));
+	f->sorted = xcalloc(kept + 1, sizeof(*f->sorted));
 	for (size_t d = 0; d < f->ndisks; d++) {
 		f->disks[d].v = f->sorted + at;
 		for (size_t i = 0; i < kept; i++)
@@ -119,7 +113,7 @@ struct fleet_disk *fleet_disk_of(struct fleet *f, const struct result *res)
 
 void fleet_add(struct fleet_disk *d, const struct fleet_finding *one)
 {
-	d->findings = must(reallocarray(d->findings, d->nfindings + 1, sizeof(*d->findings)));
+	d->findings = xmust(reallocarray(d->findings, d->nfindings + 1, sizeof(*d->findings)));
 	d->findings[d->nfindings++] = *one;
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/fleet.h"
 #include "verdict/verdict.h"
 
@@ -55,12 +56,9 @@ static double extent(const struct result *res, const char *figure)
 /* What its last documents say of it; of slow places one run alone may be wrong. */
 static void look_at_verdict(struct fleet_disk *d)
 {
-	cleanup_free const struct result **last = calloc(d->n + 1, sizeof(*last));
+	cleanup_free const struct result **last = xcalloc(d->n + 1, sizeof(*last));
 	struct judgement j;
 	size_t n = 0;
-
-	if (!last)
-		abort(); /* as in result.c */
 	for (size_t i = 0; i < d->n; i++)
 		if (is_last_of_kind(d, i))
 			last[n++] = d->v[i];
@@ -138,9 +136,7 @@ struct own_trend {
 
 static void add_leaning(struct own_trend *own, const struct figure *f)
 {
-	own->leaning = realloc(own->leaning, (own->n + 1) * sizeof(*own->leaning));
-	if (!own->leaning)
-		abort(); /* as in result.c */
+	own->leaning = xmust(realloc(own->leaning, (own->n + 1) * sizeof(*own->leaning)));
 	own->leaning[own->n++] = (struct leaning){ own->disk, f };
 }
 
@@ -320,10 +316,8 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	struct outliers o = { .fleet = f, .own = &own, .threshold = threshold, .is_counting = true };
 	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own, .scatter = f->scatter };
 
-	o.disk = calloc(f->ndisks + 1, sizeof(*o.disk));
-	o.value = calloc(3 * f->ndisks + 1, sizeof(*o.value));
-	if (!o.disk || !o.value)
-		abort(); /* as in result.c */
+	o.disk = xcalloc(f->ndisks + 1, sizeof(*o.disk));
+	o.value = xcalloc(3 * f->ndisks + 1, sizeof(*o.value));
 	o.error = o.value + f->ndisks;
 	o.work = o.error + f->ndisks;
 	for (size_t d = 0; d < f->ndisks; d++)

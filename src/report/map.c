@@ -6,8 +6,10 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
+#include "base/xalloc.h"
+#include "report/map.h"
+#include "report/markup.h"
 #include "report/report.h"
-#include "report/svg.h"
 
 static int compare_double(const void *a, const void *b)
 {
@@ -21,9 +23,6 @@ static double *levels(const struct series *s, bool is_x, size_t *ret_n)
 {
 	double *v = malloc(s->n * sizeof(*v));
 	size_t n = 0;
-
-	if (!v)
-		abort();
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = is_x ? s->v[i].x : s->v[i].y;
 	qsort(v, s->n, sizeof(*v), compare_double);

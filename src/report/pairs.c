@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 
 #define HITS_MOST                                                                                                 \
@@ -63,9 +64,7 @@ void pair_tell_why_not(struct result *res, const struct result *a, const struct 
 void pairs_find(struct pairs *p, struct result *res, const struct result *const *a, size_t na,
                 const struct result *const *b, size_t nb)
 {
-	p->v = calloc(2 * na + 1, sizeof(*p->v));
-	if (!p->v)
-		abort(); /* as in result.c */
+	p->v = xcalloc(2 * na + 1, sizeof(*p->v));
 	p->is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
 	for (size_t i = 0; i < na; i++) {
 		const struct result *other = p->is_forced ? b[0] : NULL;

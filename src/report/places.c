@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/whole.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 
 struct place_row {
@@ -42,9 +43,7 @@ static size_t places_of(const struct result *res, struct place **ret)
 	    kind = t ? table_column(t, "kind") : -1;
 	size_t n = 0;
 
-	*ret = calloc((t ? t->nrows : 0) + 1, sizeof(**ret));
-	if (!*ret)
-		abort(); /* as in result.c */
+	*ret = xcalloc((t ? t->nrows : 0) + 1, sizeof(**ret));
 	for (size_t i = 0; offset >= 0 && length >= 0 && kind >= 0 && i < t->nrows; i++) {
 		const char *name = table_string(t, i, (size_t)kind);
 		double first = table_number(t, i, (size_t)offset), bytes = table_number(t, i, (size_t)length);
@@ -196,12 +195,9 @@ static struct scan_row scan_row(const struct result *before, const struct result
 
 void places_trend(struct result *out, const struct result *const *res, size_t n)
 {
-	cleanup_free const struct result **v = calloc(n + 1, sizeof(*v));
-	cleanup_free size_t *disk = calloc(n + 1, sizeof(*disk));
+	cleanup_free const struct result **v = xcalloc(n + 1, sizeof(*v));
+	cleanup_free size_t *disk = xcalloc(n + 1, sizeof(*disk));
 	size_t scans = 0, disks;
-
-	if (!v || !disk)
-		abort();
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(res[i]->head.measurement, "surface") == 0 && alike_outcome(res[i]) >= 0 &&
 		    res[i]->head.started && strlen(res[i]->head.started) >= 19)

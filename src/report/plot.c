@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
+#include "base/xalloc.h"
 #include "report/plotdata.h"
 #include "report/text.h"
 
@@ -129,9 +130,6 @@ static void x_labels(FILE *out, const struct axis *a, size_t columns)
 	cleanup_free char *line = malloc(GUTTER + columns + 2);
 	size_t used = 0;
 	char text[64];
-
-	if (!line)
-		abort();
 	memset(line, ' ', GUTTER + columns + 1);
 	line[GUTTER + columns + 1] = '\0';
 	for (size_t i = 0; i < a->nticks; i++) {
@@ -165,7 +163,7 @@ static bool marks_share_line(const struct plot_data *d, size_t columns)
 static void print_marks(FILE *out, const struct plot_data *d, const struct text_style *style, size_t columns)
 {
 	static const char signs[] = "^!v~";
-	cleanup_free char *line = calloc(columns + 1, 1);
+	cleanup_free char *line = xcalloc(columns + 1, 1);
 
 	if (!line || d->nmarks == 0)
 		return;

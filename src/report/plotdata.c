@@ -6,23 +6,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define DOTTED_MOST 4 /* documents over each other: dots of more are a fog */
-
-static void *must(void *p)
-{
-	if (!p)
-		abort(); /* as in result.c: nothing sensible is left to do */
-	return p;
-}
 
 static struct series *add_series(struct plot_data *d, const char *name, size_t document)
 {
 	struct series *s;
 
-	d->series = must(realloc(d->series, (d->nseries + 1) * sizeof(*d->series)));
+	d->series = xmust(realloc(d->series, (d->nseries + 1) * sizeof(*d->series)));
 	s = &d->series[d->nseries++];
-	*s = (struct series){ .name = must(strdup(name)), .document = document };
+	*s = (struct series){ .name = xmust(strdup(name)), .document = document };
 	return s;
 }
 
@@ -30,7 +24,7 @@ static void add_point(struct series *s, const struct point *p)
 {
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
-		s->v = must(realloc(s->v, s->room * sizeof(*s->v)));
+		s->v = xmust(realloc(s->v, s->room * sizeof(*s->v)));
 	}
 	s->v[s->n++] = *p;
 }
@@ -100,8 +94,8 @@ static double bar_place(struct plot_data *d, const struct table *t, size_t row, 
 	for (size_t i = 0; i < d->nnames; i++)
 		if (strcmp(d->names[i], text) == 0)
 			return (double)i;
-	d->names = must(realloc(d->names, (d->nnames + 1) * sizeof(*d->names)));
-	d->names[d->nnames++] = must(strdup(text));
+	d->names = xmust(realloc(d->names, (d->nnames + 1) * sizeof(*d->names)));
+	d->names[d->nnames++] = xmust(strdup(text));
 	return (double)(d->nnames - 1);
 }
 
@@ -202,7 +196,7 @@ static void take_dots(struct plot_data *d, const struct result *const *res, size
                       const struct plot *plot)
 {
 	struct columns c = { -1, -1, -1, -1, -1, -1, { -1, -1, -1 } };
-	cleanup_free char *text = plot->dots ? must(strdup(plot->dots)) : NULL;
+	cleanup_free char *text = plot->dots ? xmust(strdup(plot->dots)) : NULL;
 	char *save = NULL, label[160], name[300];
 	const char *table = text ? strtok_r(text, ":", &save) : NULL, *x = table ? strtok_r(NULL, ":", &save) : NULL,
 		   *y = x ? strtok_r(NULL, ":", &save) : NULL;
@@ -228,8 +222,8 @@ static struct marks *add_marks(struct plot_data *d, const char *name)
 	for (size_t i = 0; i < d->nmarks; i++)
 		if (strcmp(d->marks[i].name, name) == 0)
 			return &d->marks[i];
-	d->marks = must(realloc(d->marks, (d->nmarks + 1) * sizeof(*d->marks)));
-	d->marks[d->nmarks] = (struct marks){ .name = must(strdup(name)) };
+	d->marks = xmust(realloc(d->marks, (d->nmarks + 1) * sizeof(*d->marks)));
+	d->marks[d->nmarks] = (struct marks){ .name = xmust(strdup(name)) };
 	return &d->marks[d->nmarks++];
 }
 
@@ -240,7 +234,7 @@ static void add_mark(struct plot_data *d, const char *name, double first, double
 	if (!isfinite(first))
 		return;
 	m = add_marks(d, name);
-	m->v = must(realloc(m->v, (m->n + 1) * sizeof(*m->v)));
+	m->v = xmust(realloc(m->v, (m->n + 1) * sizeof(*m->v)));
 	m->v[m->n][0] = first;
 	m->v[m->n++][1] = isfinite(last) && last > first ? last : first;
 }
@@ -270,7 +264,7 @@ static void take_mark(struct plot_data *d, const struct result *res, char *text)
 
 static void take_marks(struct plot_data *d, const struct result *res, const struct plot *plot)
 {
-	cleanup_free char *list = plot->marks ? must(strdup(plot->marks)) : NULL;
+	cleanup_free char *list = plot->marks ? xmust(strdup(plot->marks)) : NULL;
 	char *save = NULL;
 
 	for (char *one = list ? strtok_r(list, ",", &save) : NULL; one; one = strtok_r(NULL, ",", &save))
@@ -413,12 +407,12 @@ static void sort_points(struct series *s)
 
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot)
 {
-	struct plot_data *d = must(calloc(1, sizeof(*d)));
+	struct plot_data *d = xcalloc(1, sizeof(*d));
 	bool x_log, y_log;
 
 	if (result_plot_kind(plot->kind) > 0) /* else a line */
 		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
-	d->title = must(strdup(plot->title ? plot->title : ""));
+	d->title = xmust(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
 	for (size_t i = 0; n <= DOTTED_MOST && i < n; i++)
@@ -500,7 +494,7 @@ void plot_thin(struct series *s, size_t max)
 
 	if (s->n <= max || groups == 0)
 		return;
-	v = must(malloc(2 * groups * sizeof(*v)));
+	v = xmust(malloc(2 * groups * sizeof(*v)));
 	for (size_t g = 0; g < groups; g++) {
 		size_t from = g * s->n / groups, to = (g + 1) * s->n / groups, lo = from, hi = from;
 

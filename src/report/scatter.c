@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 
 #define DISKS_LEAST 3 /* of which one may be bad */
@@ -24,10 +25,7 @@ struct scatter {
 
 struct scatter *scatter_new(void)
 {
-	struct scatter *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		abort(); /* as in result.c */
+	struct scatter *s = xcalloc(1, sizeof(*s));
 	return s;
 }
 
@@ -44,9 +42,7 @@ void scatter_add(struct scatter *s, const char *measurement, const char *figure,
 		return;
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
-		s->v = reallocarray(s->v, s->room, sizeof(*s->v));
-		if (!s->v)
-			abort();
+		s->v = xmust(reallocarray(s->v, s->room, sizeof(*s->v)));
 	}
 	s->v[s->n++] = (struct look){ measurement, figure, variance, df };
 }
@@ -64,13 +60,10 @@ static double root_deviation(double df)
 
 struct prior scatter_prior(const struct scatter *s, const char *measurement, const char *figure)
 {
-	cleanup_free double *x = calloc(s ? 2 * s->n + 1 : 1, sizeof(*x));
+	cleanup_free double *x = xcalloc(s ? 2 * s->n + 1 : 1, sizeof(*x));
 	double *df = x + (s ? s->n : 0), all = 0.0, usual, wider;
 	struct prior p = { 0 };
 	size_t n = 0;
-
-	if (!x)
-		abort();
 	for (size_t i = 0; s && i < s->n; i++)
 		if (strcmp(s->v[i].figure, figure) == 0 && strcmp(s->v[i].measurement, measurement) == 0) {
 			x[n] = cbrt(s->v[i].variance) / root_mean(s->v[i].df);

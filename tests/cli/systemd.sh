@@ -100,6 +100,21 @@ portion sim:vanished 1
 said exit-code 5
 out_has "compare of the last two documents"
 
+# The folders that both units leave, by hand once: what the manual pages do with them works.
+lib=$dir/lib
+mkdir -p "$lib/platter/one" "$lib/platter-surface/one"
+line=$(sed -n 's/^ExecStart=//p' "$check" | sed "s|@SBINDIR@/platter|$PLATTER_SIM|g; s|%f|sim:tiny|g; s/%%/%/g; s/\\$\\$/$/g")
+STATE_DIRECTORY=$lib/platter/one sh -c "$line" >"$dir/out" 2>&1 || fail "the check of sim:tiny"
+portion=2h
+portion sim:tiny 0
+mv "$dir/scans" "$lib/platter-surface/one"
+run 0 report "$lib" -o "$dir/disks.html"
+[ -s "$dir/disks.html" ] || fail "$last: no page"
+run 0 report "$lib" --json=-
+grep -q '"verdict": *"' "$dir/out" || fail "$last: no verdict"
+run 1 compare "$lib"
+grep -q "three documents" "$dir/err" || fail "$last: not why"
+
 # What systemd itself says of it, where it is.
 command -v systemd-analyze >/dev/null || exit 0
 for name in check surface; do
