@@ -224,7 +224,7 @@ TEST(what_lies_where_is_told_by_tracks_where_rates_are_not_the_medias)
 	static const uint64_t seeds[] = { 910013, 910029 };
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim_run run = run_on_class(seeds[i], "bridge", "--without=queue --slice=10ms sda");
+		cleanup_run struct sim_run run = run_on_class(seeds[i], "bridge", "--without=queue --slice=10ms sda");
 		const struct geometry *g = geometry_of(&run);
 
 		assert_holds(&run, "average_seek_ns", truth_seek_average_of_ns(g, (uint32_t)cylinders_of(g)));
