@@ -88,7 +88,6 @@ struct zone_level {
 	double moved_bytes, elapsed_ns;
 	size_t outliers; /* samples set aside */
 	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
-	bool is_uneven;  /* they differ by more than the noise of the other places, and by a pattern in space */
 	bool wants_more; /* two samples that disagree: a third has to decide */
 	bool is_cycle;   /* of windows over one cycle of the surfaces */
 };

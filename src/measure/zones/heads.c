@@ -376,7 +376,7 @@ static void fill_level(const struct zone_target *t, const struct zone_position *
 	v->half = hypot(v->noise_half, 1.96 * sqrt(lv->excess_var + v->loss_var));
 	v->df = fmax(cycle->changes, STEPS_MIN);
 	v->sigma = cycle->sigma;
-	v->is_mixed = v->is_uneven = false;
+	v->is_mixed = false;
 	v->is_cycle = true;
 }
 

@@ -34,8 +34,6 @@
 #define PAIRS_MIN        6   /* for a median of differences */
 #define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
 #define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs: t is 2.4 there */
-#define UNEVEN_DF_MIN    4.0 /* five samples: fewer tell no pattern */
-#define UNEVEN_RATIO     0.7 /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
 #define SAID_DF                                                                                               \
 	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
 	       coverage) */
@@ -443,33 +441,6 @@ static double variance_by(const struct scatter *sc, double said)
 	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + SAID_DF) / (sc->df + SAID_DF) : 0.0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct zone_sample *const *x = a, *const *y = b;
-
-	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
-}
-
-/*
- * Mean square of the differences of neighbours in place over twice the variance (von Neumann 1941): 1 for noise, less
- * where the samples follow a pattern in space. Sorts the group by place.
- */
-static double neumann_ratio(const struct groups *g, size_t p)
-{
-	struct zone_sample **s = g->s + g->first[p], *before = NULL;
-	struct scatter own = scatter_at(g, p, 0.0);
-	double diff = 0.0;
-
-	qsort(s, g->first[p + 1] - g->first[p], sizeof(struct zone_sample *), by_place);
-	for (size_t i = 0; i < g->first[p + 1] - g->first[p]; i++) {
-		if (s[i]->is_outlier)
-			continue;
-		diff += before ? (raw_y(s[i]) - raw_y(before)) * (raw_y(s[i]) - raw_y(before)) : 0.0;
-		before = s[i];
-	}
-	return diff / (2.0 * own.ss);
-}
-
 /* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this
  * one. */
 static struct scatter scatter_beside(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
@@ -513,10 +484,8 @@ static void find_noise(const struct groups *g, const struct zone_layout *l, stru
 		v->sigma = lv->sigma[l->positions[p].class];
 		v->df = lv->df[l->positions[p].class];
 		if (is_odd(&own, &all)) {
-			v->is_uneven = own.df >= UNEVEN_DF_MIN && (v->is_mixed || neumann_ratio(g, p) < UNEVEN_RATIO);
-			v->sigma =
-				sqrt(v->is_uneven && v->is_mixed ? variance_by(&all, said) : variance_by(&own, said));
-			v->df = v->is_uneven && v->is_mixed ? all.df : own.df;
+			v->sigma = sqrt(variance_by(&own, said));
+			v->df = own.df;
 		} else if (own.df >= 1.0 && all.df + own.df >= NOISE_DF_MIN) {
 			scatter_add(&all, &own);
 			v->sigma = sqrt(variance_by(&all, said));
@@ -539,41 +508,6 @@ static double half_of(const struct zone_level *v, double n, double own_var)
 	if (var > own_var)
 		var = own_var + (var - own_var) * (1.0 - fmin(part, READ_PART_MAX));
 	return stats_t_975(v->df) * sqrt(var / n);
-}
-
-/*
- * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes
- * and half of the gaps beside it. A step between two samples lies anywhere in their gap: uniform, variance (step x
- * gap)^2 / 12; that holds for an edge between zones, while surfaces may come and go within a gap. Sorts the group by
- * place.
- */
-static void fill_uneven(const struct groups *g, size_t p, double log_excess, struct zone_level *v)
-{
-	struct zone_sample **s = g->s + g->first[p], *before = NULL;
-	size_t n = g->first[p + 1] - g->first[p];
-	double all = (double)(v->end_bytes - v->first_bytes), at = (double)v->first_bytes, mean = 0.0, var = 0.0;
-
-	qsort(s, n, sizeof(struct zone_sample *), by_place);
-	for (size_t i = 0; i < n; i++) {
-		double x, noise, gap, step, weight;
-
-		if (s[i]->is_outlier)
-			continue;
-		x = exp(s[i]->y - log_excess);
-		noise = x * v->sigma;
-		gap = before ? fmax((double)s[i]->from_bytes - (double)before->end_bytes, 0.0) / all : 0.0;
-		step = before ? x - exp(before->y - log_excess) : 0.0;
-		weight = ((double)s[i]->end_bytes - at) / all - gap / 2;
-		mean += weight * x + (before ? gap / 2 * exp(before->y - log_excess) : 0.0);
-		var += weight * weight * noise * noise +
-		       fmax(step * step - 2.0 * noise * noise, 0.0) * gap * gap / 12.0;
-		at = (double)s[i]->end_bytes;
-		before = s[i];
-	}
-	/* cppcheck-suppress invalidFunctionArg ; the caller has seen a sample that stands, and none took no time */
-	v->y = log(mean) + log_excess;
-	if (v->is_mixed)
-		v->half = stats_t_975(v->df) * sqrt(var) / mean;
 }
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
@@ -614,8 +548,6 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		v->y = log(sum / s.n); /* of times, not of their logarithms: samples of surfaces that differ by a tenth
 		                          lie 0.3 % apart there */
 		v->half = half_of(v, s.n, own / s.n);
-		if (v->is_uneven)
-			fill_uneven(g, p, log_excess, v);
 		along = drift_se * (s.t - lv->mid_s);
 		v->noise_half = sqrt(v->half * v->half + along * along);
 		v->half = sqrt(v->noise_half * v->noise_half + 1.96 * 1.96 * (lv->excess_var + v->loss_var));
