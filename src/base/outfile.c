@@ -96,7 +96,7 @@ static bool is_ours(const char *head, enum outfile_kind kind)
 	}
 }
 
-bool outfile_is_ours(int fd, enum outfile_kind kind)
+static bool file_is_ours(int fd, enum outfile_kind kind)
 {
 	char part[PART_BYTES + 1];
 	ssize_t n = pread(fd, part, PART_BYTES, 0);
@@ -163,7 +163,7 @@ static bool is_kernel_mount(dev_t dev)
 	return false;
 }
 
-bool outfile_is_kernels(int dir)
+static bool is_kernels(int dir)
 {
 	char link[32], real[4096];
 	struct stat st;
@@ -226,7 +226,7 @@ static int look(const struct outfile *f, struct stat *ret, struct err *err)
 		return err_set(err, code, "%s%s cannot be written (%s); give another path.", f->label, f->path,
 		               err_name(code));
 	}
-	if (f->is_forced || (ret->st_nlink == 1 && outfile_is_ours(fd, f->kind)))
+	if (f->is_forced || (ret->st_nlink == 1 && file_is_ours(fd, f->kind)))
 		return fd;
 	if (ret->st_nlink > 1)
 		(void)err_set(err, -EEXIST,
@@ -335,7 +335,7 @@ static int open_folder(struct outfile *f, struct err *err)
 		return err_set(err, -errno,
 		               "%s%.300s cannot be used: its folder %.300s cannot be opened (%s); make it first.",
 		               f->label, f->path, folder, err_name(errno));
-	if (!outfile_is_kernels(f->dir))
+	if (!is_kernels(f->dir))
 		return 0;
 	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
 		return refuse_type(f, &st, err); /* which says more */

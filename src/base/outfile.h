@@ -66,9 +66,4 @@ int outfile_append(struct outfile *f, const char *text, size_t len, struct err *
 /* Errno (negative) of the last save; 0: it worked. Kept here so that it is reported once. */
 int outfile_trouble(const struct outfile *f);
 
-/* Is that an open file that platter has written as this kind, or an empty one? */
-bool outfile_is_ours(int fd, enum outfile_kind kind);
-/* Is the open folder the kernel's (/dev, /proc, /sys and the like), under any name? */
-bool outfile_is_kernels(int dir);
-
 #endif

@@ -93,7 +93,7 @@ void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len)
 }
 
 /* Designators of the unit itself, NAA best, then EUI-64 (SPC-6 7.7.6): as the kernel's wwid prints them. */
-void identity_vpd_name(struct device *dev, const uint8_t *page, size_t len)
+static void vpd_name(struct device *dev, const uint8_t *page, size_t len)
 {
 	static const struct {
 		uint8_t type;
@@ -222,7 +222,7 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 
 	n = dev->wwn[0] ? 0 : sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg83", d);
 	if (n > 0)
-		identity_vpd_name(dev, page, (size_t)n);
+		vpd_name(dev, page, (size_t)n);
 	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg80", d);
 	if (n > 0)
 		identity_vpd_serial(dev, page, (size_t)n);

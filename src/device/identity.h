@@ -11,7 +11,6 @@
 void identity_ata(struct device *dev, const uint8_t *id, size_t len); /* IDENTIFY DEVICE, 512 bytes */
 void identity_hdio(struct device *dev, const uint8_t *data);          /* the same by HDIO_GET_IDENTITY, 512 bytes */
 void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len); /* page 80h */
-void identity_vpd_name(struct device *dev, const uint8_t *page, size_t len);   /* page 83h: wwn of the unit */
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len);    /* page 89h: IDENTIFY inside */
 void identity_vpd_medium(struct device *dev, const uint8_t *page,
                          size_t len); /* page B1h: rotation rate, drive-managed zones */

@@ -49,7 +49,8 @@ static uint8_t scsi_command(uint8_t op_10, uint8_t op_16, uint64_t sector, uint3
 	return 16;
 }
 
-uint8_t verify_command(enum verify_way way, uint64_t sector, uint32_t sectors, uint8_t ret[16])
+/* The command for this number of sectors; returns its length. */
+static uint8_t verify_command(enum verify_way way, uint64_t sector, uint32_t sectors, uint8_t ret[16])
 {
 	memset(ret, 0, 16);
 	if (way == VERIFY_ATA) { /* each register's high byte before its low one */

@@ -31,8 +31,6 @@ struct commands {
 /* A whole SCSI or ATA disk by the kernel's own account: no partition, nothing above disks. */
 bool commands_is_disk(int fd);
 
-/* The command for this number of sectors; returns its length. */
-uint8_t verify_command(enum verify_way way, uint64_t sector, uint32_t sectors, uint8_t ret[16]);
 /* Bytes that can be read, all of them; or negative errno as read(2) of such a disk has it (-EOPNOTSUPP: no such command
  * here). */
 int32_t verify_medium(struct commands *v, int fd, uint64_t offset_bytes, uint32_t len_bytes);

@@ -27,7 +27,7 @@ struct session_state {
 	} * there;
 };
 
-/* session.c: how a run ended that returned r, the whole or a part of it. */
+/* medium.c: how a run ended that returned r, the whole or a part of it. */
 enum result_status session_status(const struct session *ses, int r);
 
 /* lanes.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */

@@ -104,3 +104,16 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 		               m->name);
 	return device_check_capacity(dev, err);
 }
+
+enum result_status session_status(const struct session *ses, int r)
+{
+	if (r < 0)
+		return STATUS_FAILED;
+	if (ses->state->is_gone)
+		return STATUS_DEVICE_GONE;
+	if (ses->cancel && *ses->cancel)
+		return STATUS_CANCELLED;
+	if (result_fault_count(ses->res))
+		return STATUS_WITH_ERRORS;
+	return ses->state->is_early ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
+}

@@ -313,19 +313,6 @@ static void session_done(struct session *ses)
 	free(ses->state);
 }
 
-enum result_status session_status(const struct session *ses, int r)
-{
-	if (r < 0)
-		return STATUS_FAILED;
-	if (ses->state->is_gone)
-		return STATUS_DEVICE_GONE;
-	if (ses->cancel && *ses->cancel)
-		return STATUS_CANCELLED;
-	if (result_fault_count(ses->res))
-		return STATUS_WITH_ERRORS;
-	return ses->state->is_early ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
-}
-
 /* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or
  * -1. */
 static int quiet_host(struct session *ses)

@@ -49,8 +49,6 @@ int mark_plan(const struct session *ses, const void *params, struct plan *plan, 
 uint64_t mark_room_for(const char *path, uint64_t want);
 /* An element of --sweep: bare numbers are seconds, with a suffix it is a size. */
 int mark_sweep_item(const char *text, size_t len, uint64_t *ret_ns, uint64_t *ret_bytes, struct err *err);
-/* The list (NULL: none) is well-formed, and there is room for the largest of its sizes. */
-int mark_check_sweep(const char *list, const char *path, struct err *err);
 
 /* ---- analyse.c: no session, no document ---- */
 

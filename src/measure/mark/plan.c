@@ -27,21 +27,6 @@ const struct opt mark_opts[] = {
 	OPT_END,
 };
 
-int mark_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
-{
-	const struct mark_params *p = params;
-	const struct device *d = &ses->devs[0];
-	uint64_t t = ses->common->time_ns ? ses->common->time_ns : NS_PER_S;
-	int r;
-
-	plan->opens_itself = true;
-	plan->is_direct = p->mode;
-	plan->read_bytes = plan->write_bytes = UINT64_MAX;
-	plan_phase(plan, p->mode ? "media" : "three ways", (p->mode ? 1 : 3) * p->repeat * 3 * t);
-	r = mark_check_sweep(p->sweep, d->path, err);
-	return r < 0 ? r : datafile_check(d, mark_room_for(d->path, p->max_size_bytes) ?: p->max_size_bytes, err);
-}
-
 uint64_t mark_room_for(const char *path, uint64_t want)
 {
 	while (want >= (1u << 20) && datafile_check_space(path, want, NULL) < 0)
@@ -68,7 +53,8 @@ int mark_sweep_item(const char *text, size_t len, uint64_t *ret_ns, uint64_t *re
 	return r < 0 && err ? err_prefix(err, "--sweep") : r;
 }
 
-int mark_check_sweep(const char *list, const char *path, struct err *err)
+/* The list (NULL: none) is well-formed, and there is room for the largest of its sizes. */
+static int check_sweep(const char *list, const char *path, struct err *err)
 {
 	uint64_t ns, bytes, largest = 0;
 	int r = 0;
@@ -83,4 +69,19 @@ int mark_check_sweep(const char *list, const char *path, struct err *err)
 	if (r == 0 && largest)
 		r = datafile_check_space(path, largest, err);
 	return r == -ENOSPC && err ? err_prefix(err, "--sweep") : r;
+}
+
+int mark_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct mark_params *p = params;
+	const struct device *d = &ses->devs[0];
+	uint64_t t = ses->common->time_ns ? ses->common->time_ns : NS_PER_S;
+	int r;
+
+	plan->opens_itself = true;
+	plan->is_direct = p->mode;
+	plan->read_bytes = plan->write_bytes = UINT64_MAX;
+	plan_phase(plan, p->mode ? "media" : "three ways", (p->mode ? 1 : 3) * p->repeat * 3 * t);
+	r = check_sweep(p->sweep, d->path, err);
+	return r < 0 ? r : datafile_check(d, mark_room_for(d->path, p->max_size_bytes) ?: p->max_size_bytes, err);
 }

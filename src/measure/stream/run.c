@@ -404,8 +404,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
 	s->done_bytes = s->nstalls = 0;
-	now = clock_now_ns(s->ses->env->clk);
-	s->start_ns = now;
+	s->start_ns = now = clock_now_ns(s->ses->env->clk);
 	timeline_start(&s->timeline, now);
 	if (!s->is_max) /* a step with one block more or less is no dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);

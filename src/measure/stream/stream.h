@@ -151,7 +151,6 @@ int stream_judge(struct stream_run *s, struct err *err);
 bool stream_has_held(const struct stream_run *s); /* sustained, for ever or at least for long */
 /* The verdict in figures and words. */
 void stream_tell_verdict(struct stream_run *s, uint64_t rate);
-bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
 
 /* ---- run.c ---- */
 

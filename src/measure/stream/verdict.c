@@ -24,7 +24,8 @@ static bool is_hidden(const struct stream_run *s)
 	return false;
 }
 
-bool stream_is_whole(const struct stream_run *s)
+/* No target was lost or returned errors. */
+static bool is_whole(const struct stream_run *s)
 {
 	for (size_t i = 0; i < s->nlanes; i++)
 		if (s->lanes[i].is_dead || s->lanes[i].faults)
@@ -47,7 +48,7 @@ int stream_judge(struct stream_run *s, struct err *err)
 
 	balance_finish(&s->balance, s->end_ns);
 	balance_judge(&s->balance, &more, &s->judgement);
-	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !stream_is_whole(s) || !is_all(s) ||
+	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_whole(s) || !is_all(s) ||
 	    session_is_over(s->ses))
 		return 0;
 	r = stream_reserve(s, more.is_hidden, &more.can_bytes_per_s, err);
@@ -144,7 +145,7 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 		               ring, units_time(full, sizeof(full), r->events[0].start_ns), r->nevents,
 		               s->p->read ? "underrun" : "overflow", r->nevents == 1 ? "" : "s",
 		               units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
-	else if (r->lost_bytes || !stream_is_whole(s))
+	else if (r->lost_bytes || !is_whole(s))
 		(void)snprintf(buf, len, "%s was not sustained: not everything could be %s", rate,
 		               s->p->read ? "read" : "written");
 	else if (!is_all(s))
@@ -239,10 +240,10 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	struct result *res = s->ses->res;
 	double seconds = lasted_s(s), sustained = NAN, asked_s;
 	bool is_open_ended = s->is_under_way || session_is_over(s->ses),
-	     is_no = s->ring.nevents || s->ring.lost_bytes || !stream_is_whole(s) ||
+	     is_no = s->ring.nevents || s->ring.lost_bytes || !is_whole(s) ||
 	             (!is_open_ended && (!is_all(s) || j->answer == BALANCE_FILLS));
 	/* What the ring lost or grew by while nobody emptied it says nothing about the disk. */
-	bool is_blind = session_stops(s->ses) && stream_is_whole(s) && !s->ring.lost_bytes &&
+	bool is_blind = session_stops(s->ses) && is_whole(s) && !s->ring.lost_bytes &&
 	                (s->ring.nevents || j->answer != BALANCE_FOR_EVER);
 	char text[VERDICT_BYTES], what[80], time[32];
 
