@@ -159,6 +159,7 @@ static void add_document(struct year *y, struct disk *d, size_t month, struct rn
 	result_figure_u64(res, "slow_regions", NULL, UNIT_COUNT, d->fate == SLOW_PLACES && month >= d->onset ? 3 : 0);
 	if (d->fate == UNREADABLE && month >= d->onset) {
 		result_fault(res, d->path + 5, "read", 4096, 4096, -5, 1.0);
+		result_figure_u64(res, "unreadable_regions", NULL, UNIT_COUNT, 1);
 		res->status = STATUS_WITH_ERRORS;
 	}
 	y->whose[y->n] = d;
