@@ -30,7 +30,7 @@ void tx_heap_push(struct tx_run *r, struct tx_job *j)
 		struct tx_job **v = realloc(r->jobs.heap, room * sizeof(*v));
 
 		if (!v) {
-			r->is_out_of_memory = true;
+			r->jobs.is_out_of_memory = true;
 			return;
 		}
 		r->jobs.heap = v;

@@ -84,7 +84,7 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 	r->open.ended_in_time += now_ns <= r->stop_ns;
 	if (!waits_add(&r->of[j->class].waits, at_ns, response_ns) ||
 	    (r->nclasses > 1 && !waits_add(&r->all.waits, at_ns, response_ns)))
-		r->is_out_of_memory = true;
+		r->jobs.is_out_of_memory = true;
 }
 
 /*
@@ -232,7 +232,7 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 	r->jobs.live++;
 	return j;
 no_memory:
-	r->is_out_of_memory = true;
+	r->jobs.is_out_of_memory = true;
 	return NULL;
 }
 
@@ -302,7 +302,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 		if (is_arrival)
 			t = r->open.next_ns;
-		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory || r->open.is_swamped)
+		if (t > now_ns || t == CLOCK_NEVER || r->jobs.is_out_of_memory || r->open.is_swamped)
 			return;
 		if (is_arrival) {
 			arrive(r, now_ns);
@@ -322,7 +322,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
-	if (r->is_out_of_memory || r->open.is_swamped)
+	if (r->jobs.is_out_of_memory || r->open.is_swamped)
 		return true;
 	if (!r->is_open)
 		return r->jobs.live == 0 || now_ns >= r->stop_ns;
@@ -568,7 +568,7 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		look(r->ses, &r->stand[1]);
 	}
 	dismiss(r);
-	if (ret == 0 && r->is_out_of_memory)
+	if (ret == 0 && r->jobs.is_out_of_memory)
 		ret = err_set(err, -ENOMEM,
 		              "There is no memory for %zu transactions at once; give fewer --users or --arrivals.",
 		              r->jobs.n);

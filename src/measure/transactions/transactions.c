@@ -103,11 +103,11 @@ static void choose_seed(struct session *ses, const struct tx_params *p)
 static void choose_place(struct tx_run *r)
 {
 	const struct device *d = &r->ses->devs[0];
-	uint64_t size = r->file ? r->ses->targets[0].size_bytes : d->size_bytes;
-	uint64_t data = r->file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d), first = 0, end = 0;
+	uint64_t size = r->place.file ? r->ses->targets[0].size_bytes : d->size_bytes;
+	uint64_t data = r->place.file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d), first = 0, end = 0;
 
 	(void)units_parse_range(r->p->range, size > data ? size - data : 0, &first, &end, NULL); /* as planned */
-	r->place = (struct tx_place){ data + first, end - first, r->ses->seed };
+	r->place = (struct tx_place){ r->place.file, data + first, end - first, r->ses->seed };
 }
 
 static int prepare(struct tx_run *r, struct err *err)
@@ -160,11 +160,11 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 
 	choose_seed(ses, params);
 	if (tx_file_is_wanted(ses, params))
-		ret = tx_file_open(&r.file, ses, params, err);
+		ret = tx_file_open(&r.place.file, ses, params, err);
 	if (ret == 0 && !tx_file_is_all(ses, params) && !session_is_over(ses))
 		ret = run_users(&r, err);
 	tx_run_done(&r);
-	tx_file_close(r.file, ses);
+	tx_file_close(r.place.file, ses);
 	return ret;
 }
 

@@ -62,7 +62,8 @@ struct tx_sizes { /* of requests */
 /* "4K", or shares that make 100 %: "4K:70%,64K:30%". */
 int tx_parse_sizes(const char *text, struct tx_sizes *ret, struct err *err);
 
-struct tx_place { /* that is used */
+struct tx_place {              /* that is used */
+	struct datafile *file; /* one that platter made */
 	uint64_t first_byte, bytes, seed;
 };
 
@@ -121,6 +122,7 @@ struct tx_jobs {
 	size_t nheap, heap_room;
 	struct tx_job *ready, **ready_end; /* want a request */
 	struct tx_job *idle;               /* may be used again */
+	bool is_out_of_memory;
 };
 
 struct tx_work { /* of processors */
@@ -162,9 +164,8 @@ struct tx_run {
 	struct tx_class classes[TX_CLASSES_MAX];
 	size_t nclasses;
 	struct engine *eng;
-	struct datafile *file; /* one that platter made */
 	struct tx_place place;
-	bool is_open, is_virtual, is_out_of_memory;
+	bool is_open, is_virtual;
 	struct tx_jobs jobs;
 	struct tx_work work;
 	struct tx_law law;
