@@ -156,7 +156,7 @@ void verdict_tell(struct result *res, const struct judgement *j)
 	result_figure(res, "verdict_level", "0 keep, 1 doubt, 2 reject", UNIT_NONE,
 	              j->is == VERDICT_NONE ? (double)NAN : (double)(VERDICT_KEEP - j->is), NULL, 0);
 	res->verdict_is_no = j->is == VERDICT_REJECT;
-	res->verdict_is_open = j->is == VERDICT_DOUBT;
+	res->verdict_is_open = j->is == VERDICT_DOUBT || j->is == VERDICT_NONE;
 }
 
 void verdict_conclude(struct result *res)

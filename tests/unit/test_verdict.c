@@ -191,6 +191,8 @@ TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
 					assert_int_equal(j.is, VERDICT_NONE);
 				else
 					assert_int_equal(j.is, whole || places >= 59 ? VERDICT_KEEP : VERDICT_DOUBT);
+				verdict_tell(res, &j); /* exit status 0 is KEEP and nothing else */
+				assert_int_equal(res->verdict_is_no || res->verdict_is_open, j.is != VERDICT_KEEP);
 				verdict_done(&j);
 			}
 }
