@@ -28,9 +28,10 @@
 #define UNSEEN_REVS                                                                                                    \
 	(1.0 / 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are \
 	               none */
-#define STALL_REVS 3.0 /* per wait: more are a stall; a second try takes one, a third two */
-#define STALLS_MIN 2   /* samples of a place with stalls, that make them its own: one is chance */
-#define WHOLE_PART 0.9 /* of a cell: who reads all of it (--full) wants to know what that took */
+#define RARE       0.05 /* revolutions lost in a place, expected: so few that 19 of 20 have none (Poisson) */
+#define STALL_REVS 3.0  /* per wait: more are a stall; a second try takes one, a third two */
+#define STALLS_MIN 2    /* samples of a place with stalls, that make them its own: one is chance */
+#define WHOLE_PART 0.9  /* of a cell: who reads all of it (--full) wants to know what that took */
 #define ODD_LOG \
 	8.0 /* log of the likelihood ratio (Poisson) of a place's own rate, as of four deviations: it is left out */
 #define ROUNDS 3 /* of leaving out: the rate falls each time (a choice: the third changes nothing) */
@@ -160,13 +161,24 @@ static double odd_variance(const struct place *v, double loss)
 	                  : t * t * fmax(ss, 0.0) * v->n / (v->n - 1.0) / v->clean / v->clean;
 }
 
+/*
+ * Is it unlikely that a single revolution is lost in all of the place, from its first byte to its last? Then what it
+ * varies by there is no matter of 95 %.
+ */
+static bool is_rare(const struct place *v, const struct place *all)
+{
+	double cell_ns = v->clean / v->moved * (v->end - v->first);
+
+	return (all->waits + UNSEEN_REVS) * cell_ns < RARE * all->clean;
+}
+
 static void fill(const struct place *v, const struct place *all, bool is_whole, double tau2, struct zone_level *ret)
 {
 	double left, own = own_part(v, is_whole, v->clean * all->waits / all->clean, tau2, &left);
 	const struct place *stalls = own == 1.0 || v->stalls >= STALLS_MIN ? v : all;
 
 	ret->loss = own * v->lost / v->clean + (1.0 - own) * all->lost / all->clean + stalls->stalled / stalls->clean;
-	ret->loss_var = left * all->lost2 / all->clean / v->clean +
+	ret->loss_var = (is_rare(v, all) ? 0.0 : left * all->lost2 / all->clean / v->clean) +
 	                (1.0 - own) * (1.0 - own) * all->lost2 / all->clean / all->clean +
 	                stalls->stalled2 / stalls->clean / stalls->clean;
 	ret->loses_itself = v->is_odd;
