@@ -211,6 +211,12 @@ static bool is_zone_doubtful(const struct geo_walk *w, const struct geo_zone *zo
 	return layout->is_messy || zone[i].is_unclear || n > 1 || is_doubtful(w, first);
 }
 
+/* Where no end of a track could be found, the walk may have gone wrong in this zone already. */
+static bool is_lost_in(const struct geo_walk *w, size_t i, size_t n)
+{
+	return i + 1 == n && w->is_stuck;
+}
+
 size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
                      const struct geo_layout *layout)
 {
@@ -221,7 +227,8 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_zone *z = &zone[i];
 		uint64_t first = w->items[z->first_item].first, last = i + 1 < n ? w->items[z->end_item - 1].end : end;
-		bool is_unclear = g->is_spare_unsure || is_zone_doubtful(w, zone, n, i, layout) ||
+		bool is_unclear = g->is_spare_unsure || is_lost_in(w, i, n) ||
+		                  is_zone_doubtful(w, zone, n, i, layout) ||
 		                  (i && is_zone_doubtful(w, zone, n, i - 1, layout)) ||
 		                  (i + 1 < n && is_zone_doubtful(w, zone, n, i + 1, layout));
 
@@ -306,9 +313,9 @@ static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zon
 
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
 {
-	/* Where no end of a track could be found the walk may have gone wrong before. */
 	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy || layout->is_mended ||
-	       (i + 1 == layout->fit->n && (w->is_stuck || is_end_of_another(w, &layout->fit->zone[i]))) ||
+	       is_lost_in(w, i, layout->fit->n) ||
+	       (i + 1 == layout->fit->n && is_end_of_another(w, &layout->fit->zone[i])) ||
 	       is_fit_zone_doubtful(w, layout->fit, i) || (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 }
