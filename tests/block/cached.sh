@@ -255,8 +255,8 @@ refused_with() # STATUS, a part of what is said, WORD...: nothing may change
 	[ "$(cat "$mnt/letter")" = precious ] && [ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "platter $*: see $(ls "$mnt")"
 	ok
 }
-refused_with 1 "105 MB is needed at $mnt, but only" passes "$mnt" --size=100M
-refused_with 1 "--size or --memory makes the files smaller: 67.1 MB is needed at $mnt, but only" cache "$mnt" --size=-64M
+refused_with 1 "105 MB is needed at $mnt, and" passes "$mnt" --size=100M
+refused_with 1 "67.1 MB is needed at $mnt, and" cache "$mnt" --size=-64M
 refused_with 1 "exists and was not made by platter, so it is not overwritten" passes "$mnt/letter" --size=1M
 refused_with 1 "exists and was not made by platter, so it is not overwritten" mark "$mnt/letter" --count=1000
 
