@@ -28,11 +28,12 @@
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX 4     /* more of them are a pattern of surfaces: volumes of so many disks are rare */
-#define UNEVEN_MAX   8     /* runs; more of them are noise of the network (trial: cloud volumes) */
-#define SAMPLES_MIN  2     /* one may be an accident */
-#define AGAINST_PART 0.25  /* of a stretch's samples, that others between them may say the contrary (a choice) */
-#define SLOW_USUAL   0.001 /* of the samples of a place that is not slow: next to none is (a choice) */
+#define UP_STEPS_MAX  4     /* more of them are a pattern of surfaces: volumes of so many disks are rare */
+#define UNEVEN_MAX    8     /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define SAMPLES_MIN   2     /* one may be an accident */
+#define AGAINST_PART  0.25  /* of a stretch's samples, that others between them may say the contrary (a choice) */
+#define SLOW_USUAL    0.001 /* of the samples of a place that is not slow: next to none is (a choice) */
+#define DEVICE_PLACES 3     /* on either side of another device's begin (a choice) */
 
 /* How samples of a place begin, most of them. Old documents do not tell. */
 enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
@@ -115,6 +116,22 @@ static double step_up(const struct places *s, size_t i)
 static bool is_step_up(const struct places *s, size_t i, double least)
 {
 	return step_up(s, i) > fmax(least, STEP_SIGMAS * hypot(s->se[i], s->se[i + 1]));
+}
+
+/*
+ * Does another device begin behind place i? Then all that lies there is faster, and not only than a place or two that
+ * are slow: than the fastest of some places before, by the middle of as many behind.
+ */
+static bool begins_device(const struct places *s, size_t i, double least)
+{
+	double before = INFINITY, behind[DEVICE_PLACES];
+	size_t n = 0;
+
+	for (size_t k = i + 1; k-- > 0 && i - k < DEVICE_PLACES;)
+		before = fmin(before, s->y[k]);
+	for (size_t k = i + 1; k < s->n && n < DEVICE_PLACES; k++)
+		behind[n++] = s->y[k];
+	return before - stats_median(behind, n) > 0.5 * least;
 }
 
 static double mean_of(const struct places *s, size_t a, size_t b)
@@ -337,6 +354,8 @@ static void find_rotating(const struct zone_samples *samples, struct places *s, 
 		if (falls_as_media(s, i + 1, b))
 			b = s->n - 1;
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
+		if (is_device && !begins_device(s, i, up))
+			continue;
 		add(ret, samples, s, i + 1, b, is_device ? STRETCH_DEVICE : STRETCH_FAST, s->y[i]);
 		if (b + 1 == s->n)
 			return;
