@@ -87,17 +87,19 @@ static void lay_over(struct result *out, const struct result *const *pair)
 	cleanup_free struct field *fields = NULL;
 	cleanup_free char *series = NULL;
 	const struct table *t[2] = { NULL };
-	const struct plot *p = pair[0]->plots, *end = p + pair[0]->nplots;
+	const struct plot *p = NULL;
 	struct table *both;
+	size_t n = 0;
 
-	for (; p < end; p++) {
+	for (; n < pair[0]->nplots; n++) {
+		p = &pair[0]->plots[n];
 		for (size_t i = 0; i < 2; i++)
 			t[i] = result_find_table(pair[i], p->table);
 		if (t[0] && t[1] && t[0]->nrows && t[1]->nrows && t[0]->nrows + t[1]->nrows <= LAID_ROWS &&
 		    strcmp(p->kind, "heatmap") != 0)
 			break;
 	}
-	if (p == end)
+	if (n == pair[0]->nplots)
 		return;
 	fields = calloc(t[0]->ncolumns + 2, sizeof(*fields));
 	if (!fields || asprintf(&series, p->series ? "which,%s" : "which", p->series) < 0)
