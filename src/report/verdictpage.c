@@ -172,7 +172,9 @@ static void print_rates(struct printer *p, const struct result *res)
 		add(line, sizeof(line), "%s in the middle", a);
 	if (value(res, "end_bytes_per_s", a))
 		add(line, sizeof(line), "%s at the end", a);
-	if (value(res, "interface_bytes_per_s", a))
+	if (value(res, "interface_bytes_per_s", a) &&
+	    figure_number(result_find_figure(res, "interface_bytes_per_s")) >
+	            figure_number(result_find_figure(res, "start_bytes_per_s")))
 		add(line, sizeof(line), "%s from its buffer", a);
 	print_line(p, line);
 }
@@ -184,13 +186,13 @@ static void print_reads(struct printer *p, const struct result *res)
 	       turn = 60e9 / figure_number(result_find_figure(res, "rotation_rpm"));
 	const char *shingled;
 	const struct figure *f = result_find_figure(res, "shingled");
-	char a[VALUE], b[VALUE], line[400] = "", time[32];
+	char a[VALUE], b[VALUE], line[400] = "";
 
 	if (value(res, "random_access_mean_ns", a) || value(res, "response_mean_ns", a))
 		add(line, sizeof(line), "random reads %s", a);
 	if (!isnan(seek + turn))
-		add(line, sizeof(line), "of which seek and rotation (%.0f rpm) explain %s", 60e9 / turn,
-		    units_time(time, sizeof(time), (uint64_t)(seek + turn / 2)));
+		add(line, sizeof(line), "seek, overhead and half a revolution (%.0f rpm) make %.4g ms", 60e9 / turn,
+		    1e-6 * (seek + turn / 2));
 	if (value(res, "response_p99_ns", a) && value(res, "response_max_ns", b))
 		add(line, sizeof(line), "99 %% within %s, all within %s", a, b);
 	if (value(res, "average_seek_ns", a))
@@ -206,13 +208,19 @@ static void print_reads(struct printer *p, const struct result *res)
 static const char *share_text(const struct result *res, bool is_short, char *line, size_t len)
 {
 	const struct figure *bad = result_find_figure(res, "bad_places_ratio");
-	double ratio = figure_number(result_find_figure(res, "scanned_ratio"));
+	double ratio = figure_number(result_find_figure(res, "scanned_ratio")),
+	       times = res->ntargets ? figure_number(result_find_figure(res, "scanned_bytes")) /
+	                                       target_number(&res->targets[0], "size_bytes")
+	                             : (double)NAN;
 	char a[VALUE], n[VALUE], time[32];
 
 	line[0] = '\0';
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
 		return line;
-	(void)snprintf(line, len, "%s (%.3g %%) read", a, 100.0 * fmin(ratio, 1.0));
+	if (times > 1.0)
+		(void)snprintf(line, len, "%s (%.2g times the disk) read", a, times);
+	else
+		(void)snprintf(line, len, "%s (%.3g %%) read", a, 100.0 * fmin(ratio, 1.0));
 	if (!is_short)
 		(void)snprintf(line + strlen(line), len - strlen(line), " at %s random places, %s in all", n,
 		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));

@@ -47,7 +47,7 @@ const struct verdict_rule verdict_rules[] = {
 	{ "late", "missed_revolution_ratio", VERDICT_DOUBT, SIGN_MEASURED, 0.07,
 	  "{missed_revolution_ratio~} of random reads are a revolution late", PERHAPS, "seek", NULL,
 	  "DiskSim traces: at most 6.6 % on drives in service" },
-	{ "stall", "response_max_ns", VERDICT_DOUBT, SIGN_MEASURED, 5e9, "a random read took {response_max_ns}",
+	{ "stall", "longest_read_ns", VERDICT_DOUBT, SIGN_MEASURED, 5e9, "a random read took {longest_read_ns}",
 	  CERTAIN, "transactions --ios=1 --time=10m", NULL, "heads return in 1 s; link resets take 31 s" },
 	{ "reallocated", "smart_reallocated", VERDICT_DOUBT, SIGN_COUNTED, 0,
 	  "{smart_reallocated:reallocated sector} (SMART 5)", CERTAIN, "check", LATER, BACKBLAZE },

@@ -130,6 +130,25 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 		count(signs, "slow_stretches", (double)n);
 }
 
+static bool is_option(const struct result *doc, const char *name, const char *text)
+{
+	for (size_t i = 0; i < doc->head.noptions; i++)
+		if (strcmp(doc->head.options[i].name, name) == 0)
+			return doc->head.options[i].text ? text && strcmp(doc->head.options[i].text, text) == 0 : !text;
+	return !text;
+}
+
+/* A response is the time of a read where a transaction is one, and nobody else has one waiting. */
+static void of_longest(struct result *signs, const struct result *doc)
+{
+	const struct figure *f = result_find_figure(doc, "response_max_ns");
+	const char *of = doc->head.measurement ? doc->head.measurement : "";
+
+	if (f && (strcmp(of, "check") == 0 || (strcmp(of, "transactions") == 0 && is_option(doc, "ios", "1") &&
+	                                       is_option(doc, "users", "1") && is_option(doc, "arrivals", NULL))))
+		result_figure(signs, "longest_read_ns", f->label, UNIT_NS, figure_number(f), NULL, 0);
+}
+
 static void of_figures(struct result *signs, const struct result *doc)
 {
 	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio", "sampled_places",
@@ -175,6 +194,7 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 		of_health(signs, docs[i]);
 		of_link(signs, docs[i]);
 		of_slow_regions(signs, docs[i]);
+		of_longest(signs, docs[i]);
 		of_data(signs, docs[i]);
 		of_sample(signs, docs[i]);
 		if (result_find_figure(docs[i], "unreadable_regions"))

@@ -5,7 +5,7 @@
  *
  *   bareloop read|random|write RECORD FILE [SECONDS [FIRST]]   one system call a record, nothing else
  *   bareloop seek RECORD FILE [SECONDS [FIRST]]                random, by lseek(2) and read(2), as iozone does it
- *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
+ *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with what was read first
  *
  *   bareloop cold RECORD FILE [PASSES]                         whole passes, each begun with nothing of the file in
  * memory
@@ -97,18 +97,19 @@ int main(int argc, char **argv)
 	     verifies = strcmp(how, "verify") == 0, at_random = seeks || strcmp(how, "random") == 0;
 	uint8_t *buf = record ? aligned_alloc(4096, (record + 4095) & ~4095ull)
 	                      : NULL; /* small: a large one would get huge pages */
-	uint32_t *words = aligned_alloc(4096, STEP);
+	uint8_t *all = NULL;
 	struct stat st;
 	int fd = argc > 3 ? open(argv[3], writes ? O_RDWR : O_RDONLY) : -1;
 
-	if (fd < 0 || record == 0 || record > 16 << 20 || !buf || !words || fstat(fd, &st) < 0)
+	if (fd < 0 || record == 0 || record > 16 << 20 || !buf || fstat(fd, &st) < 0)
 		return 2;
 	memset(buf, 0x5a, record);
-	for (uint32_t i = 0; i < STEP / 4; i++)
-		words[i] = i + 1;
 	if (strcmp(how, "cold") == 0)
 		return cold(fd, buf, record, (uint64_t)st.st_size, (size_t)limit);
 	n = ((uint64_t)st.st_size - first) / record;
+	if (verifies &&
+	    (!(all = malloc(n * record)) || pread(fd, all, n * record, (off_t)first) != (ssize_t)(n * record)))
+		return 1;
 	start = slice = now_s();
 	do {
 		for (uint64_t k = 0; k < (record < STEP ? STEP / record : 1); k++, done++) {
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
 
 			if (transfer(fd, buf, record, place, writes, seeks) != (ssize_t)record)
 				return 1;
-			if (verifies && memcmp(buf, words, record) != 0)
+			if (verifies && memcmp(buf, all + at * record, record) != 0)
 				return 1;
 			at = at_random    ? (uint64_t)(((unsigned __int128)next_random(&state) * n) >> 64)
 			     : at + 1 < n ? at + 1

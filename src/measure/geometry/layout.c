@@ -73,7 +73,8 @@ static void tell_confidence(struct geo_search *s, bool is_likely)
 		               ? NULL
 		               : &s->h[i];
 	if (next)
-		(void)snprintf(rest, sizeof(rest), "the next best layout fits %zu", s->nmade - next->off);
+		(void)snprintf(rest, sizeof(rest), "the next best layout fits %zu%s", s->nmade - next->off,
+		               next->off > s->h[0].off ? "" : ", but not sizes and skews");
 	(void)snprintf(text, sizeof(text), "%s: fits %zu of %zu access times; %s", is_likely ? "likely" : "certain",
 	               s->nmade - s->h[0].off, s->nmade, rest);
 	result_figure_text(s->g->ses->res, "confidence", "how sure", text);

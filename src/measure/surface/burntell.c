@@ -60,7 +60,7 @@ static void tell_named(struct surface_run *run, const enum surface_wrong_kind *k
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "-%" PRIu64, last);
 	}
 	if (l->n > NAMED)
-		(void)snprintf(text + used, sizeof(text) - used, " and on");
+		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", l->n - NAMED);
 	if (used)
 		result_figure_text(run->ses->res, "wrong_lbas", "not as written", text);
 }

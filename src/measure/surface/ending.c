@@ -29,6 +29,10 @@ static bool is_replaced(const struct next *next, const char *word, bool *ret_has
 	} all[] = { { "--resume", false, true },
 		    { "--recheck-all", false, next->rechecks_all },
 		    { "--time", true, true },
+		    { "--json", true, !next->resumes }, /* a part would replace what is known of the rest */
+		    { "--csv", true, !next->resumes },
+		    { "--html", true, !next->resumes },
+		    { "--prometheus", true, !next->resumes },
 		    { "--range", true, next->from_bytes || next->to_bytes } };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
@@ -149,10 +153,11 @@ static void say_what_is_left_out(struct surface_run *run)
 	struct next next;
 
 	if (!surface_is_unfinished(run) && find_open(run, &next)) {
-		result_notice(res, "unchecked",
-		              "%.0f suspects were not rechecked and %.0f bytes not read (limit of rechecks reached).",
-		              figure_number(result_find_figure(res, "unchecked_places")),
-		              figure_number(result_find_figure(res, "skipped_bytes")));
+		result_notice(
+			res, "unchecked",
+			"The limit of rechecks was reached: %.0f suspects were not rechecked, %.0f bytes not read.",
+			figure_number(result_find_figure(res, "unchecked_places")),
+			figure_number(result_find_figure(res, "skipped_bytes")));
 		tell_next(run, &next);
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++)

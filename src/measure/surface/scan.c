@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/surface/writing.h"
 #include "measure/surface/sample.h"
+#include "measure/surface/writing.h"
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */

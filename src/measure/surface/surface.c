@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "measure/shared/rewrite.h"
-#include "measure/surface/writing.h"
 #include "measure/surface/sample.h"
+#include "measure/surface/writing.h"
 
 static void declare_surface_plots(struct result *res, bool is_written)
 {

@@ -280,7 +280,7 @@ static void tell_unreadable(struct surface_run *run, const struct surface_suspec
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "-%" PRIu64, last);
 	}
 	if (shown > LBAS_SHOWN)
-		(void)snprintf(text + used, sizeof(text) - used, " and on");
+		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", shown - LBAS_SHOWN);
 	result_figure_u64(run->ses->res, "unreadable_bytes", "of these bytes", UNIT_BYTES, bytes);
 	if (shown)
 		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", text);
