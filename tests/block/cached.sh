@@ -257,12 +257,12 @@ refused_with() # STATUS, a part of what is said, WORD...: nothing may change
 }
 refused_with 1 "105 MB is needed at $mnt, and" passes "$mnt" --size=100M
 refused_with 1 "67.1 MB is needed at $mnt, and" cache "$mnt" --size=-64M
-refused_with 1 "exists and was not made by platter, so it is not overwritten" passes "$mnt/letter" --size=1M
-refused_with 1 "exists and was not made by platter, so it is not overwritten" mark "$mnt/letter" --count=1000
+refused_with 3 "exists and was not made by platter, so it is not overwritten" passes "$mnt/letter" --size=1M
+refused_with 3 "exists and was not made by platter, so it is not overwritten" mark "$mnt/letter" --count=1000
 
 # Each of two files would have room, both have not. A size of --sweep, too, has to have room; what may grow stops where the reserve begins.
 refused_with 1 "27.3 MB is needed at $mnt" passes "$mnt" "$mnt" --size=13M
-refused_with 1 "--sweep asks for too large a file: 67.1 MB is needed at $mnt" mark "$mnt" --sweep=1M,64M
+refused_with 1 "--sweep: 67.1 MB is needed at $mnt" mark "$mnt" --sweep=1M,64M
 room=$(stat -f -c '%a * %S - %b * %S / 20' "$mnt")
 run 0 mark "$mnt" --count=1000000 --time=20ms --repeat=1
 check "a file grows no further than there is room" $(($room)) <<'PY'
