@@ -36,14 +36,15 @@ bool report_history(struct result *res, const struct result *const *earlier, siz
 {
 	cleanup_free const struct result **v = calloc(n + 1, sizeof(*v));
 	const struct compare_options opt = { .threshold = COMPARE_TOLERANCE };
+	const struct result *now = res;
 	struct result *told = NULL;
 	char most[120] = "";
 	size_t kept = 0, worse = 0;
 
 	for (size_t i = 0; v && i < n; i++)
 		if (strcmp(earlier[i]->head.measurement, res->head.measurement) == 0 &&
-		    alike_same_disk(earlier[i], res) && alike_outcome(earlier[i]) >= 0 &&
-		    alike_years(earlier[i]) < alike_years(res))
+		    alike_same_disk(earlier[i], res) && alike_outcome(earlier[i]) >= 0 && earlier[i]->head.started &&
+		    alike_by_date(&earlier[i], &now) < 0)
 			v[kept++] = earlier[i];
 	if (!kept)
 		return false;
