@@ -15,7 +15,7 @@ lies_at() { jq -r --argjson at $1 'def rows(t): (t.columns | map(.key)) as $k | 
 # told SECTOR DEVICE WHAT: a scan around it, for the emulated machine is slow
 told()
 {
-	platter 4 surface --range=$-(($1 / 2048 * 1048576)) --range=-$((($1 / 2048 + 1) * 1048576)) /dev/mapper/$2
+	platter 4 surface --range=$(($1 / 2048 * 1048576))-$((($1 / 2048 + 1) * 1048576)) /dev/mapper/$2
 	status with-errors
 	[ "$(lies_at $(($1 * 512)))" = "$3" ] || { bad "it is not \"$3\" at sector $1 of $2"; lies_at $(($1 * 512)); show; }
 	counted "files at bad blocks" "the right file of ext4, xfs and btrfs, over LVM and md"
