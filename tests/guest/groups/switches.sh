@@ -93,10 +93,6 @@ turned --write-cache=off ata_wc $D 1 0
 grep -q "write through" /tmp/during || bad "the kernel's view during the run: $(cat /tmp/during)"
 [ "$(view $D)" = "write back" ] || bad "the kernel's view after it: $(view $D)"
 noted "write cache" on off on
-platter 0 seek --quick --time=1s --without=curve,queue --write-cache=both $D
-[ "$(ata_wc $D)" = 1 ] || bad "left off by --write-cache=both"
-! is_left || bad "a note is left: $(ls $states)"
-[ "$(jq -r '[.tables.switches.rows[] | select(.[2] == "write cache")[4]] | join(" ")' $J)" = "on off off on" ] || bad "not four runs in turn: $(jq -c .tables.switches.rows $J)"
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "ATA: a look-ahead that the drive does not tell is left alone, unless insisted"
@@ -151,25 +147,6 @@ for signal in INT TERM HUP QUIT; do
 	while is_left && [ $tries -lt 200 ]; do usleep 50000; tries=$((tries + 1)); done # QUIT kills: then the keeper does it
 	[ "$(scsi_wc $D)$(scsi_dra $D)" = 10 ] || bad "SIG$signal: left changed"
 	! is_left || bad "SIG$signal: a note is left"
-done
-counted "switches of drives (killed)" "turned, seen by other programs, and put back"
-
-begin "--write-cache=both, ended by a signal while the write cache is on, and while it is off: put back, and what was measured is kept"
-final
-D=$(debug_disk)
-for run in on off; do
-	rm -f $J
-	/usr/local/bin/platter seek --time=5s --without=curve,queue --write-cache=both --json=$J $D >/dev/null 2>/tmp/both &
-	pid=$!
-	if [ $run = on ]; then sleep 3; else until_says scsi_wc 0 $D || bad "not turned"; fi
-	kill -INT $pid
-	wait $pid
-	rc=$?
-	[ $rc = 130 ] || bad "in run $run: exit status $rc: $(cat /tmp/both)"
-	[ "$(scsi_wc $D)" = 1 ] || bad "in run $run: left off"
-	! is_left || bad "in run $run: a note is left"
-	jq -e '.status == "cancelled" and ([.tables.switches.rows[] | select(.[2] == "write cache")] | length > 0 and all(.[5] == "on"))' $J >/dev/null ||
-		bad "in run $run: the document: $(jq -c '.status, .tables.switches.rows' $J)"
 done
 counted "switches of drives (killed)" "turned, seen by other programs, and put back"
 
