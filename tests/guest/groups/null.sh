@@ -50,7 +50,8 @@ platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D
 no_fault
-refused $D zoned zones --write --destroy-data=${D##*/} --quick
+platter 2 zones --write --destroy-data=${D##*/} --quick $D
+says "zoned"
 counted "host-managed zones (null_blk)" "read without a fault, writing refused, not a byte changed"
 gone z
 

@@ -144,7 +144,8 @@ platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D
 no_fault
-refused $D "zoned" zones --write --destroy-data=${D##*/} --quick
+platter 2 zones --write --destroy-data=${D##*/} --quick $D
+says "zoned"
 platter 2 zones --rewrite --quick $D
 counted "host-managed zones (scsi_debug)" "read without a fault, writing refused, not a byte changed"
 
