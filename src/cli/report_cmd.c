@@ -178,7 +178,7 @@ static int exit_of_checks(const struct shelf *s)
 		double level = figure_number(result_find_figure(s->v[i], "verdict_level"));
 
 		is_no = is_no || level > 1.0;
-		is_open = is_open || level == 1.0;
+		is_open = is_open || !(level == 0.0 || level > 1.0);
 	}
 	return is_no ? EXIT_VERDICT_NO : is_open ? EXIT_VERDICT_OPEN : EXIT_DONE;
 }

@@ -49,20 +49,8 @@ static void tell_sides(struct result *out, const struct result *const *pair, con
 /* What a row's struct holds. */
 union member {
 	double f64;
-	uint64_t u64;
 	const char *str;
 };
-
-static union member member_of(enum field_type type, const struct cell *cell)
-{
-	bool is_known = cell && !cell->is_null;
-
-	if (type == FIELD_TYPE_STR)
-		return (union member){ .str = is_known ? cell->str : NULL };
-	if (type == FIELD_TYPE_F64)
-		return (union member){ .f64 = is_known ? cell->f64 : (double)NAN };
-	return (union member){ .u64 = is_known ? cell->u64 : UINT64_MAX };
-}
 
 /* The rows of one of the two, in the columns of `both`, behind the one that says whose they are. */
 static void add_rows(struct table *both, const struct table *t, const char *whose)
@@ -72,9 +60,11 @@ static void add_rows(struct table *both, const struct table *t, const char *whos
 	for (size_t r = 0; r < t->nrows; r++) {
 		for (size_t c = 1; c < both->ncolumns; c++) {
 			int from = table_column(t, both->columns[c].key);
-			const struct cell *cell = from < 0 ? NULL : &t->cells[r * t->ncolumns + (size_t)from];
 
-			row[c] = member_of(both->columns[c].type, cell);
+			if (both->columns[c].type == FIELD_TYPE_STR)
+				row[c].str = from < 0 ? NULL : table_string(t, r, (size_t)from);
+			else
+				row[c].f64 = from < 0 ? (double)NAN : table_number(t, r, (size_t)from);
 		}
 		result_row(both, row);
 	}
@@ -106,9 +96,13 @@ static void lay_over(struct result *out, const struct result *const *pair)
 		abort(); /* as in result.c */
 	fields[0] = (struct field){ .type = FIELD_TYPE_STR, .key = "which", .label = "which", .unit = UNIT_TEXT };
 	for (size_t c = 0; c < t[0]->ncolumns; c++)
-		fields[c + 1] = (struct field){ t[0]->columns[c].type,          t[0]->columns[c].key,
-			                        t[0]->columns[c].label,         t[0]->columns[c].unit,
-			                        (c + 1) * sizeof(union member), t[0]->columns[c].detail };
+		fields[c + 1] =
+			(struct field){ t[0]->columns[c].type == FIELD_TYPE_STR ? FIELD_TYPE_STR : FIELD_TYPE_F64,
+			                t[0]->columns[c].key,
+			                t[0]->columns[c].label,
+			                t[0]->columns[c].unit,
+			                (c + 1) * sizeof(union member),
+			                t[0]->columns[c].detail };
 	both = result_table(out, p->table, t[0]->title, fields);
 	for (size_t i = 0; i < 2; i++) {
 		char whose[80];

@@ -29,9 +29,9 @@ static int parse_size(char *text, struct tx_sizes *s, double *sum, struct err *e
 	if (r == 0 && share)
 		r = units_parse_ratio(share, &ratio, &why);
 	if (r < 0)
-		return err_set(err, r, "--block: %s", why.text);
+		return err_set(err, -EINVAL, "--block: %s", why.text);
 	if (bytes < SIZE_LEAST || bytes > SIZE_MOST)
-		return err_set(err, -ERANGE, "--block: '%s' is out of range; give 512 to 64MiB.", text);
+		return err_set(err, -EINVAL, "--block: '%s' is out of range; give 512 to 64MiB.", text);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->bytes[i] == bytes)
 			return err_set(err, -EINVAL, "--block names %s twice; give each size once.", text);
