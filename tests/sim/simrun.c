@@ -73,6 +73,24 @@ void sim_run_end(struct sim_run *run)
 	sim_free(run->sim);
 }
 
+struct result *sim_result(const struct measure *m, const char *profile, const char *words, size_t seed, struct err *err)
+{
+	char all[256];
+	struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
+	struct result *res = NULL;
+
+	(void)snprintf(all, sizeof(all), "--seed=%zu %s sda", seed, words);
+	(void)sim_add_profile(run.sim, profile, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) == 0) {
+		res = run.res;
+		run.res = NULL;
+	}
+	*err = run.err;
+	sim_run_end(&run);
+	return res;
+}
+
 double sim_figure(const struct sim_run *run, const char *name)
 {
 	return figure_number(result_find_figure(run->res, name));

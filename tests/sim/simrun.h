@@ -24,6 +24,12 @@ int sim_run(struct sim_run *run);
 void sim_run_done(struct sim_run *run);
 /* The same, and the disks go, too: for runs that have them to themselves. */
 void sim_run_end(struct sim_run *run);
+/*
+ * The result of a run on one disk of this profile, sda, which keeps no contents: "--quick" in words, say. The caller's;
+ * NULL: it failed, and err has why.
+ */
+struct result *sim_result(const struct measure *m, const char *profile, const char *words, size_t seed,
+                          struct err *err);
 /* A figure of the result as a number; NaN: there is none. */
 double sim_figure(const struct sim_run *run, const char *name);
 

@@ -31,18 +31,11 @@ static size_t pairs_of(size_t brief, size_t most)
 
 static struct result *run_with_seed(const struct measure *m, const char *profile, const char *words, size_t seed)
 {
-	char all[256];
-	struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
-	struct result *res;
+	struct err err = { 0 };
+	struct result *res = sim_result(m, profile, words, seed, &err);
 
-	(void)snprintf(all, sizeof(all), "--seed=%zu %s sda", seed, words);
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	res = run.res;
-	run.res = NULL;
-	sim_run_end(&run);
+	if (!res)
+		fail_msg("%s", err.text);
 	return res;
 }
 

@@ -14,6 +14,8 @@
 #include "device/device.h"
 #include "report/fleet.h"
 
+#include "fleetfigures.h"
+
 #define DISKS  24
 #define MONTHS 8
 
@@ -31,13 +33,6 @@ static const struct field target_fields[] = {
 	FIELD_END,
 };
 
-static const struct {
-	const char *name;
-	enum unit unit;
-	double value;
-} figures[] = { { "start_bytes_per_s", UNIT_BYTES_PER_S, 2e8 }, { "middle_bytes_per_s", UNIT_BYTES_PER_S, 1.6e8 },
-	        { "end_bytes_per_s", UNIT_BYTES_PER_S, 1e8 },   { "mean_bytes_per_s", UNIT_BYTES_PER_S, 1.5e8 },
-	        { "end_to_start_ratio", UNIT_RATIO, 0.5 },      { "access_ns", UNIT_NS, 1.2e7 } };
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
 
 /* Student's law with 4 degrees of freedom, of deviation 1: heavier tails than disks are expected to have. */

@@ -17,6 +17,8 @@
 #include "base/rng.h"
 #include "report/fleet.h"
 
+#include "fleetfigures.h"
+
 #define DISKS      20
 #define MONTHS     12
 #define RUN_SD     0.0033 /* of all rates of a run together */
@@ -40,14 +42,6 @@ static const struct field target_fields[] = {
 	FIELD_U64(struct target, disk_size_bytes, UNIT_BYTES, "disk size"),
 	FIELD_END,
 };
-
-static const struct {
-	const char *name;
-	enum unit unit;
-	double value;
-} figures[] = { { "start_bytes_per_s", UNIT_BYTES_PER_S, 2e8 }, { "middle_bytes_per_s", UNIT_BYTES_PER_S, 1.6e8 },
-	        { "end_bytes_per_s", UNIT_BYTES_PER_S, 1e8 },   { "mean_bytes_per_s", UNIT_BYTES_PER_S, 1.5e8 },
-	        { "end_to_start_ratio", UNIT_RATIO, 0.5 },      { "access_ns", UNIT_NS, 1.2e7 } };
 
 enum fate { STAYS, SLOPES, STEPS, SLOW_PLACES, UNREADABLE, FATES };
 enum life { AT_HOME, MOVES, REPLACED, SHARES, NAMELESS, LIVES };

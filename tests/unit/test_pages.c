@@ -25,18 +25,11 @@ static const struct {
 
 static struct result *run_of(const struct measure *m, const char *words, const char *profile)
 {
-	char all[128];
-	struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
-	struct result *res;
+	struct err err = { 0 };
+	struct result *res = sim_result(m, profile, words, 1, &err);
 
-	(void)snprintf(all, sizeof(all), "--seed=1 %s sda", words);
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	res = run.res;
-	run.res = NULL;
-	sim_run_end(&run);
+	if (!res)
+		fail_msg("%s", err.text);
 	cli_screen(res);
 	return res;
 }
