@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/run.h"
 
 #define POLL_MS   200
@@ -229,9 +230,9 @@ static void reap(struct all *all, struct one *one)
 static void follow(struct all *all)
 {
 	size_t n = all->n, open = n;
-	cleanup_free struct pollfd *fds = calloc(n + 1, sizeof(*fds));
+	cleanup_free struct pollfd *fds = xcalloc(n + 1, sizeof(*fds));
 
-	while (fds && open) {
+	while (open) {
 		int number = atomic_load(&cli_signal);
 
 		give_turns(all);
@@ -289,11 +290,11 @@ static int run_all(struct all *all, struct err *err)
 static int show_all(struct all *all)
 {
 	struct run *run = all->run;
-	cleanup_free struct result **docs = calloc(all->n + 1, sizeof(struct result *));
+	cleanup_free struct result **docs = xcalloc(all->n + 1, sizeof(struct result *));
 	size_t n = 0;
 	int status = worst(all->v, all->n);
 
-	for (size_t i = 0; docs && i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].is_document && result_from_json(&docs[n], all->v[i].text, all->v[i].len, NULL) == 0)
 			n++;
 	run->p.jsonl = NULL; /* has them */
@@ -336,15 +337,12 @@ int several_names(struct run *run, struct err *err)
 	if (!json || run_is_stdout(json))
 		return 0;
 	run->p.json = NULL;
-	run->each = calloc(n + 1, sizeof(*run->each));
-	for (size_t i = 0; run->each && r == 0 && i < n; i++) {
-		run->each[i] = name_for(json, run->operands[i]);
-		r = run->each[i] ? outfiles_add(&run->p.common.files, "json", run->each[i], OUTFILE_DOCUMENT,
-		                                run->p.common.is_forced, err)
-		                 : -ENOMEM;
+	run->each = xcalloc(n + 1, sizeof(*run->each));
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		run->each[i] = xmust(name_for(json, run->operands[i]));
+		r = outfiles_add(&run->p.common.files, "json", run->each[i], OUTFILE_DOCUMENT, run->p.common.is_forced,
+		                 err);
 	}
-	if (!run->each || r == -ENOMEM)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	return r == -ELOOP || r == -EEXIST ? -EPERM : r;
 }
 
@@ -369,11 +367,10 @@ static int run_one(struct run *run, size_t i, FILE *to, struct result **ret)
 int several_execute(struct run *run, struct err *err)
 {
 	size_t n = run->noperands;
-	cleanup_free size_t *lanes = calloc(n + 1, sizeof(*lanes));
-	cleanup_free struct one *v = calloc(n + 1, sizeof(*v));
+	cleanup_free size_t *lanes = xcalloc(n + 1, sizeof(*lanes));
+	cleanup_free struct one *v = xcalloc(n + 1, sizeof(*v));
 	struct all all = { run, v, n, false };
-	int r = lanes && v ? session_lanes(run->env, run->operands, n, lanes, err)
-	                   : err_set(err, -ENOMEM, "Out of memory.");
+	int r = session_lanes(run->env, run->operands, n, lanes, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		v[i] = (struct one){ .path = run->operands[i],

@@ -91,9 +91,10 @@ static void lay_over(struct result *out, const struct result *const *pair)
 	}
 	if (n == pair[0]->nplots)
 		return;
-	fields = calloc(t[0]->ncolumns + 2, sizeof(*fields));
-	if (!fields || asprintf(&series, p->series ? "which,%s" : "which", p->series) < 0)
-		abort(); /* as in result.c */
+	fields = xcalloc(t[0]->ncolumns + 2, sizeof(*fields));
+	if (asprintf(&series, p->series ? "which,%s" : "which", p->series) < 0)
+		series = NULL;
+	(void)xmust(series);
 	fields[0] = (struct field){ .type = FIELD_TYPE_STR, .key = "which", .label = "which", .unit = UNIT_TEXT };
 	for (size_t c = 0; c < t[0]->ncolumns; c++)
 		fields[c + 1] =

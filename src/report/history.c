@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/alike.h"
 #include "report/report.h"
 #include "verdict/verdict.h"
@@ -34,14 +35,14 @@ static size_t take_worse(const struct result *told, const char *table, const cha
 
 bool report_history(struct result *res, const struct result *const *earlier, size_t n)
 {
-	cleanup_free const struct result **v = calloc(n + 1, sizeof(*v));
+	cleanup_free const struct result **v = xcalloc(n + 1, sizeof(*v));
 	const struct compare_options opt = { .threshold = COMPARE_TOLERANCE };
 	const struct result *now = res;
 	struct result *told = NULL;
 	char most[120] = "";
 	size_t kept = 0, worse = 0;
 
-	for (size_t i = 0; v && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(earlier[i]->head.measurement, res->head.measurement) == 0 &&
 		    alike_same_disk(earlier[i], res) && alike_outcome(earlier[i]) >= 0 && earlier[i]->head.started &&
 		    alike_by_date(&earlier[i], &now) < 0)
