@@ -233,17 +233,9 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 	return line;
 }
 
-static const char *option_of(const struct result *res, const char *name)
-{
-	for (size_t i = 0; i < res->head.noptions; i++)
-		if (strcmp(res->head.options[i].name, name) == 0)
-			return res->head.options[i].text;
-	return NULL;
-}
-
 static int print_seen(struct printer *p, const struct result *res)
 {
-	const char *told = option_of(res, "health");
+	const char *told = result_option_text(res, "health");
 	cleanup_free char *why = NULL;
 	char line[400] = "";
 

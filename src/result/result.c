@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
-#include "base/utf8.h"
 #include "result/build.h"
 
 void result_argv(struct result *res, const char *const *argv, size_t argc)
@@ -442,12 +440,11 @@ void result_take(struct result *res, struct result *part)
 
 static void fault_total_add(struct result *res, const char *name)
 {
-	for (size_t i = 0; i < res->nfault_totals; i++) {
+	for (size_t i = 0; i < res->nfault_totals; i++)
 		if (!strcmp(res->fault_totals[i].name, name)) {
 			res->fault_totals[i].n++;
 			return;
 		}
-	}
 	res->fault_totals = build_grow(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
 	res->fault_totals[res->nfault_totals++] = (struct fault_total){ .name = result_strdup(name), .n = 1 };
 }
@@ -575,15 +572,29 @@ bool result_has_notice(const struct result *res, const char *code)
 	return false;
 }
 
+static struct option_value *find_option(const struct result *res, const char *name)
+{
+	for (size_t i = 0; i < res->head.noptions; i++)
+		if (!strcmp(res->head.options[i].name, name))
+			return &res->head.options[i];
+	return NULL;
+}
+
+const char *result_option_text(const struct result *res, const char *name)
+{
+	const struct option_value *o = find_option(res, name);
+
+	return o ? o->text : NULL;
+}
+
 void result_option(struct result *res, const char *name, const char *text)
 {
-	for (size_t i = 0; i < res->head.noptions; i++) {
-		if (!strcmp(res->head.options[i].name, name)) {
-			result_set(&res->head.options[i].text, text);
-			return;
-		}
+	struct option_value *o = find_option(res, name);
+
+	if (!o) {
+		res->head.options = build_grow(res->head.options, res->head.noptions, sizeof(*res->head.options));
+		o = &res->head.options[res->head.noptions++];
+		*o = (struct option_value){ .name = result_strdup(name) };
 	}
-	res->head.options = build_grow(res->head.options, res->head.noptions, sizeof(*res->head.options));
-	res->head.options[res->head.noptions++] =
-		(struct option_value){ .name = result_strdup(name), .text = result_strdup(text) };
+	result_set(&o->text, text);
 }

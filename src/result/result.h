@@ -242,6 +242,8 @@ bool result_plot_is_whole(const struct result *res, const struct plot *plot);
 /* Appends to res->text. */
 void result_text(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_option(struct result *res, const char *name, const char *text);
+/* As it was in force; NULL: the run has none of that name, or it had no value. */
+const char *result_option_text(const struct result *res, const char *name);
 /* Adds a target from a struct and its fields. */
 void result_target(struct result *res, const void *target_struct, const struct field *fields);
 /* A target's value under this key, and its type; NULL: absent, null, or t is NULL. The others: a text that is not

@@ -255,18 +255,9 @@ static void fill_device(struct device *dev, const struct target_info *t)
 	}
 }
 
-/* As it was given, or "". */
-static const char *option(const struct result *saved, const char *name)
-{
-	for (size_t i = 0; i < saved->head.noptions; i++)
-		if (strcmp(saved->head.options[i].name, name) == 0 && saved->head.options[i].text)
-			return saved->head.options[i].text;
-	return "";
-}
-
 bool replay_flag(const struct result *saved, const char *name)
 {
-	return strcmp(option(saved, name), "yes") == 0;
+	return strcmp(result_option_text(saved, name) ?: "", "yes") == 0;
 }
 
 /* Of one target, read only: this is what session_keep_requests() keeps. */
@@ -297,7 +288,7 @@ int session_replay(const struct measure *m, const struct result *saved, const vo
 		.engines = engines, .clk = &p.clk, .devices = &devices, .devices_ctx = &p, .sysroot = "/nowhere"
 	};
 	struct common_params common = { .seed = saved->head.seed, .max_errors = UINT64_MAX };
-	const char *path = p.dev.path, *time = option(saved, "time");
+	const char *path = p.dev.path, *time = result_option_text(saved, "time") ?: "";
 	const struct session_config cfg = {
 		.env = &env,
 		.measure = m,

@@ -130,12 +130,11 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 		count(signs, "slow_stretches", (double)n);
 }
 
-static bool is_option(const struct result *doc, const char *name, const char *text)
+static bool is_one(const struct result *doc, const char *option)
 {
-	for (size_t i = 0; i < doc->head.noptions; i++)
-		if (strcmp(doc->head.options[i].name, name) == 0)
-			return doc->head.options[i].text ? text && strcmp(doc->head.options[i].text, text) == 0 : !text;
-	return !text;
+	const char *text = result_option_text(doc, option);
+
+	return text && strcmp(text, "1") == 0;
 }
 
 /* A response is the time of a read where a transaction is one, and nobody else has one waiting. */
@@ -144,8 +143,8 @@ static void of_longest(struct result *signs, const struct result *doc)
 	const struct figure *f = result_find_figure(doc, "response_max_ns");
 	const char *of = doc->head.measurement ? doc->head.measurement : "";
 
-	if (f && (strcmp(of, "check") == 0 || (strcmp(of, "transactions") == 0 && is_option(doc, "ios", "1") &&
-	                                       is_option(doc, "users", "1") && is_option(doc, "arrivals", NULL))))
+	if (f && (strcmp(of, "check") == 0 || (strcmp(of, "transactions") == 0 && is_one(doc, "ios") &&
+	                                       is_one(doc, "users") && !result_option_text(doc, "arrivals"))))
 		result_figure(signs, "longest_read_ns", f->label, UNIT_NS, figure_number(f), NULL, 0);
 }
 

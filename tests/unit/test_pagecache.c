@@ -222,10 +222,7 @@ TEST_WITH(a_kernel_without_cachestat_is_asked_by_mincore, new_kernel, files_dir_
 
 static const char *witness(const struct result *res)
 {
-	for (size_t i = 0; i < res->head.noptions; i++)
-		if (strcmp(res->head.options[i].name, "cache-witness") == 0)
-			return res->head.options[i].text;
-	return "";
+	return result_option_text(res, "cache-witness") ?: "";
 }
 
 TEST_WITH(whole_runs_fall_back_and_say_so, new_kernel, files_dir_remove)

@@ -155,14 +155,6 @@ void sustain_tell_figures(struct result *res, const struct sustain_states *f, co
 	res->verdict_is_open = !found->is_settled || found->cause == SUSTAIN_UNKNOWN;
 }
 
-static double option_number(const struct result *saved, const char *name)
-{
-	for (size_t i = 0; i < saved->head.noptions; i++)
-		if (strcmp(saved->head.options[i].name, name) == 0)
-			return atof(saved->head.options[i].text);
-	return 0;
-}
-
 int sustain_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	const struct table *t = result_find_table(saved, "rates"), *rests = result_find_table(saved, "rests");
@@ -180,7 +172,7 @@ int sustain_again(const struct result *saved, struct result *ret, struct err *er
 		table_row(t, s.n, bin_fields, &s.v[s.n]);
 	for (; rests && r.n < rests->nrows && r.n < SUSTAIN_RESTS; r.n++)
 		table_row(rests, r.n, rest_fields, &r.v[r.n]);
-	s.depth = option_number(saved, "depth");
+	s.depth = atof(result_option_text(saved, "depth") ?: "0");
 	s.width_s = s.v[1].time_s - s.v[0].time_s;
 	s.time_s = fmax(figure_number(result_find_figure(saved, "measured_s")), 0);
 	is_known = sustain_states(&s, &f);

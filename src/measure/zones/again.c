@@ -8,26 +8,15 @@
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
-
-static const char *option_of(const struct result *saved, const char *name)
-{
-	for (size_t i = 0; i < saved->head.noptions; i++)
-		if (strcmp(saved->head.options[i].name, name) == 0 && saved->head.options[i].text)
-			return saved->head.options[i].text;
-	return "";
-}
-
-static bool is_set(const struct result *saved, const char *name)
-{
-	return strcmp(option_of(saved, name), "yes") == 0;
-}
+#include "session/replay.h"
 
 int zones_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	const struct table *layouts = result_find_table(saved, "layouts");
-	struct zones_params p = { .write = is_set(saved, "write"),
-		                  .rewrite = is_set(saved, "rewrite"),
-		                  .places = option_of(saved, "zones")[0] ? "given" : NULL };
+	const char *places = result_option_text(saved, "zones");
+	struct zones_params p = { .write = replay_flag(saved, "write"),
+		                  .rewrite = replay_flag(saved, "rewrite"),
+		                  .places = places && *places ? "given" : NULL };
 	struct zones_run run = { .res = ret, .p = &p };
 	cleanup_free struct device *devs = NULL;
 	int r = 0;
@@ -38,7 +27,7 @@ int zones_again(const struct result *saved, struct result *ret, struct err *err)
 	devs = xcalloc(layouts->nrows, sizeof(*devs));
 	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++) {
 		r = zone_load(saved, run.ntargets, &run.targets[run.ntargets], &devs[run.ntargets]);
-		run.targets[run.ntargets].layout.is_whole = is_set(saved, "full");
+		run.targets[run.ntargets].layout.is_whole = replay_flag(saved, "full");
 	}
 	for (size_t i = 0; r == 0 && i < run.ntargets; i++)
 		zone_analyse(&run.targets[i]);
