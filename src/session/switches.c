@@ -333,7 +333,7 @@ void switches_watch(struct session *ses)
 				s->disk.path);
 		else if (s->reads_ahead < 0 && s->mask & ~s->was.told)
 			result_notice(
-				ses->res, "look-ahead-not-told",
+				ses->res, "look-ahead-unknown",
 				"%s takes the command for its look-ahead, but neither reports nor shows whether it follows: figures may be with or without.",
 				s->disk.path);
 	}

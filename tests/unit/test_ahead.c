@@ -103,7 +103,7 @@ TEST(answers_tell_whether_the_look_ahead_follows)
 			if (i < ARRAY_LEN(cases) || strcmp(during(run.res), "not reported") != 0) {
 				assert_string_equal(during(run.res), c->during);
 				assert_int_equal(result_has_notice(run.res, "look-ahead-stays"), c->stays);
-				assert_int_equal(result_has_notice(run.res, "look-ahead-not-told"), c->is_unknown);
+				assert_int_equal(result_has_notice(run.res, "look-ahead-unknown"), c->is_unknown);
 			}
 			sim_run_done(&run);
 			sim_free(run.sim);
@@ -131,7 +131,7 @@ TEST(of_what_does_not_rotate_nothing_is_told)
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
 	assert_false(result_has_notice(run.res, "look-ahead-stays"));
-	assert_true(result_has_notice(run.res, "look-ahead-not-told"));
+	assert_true(result_has_notice(run.res, "look-ahead-unknown"));
 	sim_run_done(&run);
 	sim_free(run.sim);
 }

@@ -100,7 +100,7 @@ final
 platter 3 seek --quick --time=1s --look-ahead=off $D
 says "--despite=look-ahead"
 platter 0 seek --quick --time=1s --without=curve,queue --look-ahead=off --despite=look-ahead $D
-notice look-ahead-not-told
+notice look-ahead-unknown
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "a drive that is as it is wanted is not touched"
