@@ -7,7 +7,7 @@
  *	they read ahead	what is on its way is answered when the command is through, or when the sector has come by: the
  *			later of both, max(o, w);
  *	they do not	the sector is waited for: w where the command is through by then, and w and a revolution where
- *it is not.
+ * it is not.
  *
  * Both are tried, each is as likely beforehand, and the reads themselves say which it is.
  */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When is the head there? An access to a sector that comes by at the time w, w + T, w + 2 T ... after the command takes
- *the first of these that is not before the arrival. So an access of the length A (to the begin of the sector) says that
- *the arrival lay in (A - T, A]: an observation censored to an interval (Peto 1973; with aimed targets it is a bioassay,
- *Finney 1947). Arrivals scatter, a few accesses miss a revolution more, a few are nonsense.
+ * When is the head there? An access to a sector that comes by at the time w, w + T, w + 2 T ... after the command
+ * takes the first of these that is not before the arrival. So an access of the length A (to the begin of the sector)
+ * says that the arrival lay in (A - T, A]: an observation censored to an interval (Peto 1973; with aimed targets it is
+ * a bioassay, Finney 1947). Arrivals scatter, a few accesses miss a revolution more, a few are nonsense.
  *
  * The likelihood of one access, G the law of an arrival about the median m with the scale s:
  *
  *	(1 - e) [G(A) - G(A - T)] + e [G(A - T) - G(A - 2 T)] + nonsense
  *
  * G is Student's law with four degrees of freedom, which has a sharp core, tails, and a closed form (Lange, Little and
- *Taylor 1989). Samples come in groups (pairs of places), each with an offset of its own, normal with the deviation t,
- *but for a few that may be anywhere. m follows from its marginal posterior under a flat prior, s and t integrated out
- *over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian Data Analysis, 5.4).
+ * Taylor 1989). Samples come in groups (pairs of places), each with an offset of its own, normal with the deviation t,
+ * but for a few that may be anywhere. m follows from its marginal posterior under a flat prior, s and t integrated out
+ * over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian Data Analysis, 5.4).
  */
 #include "stats/stats.h"
 

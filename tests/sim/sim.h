@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The outside for tests, whole and in memory: simulated disks in virtual time behind a `struct env`. No disk, no root,
- *no waiting; the same every time.
+ * no waiting; the same every time.
  *
  *	struct sim *sim = sim_new();
  *	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sda");
