@@ -162,8 +162,8 @@ enum finding_kind {
 	FINDING_DATA,   /* warning only: N of 64 sampled blocks are not zero */
 	FINDING_OPEN,   /* another process has it open for writing: what: program and pid */
 	FINDING_LOCKED, /* another program has the lock that programs agree upon (flock on the disk) */
-	FINDING_SHARED, /* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how
-	                 */
+	/* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how */
+	FINDING_SHARED,
 	FINDING_UNSEEN, /* who uses it could not be seen; what: "processes", "namespace", "targets"; where: why */
 	FINDING_STACK,  /* what it stands on could not be followed to its end; where: why */
 	FINDING_ALIEN,  /* a file that platter did not make */
@@ -191,10 +191,10 @@ enum content_kind {
 	CONTENT_DIRECTORY,
 	CONTENT_METADATA, /* of a file system, also a file's own */
 	CONTENT_FREE,     /* of a file system */
-	CONTENT_UNNAMED,  /* in use, by no file that was found: one without a name, or metadata where the file system
-	                     does not tell */
-	CONTENT_PARITY,   /* of an array */
-	CONTENT_OUTSIDE,  /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
+	/* in use, by no file that was found: one without a name, or metadata where the file system does not tell */
+	CONTENT_UNNAMED,
+	CONTENT_PARITY,  /* of an array */
+	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
 	CONTENT_SWAP,
 	CONTENT_UNMOUNTED, /* fs_type says what it is */
 	CONTENT_UNKNOWN,

@@ -29,8 +29,8 @@ enum relation {
 	REL_BELOW,   /* what holds its bytes: members, what a loop device is over, devices and files alike */
 	REL_TWIN,    /* another path to the same disk */
 	REL_ABOVE,   /* whatever else shares bytes with any of these, and what stands on that */
-	REL_GROUND,  /* holds its bytes, but as those of a file (or a thin volume): who else uses it does no harm to it
-	              */
+	/* holds its bytes, but as those of a file (or a thin volume): who else uses it does no harm to it */
+	REL_GROUND,
 };
 
 /* The same for all names of a file: hard links, links, bind mounts, none at all. */
@@ -75,8 +75,8 @@ struct stack {
 	struct loop *loops;
 	size_t nloops;
 	struct mounts mounts;
-	char cut[200]; /* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere
-	                */
+	/* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere */
+	char cut[200];
 };
 
 /*

@@ -81,8 +81,8 @@ struct engine_config {
 	uint32_t depth;     /* requests in flight at most; cut to ops->max_depth */
 	uint32_t slots;     /* buffers, at least depth; 0: depth */
 	uint32_t buf_bytes; /* of each buffer; 0: none */
-	bool one_by_one;    /* a system call for each request: neighbours issued in one call would be merged into one by
-	                       the block layer */
+	/* a system call for each request: neighbours issued in one call would be merged into one by the block layer */
+	bool one_by_one;
 	const int *fds; /* files that will be used, for engines to register: open until engine_close(); NULL: not known.
 	                 * The array is looked at while opening only */
 	size_t nfds;

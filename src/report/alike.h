@@ -64,9 +64,9 @@ int alike_by_date(const void *a, const void *b);
 enum figure_role {
 	FIGURE_MEASURED, /* by its interval, and not at all without one */
 	FIGURE_EXACT,    /* the same, or different; text is this */
-	FIGURE_TROUBLE,  /* a count of what should not be: none against some, and beyond that what chance cannot explain
-	                  */
-	FIGURE_OF_RUN,   /* what was asked, or happened to this run: not compared */
+	/* a count of what should not be: none against some, and beyond that what chance cannot explain */
+	FIGURE_TROUBLE,
+	FIGURE_OF_RUN, /* what was asked, or happened to this run: not compared */
 };
 enum figure_role figure_role(const struct figure *f);
 /* Tells what it means when a figure has grown: "better", "worse", "different". */

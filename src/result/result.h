@@ -146,8 +146,8 @@ struct result {
 	size_t ntables;
 	struct figure *figures;
 	size_t nfigures;
-	struct result_fault *faults; /* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing
-	                                relies on these */
+	/* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing relies on these */
+	struct result_fault *faults;
 	size_t nfaults;
 	struct fault_total *fault_totals;
 	size_t nfault_totals;
@@ -158,8 +158,8 @@ struct result {
 	/* The first screen: the answer in a sentence; then the figures and tables (with # before the name) that answer
 	 * the user's question, comma-separated. NULL: not given. */
 	char *answer, *shows;
-	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not
-	               saved */
+	/* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
+	char *text;
 };
 
 #define RESULT_FAULTS_MAX  1000

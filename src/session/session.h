@@ -65,8 +65,8 @@ struct plan {
 	} phases[PLAN_PHASES];
 	size_t nphases;
 	uint64_t read_bytes, write_bytes; /* at most, 0: none; UINT64_MAX: not bounded by bytes */
-	uint64_t journal_bytes; /* a file beside, in which bytes are kept that come back; 0: none of a size that matters
-	                         */
+	/* a file beside, in which bytes are kept that come back; 0: none of a size that matters */
+	uint64_t journal_bytes;
 	uint64_t touch_first, touch_end; /* bytes of each target; end 0: all of it */
 	enum write_kind writes;
 	bool is_direct;        /* targets are opened O_DIRECT */
@@ -125,11 +125,11 @@ struct measure {
 	const char *group;       /* one of GROUP_ */
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	unsigned min_targets, max_targets;
-	unsigned takes;   /* TAKES_ bits; 0: whatever there is */
-	bool may_create;  /* a target that does not exist yet is fine (passes, transactions) */
-	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left
-	                     there */
-	bool puts_back;   /* also what was switched before the machine started again (recover) */
+	unsigned takes;  /* TAKES_ bits; 0: whatever there is */
+	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
+	/* in a directory it makes files of its own, and removes before what its crashed runs left there */
+	bool makes_files;
+	bool puts_back; /* also what was switched before the machine started again (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool judges;           /* what fails is part of its verdict, which its exit status is */

@@ -21,8 +21,8 @@ extern const struct measure measure_geometry;
 
 struct rates {
 	size_t disks, edges, edges_found, edges_told, zones_exact;
-	size_t silent;        /* disks of which a zone that is told as sure does not begin, end or hold what it says, or
-	                         without the notice */
+	/* disks of which a zone that is told as sure does not begin, end or hold what it says, or without the notice */
+	size_t silent;
 	size_t disks_unclear; /* with a notice that some zones are */
 	size_t told, wrong;   /* surfaces and layout */
 	size_t tracks, tracks_right, disks_right;

@@ -27,8 +27,8 @@ struct model {
 	char name[32], dir[200];
 	unsigned minor, n;
 	int lower;
-	unsigned long long own[BOTTOMS + NODES]; /* bits: units that are its bytes; of arrays, which have units of their
-	                                            own, too */
+	/* bits: units that are its bytes; of arrays, which have units of their own, too */
+	unsigned long long own[BOTTOMS + NODES];
 	unsigned long long
 		also[NODES][BOTTOMS + NODES]; /* units anywhere on which they are, by the array that put them there */
 	int at[UNITS][2];                     /* bottom and unit */

@@ -26,9 +26,9 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
 	double probe; /* what larger requests gave before the passes, over the rate of that place; 0: none was read */
-	double wait_ns, fast_wait_ns; /* before the first byte; of what comes at more than half of the interface's rate;
-	                                 0: not known */
-	uint32_t request_bytes;       /* 0: not known */
+	/* before the first byte; of what comes at more than half of the interface's rate; 0: not known */
+	double wait_ns, fast_wait_ns;
+	uint32_t request_bytes; /* 0: not known */
 };
 
 struct said {

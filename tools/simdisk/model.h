@@ -196,8 +196,8 @@ struct profile {
 	enum disk_kind kind;
 
 	uint32_t logical_sector_bytes, physical_sector_bytes;
-	uint64_t capacity_lba; /* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in
-	                        */
+	/* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in */
+	uint64_t capacity_lba;
 
 	double rpm;
 	double wobble, wobble_period_s; /* angle leads by wobble revolutions * sin(2 pi t / period) */
@@ -213,8 +213,8 @@ struct profile {
 	double overhead_ms, hit_overhead_ms;
 	double write_overhead_ms; /* of writes, into the cache or to the media; 0: as above */
 	double restart_ms; /* the least time of a move that does not go on with the stream, even to the same track */
-	double read_watermark; /* the share of a read that must be off the media before its transfer to the host begins
-	                        */
+	/* the share of a read that must be off the media before its transfer to the host begins */
+	double read_watermark;
 	double interface_bytes_per_s;
 	double limit_bytes_per_s; /* a limit in front of the disk, as clouds have; 0: none */
 	uint64_t credit_bytes;    /* that may pass the limit at once; it fills up again at the limit's rate */
@@ -240,8 +240,8 @@ struct profile {
 	uint64_t seed;
 	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
-	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially
-	                        distributed */
+	/* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
+	double retry_per_gb;
 
 	double unrest_sigma, unrest_s; /* lost revolutions are more frequent at times: see noise_unrest() */
 	double busy_on_s, busy_off_s;  /* the host is busy by turns, and then */
@@ -280,8 +280,8 @@ struct profile {
 	/* what holds no data: see trim.c */
 	struct profile_range *trims;
 	size_t ntrims;
-	double trimmed_us; /* until the transfer begins; NaN before profile_finish: as a hit of a disk, as
-	                      read_latency_us of an SSD */
+	/* until the transfer begins; NaN before profile_finish: as a hit of a disk, as read_latency_us of an SSD */
+	double trimmed_us;
 
 	/* what the disk does on its own: see background.c */
 	double recalibrate_s, recalibrate_ms; /* about so often, for so long */
@@ -291,9 +291,9 @@ struct profile {
 	uint32_t begins_asleep;            /* the spindle stands still until something is asked of it */
 
 	/* the path */
-	uint64_t bridge_bytes; /* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none
-	                        */
-	uint32_t arms;         /* enum arms: each has half of the surfaces, but of two disks each has all */
+	/* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
+	uint64_t bridge_bytes;
+	uint32_t arms; /* enum arms: each has half of the surfaces, but of two disks each has all */
 	uint64_t arm_stripe_bytes;
 	double joined_density; /* of the second of two disks: its sectors per track are so many times the first's */
 	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */

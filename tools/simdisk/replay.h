@@ -43,8 +43,8 @@ struct replay_figures {
 	size_t n;
 	double drive_mean_us, model_mean_us;
 	double drive_us[REPLAY_QUANTILES], model_us[REPLAY_QUANTILES];
-	double demerit_us;     /* rms of the horizontal distance between the two cumulative distributions (Ruemmler and
-	                          Wilkes 1994) */
+	/* rms of the horizontal distance between the two cumulative distributions (Ruemmler and Wilkes 1994) */
+	double demerit_us;
 	double demerit;        /* as a share of the drive's mean */
 	double same_median_us; /* request by request: the median of the absolute difference */
 };

@@ -60,9 +60,9 @@ enum balance_answer {
 /* What else is known. */
 struct balance_more {
 	double ring_bytes;
-	bool in_turn;   /* the slowest lane binds all */
-	bool is_hidden; /* a cache takes the data first: that a lane has no work, and that nothing grows, says nothing
-	                 */
+	bool in_turn; /* the slowest lane binds all */
+	/* a cache takes the data first: that a lane has no work, and that nothing grows, says nothing */
+	bool is_hidden;
 	double can_bytes_per_s; /* at full speed at least; NaN: nobody has looked */
 };
 

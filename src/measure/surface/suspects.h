@@ -35,10 +35,10 @@ struct surface_limit surface_judge(struct surface_base *base, const double *ns_p
 
 enum surface_kind { /* what became of it */
 	            SURFACE_PENDING,
-	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
-	            SURFACE_SOMETIMES,  /* slow in some of the readings; of a disk without rotation only */
-	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no
-	                                   bad place */
+	            SURFACE_ALWAYS,    /* slow whenever it is read, also alone */
+	            SURFACE_SOMETIMES, /* slow in some of the readings; of a disk without rotation only */
+	            /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no bad place */
+	            SURFACE_PASSING,
 	            SURFACE_ONCE,       /* never again, or not by itself */
 	            SURFACE_UNREADABLE, /* failed again */
 	            SURFACE_HEALED,     /* failed once, and was read since */
@@ -92,10 +92,10 @@ struct surface_failures {
 		uint64_t first_bytes, end_bytes, time_ns; /* time: of the longest request that failed there */
 		uint32_t readings;                        /* that failed there */
 		int error;                                /* negative errno or 1 (short) */
-		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be
-		                   bad */
-		bool is_rest; /* of a request of which something was read, or is known to be bad: no word about it when
-		                 it is well */
+		/* each sector failed by itself; else a longer request failed, and not all of it need be bad */
+		bool is_sector;
+		/* of a request of which something was read, or is known to be bad: no word about it when it is well */
+		bool is_rest;
 	} * v;
 	size_t n, room;
 };
