@@ -62,21 +62,18 @@ static inline int files_dir_in(const char *parent)
 /* In memory where there is such a place: then direct I/O costs nothing. */
 static inline int files_dir_make(void **state)
 {
-	(void)state;
 	return access("/dev/shm", W_OK) == 0 ? files_dir_in("/dev/shm") : files_dir_in("/tmp");
 }
 
 /* For what is about the page cache: in memory nothing can be dropped from it. */
 static inline int files_disk_make(void **state)
 {
-	(void)state;
 	return files_dir_in("/tmp");
 }
 
 /* Fails, and with it the test, when anything was left in it. */
 static inline int files_dir_remove(void **state)
 {
-	(void)state;
 	return rmdir(files_dir);
 }
 

@@ -14,7 +14,6 @@
 
 static inline uint64_t no_time(struct clock *clk)
 {
-	(void)clk;
 	return 0;
 }
 

@@ -23,7 +23,6 @@ static uint64_t virtual_ns;
 
 static uint64_t virtual_now(struct clock *clk)
 {
-	(void)clk;
 	return virtual_ns;
 }
 
@@ -31,13 +30,11 @@ static uint64_t virtual_suspended_ns;
 
 static uint64_t virtual_suspended(struct clock *clk)
 {
-	(void)clk;
 	return virtual_suspended_ns;
 }
 
 static void virtual_sleep(struct clock *clk, uint64_t until_ns)
 {
-	(void)clk;
 	if (until_ns > virtual_ns)
 		virtual_ns = until_ns;
 }
@@ -64,14 +61,11 @@ static struct script script;
 
 static int fake_open(struct engine *eng, struct err *err)
 {
-	(void)eng;
-	(void)err;
 	return 0;
 }
 
 static int fake_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
 {
-	(void)eng;
 	if (script.submit_error)
 		return script.submit_error;
 	if (script.take_most && nreqs > script.take_most)
@@ -97,7 +91,6 @@ static int fake_reap(struct engine *eng, struct io_req **done, uint32_t max, uin
 {
 	uint32_t first = 0;
 
-	(void)eng;
 	if (script.reap_error)
 		return script.reap_error;
 	assert_true(script.nbusy > 0 && max > 0);
@@ -131,7 +124,6 @@ static int fake_reap(struct engine *eng, struct io_req **done, uint32_t max, uin
 
 static void fake_close(struct engine *eng)
 {
-	(void)eng;
 }
 
 static const struct engine_ops fake = {
@@ -172,7 +164,6 @@ static struct fixture fx;
 
 static void sink_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
-	(void)s;
 	if (fx.ntaken < 4096) {
 		fx.tags[fx.ntaken] = req->tag;
 		fx.due[fx.ntaken] = req->due_ns;
@@ -187,7 +178,6 @@ static void sink_take(struct sink *s, const struct io_req *req, bool is_fault)
 
 static void on_fault(void *arg, const struct io_fault *fault)
 {
-	(void)arg;
 	if (fx.nfaults < MOST)
 		fx.faults[fx.nfaults] = *fault;
 	fx.nfaults++;
@@ -195,7 +185,6 @@ static void on_fault(void *arg, const struct io_fault *fault)
 
 static void on_tick(void *arg, uint64_t now_ns)
 {
-	(void)arg;
 	fx.nticks++;
 	if (fx.cancel_at_ns && now_ns >= fx.cancel_at_ns)
 		atomic_store(&fx.cancel, 2);
@@ -203,7 +192,6 @@ static void on_tick(void *arg, uint64_t now_ns)
 
 static void on_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 {
-	(void)arg;
 	fx.nstalls++;
 	fx.stalled_at_ns = now_ns;
 	fx.stalled_offset = oldest->offset_bytes;
@@ -211,7 +199,6 @@ static void on_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 
 static void on_stopped(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns)
 {
-	(void)arg;
 	if (fx.nstops++ == 0)
 		fx.stopped_from_ns = from_ns;
 	fx.stopped_ns += to_ns - from_ns + suspended_ns;
@@ -222,7 +209,6 @@ static int setup(void **state)
 	static const struct engine_ops *const list[] = { &fake, NULL };
 	const struct engine_config cfg = { .depth = 8, .buf_bytes = BLOCK };
 
-	(void)state;
 	memset(&fx, 0, sizeof(fx));
 	memset(&script, 0, sizeof(script));
 	virtual_ns = 1000 * NS_PER_S;
@@ -249,7 +235,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	engine_close(fx.eng);
 	return 0;
 }

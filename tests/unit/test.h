@@ -14,6 +14,18 @@
 
 #include <cmocka.h>
 
+/* What most tests need. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
 #include "seeds.h"
 
 /* What ends with its block: cleanup_result struct result *res = ... (A test that fails leaves it.) */

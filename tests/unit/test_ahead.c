@@ -3,10 +3,6 @@
  * tell, in virtual time. PLATTER_LONG=1: of many. */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "simrun.h"
 #include "wild.h"
 

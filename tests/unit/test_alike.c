@@ -2,20 +2,8 @@
 /*
  * Which documents belong together, and what is compared of them: by documents whose truth is known by construction.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 #include "report/alike.h"
@@ -52,7 +40,7 @@ static struct result *zones_of(const struct owner *o, const char *started)
 }
 
 /* By fleets, trends, comparisons alike: they ask alike_same_disk(), as alike() does. */
-static void documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so(void **state)
+TEST(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so)
 {
 	static const struct {
 		struct owner a, b;
@@ -95,7 +83,6 @@ static void documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so(
 		  false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = zones_of(&cases[i].a, "2025-01-01T00:00:00.000000Z");
 		struct result *b = zones_of(&cases[i].b, "2025-02-01T00:00:00.000000Z");
@@ -168,7 +155,7 @@ static int pairs_in_folders(const struct result *a, const struct result *b, bool
 	return n;
 }
 
-static void only_documents_of_the_same_place_belong_together(void **state)
+TEST(only_documents_of_the_same_place_belong_together)
 {
 	const struct {
 		struct spot a, b;
@@ -204,7 +191,6 @@ static void only_documents_of_the_same_place_belong_together(void **state)
 		  1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
 		struct result *b = zones_at(&cases[i].b, "2026-01-01T00:00:00.000000Z", 1e8);
@@ -258,7 +244,7 @@ static bool are_one_series(const char *measurement, const char *option, const ch
 }
 
 /* What the table of options has, and nothing beside it, says what makes another series. */
-static void another_option_is_another_series_unless_its_table_sets_it_aside(void **state)
+TEST(another_option_is_another_series_unless_its_table_sets_it_aside)
 {
 	static const struct {
 		const char *measurement, *option, *was, *is;
@@ -273,7 +259,6 @@ static void another_option_is_another_series_unless_its_table_sets_it_aside(void
 	};
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (are_one_series(known[i].measurement, known[i].option, known[i].was, known[i].is) !=
 		    known[i].are_one)
@@ -293,7 +278,7 @@ static void another_option_is_another_series_unless_its_table_sets_it_aside(void
 	print_message("%zu options\n", n);
 }
 
-static void a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference(void **state)
+TEST(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference)
 {
 	static const struct {
 		enum result_status a, b;
@@ -305,7 +290,6 @@ static void a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference(void
 		{ STATUS_COMPLETE, STATUS_CANCELLED, 0, false },  { STATUS_COMPLETE, STATUS_FAILED, 0, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
 		struct result *b = zones_at(&sda, "2026-01-01T00:00:00.000000Z", 1e8);
@@ -320,13 +304,12 @@ static void a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference(void
 	}
 }
 
-static void what_disturbed_a_run_or_was_set_otherwise_is_told(void **state)
+TEST(what_disturbed_a_run_or_was_set_otherwise_is_told)
 {
 	struct spot newer = sda;
 	struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8), *b;
 	bool no;
 
-	(void)state;
 	newer.firmware = "2.0";
 	b = zones_at(&newer, "2026-01-01T00:00:00.000000Z", 1e8);
 	result_notice(b, "other-io", "Others were there.");
@@ -338,7 +321,7 @@ static void what_disturbed_a_run_or_was_set_otherwise_is_told(void **state)
 }
 
 /* Counts: of what the run did never, of trouble beyond chance, with an interval by it. */
-static void counts_are_compared_by_what_they_are(void **state)
+TEST(counts_are_compared_by_what_they_are)
 {
 	static const struct {
 		const char *name;
@@ -354,7 +337,6 @@ static void counts_are_compared_by_what_they_are(void **state)
 		{ "sustained", 1, 0, NAN, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *res[2];
 
@@ -404,13 +386,12 @@ static void month(char *started, int i)
 	(void)snprintf(started, 40, "2025-%02d-01T00:00:00.000000Z", i + 1);
 }
 
-static void a_trend_is_of_quiet_whole_runs_of_one_test(void **state)
+TEST(a_trend_is_of_quiet_whole_runs_of_one_test)
 {
 	struct history h;
 	struct rng rng;
 	char started[40];
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	for (int way = 0; way < 6; way++) {
 		for (int i = 0; i < MONTHS; i++) {
@@ -454,13 +435,12 @@ static void a_trend_is_of_quiet_whole_runs_of_one_test(void **state)
 	}
 }
 
-static void a_step_between_two_ways_of_measuring_is_no_trend(void **state)
+TEST(a_step_between_two_ways_of_measuring_is_no_trend)
 {
 	struct history h;
 	struct rng rng;
 	char started[40];
 
-	(void)state;
 	rng_init(&rng, 2, 2);
 	for (int i = 0; i < MONTHS; i++) {
 		month(started, i);
@@ -469,20 +449,4 @@ static void a_step_between_two_ways_of_measuring_is_no_trend(void **state)
 	}
 	trend_of_history(&h, NULL);
 	assert_int_equal(h.is_degrading, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so),
-		cmocka_unit_test(only_documents_of_the_same_place_belong_together),
-		cmocka_unit_test(another_option_is_another_series_unless_its_table_sets_it_aside),
-		cmocka_unit_test(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference),
-		cmocka_unit_test(what_disturbed_a_run_or_was_set_otherwise_is_told),
-		cmocka_unit_test(counts_are_compared_by_what_they_are),
-		cmocka_unit_test(a_trend_is_of_quiet_whole_runs_of_one_test),
-		cmocka_unit_test(a_step_between_two_ways_of_measuring_is_no_trend),
-	};
-
-	return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
 }

@@ -5,13 +5,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/rng.h"
 #include "simrun.h"
 #include "wild.h"
 

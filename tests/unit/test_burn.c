@@ -2,15 +2,8 @@
 /* `surface --write`: what is not as it was written is found and named, and runs that are killed leave out nothing. */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "measure/surface/writing.h"
 #include "surfacerun.h"
 

@@ -3,10 +3,6 @@
  * layout. */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-
 #include "filesrun.h"
 #include "measure/shared/pagecache.h"
 

@@ -6,8 +6,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-
 #include "filesrun.h"
 
 extern const struct measure measure_passes, measure_cache, measure_mark;

@@ -2,7 +2,6 @@
 /* What would be written to live within a memory cgroup, for trees of both versions, in folders of their own. */
 #include "test.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <sys/sysmacros.h>
 
@@ -29,15 +28,11 @@ static void put(const char *path, const char *text)
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	(void)st;
-	(void)flag;
-	(void)ftw;
 	return remove(path);
 }
 
 static int remove_tree(void **state)
 {
-	(void)state;
 	return nftw(files_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

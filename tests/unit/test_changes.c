@@ -5,8 +5,6 @@
  */
 #include "test.h"
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "report/report.h"
 #include "sample.h"
 
@@ -242,8 +240,6 @@ static size_t worse_after(const struct fleet *f, size_t months, bool *ret_third,
 
 static double steady(size_t disk, size_t month)
 {
-	(void)disk;
-	(void)month;
 	return 1.0;
 }
 

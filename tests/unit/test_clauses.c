@@ -8,11 +8,7 @@
 
 #include <ctype.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 #include "simrun.h"
@@ -314,17 +310,12 @@ static atomic_int is_cancelled;
 
 static void cancel(void *arg)
 {
-	(void)arg;
 	atomic_store(&is_cancelled, 2);
 }
 
 static void cancel_at_request(void *arg, struct session *ses, const char *target, const struct io_req *req,
                               bool is_fault)
 {
-	(void)ses;
-	(void)target;
-	(void)req;
-	(void)is_fault;
 	cancel(arg);
 }
 

@@ -3,9 +3,6 @@
  * distributions. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/clock.h"
 
 #define LEARN 20000

@@ -3,15 +3,9 @@
  * bytes, and what its answers become. */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <scsi/sg.h>
-#include <stdbool.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "engine/commands.h"
 
 #define VERIFY_FD 7
@@ -181,7 +175,6 @@ TEST(answers_become_the_errors_of_reading)
 
 static bool is_disk(int fd)
 {
-	(void)fd;
 	return !fake.is_part;
 }
 

@@ -3,23 +3,11 @@
  * `compare` on runs of simulated disks, in virtual time: two runs of the same thing differ in about 5 % of pairs at
  * most, and a disk that has changed is seen. PLATTER_LONG=1: more pairs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "filesrun.h"
 #include "report/alike.h"
 #include "report/report.h"
-#include "seeds.h"
 #include "simrun.h"
 
 extern const struct measure measure_transactions, measure_seek, measure_geometry, measure_zones, measure_mark;
@@ -90,9 +78,8 @@ static const struct same_case {
 	{ &measure_zones, "tiny", "", 50, 500 },
 };
 
-static void two_runs_of_the_same_are_called_different_in_about_5_percent(void **state)
+TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 {
-	(void)state;
 	for (size_t c = 0; c < sizeof(same_cases) / sizeof(same_cases[0]); c++) {
 		const struct same_case *of = &same_cases[c];
 		size_t pairs = pairs_of(of->brief, of->most), wrong = 0, open = 0;
@@ -144,12 +131,11 @@ static struct result *zones_of_disk(size_t number, size_t seed)
 }
 
 /* However many disks and looks there are: any of them counts. */
-static void folders_of_forty_equal_disks_differ_in_about_5_percent(void **state)
+TEST(folders_of_forty_equal_disks_differ_in_about_5_percent)
 {
 	enum { DISKS = 40 };
 	size_t pairs = pairs_of(4, 200), wrong = 0; /* were each disk taken for itself, 9 of 10 would */
 
-	(void)state;
 	for (size_t i = 0; i < pairs; i++) {
 		struct result *v[2][DISKS], *res = NULL;
 		struct compare_options opt = { 0 };
@@ -172,14 +158,13 @@ static void folders_of_forty_equal_disks_differ_in_about_5_percent(void **state)
 }
 
 /* Another disk, or more of them at work: the same looks must find what is so. */
-static void a_disk_that_has_changed_is_seen(void **state)
+TEST(a_disk_that_has_changed_is_seen)
 {
 	struct result *tiny[2] = { run_with_seed(&measure_transactions, "tiny", "--users=4 --time=60s", 1),
 		                   run_with_seed(&measure_seek, "tiny", "--time=60s", 1) };
 	struct result *other[2] = { run_with_seed(&measure_transactions, "samsung-hd103sj", "--users=4 --time=60s", 1),
 		                    run_with_seed(&measure_seek, "samsung-hd103sj", "--time=60s", 1) };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_true(differ(tiny[i], other[i], NULL));
 		result_free(tiny[i]);
@@ -195,11 +180,10 @@ static void noisy_look(struct files_run *run)
 	run->now_ns += (uint64_t)(rng_exp(&noise, 2e5));
 }
 
-static void marks_of_the_same_are_called_different_in_about_5_percent(void **state)
+TEST_WITH(marks_of_the_same_are_called_different_in_about_5_percent, files_dir_make, files_dir_remove)
 {
 	size_t pairs = pairs_of(40, 400), wrong = 0;
 
-	(void)state;
 	rng_init(&noise, 5, 5);
 	for (size_t i = 0; i < pairs; i++) {
 		struct files_run run[2] = { 0 };
@@ -219,14 +203,13 @@ static void marks_of_the_same_are_called_different_in_about_5_percent(void **sta
 }
 
 /* The interval must hold what many runs say together. */
-static void rate_and_mean_response_are_covered_by_their_intervals(void **state)
+TEST(rate_and_mean_response_are_covered_by_their_intervals)
 {
 	static const char *const ways[] = { "--users=4 --time=40s", "--users=30 --ios=1 --think=500ms --time=40s",
 		                            "--arrivals=40 --ios=1 --time=40s", "--users=4 --count=120" };
 	static const char *const names[] = { "transactions_per_s", "response_mean_ns" };
 	size_t n = pairs_of(80, 2000);
 
-	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
 		struct result **res = calloc(n, sizeof(*res));
 
@@ -252,18 +235,4 @@ static void rate_and_mean_response_are_covered_by_their_intervals(void **state)
 			result_free(res[i]);
 		free(res);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_disk_that_has_changed_is_seen),
-		cmocka_unit_test(rate_and_mean_response_are_covered_by_their_intervals),
-		cmocka_unit_test_setup_teardown(marks_of_the_same_are_called_different_in_about_5_percent,
-		                                files_dir_make, files_dir_remove),
-		cmocka_unit_test(folders_of_forty_equal_disks_differ_in_about_5_percent),
-		cmocka_unit_test(two_runs_of_the_same_are_called_different_in_about_5_percent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <linux/btrfs_tree.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "device/contents.h"

@@ -2,18 +2,11 @@
 /* Files that platter makes: nothing of others is touched, nothing of ours is left. In a folder of /tmp. */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "device/device.h"
 
 static char dir[] = "/tmp/platter-files.XXXXXX";
@@ -28,14 +21,12 @@ static const char *in_dir(const char *name)
 
 static int make_dir(void **state)
 {
-	(void)state;
 	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	return rmdir(dir); /* fails, and with it the test, when anything was left */
 }
 

@@ -6,14 +6,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "device/device.h"
 #include "measure/measures.h"
 #include "result/result.h"

@@ -4,17 +4,13 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/nvme_ioctl.h>
 #include <scsi/sg.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/cleanup.h"
 #include "device/drive.h"
 #include "dump.h"
 #include "session/session.h"
@@ -244,8 +240,6 @@ static int played_look(void *ctx, const struct device *dev, struct drive_state *
 {
 	const struct drive d = { .ask = answer, .way = DRIVE_ATA, .fd = 7 };
 
-	(void)ctx;
-	(void)dev;
 	return drive_look(&d, ret) < 0 ? err_set(err, -EIO, "It does not answer.") : 0;
 }
 
@@ -253,34 +247,22 @@ static int played_set(void *ctx, const struct device *dev, unsigned mask, unsign
 {
 	const struct drive d = { .ask = answer, .way = DRIVE_ATA, .fd = 7 };
 
-	(void)ctx;
-	(void)dev;
 	return drive_set(&d, mask, on) < 0 ? err_set(err, -EIO, "It does not do that.") : 0;
 }
 
 static int played_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
-	(void)ctx;
-	(void)err;
 	return has_user ? survey_add(ret, FINDING_MOUNT, dev->name, "ext4", "/srv") : 0;
 }
 
 static int played_open(void *ctx, const struct device *dev, const struct write_permit *permit, unsigned flags,
                        struct err *err)
 {
-	(void)ctx;
-	(void)dev;
-	(void)permit;
-	(void)flags;
-	(void)err;
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static int plan_reads(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
-	(void)ses;
-	(void)params;
-	(void)err;
 	ret_plan->is_direct = true;
 	return 0;
 }
@@ -305,8 +287,6 @@ static pid_t child_of(pid_t pid)
 
 static int run_looks(struct session *ses, const void *params, struct err *err)
 {
-	(void)ses;
-	(void)params;
 	assert_int_equal(fake->id[170] & 0x60, 0x40); /* off, and the look-ahead as it was */
 	if (fate == IS_KILLED_WITH_ITS_KEEPER)
 		(void)kill(child_of(getpid()), SIGKILL);
@@ -317,9 +297,6 @@ static int run_looks(struct session *ses, const void *params, struct err *err)
 
 static int run_nothing(struct session *ses, const void *params, struct err *err)
 {
-	(void)ses;
-	(void)params;
-	(void)err;
 	return 0;
 }
 
@@ -571,7 +548,6 @@ TEST(what_is_somebodys_or_cannot_be_known_is_left_alone)
 /* A drive that child processes see as well. */
 static int share_fake(void **state)
 {
-	(void)state;
 	fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return fake == MAP_FAILED;
 }

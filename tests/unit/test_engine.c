@@ -129,7 +129,6 @@ static int open_depth(uint32_t depth, uint32_t slots)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(reqs, 0, sizeof(reqs));
 	fd = make_file();
 	return fd < 0;
@@ -137,7 +136,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	engine_close(eng);
 	eng = NULL;
 	drop_file();
@@ -213,7 +211,6 @@ static void read_scattered(uint32_t count, uint32_t per_submit, uint32_t per_rea
 
 static void sixty_four_in_flight_all_come_back_once(void **state)
 {
-	(void)state;
 	open_depth(64, 256);
 	read_scattered(256, 64, 64);
 }
@@ -235,7 +232,6 @@ static void a_full_queue_takes_no_more_and_says_so(void **state)
 	struct io_req *batch[12], *done[12];
 	uint32_t taken = 0;
 
-	(void)state;
 	open_depth(8, 12);
 	for (uint32_t i = 0; i < 12; i++)
 		batch[i] = prepare(i, IO_READ, i * BLOCK, BLOCK);
@@ -261,7 +257,6 @@ static void what_was_written_is_read_back(void **state)
 {
 	uint64_t block[BLOCK / 8];
 
-	(void)state;
 	open_depth(4, 4);
 	fill_block(block, 777);
 	memcpy(engine_buf(eng, 1), block, BLOCK);
@@ -279,7 +274,6 @@ static void fua_moves_the_same_bytes_or_none(void **state)
 {
 	const uint64_t first = 1 << 20; /* of the simulated file on its disk */
 
-	(void)state;
 	open_depth(4, 4);
 	if (!eng->ops->has_commands)
 		skip();
@@ -306,7 +300,6 @@ static void fua_moves_the_same_bytes_or_none(void **state)
 
 static void reads_end_with_the_file(void **state)
 {
-	(void)state;
 	open_depth(4, 4);
 	assert_int_equal(one(prepare(0, IO_READ, BLOCKS * BLOCK, BLOCK)), TAIL);
 	assert_true(is_block(engine_buf(eng, 0), BLOCKS, TAIL));
@@ -316,7 +309,6 @@ static void reads_end_with_the_file(void **state)
 
 static void bad_places_come_back_as_errors_of_their_request(void **state)
 {
-	(void)state;
 	open_depth(4, 4);
 	assert_int_equal(one(prepare(0, IO_READ, UINT64_MAX - BLOCK + 1, BLOCK)), -EINVAL);
 	if (is_direct)
@@ -329,7 +321,6 @@ static void a_bad_descriptor_fails_its_own_request_only(void **state)
 	struct io_req *batch[5], *done[5];
 	uint32_t given = 0, back = 0;
 
-	(void)state;
 	open_depth(8, 8);
 	for (uint32_t i = 0; i < 5; i++)
 		batch[i] = prepare(i, IO_READ, i * BLOCK, BLOCK);
@@ -355,7 +346,6 @@ static void memory_of_the_caller_works_as_well(void **state)
 {
 	cleanup_free void *mine = NULL;
 
-	(void)state;
 	open_depth(4, 4);
 	assert_int_equal(posix_memalign(&mine, BLOCK, BLOCK), 0);
 	prepare(0, IO_READ, 5 * BLOCK, BLOCK);
@@ -373,7 +363,6 @@ static void memory_of_the_caller_works_as_well(void **state)
 
 static void stamps_lie_around_the_request_and_in_order(void **state)
 {
-	(void)state;
 	open_depth(4, 4);
 	for (int i = 0; i < 100; i++) {
 		uint64_t before = clock_now_ns(eng->clk);
@@ -389,7 +378,6 @@ static void a_wait_for_nothing_ends_at_its_time(void **state)
 	struct io_req *done[1];
 	uint64_t start;
 
-	(void)state;
 	open_depth(4, 4);
 	start = clock_now_ns(eng->clk);
 	assert_int_equal(engine_reap(eng, done, 1, 0), 0);
@@ -404,7 +392,6 @@ static void asking_without_waiting_gets_it_in_the_end(void **state)
 	uint64_t limit;
 	int n = 0;
 
-	(void)state;
 	open_depth(4, 4);
 	req = prepare(0, IO_READ, BLOCK, BLOCK);
 	assert_int_equal(engine_submit(eng, &req, 1), 1);
@@ -423,7 +410,6 @@ static void closing_drains_what_is_in_flight(void **state)
 	struct io_req mine[8];
 	int n;
 
-	(void)state;
 	open_depth(8, 8);
 	for (uint32_t i = 0; i < 8; i++) {
 		mine[i] = *prepare(i, IO_READ, i * BLOCK, BLOCK);
@@ -439,7 +425,6 @@ static void closing_drains_what_is_in_flight(void **state)
 
 static void buffers_are_aligned_apart_and_there(void **state)
 {
-	(void)state;
 	open_depth(4, 300);
 	assert_int_equal((uintptr_t)eng->bufs % (2 << 20), 0);
 	assert_int_equal(eng->cfg.slots, 300);
@@ -460,14 +445,12 @@ static void an_unknown_name_is_answered_with_the_names_there_are(void **state)
 	const struct engine_config cfg = { .depth = 1 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(engine_open(&eng, engines_all, "psync", &cfg, clock_monotonic(), &err), -EINVAL);
 	assert_non_null(strstr(err.text, "auto, uring, libaio, sync"));
 }
 
 static int refused_open(struct engine *e, struct err *err)
 {
-	(void)e;
 	return err_set(err, -EPERM, "first refused (EPERM)");
 }
 
@@ -478,7 +461,6 @@ static void auto_takes_the_next_best_and_says_why(void **state)
 	const struct engine_config cfg = { .depth = 8, .buf_bytes = BLOCK };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(engine_open(&eng, list, "auto", &cfg, clock_monotonic(), &err), 0);
 	assert_ptr_equal(eng->ops, &engine_sync);
 	assert_string_equal(eng->note, "first refused (EPERM)");
@@ -495,7 +477,6 @@ static void auto_takes_the_next_best_and_says_why(void **state)
 
 static void on_alarm(int sig)
 {
-	(void)sig;
 }
 
 static void a_time_out_and_a_signal_return_nothing_and_the_request_stays(void **state)
@@ -507,7 +488,6 @@ static void a_time_out_and_a_signal_return_nothing_and_the_request_stays(void **
 	uint64_t start;
 	int pipes[2];
 
-	(void)state;
 	engine_name = "uring";
 	open_depth(4, 4);
 	assert_int_equal(pipe(pipes), 0);

@@ -8,13 +8,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/measures.h"
 #include "roundtrip.h"
@@ -61,8 +54,6 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 {
 	struct seen *seen = arg;
 
-	(void)ses;
-	(void)target;
 	seen->requests++;
 	seen->bad += req->res < 0 || is_fault || (req->op != IO_FLUSH && (uint32_t)req->res != req->len_bytes);
 }

@@ -6,9 +6,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <sys/uio.h>
 
 #include "engine/engine.h"
@@ -136,7 +133,6 @@ int __wrap_usleep(unsigned us);
 
 int __wrap_usleep(unsigned us)
 {
-	(void)us;
 	return 0;
 }
 

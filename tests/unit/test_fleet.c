@@ -5,12 +5,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "device/device.h"
 #include "report/fleet.h"
 

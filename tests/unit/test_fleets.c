@@ -7,14 +7,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "report/fleet.h"
 
 #include "fleetfigures.h"

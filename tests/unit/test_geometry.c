@@ -2,13 +2,6 @@
 /* geometry in virtual time, against what the profile says. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -408,8 +401,6 @@ static void stop_progress(void *arg, struct session *ses, const char *phase, dou
 	struct interrupt *s = arg;
 	size_t n = strlen(s->phases), m = strlen(phase);
 
-	(void)ses;
-	(void)figure;
 	assert_true(done <= 1.0);
 	s->done = done;
 	if (done < 0.6 || strcmp(phase, "tracks") == 0)

@@ -2,9 +2,6 @@
 /* geometry of disks whose spindle warms up, in virtual time, against what the profile says. */
 #include "test.h"
 
-#include <math.h>
-
-#include "base/cleanup.h"
 #include "geometryrun.h"
 
 #define CLOCK 30e-6 /* no figure is known better than the clock: 15 ppm to either side (result.c) */

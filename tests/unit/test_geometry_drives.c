@@ -3,12 +3,6 @@
  * that others do not. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/tell.h"
 

@@ -2,11 +2,6 @@
 /* `geometry` past a drive's cache by FUA where that is obeyed, and as ever where it is not. */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "geometryrun.h"
 
 #define SMALL   152006 /* a disk of which a run sees all */
@@ -105,7 +100,6 @@ static void is_late(struct profile *p, const void *arg)
 {
 	static const enum fua_reads obeyed = FUA_READS_MEDIA;
 
-	(void)arg;
 	answers_fua(p, &obeyed);
 	p->busy_on_s = 1;
 	p->busy_p = 0.2;
@@ -139,9 +133,6 @@ static void look_at_the_clock(void *arg, struct session *ses, const char *name, 
 {
 	struct ending *e = arg;
 
-	(void)ses;
-	(void)name;
-	(void)is_fault;
 	if (req->done_ns > 60 * NS_PER_S && !e->is_over) {
 		disk_set_fua_reads(e->disk, e->how);
 		e->is_over = true;

@@ -6,12 +6,6 @@
  */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "lacks.h"
 #include "simrun.h"
 #include "visible.h"

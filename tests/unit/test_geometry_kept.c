@@ -2,8 +2,6 @@
 /* Which sector of a gap geometry reads next, against a cache that keeps what passes behind a read. */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "measure/geometry/geometry.h"
 
 #define WIDTH 90

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sequences of tracks, made by hand, each with what once kept the true layout from explaining it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "geometryorder.h"
 #include "geometryrun.h"
-#include "seeds.h"
 
 #define BAND  25
 #define HEADS 4
@@ -36,7 +24,7 @@ static void add_zone(struct sequence *s, unsigned bands, const uint64_t *size, u
 }
 
 /* That many surfaces of a partial band hold nothing is one thing that is odd, and the next zone begins behind it. */
-static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **state)
+TEST(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces)
 {
 	static const uint64_t size[2][HEADS] = { { 207, 202, 191, 194 }, { 187, 180, 176, 178 } };
 	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
@@ -44,7 +32,6 @@ static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin(&s, idle(&r));
 	add_zone(&s, 6, size[0], 11);
 	add_zone(&s, 6, size[1], 0);
@@ -58,7 +45,7 @@ static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **
 
 /* A stretch that ends in the midst of a band is part of one, not a band of its own, and where surfaces end in it is as
  * where all is read. */
-static void a_stretch_is_read_as_what_it_is_part_of(void **state)
+TEST(a_stretch_is_read_as_what_it_is_part_of)
 {
 	const struct geo_shape shape = { .heads = 3, .band = 100 };
 	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
@@ -68,7 +55,6 @@ static void a_stretch_is_read_as_what_it_is_part_of(void **state)
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 12; i++) {
 		add(&s, 500, 50, SKEW);
@@ -94,7 +80,7 @@ static double heads_of(struct sequence *s, const struct geo_shape *shape, uint32
 
 /* Two in a row, each short by another number of sectors, are where a surface ends: no zone begins there, as the others
  * go on. */
-static void the_last_tracks_of_a_surface_may_be_short(void **state)
+TEST(the_last_tracks_of_a_surface_may_be_short)
 {
 	static const uint64_t size[HEADS] = { 422, 393, 423, 386 };
 	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
@@ -102,7 +88,6 @@ static void the_last_tracks_of_a_surface_may_be_short(void **state)
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 12; i++)
 		for (size_t k = 0; k < HEADS; k++) {
@@ -124,7 +109,7 @@ static void the_last_tracks_of_a_surface_may_be_short(void **state)
  * A cylinder that lacks a track, and a late answer in it that looks as if it lacked another: the reading bore with
  * both, but what was told of where tracks lie took the second for one, and from there on nothing was known.
  */
-static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(void **state)
+TEST(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read)
 {
 	static const uint64_t size[HEADS] = { 743, 778, 740, 714 };
 	const struct geo_shape shape = { .heads = HEADS, .band = 1 };
@@ -134,7 +119,6 @@ static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(voi
 	struct idle r;
 	size_t n = 0;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 12; i++)
 		for (uint32_t k = 0; k < HEADS; k++) {
@@ -166,14 +150,13 @@ static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double ju
 
 /* A late answer had a part of the track turn as no track does; but what holds no more than one and nearly as much, and
  * is all parts, is one. */
-static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
+TEST(parts_of_a_track_are_one_also_where_an_answer_was_late)
 {
 	struct geo_item item[24] = { 0 };
 	struct geo_walk w = { .items = item };
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
 
-	(void)state;
 	w.g = (struct geo *)(uintptr_t)idle(&r);
 	r.g.rot.noise_ns = 20e3;
 	r.g.rot.period_ns = 6e6;
@@ -192,7 +175,7 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 
 /* The parts of a track hold more than one of the surface before, and no more than the next one's: they were two tracks,
  * and all behind them read as if on the surface before theirs. */
-static void parts_of_a_track_are_of_its_own_surface(void **state)
+TEST(parts_of_a_track_are_of_its_own_surface)
 {
 	static const uint64_t size[HEADS] = { 733, 745, 750, 743 };
 	struct geo_item item[64] = { 0 };
@@ -200,7 +183,6 @@ static void parts_of_a_track_are_of_its_own_surface(void **state)
 	struct geo_order o = { .seg = NULL };
 	struct idle r;
 
-	(void)state;
 	w.g = (struct geo *)(uintptr_t)idle(&r);
 	r.g.rot.noise_ns = 20e3;
 	r.g.rot.period_ns = 11e6;
@@ -223,7 +205,7 @@ static void parts_of_a_track_are_of_its_own_surface(void **state)
 
 /* The end between two tracks was hidden, and one of them lacks some sectors: it was counted as one, and all behind it
  * put on the surface before theirs. */
-static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
+TEST(two_tracks_of_which_one_lacks_some_sectors_are_two)
 {
 	static const struct {
 		uint64_t held[3];
@@ -235,7 +217,6 @@ static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
 		{ { 215 }, 1 },      /* too little for two */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(between); i++) {
 		struct geo_item item[24] = { 0 };
 		struct geo_walk w = { .items = item };
@@ -283,7 +264,7 @@ static void fill_from(struct geo_order *o, struct idle *r, const uint64_t *held,
 
 /* Of 1000 tracks in bands every sixth one lacks a sector or some, anywhere: the bands are as long as ever, and the
  * surfaces as large. */
-static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
+TEST(tracks_that_lack_sectors_leave_the_order_of_the_others)
 {
 	static const uint64_t size[HEADS] = { 407, 402, 391, 404 };
 	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
@@ -294,7 +275,6 @@ static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 	struct rng rng;
 	size_t n, whole = 0;
 
-	(void)state;
 	rng_init(&rng, 7, 0);
 	for (size_t i = 0; i < MANY; i++)
 		held[i] = size[i / BAND % HEADS] - (rng_below(&rng, 6) ? 0 : 1 + rng_below(&rng, 3));
@@ -317,7 +297,7 @@ static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 
 /* Surfaces of a drive whose heads alternate come again after twice as many tracks as a band has: none of them lacks
  * anything. */
-static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state)
+TEST(surfaces_that_come_again_after_many_tracks_lack_nothing)
 {
 	static const uint64_t size[] = { 405, 379, 416, 391, 405, 401, 424, 402, 424, 424, 419,
 		                         407, 419, 382, 410, 399, 388, 421, 396, 413, 404 };
@@ -327,7 +307,6 @@ static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state
 	struct idle r;
 	size_t odd = 0;
 
-	(void)state;
 	assert_non_null(held);
 	for (size_t i = 0; i < ALL; i++) {
 		size_t k = i / BAND_OF % SURFACES;
@@ -343,7 +322,7 @@ static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state
 
 /* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of
  * their tracks lack a sector more. */
-static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
+TEST(surfaces_that_differ_by_a_sector_stay_apart)
 {
 	static const uint64_t size[HEADS] = { 407, 405, 407, 406 };
 	uint64_t held[MANY];
@@ -351,7 +330,6 @@ static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
 	struct idle r;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 8, 0);
 	for (size_t i = 0; i < MANY; i++)
 		held[i] = size[i % HEADS] - !rng_below(&rng, 12);
@@ -402,7 +380,7 @@ static size_t layouts_of(struct sequence *s, struct idle *r, struct geo_shape *r
  * as there are heads. The first tracks were taken for ones that lack what the larger surface holds more, and no
  * cylinder behind them fitted.
  */
-static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void **state)
+TEST(sizes_of_heads_that_alternate_are_learned_where_they_come_again)
 {
 	static const uint64_t size[HEADS] = { 984, 1055, 991, 1103 };
 	const struct geo_shape shape = { .heads = HEADS, .band = 1, .is_alternate = true };
@@ -410,7 +388,6 @@ static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void
 	struct sequence s;
 	struct idle r;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 60; i++)
 		for (size_t k = 0; k < HEADS; k++) {
@@ -432,14 +409,13 @@ static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void
  * In noise many a band is read in pieces, and 96 runs of equal tracks were not one band of 22 surfaces; of layouts that
  * were charged for less of the sequence the true one was out at the first look (696086).
  */
-static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
+TEST(pieces_of_runs_do_not_shorten_the_first_look)
 {
 	static struct geo_shape shape[GEO_SHAPES_MAX];
 	struct sequence s;
 	struct idle r;
 	size_t n;
 
-	(void)state;
 	begin(&s, asking(&r));
 	for (unsigned i = 0; i < 3 * 22; i++) {
 		uint64_t size = 353 + 37 * (i % 22) % 97;
@@ -466,14 +442,13 @@ static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
  * Surfaces that are all alike, and six bands of them, explain nearly everything: there was no room for the layout in
  * which the arm turns round, and a single surface was told. It is the cheapest as well.
  */
-static void each_layout_may_have_either_way_of_the_arm(void **state)
+TEST(each_layout_may_have_either_way_of_the_arm)
 {
 	static struct geo_shape shape[GEO_SHAPES_MAX];
 	struct sequence s;
 	struct idle r;
 	size_t n;
 
-	(void)state;
 	begin(&s, asking(&r));
 	s.o.tol = 0.0209;
 	for (unsigned i = 0; i < 6; i++) {
@@ -496,13 +471,12 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
  * the skew between them was lost in a late answer. Where the one ends and the other begins nobody knows. (699131: an
  * edge that was 128 tracks off was sure.)
  */
-static void an_edge_within_tracks_just_like_each_other_is_not_sure(void **state)
+TEST(an_edge_within_tracks_just_like_each_other_is_not_sure)
 {
 	static const uint64_t size[2][3] = { { 413, 433, 402 }, { 402, 422, 392 } };
 	const struct geo_shape shape = { .heads = 3, .band = 48 };
 	static struct geo_fit fit;
 
-	(void)state;
 	for (int is_lost = 0; is_lost < 2; is_lost++) {
 		struct sequence s;
 		struct idle r;
@@ -597,7 +571,7 @@ static void make_pairs(struct geo_search *t, struct rng *rng)
  * All is alike in the sequence, which is read from its first track on, and bands begin elsewhere: accesses say so, and
  * the layout is the likeliest as if it had been read rightly. (790541 and 790697 of the wild disks were out by that.)
  */
-static void bands_begin_where_accesses_say(void **state)
+TEST(bands_begin_where_accesses_say)
 {
 	const struct geo_shape bands = { .heads = 4, .band = 7 }, heads = { .heads = 28, .band = 1 };
 	struct geo_search *t;
@@ -605,7 +579,6 @@ static void bands_begin_where_accesses_say(void **state)
 	struct idle r;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 1);
 	begin(&s, idle(&r));
 	add(&s, 400, 16000, SKEW);
@@ -628,7 +601,7 @@ static void bands_begin_where_accesses_say(void **state)
 }
 
 /* The first track may belong to what was before it: of accesses near the begin few share it, or any other one. */
-static void no_track_is_in_many_accesses(void **state)
+TEST(no_track_is_in_many_accesses)
 {
 	enum { BEGIN = 34 };
 	unsigned in[BEGIN] = { 0 }, near = 0;
@@ -636,7 +609,6 @@ static void no_track_is_in_many_accesses(void **state)
 	struct idle r;
 	struct geo_search *t;
 
-	(void)state;
 	begin(&s, idle(&r));
 	add(&s, 400, 20000, SKEW);
 	t = two_layouts(&s, (struct geo_shape){ .heads = 5, .band = 1 },
@@ -656,7 +628,7 @@ static void no_track_is_in_many_accesses(void **state)
 }
 
 /* Before the end of the first band all is as on one surface. */
-static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
+TEST(the_end_of_a_band_is_looked_at_however_long_it_is)
 {
 	const uint64_t band = 13000;
 	struct sequence s;
@@ -664,7 +636,6 @@ static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
 	struct geo_search *t;
 	size_t over = 0;
 
-	(void)state;
 	begin(&s, idle(&r));
 	add(&s, 400, 200000, SKEW);
 	t = two_layouts(&s, (struct geo_shape){ .heads = 1, .band = 1 },
@@ -681,14 +652,13 @@ static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
 }
 
 /* Within the first band of the best layout another one may have all tracks at the same places. */
-static void what_only_the_best_layout_has_in_one_zone_is_looked_at(void **state)
+TEST(what_only_the_best_layout_has_in_one_zone_is_looked_at)
 {
 	struct sequence s;
 	struct idle r;
 	struct geo_search *t;
 	bool is_all = false, is_part = false;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 12; i++)
 		add(&s, i % 2 ? 390 : 400, 500, SKEW);
@@ -703,13 +673,12 @@ static void what_only_the_best_layout_has_in_one_zone_is_looked_at(void **state)
 }
 
 /* A layout that makes more zones of the tracks than there can be has none in which accesses could be made. */
-static void what_reads_no_zone_leaves_accesses_where_they_were(void **state)
+TEST(what_reads_no_zone_leaves_accesses_where_they_were)
 {
 	struct sequence s;
 	struct idle r;
 	struct geo_search *t;
 
-	(void)state;
 	begin(&s, idle(&r));
 	for (unsigned i = 0; i < 2 * GEO_ZONES_MAX; i++)
 		add(&s, 1000 - i, 20, SKEW);
@@ -740,62 +709,26 @@ static double told_of(uint64_t seed, const char *figure)
 
 /* That nothing lies over anything is told by accesses, whatever noise does to skews; bands of 14 are what the sequence
  * shows. */
-static void one_surface_is_told_of_a_disturbed_sequence(void **state)
+TEST_LARGE(one_surface_is_told_of_a_disturbed_sequence)
 {
-	(void)state;
 	assert_true(told_of(220027, "surfaces") == 1.0);
 }
 
 /* The drive's cache had half of what is read again and again for the shortest accesses, and answered it at once. */
-static void accesses_pass_the_cache_by_where_fua_does(void **state)
+TEST(accesses_pass_the_cache_by_where_fua_does)
 {
-	(void)state;
 	assert_true(told_of(220004, "surfaces") == 20.0);
 }
 
 /* One surface, told, and nothing of it is a track without data: eight skews were those of two only by answers that were
  * late. */
-static void a_late_answer_on_one_surface_is_no_track_without_data(void **state)
+TEST_LARGE(a_late_answer_on_one_surface_is_no_track_without_data)
 {
 	struct sim_run run = geometry_on_wild(310013, "--seed=310013 --time=600s sda", NULL, NULL);
 	const struct table *t = result_find_table(run.res, "defects");
 
-	(void)state;
 	assert_true(sim_figure(&run, "surfaces") == 1.0);
 	for (size_t i = 0; i < t->nrows; i++)
 		assert_string_not_equal(table_string(t, i, (size_t)table_column(t, "kind")), "track");
 	sim_run_end(&run);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
-		cmocka_unit_test(a_stretch_is_read_as_what_it_is_part_of),
-		cmocka_unit_test(the_last_tracks_of_a_surface_may_be_short),
-		cmocka_unit_test(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read),
-		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
-		cmocka_unit_test(parts_of_a_track_are_of_its_own_surface),
-		cmocka_unit_test(two_tracks_of_which_one_lacks_some_sectors_are_two),
-		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
-		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),
-		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
-		cmocka_unit_test(sizes_of_heads_that_alternate_are_learned_where_they_come_again),
-		cmocka_unit_test(pieces_of_runs_do_not_shorten_the_first_look),
-		cmocka_unit_test(an_edge_within_tracks_just_like_each_other_is_not_sure),
-		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
-		cmocka_unit_test(bands_begin_where_accesses_say),
-		cmocka_unit_test(no_track_is_in_many_accesses),
-		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
-		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
-		cmocka_unit_test(what_reads_no_zone_leaves_accesses_where_they_were),
-		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
-	};
-	const struct CMUnitTest large[] = {
-		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
-		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

@@ -2,10 +2,6 @@
 /* What is told as sure of sequences of tracks that are made by hand. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "geometryorder.h"
 #include "simrun.h"
 

@@ -2,12 +2,6 @@
 /* What geometry tells of wild disks of which it once told nothing, each for its own reason. */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/search.h"
 

@@ -3,12 +3,9 @@
  * tests/data/smartctl/fake. */
 #include "test.h"
 
-#include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/cleanup.h"
 #include "dump.h"
 #include "session/keeper.h"
 #include "session/session.h"
@@ -186,9 +183,6 @@ TEST(without_smartctl_nothing_is_told_but_that)
 
 static int plan_nothing(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
-	(void)ses;
-	(void)params;
-	(void)err;
 	ret_plan->opens_itself = true;
 	ret_plan->is_direct = false;
 	ret_plan->read_bytes = 1;
@@ -197,9 +191,6 @@ static int plan_nothing(const struct session *ses, const void *params, struct pl
 
 static int run_nothing(struct session *ses, const void *params, struct err *err)
 {
-	(void)ses;
-	(void)params;
-	(void)err;
 	return 0;
 }
 

@@ -2,12 +2,8 @@
 /* What drives and bridges hide: native maximum, the drive behind a bridge, sectors that no Linux reads. */
 #include "test.h"
 
-#include <errno.h>
 #include <scsi/sg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "device/drive.h"
 #include "device/identity.h"
 

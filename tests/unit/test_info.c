@@ -2,7 +2,6 @@
 /* `platter info` over dumped machines: the document that comes out. */
 #include "test.h"
 
-#include "base/cleanup.h"
 #include "dump.h"
 #include "session/session.h"
 

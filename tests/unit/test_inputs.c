@@ -5,16 +5,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/input.h"
-#include "base/rng.h"
 #include "base/whole.h"
 #include "measure/shared/journal.h"
 
@@ -281,7 +274,6 @@ TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 
 static int begin(void **state)
 {
-	(void)state;
 	return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -289,7 +281,6 @@ static int end(void **state)
 {
 	static const char *const made[] = { "file", "empty", "large", "link", "pipe", "to-pipe", "dangling", "loop" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		(void)unlink(path_of(made[i]));
 	return rmdir(dir);

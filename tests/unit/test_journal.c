@@ -6,13 +6,7 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "measure/shared/journal.h"
 #include "simrun.h"
 
@@ -63,9 +57,6 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 	struct first_write *f = arg;
 	struct disk_counters c;
 
-	(void)ses;
-	(void)target;
-	(void)is_fault;
 	if (!f || f->nth || req->op != IO_WRITE || req->offset_bytes < f->first ||
 	    req->offset_bytes + req->len_bytes > f->end)
 		return;
@@ -333,7 +324,6 @@ TEST(an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent)
 
 static int read_other(void *arg, uint64_t offset, uint32_t len, void *buf)
 {
-	(void)arg;
 	for (uint32_t i = 0; i < len; i++)
 		((uint8_t *)buf)[i] = (uint8_t)((offset + i) * 2654435761u >> 13);
 	return 0;
@@ -341,9 +331,6 @@ static int read_other(void *arg, uint64_t offset, uint32_t len, void *buf)
 
 static int write_other(void *arg, uint64_t offset, uint32_t len, const void *buf)
 {
-	(void)offset;
-	(void)len;
-	(void)buf;
 	++*(unsigned *)arg;
 	return 0;
 }
@@ -374,7 +361,6 @@ TEST(another_disk_of_the_same_serial_is_not_written)
 
 static int make_dir(void **state)
 {
-	(void)state;
 	if (!mkdtemp(dir))
 		(void)strcpy(dir, "/tmp/platter-journal.XXXXXX");
 	return access(dir, F_OK) == 0 || mkdtemp(dir) ? 0 : -1;
@@ -382,7 +368,6 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	clear();
 	return rmdir(dir);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The loop in virtual time: faults, lost devices, limits, ends, what it refuses. */
-#include "base/cleanup.h"
 #include "load_fixture.h"
 
 /* ---- the plain case ---- */
@@ -19,7 +18,6 @@ LOAD_TEST(all_is_done_in_order_and_on_time)
 
 static uint64_t service_backwards(const struct io_req *req, uint64_t n)
 {
-	(void)req;
 	return (100 - n) * NS_PER_MS;
 }
 
@@ -90,8 +88,6 @@ LOAD_TEST(a_fault_at_every_position_is_recorded_and_survived)
 
 static int32_t all_bad(const struct io_req *req, uint64_t n)
 {
-	(void)req;
-	(void)n;
 	return -EIO;
 }
 
@@ -114,7 +110,6 @@ LOAD_TEST(as_many_faults_as_allowed_do_not)
 
 static int32_t ends_at_a_mebibyte(const struct io_req *req, uint64_t n)
 {
-	(void)n;
 	return req->offset_bytes + req->len_bytes > (1 << 20) ? (int32_t)((1 << 20) - req->offset_bytes)
 	                                                      : (int32_t)req->len_bytes;
 }
@@ -201,8 +196,6 @@ static enum feed turn_next(struct feeder *feeder, uint64_t now_ns, struct io_req
 {
 	struct turn_feeder *f = (struct turn_feeder *)feeder;
 
-	(void)now_ns;
-	(void)ret_until_ns;
 	if (f->given == f->left)
 		return FEED_END;
 	for (uint64_t i = 0; i < fx.nfaults && i < MOST; i++)
@@ -239,7 +232,6 @@ LOAD_TEST(the_others_go_on_when_one_of_several_is_lost)
 
 static int32_t nobody_home(const struct io_req *req, uint64_t n)
 {
-	(void)req;
 	return n < 50 ? (int32_t)req->len_bytes : -ENODEV;
 }
 
@@ -284,8 +276,6 @@ LOAD_TEST(time_is_up_exactly_and_what_is_in_flight_is_drained)
 
 static uint64_t service_50ms(const struct io_req *req, uint64_t n)
 {
-	(void)req;
-	(void)n;
 	return 50 * NS_PER_MS;
 }
 
@@ -307,7 +297,6 @@ LOAD_TEST(a_cancel_before_the_start_issues_nothing)
 
 static uint64_t service_third_hangs(const struct io_req *req, uint64_t n)
 {
-	(void)req;
 	return n == 3 ? 3600 * NS_PER_S : SERVICE_NS;
 }
 
@@ -358,7 +347,6 @@ LOAD_TEST(a_suspended_machine_is_seen_though_the_clock_stood_still)
 
 static uint64_t service_slow(const struct io_req *req, uint64_t n)
 {
-	(void)req;
 	return n % 5 ? SERVICE_NS : 3 * NS_PER_S;
 }
 

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parts of a series that lose more revolutions than the rest, and whether place or time makes them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-#include <math.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "model/lossy.h"
 
 #define N     300
@@ -45,13 +37,12 @@ static size_t find(const struct lossy_at *v, struct lossy_part *ret)
 	return sure;
 }
 
-static void chance_makes_no_part(void **state)
+TEST(chance_makes_no_part)
 {
 	struct lossy_part part[N];
 	struct lossy_at v[N];
 	size_t n = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		draw(seed, 0, 0, 0.0, v);
 		n += find(v, part);
@@ -60,7 +51,7 @@ static void chance_makes_no_part(void **state)
 }
 
 /* Wherever it lies: moved by some readings its ends move by as many. */
-static void a_part_that_loses_more_is_found_where_it_is(void **state)
+TEST(a_part_that_loses_more_is_found_where_it_is)
 {
 	static const struct {
 		size_t readings;
@@ -69,7 +60,6 @@ static void a_part_that_loses_more_is_found_where_it_is(void **state)
 	struct lossy_part part[N];
 	struct lossy_at v[N];
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(drawn); k++) {
 		size_t found = 0;
 		double off = 0.0;
@@ -93,12 +83,11 @@ static void a_part_that_loses_more_is_found_where_it_is(void **state)
 }
 
 /* A reading that comes from a buffer, or was lucky; none is a region of its own for it. */
-static void one_reading_that_loses_nothing_does_not_make_two_parts(void **state)
+TEST(one_reading_that_loses_nothing_does_not_make_two_parts)
 {
 	struct lossy_part part[N];
 	struct lossy_at v[N];
 
-	(void)state;
 	draw(1, 100, 120, 3.0, v);
 	v[110].lost = 0.0;
 	assert_int_equal(find(v, part), 1);
@@ -134,9 +123,8 @@ static double odds_at(uint64_t seed, double spells, size_t place, bool is_bad, s
 	return odds;
 }
 
-static void a_place_is_sure_soon_where_nothing_else_is_slow(void **state)
+TEST(a_place_is_sure_soon_where_nothing_else_is_slow)
 {
-	(void)state;
 	assert_true(odds_at(1, 0.0, 20, true, 3) > LOSSY_SURE);
 	assert_true(odds_at(1, 0.0, 20, true, 4) > odds_at(1, 0.0, 20, true, 3));
 	assert_true(odds_at(1, 0.0, 20, false, 3) < -LOSSY_SURE);
@@ -144,11 +132,10 @@ static void a_place_is_sure_soon_where_nothing_else_is_slow(void **state)
 
 /* However often they come, and wherever it is asked; while what is of the place gets sure by more looks,
  * where spells leave a reading more often than not. */
-static void spells_make_no_place_slow(void **state)
+TEST(spells_make_no_place_slow)
 {
 	size_t taken = 0, asked = 0, found = 0, runs = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		double spells = 0.5 * (double)seed / SEEDS;
 
@@ -160,17 +147,4 @@ static void spells_make_no_place_slow(void **state)
 	print_message("%zu of %zu places in spells, %zu of %zu in truth\n", taken, asked, found, runs);
 	assert_true(taken <= asked / 64 / 20);
 	assert_true(found >= runs * 95 / 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chance_makes_no_part),
-		cmocka_unit_test(a_part_that_loses_more_is_found_where_it_is),
-		cmocka_unit_test(one_reading_that_loses_nothing_does_not_make_two_parts),
-		cmocka_unit_test(a_place_is_sure_soon_where_nothing_else_is_slow),
-		cmocka_unit_test(spells_make_no_place_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

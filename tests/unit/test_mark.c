@@ -2,12 +2,8 @@
 /* DiskMark: the published marks, the judgement of draws, and whole runs on files in /tmp by a clock of the test. */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <math.h>
 
-#include "base/rng.h"
 #include "filesrun.h"
 #include "measure/mark/mark.h"
 

@@ -2,13 +2,8 @@
 /* What of a file a disk holds: extents drawn at random against a map of bytes, and real files. */
 #include "test.h"
 
-#include <fcntl.h>
 #include <linux/fiemap.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/rng.h"
 #include "device/media.h"
 #include "load/load.h"
 

@@ -2,10 +2,6 @@
 /* The disk model at work: mechanics, caches, queue, contents, trouble. Exact, in virtual time. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define PERIOD_NS (60e9 / 7200)

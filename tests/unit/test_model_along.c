@@ -3,11 +3,6 @@
  * be held against how often it is right (simulation-based calibration, Talts et al. 2018). */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "model/along.h"
 
 #define PLACES   48

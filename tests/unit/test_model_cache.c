@@ -3,9 +3,6 @@
  * virtual time. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define PERIOD_NS (60e9 / 7200)

@@ -3,11 +3,6 @@
  * forget, late transfers, spares. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define PERIOD_NS (60e9 / 7200)

@@ -2,9 +2,6 @@
 /* A cache on the media, of conventional drives and of those whose tracks shingle. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 /* 400 MB in bands of 4 MiB; the write cache takes 64 requests of 4 KiB. */

@@ -3,9 +3,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define PERIOD_NS (60e9 / 7200)

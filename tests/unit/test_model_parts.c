@@ -2,10 +2,6 @@
 /* Disks that are made of others: behind a bridge, with two arms, or two in a row. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define DISK \

@@ -2,10 +2,6 @@
 /* Defects by the thousand, ranges without data, what a disk does on its own, limits that others share, flat devices. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define PERIOD_NS (60e9 / 7200)

@@ -6,9 +6,6 @@
  */
 #include "test.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 #define REQUESTS 4000

@@ -2,8 +2,6 @@
 /* Disks drawn as they occur: what few have does occur, and the truth of a drawn disk is what it does. */
 #include "test.h"
 
-#include <math.h>
-
 #include "modelrun.h"
 #include "wild.h"
 

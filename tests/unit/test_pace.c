@@ -47,8 +47,6 @@ static void pace(bool gives_ahead, uint64_t (*service)(const struct io_req *, ui
 
 static uint64_t service_long(const struct io_req *req, uint64_t n)
 {
-	(void)req;
-	(void)n;
 	return 7 * INTERVAL_NS + 12345; /* eight in flight: completions fall between deadlines */
 }
 
@@ -65,7 +63,6 @@ LOAD_TEST(paced_requests_are_issued_to_the_nanosecond)
 
 static uint64_t service_stall_at_500(const struct io_req *req, uint64_t n)
 {
-	(void)req;
 	return n >= 500 && n < 508 ? NS_PER_S : SERVICE_NS;
 }
 
@@ -87,9 +84,6 @@ LOAD_TEST(after_a_stall_due_times_stand_and_lateness_is_told)
 
 static enum feed wait_for_ever(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
-	(void)f;
-	(void)now_ns;
-	(void)req;
 	*ret_until_ns = CLOCK_NEVER;
 	return FEED_WAIT;
 }
@@ -104,8 +98,6 @@ LOAD_TEST(waiting_for_nothing_is_an_error_and_not_a_hang)
 
 static enum feed wait_in_the_past(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
-	(void)f;
-	(void)req;
 	*ret_until_ns = now_ns > 1000 * NS_PER_S + 100 ? now_ns : 0;
 	return now_ns > 1000 * NS_PER_S + 200 ? FEED_END : FEED_WAIT;
 }

@@ -5,9 +5,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 

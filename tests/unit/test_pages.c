@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a stranger sees of a run of a simulated disk: on terminals of three sizes and on a page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "report/report.h"
@@ -71,7 +61,7 @@ static void expect(const char *text, const char *word, const char *what)
 		fail_msg("%s: no '%s' in:\n%.3000s", what, word, text);
 }
 
-static void each_command_fits_its_terminal_and_bad_places_are_seen(void **state)
+TEST(each_command_fits_its_terminal_and_bad_places_are_seen)
 {
 	static const struct {
 		const struct measure *m;
@@ -86,7 +76,6 @@ static void each_command_fits_its_terminal_and_bad_places_are_seen(void **state)
 		{ &measure_buffer, "", "tiny", NULL, NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct result *res = run_of(cases[i].m, cases[i].words, cases[i].profile);
 		char *page = shown(res, 0, 0);
@@ -113,14 +102,13 @@ static void each_command_fits_its_terminal_and_bad_places_are_seen(void **state)
 }
 
 /* A disk's map begins where the disk does, and what was not read has no colour. */
-static void a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read(void **state)
+TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 {
 	struct result *res = run_of(&measure_surface, "--range=0-4GB", "failing");
 	const struct table *map = result_find_table(res, "map");
 	char *page = shown(res, 0, 0), *at = page;
 	size_t cells = 0, read = 0;
 
-	(void)state;
 	assert_non_null(map);
 	for (size_t r = 0; r < map->nrows; r++)
 		read += isfinite(table_number_of(map, r, "shown_ns"));
@@ -133,7 +121,7 @@ static void a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read(voi
 	result_free(res);
 }
 
-static void two_that_are_compared_are_named_drawn_and_have_units(void **state)
+TEST(two_that_are_compared_are_named_drawn_and_have_units)
 {
 	struct result *v[] = { run_of(&measure_zones, "--quick", "seagate-cheetah-15k7"),
 		               run_of(&measure_zones, "--quick", "maxtor-diamondmax-80") };
@@ -142,7 +130,6 @@ static void two_that_are_compared_are_named_drawn_and_have_units(void **state)
 	struct result *res = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(report_compare(a, 1, a + 1, 1, &opt, &res, &err), 0);
 	for (size_t k = 0; k <= ARRAY_LEN(sizes); k++) {
 		bool is_page = k == ARRAY_LEN(sizes);
@@ -160,15 +147,4 @@ static void two_that_are_compared_are_named_drawn_and_have_units(void **state)
 	result_free(res);
 	result_free(v[0]);
 	result_free(v[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_command_fits_its_terminal_and_bad_places_are_seen),
-		cmocka_unit_test(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read),
-		cmocka_unit_test(two_that_are_compared_are_named_drawn_and_have_units),
-	};
-
-	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
 }

@@ -3,10 +3,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
 #include <sys/resource.h>
 
 #include "filesrun.h"

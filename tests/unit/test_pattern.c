@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "load/load.h"
 
 static void assert_permutation(uint64_t n, uint64_t key)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "load/load.h"
 
 #define BLOCK 4096u

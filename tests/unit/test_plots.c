@@ -4,7 +4,6 @@
 
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "report/plotdata.h"
 #include "report/report.h"
 #include "report/svg.h"

@@ -3,11 +3,8 @@
  * hurt. */
 #include "test.h"
 
-#include <errno.h>
 #include <sys/sysmacros.h>
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "device/device.h"
 #include "device/identity.h"
 #include "dump.h"

@@ -3,10 +3,6 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "profile_text.h"
 

@@ -2,11 +2,7 @@
 #include "test.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "cli/cli.h"
 
 /* A clock that stands where the test puts it. */

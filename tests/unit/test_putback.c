@@ -8,17 +8,10 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_surface, measure_smr, measure_recover;
@@ -363,7 +356,6 @@ TEST(nothing_newer_is_lost_without_consent_and_nothing_old_at_all)
 
 static int make_dir(void **state)
 {
-	(void)state;
 	if (!mkdtemp(dir))
 		(void)strcpy(dir, "/tmp/platter-putback.XXXXXX");
 	return access(dir, F_OK) == 0 || mkdtemp(dir) ? 0 : -1;
@@ -371,7 +363,6 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	(void)clear();
 	return rmdir(dir);
 }

@@ -3,13 +3,6 @@
  * figures are those done by hand. */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "replay.h"
 
 #define REQUESTS 4000

@@ -2,12 +2,7 @@
 /* --requests: a row for every request, written by a thread while the loop goes on. */
 #include "test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -18,7 +13,6 @@ static struct outfiles files;
 
 static int make_dir(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/platter-test.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -28,7 +22,6 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	outfiles_done(&files);
 	(void)unlink(path);
 	return rmdir(dir);

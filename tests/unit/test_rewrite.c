@@ -7,17 +7,10 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_smr, measure_surface, measure_recover;
@@ -43,9 +36,6 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 {
 	struct world *w = arg;
 
-	(void)ses;
-	(void)target;
-	(void)is_fault;
 	if (req->op == IO_WRITE)
 		w->last_write = req->offset_bytes;
 }
@@ -707,7 +697,6 @@ TEST(a_damaged_journal_of_many_places_is_told_and_nothing_done)
 
 static int make_dir(void **state)
 {
-	(void)state;
 	if (!mkdtemp(journal_dir))
 		(void)strcpy(journal_dir, "/tmp/platter-rewrite.XXXXXX");
 	return access(journal_dir, F_OK) == 0 || mkdtemp(journal_dir) ? 0 : -1;
@@ -715,7 +704,6 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	(void)journals(true);
 	return rmdir(journal_dir);
 }

@@ -3,12 +3,8 @@
  * tries real ones. */
 #include "test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
-#include "base/cleanup.h"
 #include "device/device.h"
 
 #define CLAIM_FD 77
@@ -35,7 +31,6 @@ static int fake_claim(void *ctx, const struct device *dev, struct err *err)
 {
 	struct outside *o = ctx;
 
-	(void)dev;
 	note(o, 'c');
 	o->open_fds += o->claim >= 0;
 	return o->claim < 0 ? err_set(err, o->claim, "no claim") : o->claim;
@@ -45,7 +40,6 @@ static int fake_survey(void *ctx, const struct device *dev, struct survey *ret, 
 {
 	struct outside *o = ctx;
 
-	(void)dev;
 	note(o, 's');
 	if (o->survey < 0)
 		return err_set(err, o->survey, "no survey");
@@ -67,7 +61,6 @@ static bool fake_holds(void *ctx, const struct device *dev, const char *path)
 {
 	const struct outside *o = ctx;
 
-	(void)dev;
 	assert_string_not_equal(path, "-");
 	return o->holds;
 }

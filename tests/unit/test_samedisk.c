@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "base/samedisk.h"
 
 #define S(...)              \

@@ -3,19 +3,13 @@
 #include "test.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "result/result.h"
 
@@ -45,9 +39,6 @@ static int make_place(void **state)
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
-	(void)st;
-	(void)kind;
-	(void)ftw;
 	return remove(path);
 }
 

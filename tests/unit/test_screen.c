@@ -3,12 +3,6 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 

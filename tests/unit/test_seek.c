@@ -3,13 +3,6 @@
  * six seeds instead of one. */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "rows.h"
 #include "seekrun.h"
 #include "wild.h"

@@ -3,9 +3,6 @@
  * the model; and one arm is one. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "geometry.h"
 #include "load.h"
 #include "rows.h"

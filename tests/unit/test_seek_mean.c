@@ -2,9 +2,6 @@
 /* The mean over the whole device, as `seek` tells it from few reads, in virtual time, against the exact expectation. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "rows.h"
 #include "seekrun.h"
 #include "wild.h"

@@ -3,11 +3,6 @@
  * not. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "load.h"
 #include "rows.h"
 #include "seekrun.h"

@@ -3,8 +3,6 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include "load.h"
 #include "seekrun.h"
 

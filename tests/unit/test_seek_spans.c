@@ -3,12 +3,7 @@
  * PLATTER_LONG=1: longer, for all disks. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bars_check.h"
-#include "base/cleanup.h"
 #include "simrun.h"
 
 #if defined(__has_feature)

@@ -3,10 +3,6 @@
  * PLATTER_LONG=1: more seeds. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "load.h"
 #include "simrun.h"
 #include "wild.h"

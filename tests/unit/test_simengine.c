@@ -2,9 +2,6 @@
 /* Simulated disks behind the engine's contract (engine.h) and the device ops, in virtual time. */
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "sim.h"
 
 static struct sim *sim;
@@ -26,7 +23,6 @@ static int setup(void **state)
 {
 	struct err err;
 
-	(void)state;
 	memset(reqs, 0, sizeof(reqs));
 	sim = sim_new();
 	sd = sim_add_profile(sim, "tiny", "sda");
@@ -38,7 +34,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	engine_close(eng);
 	eng = NULL;
 	device_sim.close(sim, fd);

@@ -6,14 +6,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/rng.h"
 #include "measure/smr/smr.h"
 #include "simrun.h"
 #include "wild.h"

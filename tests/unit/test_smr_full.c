@@ -2,8 +2,6 @@
 /* `smr` goes on for as long as it takes: bands of all sizes, and caches that others have filled. */
 #include "test.h"
 
-#include <string.h>
-
 #include "load/load.h"
 #include "simrun.h"
 

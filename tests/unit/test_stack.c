@@ -5,11 +5,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
 #include <sys/sysmacros.h>
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "device/survey.h"
 #include "dump.h"
 

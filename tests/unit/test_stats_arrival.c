@@ -3,8 +3,6 @@
  * PLATTER_LONG=1: ten times as many. */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "tally.h"
 
 #define PERIOD  8.333e6

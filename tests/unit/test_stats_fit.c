@@ -2,10 +2,6 @@
 /* Lines, density, seek curves, change points, drift and knees against known truth. */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "tally.h"
 
 #define SEEDS 500

@@ -2,10 +2,6 @@
 /* The latency histogram against sorted samples. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "stats/stats.h"
 
 TEST(every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error)

@@ -2,11 +2,6 @@
 /* Every estimator on short series of special values: for the sanitizers, and for what it says afterwards. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "tally.h"
 
 #define N_MAX  48

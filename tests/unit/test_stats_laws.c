@@ -2,9 +2,6 @@
 /* Laws against tables, queues against simulation, comparisons, and the ring against brute force. */
 #include "test.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "queue_laws.h"
 #include "tally.h"
 

@@ -2,9 +2,6 @@
 /* Rotation periods and angles against known truth. */
 #include "test.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "tally.h"
 
 #define SEEDS    500

@@ -3,13 +3,6 @@
  * drives (tests/data/seek-curves). */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "stats/stats.h"
 
 static const double one = 1.0;

@@ -3,10 +3,7 @@
 #include "test.h"
 
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "queue_laws.h"
 #include "tally.h"
 
@@ -287,8 +284,7 @@ TEST(batch_means_cover_with_and_without_autocorrelation)
 			               noise_names[noise]);
 			tally_print(&t, name, 1, "");
 			/* 50 values of which neighbours correlate 0.7 are worth 9: nobody covers well then */
-			assert_true(sizes[k] > 50 ? tally_covers(&t)
-			                          : tally_coverage(&t) >= 0.9);
+			assert_true(sizes[k] > 50 ? tally_covers(&t) : tally_coverage(&t) >= 0.9);
 		}
 	}
 }

@@ -2,11 +2,6 @@
 /* Do intervals of what hangs together hold the truth? On queues whose truth is known, 200 runs each, begun empty. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "queue_laws.h"
 
 #define RUNS     200

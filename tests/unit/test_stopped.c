@@ -2,9 +2,6 @@
 /* A program that did not run for a while: frozen with its container, stopped, suspended. Its disk did nothing wrong. */
 #include "test.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "rows.h"
 #include "simrun.h"
 #include "wild.h"
@@ -19,7 +16,6 @@ static struct sim *frozen;
 /* Nobody looks, and the disk goes on. */
 static void freeze(void *arg)
 {
-	(void)arg;
 	sim_clock(frozen)->now_ns += FROZEN_NS;
 }
 

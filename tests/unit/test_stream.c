@@ -2,11 +2,6 @@
 /* The ring's account against an independent calculation from the requests alone, and `stream` on simulated disks. */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "measure/stream/ring.h"
 #include "measure/stream/stream.h"
 #include "simrun.h"
@@ -323,8 +318,6 @@ static void add_up(void *arg, struct session *ses, const char *target, const str
 {
 	struct moved *m = arg;
 
-	(void)target;
-	(void)is_fault;
 	m->plan_read = ses->plan->read_bytes;
 	m->plan_written = ses->plan->write_bytes;
 	m->has_flushed |= req->op == IO_FLUSH;

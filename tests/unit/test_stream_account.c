@@ -5,12 +5,6 @@
  */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "simrun.h"
 
 extern const struct measure measure_stream;
@@ -32,8 +26,6 @@ static void take_request(void *arg, struct session *ses, const char *target, con
 {
 	struct log *log = arg;
 
-	(void)ses;
-	(void)target;
 	if (req->tag == UINT64_MAX)
 		return; /* a look at what the disks carry, after the stream */
 	if (log->n == log->room) {

@@ -2,14 +2,7 @@
 /* `stream` on simulated disks when something happens to them, over long times, and what it foretells. */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "bars_check.h"
 #include "load.h"

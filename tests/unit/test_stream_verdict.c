@@ -9,11 +9,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "simrun.h"
 
 extern const struct measure measure_stream;

@@ -5,17 +5,11 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/rng.h"
 #include "report/report.h"
 #include "rows.h"
 #include "simrun.h"
@@ -261,9 +255,6 @@ static void watch(void *arg, struct session *ses, const char *target, const stru
 {
 	struct watcher *w = arg;
 
-	(void)ses;
-	(void)target;
-	(void)is_fault;
 	if (w->kill_at && ++w->requests == w->kill_at)
 		(void)raise(SIGKILL);
 	if (req->len_bytes < BLOCK && req->offset_bytes + req->len_bytes != SCAN_BYTES / 512 * 512)
@@ -619,8 +610,6 @@ static void count_rude(void *arg, struct session *ses, const char *target, const
 {
 	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
 
-	(void)target;
-	(void)is_fault;
 	n[0] += at_ns > 10 * NS_PER_S && at_ns < 14800 * NS_PER_MS;
 	n[1]++;
 }
@@ -765,8 +754,6 @@ static void count_held(void *arg, struct session *ses, const char *target, const
 {
 	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
 
-	(void)target;
-	(void)is_fault;
 	n[0] += at_ns > 30 * NS_PER_S && at_ns < 100 * NS_PER_S; /* a look is due every 10 s */
 	n[1]++;
 }
@@ -931,9 +918,6 @@ static void count_ops(void *arg, struct session *ses, const char *target, const 
 {
 	struct ops *n = arg;
 
-	(void)ses;
-	(void)target;
-	(void)is_fault;
 	n->verifies += req->op == IO_VERIFY;
 	n->read_bytes += req->op == IO_READ ? req->len_bytes : 0;
 }

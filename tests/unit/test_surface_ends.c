@@ -5,16 +5,9 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "cli/cli.h"
 #include "measure/surface/surface.h"
 #include "surfacerun.h"

@@ -7,12 +7,7 @@
 #include "test.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/rng.h"
 #include "load.h"
 #include "measure/shared/heads.h"
 #include "mutate.h"
@@ -423,7 +418,6 @@ TEST(heads_of_wild_disks_are_true)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	(void)snprintf(geometry_path, sizeof(geometry_path), "%s/geometry.json", dir);
@@ -433,7 +427,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	(void)unlink(geometry_path);
 	(void)unlink(state_path);
 	return rmdir(dir);

@@ -3,8 +3,6 @@
  * hosts, trimmed neighbours. */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "model.h"
 #include "surfacerun.h"
 #include "wild.h"

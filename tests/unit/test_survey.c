@@ -2,9 +2,6 @@
 /* Who uses a device, in a dump of a machine where everything is stacked on everything (tests/data/sysfs/stack.dump). */
 #include "test.h"
 
-#include <errno.h>
-
-#include "base/cleanup.h"
 #include "device/device.h"
 #include "device/survey.h"
 #include "dump.h"

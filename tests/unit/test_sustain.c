@@ -2,10 +2,7 @@
 /* `sustain` on simulated devices whose truth is known. tools/wild sustain does it on hundreds that are drawn. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 
 #include "measure/sustain/sustain.h"
 #include "simrun.h"

@@ -2,9 +2,7 @@
 #include "test.h"
 
 #include <ctype.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 

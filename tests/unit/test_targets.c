@@ -2,10 +2,6 @@
 /* Several targets of one run: which of them count twice, which are of one disk, and which are several results. */
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "report/alike.h"
 #include "report/report.h"
 #include "simrun.h"

@@ -8,12 +8,6 @@
  */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "replay.h"
 #include "stats/stats.h"
 #include "wild.h"

@@ -2,11 +2,6 @@
 /* Draws against their laws, and `transactions` on simulated disks against queueing theory and the operational laws. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bars_check.h"
 #include "measure/transactions/transactions.h"
 #include "queue_laws.h"
@@ -548,7 +543,6 @@ static atomic_int cancel;
 
 static void interrupt(void *arg)
 {
-	(void)arg;
 	cancel = 2;
 }
 

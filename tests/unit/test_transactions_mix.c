@@ -2,9 +2,6 @@
 /* Requests that are mixed by what they do and by size, and arrivals at equal times. */
 #include "test.h"
 
-#include <math.h>
-
-#include "base/cleanup.h"
 #include "simrun.h"
 
 extern const struct measure measure_transactions;

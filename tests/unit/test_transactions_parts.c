@@ -3,12 +3,6 @@
  * million transactions. */
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "load/load.h"
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"

@@ -3,9 +3,6 @@
  * published. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "modelrun.h"
 
 static void give(struct run *r, uint64_t *at, uint64_t end, uint32_t block)

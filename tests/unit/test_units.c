@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/rng.h"
 #include "base/units.h"
 
 #define GIB (1ull << 30)

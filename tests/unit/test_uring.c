@@ -6,14 +6,8 @@
  */
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "engine/engine.h"
 #include "load/load.h"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "report/report.h"
 
 TEST(single_values_are_shown_as_a_data_sheet_would)

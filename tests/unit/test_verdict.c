@@ -2,11 +2,6 @@
 /* The table of rules: each holds above its limit and not below, and platter-check(8) has all of them. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "verdict/verdict.h"
 
 struct health_row {

@@ -2,7 +2,6 @@
 /* Of machines that are made up: what anybody has written to a device, and what does not outlast a power failure. */
 #include "test.h"
 
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "device/memory.h"

@@ -2,11 +2,7 @@
 /* `zones` on simulated disks, against the truth of their profiles. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "measure/zones/zones.h"
 #include "wild.h"

@@ -6,7 +6,6 @@
  */
 #include "test.h"
 
-#include "base/cleanup.h"
 #include "measure/zones/zones.h"
 #include "wild.h"
 #include "zonesrun.h"

@@ -3,14 +3,7 @@
  * Places and times, from samples made by hand: what is slow each time is of its place, what is slow as often as all
  * else is not; and drift is known no better than stretches of time and single places let it be.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
+#include "test.h"
 
 #include "measure/zones/zones.h"
 
@@ -93,12 +86,11 @@ static void add_found(const struct made *m, struct found *to)
 }
 
 /* A spell at a place beside it looks the same, and takes more looks. */
-static void what_is_slow_each_time_is_of_its_place(void **state)
+TEST(what_is_slow_each_time_is_of_its_place)
 {
 	static struct made m;
 	struct found f = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		make(&m, seed, 0.05, true);
 		add_found(&m, &f);
@@ -110,12 +102,11 @@ static void what_is_slow_each_time_is_of_its_place(void **state)
 }
 
 /* Spells in which all is slow, as where others read, that take from a twentieth to half of the time. */
-static void what_is_slow_as_often_as_all_else_is_not(void **state)
+TEST(what_is_slow_as_often_as_all_else_is_not)
 {
 	static struct made m;
 	struct found f = { 0 };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		make(&m, seed, 0.05 + 0.45 * (double)seed / SEEDS, false);
 		add_found(&m, &f);
@@ -126,12 +117,11 @@ static void what_is_slow_as_often_as_all_else_is_not(void **state)
 
 /* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half.
  * The mean is 10 ns a byte. */
-static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **state)
+TEST(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts)
 {
 	static struct zone_sample v[PLACES * 3 + 30];
 	size_t held = 0, mean_held = 0, told = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= LASTING; seed++) {
 		struct zone_position positions[PLACES] = { 0 };
 		struct zone_layout l = layout_of(positions);
@@ -179,11 +169,10 @@ static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **s
  * lies in it. A limit with a credit, spent at the same time, slows down all that second looks read, at twelve places:
  * at two it cannot be told from that.
  */
-static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **state)
+TEST(a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it)
 {
 	static struct zone_sample v[PLACES * 3 + 16];
 
-	(void)state;
 	for (size_t looks_at = 2; looks_at <= 12; looks_at += 10) {
 		struct zone_position positions[PLACES] = { 0 };
 		struct zone_layout l = layout_of(positions);
@@ -216,7 +205,7 @@ static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **
 }
 
 /* What is usually lost, readings for edges between zones tell of as well as those at places. */
-static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **state)
+TEST(what_is_usually_lost_is_known_from_readings_for_edges_too)
 {
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_layout l = layout_of(positions);
@@ -224,7 +213,6 @@ static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **sta
 	struct zone_levels places = { .v = v[0], .n = PLACES }, edges = { .v = v[1], .n = PLACES };
 	struct made m;
 
-	(void)state;
 	make(&m, 1, 0.0, false);
 	zone_losses_find(&m.samples, NULL, &l, &places);
 	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
@@ -238,7 +226,7 @@ static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **sta
 
 /* What comes out of the drive's buffer, as places that were never stored do, loses none of the revolutions that the
  * media lose: not taken for as slow, and known as well as it is. */
-static void what_comes_out_of_the_buffer_loses_no_revolutions(void **state)
+TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 {
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_layout l = layout_of(positions);
@@ -246,7 +234,6 @@ static void what_comes_out_of_the_buffer_loses_no_revolutions(void **state)
 	struct zone_levels all = { .v = v[0], .n = PLACES }, media = { .v = v[1], .n = PLACES };
 	struct made m;
 
-	(void)state;
 	make(&m, 1, 0.3, false);
 	for (size_t i = 0; i < m.samples.n; i++) {
 		if (m.v[i].position >= PLACES / 2)
@@ -265,18 +252,4 @@ static void what_comes_out_of_the_buffer_loses_no_revolutions(void **state)
 	assert_true(all.loss > 0.1 && all.loss == media.loss); /* what is usual is of media */
 	for (size_t p = PLACES / 2; p < PLACES; p++)
 		assert_true(all.v[p].loss == media.v[p].loss && all.v[p].loss_var == media.v[p].loss_var);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_comes_out_of_the_buffer_loses_no_revolutions),
-		cmocka_unit_test(what_is_slow_each_time_is_of_its_place),
-		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
-		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
-		cmocka_unit_test(a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it),
-		cmocka_unit_test(what_is_usually_lost_is_known_from_readings_for_edges_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

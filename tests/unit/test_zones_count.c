@@ -3,7 +3,6 @@
  */
 #include "test.h"
 
-#include "base/cleanup.h"
 #include "measure/zones/zones.h"
 #include "zonesrun.h"
 

@@ -5,10 +5,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tally.h"
 #include "zonesrun.h"
 

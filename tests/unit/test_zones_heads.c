@@ -5,11 +5,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "measure/zones/zones.h"
 #include "tally.h"
 #include "zonesrun.h"

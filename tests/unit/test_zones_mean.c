@@ -3,14 +3,7 @@
  * The mean of the whole surface and its zones, from samples made by hand: what was lost counts once, what no sample met
  * is not left out of the mean's interval, and samples of one place are no more than one word on zones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
+#include "test.h"
 
 #include "measure/zones/zones.h"
 
@@ -59,7 +52,7 @@ static void make(struct made *m, struct rng *rng)
 	}
 }
 
-static void a_stall_counts_once_in_the_mean(void **state)
+TEST(a_stall_counts_once_in_the_mean)
 {
 	static struct made m;
 	struct zone_levels lv = { 0 };
@@ -67,7 +60,6 @@ static void a_stall_counts_once_in_the_mean(void **state)
 	struct interval ci;
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 3);
 	make(&m, &rng);
 	for (size_t i = 5; i < m.samples.n; i += 31) {
@@ -118,12 +110,11 @@ static double plant(struct made *m, struct rng *rng, struct zone_slow *met, size
 	return more;
 }
 
-static void the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance(void **state)
+TEST(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance)
 {
 	static struct made m;
 	size_t held = 0, all = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct zone_slow met[4];
 		struct zone_slows slows = { .v = met };
@@ -159,12 +150,11 @@ static void fit_bands(struct made *m, const struct zone_slows *slows, const stru
 }
 
 /* Two zones 4 % apart; places differ by 0.2 %, as they do where they lie on some of the surfaces only. */
-static void places_that_differ_are_seldom_zones(void **state)
+TEST(places_that_differ_are_seldom_zones)
 {
 	static struct made m;
 	size_t found = 0, false_ones = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= BAND_SEEDS; seed++) {
 		const struct zone_slows slows = { 0 };
 		const struct zone_stretches st = { 0 };
@@ -225,9 +215,8 @@ static bool is_of_surfaces(double fall)
 	return bands.has_sawtooth;
 }
 
-static void rates_that_go_up_and_down_are_of_surfaces(void **state)
+TEST(rates_that_go_up_and_down_are_of_surfaces)
 {
-	(void)state;
 	assert_true(is_of_surfaces(0.3));
 	assert_true(is_of_surfaces(0.0));
 }
@@ -236,7 +225,7 @@ static void rates_that_go_up_and_down_are_of_surfaces(void **state)
 #define SLOW_LAST  23
 
 /* The last good sample before it is slower in part. */
-static void a_zone_does_not_begin_with_a_slow_region(void **state)
+TEST(a_zone_does_not_begin_with_a_slow_region)
 {
 	struct zone_slow slow = { .first = SLOW_FIRST,
 		                  .last = SLOW_LAST,
@@ -251,7 +240,6 @@ static void a_zone_does_not_begin_with_a_slow_region(void **state)
 	double off[PLACES];
 	struct rng rng;
 
-	(void)state;
 	rng_init(&rng, 1, 3);
 	make(&m, &rng);
 	for (size_t p = 0; p < PLACES; p++)
@@ -266,17 +254,4 @@ static void a_zone_does_not_begin_with_a_slow_region(void **state)
 	assert_true(bands.v[1].first_bytes > slow.first_bytes);
 	assert_true(bands.v[1].edge_half_bytes > (slow.end_bytes - slow.first_bytes) / 2);
 	free(bands.v);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stall_counts_once_in_the_mean),
-		cmocka_unit_test(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance),
-		cmocka_unit_test(places_that_differ_are_seldom_zones),
-		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
-		cmocka_unit_test(rates_that_go_up_and_down_are_of_surfaces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,6 @@
  * zones. */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "tally.h"
 #include "wild.h"
 #include "zonesrun.h"

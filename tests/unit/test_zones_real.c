@@ -3,10 +3,6 @@
  * host. */
 #include "test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "measure/zones/zones.h"
 #include "report/alike.h"
 #include "report/report.h"

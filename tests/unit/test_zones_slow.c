@@ -6,12 +6,6 @@
  */
 #include "test.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "tally.h"
 #include "wild.h"
 #include "zonesrun.h"

@@ -6,9 +6,6 @@
  */
 #include "test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "measure/zones/zones.h"
 
 #define PLACES  64
@@ -147,7 +144,6 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 /* Sixteen zones, from 200 down to 100 MB/s. */
 static double zoned(double x, struct rng *rng)
 {
-	(void)rng;
 	return 200.0 - 100.0 * floor(x * 16.0) / 15.0;
 }
 
@@ -185,14 +181,11 @@ static double two_disks(double x, struct rng *rng)
 
 static double even(double x, struct rng *rng)
 {
-	(void)x;
-	(void)rng;
 	return 430.0;
 }
 
 static double written_front(double x, struct rng *rng)
 {
-	(void)rng;
 	return x < 0.35 ? 310.0 : 540.0;
 }
 
@@ -351,7 +344,6 @@ static double seam(double x, struct rng *rng)
 {
 	double cell = (double)(1u << 30) / SIZE, at = (1.0 - cell) * SEAM_PLACE / (PLACES - 1) + cell / 16;
 
-	(void)rng;
 	return x < at ? 200.0 - 100.0 * floor(x / at * 16.0) / 15.0
 	              : 200.0 - 100.0 * floor((x - at) / (1.0 - at) * 16.0) / 15.0;
 }
@@ -382,7 +374,6 @@ TEST(what_does_not_rotate_has_neither_zones_nor_slow_regions)
 #define WRITTEN_END 2e-4
 static double written_begin(double x, struct rng *rng)
 {
-	(void)rng;
 	return x < WRITTEN_END ? 100.0 : 540.0;
 }
 
@@ -402,7 +393,6 @@ static double slow_at_times(double x, struct rng *rng)
 	double cell = (double)(1u << 30) / SIZE, at = (1.0 - cell) * NOISY_PLACE / (PLACES - 1);
 	bool is_of_it = x > at - 0.1 * cell && x < at + 0.9 * cell;
 
-	(void)rng;
 	return is_of_it && !(x > at + 0.1 * cell && x < at + 0.2 * cell) ? 430.0 : 540.0;
 }
 
@@ -416,7 +406,6 @@ TEST(what_is_slow_at_times_is_no_stretch)
 /* One sample of twelve is slow, wherever it lies: two or three of one place are, here and there. */
 static double slow_now_and_then(double x, struct rng *rng)
 {
-	(void)x;
 	return rng_double(rng) < 1.0 / 12.0 ? 250.0 : 540.0;
 }
 
@@ -430,7 +419,6 @@ TEST(what_meets_a_slow_time_as_often_as_any_place_is_no_stretch)
 /* The middle is stored and behind a limit, the start is not: as another arm, or a cache, would make it. */
 static double slow_start(double x, struct rng *rng)
 {
-	(void)rng;
 	return x < 0.3 ? 80.0 : x < 0.7 ? 115.0 : 90.0;
 }
 
