@@ -207,6 +207,29 @@ TEST(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond)
 	assert_true(sim_figure(&run, "first_overflow_s") > 16.0 && sim_figure(&run, "first_overflow_s") < 18.0);
 }
 
+/* 10 MB/s of a disk that carries 33: from one block to a hundred, of each size. */
+TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
+{
+	static const unsigned block_kib[] = { 64, 1024, 4096 };
+	unsigned answered = 0;
+
+	for (size_t k = 0; k < sizeof(block_kib) / sizeof(block_kib[0]); k++) {
+		for (unsigned blocks = 1; blocks <= 100; blocks += 1 + blocks / 4) {
+			cleanup_run struct sim_run run;
+			char words[160];
+
+			(void)snprintf(words, sizeof(words),
+			               "--read --rate=10MB --buffer=40MiB --block=%uKiB --time=%uus sda", block_kib[k],
+			               block_kib[k] * 1024 * blocks / 10 + 1000);
+			run = stream_on(words, ibm, 1);
+			if (sim_figure(&run, "sustained") == 0.0 || run.res->verdict_is_no)
+				fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
+			answered += sim_figure(&run, "sustained") == 1.0;
+		}
+	}
+	assert_true(answered > 0);
+}
+
 TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 {
 	struct sim *sim = sim_new();

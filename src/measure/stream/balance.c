@@ -118,6 +118,7 @@ void balance_issue(struct balance *b, size_t lane, uint64_t exist_ns, uint64_t n
 void balance_complete(struct balance *b, size_t lane, uint64_t bytes, bool has_more, uint64_t now_ns)
 {
 	roll(b, now_ns);
+	b->block_bytes = fmax(b->block_bytes, (double)bytes);
 	if (now_ns > b->until_ns)
 		return; /* what is left in the ring at the end */
 	b->lanes[lane].done_bytes += bytes;
@@ -142,15 +143,27 @@ static double busy_rate(const struct balance *b, const struct balance_lane *l, s
 	return busy_s > 0.0 && bytes > 0.0 ? bytes / busy_s : 0.0;
 }
 
+/*
+ * What the sawtooth of blocks moves the mean of a slot by, at most: its height where a slot is shorter than a tooth,
+ * else what is left of a tooth that is cut: height x length / 8, at either end of the slot.
+ */
+static double grain_bytes(const struct balance *b)
+{
+	double height = b->block_bytes * (double)b->nlanes, tooth_s = height / b->rate;
+
+	return height * fmin(tooth_s / (4.0 * (double)b->slot_ns * 1e-9), 1.0);
+}
+
 static struct stats_estimate mean_step(const struct balance *b, const double *x, size_t from)
 {
-	double step[BALANCE_SLOTS], slot_s = (double)b->slot_ns * 1e-9;
+	double step[BALANCE_SLOTS], slot_s = (double)b->slot_ns * 1e-9,
+				    grain = grain_bytes(b) / (slot_s * (double)(b->n - from - 1));
 	struct interval ci;
 
 	for (size_t i = from + 1; i < b->n; i++)
 		step[i - from - 1] = (x[i] - x[i - 1]) / slot_s;
 	ci = stats_batch_means_ci(step, b->n - from - 1);
-	return (struct stats_estimate){ 0.5 * (ci.low + ci.high), ci };
+	return (struct stats_estimate){ 0.5 * (ci.low + ci.high), { ci.low - grain, ci.high + grain } };
 }
 
 /* What each target does while it has work, over all of the run: of all, and of the slowest. */

@@ -10,7 +10,8 @@
  * which is what the fill would be without a floor (Skorokhod's reflection; Harrison, Brownian Motion and Stochastic
  * Flow Systems, 1985). Its drift is the rate that comes less the rate that the targets can take. A fill is an
  * integrated process: its values hang together over all of a run, its steps hardly. So a drift is the mean of the
- * steps from slot to slot, with the interval of batch means.
+ * steps from slot to slot, with the interval of batch means. Work is done in blocks, though: the fill is a sawtooth of
+ * one block for each target, of which a slot sees a part. What that can turn a drift by is in the interval, too.
  */
 #ifndef PLATTER_MEASURE_BALANCE_H
 #define PLATTER_MEASURE_BALANCE_H
@@ -36,6 +37,7 @@ struct balance {
 	double rate;
 	uint64_t start_ns, until_ns, at_ns, slot_ns; /* until_ns: when the last data come */
 	double done_bytes, area;                     /* area: bytes x s under the fill, of the slot under way */
+	double block_bytes;                          /* the largest that was done at once */
 	double fill[BALANCE_SLOTS];                  /* mean of each slot */
 	size_t n, nlanes;
 	struct balance_lane *lanes;
