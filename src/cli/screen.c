@@ -114,8 +114,8 @@ static bool is_meant(const struct result *res, const struct clause *c)
 	       !(c->unless && result_has_notice(res, c->unless)) && (!c->because || result_has_notice(res, c->because));
 }
 
-/* What ended before its end says so, and so does what has too little for any clause. */
-static void say_ending(const struct result *res, char *answer, size_t len)
+/* What ended before its end says so, and so does what has too little for any clause: then the run cannot tell. */
+static void say_ending(struct result *res, char *answer, size_t len)
 {
 	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "its time was over",
 		                                   [STATUS_CANCELLED] = "it was interrupted",
@@ -123,6 +123,7 @@ static void say_ending(const struct result *res, char *answer, size_t len)
 	const struct figure *said = result_find_figure(res, "ended_by");
 	size_t used = strlen(answer);
 
+	res->verdict_is_open = res->verdict_is_open || (!used && !res->verdict_is_no);
 	if (how[res->status] && (!used || !said || said->value.is_null))
 		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", how[res->status],
 		               used ? "its end" : "there was an answer");

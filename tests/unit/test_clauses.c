@@ -268,6 +268,13 @@ static struct result *drawn(const struct measure *m, size_t share, struct rng *r
 	return res;
 }
 
+/* No answer is exit status 6. */
+static void check_open(const struct result *res)
+{
+	if (strstr(res->answer, "oo little was measured") || strstr(res->answer, "before there was an answer"))
+		assert_true(res->verdict_is_open);
+}
+
 TEST(no_clause_hides_over_how_much_it_was_seen)
 {
 	struct rng rng;
@@ -283,6 +290,7 @@ TEST(no_clause_hides_over_how_much_it_was_seen)
 				if (!res->answer)
 					fail_msg("%s: no answer", (*m)->name);
 				check_answer(&rule, res->answer);
+				check_open(res);
 				if (share == 0)
 					check_zero(*m, res->answer);
 			}
@@ -345,6 +353,7 @@ static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
 	if (!run.res->answer)
 		fail_msg("%s, %g of it: no answer", words, part);
 	check_answer(&rule, run.res->answer);
+	check_open(run.res);
 	if (run.res->status == STATUS_CANCELLED && !strstr(run.res->answer, "was interrupted"))
 		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, run.res->answer);
 	return took;
