@@ -50,6 +50,14 @@ static void fill_band(const struct along *a, size_t k, const struct zone_layout 
 	ret[-1].end_bytes = ret->first_bytes;
 }
 
+static bool has_gap(const struct zone_levels *lv)
+{
+	for (size_t p = 0; p < lv->n; p++)
+		if (!lv->v[p].n)
+			return true;
+	return false;
+}
+
 void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
@@ -66,7 +74,7 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 		.least_step = a.least_step,
 		.has_sawtooth = !lv->has_cycles && a.both_ways > BOTH_WAYS,
 	};
-	ret->is_least = !ret->has_sawtooth && a.n > 1 && a.p_count < COUNT_SURE;
+	ret->is_least = !ret->has_sawtooth && a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv));
 	for (size_t k = 0; k < a.n; k++)
 		fill_band(&a, k, l, lv, &ret->v[k]);
 	free(a.v);
