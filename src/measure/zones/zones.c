@@ -461,7 +461,8 @@ static const struct screen_decl zones_screen = {
 		(const struct clause[]){
 			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
-			{ "{lowest_bytes_per_s} at the slowest place measured", .instead_of = 2 },
+			{ "{start_bytes_per_s} at the start", .instead_of = 2 },
+			{ "{lowest_bytes_per_s} at the slowest place measured", .instead_of = 3 },
 			{ "at least {bands:recording zone}", .if_any = "bands", .because = "zones-at-least" },
 			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces", .instead_of = 1 },
 			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
