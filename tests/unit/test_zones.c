@@ -84,22 +84,6 @@ TEST(a_modern_drive_s_curve_takes_less_than_a_minute)
 }
 
 /* So much as large requests alone took; most of the first pass has small ones, too, ... */
-TEST(where_time_ends_before_all_places_are_read_there_may_be_more_zones)
-{
-	PROFILE(p, "modern-4tb");
-
-	for (int tenths = 5; tenths < 60; tenths += 5) {
-		struct sim_run run;
-		char words[64];
-
-		(void)snprintf(words, sizeof(words), "--time=%dms sda", 100 * tenths);
-		run = zones_on(&p, words);
-		if (sim_figure(&run, "bands") > 1.0 && !result_has_notice(run.res, "zones-at-least"))
-			fail_msg("%s: %g zones", words, sim_figure(&run, "bands"));
-		sim_run_end(&run);
-	}
-}
-
 TEST(a_curve_takes_a_third_of_its_old_time)
 {
 	static const struct {

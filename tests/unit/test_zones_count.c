@@ -43,6 +43,20 @@ TEST(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster)
 	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
 }
 
+TEST(where_time_ends_before_all_places_are_read_there_may_be_more_zones)
+{
+	for (int tenths = 5; tenths < 60; tenths += 5) {
+		char words[64];
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
+
+		(void)snprintf(words, sizeof(words), "--time=%dms sda", 100 * tenths);
+		(void)sim_add_profile(run.sim, "modern-4tb", "sda");
+		assert_int_equal(sim_run(&run), 0);
+		if (sim_figure(&run, "bands") > 1.0 && !result_has_notice(run.res, "zones-at-least"))
+			fail_msg("%s: %g zones", words, sim_figure(&run, "bands"));
+	}
+}
+
 /* A bridge that is slower than its disk. */
 TEST(where_no_step_is_seen_no_zone_is_told)
 {
