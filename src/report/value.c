@@ -202,6 +202,8 @@ static char *mixed(char *buf, size_t len, enum unit unit, double value)
 
 char *report_number(char *buf, size_t len, const struct value_scale *scale, double value)
 {
+	if (!scale->is_mixed && fabs(value / scale->divisor) <= 0.5 * pow(10.0, -scale->decimals))
+		value = 0.0; /* never "-0.0" */
 	if (!isfinite(value))
 		(void)units_printf(buf, len, "-");
 	else if (scale->is_mixed)

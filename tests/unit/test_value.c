@@ -128,6 +128,7 @@ TEST(a_value_is_shown_to_the_place_where_its_interval_begins)
 		{ UNIT_RPM, 7200.0412, 0.0721, "7200.041", "0.072" },
 		{ UNIT_BYTES, 40027029504, 1e9, "40.0", "1.0" },
 		{ UNIT_RPM, 7200, 0, "7200.0", "0.0" },
+		{ UNIT_BYTES_PER_S, -0.01e6, 2.3e6, "0.0", "2.3" },
 		{ UNIT_RATIO, 0.5, 1e-12, "0.500000", "0.000000" },
 	};
 
