@@ -186,17 +186,17 @@ static void print_reads(struct printer *p, const struct result *res)
 	       turn = 60e9 / figure_number(result_find_figure(res, "rotation_rpm"));
 	const char *shingled;
 	const struct figure *f = result_find_figure(res, "shingled");
-	char a[VALUE], b[VALUE], line[400] = "";
+	char a[VALUE], b[VALUE], made[2 * VALUE] = "", line[400] = "";
 
-	if (value(res, "random_access_mean_ns", a) || value(res, "response_mean_ns", a))
-		add(line, sizeof(line), "random reads %s", a);
 	if (!isnan(seek + turn))
-		add(line, sizeof(line), "seek, overhead and half a revolution (%.0f rpm) make %.4g ms", 60e9 / turn,
-		    1e-6 * (seek + turn / 2));
+		(void)snprintf(made, sizeof(made), " (%.4g ms by seek, overhead and half a turn at %.0f rpm)",
+		               1e-6 * (seek + turn / 2), 60e9 / turn);
+	if (value(res, "random_access_mean_ns", a) || value(res, "response_mean_ns", a))
+		add(line, sizeof(line), "a random read takes %s%s", a, made);
 	if (value(res, "response_p99_ns", a) && value(res, "response_max_ns", b))
 		add(line, sizeof(line), "99 %% within %s, all within %s", a, b);
 	if (value(res, "average_seek_ns", a))
-		add(line, sizeof(line), "average seek %s", a);
+		add(line, sizeof(line), "an average seek %s", a);
 	shingled = f && f->type == FIELD_TYPE_STR ? f->value.str : NULL;
 	if (shingled && strcmp(shingled, "undecided") != 0)
 		add(line, sizeof(line), "shingled: %.20s", shingled);
