@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/rng.h"
 #include "seeds.h"
 
@@ -43,6 +44,14 @@ static inline void test_free_result(struct result *const *res)
 {
 	result_free(*res);
 }
+
+/* MUST(profile_finish(&p, &err)): done, or the test fails with the sentence. */
+#define MUST(call)                                \
+	do {                                      \
+		struct err err = { 0 };           \
+		if ((call) < 0)                   \
+			fail_msg("%s", err.text); \
+	} while (0)
 
 static struct {
 	struct CMUnitTest test[128];

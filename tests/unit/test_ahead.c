@@ -110,14 +110,12 @@ TEST(of_what_does_not_rotate_nothing_is_told)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_seek };
 	struct device_ops ops = device_sim;
-	struct err err = { 0 };
 	const char *text =
 		"kind ssd\ncapacity_lba 8388608\nchannels 8\nread_latency_us 90\nwrite_latency_us 30\nserial AHEADTEST\n"
 		"interface_mbs 500\nwrite_cache_kb 1024\n";
 	cleanup_profile struct profile p = { 0 };
 
-	if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(&p, "drawn", text, strlen(text), &err));
 	(void)sim_add_disk(run.sim, &p, "sda");
 	ops.drive_look = played_look;
 	ops.drive_set = played_set;

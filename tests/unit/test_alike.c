@@ -84,8 +84,8 @@ TEST(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct result *a = zones_of(&cases[i].a, "2025-01-01T00:00:00.000000Z");
-		struct result *b = zones_of(&cases[i].b, "2025-02-01T00:00:00.000000Z");
+		cleanup_result struct result *a = zones_of(&cases[i].a, "2025-01-01T00:00:00.000000Z");
+		cleanup_result struct result *b = zones_of(&cases[i].b, "2025-02-01T00:00:00.000000Z");
 		const struct result *both[] = { a, b };
 
 		if (alike_same_disk(a, b) != cases[i].is_one || alike_same_disk(b, a) != cases[i].is_one)
@@ -96,8 +96,6 @@ TEST(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so)
 			if (!cases[i].a.shared_names)
 				assert_string_not_equal(alike_disk(a), alike_disk(b));
 		}
-		result_free(a);
-		result_free(b);
 	}
 }
 
@@ -192,16 +190,14 @@ TEST(only_documents_of_the_same_place_belong_together)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
-		struct result *b = zones_at(&cases[i].b, "2026-01-01T00:00:00.000000Z", 1e8);
+		cleanup_result struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
+		cleanup_result struct result *b = zones_at(&cases[i].b, "2026-01-01T00:00:00.000000Z", 1e8);
 		bool no;
 		int pairs = pairs_in_folders(a, b, &no, cases[i].pairs ? NULL : "no-like");
 
 		if (pairs != cases[i].pairs)
 			fail_msg("case %zu: %d pairs", i, pairs);
 		assert_false(no);
-		result_free(a);
-		result_free(b);
 	}
 }
 
@@ -291,16 +287,14 @@ TEST(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
-		struct result *b = zones_at(&sda, "2026-01-01T00:00:00.000000Z", 1e8);
+		cleanup_result struct result *a = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
+		cleanup_result struct result *b = zones_at(&sda, "2026-01-01T00:00:00.000000Z", 1e8);
 		bool no;
 
 		a->status = cases[i].a;
 		b->status = cases[i].b;
 		if (pairs_in_folders(a, b, &no, NULL) != cases[i].pairs || no != cases[i].no)
 			fail_msg("%s and %s", status_name(cases[i].a), status_name(cases[i].b));
-		result_free(a);
-		result_free(b);
 	}
 }
 

@@ -27,12 +27,10 @@ static struct sim_run run_on(const struct profile *p, const char *words)
 
 static void parse(struct profile *p, const char *lines)
 {
-	struct err err = { 0 };
 	char text[1000];
 
 	(void)snprintf(text, sizeof(text), MECHANICS "%s", lines);
-	if (profile_parse(p, "drawn", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(p, "drawn", text, strlen(text), &err));
 }
 
 static const char *text_of(const struct sim_run *run, const char *name)
@@ -189,8 +187,8 @@ TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
 			struct err err = { 0 };
-			struct profile p;
-			struct sim_run run;
+			cleanup_profile struct profile p = { 0 };
+			cleanup_run struct sim_run run = { 0 };
 			char lines[300];
 
 			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\nwrite_cache_kb 1024\n%s",
@@ -206,8 +204,6 @@ TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
 			assert_int_equal(result_has_notice(run.res, "fua-ignored"),
 			                 strcmp(cases[i].writes, "return at once") == 0);
 			stays_within(&run, &p);
-			sim_run_end(&run);
-			profile_done(&p);
 		}
 }
 

@@ -20,10 +20,8 @@ static void small_ssd(struct profile *p)
 static struct sim_run burn(struct profile *p, const char *words)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
-	struct err err;
 
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 	sim_device(sim_add_disk(run.sim, p, "sda"))->temperature_mc = 41500;
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);

@@ -127,7 +127,7 @@ TEST_WITH(cells_begin_cold_or_warm_as_they_say, files_disk_make, files_dir_remov
 
 TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	const struct table *t;
 	double align = 0.0;
 
@@ -144,7 +144,6 @@ TEST_WITH(past_the_cache_twins_are_left_out_and_small_records_too, files_dir_mak
 	}
 	assert_true(align == 0.0 || align >= 512.0); /* 0: no direct I/O here, and a notice */
 	assert_true(align > 0.0 || result_has_notice(run.res, "no-direct"));
-	files_done(&run);
 }
 
 static void jitter(struct files_run *run)
@@ -224,7 +223,7 @@ TEST_WITH(the_time_budget_ends_between_cells_and_says_so, files_dir_make, files_
 
 TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remove)
 {
-	struct files_run run = RUN(.is_done = false);
+	cleanup_files struct files_run run = RUN(.is_done = false);
 	double hit = NAN, miss = NAN, ahead = NAN;
 	const struct table *t;
 
@@ -246,7 +245,6 @@ TEST_WITH(costs_and_gains_are_those_of_the_cells, files_dir_make, files_dir_remo
 		assert_near(files_figure(&run, "miss_ns"), 4096 / miss * 1e9, 1.0);
 		assert_near(files_figure(&run, "read_ahead_gain_ratio"), ahead / miss, 1e-9);
 	}
-	files_done(&run);
 }
 
 TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_remove)

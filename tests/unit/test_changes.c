@@ -212,14 +212,12 @@ static void drop(struct fleet *f)
 static size_t worse_after(const struct fleet *f, size_t months, bool *ret_third, char *ret_since)
 {
 	struct compare_options opt = { 0 };
-	struct result *res = NULL;
-	struct err err = { 0 };
+	cleanup_result struct result *res = NULL;
 	const struct table *t;
 	bool is_worse[DISKS] = { false };
 	size_t n = 0, d;
 
-	if (report_trend((const struct result *const *)f->v, months * f->disks, &opt, &res, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(report_trend((const struct result *const *)f->v, months * f->disks, &opt, &res, &err));
 	t = result_find_table(res, "trends");
 	for (size_t row = 0; row < t->nrows; row++) {
 		const char *since = table_string(t, row, (size_t)table_column(t, "since"));
@@ -234,7 +232,6 @@ static size_t worse_after(const struct fleet *f, size_t months, bool *ret_third,
 	for (d = 0; d < DISKS; d++)
 		n += is_worse[d];
 	*ret_third = is_worse[3];
-	result_free(res);
 	return n;
 }
 

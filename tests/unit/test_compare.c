@@ -31,12 +31,10 @@ static struct result *run_with_seed(const struct measure *m, const char *profile
 static bool differ(const struct result *a, const struct result *b, bool *ret_open)
 {
 	struct compare_options opt = { 0 };
-	struct result *res = NULL;
-	struct err err = { 0 };
+	cleanup_result struct result *res = NULL;
 	bool no;
 
-	if (report_compare(&a, 1, &b, 1, &opt, &res, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(report_compare(&a, 1, &b, 1, &opt, &res, &err));
 	no = res->verdict_is_no;
 	if (ret_open)
 		*ret_open = res->verdict_is_open;
@@ -50,7 +48,6 @@ static bool differ(const struct result *a, const struct result *b, bool *ret_ope
 	}
 	for (size_t i = 0; no && getenv("PLATTER_TELL") && i < res->nnotices; i++)
 		print_message("  %s\n", res->notices[i].text);
-	result_free(res);
 	return no;
 }
 
@@ -86,14 +83,12 @@ TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 		char what[128];
 
 		for (size_t i = 0; i < pairs; i++) {
-			struct result *a = run_with_seed(of->m, of->profile, of->words, 2 * i + 1);
-			struct result *b = run_with_seed(of->m, of->profile, of->words, 2 * i + 2);
+			cleanup_result struct result *a = run_with_seed(of->m, of->profile, of->words, 2 * i + 1);
+			cleanup_result struct result *b = run_with_seed(of->m, of->profile, of->words, 2 * i + 2);
 			bool is_open;
 
 			wrong += differ(a, b, &is_open);
 			open += is_open;
-			result_free(a);
-			result_free(b);
 		}
 		(void)snprintf(what, sizeof(what), "%s %s %s", of->m->name, of->words, of->profile);
 		assert_about_5_percent(what, wrong, pairs);
@@ -104,9 +99,9 @@ TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 /* One of a fleet: zones whose edges fall between the places where a quick run looks. */
 static struct result *zones_of_disk(size_t number, size_t seed)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
 	char text[500], words[80];
-	struct profile p;
+	cleanup_profile struct profile p = { 0 };
 	struct result *res;
 
 	(void)snprintf(
@@ -125,8 +120,6 @@ static struct result *zones_of_disk(size_t number, size_t seed)
 		fail_msg("%s", run.err.text);
 	res = run.res;
 	run.res = NULL;
-	sim_run_end(&run);
-	profile_done(&p);
 	return res;
 }
 
@@ -139,13 +132,11 @@ TEST(folders_of_forty_equal_disks_differ_in_about_5_percent)
 	for (size_t i = 0; i < pairs; i++) {
 		struct result *v[2][DISKS], *res = NULL;
 		struct compare_options opt = { 0 };
-		struct err err = { 0 };
 
 		for (size_t d = 0; d < 2 * (size_t)DISKS; d++)
 			v[d / DISKS][d % DISKS] = zones_of_disk(d % DISKS, 1000 * i + d + 1);
-		if (report_compare((const struct result *const *)v[0], DISKS, (const struct result *const *)v[1], DISKS,
-		                   &opt, &res, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(report_compare((const struct result *const *)v[0], DISKS, (const struct result *const *)v[1],
+		                    DISKS, &opt, &res, &err));
 		assert_int_equal((int)figure_number(result_find_figure(res, "pairs")), DISKS);
 		wrong += res->verdict_is_no;
 		if (res->verdict_is_no)
@@ -211,7 +202,7 @@ TEST(rate_and_mean_response_are_covered_by_their_intervals)
 	size_t n = pairs_of(80, 2000);
 
 	for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
-		struct result **res = calloc(n, sizeof(*res));
+		cleanup_free struct result **res = calloc(n, sizeof(*res));
 
 		assert_non_null(res);
 		for (size_t i = 0; i < n; i++)
@@ -233,6 +224,5 @@ TEST(rate_and_mean_response_are_covered_by_their_intervals)
 		}
 		for (size_t i = 0; i < n; i++)
 			result_free(res[i]);
-		free(res);
 	}
 }

@@ -131,13 +131,12 @@ static struct result *full(bool is_known)
 static json_t *saved(bool is_known)
 {
 	cleanup_result struct result *res = full(is_known);
-	char *text = result_to_json(res);
+	cleanup_free char *text = result_to_json(res);
 	json_error_t error;
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 
 	if (!root)
 		fail_msg("%s in %s", error.text, text);
-	free(text);
 	return root;
 }
 
@@ -240,7 +239,7 @@ TEST_WITH(every_member_that_is_saved_is_described_and_the_other_way_round, read_
 TEST_WITH(every_status_and_column_type_is_described, read_page, drop_page)
 {
 	const struct page *page = *state;
-	const char *types = strstr(page->text, "What its values are:");
+	const char *types = strstr(page->text, "of its values:");
 	char item[64];
 
 	assert_non_null(types);

@@ -63,11 +63,9 @@ static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 {
 	struct sim *sim = sim_new();
 	cleanup_profile struct profile p = { 0 };
-	struct err err;
 	struct profile_fail fail = { .op = DISK_ANY, .nth = nth };
 
-	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p.capacity_lba = 60000000 / p.logical_sector_bytes / 8 * 8;
 	fail.err = how == HOW_EIO ? -EIO : how == HOW_MEDIUM ? -ENODATA : how == HOW_TIMEOUT ? -ETIMEDOUT : 0;
 	fail.short_bytes = how == HOW_SHORT ? 512 : 0;
@@ -78,8 +76,7 @@ static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 		p.gone_at_request = nth;
 		p.gone = how == HOW_GONE ? GONE_ERROR : GONE_ZERO;
 	}
-	if (profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(&p, &err));
 	*ret = sim_add_disk(sim, &p, "sda");
 	sim_set_contents(sim, false);
 	return sim;
@@ -163,8 +160,7 @@ static bool one_run(struct baseline *b, enum how how, uint64_t nth)
 		if (sim_elapsed_ns(sim) > 3 * b->elapsed_ns + 300 * NS_PER_S)
 			fail_msg("%s: %.0f s", where, (double)sim_elapsed_ns(sim) * 1e-9);
 	}
-	sim_run_done(&run);
-	sim_free(sim);
+	sim_run_end(&run);
 	return nth == 0 || c.requests >= nth;
 }
 

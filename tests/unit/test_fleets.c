@@ -240,7 +240,7 @@ TEST(each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs)
 	double disk_years = 0.0;
 
 	for (uint64_t seed = 1; seed <= years; seed++) {
-		struct year *y = malloc(sizeof(*y));
+		cleanup_free struct year *y = malloc(sizeof(*y));
 
 		assert_non_null(y);
 		make_year(y, seed);
@@ -262,7 +262,6 @@ TEST(each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs)
 		alarms += y->alarms;
 		for (size_t i = 0; i < y->n; i++)
 			result_free(y->v[i]);
-		free(y);
 	}
 	print_message("%zu fleets: %zu of %zu bad disks rang late; %zu false alarms in %.0f years of forty disks\n",
 	              years, late, bad, alarms, disk_years / YEAR_DISKS);

@@ -209,13 +209,12 @@ TEST(every_device_of_every_dump_can_be_described)
 
 	for (size_t i = 0; i < ARRAY_LEN(dumps); i++) {
 		size_t n = 0;
-		struct result *res;
+		cleanup_result struct result *res = NULL;
 
 		while (n < 12 && dumps[i][n + 1])
 			n++;
 		res = info(dumps[i][0], dumps[i] + 1, n, false);
 		assert_int_equal(res->ntargets, n);
 		assert_int_equal(result_find_table(res, "devices")->nrows, n);
-		result_free(res);
 	}
 }

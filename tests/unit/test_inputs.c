@@ -64,7 +64,7 @@ TEST(only_a_regular_file_is_read_and_nothing_is_waited_for)
 	assert_int_equal(symlink("nothing", path_of("dangling")), 0);
 	assert_int_equal(symlink("loop", path_of("loop")), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *text = NULL;
+		cleanup_free char *text = NULL;
 		size_t len = 99;
 		struct err err = { 0 };
 
@@ -77,7 +77,6 @@ TEST(only_a_regular_file_is_read_and_nothing_is_waited_for)
 		} else {
 			assert_int_equal(strlen(text), len);
 		}
-		free(text);
 	}
 	(void)rmdir(path_of("folder"));
 }
@@ -251,7 +250,7 @@ TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 	for (size_t i = 0; i < n; i++) {
 		size_t places = rng_below(&rng, 2) ? 1 : PLACES, len;
 		char name[sizeof(((struct rewrite_journal *)NULL)->name)];
-		uint8_t *bytes = make_journal(places, name, &len);
+		cleanup_free uint8_t *bytes = make_journal(places, name, &len);
 		struct rewrite_journal *j = NULL;
 		struct err err = { 0 };
 
@@ -266,7 +265,6 @@ TEST(no_mutation_of_a_journal_is_taken_out_of_bounds)
 		}
 		rewrite_close(j);
 		(void)unlink(path_of(name));
-		free(bytes);
 	}
 	assert_true(taken > n / 10 && of_many > n / 40); /* else nothing was tried but the hashes */
 	print_message("fault-count: mutated journals %zu, taken as whole %zu\n", n, taken);

@@ -30,16 +30,13 @@ struct world {
 static void world_new(struct world *w, uint64_t gone_at, const struct profile_bad *bad, const char *boot_id)
 {
 	cleanup_profile struct profile p = { 0 };
-	struct err err;
 
-	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p.capacity_lba = SIZE_BYTES / p.logical_sector_bytes / 8 * 8;
 	p.gone_at_request = gone_at;
 	if (bad)
 		assert_int_equal(profile_add_bad(&p, bad), 0);
-	if (profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(&p, &err));
 	w->sim = sim_new();
 	sim_env(w->sim)->boot_id = boot_id;
 	w->sd = sim_add_disk(w->sim, &p, "sda");
@@ -170,12 +167,11 @@ static struct rewrite_place interrupt(const char *target, uint64_t first, uint64
 
 static void garble(const struct world *w, uint64_t at, uint64_t len)
 {
-	uint8_t *junk = malloc(len);
+	cleanup_free uint8_t *junk = malloc(len);
 
 	assert_non_null(junk);
 	memset(junk, 0x5a, len);
 	assert_int_equal(disk_poke(sim_model(w->sd), at, (uint32_t)len, junk), 0);
-	free(junk);
 }
 
 /* recover with these words, of a disk on which so many bytes were garbled; is it as at first then? */

@@ -141,12 +141,11 @@ TEST(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms)
 	for (unsigned try = 0; try < TRIES && took >= 0.3; try++) {
 		double begin = cpu_s();
 		cleanup_result struct result *back = NULL;
-		char *text = result_to_json(res);
+		cleanup_free char *text = result_to_json(res);
 
 		assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 		took = fmin(took, cpu_s() - begin);
 		print_message("10,000 rows of 6 columns: %.3f s, %zu bytes\n", took, strlen(text));
-		free(text);
 	}
 #if !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
 	assert_true(took < 0.3);
@@ -156,7 +155,7 @@ TEST(ten_thousand_rows_are_saved_and_loaded_in_under_300_ms)
 TEST(every_part_survives_the_way_through_a_file)
 {
 	struct result *res = full(), *back = NULL;
-	char *text = result_to_json(res);
+	cleanup_free char *text = result_to_json(res);
 	const struct table *t;
 	const struct figure *f;
 
@@ -204,7 +203,6 @@ TEST(every_part_survives_the_way_through_a_file)
 	assert_string_equal(back->notices[0].code, "other-io");
 	assert_string_equal(back->plots[0].y, "rate_bytes_per_s");
 	assert_null(back->plots[0].series);
-	free(text);
 	result_free(res);
 	result_free(back);
 }
@@ -212,7 +210,7 @@ TEST(every_part_survives_the_way_through_a_file)
 TEST(a_loaded_document_can_be_added_to)
 {
 	struct result *res = full(), *back = NULL;
-	char *text = result_to_json(res);
+	cleanup_free char *text = result_to_json(res);
 
 	assert_int_equal(result_from_json(&back, text, strlen(text), NULL), 0);
 	for (int i = 0; i < 40; i++) {
@@ -229,7 +227,6 @@ TEST(a_loaded_document_can_be_added_to)
 	}
 	assert_int_equal(result_fault_count(back), 42);
 	expect_same_text_after_loading(back);
-	free(text);
 	result_free(res);
 	result_free(back);
 }
@@ -453,7 +450,7 @@ TEST(no_depth_and_no_broken_file_harms)
 {
 	static const char soup[] = "0123456789-.eE[]{},:\"\\ntf\xff ";
 	struct result *res = full(), *back = NULL;
-	char *text = result_to_json(res);
+	cleanup_free char *text = result_to_json(res);
 	size_t len = strlen(text);
 	char *deep = malloc(200001);
 	struct rng rng;
@@ -476,10 +473,9 @@ TEST(no_depth_and_no_broken_file_harms)
 			bad[rng_u64(&rng) % len] = soup[rng_u64(&rng) % (sizeof(soup) - 1)];
 		back = NULL;
 		if (result_from_json(&back, bad, len, &err) == 0) {
-			char *again = result_to_json(back);
+			cleanup_free char *again = result_to_json(back);
 
 			assert_non_null(again);
-			free(again);
 		} else {
 			assert_int_equal(err.code, -EINVAL);
 			assert_null(back);
@@ -487,6 +483,5 @@ TEST(no_depth_and_no_broken_file_harms)
 		result_free(back);
 		free(bad);
 	}
-	free(text);
 	result_free(res);
 }

@@ -47,14 +47,12 @@ static void prepare_flash(struct sim *sim, const struct how *how)
 static void prepare(struct sim *sim, const struct how *how)
 {
 	struct profile p;
-	struct err err = { 0 };
 
 	if (how->flash_bytes) {
 		prepare_flash(sim, how);
 		return;
 	}
-	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err));
 	for (size_t i = 0; how->cylinders && i < p.nzones; i++)
 		p.zones[i].cylinders = how->cylinders;
 	p.capacity_lba = 0;
@@ -73,8 +71,7 @@ static void prepare(struct sim *sim, const struct how *how)
 		                                                              .short_bytes = UINT64_MAX,
 		                                                              .delay_s = how->delay_s }),
 		                 0);
-	if (profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(&p, &err));
 	(void)sim_add_disk(sim, &p, "sda");
 	profile_done(&p);
 	sim_set_contents(sim, false);
@@ -84,7 +81,7 @@ static void prepare(struct sim *sim, const struct how *how)
 static int run_sim(const struct how *how)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
+	cleanup_run struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
 	char *text;
 	bool is_good;
 
@@ -97,8 +94,6 @@ static int run_sim(const struct how *how)
 		              how->least_s, run.err.text);
 	text = run.res ? result_to_json(run.res) : NULL; /* it has to be saved as well */
 	free(text);
-	sim_run_done(&run);
-	sim_free(sim);
 	return is_good ? 0 : 1;
 }
 
@@ -182,15 +177,13 @@ TEST(a_week_of_transactions_needs_no_more_memory_than_an_hour)
 static int run_overloaded(const struct how *how)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
+	cleanup_run struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
 	bool is_no;
 
 	prepare(sim, how);
 	is_no = sim_run(&run) == 0 && run.res->verdict_is_no && result_has_notice(run.res, "no-steady-state");
 	if (!is_no)
 		(void)fprintf(stderr, "%s: %s\n", how->words, run.err.text);
-	sim_run_done(&run);
-	sim_free(sim);
 	return is_no ? 0 : 1;
 }
 

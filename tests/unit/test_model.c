@@ -155,7 +155,7 @@ static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct 
 	cleanup_model struct run r = { 0 };
 	struct rng rng;
 	uint32_t given = 0, back = 0;
-	uint8_t *seen = calloc(total, 1);
+	cleanup_free uint8_t *seen = calloc(total, 1);
 	uint64_t start;
 
 	(void)snprintf(text, sizeof(text), "%squeue_depth 32\nqueue %s\nmax_age_ms 300\n" RUN_ZONE, RUN_BASE, queue);
@@ -185,7 +185,6 @@ static void read_deep(const char *queue, uint32_t depth, uint32_t total, struct 
 	ret->n = back;
 	ret->mean_ns = (double)(r.now - start) / total;
 	assert_int_equal(disk_in_flight(r.d), 0);
-	free(seen);
 }
 
 TEST(shortest_access_first_loses_nothing_and_beats_first_come)
@@ -336,7 +335,7 @@ TEST(a_small_write_in_a_large_sector_costs_a_revolution)
 
 TEST(every_sector_says_its_number_until_it_is_written)
 {
-	unsigned char *buf = malloc(1 << 20);
+	cleanup_free unsigned char *buf = malloc(1 << 20);
 	uint64_t word, hash;
 	MODEL(r, RUN_BASE RUN_ZONE);
 
@@ -354,7 +353,6 @@ TEST(every_sector_says_its_number_until_it_is_written)
 	buf[5000] ^= 1;
 	(void)run_one(&r, DISK_WRITE, 512 * 1000, 1 << 20, buf);
 	assert_int_equal(disk_contents_hash(r.d), hash);
-	free(buf);
 }
 
 TEST(the_hash_is_of_place_and_bytes_and_not_of_their_history)
@@ -577,7 +575,6 @@ TEST(whatever_is_asked_of_whatever_disk_is_answered_once)
 		const struct profile_limits limits = { .max_bytes = 100000000,
 			                               .max_surfaces = 4,
 			                               .jitter_us = seed % 3 ? 0 : 50 };
-		struct err err = { 0 };
 		struct rng rng;
 		cleanup_model struct run r = { .now = seed };
 		uint64_t done = 0, span, last = 0;
@@ -585,8 +582,7 @@ TEST(whatever_is_asked_of_whatever_disk_is_answered_once)
 		uint32_t sector;
 
 		rng_init(&rng, seed, 77);
-		if (profile_random(&r.p, seed, &limits, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_random(&r.p, seed, &limits, &err));
 		r.d = disk_new(&r.p, r.now);
 		sector = r.p.logical_sector_bytes;
 		span = 512ull * sector;

@@ -183,7 +183,7 @@ TEST(reading_from_any_sector_on_takes_what_the_truth_says)
 
 TEST(data_read_from_the_middle_are_the_same_data)
 {
-	unsigned char *buf = malloc(1500 * 512);
+	cleanup_free unsigned char *buf = malloc(1500 * 512);
 	MODEL(r, CACHED "zero_latency yes\npre_read yes\nskip 0 0 200 3\n" RUN_ZONE "slow 700 4 2 1\n");
 
 	for (uint64_t i = 0; i < 300; i++) {
@@ -196,7 +196,6 @@ TEST(data_read_from_the_middle_are_the_same_data)
 			assert_int_equal(word, first + s);
 		}
 	}
-	free(buf);
 }
 
 /* ---- segments ---- */

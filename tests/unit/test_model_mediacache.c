@@ -213,7 +213,7 @@ TEST(contents_are_those_of_a_disk_without_it)
 {
 	static const char *const texts[] = { CACHED, CACHED SHINGLED "media_cache_idle_ms 3\n",
 		                             CACHED "media_cache_kb 1024 100\nmedia_cache_idle_ms 3\n" };
-	unsigned char *buf = malloc(65536);
+	cleanup_free unsigned char *buf = malloc(65536);
 	uint64_t sum[3];
 
 	for (size_t k = 0; k < 3; k++) {
@@ -240,7 +240,6 @@ TEST(contents_are_those_of_a_disk_without_it)
 	}
 	assert_int_equal(sum[1], sum[0]);
 	assert_int_equal(sum[2], sum[0]);
-	free(buf);
 }
 
 /*
@@ -258,7 +257,7 @@ TEST(the_archive_drive_is_as_the_public_measured_it)
 		      { 512, 140000, 170000, 21, 38 } };
 
 	for (size_t i = 0; i < 5; i++) {
-		struct run r;
+		cleanup_model struct run r = { 0 };
 		struct rng rng;
 		uint64_t span = (uint64_t)(spans[i].gb * 1e9), n;
 
@@ -272,7 +271,6 @@ TEST(the_archive_drive_is_as_the_public_measured_it)
 		between((double)n, spans[i].first, spans[i].last);
 		(void)random_writes(&r, &rng, 10000, span, 4096);
 		between(random_writes(&r, &rng, 20000, span, 4096), spans[i].low, spans[i].high);
-		run_free(&r);
 	}
 }
 

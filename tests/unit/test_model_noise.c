@@ -333,7 +333,7 @@ static double stream_ns(struct run *r, uint64_t first, uint32_t bytes)
 
 TEST(skews_that_scatter_are_fixed_and_the_truth_knows_each)
 {
-	struct run r;
+	cleanup_model struct run r = { 0 };
 	double sum = 0, sum2 = 0;
 	size_t far = 0;
 
@@ -361,7 +361,6 @@ TEST(skews_that_scatter_are_fixed_and_the_truth_knows_each)
 	near((double)far, 0.055 * 2000 * 28 / 30, 5 * sqrt(110));
 	near(sqrt(sum2 / 2000) * PERIOD_NS, 12e3, 1.5e3); /* with the few that are off by less than 0.02 */
 	near(sum / 2000 * PERIOD_NS, 0, 5 * 12e3 / 44);
-	run_free(&r);
 }
 
 TEST(weak_tracks_lose_a_revolution_each_time_or_now_and_then)

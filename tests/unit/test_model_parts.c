@@ -138,7 +138,7 @@ TEST(every_sector_of_two_arms_has_a_place_of_its_own)
 		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
 
 	for (size_t k = 0; k < 2; k++) {
-		uint8_t *seen = calloc(1000ull * 4 * 520, 1);
+		cleanup_free uint8_t *seen = calloc(1000ull * 4 * 520, 1);
 		const struct geometry *g;
 		MODEL(r, disks[k]);
 
@@ -157,7 +157,6 @@ TEST(every_sector_of_two_arms_has_a_place_of_its_own)
 				assert_int_equal(next.sector, p.sector + 1);
 			}
 		}
-		free(seen);
 	}
 }
 
@@ -204,7 +203,7 @@ TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 	static const size_t want[] = { 4, 3, 4 }; /* the arms' edges differ by what their surfaces hold */
 
 	for (size_t k = 0; k < 3; k++) {
-		struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
+		cleanup_free struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
 		uint64_t end = 0;
 		size_t n;
 		MODEL(r, disks[k]);
@@ -222,7 +221,6 @@ TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 				     1, 0.01);
 		}
 		assert_int_equal(end, disk_size_bytes(r.d, 0));
-		free(z);
 	}
 }
 

@@ -33,7 +33,7 @@ TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
 		char text[512];
 		cleanup_model struct run r = { 0 };
 		const struct geometry *g;
-		uint8_t *seen;
+		cleanup_free uint8_t *seen = NULL;
 		size_t elsewhere = 0;
 
 		(void)snprintf(text, sizeof(text), "%s" DEFECTS "%szone 500 500\nzone 300 400 300\n", RUN_BASE,
@@ -62,7 +62,6 @@ TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
 		assert_true(elsewhere > 190 && elsewhere <= 200); /* those on spare tracks */
 		near((double)(500 * 1000 + 300 * 700 - geometry_sectors(g)), 3000 * 2 + 3 * 500 + 3 * 350,
 		     5 * 80 + 200);
-		free(seen);
 	}
 }
 
@@ -107,7 +106,7 @@ TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 {
 	char text[8192];
 	size_t len = (size_t)snprintf(text, sizeof(text), "%ssurfaces 32\n", RUN_BASE);
-	struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
+	cleanup_free struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
 	cleanup_model struct run r = { 0 };
 
 	for (int i = 0; i < 40; i++) { /* one surface changes at each edge */
@@ -126,7 +125,6 @@ TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
 		             truth_stream_ns(disk_geometry(r.d), first, first + 512 * 10000),
 		     1, 1e-6);
 	}
-	free(z);
 }
 
 /* ---- what holds no data ---- */

@@ -123,10 +123,8 @@ TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 			                               .slow_regions = (uint32_t)(seed % 5),
 			                               .bad_regions = (uint32_t)(seed % 2) };
 		cleanup_model struct run r = { .now = seed };
-		struct err err = { 0 };
 
-		if (profile_random(&r.p, seed, &limits, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_random(&r.p, seed, &limits, &err));
 		r.d = disk_new(&r.p, r.now);
 		assert_non_null(r.d);
 		sum = fnv(sum, sum_of(&r, seed));

@@ -86,11 +86,9 @@ TEST(what_few_disks_have_is_drawn_and_most_have_none_of_it)
 /* Of 24 TB on one surface, more cylinders than a profile may have. */
 TEST(a_disk_of_many_cylinders_is_drawn_as_well)
 {
-	struct err err = { 0 };
 	cleanup_profile struct profile p = { 0 };
 
-	if (profile_wild(&p, 437027, NULL, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_wild(&p, 437027, NULL, &err));
 	assert_string_equal(p.name, "wild-bridge-437027");
 }
 

@@ -77,18 +77,17 @@ TEST(each_command_fits_its_terminal_and_bad_places_are_seen)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct result *res = run_of(cases[i].m, cases[i].words, cases[i].profile);
-		char *page = shown(res, 0, 0);
+		cleanup_result struct result *res = run_of(cases[i].m, cases[i].words, cases[i].profile);
+		cleanup_free char *page = shown(res, 0, 0);
 
 		for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
-			char *text = shown(res, sizes[k].width, sizes[k].lines);
+			cleanup_free char *text = shown(res, sizes[k].width, sizes[k].lines);
 
 			expect_fits(text, sizes[k].width, sizes[k].lines);
 			if (cases[i].bad)
 				expect(text, cases[i].bad, cases[i].m->name);
 			if (cases[i].mark && sizes[k].lines >= 40)
 				expect(text, cases[i].mark, cases[i].m->name);
-			free(text);
 		}
 		if (cases[i].bad) {
 			expect(page, cases[i].bad, cases[i].m->name);
@@ -96,15 +95,13 @@ TEST(each_command_fits_its_terminal_and_bad_places_are_seen)
 		}
 		if (strstr(page, "(0 rows"))
 			fail_msg("%s: a table without a row", cases[i].m->name);
-		free(page);
-		result_free(res);
 	}
 }
 
 /* A disk's map begins where the disk does, and what was not read has no colour. */
 TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 {
-	struct result *res = run_of(&measure_surface, "--range=0-4GB", "failing");
+	cleanup_result struct result *res = run_of(&measure_surface, "--range=0-4GB", "failing");
 	const struct table *map = result_find_table(res, "map");
 	char *page = shown(res, 0, 0), *at = page;
 	size_t cells = 0, read = 0;
@@ -118,7 +115,6 @@ TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 	assert_int_equal(cells, read);
 	assert_true(strstr(page, "x=\"70.0\" y=\"34.0\"") < strchr(strstr(page, "<rect class=\"heat\""), '\n'));
 	free(page);
-	result_free(res);
 }
 
 TEST(two_that_are_compared_are_named_drawn_and_have_units)
@@ -133,7 +129,7 @@ TEST(two_that_are_compared_are_named_drawn_and_have_units)
 	assert_int_equal(report_compare(a, 1, a + 1, 1, &opt, &res, &err), 0);
 	for (size_t k = 0; k <= ARRAY_LEN(sizes); k++) {
 		bool is_page = k == ARRAY_LEN(sizes);
-		char *text = shown(res, is_page ? 0 : sizes[k].width, is_page ? 0 : 60);
+		cleanup_free char *text = shown(res, is_page ? 0 : sizes[k].width, is_page ? 0 : 60);
 
 		if (!is_page)
 			expect_fits(text, sizes[k].width, 60);
@@ -142,7 +138,6 @@ TEST(two_that_are_compared_are_named_drawn_and_have_units)
 		expect(text, "MB/s", "a unit");
 		if (strstr(text, "bytes_per_s"))
 			fail_msg("a name of the document:\n%s", text);
-		free(text);
 	}
 	result_free(res);
 	result_free(v[0]);

@@ -45,7 +45,7 @@ static void flip(const char *name, uint64_t at)
 
 TEST_WITH(the_file_holds_other_words_in_each_block, files_dir_make, files_dir_remove)
 {
-	uint8_t *words = calloc(1, 262144);
+	cleanup_free uint8_t *words = calloc(1, 262144);
 	struct payload_pool pool;
 	int fd;
 
@@ -61,7 +61,6 @@ TEST_WITH(the_file_holds_other_words_in_each_block, files_dir_make, files_dir_re
 	assert_memory_not_equal(words, words + BLOCK, BLOCK);
 	payload_pool_done(&pool);
 	(void)close(fd);
-	free(words);
 	assert_int_equal(unlink(files_path("words")), 0);
 }
 

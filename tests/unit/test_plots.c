@@ -67,7 +67,7 @@ static char *read_all(const char *path)
 static void assert_golden(const char *name, const char *text)
 {
 	char path[512];
-	char *want;
+	cleanup_free char *want = NULL;
 
 	(void)snprintf(path, sizeof(path), TEST_DATA "/golden/%s", name);
 	if (getenv("PLATTER_GOLDEN_UPDATE")) {
@@ -81,7 +81,6 @@ static void assert_golden(const char *name, const char *text)
 	if (!want)
 		fail_msg("no golden file %s", path);
 	assert_string_equal(text, want);
-	free(want);
 }
 
 TEST(every_plot_kind_is_drawn_as_before)

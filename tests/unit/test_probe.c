@@ -544,7 +544,7 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 	memset(huge, '9', sizeof(huge));
 	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
 		struct device_context ctx;
-		struct dump d;
+		cleanup_dump struct dump d = { 0 };
 		char path[256];
 
 		dump_open(&d, "sata-512e");
@@ -565,7 +565,6 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 			if (device_system.survey(&ctx, &dev, &found, NULL) == 0)
 				survey_done(&found);
 		}
-		dump_close(&d);
 	}
 }
 

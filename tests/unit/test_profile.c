@@ -8,10 +8,7 @@
 
 static void parse(const char *text, struct profile *ret)
 {
-	struct err err = { 0 };
-
-	if (profile_parse(ret, "a/b/test.disk", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(ret, "a/b/test.disk", text, strlen(text), &err));
 }
 
 static void refused(const char *text, const char *words)
@@ -139,7 +136,7 @@ TEST(what_does_not_make_sense_is_refused)
 
 TEST(more_than_there_may_be_is_refused)
 {
-	char *text = malloc(64 * 100002);
+	cleanup_free char *text = malloc(64 * 100002);
 	size_t n = 0;
 
 	for (int i = 0; i <= PROFILE_ZONES_MAX; i++)
@@ -152,7 +149,6 @@ TEST(more_than_there_may_be_is_refused)
 	memset(text, 'a', 5000);
 	text[5000] = 0;
 	refused(text, "the line is too long");
-	free(text);
 }
 
 TEST(the_name_comes_from_the_file)
@@ -191,10 +187,8 @@ static void check_round_trip(const struct profile *p)
 	size_t n1, n2;
 	char *t1 = saved(p, &n1), *t2;
 	cleanup_profile struct profile back = { 0 };
-	struct err err = { 0 };
 
-	if (profile_parse(&back, "again", t1, n1, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(&back, "again", t1, n1, &err));
 	t2 = saved(&back, &n2);
 	assert_int_equal(n1, n2);
 	assert_memory_equal(t1, t2, n1);
@@ -230,14 +224,12 @@ TEST(every_profile_that_we_give_is_good)
 	assert_non_null(dir);
 	while ((e = readdir(dir))) {
 		char path[1024];
-		struct err err = { 0 };
 		struct profile p;
 
 		if (!strstr(e->d_name, ".disk"))
 			continue;
 		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s", e->d_name);
-		if (profile_load(&p, path, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_load(&p, path, &err));
 		assert_memory_equal(p.name, e->d_name, strlen(p.name)); /* found by its name */
 		check_round_trip(&p);
 		profile_done(&p);
@@ -296,7 +288,7 @@ TEST(no_text_does_harm)
 		static const char bytes[] = "0123456789.e-# \n\tzdskipbadfailr\0w\377";
 		char text[2048];
 		size_t len = strlen(base);
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 
 		memcpy(text, base, len);
 		for (uint64_t k = rng_below(&rng, 4) + 1; k; k--) {
@@ -341,7 +333,6 @@ TEST(no_text_does_harm)
 			disk_free(d);
 			geometry_free(g);
 		}
-		profile_done(&p);
 	}
 	assert_true(taken > 500); /* or the test says nothing */
 }

@@ -135,12 +135,11 @@ static int run_on(struct kept *k, const struct measure *m, const struct rewriter
 	const struct disk_store store = { kept_read, kept_write, k };
 	cleanup_run struct sim_run run = { .sim = sim_new(), .m = m, .words = all };
 	cleanup_profile struct profile p = { 0 };
-	struct err err = { 0 };
 	int got;
 
 	(void)snprintf(all, sizeof(all), "%s --journal=%s sda", words, dir);
-	if (profile_parse(&p, "small", r->profile, strlen(r->profile), &err) < 0 || profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(&p, "small", r->profile, strlen(r->profile), &err));
+	MUST(profile_finish(&p, &err));
 	k->sd = sim_add_disk(run.sim, &p, "sda");
 	k->size = sim_device(k->sd)->size_bytes;
 	sim_env(run.sim)->boot_id = boot_id;

@@ -9,10 +9,7 @@
 
 static void load(struct profile *p)
 {
-	struct err err = { 0 };
-
-	if (profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p->queue_depth = 1;
 	p->write_cache_bytes = 1 << 20;
 	p->write_delay_ms = 3;
@@ -21,11 +18,9 @@ static void load(struct profile *p)
 static void parse(struct replay_trace *ret, const char *text)
 {
 	cleanup_fclose FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	struct err err = { 0 };
 
 	assert_non_null(in);
-	if (replay_parse(ret, "t", in, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(replay_parse(ret, "t", in, &err));
 }
 
 static void refused(const char *text, const char *words)

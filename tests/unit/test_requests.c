@@ -29,11 +29,8 @@ static int remove_dir(void **state)
 
 static struct outfile *file_at(const char *where)
 {
-	struct err err = { 0 };
-
 	outfiles_done(&files);
-	if (outfiles_add(&files, "requests", where, OUTFILE_REQUESTS, false, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(outfiles_add(&files, "requests", where, OUTFILE_REQUESTS, false, &err));
 	return files.first;
 }
 

@@ -286,10 +286,9 @@ TEST(text_that_is_not_utf8_is_made_so)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char *copy = result_strdup(cases[i].in);
+		cleanup_free char *copy = result_strdup(cases[i].in);
 
 		assert_string_equal(copy, cases[i].out);
-		free(copy);
 	}
 	assert_null(result_strdup(NULL));
 }

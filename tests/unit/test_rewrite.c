@@ -42,10 +42,7 @@ static void see_request(void *arg, struct session *ses, const char *target, cons
 
 static void profile_small(struct profile *p)
 {
-	struct err err;
-
-	if (profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err));
 	p->capacity_lba = SIZE_BYTES / p->logical_sector_bytes / 8 * 8;
 	p->write_cache_bytes = 1 << 20;
 }
@@ -54,11 +51,9 @@ static void profile_small(struct profile *p)
 static void world_new(struct world *w, struct profile *p, const char *words)
 {
 	size_t skip = strncmp(words, RECOVER, strlen(RECOVER)) == 0 ? strlen(RECOVER) : 0;
-	struct err err;
 
 	memset(w, 0, sizeof(*w));
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 	w->last_write = UINT64_MAX;
 	w->sim = sim_new();
 	sim_env(w->sim)->boot_id = AFTER;
@@ -554,10 +549,8 @@ static void world_of_smr(struct world *w, const char *words, uint64_t gone_at, c
 		"write_delay_ms 100\nmedia_cache_kb 65536 1500 0\nmedia_cache_idle_ms 2000\nshingle_band_kb 4096\n"
 		"zone 21 400\n";
 	struct profile p;
-	struct err err = { 0 };
 
-	if (profile_parse(&p, "shingled", text, strlen(text), &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_parse(&p, "shingled", text, strlen(text), &err));
 	p.gone_at_request = gone_at;
 	if (fail)
 		assert_int_equal(profile_add_fail(&p, fail), 0);

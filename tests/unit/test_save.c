@@ -44,10 +44,9 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static int drop_place(void **state)
 {
-	struct place *p = *state;
+	cleanup_free struct place *p = *state;
 	int r = nftw(p->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 
-	free(p);
 	return r;
 }
 
@@ -88,13 +87,12 @@ TEST_WITH(a_file_without_a_folder_goes_here, make_place, drop_place)
 {
 	const struct place *p = *state;
 	cleanup_result struct result *res = some();
-	char *before = getcwd(NULL, 0);
+	cleanup_free char *before = getcwd(NULL, 0);
 
 	assert_int_equal(chdir(p->dir), 0);
 	assert_int_equal(result_save(res, "here.json", NULL), 0);
 	assert_int_equal(chdir(before), 0);
 	assert_int_equal(count_files(p->dir), 1);
-	free(before);
 }
 
 TEST_WITH(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place)

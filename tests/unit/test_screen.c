@@ -103,14 +103,13 @@ TEST(the_screen_is_the_same_from_a_file)
 {
 	struct result *res = zones(0, 0), *read = NULL;
 	struct err err = { 0 };
-	char *text;
+	cleanup_free char *text = NULL;
 
 	cli_screen(res);
 	text = result_to_json(res);
 	assert_int_equal(result_from_json(&read, text, strlen(text), &err), 0);
 	assert_string_equal(read->answer, res->answer);
 	assert_string_equal(read->shows, res->shows);
-	free(text);
 	result_free(res);
 	result_free(read);
 }
@@ -198,7 +197,7 @@ TEST(whatever_there_is_the_screen_has_its_lines)
 		cleanup_result struct result *res = many(what);
 
 		for (unsigned width = 80; width <= 120; width += 13) {
-			char *text = rendered(res, width, SCREEN_LINES);
+			cleanup_free char *text = rendered(res, width, SCREEN_LINES);
 
 			expect_fits(text, width, SCREEN_LINES);
 			if (what & 8) /* of many at least one, and the others are counted */
@@ -207,7 +206,6 @@ TEST(whatever_there_is_the_screen_has_its_lines)
 				fail_msg("the notices that are left out are not counted:\n%s", text);
 			if ((what & 16) && !strstr(text, "Disk errors: 1000"))
 				fail_msg("no word of errors:\n%s", text);
-			free(text);
 		}
 	}
 }

@@ -30,7 +30,7 @@ static json_t *changed_text(const char *key, const char *text, const char *more)
 	static const char *const fixed[] = { "schema", "status", "kind", "type", "started" };
 	bool is_list = !strcmp(key, "x") || !strcmp(key, "y") || !strcmp(key, "series") || !strcmp(key, "shows") ||
 	               !strcmp(key, "dots") || !strcmp(key, "marks");
-	char *out = NULL;
+	cleanup_free char *out = NULL;
 	size_t len = 0;
 	json_t *ret;
 	FILE *f;
@@ -49,7 +49,6 @@ static json_t *changed_text(const char *key, const char *text, const char *more)
 	}
 	assert_int_equal(fclose(f), 0);
 	ret = json_string(out);
-	free(out);
 	return ret;
 }
 
@@ -150,7 +149,7 @@ TEST(no_mutation_of_a_document_ends_the_program)
 	for (size_t i = 0; i < n; i++) {
 		cleanup_result struct result *res = NULL;
 		size_t len;
-		char *text = strangers_mutant(&rng, &len);
+		cleanup_free char *text = strangers_mutant(&rng, &len);
 		uint64_t began = strangers_cpu_ns(), took;
 
 		if (result_from_json(&res, text, len, NULL) == 0) {
@@ -160,7 +159,6 @@ TEST(no_mutation_of_a_document_ends_the_program)
 		took = strangers_cpu_ns() - began;
 		if (took > 5000000000u)
 			fail_msg("mutation %zu took %.1f s", i, (double)took * 1e-9);
-		free(text);
 	}
 	assert_true(loaded > n / 10); /* else nothing was tried but the parser */
 	print_message("fault-count: mutated documents %zu, loaded and rendered %zu\n", n, loaded);

@@ -233,9 +233,9 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim,
-		               .m = &measure_stream,
-		               .words = "--read --rate=20MB --buffer=200MB --time=20s sda" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .m = &measure_stream,
+		                           .words = "--read --rate=20MB --buffer=200MB --time=20s sda" };
 	cleanup_profile struct profile p = { 0 };
 	const struct table *t;
 	struct err err = { 0 };
@@ -252,8 +252,6 @@ TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 	            sim_figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
 	assert_true(table_number(t, 0, (size_t)table_column(t, "max_gap_ns")) > 1.95e9);
 	assert_true(table_number(t, 0, (size_t)table_column(t, "response_max_ns")) > 1.95e9);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
@@ -279,7 +277,9 @@ TEST(the_tradeoff_predicts_what_the_search_finds)
 TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .m = &measure_stream, .words = "--read --rate=10MB --time=20s sda sdb" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .m = &measure_stream,
+		                           .words = "--read --rate=10MB --time=20s sda sdb" };
 	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 	const struct table *t;
@@ -296,8 +296,6 @@ TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "state")), "lost");
 	assert_true(table_number(t, 1, 1) > 10e6 * 20 * 0.7); /* the rest of the time all went to sdb */
 	assert_true(result_fault_count(run.res) > 0);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(recording_on_a_device_wants_consent)

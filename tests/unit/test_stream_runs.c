@@ -51,10 +51,7 @@ static void stream(struct sim_run *run)
 /* A disk of the profile as changed; p is done with. */
 static void add(struct sim *sim, struct profile *p, const char *name)
 {
-	struct err err = { 0 };
-
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 	(void)sim_add_disk(sim, p, name);
 	profile_done(p);
 }
@@ -117,7 +114,7 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 {
 	struct sim *sim = sim_new();
 	struct harmer h = { sim_model(sim_add_profile(sim, "tiny", "sda")), harm, 0 };
-	struct sim_run run = {
+	cleanup_run struct sim_run run = {
 		.sim = sim,
 		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda",
 		.hooks = { .checkpoint = do_harm, .arg = &h }
@@ -135,8 +132,6 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 		assert_int_equal(notices(run.res, "verify", where), 1);
 	if (says)
 		assert_true(notices(run.res, "verify", says) >= 1);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where)
@@ -238,7 +233,7 @@ TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 TEST(a_stall_is_on_the_list_and_what_it_cost)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
+	cleanup_run struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
 	struct profile p;
 
 	load(&p, "ibm-deskstar-60gxp");
@@ -257,8 +252,6 @@ TEST(a_stall_is_on_the_list_and_what_it_cost)
 	assert_true(fabs(cell(&run, "overflows", 0, "length_s") - 1.0) < 0.15);
 	assert_true(cell(&run, "targets", 0, "max_gap_ns") > 1.95e9);
 	assert_true(cell(&run, "targets", 0, "response_max_ns") > 1.95e9);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on)
@@ -270,7 +263,7 @@ TEST(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on)
 
 	for (int way = 0; way < 2; way++) {
 		struct sim *sim = sim_new();
-		struct sim_run run = { .sim = sim, .words = ways[way] };
+		cleanup_run struct sim_run run = { .sim = sim, .words = ways[way] };
 		struct profile p;
 
 		load(&p, "ibm-deskstar-60gxp");
@@ -291,8 +284,6 @@ TEST(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on)
 		assert_string_equal(state_of(&run, 0), "errors");
 		assert_string_equal(state_of(&run, 1), "good");
 		assert_true(cell(&run, "targets", 0, "bytes") > 80e6); /* went on behind them */
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 }
 
@@ -305,7 +296,7 @@ TEST(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is)
 
 	for (int way = 0; way < 3; way++) {
 		struct sim *sim = sim_new();
-		struct sim_run run = { .sim = sim, .words = words[way] };
+		cleanup_run struct sim_run run = { .sim = sim, .words = words[way] };
 		struct profile p;
 
 		load(&p, "ibm-deskstar-60gxp");
@@ -335,8 +326,6 @@ TEST(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is)
 			assert_int_equal(notices(run.res, "too-many-errors", NULL), 1);
 			assert_true(run.res->head.elapsed_s < 9.0);
 		}
-		sim_run_done(&run);
-		sim_free(sim);
 	}
 }
 
@@ -364,8 +353,7 @@ TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
 	assert_non_null(strstr(verdict(&run), " s, not longer: then the targets were full"));
-	sim_run_done(&run);
-	sim_free(sim);
+	sim_run_end(&run);
 }
 
 /* ---- several disks ---- */
@@ -375,7 +363,7 @@ TEST(the_window_in_which_all_were_active_has_no_ragged_ends)
 	struct sim *sim = sim_new();
 	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
 			*b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
-	struct sim_run run = { .sim = sim, .words = "--read --time=60s sda1 sdb1" };
+	cleanup_run struct sim_run run = { .sim = sim, .words = "--read --time=60s sda1 sdb1" };
 	double ra = truth_rate(disk_geometry(sim_model(a)), 0, 209715200),
 	       rb = truth_rate(disk_geometry(sim_model(b)), 0, 629145600);
 
@@ -388,8 +376,6 @@ TEST(the_window_in_which_all_were_active_has_no_ragged_ends)
 	assert_true(fabs(sim_figure(&run, "last_done_s") / (629145600.0 / rb) - 1.0) < 0.02);
 	/* While the one over all is spoiled by the time when only one was left. */
 	assert_true(sim_figure(&run, "rate_bytes_per_s") < 0.75 * (ra + rb));
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 /* ---- --project ---- */
@@ -503,8 +489,9 @@ static long memory_kib(void)
 TEST(each_target_has_its_distribution)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim,
-		               .words = "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .words =
+		                                   "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb" };
 	double p50 = 0.0, blocks = 0.0;
 
 	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
@@ -526,8 +513,6 @@ TEST(each_target_has_its_distribution)
 	assert_true(sim_figure(&run, "response_p99_ns") <= sim_figure(&run, "response_max_ns"));
 	assert_true(sim_figure(&run, "response_max_ns") ==
 	            fmax(cell(&run, "targets", 0, "response_max_ns"), cell(&run, "targets", 1, "response_max_ns")));
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(a_week_needs_no_more_memory_than_an_hour)
@@ -536,7 +521,7 @@ TEST(a_week_needs_no_more_memory_than_an_hour)
 
 	for (int is_week = 0; is_week < 2; is_week++) {
 		struct sim *sim = sim_new();
-		struct sim_run run = {
+		cleanup_run struct sim_run run = {
 			.sim = sim,
 			.words = is_week ? "--read --rate=20KB --block=64KiB --buffer=1MiB --time=168h sda"
 			                 : "--read --rate=20KB --block=64KiB --buffer=1MiB --time=1h sda"
@@ -553,8 +538,6 @@ TEST(a_week_needs_no_more_memory_than_an_hour)
 		                  sim_figure(&run, "response_p50_ns"));
 		if (is_week)
 			assert_true(cell(&run, "targets", 0, "bytes") > 20e3 * 7 * 86400 * 0.9999);
-		sim_run_done(&run);
-		sim_free(sim);
 		*(is_week ? &week : &hour) = memory_kib();
 	}
 	assert_true(week - hour < 2048);
@@ -564,8 +547,9 @@ TEST(a_week_needs_no_more_memory_than_an_hour)
 TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim,
-		               .words = "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .words =
+		                                   "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda" };
 	const struct table *t;
 
 	(void)sim_add_profile(sim, "tiny", "sda");
@@ -577,8 +561,6 @@ TEST(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them)
 		if (!(fabs(cell(&run, "timeline", i, "rate_bytes_per_s") / 100e3 - 1.0) < 0.2))
 			fail_msg("%g B/s at %g s", cell(&run, "timeline", i, "rate_bytes_per_s"),
 			         cell(&run, "timeline", i, "time_s"));
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 /* On a disk of which so many sectors cannot be read, each of them far from the next. */
@@ -623,7 +605,8 @@ TEST(a_rate_that_was_never_held_is_not_told)
 TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
 
 	for (int i = 0; i < 2; i++) {
 		struct profile p;
@@ -638,8 +621,6 @@ TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_in_range(result_fault_count(run.res), 1, 100);
 	assert_true(run.res->head.elapsed_s < 20.0);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 static void stream_two(struct sim_run *run, bool has_contents)

@@ -125,7 +125,7 @@ struct score {
 /* Whether the ring fills within an hour. */
 static bool is_refuted(const struct array *a, struct score *score)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	bool refuted;
 
 	if (!score->runs_hours && (a->part < 1.0 - CLOSE || a->part > 1.0 + CLOSE))
@@ -133,7 +133,6 @@ static bool is_refuted(const struct array *a, struct score *score)
 	run = play(a, a->part * a->carries, HOUR_S);
 	refuted = sim_figure(&run, "overflows") > 0.0;
 	score->hours++;
-	sim_run_end(&run);
 	return refuted;
 }
 

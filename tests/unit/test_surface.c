@@ -32,7 +32,7 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 	};
 
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		size_t found = 0, n = 5;
 		PROFILE(p, disks[i].profile);
 
@@ -48,14 +48,13 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 		assert_int_equal(found, n);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
-		sim_run_end(&run);
 	}
 }
 
 TEST(weak_sectors_of_one_request_are_told_apart)
 {
 	static const uint64_t lbas[] = { 30000000, 30000016, 30000800, 30001600 };
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
 	for (size_t i = 0; i < 4; i++)
@@ -64,12 +63,11 @@ TEST(weak_sectors_of_one_request_are_told_apart)
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(count_kind(run.res, "always", lbas[i]), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 4);
-	sim_run_end(&run);
 }
 
 TEST(what_was_slow_once_is_no_weak_place)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
 	for (uint64_t nth = 2000; nth < 3000; nth += 100) {
@@ -83,14 +81,13 @@ TEST(what_was_slow_once_is_no_weak_place)
 	assert_true(sim_figure(&run, "once_places") >= 5);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
-	sim_run_end(&run);
 }
 
 /* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
  * is found. */
 TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
 	p.retry_per_gb = 40;
@@ -101,13 +98,12 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	assert_int_equal(count_kind(run.res, "once", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "always", 9999992), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-	sim_run_end(&run);
 }
 
 /* What is read behind a single request comes around once more: two lead in. */
 TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "ibm-deskstar-60gxp");
 
 	p.ahead_when = AHEAD_SEQUENTIAL;
@@ -118,7 +114,6 @@ TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
 	assert_int_equal(count_kind(run.res, "always", 1000003), 1);
 	assert_int_equal(count_kind(run.res, "always", 4333336), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 2);
-	sim_run_end(&run);
 }
 
 /* Behind a connection that is slower than the medium, the drive's buffer makes up for a revolution. */
@@ -570,7 +565,6 @@ TEST(many_scans_are_told_one_after_the_other)
 	cleanup_result struct result *said = NULL;
 	struct sim_run runs[4];
 	const struct table *t;
-	struct err err;
 
 	for (size_t k = 0; k < 4; k++) {
 		char started[40];
@@ -584,8 +578,7 @@ TEST(many_scans_are_told_one_after_the_other)
 		result_set(&runs[k].res->head.started, started);
 		res[(k + 2) % 4] = runs[k].res; /* in any order */
 	}
-	if (report_trend(res, 4, &opt, &said, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(report_trend(res, 4, &opt, &said, &err));
 	t = result_find_table(said, "scans");
 	assert_int_equal(t->nrows, 4);
 	for (size_t k = 0; k < 4; k++)
@@ -823,7 +816,6 @@ TEST(outside_of_the_hours_nothing_is_read)
 static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 {
 	struct sim_disk *sd;
-	struct err err;
 	PROFILE(p, "tiny");
 
 	p.gone_at_request = gone_at;
@@ -834,8 +826,7 @@ static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
 		                                                              .revolutions = 2,
 		                                                              .heals = i == 0 }),
 		                 0);
-	if (profile_finish(&p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(&p, &err));
 	sd = sim_add_disk(sim, &p, "sda");
 	return sd;
 }
@@ -978,14 +969,13 @@ TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		struct ops n;
 		PROFILE(p, cases[i].profile);
 
 		assert_int_equal(verify_on(&p, cases[i].how, cases[i].words, &run, &n), -EOPNOTSUPP);
 		assert_non_null(strstr(run.err.text, cases[i].why));
 		assert_true(n.verifies >= 1 && n.verifies <= 24); /* they were sent */
-		sim_run_end(&run);
 	}
 }
 

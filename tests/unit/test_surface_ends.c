@@ -78,10 +78,7 @@ static void make_bad(struct profile *p, uint64_t lba, uint64_t count)
 
 static void finish(struct profile *p)
 {
-	struct err err;
-
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 }
 
 static char *read_all(const char *path)
@@ -102,7 +99,7 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
 	char words[] = "--range=-30GB --without=files --mapfile=/tmp/surface-map-XXXXXX sda",
 	     *path = strstr(words, "/tmp"), *map;
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	PROFILE(p, "modern-4tb");
 
 	for (uint64_t k = 0; k < 100; k++) { /* a quarter of the disk: more, and it would be the drive's own way */
@@ -139,7 +136,6 @@ TEST(however_many_places_are_slow_none_that_cannot_be_read_is_left_out)
 	}
 	free(map);
 	(void)unlink(path);
-	sim_run_end(&run);
 }
 
 /* ---- borders ---- */
@@ -178,7 +174,7 @@ TEST(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read)
 /* What failed was not read, and is in no rate. */
 TEST(what_failed_is_no_rate)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	const struct table *map;
 	double most; /* a cell of three requests may have one end of a track less than usual */
 	PROFILE(p, "modern-4tb");
@@ -193,7 +189,6 @@ TEST(what_failed_is_no_rate)
 		assert_false(number(map, r, "rate_bytes_per_s") > most);
 	assert_true(sim_figure(&run, "failed_bytes") > 900.0 * 512 * 1024);
 	assert_true(sim_figure(&run, "rate_bytes_per_s") < most);
-	sim_run_end(&run);
 }
 
 /* ---- scans that end early ---- */
@@ -220,7 +215,7 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		const struct figure *next;
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		PROFILE(p, "modern-4tb");
 
 		p.retry_per_gb = 0;
@@ -235,14 +230,13 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		assert_int_equal(next != NULL, runs[i].next != NULL);
 		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
 		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
-		sim_run_end(&run);
 	}
 }
 
 TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 {
 	for (int is_asked = 0; is_asked < 2; is_asked++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		PROFILE(p, "tiny");
 
 		for (uint64_t lba = 1000; lba < 700000; lba += 500)
@@ -256,7 +250,6 @@ TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 			assert_true(sim_figure(&run, "unreadable_requests") > 1000);
 			assert_int_equal((int)sim_figure(&run, "unreadable_places"), 1398);
 		}
-		sim_run_end(&run);
 	}
 }
 

@@ -43,11 +43,9 @@ static bool learn(const struct profile *p, const char *words)
 {
 	cleanup_run struct sim_run run = run_on(p, &measure_geometry, words);
 	const struct table *t = result_find_table(run.res, "heads");
-	struct err err;
 	bool is_told = t && t->nrows;
 
-	if (result_save(run.res, geometry_path, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(result_save(run.res, geometry_path, &err));
 	return is_told;
 }
 
@@ -130,13 +128,10 @@ TEST(geometry_tells_which_surface_each_sector_is_on)
 
 static void weaken(struct profile *p, uint32_t surface, double share, double chance)
 {
-	struct err err;
-
 	p->weak_share = share;
 	p->weak_p = chance;
 	p->weak_surface = surface;
-	if (profile_finish(p, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_finish(p, &err));
 }
 
 TEST(a_head_that_loses_revolutions_is_named)
@@ -153,7 +148,7 @@ TEST(a_head_that_loses_revolutions_is_named)
 	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
 
 	for (size_t i = 0; i < n; i++) {
-		struct sim_run run;
+		cleanup_run struct sim_run run = { 0 };
 		const struct table *t;
 		PROFILE(p, runs[i].disk);
 
@@ -171,7 +166,6 @@ TEST(a_head_that_loses_revolutions_is_named)
 		print_message("%s: %.2f of what was read told by head; %.1f revolutions per GB, beside it %.1f\n",
 		              p.name, sim_figure(&run, "by_head_ratio"), number(t, 2, "revolutions_lost"),
 		              number(t, 1, "revolutions_lost"));
-		sim_run_end(&run);
 	}
 }
 

@@ -40,7 +40,7 @@ TEST(where_time_does_not_tell_the_sector_it_is_found_alone)
 /* An answer that is seen late by half of a revolution takes that from the next one. */
 TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 {
-	struct sim_run run;
+	cleanup_run struct sim_run run = { 0 };
 	size_t n = 0;
 	PROFILE(p, "modern-4tb");
 
@@ -59,7 +59,6 @@ TEST(a_revolution_of_which_two_requests_have_a_part_is_seen)
 	print_message("%d of 40\n", (int)n);
 	assert_true(n >= 20); /* second readings are seen late as well */
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
-	sim_run_end(&run);
 }
 
 /* A bus slower than the medium, though not at eight places in a row: by what the buffer gives. */

@@ -319,10 +319,9 @@ TEST(no_line_is_wider_than_the_terminal_or_ends_in_spaces)
 	for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
 		for (unsigned width = 56; width < 200; width += 3) {
 			struct text_style style = { .width = width, .unicode = width % 2 };
-			char *text = rendered(docs[i], &style);
+			cleanup_free char *text = rendered(docs[i], &style);
 
 			expect_lines_within(text, width);
-			free(text);
 		}
 		for (unsigned width = 0; width < 56; width++) { /* nothing breaks below */
 			struct text_style style = { .width = width };
@@ -339,14 +338,13 @@ TEST(a_narrow_terminal_loses_no_column)
 
 	for (unsigned width = 40; width < 140; width += 7) {
 		struct text_style style = { .width = width };
-		char *text = rendered(res, &style);
+		cleanup_free char *text = rendered(res, &style);
 
 		/* last row: mean, median, 95 %, longest, requests per second */
 		for (const char *const *v = (const char *const[]){ "12.70", "11.43", "19.05", "114.3", "78.7", NULL };
 		     *v; v++)
 			if (!strstr(text, *v))
 				fail_msg("%s is not there with %u columns:\n%s", *v, width, text);
-		free(text);
 	}
 }
 
@@ -404,8 +402,8 @@ TEST(no_text_of_a_document_commands_the_terminal)
 
 TEST(very_long_texts_do_not_hurt)
 {
-	char *text = malloc(100001);
-	struct result *res;
+	cleanup_free char *text = malloc(100001);
+	cleanup_result struct result *res = NULL;
 
 	assert_non_null(text);
 	for (size_t i = 0; i < 100000; i += 2)
@@ -415,8 +413,6 @@ TEST(very_long_texts_do_not_hurt)
 	for (unsigned width = 0; width < 120; width += 40)
 		free(rendered(res, &(struct text_style){ .width = width, .unicode = width > 40 }));
 	free(rendered(res, NULL));
-	result_free(res);
-	free(text);
 }
 
 TEST(an_empty_document_has_a_page_too)
@@ -451,7 +447,7 @@ TEST(plots_are_drawn_when_asked_for)
 TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
 {
 	cleanup_result struct result *res = zones();
-	char *text;
+	cleanup_free char *text = NULL;
 
 	result_text(res, "start  %d\n\n", 1);
 	result_text(res, "file\033[1m  2");
@@ -460,7 +456,6 @@ TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
 	assert_ptr_equal(strstr(text, "start  1\n\nfile?[1m  2\n\nDisk errors: 1 (1 EIO)\n"), text);
 	assert_non_null(strstr(text, "note: Something else"));
 	assert_null(strstr(text, "Recording zones"));
-	free(text);
 }
 
 TEST(a_failed_write_is_an_error)
@@ -518,7 +513,7 @@ TEST(numbers_in_csv_are_exact_and_null_is_empty)
 {
 	cleanup_result struct result *res = result_new("x");
 	struct table *t = result_table(res, "t\nu", NULL, text_fields);
-	char *text;
+	cleanup_free char *text = NULL;
 
 	result_row(t, &(struct text_row){ NULL, 1.0 / 3 });
 	result_row(t, &(struct text_row){ "x", (double)NAN });
@@ -526,5 +521,4 @@ TEST(numbers_in_csv_are_exact_and_null_is_empty)
 	text = rendered(res, NULL);
 	assert_string_equal(text, "# table figures\nname,value,low,high,samples\nbig,18446744073709551614,,,\n"
 	                          "# table t?u\nname,value\n,0.3333333333333333\nx,\n");
-	free(text);
 }

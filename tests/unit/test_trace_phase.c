@@ -374,10 +374,7 @@ static struct score score_of(const struct replay_trace *t, const struct profile 
 
 static void load(struct profile *p)
 {
-	struct err err;
-
-	if (profile_load(p, SIMDISK_PROFILES "/atlas-iii.disk", &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(profile_load(p, SIMDISK_PROFILES "/atlas-iii.disk", &err));
 }
 
 /* As in such traces: a third near the one before, a third of them writes, pauses of 40 ms on the mean. */
@@ -385,7 +382,6 @@ static void make_trace(const struct profile *p, uint64_t seed, struct replay_tra
 {
 	uint64_t lba = 0, last = p->capacity_lba - 1000;
 	struct rng rng;
-	struct err err;
 
 	ret->n = 10000;
 	ret->requests = calloc(ret->n, sizeof(*ret->requests));
@@ -401,8 +397,7 @@ static void make_trace(const struct profile *p, uint64_t seed, struct replay_tra
 			                                    .sectors = (uint32_t)(4 + rng_below(&rng, 4) * 4),
 			                                    .think_us = (double)rng_below(&rng, 80000) };
 	}
-	if (replay_run(ret, p, THINK_BEFORE, &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(replay_run(ret, p, THINK_BEFORE, &err));
 	for (size_t i = 0; i < ret->n; i++)
 		ret->requests[i].response_us = round(ret->requests[i].model_us);
 }
@@ -415,11 +410,9 @@ TEST(zones_come_out_of_reads_that_nobody_aimed)
 		struct replay_trace t = { 0 };
 		cleanup_profile struct profile p = { 0 };
 		struct score s;
-		struct err err;
 
 		load(&p);
-		if (profile_add_noise(&p, WILD_NOISE_REAL, seed, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err));
 		make_trace(&p, seed, &t);
 		s = score_of(&t, &p);
 		assert_int_equal(s.wrong, 0);

@@ -119,7 +119,7 @@ TEST(think_times_have_the_asked_mean_and_shape)
 TEST(arrivals_are_poisson_at_every_rate)
 {
 	static const double rates[] = { 50, 500, 5000, 50000, 500000 };
-	double *gap = calloc(DRAWS, sizeof(*gap));
+	cleanup_free double *gap = calloc(DRAWS, sizeof(*gap));
 
 	assert_non_null(gap);
 	for (size_t k = 0; k < sizeof(rates) / sizeof(rates[0]); k++) {
@@ -138,7 +138,6 @@ TEST(arrivals_are_poisson_at_every_rate)
 		assert_true(is_near((double)n / ((double)last * 1e-9), rates[k], 0.001));
 		assert_true(ks_exponential(gap, DRAWS, 1e9 / rates[k]) > 0.001);
 	}
-	free(gap);
 }
 
 TEST(an_open_run_answers_as_mm1_and_md1_do)
@@ -316,10 +315,8 @@ TEST(two_runs_of_one_queue_are_the_same)
 		cleanup_run struct sim_run b = run_on_server(words, 0.9 / SERVICE_S, 2 * pair + 2);
 		const struct result *of_a = a.res, *of_b = b.res;
 		cleanup_result struct result *told = NULL;
-		struct err err = { 0 };
 
-		if (report_compare(&of_a, 1, &of_b, 1, &opt, &told, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(report_compare(&of_a, 1, &of_b, 1, &opt, &told, &err));
 		differ += told->verdict_is_no;
 	}
 	print_message("%u of 20 pairs differ\n", differ);
@@ -345,7 +342,9 @@ TEST(more_arrivals_than_it_can_do_are_no_steady_state)
 TEST(a_slow_start_is_left_out)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .m = &measure_transactions, .words = "--users=4 --ios=1 --time=100s sda" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .m = &measure_transactions,
+		                           .words = "--users=4 --ios=1 --time=100s sda" };
 	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
@@ -363,8 +362,6 @@ TEST(a_slow_start_is_left_out)
 	assert_true(is_near(sim_figure(&run, "transactions_per_s"),
 	                    sim_figure(&run, "measured") / sim_figure(&run, "measured_s"), 1e-6));
 	assert_true(sim_figure(&run, "response_max_ns") < 50e6);
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 TEST(closed_runs_obey_the_operational_laws)
@@ -473,9 +470,9 @@ TEST(the_number_of_users_that_fit_is_found)
 TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
 {
 	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim,
-		               .m = &measure_transactions,
-		               .words = "--arrivals=500 --ios=1 --time=10s sda" };
+	cleanup_run struct sim_run run = { .sim = sim,
+		                           .m = &measure_transactions,
+		                           .words = "--arrivals=500 --ios=1 --time=10s sda" };
 	cleanup_profile struct profile p = { 0 };
 	struct err err = { 0 };
 
@@ -488,8 +485,6 @@ TEST(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile)
 	assert_true(is_near(sim_figure(&run, "response_p99_ns"), 1.9e9, 0.05));
 	assert_true(sim_figure(&run, "response_max_ns") > 1.95e9);
 	assert_true(sim_figure(&run, "late_max_ns") < 1e6); /* it was not platter */
-	sim_run_done(&run);
-	sim_free(sim);
 }
 
 /* A disk that refuses at once would otherwise be a fast one. The laws are of all that went through it. */

@@ -67,7 +67,7 @@ TEST(a_share_of_the_requests_writes)
 	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
 		struct kind kinds[KINDS_MOST];
 		char words[160];
-		struct result *res;
+		cleanup_result struct result *res = NULL;
 		double n;
 		size_t rows;
 
@@ -82,7 +82,6 @@ TEST(a_share_of_the_requests_writes)
 		assert_string_equal(kinds[1].op, "write");
 		assert_share((double)kinds[1].requests, n, shares[i]);
 		assert_true(kinds[0].mean_ns != kinds[1].mean_ns);
-		result_free(res);
 	}
 }
 
@@ -185,11 +184,10 @@ TEST(a_steady_stream_is_steady_wherever_it_ends)
 {
 	for (int ms = 20000; ms < 20005; ms++) {
 		char words[100];
-		struct result *res;
+		cleanup_result struct result *res = NULL;
 
 		(void)snprintf(words, sizeof(words), "--arrivals=200 --ios=1 --class=law=fixed --time=%dms sda", ms);
 		res = measured_on("ssd-sata", words);
 		assert_false(res->verdict_is_no);
-		result_free(res);
 	}
 }

@@ -13,11 +13,9 @@
 
 static struct tx_cpu *cpu_new(unsigned processors)
 {
-	struct err err = { 0 };
 	struct tx_cpu *c;
 
-	if (tx_cpu_open(&c, processors, clock_monotonic(), &err) < 0)
-		fail_msg("%s", err.text);
+	MUST(tx_cpu_open(&c, processors, clock_monotonic(), &err));
 	return c;
 }
 

@@ -125,12 +125,10 @@ TEST(any_random_disk_streams_in_its_true_time_with_all_its_defects)
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		cleanup_model struct run r = { 0 };
-		struct err err = { 0 };
 		uint64_t size;
 		double got, want;
 
-		if (profile_random(&r.p, seed, &limits, &err) < 0)
-			fail_msg("%s", err.text);
+		MUST(profile_random(&r.p, seed, &limits, &err));
 		r.p.interface_bytes_per_s = 1e10;
 		if (r.p.cache_bytes == 0) { /* without read-ahead a stream of requests is none */
 			r.p.cache_bytes = 4 << 20;
@@ -152,7 +150,7 @@ TEST(random_disks_are_valid_and_places_lead_back_to_their_sectors)
 			                               .bad_regions = (uint32_t)(seed % 4) };
 		struct err err = { 0 };
 		struct geometry *g;
-		struct profile p;
+		cleanup_profile struct profile p = { 0 };
 		struct place a, b;
 		struct rng rng;
 		uint64_t n;
@@ -181,7 +179,6 @@ TEST(random_disks_are_valid_and_places_lead_back_to_their_sectors)
 			assert_true(b.track != a.track || b.sector > a.sector + a.run);
 		}
 		geometry_free(g);
-		profile_done(&p);
 	}
 }
 

@@ -155,7 +155,7 @@ TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
 	};
 
 	for (int percent = 80; percent < 100; percent++) {
-		struct result *res = sound(600000000);
+		cleanup_result struct result *res = sound(600000000);
 		const struct result *const docs[] = { res };
 		struct judgement j;
 
@@ -163,7 +163,6 @@ TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
 		verdict_judge(docs, 1, &j);
 		assert_int_equal(j.is, percent < 90 ? VERDICT_DOUBT : VERDICT_KEEP);
 		verdict_done(&j);
-		result_free(res);
 	}
 }
 
