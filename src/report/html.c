@@ -36,7 +36,7 @@ static const char style[] =
 	"figcaption{font-weight:600;font-size:.95rem}.see{font-size:.9rem;color:var(--dim);margin:.1rem 0 .3rem}.answer{font-size:1.1rem}\n"
 	"svg.plot{display:block;width:100%;height:auto}"
 	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft));background:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}"
-	".n0{background:var(--c4)}.n1{background:var(--c6)}.wide svg text{font-size:8px}"
+	".legend .dim{background:var(--dim)}.n0{background:var(--c4)}.n1{background:var(--c6)}.wide svg text{font-size:8px}"
 	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
 	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
 	"height:.8em;margin-right:.4em;border-radius:2px}\n"

@@ -42,8 +42,12 @@ static size_t level_of(const double *v, size_t n, double x)
 	return i;
 }
 
-static char *level_text(const struct axis *a, double v, char *buf, size_t len)
+char *map_level_text(const struct plot_data *d, const struct axis *a, double v, char *buf, size_t len)
 {
+	struct cell cell = { .f64 = v };
+
+	if (isfinite(d->cell))
+		return report_value(buf, len, FIELD_TYPE_F64, UNIT_BYTES, &cell);
 	if (a->unit == UNIT_BYTES)
 		return units_bytes(buf, len, whole(v));
 	(void)snprintf(buf, len, "%.6g", v);
@@ -53,7 +57,7 @@ static char *level_text(const struct axis *a, double v, char *buf, size_t len)
 /* Columns of a map stand for values: a mark is put between them as on a logarithmic scale. */
 static void map_marks(FILE *out, const struct plot_data *d, const double *xs, size_t nx, double w)
 {
-	for (size_t i = 0; i < d->nmarks; i++)
+	for (size_t i = 0; !isfinite(d->cell) && i < d->nmarks; i++)
 		for (size_t k = 0; k < d->marks[i].n; k++) {
 			double v = d->marks[i].v[k][0], place = 0.0;
 			size_t c = 0;
@@ -114,8 +118,9 @@ void map_draw(FILE *out, const struct plot_data *d, const struct series *s)
 			continue; /* blank: it was not measured */
 		(void)fprintf(
 			out,
-			"<rect class=\"heat\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
-			heat, left, top, fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
+			"<rect class=\"heat%s\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
+			plot_is_marked(d, &s->v[i]) ? " ring" : "", heat, left, top, fmax(w - 1.0, 0.5),
+			fmax(h - 1.0, 0.5));
 		svg_heat(out, heat);
 		(void)fputs("><title>", out);
 		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
@@ -127,13 +132,14 @@ void map_draw(FILE *out, const struct plot_data *d, const struct series *s)
 			(void)fprintf(out,
 			              "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
 			              i % (2 * (nx / 8 + 1)) ? " o" : "", SVG_LEFT + w * ((double)i + 0.5),
-			              SVG_HEIGHT - SVG_BOTTOM + 20, level_text(&d->x, xs[i], text, sizeof(text)));
+			              SVG_HEIGHT - SVG_BOTTOM + 20,
+			              map_level_text(d, &d->x, xs[i], text, sizeof(text)));
 	for (size_t i = 0; i < ny; i++)
 		if (i % (ny / 10 + 1) == 0)
 			(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
 			              i % (2 * (ny / 10 + 1)) ? " o" : "", SVG_LEFT - 6,
 			              SVG_TOP + h * ((double)i + 0.5) + 4,
-			              level_text(&d->y, ys[i], text, sizeof(text)));
+			              map_level_text(d, &d->y, ys[i], text, sizeof(text)));
 	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 	              (SVG_LEFT + SVG_WIDTH - SVG_RIGHT) / 2, SVG_HEIGHT - 8);
 	markup_text(out, d->x.label);

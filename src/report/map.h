@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Heat maps, in a picture. */
+/* Heat maps: what they show, and as a picture. */
 #ifndef PLATTER_REPORT_MAP_H
 #define PLATTER_REPORT_MAP_H
 
@@ -10,6 +10,8 @@
 #define MAP_HEAT_STEPS 4
 /* What step i of the colours stands for. Returns buf. */
 char *map_heat_text(const struct plot_data *d, int i, char *buf, size_t len);
+/* What a row or a column of the map stands for. Returns buf. */
+char *map_level_text(const struct plot_data *d, const struct axis *a, double v, char *buf, size_t len);
 const char *map_heat_label(const struct plot_data *d);
 /* What light and dark stand for; opens the element that the maps are in. */
 void map_legend(FILE *out, const struct plot_data *d);

@@ -103,7 +103,8 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 	else if (style->lines)
 		r = text_screen(&p, res);
 	else
-		(void)((r = text_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)));
+		(void)((r = text_head(&p, res)) || (r = text_circumstances(&p, res)) || (r = print_figures(&p, res)) ||
+		       (r = print_tables(&p, res)));
 	if (r == 0 && (res->text || !style->lines))
 		(void)((r = text_faults(&p, res)) || (r = print_notices(&p, res)));
 	if (r == 0 && !res->text && !style->lines)

@@ -12,11 +12,12 @@
 #include "base/units.h"
 #include "base/whole.h"
 #include "base/xalloc.h"
+#include "report/map.h"
 #include "report/plotdata.h"
 #include "report/text.h"
 
 #define ROWS         15
-#define ROWS_LEAST   6
+#define ROWS_LEAST   4
 #define NUMBERS_MOST 16 /* side by side, of a map: more do not fit into a line */
 #define ROWS_POLAR   24
 #define BAR_NAME     22 /* columns */
@@ -146,7 +147,7 @@ static void x_labels(FILE *out, const struct axis *a, size_t columns)
 	}
 	for (size_t n = strlen(line); n > 0 && line[n - 1] == ' '; n--)
 		line[n - 1] = '\0';
-	(void)fprintf(out, "%s\n%*s\n", line, (int)(GUTTER + columns), a->label);
+	(void)fprintf(out, "%s\n", line);
 }
 
 /* Do the names of the marks fit into one line? */
@@ -221,9 +222,9 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 	}
 	if (has_axes) {
 		(void)fprintf(out, "%*s%s", GUTTER - 1, "", style->unicode ? "\xe2\x94\x94" : "+");
-		for (size_t i = 0; i < c->columns; i++)
+		for (size_t i = text_width(d->x.label) + 1; i < c->columns; i++)
 			(void)fputs(style->unicode ? "\xe2\x94\x80" : "-", out);
-		(void)fputc('\n', out);
+		(void)fprintf(out, " %s\n", d->x.label);
 		print_marks(out, d, style, c->columns);
 		x_labels(out, &d->x, c->columns);
 	}
@@ -334,41 +335,47 @@ static int compare_point(const void *a, const void *b)
 }
 
 /* Where numbers would not fit: the stronger, the hotter. */
-static void print_shade(FILE *out, const struct plot_data *d, double z, const struct text_style *style)
+static const char *shade(size_t heat, const struct text_style *style)
 {
-	static const char *const shades[][5] = { { ".", ":", "+", "x", "#" },
-		                                 { "\xc2\xb7", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
-		                                   "\xe2\x96\x88" } };
-	double heat = fmin(fmax(axis_place(&d->z, z), 0.0), 1.0);
-	const char *shade = isfinite(z) ? shades[style->unicode][lround(heat * 4.0)] : " ";
+	static const char *const shades[][MAP_HEAT_STEPS + 1] = { { ".", ":", "+", "x", "#" },
+		                                                  { "\xc2\xb7", "\xe2\x96\x91", "\xe2\x96\x92",
+		                                                    "\xe2\x96\x93", "\xe2\x96\x88" } };
 
-	(void)fprintf(out, "%s%s", shade, shade);
+	return shades[style->unicode][heat];
 }
 
 static void print_cell(FILE *out, const struct plot_data *d, double z, const char *text, const struct text_style *style)
 {
+	const char *mark = !isfinite(z) ? " " : shade((size_t)lround(axis_place(&d->z, z) * MAP_HEAT_STEPS), style);
+
 	if (style->colour && isfinite(z))
 		(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, z) * 20.0));
-	if (text)
-		(void)fputs(text, out);
-	else
-		print_shade(out, d, z, style);
+	(void)fprintf(out, "%s%s", text ? text : mark, text ? "" : mark);
 	if (style->colour)
 		(void)fputs("\033[0m", out);
 }
 
-/* More rows than there are lines: so many together, each cell the strongest of them. */
-static void print_coarse_map(FILE *out, const struct plot_data *d, const struct series *s, size_t across, size_t per,
-                             const struct text_style *style)
+/* Rows of shades, `per` of the map in one, each cell the strongest of them; a mark is stronger than any. */
+static void print_shades(FILE *out, const struct plot_data *d, const struct series *s, size_t across, size_t per,
+                         const struct text_style *style)
 {
+	char text[64];
+
+	(void)fprintf(out, "%s:", map_heat_label(d));
+	for (int i = 0; i <= MAP_HEAT_STEPS; i++)
+		(void)fprintf(out, "%s %s %s", i ? " " : "", shade((size_t)i, style),
+		              map_heat_text(d, i, text, sizeof(text)));
 	for (size_t row = 0; row * across < s->n; row += per) {
-		(void)fprintf(out, "%s%10s", row ? "\n" : "", "");
+		(void)fprintf(out, "\n%9s ", map_level_text(d, &d->y, s->v[row * across].y, text, sizeof(text)));
 		for (size_t c = 0; c < across; c++) {
 			double z = (double)NAN;
+			bool is_marked = false;
 
-			for (size_t k = row; k < row + per && k * across + c < s->n; k++)
+			for (size_t k = row; k < row + per && k * across + c < s->n; k++) {
 				z = fmax(z, s->v[k * across + c].z); /* the number, where one is none */
-			print_cell(out, d, z, NULL, style);
+				is_marked |= plot_is_marked(d, &s->v[k * across + c]);
+			}
+			print_cell(out, d, z, is_marked ? "!!" : NULL, style);
 		}
 	}
 	(void)fputc('\n', out);
@@ -387,34 +394,52 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 	while (across < s->n && s->v[across].y == s->v[0].y)
 		across++;
 	levels = across ? (s->n + across - 1) / across : 0;
-	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
-	if (across > NUMBERS_MOST && levels > rows) {
-		print_coarse_map(out, d, s, across, (levels + rows - 1) / rows, style);
+	if (across > NUMBERS_MOST) {
+		print_shades(out, d, s, across, levels > rows ? (levels + rows - 1) / rows : 1, style);
 		return;
 	}
+	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
 	for (size_t i = 0; i < s->n; i++) {
 		if (i == 0 || s->v[i].y != s->v[i - 1].y)
 			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
 			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y)) : "");
 		(void)snprintf(number, sizeof(number), "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
-		print_cell(out, d, s->v[i].z, across > NUMBERS_MOST ? NULL : number, style);
+		print_cell(out, d, s->v[i].z, number, style);
 	}
 	(void)fputc('\n', out);
 }
 
-/* Of characters, by the lines that the whole picture may have; 0: not enough. */
-static size_t rows_of(const struct plot_data *d, const struct text_style *style, size_t width, size_t see)
-{
-	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS,
-	       around = d->kind == PLOT_POLAR ? 2 : 6; /* empty line, title; label, axis, ticks, label */
+/* What a picture has in the lines that it may have: where they are few, first what to see in it is left out, then its
+ * legend. */
+struct frame {
+	size_t rows; /* of characters; 0: too few lines */
+	bool has_see, has_legend;
+};
 
-	around += see + (d->nmarks ? 1 + (marks_share_line(d, width - GUTTER - 2) ? 1 : d->nmarks) : 0) +
-	          legend_lines(d, width);
-	if (style->lines == 0)
-		return most;
-	if (style->lines < around + ROWS_LEAST)
-		return 0;
-	return style->lines - around < most ? style->lines - around : most;
+static struct frame frame_of(const struct plot_data *d, const struct text_style *style, size_t width, size_t see)
+{
+	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS, marks_lines = d->nmarks;
+	size_t around = d->kind == PLOT_POLAR ? 2
+	                : isfinite(d->cell)   ? 3
+	                                      : 5; /* empty line, title; label, axis, ticks */
+	struct frame f = { most, true, true };
+
+	if (d->nmarks && !isfinite(d->cell))
+		marks_lines = 1 + (marks_share_line(d, width - GUTTER - 2) ? 1 : d->nmarks);
+	around += marks_lines + see + legend_lines(d, width);
+	if (style->lines && style->lines < around + ROWS_LEAST) {
+		f.has_see = false;
+		around -= see;
+	}
+	if (style->lines && style->lines < around + ROWS_LEAST) {
+		f.has_legend = false;
+		around -= legend_lines(d, width);
+	}
+	if (style->lines)
+		f.rows = style->lines < around + ROWS_LEAST ? 0
+		         : style->lines - around < most     ? style->lines - around
+		                                            : most;
+	return f;
 }
 
 static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style, size_t rows)
@@ -426,15 +451,19 @@ static void print_maps(FILE *out, const struct plot_data *d, const struct text_s
 	for (size_t i = 0; i < d->nmarks; i++) {
 		struct cell cell = { .f64 = d->marks[i].v[0][0] };
 
-		(void)fprintf(out, "%s: %s\n", d->marks[i].name,
-		              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
+		if (isfinite(d->cell))
+			(void)fprintf(out, "%*s! %s\n", GUTTER, "", d->marks[i].name);
+		else
+			(void)fprintf(out, "%s: %s\n", d->marks[i].name,
+			              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
 	}
 }
 
 /* 0 or -ENOMEM. */
 static int print_drawing(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width,
-                         size_t rows)
+                         const struct frame *f)
 {
+	size_t rows = f->rows;
 	bool is_polar = d->kind == PLOT_POLAR;
 	struct canvas c;
 
@@ -445,7 +474,8 @@ static int print_drawing(FILE *out, const struct plot_data *d, const struct text
 	for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
 		draw_series(&c, d, i);
 	print_canvas(out, &c, d, style);
-	legend(out, d, style, width);
+	if (f->has_legend)
+		legend(out, d, style, width);
 	free(c.dot);
 	return 0;
 }
@@ -516,7 +546,8 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 {
 	struct plot_data *d = printable_data(res, n, plot, style);
 	cleanup_free char *see = NULL;
-	size_t width = style->width ? style->width : 80, rows;
+	size_t width = style->width ? style->width : 80;
+	struct frame f;
 	int r = 0;
 
 	if (!d)
@@ -524,15 +555,15 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 	if (width < 40)
 		width = 40;
 	see = see_text(plot, style, (unsigned)width);
-	rows = rows_of(d, style, width, text_lines(see));
-	if (rows > 0)
-		(void)fprintf(out, "\n%s\n%s", d->title, see);
-	if (rows > 0 && d->kind == PLOT_BARS)
+	f = frame_of(d, style, width, text_lines(see));
+	if (f.rows > 0)
+		(void)fprintf(out, "\n%s\n%s", d->title, f.has_see ? see : "");
+	if (f.rows > 0 && d->kind == PLOT_BARS)
 		print_bars(out, d, style, width);
-	else if (rows > 0 && d->kind == PLOT_HEATMAP)
-		print_maps(out, d, style, style->lines ? rows : SIZE_MAX);
-	else if (rows > 0)
-		r = print_drawing(out, d, style, width, rows);
+	else if (f.rows > 0 && d->kind == PLOT_HEATMAP)
+		print_maps(out, d, style, style->lines ? f.rows : SIZE_MAX);
+	else if (f.rows > 0)
+		r = print_drawing(out, d, style, width, &f);
 	plot_data_free(d);
 	return r < 0 ? r : ferror(out) ? -EIO : 0;
 }

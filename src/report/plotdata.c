@@ -7,8 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "stats/stats.h"
 
-#define DOTTED_MOST 4 /* documents over each other: dots of more are a fog */
+#define STANDS_OUT  100 /* times the median has the strongest colour of a map of places, or what is more */
+#define DOTTED_MOST 4   /* documents over each other: dots of more are a fog */
 
 static struct series *add_series(struct plot_data *d, const char *name, size_t document)
 {
@@ -405,10 +407,42 @@ static void sort_points(struct series *s)
 	qsort(s->v, s->n, sizeof(*s->v), compare_x);
 }
 
+/* Of the cells of a map of places: in a row they begin at 0, and the next row where the last one ends. */
+static double cell_bytes(const struct plot_data *d)
+{
+	double cell = (double)INFINITY, row = cell, least = cell, most = 0;
+	const struct series *s = &d->series[0];
+
+	if (d->kind != PLOT_HEATMAP || d->x.unit != UNIT_BYTES || d->y.unit != UNIT_BYTES)
+		return (double)NAN;
+	for (size_t i = 0; i < s->n; i++) {
+		least = fmin(least, s->v[i].x);
+		most = fmax(most, s->v[i].x);
+		cell = s->v[i].x > 0 ? fmin(cell, s->v[i].x) : cell;
+		row = s->v[i].y > s->v[0].y ? fmin(row, s->v[i].y - s->v[0].y) : row;
+	}
+	return least == 0 && row >= most + cell - 2 ? cell : (double)NAN; /* each was rounded to a byte */
+}
+
+/* Colours of a map of places are for what stands out by far: a cell as most of them is pale. */
+static void show_standing_out(struct plot_data *d)
+{
+	cleanup_free double *z = xcalloc(d->series[0].n, sizeof(*z));
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->series[0].n; i++)
+		if (isfinite(d->series[0].v[i].z))
+			z[n++] = d->series[0].v[i].z;
+	if (n == 0)
+		return;
+	d->z.low = fmax(stats_median(z, n), d->z.low);
+	d->z.high = fmax(d->z.high, STANDS_OUT * d->z.low);
+}
+
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot)
 {
 	struct plot_data *d = xcalloc(1, sizeof(*d));
-	bool x_log, y_log;
+	bool x_log, y_log, is_drawable = false; /* a line of one point is none */
 
 	if (result_plot_kind(plot->kind) > 0) /* else a line */
 		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
@@ -420,12 +454,13 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	for (size_t i = 0; i < n; i++)
 		take_marks(d, res[i], plot);
 	for (size_t i = 0; i < d->nseries; i++) {
-		d->npoints += d->series[i].n;
-		if (d->kind == PLOT_LINE ||
-		    d->kind == PLOT_STEP) /* rows stand in the order in which they were measured */
+		bool is_line = d->kind == PLOT_LINE || d->kind == PLOT_STEP;
+
+		if (is_line) /* rows stand in the order in which they were measured */
 			sort_points(&d->series[i]);
+		is_drawable |= d->series[i].n > (is_line && !d->series[i].is_dots ? 1 : 0);
 	}
-	if (d->npoints == 0) {
+	if (!is_drawable) {
 		plot_data_free(d);
 		return NULL;
 	}
@@ -434,7 +469,19 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	                                            d->x.unit != UNIT_S && wants_log(d, true);
 	y_log = d->kind == PLOT_HEATMAP && wants_log(d, false);
 	make_axes(d, x_log, y_log);
+	d->cell = cell_bytes(d);
+	if (isfinite(d->cell))
+		show_standing_out(d);
 	return d;
+}
+
+bool plot_is_marked(const struct plot_data *d, const struct point *p)
+{
+	for (size_t i = 0; isfinite(d->cell) && i < d->nmarks; i++)
+		for (size_t k = 0; k < d->marks[i].n; k++)
+			if (d->marks[i].v[k][1] >= p->x + p->y && d->marks[i].v[k][0] < p->x + p->y + d->cell)
+				return true;
+	return false;
 }
 
 static bool is_same_text(const char *a, const char *b)

@@ -56,12 +56,12 @@ struct plot_data {
 	struct axis x, y, z;
 	char **names; /* bars: what stands at x = 0, 1, 2 ... */
 	size_t nnames;
-	size_t npoints; /* in all series */
+	double cell; /* of a map of places, row by row: bytes of a cell; NaN: of anything else */
 };
 
 /*
  * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there
- * is not a single point; *ret is heap, plot_data_free() it.
+ * is nothing to be drawn; *ret is heap, plot_data_free() it.
  */
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot);
 void plot_data_free(struct plot_data *d);
@@ -79,6 +79,8 @@ void plot_thin(struct series *s, size_t max);
 
 /* Place of a value on the axis, 0..1; clipped. */
 double axis_place(const struct axis *a, double value);
+/* Is one of the marks in this cell of a map of places? */
+bool plot_is_marked(const struct plot_data *d, const struct point *p);
 /* "183.2", "40" for tick i; buf of 32. */
 char *axis_tick_text(const struct axis *a, size_t i, char *buf, size_t len);
 /* Chooses low, high, ticks, scale, label for values in [low, high]; from_zero: a bar or rate axis that starts at 0. */

@@ -14,13 +14,24 @@
 #include "report/text.h"
 
 #define FIGURES_MAX   12
-#define PICTURE_LEAST 12 /* lines */
+#define LINES_OF_ONE  12 /* below them it is one of several on a screen */
+#define PICTURE_LEAST 8  /* lines */
 #define PICTURE_MOST  20
 #define TABLE_LEAST   6
 #define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */
 #define NOTE_LINES    4 /* of one notice */
 
-enum part { PART_HEAD, PART_PICTURE, PART_FIGURES, PART_TABLES, PART_FAULTS, PART_NOTES, PART_VERDICT, PARTS };
+enum part {
+	PART_HEAD,
+	PART_PICTURE,
+	PART_FIGURES,
+	PART_TABLES,
+	PART_FAULTS,
+	PART_NOTES,
+	PART_VERDICT,
+	PART_CIRCUMSTANCES,
+	PARTS
+};
 
 struct screen {
 	const struct printer *page;
@@ -137,11 +148,21 @@ static int print_head(struct printer *p, const struct screen *s, size_t n)
 	(void)n;
 	if (r < 0 || !*answer)
 		return r;
-	text_end(p);
 	text_look(p, LOOK_TITLE);
 	text_fill(p, answer, 0, 0);
 	text_plain(p);
 	return print_next(p, s->res);
+}
+
+static int print_circumstances(struct printer *p, const struct screen *s, size_t n)
+{
+	int r;
+
+	(void)n;
+	text_look(p, LOOK_QUIET);
+	r = text_circumstances(p, s->res);
+	text_plain(p);
+	return r;
 }
 
 static int print_figures(struct printer *p, const struct screen *s, size_t n)
@@ -226,8 +247,7 @@ static int choose(struct screen *s)
 	return 0;
 }
 
-/* As many tables as can be with some rows each, or with one where not even the first has room for those, and then as
- * many rows as can be. */
+/* As many tables as can be with some rows each, and then as many rows as can be. */
 static int fit_tables(struct screen *s, size_t room)
 {
 	size_t most = 1;
@@ -235,8 +255,8 @@ static int fit_tables(struct screen *s, size_t room)
 
 	for (size_t i = 0; i < s->ntables; i++)
 		most = s->tables[i]->nrows > most ? s->tables[i]->nrows : most;
-	for (s->rows = ROWS_LEAST; s->rows > 0 && r == 0 && s->shown[PART_TABLES] == 0; s->rows--)
-		r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
+	s->rows = ROWS_LEAST;
+	r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
 	if (r < 0 || s->shown[PART_TABLES] == 0)
 		return r;
 	drop(s, PART_TABLES);
@@ -282,7 +302,8 @@ static int fit_rest(struct screen *s, size_t picture)
 	size_t table = s->ntables ? TABLE_LEAST : 0, *notes = &s->shown[PART_NOTES];
 	int r = fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table), notes);
 
-	if (r == 0 && *notes == 0) /* one at least, for a picture */
+	if (r == 0 && *notes == 0 &&
+	    !(picture && res->nfault_totals)) /* one at least, but for a picture of bad places */
 		r = fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines, notes);
 	if (r == 0)
 		r = fit_tables(s, less(s->lines, picture));
@@ -371,7 +392,11 @@ static int fit_always(struct screen *s)
 {
 	int r = fit(s, PART_HEAD, print_head, 1, SIZE_MAX, &s->shown[PART_HEAD]);
 
-	return r < 0 ? r : fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s->shown[PART_VERDICT]);
+	if (r == 0)
+		r = fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s->shown[PART_VERDICT]);
+	return r < 0 || s->page->style->lines < LINES_OF_ONE
+	               ? r
+	               : fit(s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX, &s->shown[PART_CIRCUMSTANCES]);
 }
 
 int text_screen(struct printer *p, const struct result *res)
@@ -387,9 +412,10 @@ int text_screen(struct printer *p, const struct result *res)
 	s.lines = less(s.lines, 1); /* what else there is */
 	if (r == 0 && res->nfault_totals)
 		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);
-	for (size_t for_picture = picture, i = 0; r == 0 && i < 2 && !s.shown[PART_FIGURES]; i++, for_picture = 0)
+	/* Figures rather than a picture, but where it has the bad places. */
+	for (size_t i = 0; r == 0 && i < (res->nfault_totals ? 1 : 2) && !s.shown[PART_FIGURES]; i++)
 		r = fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,
-		        less(s.lines, (s.ntables ? TABLE_LEAST : 0) + for_picture), &s.shown[PART_FIGURES]);
+		        less(s.lines, i ? 0 : (s.ntables ? TABLE_LEAST : 0) + picture), &s.shown[PART_FIGURES]);
 	if (r == 0)
 		r = fit_rest(&s, picture);
 	if (r == 0 && picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */

@@ -39,12 +39,14 @@ static void legend(FILE *out, const struct plot_data *d)
 		return;
 	(void)fputs("<p class=\"legend\">", out);
 	for (size_t i = 0; has_series && i < d->nseries; i++) {
-		(void)fprintf(out, "<span><i class=\"b%zu\"></i>", i % SVG_HUES);
+		(void)fprintf(out,
+		              d->series[i].is_dots ? "<span><i class=\"dim\"></i>" : "<span><i class=\"b%zu\"></i>",
+		              i % SVG_HUES);
 		markup_text(out, d->series[i].name);
 		(void)fputs("</span> ", out);
 	}
 	for (size_t i = 0; i < d->nmarks; i++) {
-		(void)fprintf(out, "<span><i class=\"mark n%zu\"></i>", i % MARK_HUES);
+		(void)fprintf(out, "<span><i class=\"mark n%zu\"></i>", isfinite(d->cell) ? 1 : i % MARK_HUES);
 		markup_text(out, d->marks[i].name);
 		(void)fputs("</span> ", out);
 	}
@@ -411,11 +413,12 @@ static void sheet_legend(struct sheet *s, const struct plot_data *d)
 	for (int i = 0; d->kind == PLOT_HEATMAP && i <= MAP_HEAT_STEPS; i++)
 		sheet_entry(s, "heat", (double)i / MAP_HEAT_STEPS, map_heat_text(d, i, look, sizeof(look)));
 	for (size_t i = 0; d->kind != PLOT_HEATMAP && d->nseries > 1 && i < d->nseries; i++) {
-		(void)snprintf(look, sizeof(look), "f%zu", i % SVG_HUES);
+		(void)snprintf(look, sizeof(look), d->series[i].is_dots ? "quiet" : "f%zu", i % SVG_HUES);
 		sheet_entry(s, look, -1.0, d->series[i].name);
 	}
 	for (size_t i = 0; i < d->nmarks; i++) {
-		(void)snprintf(look, sizeof(look), d->kind == PLOT_HEATMAP ? "m%zu" : "mark m%zu", i % MARK_HUES);
+		(void)snprintf(look, sizeof(look), d->kind == PLOT_HEATMAP ? "m%zu" : "mark m%zu",
+		               isfinite(d->cell) ? 1 : i % MARK_HUES);
 		sheet_entry(s, look, -1.0, d->marks[i].name);
 	}
 }

@@ -6,6 +6,7 @@
  */
 #include "report/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +16,18 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-#define FAULTS_SHOWN  5
-#define TARGETS_SHOWN 3 /* of the first screen */
+#define FAULTS_SHOWN    5
+#define UNIT_BYTES_MOST 6 /* "GB/s);" */
+#define TARGETS_SHOWN   3 /* of the first screen */
+
+/* Bytes of the first word; a number and its unit are one. */
+static size_t word_bytes(const char *text)
+{
+	size_t n = strcspn(text, " "), unit = text[n] ? strcspn(text + n + 1, " ") : 0;
+	bool is_number = n && isdigit((unsigned char)text[n - 1]) && isdigit((unsigned char)text[0]);
+
+	return is_number && unit && unit <= UNIT_BYTES_MOST && !isdigit((unsigned char)text[n + 1]) ? n + 1 + unit : n;
+}
 
 void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
 {
@@ -24,7 +35,7 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 	bool is_first = true;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t bytes = strcspn(text, " ");
+		size_t bytes = word_bytes(text);
 		cleanup_free char *word = strndup(text, bytes);
 		unsigned n = text_width(word ? word : "");
 
@@ -72,8 +83,8 @@ static int put_parts(struct printer *p, const char *const *parts, size_t n, unsi
 	return 0;
 }
 
-/* "  /dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "  /tmp/x  on sda, ext4, 105 MB" */
-static int print_target(struct printer *p, const struct target_info *t)
+/* "/dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "/tmp/x  on sda, ext4, 105 MB"; it begins at column `at`. */
+static int print_target(struct printer *p, const struct target_info *t, unsigned at)
 {
 	const char *kind = target_text(t, "kind");
 	bool is_file = kind && (!strcmp(kind, "file") || !strcmp(kind, "directory"));
@@ -96,9 +107,9 @@ static int print_target(struct printer *p, const struct target_info *t)
 		parts[n++] = is_file ? second : marked;
 	if (size > 0.0 && size < 0x1p64) /* a new file has none yet; a file of a stranger any */
 		parts[n++] = units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
-	text_printf(p, "  %s", path);
+	text_put(p, path);
 	text_spaces(p, 2);
-	return put_parts(p, parts, n, text_width(path) + 4);
+	return put_parts(p, parts, n, at + text_width(path) + 2);
 }
 
 /* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
@@ -113,7 +124,7 @@ static char *started_text(const char *started)
 	return text;
 }
 
-static int print_circumstances(struct printer *p, const struct result *res)
+int text_circumstances(struct printer *p, const struct result *res)
 {
 	cleanup_free char *started = started_text(res->head.started);
 	const char *engine = res->head.engine ? res->head.engine : "";
@@ -167,22 +178,23 @@ int text_head(struct printer *p, const struct result *res)
 {
 	size_t shown = p->style->lines && res->ntargets > TARGETS_SHOWN + 1 ? TARGETS_SHOWN : res->ntargets;
 	cleanup_free char *measurement = text_printable(p, res->head.measurement);
+	unsigned at = (unsigned)strlen("platter : ") + (measurement ? text_width(measurement) : 0);
 	int r = measurement ? 0 : -ENOMEM;
 
 	if (r)
 		return r;
 	text_look(p, LOOK_TITLE);
-	text_put(p, "platter");
-	text_spaces(p, 1);
-	text_put(p, measurement);
+	text_printf(p, "platter%s%s%s", *measurement ? " " : "", measurement, res->ntargets ? ":" : "");
 	text_plain(p);
-	text_end(p);
-	for (size_t i = 0; i < shown && r == 0; i++)
-		r = print_target(p, &res->targets[i]);
+	text_spaces(p, 1);
+	if (res->ntargets != 1)
+		text_end(p);
+	for (size_t i = 0; i < shown && r == 0; i++) {
+		text_spaces(p, res->ntargets == 1 ? 0 : 2);
+		r = print_target(p, &res->targets[i], res->ntargets == 1 ? at : 2);
+	}
 	if (shown < res->ntargets)
 		text_printf(p, "  and %zu more\n", res->ntargets - shown);
-	if (r == 0)
-		r = print_circumstances(p, res);
 	text_status(p, res);
 	return r;
 }

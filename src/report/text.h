@@ -36,6 +36,8 @@ unsigned text_width(const char *text);
 /* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
 void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
 int text_head(struct printer *p, const struct result *res);
+/* When, for how long, with which engine and seed. */
+int text_circumstances(struct printer *p, const struct result *res);
 /* The sentence of how it ended, if it did not well. */
 void text_status(struct printer *p, const struct result *res);
 int text_figures(struct printer *p, const struct figure *const *v, size_t n);

@@ -109,7 +109,7 @@ TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 	assert_non_null(map);
 	for (size_t r = 0; r < map->nrows; r++)
 		read += isfinite(table_number_of(map, r, "shown_ns"));
-	for (; (at = strstr(at, "<rect class=\"heat\"")) != NULL; at++, cells++)
+	for (; (at = strstr(at, "<rect class=\"heat")) != NULL; at++, cells++)
 		if (cells == 0)
 			assert_non_null(strstr(at, "x=\"70.0\" y=\"34.0\""));
 	assert_int_equal(cells, read);

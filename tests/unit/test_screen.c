@@ -52,9 +52,9 @@ static void expect_answer(struct result *res, const char *answer)
 TEST(the_answer_says_what_the_figures_say)
 {
 	expect_answer(zones(0, 0), PLACES OF_READ ", and nothing was slow by 10 % or more" NEXT);
-	expect_answer(zones(1, 0), PLACES "1 slow region; " OF_READ NEXT);
-	expect_answer(zones(2, 3), PLACES "2 slow regions; 3 unreadable regions" NEXT);
-	expect_answer(zones(0, 1), PLACES "1 unreadable region" NEXT);
+	expect_answer(zones(1, 0), PLACES "1 slow region and 0 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
+	expect_answer(zones(2, 3), PLACES "2 slow regions and 3 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
+	expect_answer(zones(0, 1), PLACES "1 unreadable region in the 3.20 GB (0.08 %) that were read" NEXT);
 }
 
 /* A band may be of a zone or of surfaces: zones are not counted. */

@@ -209,7 +209,7 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		  STATUS_ENDED_EARLY, 1 },
 		{ "--time=400s --range=-200GB sda", "42 % was scanned: ",
 		  "; no bad or slow place in that 42 % so far; ", "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
-		{ "--range=-4GB sda", "Every block was scanned: 4.00 GB at ",
+		{ "--range=-4GB sda", "Every block of the 4.00 GB (0.1 %) was scanned, at ",
 		  "; no place in the 4.00 GB is unreadable or stays slow.", NULL, STATUS_COMPLETE, 0 },
 	};
 

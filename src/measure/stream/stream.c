@@ -90,7 +90,7 @@ static int stream_measure(struct session *ses, const void *params, struct err *e
 
 static const struct screen_decl stream_screen = {
 	.shows =
-		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,#tradeoff,#overflows,#stalls,#targets",
+		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,#tradeoff,#overflows,#stalls,#targets",
 	.says =
 		(const struct clause[]){
 			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },

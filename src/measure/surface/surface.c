@@ -16,12 +16,13 @@ static void declare_surface_plots(struct result *res, bool is_written)
 		res,
 		&(struct plot_decl){
 			.name = "cells",
-			.see = "Row by row from the start of the disk, each cell by its longest request: strong colours were retried, or failed.",
+			.see = "Row by row, each cell by its longest request, a failed one as 10 s: strong colours were retried, or failed; blank cells were not read.",
 			.kind = "heatmap",
 			.title = "The surface",
 			.table = "map",
-			.x = "column",
-			.y = "row,shown_ns" });
+			.x = "column_bytes",
+			.y = "row_bytes,shown_ns",
+			.marks = "slow:offset_bytes" });
 	result_plot(
 		res,
 		&(struct plot_decl){
@@ -52,17 +53,19 @@ static void declare_surface_plots(struct result *res, bool is_written)
 				 .title = "Longest request by place",
 				 .table = "map",
 				 .x = "first_byte",
-				 .y = "worst_ns" });
+				 .y = "worst_ns",
+				 .marks = "slow:offset_bytes" });
 	result_plot(
 		res,
 		&(struct plot_decl){
 			.name = "lost",
-			.see = "A sound disk stays near zero; revolutions that pile up at a place are retries of its sectors.",
+			.see = "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.",
 			.kind = "step",
 			.title = "Revolutions lost by place",
 			.table = "map",
 			.x = "first_byte",
-			.y = "revolutions_lost" });
+			.y = "revolutions_lost",
+			.marks = "slow:offset_bytes" });
 }
 
 static void declare_head_plots(struct result *res)
@@ -71,7 +74,7 @@ static void declare_head_plots(struct result *res)
 		res,
 		&(struct plot_decl){
 			.name = "heads",
-			.see = "Heads of a sound disk lose about as much as each other; one that stands out is going, or its surface is.",
+			.see = "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.",
 			.kind = "bars",
 			.title = "Revolutions lost by head",
 			.table = "by_head",
@@ -213,7 +216,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,healed_places,pending_places,unchecked_places,skipped_bytes,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#wrong,#by_head,#slow,#contents,#classes",
+		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,always_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#wrong,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "nothing was scanned", .because = "nothing-scanned" },
@@ -222,7 +225,7 @@ static const struct screen_decl surface_screen = {
 			{ "{unwritten_bytes} not written yet", .if_any = "unwritten_bytes" },
 			{ "written at {write_rate_bytes_per_s}, {verified_bytes} read back and verified",
 	                  .if_any = "verified_bytes" },
-			{ "every block was scanned: {scanned_bytes} at {rate_bytes_per_s}",
+			{ "every block of {scanned_bytes@scanned_of_all_ratio} was scanned, at {rate_bytes_per_s}",
 	                  .if_none = "unscanned_bytes" },
 			{ "{scanned_ratio%} was scanned: {scanned_bytes} at {rate_bytes_per_s}",
 	                  .if_any = "unscanned_bytes", .unless = "nothing-scanned" },

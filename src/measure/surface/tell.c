@@ -59,7 +59,7 @@ struct map_row {
 	uint64_t first_byte, last_byte, scanned_bytes, failed_bytes, busy_ns, worst_ns, excess_ns, errors;
 	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
 	double rate_bytes_per_s, revolutions_lost;
-	uint64_t row, column, shown_ns;
+	uint64_t row_bytes, column_bytes, shown_ns;
 	uint64_t written_bytes, write_ns, write_errors;
 	double write_rate_bytes_per_s, most_celsius;
 };
@@ -82,9 +82,9 @@ static const struct field map_fields[] = {
 	FIELD_U64(struct map_row, over_5s, UNIT_COUNT, "over", .detail = true),
 	FIELD_F64(struct map_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
 	FIELD_F64(struct map_row, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
-	FIELD_U64(struct map_row, row, UNIT_COUNT, "row", .detail = true),
-	FIELD_U64(struct map_row, column, UNIT_COUNT, "cell of the row", .detail = true),
-	FIELD_U64(struct map_row, shown_ns, UNIT_NS, "longest request, 10 s where one failed", .detail = true),
+	FIELD_U64(struct map_row, row_bytes, UNIT_BYTES, "offset", .detail = true),
+	FIELD_U64(struct map_row, column_bytes, UNIT_BYTES, "offset within the row", .detail = true),
+	FIELD_U64(struct map_row, shown_ns, UNIT_NS, "longest request", .detail = true),
 	FIELD_U64(struct map_row, written_bytes, UNIT_BYTES, "written", .detail = true),
 	FIELD_U64(struct map_row, write_ns, UNIT_NS, "busy with writes", .detail = true),
 	FIELD_U64(struct map_row, write_errors, UNIT_COUNT, "writes that failed", .detail = true),
@@ -217,8 +217,9 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 			c->write_ns ? (double)c->written_bytes * 1e9 / (double)c->write_ns : (double)NAN;
 		row.most_celsius = c->milli_celsius ? (double)c->milli_celsius * 1e-3 : (double)NAN;
 		row.revolutions_lost = (double)c->excess_ns / turn_ns;
-		row.row = i / MAP_COLUMNS;
-		row.column = i % MAP_COLUMNS;
+		row.row_bytes =
+			run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i - i % MAP_COLUMNS));
+		row.column_bytes = (uint64_t)(span / SURFACE_CELLS * (double)(i % MAP_COLUMNS));
 		row.shown_ns = c->errors ? FAILED_SHOWN_NS : c->bytes ? c->worst_ns : UINT64_MAX;
 		add_cell(ret_all, c);
 		result_row(t, &row);
@@ -307,6 +308,8 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	                  span > all->bytes ? span - all->bytes : 0);
 	result_figure(run->ses->res, "scanned_ratio", "share that was scanned", UNIT_RATIO,
 	              fmin((double)all->bytes / (double)span, 1.0), NULL, 0);
+	result_figure(run->ses->res, "scanned_of_all_ratio", "share of the device that was scanned", UNIT_RATIO,
+	              fmin((double)all->bytes / (double)run->ses->devs[0].size_bytes, 1.0), NULL, 0);
 }
 
 static void tell_rotation(struct surface_run *run)
