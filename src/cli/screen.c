@@ -123,7 +123,8 @@ static void say_ending(struct result *res, char *answer, size_t len)
 	const struct figure *said = result_find_figure(res, "ended_by");
 	size_t used = strlen(answer);
 
-	res->verdict_is_open = res->verdict_is_open || (!used && !res->verdict_is_no);
+	if (!used && !res->verdict_is_no && res->status != STATUS_RUNNING) /* which has no answer yet */
+		res->verdict_is_open = true;
 	if (how[res->status] && (!used || !said || said->value.is_null))
 		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", how[res->status],
 		               used ? "its end" : "there was an answer");

@@ -75,12 +75,13 @@ static void put_rules(FILE *out, const char *rules, bool is_fixed)
 
 void svg_style(FILE *out, bool is_fixed)
 {
-	put_rules(out,
-	          "svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
-	          ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
-	          ".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
-	          ".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c4}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}.ring{stroke:@c6;stroke-width:2}.dots circle,.quiet{fill:@dim}\n",
-	          is_fixed);
+	put_rules(
+		out,
+		"svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
+		".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
+		".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
+		".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c4}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}.ring{stroke:@c6;stroke-width:2}.dots circle,.quiet{fill:@dim}\n",
+		is_fixed);
 	for (int i = 0; i < SVG_HUES; i++) {
 		char rule[64];
 

@@ -308,7 +308,9 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 {
 	char text[4 * BAR_NAME + 8];
 
-	(void)fprintf(out, "%s\n", d->y.label);
+	const char *unit = strstr(d->y.label, " ("); /* each bar has its own */
+
+	(void)fprintf(out, "%.*s\n", unit ? (int)(unit - d->y.label) : (int)strlen(d->y.label), d->y.label);
 	for (size_t i = 0; i < d->nseries; i++)
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			const struct point *p = &d->series[i].v[k];

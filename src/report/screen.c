@@ -14,8 +14,7 @@
 #include "report/text.h"
 
 #define FIGURES_MAX   12
-#define LINES_OF_ONE  12 /* below them it is one of several on a screen */
-#define PICTURE_LEAST 8  /* lines */
+#define PICTURE_LEAST 8 /* lines */
 #define PICTURE_MOST  20
 #define TABLE_LEAST   6
 #define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */

@@ -6,6 +6,8 @@
 
 #include "report/report.h"
 
+#define LINES_OF_ONE 12 /* below them it is one of several documents on a screen */
+
 struct printer {
 	FILE *out;
 	const struct text_style *style;

@@ -274,7 +274,7 @@ int text_verdict(struct printer *p, const struct result *res)
 		text_status(p, res);
 	if (shown)
 		text_end(p);
-	return r == 0 ? print_seen(p, res) : r;
+	return r == 0 && (!p->style->lines || p->style->lines >= LINES_OF_ONE) ? print_seen(p, res) : r;
 }
 
 int text_verdict_of(struct printer *p, const struct result *res)

@@ -275,6 +275,19 @@ static void check_open(const struct result *res)
 		assert_true(res->verdict_is_open);
 }
 
+/* What is saved on the way has no answer yet; that must not last. */
+TEST(a_run_under_way_has_not_failed_to_answer)
+{
+	cleanup_result struct result *res = result_new("zones");
+
+	res->status = STATUS_RUNNING;
+	cli_screen(res);
+	assert_false(res->verdict_is_open);
+	res->status = STATUS_COMPLETE;
+	cli_screen(res);
+	assert_true(res->verdict_is_open);
+}
+
 TEST(no_clause_hides_over_how_much_it_was_seen)
 {
 	struct rng rng;
