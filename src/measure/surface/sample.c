@@ -207,7 +207,7 @@ static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 /*
  * More than this many are not explained by ones that are strewn, of which so many places have any (Poisson). Where most
  * of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where a
- * lost revolution does not stand out from the rest, nothing does.
+ * lost revolution does not stand out from the rest, or no rotation was found, nothing does.
  */
 static unsigned most_strewn(const struct surface_run *run)
 {
@@ -215,7 +215,8 @@ static unsigned most_strewn(const struct surface_run *run)
 	double any = 0.0, mean, p, left = 1.0;
 	unsigned k = 0;
 
-	if (2 * run->blind.bound_batches > run->blind.batches || 2 * run->blind.deaf_bytes > run->scan_bytes)
+	if (!run->rot.is_rotating || 2 * run->blind.bound_batches > run->blind.batches ||
+	    2 * run->blind.deaf_bytes > run->scan_bytes)
 		return SURFACE_BATCH;
 	for (size_t i = 0; i < s->n; i++)
 		any += slow_of(run, &s->v[i]) > 0;

@@ -16,7 +16,7 @@
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
-#define BLOCK_BY_HEAD    (16u << 10) /* with --geometry: tracks of old disks are short */
+#define BLOCK_SHORT      (16u << 10) /* by head, and at places of a sample: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
 #define ALIKE            1.08 /* times what it takes from the buffer: a read of the medium costs the drive a little more */
 #define BURST_BATCHES    4    /* at full rate between two pauses: enough for judging, about a second for others */
@@ -334,7 +334,8 @@ static void tune(struct surface_run *run)
 	uint32_t block = run->range.block_bytes;
 
 	run->is_tuned = true;
-	while (block / 2 >= (run->heads ? BLOCK_BY_HEAD : BLOCK_LEAST) && block / 2 % run->range.unit_bytes == 0 &&
+	while (block / 2 >= (run->heads || run->later.sample ? BLOCK_SHORT : BLOCK_LEAST) &&
+	       block / 2 % run->range.unit_bytes == 0 &&
 	       (double)block > fmin(run->bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
 		block /= 2;
 	if (block != run->range.block_bytes)
