@@ -78,11 +78,6 @@ void cli_help_command(FILE *out, const struct command *c);
  * which are not as they were. */
 int cli_again(struct result *res, struct err *err);
 
-/* ---- options.c ---- */
-
-/* Sets the kind of each option of a document that was measured or read. */
-void cli_options(struct result *res);
-
 /* ---- screen.c ---- */
 
 /* The first screen of a document from its own figures, as its measurement has it; nothing when that says nothing of

@@ -32,7 +32,6 @@ static void on_checkpoint(void *arg, struct session *ses)
 		return;
 	tell_trouble(run);
 	cli_screen(ses->res);
-	cli_options(ses->res);
 	saver_put(run->saver, ses->res);
 }
 
@@ -335,7 +334,6 @@ int run_execute(struct run *run, struct result **ret_res)
 		log_it(run, err.text);
 	}
 	if (has_something) {
-		cli_options(res);
 		if (!run->p.common.dry_run) {
 			history_tell(&earlier, res);
 			cli_screen(res);

@@ -11,39 +11,45 @@
 /* What a run adds to its options: how it was done, by no choice of anybody. */
 static const char *const facts[] = { "health", "cpu-latency-held", "cache-witness", "memory-cgroup" };
 
-/* Where a run goes on until it is sure, --time is how long it may. */
-static enum option_kind kind_of(const struct measure *m, const struct opt *o, const void *defaults, const char *text)
+static const struct opt *find_opt(const struct opt *o, const char *name)
 {
-	cleanup_free char *otherwise = opt_value_text(o, defaults);
-	bool goes_on = m->precision > 0.0 || m->judges;
-
-	if (o->is_aside || o->writes || (goes_on && strcmp(o->name, "time") == 0))
-		return OPTION_ASIDE;
-	return !text || !otherwise || strcmp(text, otherwise) == 0 ? OPTION_DEFAULT : OPTION_GIVEN;
+	while (o && o->type != OPT_TYPE_END && strcmp(o->name, name) != 0)
+		o++;
+	return o && o->type != OPT_TYPE_END ? o : NULL;
 }
 
-void cli_options(struct result *res)
+static bool is_default(const struct opt *o, size_t params_size, const char *text)
 {
-	const struct measure *m = measure_find(res->head.measurement ? res->head.measurement : "");
-	cleanup_free void *own = m ? calloc(1, m->params_size + 1) : NULL;
-	struct cli_params common = { 0 };
-	const struct opt_set sets[] = { { m ? m->opts : NULL, own }, { common_opts, &common } };
+	const struct opt alone[] = { *o, OPT_END };
+	cleanup_free void *params = calloc(1, params_size);
+	const struct opt_set set = { alone, params };
 	char name[] = "platter", *argv[] = { name, NULL };
+	cleanup_free char *otherwise = NULL;
 	struct err err = { 0 };
 	int first;
 
-	if (!own || opt_parse(sets, ARRAY_LEN(sets), 1, argv, &first, &err) < 0)
-		return;
-	for (size_t i = 0; i < res->head.noptions; i++) {
-		struct option_value *v = &res->head.options[i];
+	if (!params || !text || opt_parse(&set, 1, 1, argv, &first, &err) < 0)
+		return true;
+	otherwise = opt_value_text(o, params);
+	opt_done(&set, 1);
+	return !otherwise || strcmp(text, otherwise) == 0;
+}
 
-		for (size_t k = 0; k < ARRAY_LEN(facts); k++)
-			if (strcmp(v->name, facts[k]) == 0)
-				v->kind = OPTION_ASIDE;
-		for (size_t k = 0; k < ARRAY_LEN(sets); k++)
-			for (const struct opt *o = sets[k].opts; o && o->type != OPT_TYPE_END; o++)
-				if (strcmp(o->name, v->name) == 0)
-					v->kind = kind_of(m, o, sets[k].params, v->text);
-	}
-	opt_done(sets, ARRAY_LEN(sets));
+/* Where a run goes on until it is sure, --time is how long it may. */
+enum option_kind report_option_kind(const struct result *res, const struct option_value *v)
+{
+	const struct measure *m = measure_find(res->head.measurement ? res->head.measurement : "");
+	const struct opt *own = m ? find_opt(m->opts, v->name) : NULL, *o = own;
+	bool goes_on = m && (m->precision > 0.0 || m->judges);
+
+	for (size_t k = 0; m && k < ARRAY_LEN(facts); k++)
+		if (strcmp(v->name, facts[k]) == 0)
+			return OPTION_ASIDE;
+	if (m && !o)
+		o = find_opt(common_opts, v->name);
+	if (!o)
+		return OPTION_UNKNOWN;
+	if (o->is_aside || o->writes || (goes_on && strcmp(o->name, "time") == 0))
+		return OPTION_ASIDE;
+	return is_default(o, own ? m->params_size : sizeof(struct cli_params), v->text) ? OPTION_DEFAULT : OPTION_GIVEN;
 }

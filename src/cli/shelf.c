@@ -27,7 +27,6 @@ static int shelf_put(void *arg, struct result *res, struct err *err)
 {
 	struct shelf *s = arg;
 
-	cli_options(res);
 	if (s->n == s->room) {
 		struct result **v = realloc(s->v, (s->room ? 2 * s->room : 16) * sizeof(struct result *));
 

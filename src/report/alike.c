@@ -163,7 +163,7 @@ static bool is_same_way(const struct result *a, const struct result *b, char *wh
 			const struct option_value *x = &a->head.options[i], *y = &b->head.options[k];
 
 			if (strcmp(x->name, y->name) != 0 || !x->text || !y->text || strcmp(x->text, y->text) == 0 ||
-			    x->kind == OPTION_ASIDE)
+			    report_option_kind(a, x) == OPTION_ASIDE)
 				continue;
 			(void)snprintf(why, WHY_TEXT, "--%s was %.60s in A and is %.60s in B", x->name,
 			               x->text[0] ? x->text : "nothing", y->text[0] ? y->text : "nothing");

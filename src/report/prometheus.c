@@ -139,11 +139,12 @@ static void put_members(FILE *f, const struct result *res, const char *label, co
 }
 
 /* Does it make another series? Of one that no table knows, unless it is off. */
-static bool option_counts(const struct option_value *o)
+static bool option_counts(const struct result *res, const struct option_value *o)
 {
+	enum option_kind kind = report_option_kind(res, o);
 	bool is_off = !o->text || !*o->text || strcmp(o->text, "no") == 0 || strcmp(o->text, "0") == 0;
 
-	return o->kind == OPTION_GIVEN || (o->kind == OPTION_UNKNOWN && !is_off);
+	return kind == OPTION_GIVEN || (kind == OPTION_UNKNOWN && !is_off);
 }
 
 static bool is_writing(const struct option_value *o)
@@ -180,14 +181,14 @@ static void put_operation(FILE *f, const struct result *res)
 
 	for (size_t i = 0; i < res->head.noptions; i++) {
 		may_write |= is_writing(&v[i]);
-		writes |= is_writing(&v[i]) && option_counts(&v[i]);
+		writes |= is_writing(&v[i]) && option_counts(res, &v[i]);
 	}
 	if (may_write && !writes) {
 		(void)fprintf(f, "%sread", begin);
 		begin = ",";
 	}
 	for (size_t i = 0; i < res->head.noptions; i++)
-		if (option_counts(&v[i])) {
+		if (option_counts(res, &v[i])) {
 			(void)fputs(begin, f);
 			put_option(f, &v[i]);
 			begin = ",";

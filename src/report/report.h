@@ -97,6 +97,15 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 /* How many rows that would be. */
 size_t report_fleet_disks(const struct result *const *res, size_t n);
 
+/* What this asks of the program around it, which knows the tables of options: cli/options.c. */
+enum option_kind {
+	OPTION_UNKNOWN, /* in none of them */
+	OPTION_ASIDE,   /* the figures are the same without it */
+	OPTION_DEFAULT,
+	OPTION_GIVEN,
+};
+enum option_kind report_option_kind(const struct result *res, const struct option_value *v);
+
 /* ---- value.c: numbers for people ---- */
 
 /* A cell or figure for people: "183.2 MB/s", "8.33 ms"; "-" for null. Text is made printable. Returns buf. */

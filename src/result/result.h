@@ -106,12 +106,8 @@ struct plot_decl {
 	const char *name, *see, *kind, *title, *table, *x, *y, *series, *low, *high, *dots, *marks;
 };
 
-/* By the table of options; of one that is in none it is not known. Not part of the document. */
-enum option_kind { OPTION_UNKNOWN, OPTION_ASIDE, OPTION_DEFAULT, OPTION_GIVEN };
-
 struct option_value { /* options in force, as a user would type them */
 	char *name, *text;
-	enum option_kind kind; /* of one that is aside the figures are the same */
 };
 
 struct target_info { /* flat name/value pairs, typed like cells, from device_fields */

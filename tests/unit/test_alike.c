@@ -225,7 +225,6 @@ static bool are_one_series(const char *measurement, const char *option, const ch
 		v[i] = zones_at(&sda, "2025-01-01T00:00:00.000000Z", 1e8);
 		result_set(&v[i]->head.measurement, measurement);
 		result_option(v[i], option, i ? is : was);
-		cli_options(v[i]);
 		text[i] = metrics_of(v[i]);
 	}
 	are_alike = alike(v[0], v[1], why) == ALIKE;
