@@ -3,6 +3,7 @@
 #ifndef PLATTER_CLI_CLI_H
 #define PLATTER_CLI_CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -186,6 +187,14 @@ void signals_catch(void);
  * next disk. Shells call that 128 + n. Any other status is returned.
  */
 int signals_end(int status);
+
+/*
+ * For who waits for processes: a descriptor that is readable when a signal came, or the end of a process; until
+ * *ret_before is in force again, none comes otherwise. -1: there is none.
+ */
+int signals_open(sigset_t *ret_before);
+/* The next that is to be passed on, with this as its value: 1: the first, 2: the second; 0: none. */
+int signals_take(int fd, int *ret_number);
 
 /* ---- describe.c: the hidden --describe; complete.c: the hidden --complete ---- */
 

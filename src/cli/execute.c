@@ -154,11 +154,22 @@ static void note_failure(struct run *run, int r, const struct err *err)
 		cli_complain(run->env, run->m->name, err);
 }
 
+static int show(struct run *run, const struct result *const *docs, size_t n)
+{
+	struct text_style style = output_style(run->env->out, &run->view);
+	int r = 0;
+
+	if (n > 1 && !run->p.common.dry_run)
+		return report_verdicts(run->env->out, docs, n, &style);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = report_text(run->env->out, docs[i], &style);
+	return r;
+}
+
 /* Files first: they are what must not be lost; then the text. */
 void run_save_and_show(struct run *run, const struct result *const *docs, size_t n)
 {
 	const struct cli_params *c = &run->p;
-	struct text_style style = output_style(run->env->out, &run->view);
 	bool is_stdout_taken = run_is_stdout(c->json) || run_is_stdout(c->csv) || run_is_stdout(c->html) ||
 	                       run_is_stdout(c->prometheus);
 	bool is_stdout_bad = false; /* and told already */
@@ -183,9 +194,7 @@ void run_save_and_show(struct run *run, const struct result *const *docs, size_t
 	}
 	if (c->jsonl)
 		note_failure(run, result_append(docs[0], outfiles_find(&c->common.files, c->jsonl), &err), &err);
-	r = is_stdout_taken || c->quiet || (run->is_one_of_several && !c->common.dry_run) ? 0
-	    : n == 1 ? report_text(run->env->out, docs[0], &style)
-	             : report_verdicts(run->env->out, docs, n, &style);
+	r = is_stdout_taken || c->quiet || run->is_one_of_several ? 0 : show(run, docs, n);
 	if (r < 0)
 		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);
 	else if (output_flush(run->env->out, &err) < 0 && !is_stdout_bad)

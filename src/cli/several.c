@@ -19,7 +19,6 @@
 #include "base/xalloc.h"
 #include "cli/run.h"
 
-#define POLL_MS   200
 #define DOCUMENT  "\f\n"
 #define NO_STATUS (-1)
 
@@ -39,22 +38,33 @@ struct all {
 	struct run *run;
 	struct one *v;
 	size_t n;
-	bool is_told; /* the signal, to the processes */
+	int signals; /* descriptor */
+	sigset_t before;
 };
 
 static int run_one(struct run *run, size_t i, FILE *to, struct result **ret);
 
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
 /* ---- in the process ---- */
 
 /* Returns in the process that runs the target: its status is the end of it. */
-static void be_one(struct run *run, size_t i, int to, int go)
+static void be_one(struct all *all, size_t i, int to, int go)
 {
-	FILE *out = fdopen(to, "w"), *shown = run->env->out;
+	struct run *run = all->run;
+	FILE *out = fdopen(to, "w");
 	struct result *res = NULL;
-	char turn;
 	int status = EXIT_FAILED;
+	char turn;
 	ssize_t n;
 
+	(void)close(all->signals);
+	(void)sigprocmask(SIG_SETMASK, &all->before, NULL);
 	do {
 		n = read(go, &turn, 1);
 	} while (n < 0 && errno == EINTR && atomic_load(&cli_signal) == 0);
@@ -68,8 +78,6 @@ static void be_one(struct run *run, size_t i, int to, int go)
 	(void)setvbuf(out, NULL, _IOLBF, 0);
 	status = run_one(run, i, out, &res);
 	if (res && (fputs(DOCUMENT, out) < 0 || result_write(out, res) < 0 || fflush(out) != 0))
-		status = EXIT_FAILED;
-	if (fflush(shown) != 0) /* of --dry-run */
 		status = EXIT_FAILED;
 	_exit(status);
 }
@@ -86,6 +94,7 @@ static int start_one(struct all *all, size_t i, struct err *err)
 		(void)close(from[1]);
 		return err_set(err, -errno, "A pipe could not be made (%s).", err_name(errno));
 	}
+	(void)fcntl(from[0], F_SETFL, O_NONBLOCK);
 	one->pid = fork();
 	if (one->pid == 0) {
 		(void)close(from[0]); /* else nobody's end would be seen */
@@ -94,7 +103,7 @@ static int start_one(struct all *all, size_t i, struct err *err)
 			(void)close(all->v[k].from);
 			(void)close(all->v[k].go);
 		}
-		be_one(all->run, i, from[1], go[0]);
+		be_one(all, i, from[1], go[0]);
 	}
 	(void)close(from[1]);
 	(void)close(go[0]);
@@ -162,33 +171,26 @@ static void take_lines(struct all *all, struct one *one)
 	}
 }
 
-/* Is there more to come? */
-static bool take(struct all *all, struct one *one)
+/* All that is there. */
+static void take(struct all *all, struct one *one)
 {
-	char *more = realloc(one->text, one->len + 65536);
-	ssize_t n = 0;
+	while (one->from >= 0) {
+		char *more = realloc(one->text, one->len + 65536);
+		ssize_t n = more ? read(one->from, more + one->len, 65536) : 0;
 
-	if (more) {
-		one->text = more;
-		n = read(one->from, one->text + one->len, 65536);
+		one->text = more ? more : one->text;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return;
+		if (n <= 0) {
+			close_end(&one->from);
+			return;
+		}
+		one->len += (size_t)n;
+		take_lines(all, one);
 	}
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n <= 0)
-		return false;
-	one->len += (size_t)n;
-	take_lines(all, one);
-	return true;
 }
 
 /* ---- turns ---- */
-
-static void close_end(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
 
 /* The next of a lane where none runs. */
 static void give_turns(struct all *all)
@@ -206,15 +208,21 @@ static void give_turns(struct all *all)
 	}
 }
 
-static void reap(struct all *all, struct one *one)
+/* Has it ended? Who has the other end of its pipe besides is not waited for. */
+static bool reap(struct all *all, struct one *one, int how)
 {
 	struct err err = { 0 };
 	int status = 0;
+	pid_t r;
 
+	do {
+		r = waitpid(one->pid, &status, how);
+	} while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return false;
+	take(all, one);
 	close_end(&one->from);
 	close_end(&one->go);
-	while (waitpid(one->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	one->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 	if (WIFSIGNALED(status) && atomic_load(&cli_signal))
 		one->status = EXIT_SIGNAL + WTERMSIG(status);
@@ -225,30 +233,41 @@ static void reap(struct all *all, struct one *one)
 		cli_complain(all->run->env, all->run->m->name, &err);
 	}
 	tell_progress(all, one, NULL);
+	return true;
+}
+
+/* A process that hangs does not end by the first signal: nobody waits for it after the second. */
+static void pass_signals(struct all *all)
+{
+	int number, which;
+
+	while ((which = signals_take(all->signals, &number)) > 0) {
+		for (size_t i = 0; i < all->n; i++)
+			if (all->v[i].status == NO_STATUS)
+				(void)sigqueue(all->v[i].pid, number, (union sigval){ .sival_int = which });
+		if (which == 1)
+			continue;
+		(void)sigprocmask(SIG_SETMASK, &all->before, NULL);
+		(void)raise(number);
+	}
 }
 
 static void follow(struct all *all)
 {
-	size_t n = all->n, open = n;
+	size_t n = all->n, running = n;
 	cleanup_free struct pollfd *fds = xcalloc(n + 1, sizeof(*fds));
 
-	while (open) {
-		int number = atomic_load(&cli_signal);
-
+	while (running) {
 		give_turns(all);
 		for (size_t i = 0; i < n; i++)
 			fds[i] = (struct pollfd){ .fd = all->v[i].from, .events = POLLIN };
-		for (size_t i = 0; number && !all->is_told && i < n; i++)
-			if (all->v[i].status == NO_STATUS)
-				(void)kill(all->v[i].pid, number); /* it may have it from the terminal already */
-		all->is_told = number != 0;
-		if (poll(fds, n, POLL_MS) < 0)
-			continue; /* a signal */
-		for (size_t i = 0; i < n; i++)
-			if (fds[i].revents && !take(all, &all->v[i])) {
-				reap(all, &all->v[i]);
-				open--;
-			}
+		fds[n] = (struct pollfd){ .fd = all->signals, .events = POLLIN };
+		(void)poll(fds, n + 1, -1);
+		pass_signals(all);
+		for (size_t i = 0; i < n; i++) {
+			take(all, &all->v[i]);
+			running -= all->v[i].status == NO_STATUS && reap(all, &all->v[i], WNOHANG);
+		}
 	}
 }
 
@@ -275,14 +294,19 @@ static int run_all(struct all *all, struct err *err)
 	size_t started = 0;
 	int r = 0;
 
+	all->signals = signals_open(&all->before);
+	if (all->signals < 0)
+		r = err_set(err, -errno, "Signals could not be waited for (%s).", err_name(errno));
 	for (; r == 0 && started < all->n; started += r == 0)
 		r = start_one(all, started, err);
 	for (size_t i = 0; r < 0 && i < started; i++) { /* none has begun */
 		close_end(&all->v[i].go);
-		reap(all, &all->v[i]);
+		(void)reap(all, &all->v[i], 0);
 	}
 	if (r == 0)
 		follow(all);
+	close_end(&all->signals);
+	(void)sigprocmask(SIG_SETMASK, &all->before, NULL);
 	progress_clear(all->run->progress);
 	return r;
 }
@@ -298,7 +322,7 @@ static int show_all(struct all *all)
 		if (all->v[i].is_document && result_from_json(&docs[n], all->v[i].text, all->v[i].len, NULL) == 0)
 			n++;
 	run->p.jsonl = NULL; /* has them */
-	if (n && !run->p.common.dry_run)
+	if (n)
 		run_save_and_show(run, (const struct result *const *)docs, n);
 	for (size_t i = 0; i < n; i++)
 		result_free(docs[i]);
@@ -369,16 +393,13 @@ int several_execute(struct run *run, struct err *err)
 	size_t n = run->noperands;
 	cleanup_free size_t *lanes = xcalloc(n + 1, sizeof(*lanes));
 	cleanup_free struct one *v = xcalloc(n + 1, sizeof(*v));
-	struct all all = { run, v, n, false };
+	struct all all = { .run = run, .v = v, .n = n };
 	int r = session_lanes(run->env, run->operands, n, lanes, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		v[i] = (struct one){ .path = run->operands[i],
-			             .lane = run->p.common.dry_run ? 0
-			                                           : lanes[i], /* what these print stands in order */
-			             .from = -1,
-			             .go = -1,
-			             .status = NO_STATUS };
+		v[i] = (struct one){
+			.path = run->operands[i], .lane = lanes[i], .from = -1, .go = -1, .status = NO_STATUS
+		};
 	if (r == 0)
 		r = run_all(&all, err);
 	if (r == 0)

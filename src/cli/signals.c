@@ -5,7 +5,9 @@
  * hang for minutes.
  */
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,18 +26,30 @@ static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 
 static atomic_ullong first_ns; /* when the first came */
 
-static void note(int number)
+/* Is it the second, after which nobody waits? */
+static bool is_second(int number)
 {
-	const struct sigaction def = { .sa_handler = SIG_DFL };
 	struct timespec ts;
 	uint64_t now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail; safe in a handler */
 	now = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-	if (atomic_load(&cli_signal) == 0) {
-		atomic_store(&first_ns, now);
-		atomic_store(&cli_signal, number);
-	} else if (now - atomic_load(&first_ns) > ONE_SIGNAL_NS) {
+	if (atomic_load(&cli_signal))
+		return now - atomic_load(&first_ns) > ONE_SIGNAL_NS;
+	atomic_store(&first_ns, now);
+	atomic_store(&cli_signal, number);
+	return false;
+}
+
+/* What is passed on says which it was: the first may have come from the terminal long ago, and is no second one. */
+static void note(int number, siginfo_t *info, void *context)
+{
+	const struct sigaction def = { .sa_handler = SIG_DFL };
+	int which = info->si_code == SI_QUEUE ? info->si_value.sival_int : 0;
+	bool is_one_more = is_second(number);
+
+	(void)context;
+	if (which == 2 || (is_one_more && which != 1)) {
 		datafile_remove_all();               /* nothing will unwind */
 		(void)sigaction(number, &def, NULL); /* cannot fail: the number is right */
 		(void)raise(number);                 /* delivered when the handler returns */
@@ -50,7 +64,7 @@ static void ask(int number)
 
 void signals_catch(void)
 {
-	struct sigaction sa = { .sa_handler = note }, old; /* no SA_RESTART */
+	struct sigaction sa = { .sa_sigaction = note, .sa_flags = SA_SIGINFO }, old; /* no SA_RESTART */
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	const struct sigaction asked = { .sa_handler = ask, .sa_flags = SA_RESTART };
 
@@ -71,6 +85,36 @@ void signals_catch(void)
 	(void)sigaction(SIGUSR1, &asked, NULL);  /* as dd(1) */
 	(void)sigaction(SIGPIPE, &ignore, NULL); /* write tells */
 	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write tells, too */
+}
+
+int signals_open(sigset_t *ret_before)
+{
+	const struct sigaction def = { .sa_handler = SIG_DFL };
+	struct sigaction old;
+	sigset_t set;
+
+	(void)sigaction(SIGCHLD, &def, NULL); /* ignored, it would leave no status behind */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_LEN(caught); i++)
+		if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, caught[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int signals_take(int fd, int *ret_number)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		bool is_first = atomic_load(&cli_signal) == 0;
+
+		*ret_number = (int)info.ssi_signo;
+		if (*ret_number != SIGCHLD && (is_second(*ret_number) || is_first))
+			return is_first ? 1 : 2;
+	}
+	return 0;
 }
 
 int signals_end(int status)

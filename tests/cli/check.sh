@@ -83,6 +83,20 @@ run 2 check sda sda
 run 2 check --requests="$dir/requests.csv" sda sdc
 run 0 check --dry-run sda sdc
 [ "$(grep -c 'surface' "$dir/out")" = 2 ] || fail "$last: not a plan for each"
+cp "$dir/out" "$dir/plans"
+for disk in sda sdc; do
+	run 0 check --dry-run $disk
+	cat "$dir/out"
+done | cmp -s - "$dir/plans" || fail "$last: another plan than of one disk"
+run 0 check --dry-run --json=- --csv="$dir/plans.csv" --html="$dir/plans.html" sda sdc
+[ "$(jq -s 'map(.targets[0].path) == ["sda", "sdc"] and all(.tables.plan)' "$dir/out")" = true ] || fail "$last: the plans"
+grep -q '^check,sdc,.*,surface,' "$dir/plans.csv" && grep -q sdc "$dir/plans.html" || fail "$last: a file lacks a plan"
+# What is saved for all of them is what is saved for one: the same series, whatever the options are.
+run 0 check --seed=1 --time=30s --prometheus="$dir/one.prom" sda
+run 0 check --seed=1 --time=30s --prometheus="$dir/both.prom" sda sdc
+grep -v '^#' "$dir/one.prom" | sed 's/ .*//' | sort >"$dir/one"
+grep -v '^#' "$dir/both.prom" | sed 's/ .*//' | sort | comm -23 "$dir/one" - >"$dir/out"
+[ ! -s "$dir/out" ] || fail "$last: other series than of one disk"
 PLATTER_SIM_SIGNAL=9@10 run 1 check --seed=1 sda sdc
 err_has 'measured sda was ended by signal 9'
 PLATTER_SIM_SIGNAL=2@40 run 130 check --seed=1 --json="$dir/two.json" sda sdb

@@ -90,6 +90,57 @@ esac
 jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
 nothing_left
 
+# Of several disks each has a process. A terminal gives its signal to all of them: who passes it on late makes it no second one. The second that the
+# first process gets ends them all; a process that hangs, here as it is stopped, has got both.
+PLATTER_SIM_DISKS='sda=modern-4tb sdb=modern-4tb' python3 - "$PLATTER_SIM" "$dir" <<'PY' || fail "a signal to several processes"
+import json, os, signal, subprocess, sys, time
+platter, folder = sys.argv[1:]
+def children(p):
+    return [int(pid) for pid in open('/proc/%d/task/%d/children' % (p.pid, p.pid)).read().split()]
+def pending(pid):
+    return [int(line.split()[1], 16) for line in open('/proc/%d/status' % pid) if line.startswith('ShdPnd')][0]
+def wait_for(what):
+    for _ in range(3000):
+        if what():
+            return
+        time.sleep(0.01)
+    sys.exit('waited in vain')
+def start(at):
+    p = subprocess.Popen([platter, 'check', '--seed=1', '--json=' + folder + '/two.json', '--force', 'sda', 'sdb'], stdout=subprocess.PIPE, text=True,
+                         start_new_session=True) # else a group without a parent is continued
+    wait_for(lambda: len(children(p)) == 2)
+    wait_for(at)
+    return p, children(p)
+begun = lambda: all(os.path.exists(folder + '/two-sd%s.json' % x) for x in 'ab')
+p, kids = start(begun)
+os.kill(p.pid, signal.SIGSTOP)
+os.killpg(p.pid, signal.SIGINT)
+time.sleep(0.4) # their documents wait in the pipes
+os.kill(p.pid, signal.SIGCONT)
+out = p.communicate()[0]
+assert p.returncode == 130, p.returncode
+assert '2 disks:' in out, out
+for x in 'ab':
+    assert json.load(open(folder + '/two-sd%s.json' % x))['status'] == 'cancelled'
+    os.remove(folder + '/two-sd%s.json' % x)
+
+p, kids = start(lambda: True)
+for kid in kids:
+    os.kill(kid, signal.SIGSTOP)
+wait_for(lambda: all(open('/proc/%d/stat' % kid).read().split()[2] == 'T' for kid in kids))
+p.send_signal(signal.SIGINT)
+wait_for(lambda: all(pending(kid) >> signal.SIGINT - 1 & 1 for kid in kids))
+time.sleep(0.3) # what comes at once is one signal
+p.send_signal(signal.SIGTERM)
+p.wait()
+both = [pending(kid) >> signal.SIGTERM - 1 & 1 for kid in kids]
+for kid in kids:
+    os.kill(kid, signal.SIGCONT)
+assert p.returncode == -signal.SIGTERM, p.returncode
+assert all(both), both
+wait_for(lambda: not any(os.path.exists('/proc/%d/stat' % kid) and open('/proc/%d/stat' % kid).read().split()[2] != 'Z' for kid in kids))
+PY
+
 # Stopped and continued (Ctrl-Z, fg): it goes on, and says that its times are not all the disk's. Cancelled by one who sends SIGCONT along: not.
 "$PLATTER" passes "$dir/work/file" --size=16M --repeat=10000 --time=2s --json="$dir/r.json" --quiet 2>"$dir/err" &
 child=$!
