@@ -110,18 +110,22 @@ static void targets(FILE *out, const struct result *res)
 	}
 }
 
-static void interval_text(FILE *out, const struct figure *f)
+static void put_figure(FILE *out, const struct figure *f)
 {
-	char low[64], high[64];
-	struct cell a = { .f64 = f->ci.low }, b = { .f64 = f->ci.high };
+	struct report_parts in;
 
-	if (!isfinite(f->ci.low) || !isfinite(f->ci.high))
+	if (f->type == FIELD_TYPE_STR) {
+		put_cell(out, f->type, f->unit, &f->value);
 		return;
-	(void)fputs(" <span class=\"dim\">", out);
-	markup_text(out, report_value(low, sizeof(low), FIELD_TYPE_F64, f->unit, &a));
-	(void)fputs(" to ", out);
-	markup_text(out, report_value(high, sizeof(high), FIELD_TYPE_F64, f->unit, &b));
-	(void)fputs("</span>", out);
+	}
+	report_parts(f, true, &in);
+	markup_text(out, in.number);
+	if (*in.unit)
+		(void)fputs(*in.unit == '/' ? "" : " ", out);
+	markup_text(out, in.unit);
+	(void)fputs(*in.interval ? " <span class=\"dim\">" : "", out);
+	markup_text(out, in.interval);
+	(void)fputs(*in.interval ? "</span>" : "", out);
 }
 
 static void figure_row(FILE *out, const struct result *const *res, size_t n, const struct figure *first)
@@ -133,10 +137,8 @@ static void figure_row(FILE *out, const struct result *const *res, size_t n, con
 		const struct figure *f = result_find_figure(res[i], first->name);
 
 		(void)fputs("<td>", out);
-		if (f) {
-			put_cell(out, f->type, f->unit, &f->value);
-			interval_text(out, f);
-		}
+		if (f)
+			put_figure(out, f);
 		(void)fputs("</td>", out);
 	}
 	(void)fputs("</tr>\n", out);

@@ -125,6 +125,11 @@ struct value_scale report_scale(enum unit unit, const double *x, size_t n);
 struct value_scale report_scale_of(enum unit unit, double value, double half_width);
 /* The number alone, in the scale's unit ("183.2"), or with its own when mixed; "-" when not finite. Returns buf. */
 char *report_number(char *buf, size_t len, const struct value_scale *scale, double value);
+/* A figure in parts that stand beside each other: "7200.00", "rpm", "± 0.11"; "": there is none. */
+struct report_parts {
+	char number[64], unit[16], interval[64];
+};
+void report_parts(const struct figure *f, bool unicode, struct report_parts *ret);
 /*
  * All text of documents goes through this wherever it goes: *text goes on behind its first character (or byte, where
  * that is not UTF-8), and *ret_shown is what stands for it: itself, or a question mark for what a terminal would obey.

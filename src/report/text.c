@@ -203,7 +203,8 @@ int text_head(struct printer *p, const struct result *res)
 
 struct figure_line { /* a figure, in parts that stand below each other */
 	char *label;
-	char number[64], unit[16], interval[64], samples[32];
+	struct report_parts in;
+	char samples[32];
 	char bits[32];   /* the rate in the unit of networks, where data are streamed */
 	unsigned behind; /* columns that others of the unit have behind the point, and this one has not */
 	char *text;      /* of text figures, instead of number and unit */
@@ -224,37 +225,8 @@ static void label_from_name(char *name, enum unit unit)
 			*name = ' ';
 }
 
-static void interval_text(struct printer *p, const struct figure *f, const struct value_scale *scale,
-                          struct figure_line *l)
-{
-	double value = figure_number(f), low = f->ci.low, high = f->ci.high;
-	double below = value - low, above = high - value;
-	char a[48], b[48];
-
-	if (fabs(above - below) <= 0.1 * (above + below)) {
-		(void)report_number(a, sizeof(a), scale, (high - low) / 2);
-		(void)snprintf(l->interval, sizeof(l->interval), "%s %s", p->style->unicode ? "\xc2\xb1" : "+-", a);
-		return;
-	}
-	(void)report_number(a, sizeof(a), scale, low);
-	(void)report_number(b, sizeof(b), scale, high);
-	(void)snprintf(l->interval, sizeof(l->interval), "%.20s .. %.20s", a, b);
-}
-
-/* Splits "183.2 MB/s" where the number ends, so that numbers can be aligned; "1 m 02 s" stays in one piece. */
-static void split_value(struct figure_line *l)
-{
-	char *space = strchr(l->number, ' ');
-
-	if (!space || strchr(space + 1, ' ') || strlen(space + 1) >= sizeof(l->unit))
-		return;
-	(void)snprintf(l->unit, sizeof(l->unit), "%s", space + 1);
-	*space = 0;
-}
-
 static int line_of(struct printer *p, const struct figure *f, struct figure_line *l)
 {
-	bool has_ci = isfinite(f->ci.low) && f->ci.high > f->ci.low; /* of no width: nobody measures so */
 	double value = figure_number(f);
 
 	l->label = text_printable(p, label_or_name(f->label, f->name));
@@ -266,16 +238,7 @@ static int line_of(struct printer *p, const struct figure *f, struct figure_line
 		l->text = text_printable(p, f->value.str);
 		return l->text ? 0 : -ENOMEM;
 	}
-	if (has_ci && isfinite(value)) {
-		struct value_scale scale = report_scale_of(f->unit, value, interval_half(f->ci));
-
-		(void)report_number(l->number, sizeof(l->number), &scale, value);
-		(void)snprintf(l->unit, sizeof(l->unit), "%s", scale.is_mixed ? "" : scale.unit);
-		interval_text(p, f, &scale, l);
-	} else {
-		(void)report_value(l->number, sizeof(l->number), f->type, f->unit, &f->value);
-		split_value(l);
-	}
+	report_parts(f, p->style->unicode, &l->in);
 	if (p->is_streaming && f->unit == UNIT_BYTES_PER_S && isfinite(value))
 		(void)units_rate_bits(l->bits, sizeof(l->bits), value);
 	if (f->samples)
@@ -305,10 +268,11 @@ static void align_points(struct figure_line *lines, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		unsigned most = 0;
 
-		for (size_t k = 0; k < n && *lines[i].unit; k++)
-			if (!strcmp(lines[i].unit, lines[k].unit) && fraction_width(lines[k].number) > most)
-				most = fraction_width(lines[k].number);
-		lines[i].behind = most > fraction_width(lines[i].number) ? most - fraction_width(lines[i].number) : 0;
+		for (size_t k = 0; k < n && *lines[i].in.unit; k++)
+			if (!strcmp(lines[i].in.unit, lines[k].in.unit) && fraction_width(lines[k].in.number) > most)
+				most = fraction_width(lines[k].in.number);
+		lines[i].behind =
+			most > fraction_width(lines[i].in.number) ? most - fraction_width(lines[i].in.number) : 0;
 	}
 }
 
@@ -318,10 +282,10 @@ static struct widths widths_of(const struct figure_line *lines, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		w.label = max_width(w.label, lines[i].label);
-		if (text_width(lines[i].number) + lines[i].behind > w.number)
-			w.number = text_width(lines[i].number) + lines[i].behind;
-		w.unit = max_width(w.unit, lines[i].unit);
-		w.interval = max_width(w.interval, lines[i].interval);
+		if (text_width(lines[i].in.number) + lines[i].behind > w.number)
+			w.number = text_width(lines[i].in.number) + lines[i].behind;
+		w.unit = max_width(w.unit, lines[i].in.unit);
+		w.interval = max_width(w.interval, lines[i].in.interval);
 		w.samples = max_width(w.samples, lines[i].samples);
 	}
 	return w;
@@ -363,15 +327,15 @@ static void print_line(struct printer *p, const struct figure_line *l, const str
 		text_fill(p, l->text, w->label + 4, w->label + 4);
 		return;
 	}
-	put_padded(p, l->number, w->number - l->behind, true);
+	put_padded(p, l->in.number, w->number - l->behind, true);
 	text_spaces(p, l->behind);
-	if (*l->unit || *l->interval || *l->samples) {
+	if (*l->in.unit || *l->in.interval || *l->samples) {
 		text_spaces(p, 1);
-		put_padded(p, l->unit, *l->interval || *l->samples ? w->unit : 0, false);
+		put_padded(p, l->in.unit, *l->in.interval || *l->samples ? w->unit : 0, false);
 	}
-	if (*l->interval || *l->samples) {
+	if (*l->in.interval || *l->samples) {
 		text_spaces(p, 2);
-		put_padded(p, l->interval, *l->samples ? w->interval : 0, false);
+		put_padded(p, l->in.interval, *l->samples ? w->interval : 0, false);
 	}
 	if (*l->samples) {
 		text_spaces(p, 2);

@@ -248,6 +248,52 @@ char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, 
 	return buf;
 }
 
+/* "± 0.43"; "1.58 .. 1.78" where the value is not in the middle. */
+static void interval_text(const struct figure *f, const struct value_scale *scale, bool unicode, char *buf, size_t len)
+{
+	double value = figure_number(f), low = f->ci.low, high = f->ci.high;
+	double below = value - low, above = high - value;
+	char a[48], b[48];
+
+	if (fabs(above - below) <= 0.1 * (above + below)) {
+		(void)report_number(a, sizeof(a), scale, (high - low) / 2);
+		(void)snprintf(buf, len, "%s %s", unicode ? "\xc2\xb1" : "+-", a);
+		return;
+	}
+	(void)report_number(a, sizeof(a), scale, low);
+	(void)report_number(b, sizeof(b), scale, high);
+	(void)snprintf(buf, len, "%.20s .. %.20s", a, b);
+}
+
+/* Splits "183.2 MB/s" where the number ends, so that numbers can be aligned; "1 m 02 s" stays in one piece. */
+static void split_value(struct report_parts *l)
+{
+	char *space = strchr(l->number, ' ');
+
+	if (!space || strchr(space + 1, ' ') || strlen(space + 1) >= sizeof(l->unit))
+		return;
+	(void)snprintf(l->unit, sizeof(l->unit), "%s", space + 1);
+	*space = 0;
+}
+
+void report_parts(const struct figure *f, bool unicode, struct report_parts *ret)
+{
+	bool has_ci = isfinite(f->ci.low) && f->ci.high > f->ci.low; /* of no width: nobody measures so */
+	double value = figure_number(f);
+	struct value_scale scale;
+
+	*ret = (struct report_parts){ .number = "" };
+	if (!has_ci || !isfinite(value)) {
+		(void)report_value(ret->number, sizeof(ret->number), f->type, f->unit, &f->value);
+		split_value(ret);
+		return;
+	}
+	scale = report_scale_of(f->unit, value, interval_half(f->ci));
+	(void)report_number(ret->number, sizeof(ret->number), &scale, value);
+	(void)snprintf(ret->unit, sizeof(ret->unit), "%s", scale.is_mixed ? "" : scale.unit);
+	interval_text(f, &scale, unicode, ret->interval, sizeof(ret->interval));
+}
+
 /* Controls (C0, DEL, C1) and what turns the direction of writing, so that a model name cannot dress up a report. */
 static bool is_obeyed(uint32_t c)
 {
