@@ -13,17 +13,21 @@ extern const struct measure measure_smr;
 	"write_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\nmedia_cache_idle_ms 10000000\n" \
 	"zone 8000 330\nzone 4000 250\n"
 
-/* Somebody wrote blocks all over half of it until its map was full. */
-static void fill_cache(struct sim_run *run, size_t n)
+/* Before, somebody wrote blocks until its map was full: all over half of it, or where smr writes. */
+enum filled { EMPTY, ALL_OVER, SAME_PLACE };
+
+static void fill_cache(struct sim_run *run, size_t n, enum filled how)
 {
 	struct disk *d = sim_model(sim_find(run->sim, "sda"));
 	uint64_t size = sim_device(sim_find(run->sim, "sda"))->size_bytes, t = 0;
+	uint64_t from = how == ALL_OVER ? size / 4 / 8192 : 0;
+	uint64_t places = (how == ALL_OVER ? size / 2 : 11ull << 30) / 8192;
 	struct disk_done done;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct disk_req q = { .op = DISK_WRITE,
 			                    .len_bytes = 4096,
-			                    .offset_bytes = (size / 4 / 8192 + permute(i, size / 2 / 8192, 7)) * 8192,
+			                    .offset_bytes = (from + permute(i, places, 7)) * 8192,
 			                    .fua = true };
 
 		assert_int_equal(disk_submit(d, t, &q), 0);
@@ -43,12 +47,20 @@ TEST(it_goes_on_until_it_can_tell)
 {
 	static const struct {
 		int band_mib, entries;
-		bool is_full;
-		const char *verdict;
+		enum filled filled;
+		const char *verdict, *more;
 	} v[] = {
-		{ 128, 6000, false, "yes" },   { 256, 6000, false, "yes" },   { 30, 6000, true, "yes" },
-		{ 204, 124288, false, "yes" }, { 239, 146422, false, "yes" }, { 241, 179882, false, "yes" },
-		{ 256, 8000, false, "yes" },   { 192, 9000, false, "yes" },   { 160, 30000, false, "yes" },
+		{ 128, 6000, EMPTY, "yes", "" },
+		{ 30, 6000, ALL_OVER, "yes", "" },
+		{ 204, 124288, EMPTY, "yes", "" },
+		{ 239, 146422, EMPTY, "yes", "" },
+		{ 241, 179882, EMPTY, "yes", "" },
+		{ 256, 8000, EMPTY, "yes", "" },
+		{ 160, 30000, EMPTY, "yes", "" },
+		{ 147, 33585, ALL_OVER, "yes", "" },
+		{ 49, 31060, SAME_PLACE, "yes", "" },
+		{ 146, 15234, SAME_PLACE, "yes", "media_cache_first coldest\n" },
+		{ 0, 40000, ALL_OVER, "undecided", "media_cache_first coldest\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
@@ -58,8 +70,8 @@ TEST(it_goes_on_until_it_can_tell)
 		struct err err = { 0 };
 		const struct figure *f;
 
-		(void)snprintf(text, sizeof(text), DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n", v[i].entries,
-		               v[i].band_mib * 1024);
+		(void)snprintf(text, sizeof(text), DISK "media_cache_kb 1048576 %d\nshingle_band_kb %d\n%s",
+		               v[i].entries, v[i].band_mib * 1024, v[i].more);
 		if (profile_parse(&p, "drawn", text, strlen(text), &err) < 0)
 			fail_msg("%s", err.text);
 		run = (struct sim_run){ .sim = sim_new(),
@@ -67,13 +79,13 @@ TEST(it_goes_on_until_it_can_tell)
 			                .words = "--write --destroy-data=SMRTEST1 sda" };
 		(void)sim_add_disk(run.sim, &p, "sda");
 		sim_set_contents(run.sim, false);
-		if (v[i].is_full)
-			fill_cache(&run, (size_t)v[i].entries);
+		if (v[i].filled)
+			fill_cache(&run, (size_t)v[i].entries, v[i].filled);
 		assert_int_equal(sim_run(&run), 0);
 		f = result_find_figure(run.res, "shingled");
 		if (!f || strcmp(f->value.str, v[i].verdict) != 0)
 			fail_msg("bands of %d MiB, %d entries%s: %s", v[i].band_mib, v[i].entries,
-			         v[i].is_full ? ", full" : "", f ? f->value.str : "nothing");
+			         v[i].filled ? ", full" : "", f ? f->value.str : "nothing");
 		assert_int_equal(run.res->verdict_is_open, strcmp(v[i].verdict, "undecided") == 0);
 	}
 }

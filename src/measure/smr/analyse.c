@@ -24,8 +24,8 @@
 #define BATCHES     8     /* enough to know that it was slow from the start */
 #define BATCHES_MAX 64    /* that are looked at */
 #define USUAL       4     /* times what a batch usually takes */
-#define AFTER       12    /* batches after the single ones that tell whether all is slow now */
-#define CLIFFS      64    /* of which nothing came: then it ends */
+#define CLIFFS      3     /* behind so many, writes stay single */
+#define MOSTLY      0.75  /* of batches, that are slow: others' writes are cleaned many at once, and few at once */
 #define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
 #define THROUGH     1.5        /* times the rate in sequence comes from the drive's buffer, if that is the media's */
@@ -33,12 +33,13 @@
 #define TRACK_LEAST 0.4e6      /* of a disk that may shingle: less in a turn is a request in a turn */
 #define RPM         7200.0     /* where it is not known */
 #define BAND_MOST   (256u << 20)
-#define OUTLIER     0.1  /* of times that have another reason */
 #define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
 #define ALONE       256  /* writes one by one after a slow start: a cleaning of a crowded cache comes within so many */
-#define ALONE_MOST  1024 /* more tell no more */
+#define ALONE_MOST  1024 /* more tell no more, unless others' writes are cleaned first */
 #define MEANS       64   /* writes of which a mean is looked at */
-#define CLEAN       8    /* accesses: what takes longer cleans several writes at once */
+#define CLEAN                                                                                                   \
+	8 /* accesses: what takes longer cleans several writes at once (each read, written, with a turn missed) \
+	   */
 #define CUSHION     0.1  /* accesses that each block of the cushion takes at least, when it is cleaned */
 #define SHORT       0.1  /* accesses: a flush that has something to do takes more */
 #define LAST        128  /* single writes whose mean is looked at */
@@ -60,12 +61,43 @@ struct view { /* of the samples */
 	uint64_t bulk;      /* number of its first write */
 	double usual_ns;    /* a batch of the bulk, by their median */
 	size_t first_bulk;  /* sample */
-	size_t tail, end;   /* samples: the last ones in a row that are single; tail is n when there are none */
+	size_t tail;        /* sample: from here on they are single; n: none is */
+	size_t cliffs;      /* how often single writes began */
+	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
+	double mean_log10_ratio;           /* shingled to others, of means */
+	double stall_share; /* of the time of single writes that went into those that took as long as a band does */
+	bool is_steady;     /* nearly all of the writes that went to bands of their own took so long */
 };
 
 static double total_ns(const struct smr_sample *s)
 {
 	return (double)(s->write_ns + s->flush_ns);
+}
+
+static double each_ns(const struct smr_sample *s)
+{
+	return total_ns(s) / (double)s->writes;
+}
+
+static double flush_ns(const struct smr_sample *s)
+{
+	return (double)s->flush_ns;
+}
+
+static double fast_per_s(const struct smr_sample *s)
+{
+	return (double)s->writes * 1e9 / (double)(s->write_ns + 1);
+}
+
+/* Of batches before the cliff, all over. */
+static size_t batches(const struct view *v, double (*of)(const struct smr_sample *), double x[BATCHES_MAX])
+{
+	size_t n = 0, end = v->tail > v->first_bulk && v->tail < v->in->n ? v->tail - 1 : v->tail;
+
+	for (size_t i = v->first_bulk; i < end; i += (end - v->first_bulk) / BATCHES_MAX + 1)
+		if (!smr_is_single(&v->in->v[i]))
+			x[n++] = of(&v->in->v[i]);
+	return n;
 }
 
 static void view_init(struct view *v, const struct smr_input *in)
@@ -82,18 +114,28 @@ static void view_init(struct view *v, const struct smr_input *in)
 	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
 	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
 		v->first_bulk++;
-	for (v->end = in->n; v->end > v->first_bulk && in->n - v->end < AFTER && in->v[v->end - 1].writes > 1; v->end--)
+	for (v->tail = in->n; v->tail > v->first_bulk && smr_is_single(&in->v[v->tail - 1]); v->tail--)
 		;
-	for (v->tail = v->end; v->tail > v->first_bulk && in->v[v->tail - 1].writes == 1; v->tail--)
-		;
-	if (v->tail == v->end) /* none, or what came afterwards shows that nothing was full */
-		v->tail = v->end = in->n;
-	v->usual_ns = INFINITY;
-	for (size_t i = v->first_bulk; i < v->tail && n < BATCHES_MAX; i++)
-		if (in->v[i].writes > 1)
-			x[n++] = total_ns(&in->v[i]);
-	if (n >= BATCHES)
-		v->usual_ns = stats_median(x, n);
+	for (size_t i = v->first_bulk; i + 1 < in->n; i++)
+		v->cliffs += !smr_is_single(&in->v[i]) && smr_is_single(&in->v[i + 1]);
+	n = batches(v, total_ns, x);
+	v->usual_ns = n >= BATCHES ? stats_median(x, n) : (double)INFINITY;
+}
+
+/* Times of the single writes, one by one; free() it. */
+static double *singles(const struct view *v, size_t *ret_n)
+{
+	double *x;
+	size_t n = 0, all = 0;
+
+	for (size_t i = v->tail; i < v->in->n; i++)
+		all += v->in->v[i].writes;
+	x = calloc(all + 1, sizeof(*x));
+	for (size_t i = v->tail; x && i < v->in->n; i++)
+		for (uint64_t k = 0; k < v->in->v[i].writes; k++)
+			x[n++] = each_ns(&v->in->v[i]);
+	*ret_n = n;
+	return x;
 }
 
 /* It took what an arm takes, however well it sorts. */
@@ -104,10 +146,19 @@ static bool is_slow(const struct view *v, size_t i)
 	return total_ns(s) > v->access_ns * (SORTED * (double)s->writes + FLUSH);
 }
 
-/* Much longer than the others. */
+static bool are_slow(const struct view *v, size_t first, size_t end)
+{
+	size_t slow = 0;
+
+	for (size_t i = first; i < end; i++)
+		slow += is_slow(v, i);
+	return end > first && (double)slow >= MOSTLY * (double)(end - first);
+}
+
+/* Much longer than the others; or slow for as long as it takes to be slow from the start. */
 static bool is_like_a_cliff(const struct view *v, size_t i)
 {
-	if (isinf(v->usual_ns))
+	if (isinf(v->usual_ns) || (i >= v->first_bulk + BATCHES && are_slow(v, i + 1 - BATCHES, i + 1)))
 		return is_slow(v, i);
 	return total_ns(&v->in->v[i]) > USUAL * v->usual_ns + FLUSH * v->access_ns ||
 	       (is_slow(v, i) && total_ns(&v->in->v[i]) > 2 * v->usual_ns);
@@ -125,7 +176,7 @@ static double cliff_ns(const struct view *v)
 	size_t end = v->tail + smr_cushion_left(v->in->layout);
 	double most = 0;
 
-	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->end && i <= end; i++)
+	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->in->n && i <= end; i++)
 		most = fmax(most, total_ns(&v->in->v[i]));
 	return most;
 }
@@ -143,89 +194,43 @@ static bool was_missed(const struct view *v, double least_ns)
 static bool are_flushes_short(const struct view *v)
 {
 	double x[BATCHES_MAX];
-	size_t n = 0;
+	size_t n = batches(v, flush_ns, x);
 
-	for (size_t i = v->first_bulk; i < v->tail && n < BATCHES_MAX; i++)
-		if (v->in->v[i].writes > 1)
-			x[n++] = (double)v->in->v[i].flush_ns;
 	return n && stats_median(x, n) < SHORT * fmin(v->access_ns, ACCESS_NS);
-}
-
-/* ---- likelihoods, per unit of the logarithm ---- */
-
-static double log_normal(double x, double centre, double sigma)
-{
-	double z = log(x / centre) / sigma;
-
-	return exp(-0.5 * z * z) / (sigma * sqrt(2 * M_PI));
-}
-
-static double even(double x, double low, double high)
-{
-	return x >= low && x <= high ? 1 / log(high / low) : 0;
-}
-
-/* Anything from a tenth of a millisecond to minutes. */
-static double outlier(double ns)
-{
-	return even(fmin(fmax(ns, 1e5), 1e11), 1e5, 1e11);
-}
-
-/* Of times that scatter about one that is only known to lie between low and high, evenly in its logarithm. */
-static double common_time(const double *x, size_t n, double low, double high, double sigma)
-{
-	enum { STEPS = 100 };
-	double best = -INFINITY, sum = 0, log_l[STEPS];
-
-	for (int k = 0; k < STEPS; k++) {
-		double centre = low * pow(high / low, (k + 0.5) / STEPS);
-
-		log_l[k] = 0;
-		for (size_t i = 0; i < n; i++)
-			log_l[k] += log((1 - OUTLIER) * log_normal(x[i], centre, sigma) + OUTLIER * outlier(x[i]));
-		best = fmax(best, log_l[k]);
-	}
-	for (int k = 0; k < STEPS; k++)
-		sum += exp(log_l[k] - best) / STEPS;
-	return best + log(sum);
 }
 
 /* While the map is being filled: sorted by an arm, or faster than any. */
 static void weigh_batches(const struct view *v, double log_l[SMR_MODELS])
 {
 	double x[BATCHES_MAX], fast;
-	size_t n = 0, end = v->tail < v->in->n && v->tail ? v->tail - 1 : v->tail; /* but the cliff */
-	size_t step = (end - v->first_bulk) / BATCHES_MAX + 1;
+	size_t n = batches(v, each_ns, x);
 
-	for (size_t i = v->first_bulk; i < end; i += step)
-		if (v->in->v[i].writes > 1)
-			x[n++] = total_ns(&v->in->v[i]) / (double)v->in->v[i].writes;
-	log_l[SMR_PLAIN] += common_time(x, n, SORTED * v->access_ns, SORTED_MOST * v->access_ns, 0.35);
-	fast = common_time(x, n, 0.0005 * v->access_ns, SORTED * v->access_ns, 0.35);
+	log_l[SMR_PLAIN] += smr_common_time(x, n, SORTED * v->access_ns, SORTED_MOST * v->access_ns, 0.35);
+	fast = smr_common_time(x, n, 0.0005 * v->access_ns, SORTED * v->access_ns, 0.35);
 	log_l[SMR_CACHED] += fast;
 	log_l[SMR_SHINGLED] += fast;
 }
 
 static void weigh_window(const struct view *v, const double *x, double log_l[SMR_MODELS])
 {
-	double arm = common_time(x, WINDOW, 0.5 * v->access_ns, 4 * v->access_ns, 0.5);
+	double arm = smr_common_time(x, WINDOW, 0.5 * v->access_ns, 4 * v->access_ns, 0.5);
 
 	log_l[SMR_PLAIN] += arm;
 	log_l[SMR_CACHED] += arm;
 	log_l[SMR_SHINGLED] +=
-		common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns + 4 * v->access_ns, 0.25);
+		smr_common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns + 4 * v->access_ns, 0.25);
 }
 
 /*
- * Of a disk that was slow from the start, whose cache may be full of what others wrote: how many of it a cleaning makes
- * room for is not known, but on average no arm needs long for a write, however it sorts.
+ * Of a disk that was slow from the start, or is now, whose cache may be full of what others wrote: how many of it a
+ * cleaning makes room for is not known, but on average no arm needs long for a write, however it sorts.
  */
-static double weigh_means(const struct view *v)
+static double weigh_means(const struct view *v, size_t first)
 {
 	double mean[BATCHES_MAX], ns = 0, writes = 0;
 	size_t k = 0;
 
-	for (size_t i = v->first_bulk; i < v->end && k < BATCHES_MAX; i++) {
+	for (size_t i = first; i < v->in->n && k < BATCHES_MAX; i++) {
 		ns += total_ns(&v->in->v[i]);
 		writes += (double)v->in->v[i].writes;
 		if (writes < MEANS)
@@ -233,8 +238,8 @@ static double weigh_means(const struct view *v)
 		mean[k++] = ns / writes;
 		ns = writes = 0;
 	}
-	return (common_time(mean, k, v->access_ns, v->band_most_ns, 0.5) -
-	        common_time(mean, k, 0.5 * v->access_ns, 4 * v->access_ns, 0.5)) /
+	return (smr_common_time(mean, k, v->access_ns, v->band_most_ns, 0.5) -
+	        smr_common_time(mean, k, 0.5 * v->access_ns, CLEAN * v->access_ns, 0.5)) /
 	       M_LN10;
 }
 
@@ -247,9 +252,14 @@ static void slowest_window(const double *x, size_t n, double ret[WINDOW])
 
 	for (size_t i = 0; i + WINDOW <= n; i++) {
 		double w[WINDOW];
+		size_t longer = 0;
 
-		for (size_t k = 0; k < WINDOW; k++)
+		for (size_t k = 0; k < WINDOW; k++) {
 			w[k] = x[i + k];
+			longer += w[k] > best / 2;
+		}
+		if (longer < WINDOW / 2)
+			continue;
 		stats_sort(w, WINDOW);
 		if (w[WINDOW / 2 - 1] + w[WINDOW / 2] <= best)
 			continue;
@@ -267,6 +277,11 @@ static struct stats_estimate median_of(double *x, size_t n)
 	e.value = stats_quantile_sorted(x, n, 0.5);
 	e.ci = stats_quantile_ci_sorted(x, n, 0.5);
 	return e;
+}
+
+static struct stats_estimate per_s(struct stats_estimate ns)
+{
+	return (struct stats_estimate){ 1e9 / ns.value, { 1e9 / ns.ci.high, 1e9 / ns.ci.low } };
 }
 
 #define COMB_MOST 64
@@ -319,20 +334,13 @@ static bool comb_of(const struct view *v, const double *x, size_t n, double wait
 
 static void rates(const struct view *v, struct smr_found *f)
 {
-	const struct smr_input *in = v->in;
-	cleanup_free double *x = calloc(in->n + 1, sizeof(*x));
-	size_t n = 0, end = f->cliff < in->n ? f->cliff : v->tail;
+	double x[BATCHES_MAX];
+	size_t n = batches(v, f->is_slow_from_start ? each_ns : fast_per_s, x);
 
-	for (size_t i = v->first_bulk; x && i < end; i++)
-		if (in->v[i].writes > 1)
-			x[n++] = (double)in->v[i].writes * 1e9 / (double)(in->v[i].write_ns + 1);
 	if (n >= 6 && !f->is_slow_from_start)
 		f->fast = median_of(x, n);
-	if (n >= 6 && f->is_slow_from_start) {
-		for (size_t i = v->first_bulk; i < end; i++)
-			x[i - v->first_bulk] = (double)in->v[i].writes * 1e9 / total_ns(&in->v[i]);
-		f->slow = median_of(x, n);
-	}
+	else if (n >= 6 && isnan(f->slow.value))
+		f->slow = per_s(median_of(x, n));
 }
 
 /*
@@ -341,13 +349,15 @@ static void rates(const struct view *v, struct smr_found *f)
  */
 static void entries(const struct view *v, struct smr_found *f)
 {
-	const struct smr_sample *s = &v->in->v[f->cliff], *late;
+	const struct smr_sample *s, *late;
 	double end;
 
-	if (f->cliff >= v->in->n || (!v->in->is_through && are_flushes_short(v)))
+	if (f->is_slow_from_start || v->tail >= v->in->n || v->tail == v->first_bulk ||
+	    (!v->in->is_through && are_flushes_short(v)))
 		return;
-	if (was_missed(v, cliff_ns(v) / 2))
+	if (f->has_others || (f->verdict == SMR_YES && isnan(f->band.value)) || was_missed(v, cliff_ns(v) / 2))
 		return;
+	s = &v->in->v[v->tail - 1];
 	late = &v->in->v[v->tail + f->late_by];
 	end = (double)(s->first + s->writes);
 	if (f->late_by && total_ns(late) > cushion_ns(v)) /* less: what lay there before went first, and made room */
@@ -364,33 +374,21 @@ static double mean(const double *x, size_t n)
 	return sum / (double)n;
 }
 
-static bool has_cushion_gone(const struct view *v, const double *x, size_t late_by)
-{
-	return (v->tail && total_ns(&v->in->v[v->tail - 1]) > cushion_ns(v)) || x[late_by] > cushion_ns(v);
-}
-
 /*
  * Was that the cliff, and not the machine? Then the cushion had to go, and the writes that it made room for were fast,
- * but the last ones not any more. Where a write cache that no flush empties has hidden that, whole batches have to stay
- * slow.
+ * but the last ones not any more.
  */
 static bool is_full(const struct view *v, const double *x, size_t n, size_t late_by)
 {
-	double quiet = INFINITY, all = 0;
-	size_t slow = 0, after = v->in->n - v->end;
+	double quiet = INFINITY;
 
 	if (n < 4 * LAST || (was_missed(v, fmax(cushion_ns(v), cliff_ns(v) / 2)) && !are_flushes_short(v)))
 		return false;
-	if (has_cushion_gone(v, x, late_by)) {
-		for (size_t i = 0; i + LAST <= n; i += LAST / 4)
-			quiet = fmin(quiet, mean(x + i, LAST));
-		return mean(x + n - LAST, LAST) > fmax(CONTRAST * quiet, FULL * v->access_ns);
-	}
-	for (size_t i = v->end; i < v->in->n; i++) {
-		slow += is_slow(v, i);
-		all += total_ns(&v->in->v[i]);
-	}
-	return after >= AFTER && are_flushes_short(v) && slow * 4 >= after && all > USUAL * v->usual_ns * (double)after;
+	if (x[late_by] <= cushion_ns(v) && !(v->tail && total_ns(&v->in->v[v->tail - 1]) > cushion_ns(v)))
+		return false;
+	for (size_t i = 0; i + LAST <= n; i += LAST / 4)
+		quiet = fmin(quiet, mean(x + i, LAST));
+	return mean(x + n - LAST, LAST) > fmax(CONTRAST * quiet, FULL * v->access_ns);
 }
 
 /*
@@ -402,8 +400,8 @@ static void weigh_comb(const struct view *v, const struct comb *c, double log_l[
 	double twice = 2 * c->band.value / v->in->stream_bytes_per_s * 1e9, any = 0;
 
 	for (size_t i = 0; i < c->n; i++)
-		any += log(outlier(c->waits[i]));
-	log_l[SMR_SHINGLED] += fmin(0, common_time(c->waits, c->n, 0.75 * twice, 8 * twice + 1e9, 0.1) - any);
+		any += log(smr_outlier(c->waits[i]));
+	log_l[SMR_SHINGLED] += fmin(0, smr_common_time(c->waits, c->n, 0.75 * twice, 8 * twice + 1e9, 0.1) - any);
 }
 
 /* Writes behind the cliff before those that the comb makes room for: long waits early among them are for what lay in
@@ -423,41 +421,45 @@ static size_t find_cliff(const struct view *v, const double *x, size_t n)
 	return last;
 }
 
-static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_MODELS])
+static void behind(struct view *v, struct smr_found *f)
 {
+	double *log_l = v->log_likelihood;
 	const struct smr_input *in = v->in;
-	size_t n = v->end - v->tail;
-	cleanup_free double *x = calloc(n + 1, sizeof(*x));
+	size_t n, first;
+	cleanup_free double *x = singles(v, &n);
 	double window[WINDOW], sum = 0, stalled = 0;
 	struct comb comb;
 
 	f->behind = n;
 	for (size_t i = 0; x && i < n; i++) {
-		x[i] = total_ns(&in->v[v->tail + i]);
 		sum += x[i];
 		stalled += x[i] > v->band_least_ns ? x[i] : 0;
 	}
-	f->stall_share = sum > 0 ? stalled / sum : 0;
+	v->stall_share = sum > 0 ? stalled / sum : 0;
 	if (!x || n < 2 * WINDOW)
 		return;
 	f->late_by = find_cliff(v, x, n);
 	f->is_full = is_full(v, x, n, f->late_by);
-	slowest_window(x, f->late_by + before_comb(in->layout) < n ? f->late_by + before_comb(in->layout) : n, window);
+	f->has_others =
+		v->cliffs >= CLIFFS || (v->stall_share >= STALLED && (f->is_slow_from_start || n > 2 * v->bulk));
+	first = f->late_by + before_comb(in->layout);
+	slowest_window(x, first < n && !f->has_others ? first : n, window);
 	weigh_window(v, window, log_l);
-	if (f->is_slow_from_start)
-		f->mean_log10_ratio = weigh_means(v);
-	if (v->is_media_rate && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
+	v->mean_log10_ratio = weigh_means(v, f->is_slow_from_start ? v->first_bulk : v->tail);
+	if (v->is_media_rate && !f->has_others && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
-	f->is_steady = window[WINDOW / 6] > f->band_ns.value / 2;
+	v->is_steady = window[WINDOW / 6] > f->band_ns.value / 2;
 	f->wait_ns = 0.6 * f->band_ns.value;
-	(void)comb_of(v, x, n, f->wait_ns, &comb);
+	if (!f->has_others) /* its teeth come among others' writes */
+		(void)comb_of(v, x, n, f->wait_ns, &comb);
+	else
+		comb = (struct comb){ .band = STATS_UNKNOWN };
 	f->band = comb.band;
 	f->gaps = comb.n;
 	f->teeth = comb.band.value / (double)in->layout->part[SMR_COMB].step_bytes;
-	if (!f->is_slow_from_start)
-		f->slow = (struct stats_estimate){ 1e9 / f->band_ns.value,
-			                           { 1e9 / f->band_ns.ci.high, 1e9 / f->band_ns.ci.low } };
+	if (!f->is_slow_from_start || (f->has_others && v->is_steady && f->band_ns.value > v->band_least_ns))
+		f->slow = per_s(f->band_ns);
 }
 
 /* Enough was written one by one for the cushion, the singles and some of the comb to have had their turn. */
@@ -470,17 +472,14 @@ static bool has_seen_singles(const struct smr_input *in, const struct smr_found 
 	return f->behind >= f->late_by + before_comb(l) + TEETH_LEAST;
 }
 
-/* Slow from the start, or behind a write cache that no flush empties, what takes long may be bands all the same: the
- * singles are not seen one by one. */
-static bool may_hide(const struct view *v, const struct smr_found *f)
-{
-	return f->is_slow_from_start || (!v->in->is_through && are_flushes_short(v));
-}
-
 static void judge(const struct view *v, struct smr_found *f)
 {
 	const struct smr_input *in = v->in;
-	const double *l = f->log_likelihood;
+	const double *l = v->log_likelihood;
+	/* What takes long may be bands where the singles are not seen one by one: among others' writes, or behind a
+	 * write cache that no flush empties. */
+	bool may_hide =
+		v->stall_share >= STALLED && (f->is_slow_from_start || (!in->is_through && are_flushes_short(v)));
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;
@@ -489,27 +488,25 @@ static void judge(const struct view *v, struct smr_found *f)
 	/* What goes at once in pieces smaller than any band are none. */
 	f->is_likely = f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST);
 	/* Where half of the window went fast it may be any cleaning, unless the comb shows bands. */
-	if (f->mean_log10_ratio >= SURE && f->behind >= ALONE && !f->is_path_slow && !isnan(in->path_ns)) {
-		f->log10_ratio = fmax(f->log10_ratio, f->mean_log10_ratio);
+	if (v->mean_log10_ratio >= SURE && f->behind >= ALONE && !f->is_path_slow && !isnan(in->path_ns)) {
+		f->log10_ratio = fmax(f->log10_ratio, v->mean_log10_ratio);
 		f->is_likely = true;
 		f->verdict = SMR_YES;
-	} else if (f->is_likely && (f->is_steady || !isnan(f->band.value)))
+	} else if (f->is_likely && (v->is_steady || !isnan(f->band.value)))
 		f->verdict = SMR_YES;
 	else if (f->log10_ratio <= -SURE && !f->is_path_slow && !isnan(in->path_ns) && has_seen_singles(in, f) &&
-	         (f->is_slow_from_start || f->is_full) && !(may_hide(v, f) && f->stall_share >= STALLED))
+	         (f->is_slow_from_start || f->is_full) && !may_hide)
 		f->verdict = SMR_NO;
 }
 
 /* What lies together goes at once on conventional drives, too, and takes many accesses. */
 static void without_bands(const struct view *v, struct smr_found *f)
 {
-	size_t n = v->end - v->tail;
-	cleanup_free double *x = calloc(n + 1, sizeof(*x));
+	size_t n;
+	cleanup_free double *x = singles(v, &n);
 	struct comb comb;
 
 	f->wait_ns = f->is_full ? CLEAN * v->access_ns : 0;
-	for (size_t i = 0; x && i < n; i++)
-		x[i] = total_ns(&v->in->v[v->tail + i]);
 	(void)comb_of(v, x, x ? n : 0, CLEAN * v->access_ns, &comb);
 	f->teeth = comb.band.value / (double)v->in->layout->part[SMR_COMB].step_bytes;
 }
@@ -517,16 +514,13 @@ static void without_bands(const struct view *v, struct smr_found *f)
 static void analyse(const struct smr_input *in, struct smr_found *f)
 {
 	struct view v;
-	size_t slow = 0, n;
+	size_t n;
 
 	view_init(&v, in);
 	n = v.tail - v.first_bulk;
-	for (size_t i = v.first_bulk; i < v.tail && i < v.first_bulk + BATCHES; i++)
-		slow += is_slow(&v, i);
-	f->is_slow_from_start = n && slow == (n < BATCHES ? n : BATCHES);
-	f->cliff = !f->is_slow_from_start && v.tail < in->n && n ? v.tail - 1 : in->n;
-	weigh_batches(&v, f->log_likelihood);
-	behind(&v, f, f->log_likelihood);
+	f->is_slow_from_start = are_slow(&v, v.first_bulk, n < BATCHES ? v.tail : v.first_bulk + BATCHES);
+	weigh_batches(&v, v.log_likelihood);
+	behind(&v, f);
 	rates(&v, f);
 	judge(&v, f);
 	if (f->verdict == SMR_YES || f->verdict == SMR_NO)
@@ -558,32 +552,27 @@ void smr_analyse(const struct smr_input *in, struct smr_found *f)
 static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
 {
 	const struct smr_layout *l = in->layout;
+	uint64_t bulk = smr_layout_writes(l) - l->part[SMR_BULK].n;
 	struct view v;
-	size_t n, cliffs = 0;
-	bool is_last_slow;
+	size_t n;
+	bool is_cliff;
 
-	if (f->verdict == SMR_NO || (f->is_slow_from_start && f->behind >= ALONE_MOST))
+	if (f->verdict == SMR_NO || (f->is_slow_from_start && !f->has_others && f->behind >= ALONE_MOST))
 		return SMR_STOP;
-	if (f->is_likely && (f->gaps >= GAPS_MOST ||
-	                     f->behind >= l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + l->part[SMR_COMB].n))
+	if (f->verdict == SMR_YES && (f->has_others || f->gaps >= GAPS_MOST || f->behind >= bulk))
 		return SMR_STOP;
+	if (f->behind) /* was that the cliff? */
+		return f->is_likely || f->is_slow_from_start || f->has_others || !has_seen_singles(in, f) ? SMR_SINGLE
+		                                                                                          : SMR_BATCH;
 	view_init(&v, in);
 	n = v.tail - v.first_bulk;
 	if (n == 0)
 		return SMR_BATCH;
-	for (size_t i = v.first_bulk; i + 1 < in->n; i++)
-		cliffs += in->v[i].writes > 1 && in->v[i + 1].writes == 1;
-	if (f->behind && v.end == in->n && (f->is_likely || f->is_slow_from_start || !has_seen_singles(in, f)))
-		return SMR_SINGLE;
-	if (f->behind && v.end < in->n && total_ns(&in->v[in->n - 1]) > cushion_ns(&v))
-		return SMR_SINGLE; /* it is only now */
-	if (f->behind)             /* back to batches: was it the cliff? */
-		return cliffs >= CLIFFS && in->n - v.end >= AFTER ? SMR_STOP : SMR_BATCH;
-	is_last_slow = is_like_a_cliff(&v, in->n - 1);
-	if (!f->is_slow_from_start)
-		return is_last_slow ? SMR_SINGLE : SMR_BATCH;
-	return n >= BATCHES || total_ns(&in->v[in->n - 1]) > HOPELESS * v.access_ns * (double)l->batch ? SMR_SINGLE
-	                                                                                               : SMR_BATCH;
+	if (f->is_slow_from_start)
+		is_cliff = n >= BATCHES || total_ns(&in->v[in->n - 1]) > HOPELESS * v.access_ns * (double)l->batch;
+	else
+		is_cliff = is_like_a_cliff(&v, in->n - 1);
+	return is_cliff ? SMR_SINGLE : SMR_BATCH;
 }
 
 enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)

@@ -276,8 +276,8 @@ static int keep(struct smr_samples *s, const struct smr_sample *sample)
 }
 
 /* What is to be written, and what belongs there. */
-static int fill_batch(struct smr_io *io, const struct smr_order *o, uint64_t first, uint64_t k, struct list_item *items,
-                      uint8_t *data, struct err *err)
+static int fill_batch(struct smr_io *io, const struct smr_order *o, uint64_t k, struct list_item *items, uint8_t *data,
+                      struct err *err)
 {
 	const struct smr_layout *l = io->layout;
 	int r = 0;
@@ -293,9 +293,9 @@ static int fill_batch(struct smr_io *io, const struct smr_order *o, uint64_t fir
 			if (data)
 				r = smr_back_large(io, large, data + i * SMR_LARGE, err);
 		} else {
-			items[i].offset_bytes = smr_place(l, first + i, io->ses->seed);
+			items[i].offset_bytes = smr_place(l, o->from + i, io->ses->seed);
 			if (data)
-				r = smr_back_block(io, first + i, data + i * SMR_BLOCK, err);
+				r = smr_back_block(io, o->from + i, data + i * SMR_BLOCK, err);
 		}
 	}
 	items[k].op = IO_FLUSH;
@@ -317,14 +317,15 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	struct same_feeder same = { .f.next = same_next, .of = &feeder.f, .io = io };
 	int r;
 
-	while (k < o->n && first + k < all && smr_part_of(io->layout, first + k) == smr_part_of(io->layout, first))
+	while (k < o->n && o->from + k < all &&
+	       smr_part_of(io->layout, o->from + k) == smr_part_of(io->layout, o->from))
 		k++;
 	items = calloc(k + 1, sizeof(*items));
 	if (io->journal)
 		same.data = data = malloc(k * o->block_bytes);
 	if (!items || (io->journal && !data))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	r = fill_batch(io, o, first, k, items, data, err);
+	r = fill_batch(io, o, k, items, data, err);
 	if (r < 0)
 		return r;
 	list_feeder_init(&feeder, items, k + 1);
@@ -344,6 +345,7 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 		                      .writes = k,
 		                      .block_bytes = o->block_bytes,
 		                      .rest_ns = o->rest_ns,
+		                      .flushes = 1,
 		                      .write_ns = b.written_ns - b.begin_ns,
 		                      .flush_ns = b.flushed_ns - b.written_ns };
 	sample.writes_per_s = (double)k * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1);

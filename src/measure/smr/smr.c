@@ -11,7 +11,9 @@
 
 #include "measure/smr/smr.h"
 
-#define LOOK_EACH 16           /* single writes between two looks at what they say */
+#define LOOK_EACH 16           /* single writes between two looks at what they say, or ... */
+#define LOOK_PART 64           /* this part of all */
+#define AGAIN     8192         /* behind so many, and each time twice as many, the parts but the bulk come again */
 #define MEMORY    (1ull << 30) /* more than any drive has */
 
 /* ---- what is known without writing ---- */
@@ -24,38 +26,89 @@ static bool does_not_turn(const struct device *dev, int turns)
 
 /* ---- the writes ---- */
 
+/* Where the next ones go: to places of their own; or once more where each costs what a band does. */
+struct places {
+	uint64_t next, all, again, again_at, before_bulk;
+};
+
+static struct smr_order order_of(enum smr_step step, const struct smr_io *io, const struct smr_found *found,
+                                 uint64_t from)
+{
+	bool is_few = step == SMR_REST || step == SMR_FEW;
+
+	return (struct smr_order){ .n = step == SMR_BATCH ? io->layout->batch
+		                        : is_few          ? SMR_FEW_N
+		                                          : 1,
+		                   .block_bytes = step == SMR_WIDE ? SMR_LARGE : SMR_BLOCK,
+		                   .rest_ns = step == SMR_REST ? smr_rest_ns(found) : 0,
+		                   .from = from };
+}
+
+static uint64_t place(struct places *p, const struct smr_found *f)
+{
+	if (f->has_others && f->behind >= p->again_at) {
+		p->again = 0;
+		p->again_at = 2 * f->behind;
+	}
+	return p->again < p->before_bulk ? p->again : p->next;
+}
+
+static void has_written(struct places *p, uint64_t writes)
+{
+	*(p->again < p->before_bulk ? &p->again : &p->next) += writes;
+}
+
+/* Single writes that need not wait make one row: behind others' writes they are hundreds of thousands. */
+static void join_quick(struct smr_samples *s, double quick_ns)
+{
+	struct smr_sample *b = s->v + s->n - 1, *a = b - 1;
+
+	if (s->n < 2 || !smr_is_single(a) || !smr_is_single(b) ||
+	    (double)(a->write_ns + a->flush_ns) > quick_ns * (double)a->writes ||
+	    (double)(b->write_ns + b->flush_ns) > quick_ns)
+		return;
+	a->time_s = b->time_s;
+	a->writes += b->writes;
+	a->flushes += b->flushes;
+	a->write_ns += b->write_ns;
+	a->flush_ns += b->flush_ns;
+	a->writes_per_s = (double)a->writes * 1e9 / (double)(a->write_ns + a->flush_ns + 1);
+	s->n--;
+}
+
 static int write_until_known(struct smr_io *io, struct smr_input *in, struct err *err)
 {
 	struct smr_samples samples = { NULL, 0, 0 };
-	uint64_t all = smr_layout_writes(io->layout), done = 0;
+	uint64_t all = smr_layout_writes(io->layout), bulk = all - io->layout->part[SMR_BULK].n;
+	struct places at = { 0, all, bulk, AGAIN, bulk };
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
-	size_t told = 0;
+	uint64_t look_at = 0, done = 0;
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
+	while (r == 0 && step != SMR_STOP && at.next < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
-		const struct smr_order order = { step == SMR_BATCH  ? io->layout->batch
-			                         : step >= SMR_REST ? SMR_FEW_N
-			                                            : 1,
-			                         step == SMR_WIDE ? SMR_LARGE : SMR_BLOCK,
-			                         step == SMR_REST ? smr_rest_ns(&found) : 0 };
+		const struct smr_order order = order_of(step, io, &found, place(&at, &found));
 
 		if (order.rest_ns)
-			session_progress(io->ses, "resting", (double)done / (double)all, NULL);
+			session_progress(io->ses, "resting", (double)at.next / (double)all, NULL);
 		r = smr_write(io, &order, &samples, err);
 		if (r < 0 || samples.n == before)
 			break;
-		done = samples.v[samples.n - 1].first + samples.v[samples.n - 1].writes;
+		has_written(&at, samples.v[before].writes);
+		done = samples.v[before].first + samples.v[before].writes;
+		if (found.has_others && found.verdict == SMR_UNDECIDED)
+			join_quick(&samples, in->access_ns > 0 ? in->access_ns : 0);
 		in->v = samples.v;
 		in->n = samples.n;
-		session_progress(io->ses, "writing at random", (double)done / (double)all,
+		session_progress(io->ses, "writing at random", (double)at.next / (double)all,
 		                 "%.0f/s, %.0f s to go at most", samples.v[samples.n - 1].writes_per_s,
-		                 (double)(all - done) / samples.v[samples.n - 1].writes_per_s);
-		if ((step == SMR_SINGLE || step == SMR_WIDE || step == SMR_FEW) && samples.n % LOOK_EACH)
+		                 (double)(all - at.next) / samples.v[samples.n - 1].writes_per_s);
+		if (step != SMR_BATCH && step != SMR_REST && done < look_at)
 			continue;
+		look_at = done + (found.behind / LOOK_PART > LOOK_EACH ? found.behind / LOOK_PART : LOOK_EACH);
 		smr_analyse(in, &found);
 		step = smr_next(in, &found);
 	}
@@ -65,7 +118,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
-	smr_tell_samples(io->ses->res, &samples, told);
+	smr_tell_samples(io->ses->res, &samples, 0);
 	smr_tell_found(io->ses->res, in, &found);
 	smr_tell_plots(io->ses->res);
 	in->v = NULL;

@@ -2,8 +2,8 @@
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
  * are written in which order; signs.c what is seen without a write; back.c every byte put back; run.c the writes,
- * timed; analyse.c what they say of each kind of disk; after.c what they say of the cache behind it; tell.c the
- * document; smr.c goes through them.
+ * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; after.c what they say of the cache
+ * behind it; tell.c the document; smr.c goes through them.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
  * the media until its map, or the cache, is full; from then on it has to clean a band for what is to be taken in: read,
@@ -77,7 +77,13 @@ struct smr_sample {
 	uint64_t first, writes;      /* number of the first of them; how many */
 	uint64_t write_ns, flush_ns;
 	uint64_t block_bytes, rest_ns; /* of each; pause before the first */
+	uint64_t flushes;              /* 0: one, of an old document */
 };
+/* A flush behind each. */
+static inline bool smr_is_single(const struct smr_sample *s)
+{
+	return s->writes == 1 || s->writes == s->flushes;
+}
 struct smr_samples {
 	struct smr_sample *v; /* free() it */
 	size_t n, room;
@@ -132,6 +138,7 @@ int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
 struct smr_order {
 	uint64_t n, block_bytes, rest_ns;
+	uint64_t from; /* place of the first: see smr_place() */
 };
 int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
@@ -142,6 +149,12 @@ bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device 
 extern const struct field smr_sign_fields[];
 /* zones: path of a document, or NULL. io->eng NULL: nothing is read. */
 int smr_signs(struct smr_io *io, const char *zones, struct err *err);
+
+/* ---- weigh.c: logarithms of likelihoods ---- */
+
+double smr_outlier(double ns); /* of any reason */
+/* n times that scatter by sigma about one of which only is known that it lies between low and high. */
+double smr_common_time(const double *x, size_t n, double low, double high, double sigma);
 
 /* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
 
@@ -165,18 +178,14 @@ enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_found {
 	enum smr_verdict verdict;
-	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
-	double log10_ratio;                /* shingled to the more likely of the other two */
-	double mean_log10_ratio;           /* the same of means, when it was slow from the start */
-	size_t cliff;                      /* sample in which the writes slow down; n: there is none */
-	bool is_slow_from_start, is_full;  /* is_full: and it stays so */
-	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
-	size_t late_by;                    /* so many of those later than it seemed was the cliff */
-	size_t gaps;                       /* of the comb, that tell the size of a band */
-	bool is_path_slow;                 /* that writes are slow says nothing of the disk */
-	bool is_likely;                    /* the likelihood says yes */
-	bool is_steady;                    /* nearly all of the writes that went to bands of their own took so long */
-	double stall_share;                /* of their time that went into those that took as long as a band does */
+	double log10_ratio;               /* shingled to the more likely of the other two */
+	bool is_slow_from_start, is_full; /* is_full: and it stays so */
+	bool has_others;                  /* it is cleaned of what others wrote: what is written now comes behind */
+	uint64_t behind;                  /* writes one by one behind the cliff, or after a slow start */
+	size_t late_by;                   /* so many of those later than it seemed was the cliff */
+	size_t gaps;                      /* of the comb, that tell the size of a band */
+	bool is_path_slow;                /* that writes are slow says nothing of the disk */
+	bool is_likely;                   /* the likelihood says yes */
 	struct stats_estimate fast, slow, entries, band, band_ns;
 
 	/* behind the cliff, when the verdict stands */

@@ -18,6 +18,7 @@ const struct field smr_sample_fields[] = {
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
 	FIELD_U64(struct smr_sample, block_bytes, UNIT_BYTES, "each"),
 	FIELD_U64(struct smr_sample, rest_ns, UNIT_NS, "after a rest"),
+	FIELD_U64(struct smr_sample, flushes, UNIT_COUNT, "flushes", .detail = true),
 	FIELD_END,
 };
 
@@ -140,14 +141,14 @@ void smr_tell_undecided(struct result *res, const char *device, bool has_written
 		result_notice(
 			res, "undecided",
 			"Cannot tell whether %s is shingled: %s. Let it rest for some hours, so that it can clean its "
-			"cache, and repeat with more --time or another --size.",
+			"cache, and repeat with more --time or another --range.",
 			device, f && f->value.str ? f->value.str : "");
 	else
 		result_notice(
 			res, "nothing-written",
-			"Cannot tell whether %s is shingled without writing. Give a directory on it, where a file is made and "
-			"removed, or --write, or --rewrite, which leaves every byte as it is.",
-			device);
+			"Cannot tell whether %s is shingled without writing. To leave every byte as it is, use platter smr "
+			"--rewrite %s; or give a directory on it, where a file is made and removed.",
+			device, device);
 }
 
 int smr_again(const struct result *saved, struct result *ret, struct err *err)
