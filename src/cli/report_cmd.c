@@ -159,24 +159,20 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 	return r;
 }
 
-/* What `check` asks, its documents answer: by the same page and status. */
-static bool are_checks(const struct shelf *s)
-{
-	bool ret = s->n > 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		ret = ret && strcmp(s->v[i]->head.measurement, "check") == 0 &&
-		      result_find_figure(s->v[i], "verdict_level");
-	return ret;
-}
-
-static int exit_of_checks(const struct shelf *s)
+/* What `check` asks, its documents answer: the last of each disk, whatever lies beside it. ret_checks: how many. */
+static int exit_of_checks(const struct result *const *v, size_t n, size_t *ret_checks)
 {
 	bool is_no = false, is_open = false;
 
-	for (size_t i = 0; i < s->n; i++) {
-		double level = figure_number(result_find_figure(s->v[i], "verdict_level"));
+	*ret_checks = 0;
+	for (size_t i = 0; i < n; i++) {
+		double level = figure_number(result_find_figure(v[i], "verdict_level"));
 
+		if (strcmp(v[i]->head.measurement, "check") != 0)
+			continue;
+		++*ret_checks;
+		if (!report_is_last(v, n, i))
+			continue;
 		is_no = is_no || level > 1.0;
 		is_open = is_open || !(level == 0.0 || level > 1.0);
 	}
@@ -214,10 +210,10 @@ static int show(const struct env *env, const struct page_job *job, bool has_fold
 {
 	const struct shelf *shelf = job->shelf;
 	const struct result *const *v = (const struct result *const *)shelf->v;
-	size_t ndisks = shelf->n > 1 ? report_fleet_disks(v, shelf->n) : 1;
+	size_t ndisks = shelf->n > 1 ? report_fleet_disks(v, shelf->n) : 1, checks;
 
-	*ret_status = are_checks(shelf) ? exit_of_checks(shelf) : EXIT_DONE;
-	if (ndisks > 1 && ndisks == shelf->n && are_checks(shelf))
+	*ret_status = exit_of_checks(v, shelf->n, &checks);
+	if (ndisks > 1 && ndisks == checks && checks == shelf->n)
 		return report_verdicts(env->out, v, shelf->n, style);
 	return has_folder && ndisks > 1 ? show_fleet(env->out, job, style) : show_texts(env->out, shelf, style);
 }

@@ -219,6 +219,16 @@ bool alike_same_disk(const struct result *a, const struct result *b)
 	return is_same;
 }
 
+bool report_is_last(const struct result *const *res, size_t n, size_t at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (i != at && strcmp(res[i]->head.measurement, res[at]->head.measurement) == 0 &&
+		    alike_outcome(res[i]) >= 0 && alike_same_disk(res[i], res[at]) &&
+		    (alike_outcome(res[at]) < 0 || alike_by_date(&res[i], &res[at]) > 0))
+			return false;
+	return true;
+}
+
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk)
 {
 	const struct result **latest = xcalloc(n + 1, sizeof(*latest));

@@ -47,10 +47,22 @@ run 4 zones --quick --seed=1 --json="$dir/folder/zones.json" sim:failing
 out_has 'REJECT  1 unreadable place,'
 run 0 report "$dir/folder/zones.json"
 out_has 'REJECT  1 unreadable place,'
-run 6 zones --quick --seed=1 --json="$dir/folder/good.json" sim:modern-4tb
+last="zones of a disk of which little was read"
+"$PLATTER" zones --quick --seed=1 --json="$dir/folder/good.json" sim:modern-4tb >"$dir/out" || [ $? = 6 ] || fail "$last: exit status $?"
 grep -qE 'REJECT|DOUBT' "$dir/out" && fail "$last: a verdict of what was not read"
 run 0 report "$dir/folder" --json="$dir/folder.json"
 holds "$dir/folder.json" '[.tables.disks.rows[] | .[1]] == ["REJECT", "not known"]'
+
+# A check among others decides the status, whatever stands beside it; one without a verdict leaves it open; and of two of one disk the later counts.
+run 5 report "$dir/folder/good.json" "$dir/reject.json"
+run 0 report "$dir/folder/good.json" "$dir/keep.json"
+jq 'del(.figures.verdict_level)' "$dir/keep.json" >"$dir/open.json"
+run 6 report "$dir/open.json"
+run 6 report "$dir/folder/zones.json" "$dir/open.json"
+run 5 report "$dir/open.json" "$dir/reject.json"
+jq '.head.started = "2001" + .head.started[4:] | .figures.verdict_level = 2' "$dir/keep.json" >"$dir/before.json"
+run 0 report "$dir/keep.json" "$dir/before.json"
+run 5 report "$dir/before.json"
 
 # Earlier documents: what is worse than in these is a reason, what is not is none.
 mkdir "$dir/earlier"

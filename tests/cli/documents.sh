@@ -55,6 +55,16 @@ run 0 compare "$dir/shelf/a.json" "$dir/shelf/b.json"
 run 5 compare "$dir/shelf/a.json" "$dir/c.json"
 out_has "start_bytes_per_s"
 err_is_empty
+# A column that is text in one of them and a number in the other is shown of both as the first has it; what is no such thing is left open.
+for column in 0 1; do
+	jq --argjson c $column '.tables.curve |= (.columns[$c].type = "text" | .rows[] |= (.[$c] |= "at \(.)"))' "$dir/c.json" >"$dir/text.json"
+	for pair in "shelf/a.json text.json" "text.json shelf/a.json"; do
+		run 5 compare "$dir/${pair% *}" "$dir/${pair#* }" --json=-
+		jq -e --argjson c $column '.tables.curve | (.rows | length) == 4 and ([.rows[][$c + 1]] | map(. != null) | unique) == [false, true]' "$dir/out" >/dev/null ||
+			fail "$last: the columns laid over each other"
+		run 5 compare "$dir/${pair% *}" "$dir/${pair#* }" --html=-
+	done
+done
 run 0 compare "$dir/shelf/a.json" "$dir/c.json" --threshold=20%
 run 5 compare "$dir/shelf/a.json" "$dir/c.json" --json=-
 jq -e '.schema == "platter-result" and .status == "complete" and .head.measurement == "compare"' "$dir/out" >/dev/null || fail "$last: the document"
