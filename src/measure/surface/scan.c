@@ -16,7 +16,7 @@
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
-#define BLOCK_SHORT      (16u << 10) /* by head, and at places of a sample: tracks of old disks are short */
+#define BLOCK_SHORT      (16u << 10) /* by head, and where places are few: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
 #define ALIKE            1.08 /* times what it takes from the buffer: a read of the medium costs the drive a little more */
 #define BURST_BATCHES    4    /* at full rate between two pauses: enough for judging, about a second for others */
@@ -327,6 +327,14 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	}
 }
 
+/* Has a sample of this block too few places? Four times what leaves 5 % open (95 %): doubtful ones are read thrice. */
+static bool has_few_places(const struct surface_run *run, double block)
+{
+	const struct surface_sample *s = run->later.sample;
+
+	return s && (double)(s->end_ns - surface_now(run)) * 1e-9 * run->bytes_per_s < 4 * 59 * SURFACE_BATCH * block;
+}
+
 /* A request of at most a revolution passes few tracks: what it loses stands out. */
 static void tune(struct surface_run *run)
 {
@@ -334,7 +342,7 @@ static void tune(struct surface_run *run)
 	uint32_t block = run->range.block_bytes;
 
 	run->is_tuned = true;
-	while (block / 2 >= (run->heads || run->later.sample ? BLOCK_SHORT : BLOCK_LEAST) &&
+	while (block / 2 >= (run->heads || has_few_places(run, block) ? BLOCK_SHORT : BLOCK_LEAST) &&
 	       block / 2 % run->range.unit_bytes == 0 &&
 	       (double)block > fmin(run->bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
 		block /= 2;
