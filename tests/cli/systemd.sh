@@ -43,7 +43,7 @@ grep -E '^DeviceAllow=' "$unit" | grep -vqE ' r$' && fail "the unit may do more 
 mkdir "$dir/bin"
 printf '#!/bin/sh\ncat\n' >"$dir/bin/logger"
 chmod +x "$dir/bin/logger"
-said() # result, exit status
+said() # result, exit status: of the unit in $unit
 {
 	line=$(sed -n 's/^ExecStopPost=-//p' "$unit" | sed "s|%f|/dev/disk/by-id/x|g; s/%%/%/g; s/\\$\\$/$/g")
 	PATH="$dir/bin:$PATH" SERVICE_RESULT=$1 EXIT_STATUS=$2 sh -c "$line" >"$dir/out" 2>&1
@@ -55,10 +55,39 @@ said exit-code 4
 out_has "PRIORITY=2"
 out_has "copy what is on it"
 said exit-code 5
-out_has "MESSAGE=/dev/disk/by-id/x: the disk is getting worse"
+out_has "MESSAGE=/dev/disk/by-id/x: the disk is bad or getting worse"
+said success 6
+out_has "PRIORITY=4"
+out_has "in doubt"
+grep -qx "SuccessExitStatus=6" "$unit" || fail "a doubt fails the unit"
 said exit-code 1
 out_has "PRIORITY=3"
 grep -qxE 'MESSAGE_ID=[0-9a-f]{32}' "$dir/out" || fail "$last: no identity"
+
+# A check as it is run: its page for the journal, its document, and its metrics where the collector has its folder; the verdict is the status.
+checked() # DISK STATUS
+{
+	line=$(sed -n 's/^ExecStart=//p' "$unit" | sed "s|@SBINDIR@/platter|$PLATTER_SIM|g; s|/var/lib/prometheus/node-exporter|$dir/collector|; s|%f|$1|g; s/%%/%/g; s/\\$\\$/$/g")
+	mkdir -p "$dir/checks/$1"
+	STATE_DIRECTORY=$dir/checks/$1 sh -c "$line" >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$2" ] || fail "a check of $1: exit status $got, not $2"
+}
+mkdir "$dir/checks"
+checked vanished 1
+export PLATTER_SIM_DISKS="good=tiny bad=failing"
+checked good 0
+grep -q '^KEEP ' "$dir/out" || fail "the page is not in the journal"
+[ ! -e "$dir/collector" ] || fail "a folder was made for a collector that is not there"
+mkdir "$dir/collector"
+checked good 0
+checked bad 5
+[ "$(cd "$dir/collector" && echo *)" = "platter-bad.prom platter-good.prom" ] || fail "the metrics are $(ls "$dir/collector")"
+grep -q '^platter_check_verdict_level.* 2' "$dir/collector/platter-bad.prom" || fail "the verdict is no metric"
+[ "$(stat -c %a "$dir/collector/platter-bad.prom")" = 644 ] || fail "the collector cannot read the metrics"
+set -- "$dir"/checks/bad/check-*.json
+[ -s "$1" ] || fail "no document"
+unset PLATTER_SIM_DISKS
 
 # The scan of every block: in portions, one scan a month, held against the one before; a disk that has vanished fails it at any time.
 check=$unit
