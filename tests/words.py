@@ -3,26 +3,36 @@
 """tests/words.py [--update] [PLATTER-SIM]: what platter says keeps to the style guide of src/README.
 
 Of every text in src (literals of two words and more: notices, labels, clauses, errors, help): no word of the list "Not:" there, no sentence over 30 words. Files that
-are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator first screens are drawn: none
-wider than the terminal, no minus zero, no empty table, and where a disk has bad places they are there. Status 1: something is over.
+are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator each command is run
+on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
+terminal, numbers have units, bad places and the next command are there. Status 1: something is over.
 """
+import fcntl
+import json
+import os
+import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 KNOWN = TOP / 'tests' / 'words.txt'
 MOST_WORDS = 30
 ALLOWED = re.compile(r'\b(?:cannot|can|could not) tell\b|\bthere (?:is|are) no\b|^.*@media.*', re.I | re.S)  # a style sheet is not English
-WIDTHS = (80, 100, 120)
+SIZES = ((80, 24), (80, 40), (120, 44))  # of terminals: columns and lines, two of which are the shell's
+KINDS = {'failing': 'failing', 'healthy': 'modern-4tb', 'shingled': 'archive-8tb', 'ssd': 'ssd-sata', 'cloud': 'cloud-gp2-100g', 'bridge': 'tiny', 'tiny': 'tiny'}
+MORE = {'bridge': 'bridge_kb 64\n'}  # on top of the profile
 COMMANDS = [
-    'info sim:samsung-hd103sj', 'surface sim:failing', 'zones --quick sim:failing', 'zones --quick sim:ssd-sata', 'zones --quick sim:modern-4tb', 'seek --quick sim:tiny',
-    'seek --quick sim:ssd-sata', 'surface sim:tiny', 'buffer sim:tiny', 'buffer sim:ssd-sata', 'smr sim:tiny', 'smr sim:ssd-sata',
-    'geometry --quick sim:quantum-fireball-tm2110a', 'stream --read --rate=20MB --time=30s sim:tiny', 'stream --read --rate=64Mbit --time=30s sim:modern-4tb',
-    'transactions --users=4 --count=20 sim:tiny', 'sustain --random --rate=20MB --time=20s sim:ssd-sata',
+    'info', 'zones --quick', 'seek --quick', 'geometry --quick', 'buffer', 'surface --sample --time=20s', 'surface --range=0-256MiB', 'smr',
+    'smr --write --destroy-data={serial} --range=0-256MiB', 'sustain --random --rate=20MB --time=20s', 'check --time=30s', 'stream --read --rate=20MB --time=20s',
+    'stream --read --tradeoff --size=64MB --buffer=8MB', 'stream --read --rate=64Mbit --time=10s', 'transactions --users=4 --count=20',
 ]
+BAD_ON_SCREEN = re.compile(r'^ {9,}[\^! ]*[\^!]|!!|\bLBA\b|^(?:Slow regions|Unreadable regions|Bad places)|unreadable place', re.M)
+BAD_ON_PAGE = re.compile(r'class="(?:mark m|heat ring)|Errors of the disk|unreadable place')
 
 
 def banned():
@@ -82,29 +92,72 @@ def check_sources(is_update):
     return problems
 
 
-def check_screen(sim, command, folder):
-    """Measured once, then drawn in several widths."""
-    env = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': ''}
-    document = Path(folder) / 'document.json'
-    document.unlink(missing_ok=True)
-    subprocess.run([sim, *command.split(), '--quiet', '--json=%s' % document], stderr=subprocess.DEVNULL, env=env, check=False)
+def on_terminal(args, env, columns, lines):
+    """What a program prints on a terminal of this size."""
+    child, fd = pty.fork()
+    if child == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
+        os.execve(args[0], args, env)
+    text = b''
+    try:
+        while part := os.read(fd, 1 << 16):
+            text += part
+    except OSError:  # the end, as terminals report it
+        pass
+    os.close(fd)
+    os.waitpid(child, 0)
+    return text.decode().replace('\r', '')
+
+
+def check_text(text, document, columns, lines):
+    """Problems of a first screen."""
+    rows = text.splitlines()
+    answer = document.get('answer', '')
+    found = ['%d columns: %s' % (len(row), row) for row in rows if len(row) > columns]
+    found += ['minus zero: ' + row for row in rows if re.search(r'(?<![\w.-])-0(?:\.0+)?(?![\w.])', row)]
+    if not 3 < len(rows) <= lines - 2:
+        found.append('%d lines' % len(rows))
+    if '(0 rows)' in text:
+        found.append('an empty table')
+    if not re.match(r'(?:platter \w+: |[A-Z]+  )sim:\S+  .*', text):
+        found.append('its first line does not name the disk: ' + rows[0])
+    if not text.startswith(('KEEP', 'DOUBT', 'REJECT')) and answer[:20] not in ''.join(rows[1:3]):
+        found.append('the answer does not follow: ' + answer)
+    for number in re.finditer(r'(?<![\w.-])\d[\d.]*(?=[;,]|\.?$)', re.sub(r'\b(?:LBA|head)\b[^;.]*|--\S+', '', answer)):
+        found.append('a number without a unit, %s: %s' % (number.group(), answer))
+    if re.search(r'^(?:DOUBT|REJECT)', text, re.M) and not re.search(r'platter (?:check|surface)\b', text):
+        found.append('no next command')
+    has_bad = any(document['tables'].get(name, {}).get('rows') for name in ('slow', 'slow_regions', 'unreadable'))
+    if has_bad and not BAD_ON_SCREEN.search(text):
+        found.append('where are the bad places?\n' + text)
+    return found, has_bad
+
+
+def check_run(sim, command, kind, folder):
+    """Measured once, then drawn on terminals of several sizes and as a page."""
+    env = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': '', 'NO_COLOR': '1', 'TERM': 'xterm'}
+    profile = (TOP / 'tools' / 'simdisk' / 'profiles' / (KINDS[kind] + '.disk')).read_text(encoding='utf-8') + MORE.get(kind, '')
+    words = command.format(serial=re.search(r'^serial +(\S+)', profile, re.M).group(1)).split()
+    disk, path, page = Path(folder) / (kind + '.disk'), Path(folder) / 'document.json', Path(folder) / 'page.html'
+    disk.write_text(profile, encoding='utf-8')
+    path.unlink(missing_ok=True)
+    run = subprocess.run([sim, *words, 'sim:%s' % disk, '--quiet', '--json=%s' % path], stderr=subprocess.PIPE, text=True, env=env, check=False)
+    where = '%s of a %s disk' % (command, kind)
+    if not path.exists():
+        return ['%s: no document: %s' % (where, run.stderr)]
+    document = json.loads(path.read_text(encoding='utf-8'))
     problems = []
-    for columns in WIDTHS:
-        run = subprocess.run([sim, 'report', str(document)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env={**env, 'COLUMNS': str(columns)}, check=False)
-        where = '%s, %d columns' % (command, columns)
-        if len(run.stdout.splitlines()) < 4:
-            problems.append('%s: no screen: %s' % (where, run.stderr))
-        for line in run.stdout.splitlines():
-            if len(line) > columns:
-                problems.append('%s: %d columns: %s' % (where, len(line), line))
-            if re.search(r'(?<![\w.-])-0(?:\.0+)?(?![\w.])', line):
-                problems.append('%s: minus zero: %s' % (where, line))
-            if '(0 rows)' in line:
-                problems.append('%s: an empty table: %s' % (where, line))
-        # A disk with bad places shows where they are, in a picture, a table or the answer.
-        if 'failing' in command and not re.search(r'^ +[\^! ]*[\^!]|LBA|Unreadable', run.stdout, re.M):
-            problems.append('%s: where are the bad places?' % where)
+    for columns, lines in SIZES:
+        text = on_terminal([sim, 'report', str(path)], env, columns, lines)
+        found, has_bad = check_text(text, document, columns, lines)
+        problems += ['%s, %dx%d: %s' % (where, columns, lines, one) for one in found]
+    subprocess.run([sim, 'report', str(path), '-o', str(page), '--force'], env=env, check=True)
+    html = page.read_text(encoding='utf-8')
+    name = '%s %s' % (document['targets'][0]['model'], document['targets'][0]['serial'])
+    if '<title>platter %s: %s</title>' % (words[0], name) not in html:
+        problems.append('%s: the title of its page is not %s' % (where, name))
+    if has_bad and not BAD_ON_PAGE.search(html):
+        problems.append('%s: where are the bad places on its page?' % where)
     return problems
 
 
@@ -112,8 +165,10 @@ def main():
     args = [a for a in sys.argv[1:] if a != '--update']
     problems = check_sources('--update' in sys.argv)
     with tempfile.TemporaryDirectory() as folder:
-        for command in COMMANDS if args else []:
-            problems += check_screen(args[0], command, folder)
+        for i, command in enumerate(COMMANDS if args else []):
+            for k, kind in enumerate(KINDS):  # a failing disk always, of the others every third; all of them in a long run
+                if k == 0 or (i + k) % 3 == 0 or os.environ.get('PLATTER_LONG'):
+                    problems += check_run(args[0], command, kind, folder)
     print('\n'.join(problems))
     return 1 if problems else 0
 

@@ -4,6 +4,7 @@
  * together, their plots overlaid. Everything from a document passes markup_text(): a disk's model name is a stranger's
  * text.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -366,26 +367,37 @@ static void answer(FILE *out, const struct result *res, const char *label)
 	markup_text(out, res->answer);
 	(void)fputs("</p>\n", out);
 	if (next && !next->value.is_null && next->type == FIELD_TYPE_STR) {
-		(void)fputs("<p>", out);
-		markup_text(out, next->label);
+		(void)fprintf(out, "<p>%c", toupper((unsigned char)next->label[0]));
+		markup_text(out, next->label + 1);
 		(void)fputs(": <code>", out);
 		markup_text(out, next->value.str);
 		(void)fputs("</code></p>\n", out);
 	}
 }
 
-/* Documents of one measurement: plots and figures together, the rest one after the other. */
-static void section(FILE *out, const struct result *const *res, size_t n)
+/* "zones: WDC WD40EZRZ WD-WCC7K5", or of several documents without a disk. */
+static char *title_of(const struct result *const *res, size_t n, char *buf, size_t len)
 {
-	char label[160];
+	char label[160] = "";
 
-	(void)fputs("<section><h2>", out);
-	markup_text(out, res[0]->head.measurement);
-	for (size_t i = 0; n == 1 && i < res[0]->ntargets && i < 1; i++) {
-		(void)fputs(" of ", out);
-		markup_text(out, document_label(res, n, i, label, sizeof(label)));
+	if (n == 1 && res[0]->ntargets)
+		(void)document_label(res, n, 0, label, sizeof(label));
+	(void)snprintf(buf, len, "%.60s%s%s", res[0]->head.measurement ? res[0]->head.measurement : "",
+	               *label ? ": " : "", label);
+	return buf;
+}
+
+/* Documents of one measurement: plots and figures together, the rest one after the other. */
+static void section(FILE *out, const struct result *const *res, size_t n, bool is_alone)
+{
+	char label[256];
+
+	(void)fputs("<section>", out);
+	if (!is_alone) { /* else the page has this title */
+		(void)fputs("<h2>", out);
+		markup_text(out, title_of(res, n, label, sizeof(label)));
+		(void)fputs("</h2>\n", out);
 	}
-	(void)fputs("</h2>\n", out);
 	for (size_t i = 0; i < n; i++)
 		answer(out, res[i], n > 1 ? document_label(res, n, i, label, sizeof(label)) : NULL);
 	plots(out, res, n);
@@ -414,15 +426,23 @@ void html_begin(FILE *out, const char *title, const char *started)
 {
 	(void)fputs(
 		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-		"<title>platter: ",
+		"<title>platter ",
 		out);
 	markup_text(out, title);
 	(void)fputs("</title>\n<style>\n", out);
 	colours_and_hues(out);
 	(void)fputs(style, out);
-	(void)fputs("</style></head><body>\n<h1>platter</h1>\n<p class=\"dim\">What the disk itself does. ", out);
-	markup_text(out, started);
-	(void)fputs("</p>\n", out);
+	(void)fputs("</style></head><body>\n<h1>platter ", out);
+	markup_text(out, title);
+	(void)fputs("</h1>\n", out);
+	if (started && strlen(started) > 16) { /* "2026-11-20T12:00:00.123456Z" */
+		char when[32];
+
+		(void)snprintf(when, sizeof(when), "%.10s %.5s UTC", started, started + 11);
+		(void)fputs("<p class=\"dim\">", out);
+		markup_text(out, when);
+		(void)fputs("</p>\n", out);
+	}
 }
 
 void html_sections(FILE *out, const struct result *const *res, size_t n)
@@ -439,7 +459,7 @@ void html_sections(FILE *out, const struct result *const *res, size_t n)
 		for (size_t k = i + 1; k < n; k++)
 			done[k] = done[k] || strcmp(res[k]->head.measurement, res[i]->head.measurement) == 0;
 		if (ngroup)
-			section(out, group, ngroup);
+			section(out, group, ngroup, n == 1);
 	}
 }
 
@@ -452,10 +472,13 @@ int html_end(FILE *out)
 
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)
 {
+	char title[256];
+
 	if (n == 0 || n > DOCUMENTS_MAX)
 		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu; make several pages.",
 		               DOCUMENTS_MAX, n);
-	html_begin(out, res[0]->head.measurement, res[0]->head.started);
+	(void)snprintf(title, sizeof(title), "report: %zu documents", n);
+	html_begin(out, n == 1 ? title_of(res, n, title, sizeof(title)) : title, n == 1 ? res[0]->head.started : NULL);
 	html_sections(out, res, n);
 	return html_end(out);
 }

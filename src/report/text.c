@@ -67,7 +67,7 @@ static int put_parts(struct printer *p, const char *const *parts, size_t n, unsi
 		if (!part)
 			return -ENOMEM;
 		width = text_width(part) + (i + 1 < n);
-		if (i && at + 1 + width > p->width) {
+		if (at + (i > 0) + width > p->width) {
 			text_end(p);
 			text_spaces(p, 4);
 			at = 4;
