@@ -121,8 +121,7 @@ static void tell_temperature(struct session *ses, size_t i, const struct device_
 	if (is - was >= WARMER_KELVIN)
 		result_notice(
 			ses->res, "warmer",
-			"%s warmed up from %.0f to %.0f degrees Celsius during the run: rates that fell meanwhile may "
-			"have fallen for that.",
+			"%s warmed up from %.0f to %.0f degrees Celsius during the run, which may be why rates fell.",
 			dev->path, was, is);
 }
 

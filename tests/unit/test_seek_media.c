@@ -65,7 +65,7 @@ TEST(without_fua_the_rotation_is_from_what_was_never_read)
 		load_with_large_cache(&p);
 		p.fua_reads = is_answered ? FUA_READS_BUFFER : FUA_READS_MEDIA;
 		run = seek_on(&p, "--quick sda", is_answered ? SIM_VERIFY_TRUE : SIM_VERIFY_UNKNOWN);
-		assert_non_null(strstr(notice_of(&run, "past-cache"), "read once only"));
+		assert_non_null(strstr(notice_of(&run, "past-cache"), "read only once"));
 		assert_rpm(&run, p.rpm, 60e-6);
 		assert_false(result_has_notice(run.res, "cache-holds"));
 		assert_int_equal(run.res->status, STATUS_COMPLETE); /* FUA that is not known is no fault */
@@ -95,7 +95,7 @@ TEST(a_small_cache_forgets)
 
 	p.segments = 16;
 	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
-	assert_non_null(strstr(notice_of(&run, "past-cache"), "forgot"));
+	assert_non_null(strstr(notice_of(&run, "past-cache"), "cleared"));
 	sim_run_end(&run);
 }
 

@@ -174,7 +174,7 @@ TEST(sharp_means_as_far_apart_as_two_runs_are_no_difference)
 
 		res[i] = result_new("zones");
 		res[i]->status = STATUS_COMPLETE;
-		result_figure(res[i], "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, means[i], &ci, 200);
+		result_figure(res[i], "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S, means[i], &ci, 200);
 	}
 	/* How long it took is of the run. */
 	result_figure(res[0], "used_s", "time used", UNIT_S, 50.0, NULL, 0);

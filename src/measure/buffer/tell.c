@@ -6,7 +6,7 @@
 
 const struct field buffer_sample_fields[] = {
 	FIELD_STR(struct buffer_sample, test, "asked"),
-	FIELD_U64(struct buffer_sample, at, UNIT_NONE, "where", .detail = true),
+	FIELD_U64(struct buffer_sample, at, UNIT_NONE, "distance in bytes, or number", .detail = true),
 	FIELD_U64(struct buffer_sample, access_ns, UNIT_NS, "time"),
 	FIELD_U64(struct buffer_sample, len_bytes, UNIT_BYTES, "read before", .detail = true),
 	FIELD_END,
@@ -39,10 +39,10 @@ void buffer_tell_samples(struct result *res, const struct buffer_io *io)
 		result_row(t, &io->samples.v[i]);
 	result_plot(res, &(struct plot_decl){
 				 .name = "probes",
-				 .see = "Low dots are answers of the buffer, high ones waited for the media; where a "
-					"series turns from low to high is the end of what is held.",
+				 .see = "Low: answered by the buffer; high: read from the media. Where a series turns "
+					"from low to high, the buffered data end.",
 				 .kind = "scatter",
-				 .title = "Time of each read that asks, by how far it reaches",
+				 .title = "Probe reads by distance",
 				 .table = "probes",
 				 .x = "at",
 				 .y = "access_ns",
@@ -58,12 +58,12 @@ void buffer_tell_found(struct result *res, const struct buffer_found *f)
 	result_estimate(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
 	result_estimate(res, "segments", "segments", UNIT_COUNT, &f->segments);
 	result_estimate(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);
-	result_estimate(res, "buffer_bytes", "buffer, as reads see it", UNIT_BYTES, &f->buffer);
+	result_estimate(res, "buffer_bytes", "buffer size that reads see", UNIT_BYTES, &f->buffer);
 	result_figure_text(res, "sizing", "size of segments", sizings[f->sizing]);
 	result_figure_text(res, "reads_ahead", "reads ahead", aheads[f->ahead]);
-	result_estimate(res, "read_ahead_bytes", "how far", UNIT_BYTES, &f->ahead_bytes);
-	result_figure_text(res, "read_ahead_ends", "ends", ends[f->end]);
-	result_figure_text(res, "keeps_before", "keeps what passes before a request",
+	result_estimate(res, "read_ahead_bytes", "reads ahead up to", UNIT_BYTES, &f->ahead_bytes);
+	result_figure_text(res, "read_ahead_ends", "reading ahead ends", ends[f->end]);
+	result_figure_text(res, "keeps_before", "keeps data passed before a request",
 	                   f->before < 0 ? NULL
 	                   : f->before   ? "yes"
 	                                 : "no");

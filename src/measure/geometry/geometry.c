@@ -111,7 +111,7 @@ static void null_figures(struct session *ses)
 	result_figure(res, "cylinder_skew_ratio", "skew to the next cylinder", UNIT_RATIO, NAN, NULL, 0);
 	result_figure(res, "head_skew_ratio", "skew to the next surface", UNIT_RATIO, NAN, NULL, 0);
 	result_figure_text(res, "layout", "layout", NULL);
-	result_figure_text(res, "confidence", "how sure", NULL);
+	result_figure_text(res, "confidence", "certainty", NULL);
 	result_figure_text(res, "fua_reads", "reads with FUA", NULL);
 }
 

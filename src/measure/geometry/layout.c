@@ -77,7 +77,7 @@ static void tell_confidence(struct geo_search *s, bool is_likely)
 		               next->off > s->h[0].off ? "" : ", but not sizes and skews");
 	(void)snprintf(text, sizeof(text), "%s: fits %zu of %zu access times; %s", is_likely ? "likely" : "certain",
 	               s->nmade - s->h[0].off, s->nmade, rest);
-	result_figure_text(s->g->ses->res, "confidence", "how sure", text);
+	result_figure_text(s->g->ses->res, "confidence", "certainty", text);
 	if (is_likely)
 		result_notice(s->g->ses->res, "layout-likely", "The layout is likely, not certain: %s.",
 		              s->left > 1 ? "others fit if a change of heads takes exactly as long as a step of the arm"

@@ -14,7 +14,7 @@ struct access_row {
 
 const struct field seek_access_fields[] = {
 	FIELD_STR(struct access_row, of, "of", .detail = true),
-	FIELD_F64(struct access_row, stroke_ratio, UNIT_RATIO, "of the stroke", .detail = true),
+	FIELD_F64(struct access_row, stroke_ratio, UNIT_RATIO, "distance, share of the stroke", .detail = true),
 	FIELD_U64(struct access_row, tracks, UNIT_COUNT, "tracks", .detail = true),
 	FIELD_U64(struct access_row, pair, UNIT_COUNT, "pair of places", .detail = true),
 	FIELD_F64(struct access_row, distance_bytes, UNIT_BYTES, "distance", .detail = true),

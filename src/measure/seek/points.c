@@ -328,7 +328,7 @@ const struct field seek_curve_fields[] = {
 	FIELD_U64(struct curve_row, distance_bytes, UNIT_BYTES, "distance"),
 	FIELD_F64(struct curve_row, seek_ns, UNIT_NS, "seek"),
 	FIELD_F64(struct curve_row, access_mean_ns, UNIT_NS, "mean access"),
-	FIELD_F64(struct curve_row, stroke_ratio, UNIT_RATIO, "of the stroke"),
+	FIELD_F64(struct curve_row, stroke_ratio, UNIT_RATIO, "distance, share of the stroke"),
 	FIELD_F64(struct curve_row, low, UNIT_NS, "seek, low", .detail = true),
 	FIELD_F64(struct curve_row, high, UNIT_NS, "seek, high", .detail = true),
 	FIELD_F64(struct curve_row, with_overhead_ns, UNIT_NS, "with overhead"),
@@ -373,7 +373,7 @@ struct smooth_row {
 };
 
 const struct field seek_smooth_fields[] = {
-	FIELD_F64(struct smooth_row, stroke_ratio, UNIT_RATIO, "distance, of the stroke", .detail = true),
+	FIELD_F64(struct smooth_row, stroke_ratio, UNIT_RATIO, "distance, share of the stroke", .detail = true),
 	FIELD_F64(struct smooth_row, with_overhead_ns, UNIT_NS, "the head is there", .detail = true),
 	FIELD_F64(struct smooth_row, latest_ns, UNIT_NS, "a revolution later", .detail = true),
 	FIELD_F64(struct smooth_row, seek_ns, UNIT_NS, "seek", .detail = true),

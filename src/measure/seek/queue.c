@@ -218,8 +218,8 @@ static void iops_figures(struct seek_run *s, const struct queue_row *first, cons
 
 	if (s->rot.is_rotating || deepest->depth < 2)
 		return;
-	result_estimate(s->res, "iops_alone_per_s", "reads a second, one at a time", UNIT_PER_S, &one);
-	result_estimate(s->res, "iops_deepest_per_s", "reads a second, deepest queue", UNIT_PER_S, &most);
+	result_estimate(s->res, "iops_alone_per_s", "IOPS, one request at a time", UNIT_PER_S, &one);
+	result_estimate(s->res, "iops_deepest_per_s", "IOPS, deepest queue", UNIT_PER_S, &most);
 	result_figure(s->res, "deepest_queue", "deepest queue", UNIT_COUNT, (double)deepest->depth, NULL, 0);
 }
 

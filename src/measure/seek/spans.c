@@ -527,12 +527,11 @@ static void span_notices(struct seek_run *s, const struct notes *notes)
 	char text[32];
 
 	if (notes->revisited_bytes)
-		result_notice(
-			s->res, "revisited",
-			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, %s.",
-			units_bytes_dec(text, sizeof(text), notes->revisited_bytes),
-			s->t.fua ? "and with FUA where the drive's cache answered"
-				 : "each time with reads elsewhere before so that the drive's cache forgot them");
+		result_notice(s->res, "revisited",
+		              "Spans up to %s have fewer blocks than reads: blocks were read again, %s.",
+		              units_bytes_dec(text, sizeof(text), notes->revisited_bytes),
+		              s->t.fua ? "with FUA where the drive's cache answered"
+		                       : "after reads elsewhere cleared the drive's cache");
 	if (s->known.is_patchy)
 		result_notice(
 			s->res, "not-stored",
@@ -542,13 +541,13 @@ static void span_notices(struct seek_run *s, const struct notes *notes)
 		result_notice(
 			s->res, "span-in-cache",
 			s->t.fua
-				? "In spans up to %s the drive's cache answered reads, and there was no time to read them again: no service time is reported."
-				: "In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
+				? "In spans up to %s no service time is reported: the drive's cache answered reads, and there was no time to read them again."
+				: "In spans up to %s no service time is reported: the drive's cache answered reads even after reads elsewhere, or there was no time for those.",
 			units_bytes_dec(text, sizeof(text), notes->in_cache_bytes));
 	if (notes->cached_bytes > notes->in_cache_bytes && !s->known.is_patchy)
 		result_notice(
 			s->res, "span-cached",
-			"In spans up to %s the drive's cache answered reads. They are counted, and were read again %s for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
+			"In spans up to %s the drive's cache answered reads. For the service time they were read again %s; places that had just passed the head count as a revolution.",
 			units_bytes_dec(text, sizeof(text), notes->cached_bytes),
 			s->t.fua ? "with FUA" : "after reads elsewhere");
 }

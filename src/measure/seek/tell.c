@@ -68,15 +68,14 @@ static void past_the_cache(struct seek_run *s)
 	if (s->t.fua)
 		result_notice(
 			s->res, "past-cache",
-			"The drive's cache was passed by with FUA: a block that it answered at once took a revolution each time it was read so.");
+			"FUA bypassed the drive's cache: a block that it answered at once took a revolution each time with FUA.");
 	else if (s->rot.is_fresh)
 		result_notice(
 			s->res, "past-cache",
-			"The drive's cache did not forget by reads of %s elsewhere, and FUA does not pass it by: the rotation is from sectors that were read once only, and what the cache answered could not be read again.",
+			"Neither reads of %s elsewhere nor FUA cleared the drive's cache: the rotation is from sectors that were read only once, and what the cache answered could not be read again.",
 			text);
 	else if (s->rot.flush_reads)
-		result_notice(s->res, "past-cache",
-		              "The drive's cache forgot what was read before by reads of %s elsewhere.", text);
+		result_notice(s->res, "past-cache", "Reads of %s elsewhere cleared the drive's cache.", text);
 }
 
 void seek_tell_rotation(struct seek_run *s)
@@ -268,7 +267,7 @@ void seek_tell_plots(const struct seek_run *s)
 	const bool turns = s->rot.is_rotating;
 	const struct plot_decl plots[] = {
 		{ .name = "accesses",
-		  .see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
+		  .see = "Each dot is a read: in the band it waited for less than a revolution, above it a revolution was lost.",
 		  .kind = "line",
 		  .title = "Every read, by how far the head moved",
 		  .table = "smooth",
@@ -278,7 +277,7 @@ void seek_tell_plots(const struct seek_run *s)
 		  .high = "latest_ns",
 		  .dots = "accesses:stroke_ratio:access_ns" },
 		{ .name = "spans",
-		  .see = turns ? "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone."
+		  .see = turns ? "Reads spread over a wider span take longer; at the left end only the rotation is left."
 		               : "Where the line is flat, it does not matter how far reads are spread.",
 		  .kind = "line",
 		  .title = "Service time against span",
@@ -289,7 +288,7 @@ void seek_tell_plots(const struct seek_run *s)
 		  .high = "high",
 		  .series = "anchor" },
 		{ .name = "curve",
-		  .see = "A steep rise over short ways, while the arm speeds up, then nearly a straight line, while it moves at full speed.",
+		  .see = "Steep over short distances, while the actuator accelerates; then nearly straight, at full speed.",
 		  .kind = "scatter",
 		  .title = "Seek time against distance",
 		  .table = "curve",
@@ -307,7 +306,7 @@ void seek_tell_plots(const struct seek_run *s)
 		  .low = "low",
 		  .high = "high" },
 		{ .name = "queue",
-		  .see = turns ? "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting."
+		  .see = turns ? "With more requests to choose from, the drive seeks less; where the line is flat, more depth only adds waiting."
 		               : "The device works at several requests at once; where the line is flat, more depth is only waiting.",
 		  .kind = "line",
 		  .title = "IOPS against queue depth",

@@ -73,7 +73,7 @@ void distribution_plots(struct result *res, const char *things, const char *mark
 		res,
 		&(struct plot_decl){
 			.name = "distribution",
-			.see = "A hill is what is usual; a second hill, or a tail to the right, are those that had to wait.",
+			.see = "A peak is the usual time; a second peak or a tail to the right is what had to wait.",
 			.kind = "histogram",
 			.title = took,
 			.table = "distribution",
@@ -85,7 +85,7 @@ void distribution_plots(struct result *res, const char *things, const char *mark
 		res,
 		&(struct plot_decl){
 			.name = "within",
-			.see = "The time at 99 % is what 99 of 100 kept within; the nearer the line comes to a wall, the steadier.",
+			.see = "99 of 100 took at most the time at 99 %; the steeper the line, the steadier the times.",
 			.kind = "line",
 			.title = within,
 			.table = "distribution",

@@ -12,7 +12,7 @@
 const struct field smr_sample_fields[] = {
 	FIELD_F64(struct smr_sample, time_s, UNIT_S, "time"),
 	FIELD_F64(struct smr_sample, writes_per_s, UNIT_PER_S, "writes"),
-	FIELD_U64(struct smr_sample, first, UNIT_COUNT, "written before"),
+	FIELD_U64(struct smr_sample, first, UNIT_COUNT, "writes before"),
 	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "writes in it"),
 	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
@@ -40,7 +40,7 @@ void smr_tell_plots(struct result *res)
 {
 	result_plot(res, &(struct plot_decl){
 				 .name = "rate",
-				 .see = "Faster than an arm can be is a cache; where the rate falls, it is full.",
+				 .see = "A rate above the actuator's is a cache; where it falls, the cache is full.",
 				 .kind = "scatter",
 				 .title = "Rate over writes",
 				 .table = "writes",
@@ -49,8 +49,8 @@ void smr_tell_plots(struct result *res)
 				 .marks = "figures:cache_entries" });
 	result_plot(res,
 	            &(struct plot_decl){ .name = "waits",
-	                                 .see = "Behind the cliff each dot is one write and its flush: as long as an "
-	                                        "access of the arm, or as long as it takes to write a band.",
+	                                 .see = "With a full cache each dot is a write and its flush: as long as an "
+	                                        "access, or as rewriting a band.",
 	                                 .kind = "scatter",
 	                                 .title = "Time of a flush over time",
 	                                 .table = "writes",
@@ -114,16 +114,16 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
 	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
-	result_estimate(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
+	result_estimate(res, "cache_entries", "writes that the cache held", UNIT_COUNT, &f->entries);
 	result_figure_text(res, "cache_limit", "which limit was reached", limits[f->limit]);
-	result_estimate(res, "cache_bytes", "room of the cache", UNIT_BYTES, &f->bytes);
+	result_estimate(res, "cache_bytes", "cache size", UNIT_BYTES, &f->bytes);
 	result_estimate(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S,
 	                &f->recovery);
 	result_estimate(res, "recovery_ns", "idle time needed to empty the cache", UNIT_NS, &f->recovery_ns);
 	result_estimate(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
-	result_estimate(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
-	result_estimate(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
-	result_estimate(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
+	result_estimate(res, "band_clean_ns", "time to clean a band", UNIT_NS, &f->band_ns);
+	result_estimate(res, "fast_writes_per_s", "write rate, cache not full", UNIT_PER_S, &f->fast);
+	result_estimate(res, "slow_writes_per_s", "write rate, cache full", UNIT_PER_S, &f->slow);
 	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "time of an access, from reads", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "path_ns", "a request that needs no arm, on average", UNIT_NS, in->path_ns, NULL, 0);

@@ -145,8 +145,8 @@ static void tell_responses(struct result *res, const struct hist *all)
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
 		                                             "a block, from due to done, median" },
 		                                           { 0.95, "response_p95_ns", "a block, 95 %" },
-		                                           { 0.99, "response_p99_ns", "a block, 99 %" },
-		                                           { 1.0, "response_max_ns", "a block, worst" } };
+		                                           { 0.99, "response_p99_ns", "response of a block, 99 %" },
+		                                           { 1.0, "response_max_ns", "response of a block, worst" } };
 
 	distribution_figures(res, qs, ARRAY_LEN(qs), all, false);
 }
@@ -257,11 +257,11 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 	uint64_t needed = (uint64_t)r->endless_peak_bytes;
 
 	result_figure_u64(res, "requested_bytes_per_s", "rate asked for", UNIT_BYTES_PER_S, rate);
-	result_figure_u64(res, "peak_bytes", "most in the ring", UNIT_BYTES, (uint64_t)r->peak_bytes);
-	result_figure_u64(res, "ring_bytes", "the ring", UNIT_BYTES, s->places * s->p->block_bytes);
+	result_figure_u64(res, "peak_bytes", "highest fill of the ring", UNIT_BYTES, (uint64_t)r->peak_bytes);
+	result_figure_u64(res, "ring_bytes", "ring size", UNIT_BYTES, s->places * s->p->block_bytes);
 	result_figure(res, "peak_ratio", "peak as part of the ring", UNIT_RATIO,
 	              (double)r->peak_bytes / (double)(s->places * s->p->block_bytes), NULL, 0);
-	result_figure_u64(res, "needed_bytes", "ring that would have been enough", UNIT_BYTES, needed);
+	result_figure_u64(res, "needed_bytes", "ring size needed", UNIT_BYTES, needed);
 	event_figures(res, s->p->read, r->nevents, r->dropped_bytes,
 	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN);
 }
@@ -372,34 +372,30 @@ int stream_again(const struct result *saved, struct result *ret, struct err *err
 
 void stream_plots(struct session *ses)
 {
-	result_plot(
-		ses->res,
-		&(struct plot_decl){
-			.name = "rate",
-			.see = "What was asked for is a straight line; each dip is a time when the disk did not keep up, each mark a loss.",
-			.kind = "line",
-			.title = "Rate over time",
-			.table = "timeline",
-			.x = "time_s",
-			.y = "rate_bytes_per_s",
-			.marks = "overflows:start_s" });
-	result_plot(
-		ses->res,
-		&(struct plot_decl){
-			.name = "ring",
-			.see = "How much the ring held at most in each stretch of time: a peak is a time when the disk did not keep up.",
-			.kind = "step",
-			.title = "Most in the ring",
-			.table = "timeline",
-			.x = "time_s",
-			.y = "occupancy_bytes",
-			.marks = "overflows:start_s" });
+	result_plot(ses->res,
+	            &(struct plot_decl){ .name = "rate",
+	                                 .see = "At a dip the disk did not keep up; at a mark data were lost.",
+	                                 .kind = "line",
+	                                 .title = "Rate over time",
+	                                 .table = "timeline",
+	                                 .x = "time_s",
+	                                 .y = "rate_bytes_per_s",
+	                                 .marks = "overflows:start_s" });
+	result_plot(ses->res,
+	            &(struct plot_decl){ .name = "ring",
+	                                 .see = "Highest fill in each interval: at a peak the disk did not keep up.",
+	                                 .kind = "step",
+	                                 .title = "Fill of the ring",
+	                                 .table = "timeline",
+	                                 .x = "time_s",
+	                                 .y = "occupancy_bytes",
+	                                 .marks = "overflows:start_s" });
 	distribution_plots(ses->res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "tradeoff",
-			.see = "How much a ring of each size carries without loss: where the line is flat, a larger one no longer helps.",
+			.see = "Highest rate without loss by size of the ring; where the line is flat, a larger ring does not help.",
 			.kind = "line",
 			.title = "Largest rate of a ring",
 			.table = "tradeoff",

@@ -53,7 +53,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	rate = tradeoff_table(s);
-	result_figure(s->ses->res, "max_rate_bytes_per_s", "largest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
+	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
 	              s->log.seen);
 	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
 	              (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
@@ -168,7 +168,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	if (!b.low) {
 		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
 		              NAN, NULL, 0);
-		result_notice(s->ses->res, "verdict", "No rate that was tried held, so none is reported.");
+		result_notice(s->ses->res, "verdict", "No rate that was tried was sustained; none is reported.");
 		s->ses->res->verdict_is_no = true;
 		return 0;
 	}

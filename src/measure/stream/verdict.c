@@ -270,13 +270,13 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 		return;
 	if (is_no)
 		tell_slowest(s);
-	result_figure(res, "growth_bytes_per_s", "growth of what is in the ring", UNIT_BYTES_PER_S, j->growth.value,
+	result_figure(res, "growth_bytes_per_s", "growth of the ring's fill", UNIT_BYTES_PER_S, j->growth.value,
 	              &j->growth.ci, 0);
-	result_figure(res, "ring_full_s", "the ring is full after", UNIT_S,
+	result_figure(res, "ring_full_s", "ring full after", UNIT_S,
 	              s->ring.nevents ? (double)s->ring.events[0].start_ns * 1e-9 : j->full_s.value,
 	              s->ring.nevents ? NULL : &j->full_s.ci, 0);
 	if (!is_no && !is_blind && isnan(sustained) && !session_is_over(s->ses))
-		result_figure(res, "needed_time_s", "a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
+		result_figure(res, "needed_time_s", "length of a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
 	asked_s = s->ses->common->time_ns ? (double)s->ses->common->time_ns * 1e-9
 	          : s->p->bytes           ? (double)s->p->bytes / (double)rate
 	                                  : 0.0;

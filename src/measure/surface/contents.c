@@ -87,7 +87,7 @@ static void tell(struct surface_run *run, const struct measure_table *mt, struct
 				      .path = c->v[i].path,
 				      .file_offset_bytes = c->v[i].file_bytes,
 			      });
-	result_figure_u64(run->ses->res, "files_hit", "files that lie there", UNIT_COUNT, count_files(c));
+	result_figure_u64(run->ses->res, "files_hit", "files hit", UNIT_COUNT, count_files(c));
 }
 
 #define FILES_MIN 15 /* a choice: half a million files on a slow disk */

@@ -155,7 +155,7 @@ static void say_what_is_left_out(struct surface_run *run)
 	if (!surface_is_unfinished(run) && find_open(run, &next)) {
 		result_notice(
 			res, "unchecked",
-			"The limit of rechecks was reached: %.0f suspects were not rechecked, %.0f bytes not read.",
+			"The limit of rechecks was reached with %.0f suspects not rechecked and %.0f bytes not read.",
 			figure_number(result_find_figure(res, "unchecked_places")),
 			figure_number(result_find_figure(res, "skipped_bytes")));
 		tell_next(run, &next);
@@ -178,9 +178,11 @@ void surface_tell_ending(struct surface_run *run)
 
 		if (run->position == run->range.first_bytes && !run->burn)
 			result_notice(res, "nothing-scanned", "Nothing was scanned, so nothing is known of the disk.");
-		result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned%s.", left,
-		              run->range.end_bytes - run->range.first_bytes,
-		              left ? "" : ", and suspects still to be rechecked");
+		if (left)
+			result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned.",
+			              left, run->range.end_bytes - run->range.first_bytes);
+		else
+			result_notice(res, "unfinished", "All was scanned; suspects are still to be rechecked.");
 		tell_why(run);
 		if (left || run->p->state)
 			tell_next(run, &next);

@@ -235,9 +235,15 @@ static const char *kind_figure(char *buf, size_t len, size_t kind)
 }
 
 static const char *const kind_labels[SURFACE_KINDS] = {
-	"places to be read again",           "places that are always slow", "places that are slow sometimes",
-	"passed slowly, well by themselves", "slow once, and well since",   "places that cannot be read",
-	"failed once, and read since",       "suspects not rechecked",      "ranges skipped",
+	"places to recheck",
+	"places always slow",
+	"places sometimes slow",
+	"passed slowly, well by themselves",
+	"slow once, and well since",
+	"unreadable places",
+	"places that failed once",
+	"suspects not rechecked",
+	"ranges skipped",
 };
 
 /* What is in no list is counted, and reported: nobody may take the list for all there is. */
@@ -301,14 +307,14 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	result_figure_u64(run->ses->res, "suspects", "slow, and still to be rechecked", UNIT_COUNT, suspects);
 	result_figure_u64(run->ses->res, "unnarrowed_places", "failed, and not narrowed down to sectors", UNIT_COUNT,
 	                  unnarrowed);
-	result_figure_u64(run->ses->res, "skipped_bytes", "skipped, as reads there failed", UNIT_BYTES,
+	result_figure_u64(run->ses->res, "skipped_bytes", "skipped after failed reads", UNIT_BYTES,
 	                  surface_failures_bytes(&run->later.skipped));
 	/* A sample may read a place twice. */
 	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES,
 	                  span > all->bytes ? span - all->bytes : 0);
-	result_figure(run->ses->res, "scanned_ratio", "share that was scanned", UNIT_RATIO,
+	result_figure(run->ses->res, "scanned_ratio", "share scanned", UNIT_RATIO,
 	              fmin((double)all->bytes / (double)span, 1.0), NULL, 0);
-	result_figure(run->ses->res, "scanned_of_all_ratio", "share of the device that was scanned", UNIT_RATIO,
+	result_figure(run->ses->res, "scanned_of_all_ratio", "share of the device scanned", UNIT_RATIO,
 	              fmin((double)all->bytes / (double)run->ses->devs[0].size_bytes, 1.0), NULL, 0);
 }
 
@@ -372,7 +378,7 @@ void surface_tell(struct surface_run *run)
 	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
 	tell_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
-	result_figure(res, "rate_bytes_per_s", "rate of the scan", UNIT_BYTES_PER_S,
+	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,
 	              run->scan_bytes ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
 	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
 	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);

@@ -119,8 +119,8 @@ static void tell_burst(struct result *res, const struct sustain_states *f, const
 {
 	double s = burst->to_s - burst->from_s, scale = s / burst->bytes;
 
-	result_estimate(res, "burst_bytes", "burst: how much", UNIT_BYTES, &f->amount);
-	result_figure(res, "burst_s", "burst: how long", UNIT_S, s,
+	result_estimate(res, "burst_bytes", "burst: size", UNIT_BYTES, &f->amount);
+	result_figure(res, "burst_s", "burst: duration", UNIT_S, s,
 	              &(struct interval){ f->amount.ci.low * scale, f->amount.ci.high * scale }, 0);
 	result_figure(res, "burst_requests", "burst: requests", UNIT_COUNT, burst->requests, NULL, 0);
 }

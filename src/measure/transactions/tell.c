@@ -213,7 +213,7 @@ static void device_figures(const struct tx_run *r)
 	result_figure(res, "device_queue", "its mean queue", UNIT_NONE, d.queue, NULL, 0);
 	result_figure(res, "device_service_ns", "its busy time per transfer", UNIT_NS, d.service_s * 1e9, NULL,
 	              (uint64_t)d.transfers);
-	result_figure(res, "device_busy_ratio", "its utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
+	result_figure(res, "device_busy_ratio", "device utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
 	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a
 	 * difference. */
 	if (r->p->mode != TX_CACHED && r->all.any.done)
@@ -440,7 +440,7 @@ void tx_tell_users(struct result *res, uint64_t good, uint64_t bad)
 {
 	result_figure_u64(res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
 	if (bad)
-		result_figure_u64(res, "users_too_many", "the least that were found too many", UNIT_COUNT, bad);
+		result_figure_u64(res, "users_too_many", "fewest users found too many", UNIT_COUNT, bad);
 }
 
 /* ---- again ---- */

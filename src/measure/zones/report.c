@@ -440,7 +440,7 @@ static void lowest_figure(const struct zones_run *run)
 	}
 	if (!is_whole)
 		low.t = NULL; /* a part of the curve says nothing about everywhere */
-	rate_figure(run->res, "lowest_bytes_per_s", "holds everywhere", &low);
+	rate_figure(run->res, "lowest_bytes_per_s", "lowest rate", &low);
 }
 
 /* Mean over all targets: of time per byte, weighted by size. */
@@ -452,14 +452,14 @@ static void mean_figures(const struct zones_run *run)
 	struct interval ci;
 	uint64_t n = 0;
 	const char *verb = run->p->write || run->p->rewrite ? "write_all_s" : "read_all_s";
-	const char *label = run->p->write || run->p->rewrite ? "time to fill it" : "time to read it all";
+	const char *label = run->p->write || run->p->rewrite ? "time to fill it" : "time to read all";
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
 		double size = (double)(t->layout.end_bytes - t->layout.first_bytes);
 
 		if (!t->analysis || !t->analysis->has_mean) {
-			result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, NAN, NULL, 0);
+			result_figure(res, "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S, NAN, NULL, 0);
 			result_figure(res, verb, label, UNIT_S, NAN, NULL, 0);
 			return;
 		}
@@ -471,7 +471,7 @@ static void mean_figures(const struct zones_run *run)
 	}
 	ci = (struct interval){ 1e9 * bytes / ns.ci.high, 1e9 * bytes / ns.ci.low };
 	/* Samples that differ by as much as they are say nothing of how fast it may be. */
-	result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, 1e9 * bytes / ns.value,
+	result_figure(res, "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S, 1e9 * bytes / ns.value,
 	              ns.ci.low > 0.0 ? &ci : NULL, n);
 	/* Of the whole disk when nearly all of it was covered, else of what was given. */
 	disk = (double)(run->targets[0].dev->disk_size_bytes ? run->targets[0].dev->disk_size_bytes

@@ -218,7 +218,7 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 	if (wide)
 		result_notice(run->res, "precision", "%s: %zu of %zu places are less certain than +-%.3g %%: %s.",
 		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
-		              t->is_out_of_time ? "the time was up. Give more --time"
+		              t->is_out_of_time ? "time ran out. Give more --time"
 		                                : "all bytes there have been read. Use a smaller --count");
 	if (none)
 		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
