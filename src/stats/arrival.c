@@ -17,10 +17,10 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define GRID        61
 #define STEPS       300 /* of a revolution */
@@ -57,13 +57,6 @@ double arrival_likelihood(double access, double median, double scale, double per
 	return (1.0 - missed) * fmax(in_time - before, 0.0) + missed * fmax(before - earlier, 0.0) + NONSENSE;
 }
 
-static int compare_access(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Of n sorted accesses, at one median. Far from it an access counts as nonsense: Student's tails add less than a
  * millionth there.
@@ -79,19 +72,18 @@ static double log_likelihood(const double *access, size_t n, size_t from, double
 
 /*
  * Where the likelihood without groups is greatest: at least one access was in time there, so only the revolution before
- * each access is searched. The number of steps is that of the accesses, however far apart they lie. NaN: out of memory.
+ * each access is searched. The number of steps is that of the accesses, however far apart they lie.
  */
 static double coarse(const struct arrival_sample *s, size_t n, double period, double missed)
 {
-	cleanup_free double *access = calloc(n, sizeof(*access));
+	cleanup_free double *access = xcalloc(n, sizeof(*access));
 	double step = period / STEPS, best = NAN, most = -INFINITY, m = -INFINITY;
 	size_t from = 0;
 
-	for (size_t i = 0; access && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		access[i] = s[i].access;
-	if (access)
-		qsort(access, n, sizeof(*access), compare_access);
-	for (size_t i = 0; access && i < n; i++) {
+	stats_sort(access, n);
+	for (size_t i = 0; i < n; i++) {
 		m = fmax(fmax(access[i] - period, 0.0), m);
 		for (int k = 0; k <= STEPS + 1 && m <= access[i] + step; k++, m += step) {
 			double sum;
@@ -260,10 +252,10 @@ bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const 
                  struct arrival *ret)
 {
 	static const double spreads[SPREADS] = { 0.0, 0.0015, 0.004, 0.01, 0.025 };
-	cleanup_free struct fit *f = calloc(1, sizeof(*f));
-	cleanup_free double(*group)[GRID] = calloc(GROUPS_MAX, sizeof(*group));
+	cleanup_free struct fit *f = xcalloc(1, sizeof(*f));
+	cleanup_free double(*group)[GRID] = xcalloc(GROUPS_MAX, sizeof(*group));
 
-	if (!f || !group || n < 4 || !(period > 0.0))
+	if (n < 4 || !(period > 0.0))
 		return false;
 	f->s = s;
 	f->n = n;

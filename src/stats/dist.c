@@ -24,29 +24,6 @@ double stats_normal_cdf(double z)
 	return 0.5 * erfc(-z * M_SQRT1_2);
 }
 
-double stats_normal_quantile(double p)
-{
-	double t, z;
-
-	if (!(p >= 0 && p <= 1))
-		return NAN;
-	if (p == 0 || p == 1)
-		return p == 0 ? -INFINITY : INFINITY;
-	if (p > 0.5)
-		return -stats_normal_quantile(1 - p);
-	/* Abramowitz and Stegun 26.2.23: off by at most 4.5e-4 */
-	t = sqrt(-2 * log(p));
-	z = -(t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
-	for (int i = 0; i < 3; i++) {
-		double pdf = exp(-0.5 * z * z) * 0.3989422804014327;
-
-		if (pdf < DBL_MIN)
-			break;
-		z -= (stats_normal_cdf(z) - p) / pdf;
-	}
-	return z;
-}
-
 /* DLMF 8.17.22 by the modified method of Lentz; good for x below (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {

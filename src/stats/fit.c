@@ -3,9 +3,9 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 static bool is_usable(double x, double y, double w)
 {
@@ -76,17 +76,12 @@ double density_rate(const struct density_fit *f, double x)
  */
 bool fit_density(const double *x, const double *rate, size_t n, struct density_fit *ret)
 {
-	cleanup_free double *work = n ? malloc(4 * n * sizeof(*work)) : NULL;
-	double *xs = work, *sq, *w, *rel, scale, sum = 0;
+	cleanup_free double *xs = xcalloc(4 * n, sizeof(*xs));
+	double *sq = xs + n, *w = sq + n, *rel = w + n, scale, sum = 0;
 	struct density_fit f;
 	struct line l;
 	size_t used = 0;
 
-	if (!work)
-		return false;
-	sq = xs + n;
-	w = sq + n;
-	rel = w + n;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_usable(x[i], rate[i], rate[i]))
 			continue;

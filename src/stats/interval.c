@@ -5,15 +5,12 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 
-#define BATCHES_MAX     40
-#define BATCHES_MIN     10
-#define TREND_BATCHES   20
-#define BOOTSTRAP_DRAWS 2000
+#define BATCHES_MAX 40
+#define BATCHES_MIN 10
 
 static const struct interval unknown = { NAN, NAN };
 
@@ -84,13 +81,10 @@ static struct interval batch_means(const double *x, size_t n, double *ret_mean)
 
 struct interval stats_batch_means_ci(const double *x, size_t n)
 {
-	cleanup_free double *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+	cleanup_free double *copy = stats_copy_finite(x, &n);
 	double mean;
 
-	if (!copy)
-		return unknown;
-	memcpy(copy, x, n * sizeof(*copy));
-	return batch_means(copy, stats_keep_finite(copy, n), &mean);
+	return batch_means(copy, n, &mean);
 }
 
 /*
@@ -164,19 +158,13 @@ struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
  */
 bool stats_location(const double *x, size_t n, double trim, struct location *ret)
 {
-	cleanup_free double *own = n ? malloc(2 * n * sizeof(*own)) : NULL;
+	cleanup_free double *own = stats_copy_finite(x, &n), *sorted = stats_copy_finite(own, &n);
 	struct location loc = { .ci = { NAN, NAN }, .relative_half = INFINITY };
-	double *sorted, mean, low, high, sum = 0;
+	double mean, low, high, sum = 0;
 	size_t cut;
 
-	if (!own || !(trim >= 0 && trim < 0.5))
+	if (n == 0 || !(trim >= 0 && trim < 0.5))
 		return false;
-	memcpy(own, x, n * sizeof(*own));
-	n = stats_keep_finite(own, n);
-	if (n == 0)
-		return false;
-	sorted = own + n;
-	memcpy(sorted, own, n * sizeof(*own));
 	stats_sort(sorted, n);
 	cut = (size_t)(trim * (double)n);
 	low = sorted[cut];

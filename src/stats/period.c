@@ -14,10 +14,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define EVENTS_MIN        20
 #define EVENTS_COARSE     128
@@ -353,18 +352,12 @@ static double choose_multiple(const double *t, size_t n, const struct lattice *l
 
 bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret)
 {
-	cleanup_free double *own = n >= EVENTS_MIN ? malloc(3 * n * sizeof(*own)) : NULL;
+	cleanup_free double *own = stats_copy_finite(t, &n), *index = xcalloc(2 * n, sizeof(*index));
 	struct period_fit fit = { .inliers = 0 };
+	double start, period, *work = index + n;
 	struct lattice l;
-	double start, period, *index, *work;
 
-	if (!own || !(low > 0 && high > low && isfinite(high)))
-		return false;
-	index = own + n;
-	work = index + n;
-	memcpy(own, t, n * sizeof(*own));
-	n = stats_keep_finite(own, n);
-	if (n < EVENTS_MIN)
+	if (!(low > 0 && high > low && isfinite(high)) || n < EVENTS_MIN)
 		return false;
 	stats_sort(own, n);
 	start = own[0];
@@ -432,6 +425,8 @@ static double variance_in_pieces(const struct period_event *ev, size_t n, size_t
 		low = fmin(low, ev[i].at);
 		high = fmax(high, ev[i].at);
 	}
+	if (!(high > low))
+		return 0.0;
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)((ev[i].at - low) / (high - low) * (double)pieces);
 
@@ -491,10 +486,10 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 
 void refine_period(struct period_event *ev, size_t n, struct period_fit *fit)
 {
-	cleanup_free double *own = n < EVENTS_MIN ? NULL : malloc(2 * n * sizeof(*own));
+	cleanup_free double *own = xcalloc(2 * n, sizeof(*own));
 	double period = fit->period, se = NAN, scale = 0.0;
 
-	for (int round = 0; own && round < 12; round++) {
+	for (int round = 0; n >= EVENTS_MIN && round < 12; round++) {
 		take_offsets(ev, n, period, scale, own, own + n);
 		for (size_t i = 0; i < n; i++)
 			own[n + i] = fabs(ev[i].residual);
@@ -505,57 +500,4 @@ void refine_period(struct period_event *ev, size_t n, struct period_fit *fit)
 		return;
 	fit->period = period;
 	fit->se = se;
-}
-
-/*
- * Mean direction of the phases within `limit` of m->mean (0.5: all), and its standard error from the circular
- * dispersion (1 - rho2) / (2 R^2) (Mardia and Jupp 2000, 4.4.3).
- */
-static void resultant(const double *phase, size_t n, double limit, struct phase_mean *m)
-{
-	double re = 0, im = 0, re2 = 0, im2 = 0, rho2, twice;
-	size_t used = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double angle = two_pi * phase[i];
-
-		if (!isfinite(phase[i]) || (limit < 0.5 && fabs(phase_distance(phase[i], m->mean)) > limit))
-			continue;
-		used++;
-		re += cos(angle);
-		im += sin(angle);
-		re2 += cos(2 * angle);
-		im2 += sin(2 * angle);
-	}
-	m->n = used;
-	if (used == 0)
-		return;
-	m->mean = phase_of(atan2(im, re) / two_pi, 0, 1);
-	m->r = hypot(re, im) / (double)used;
-	twice = 2 * two_pi * m->mean;
-	rho2 = (re2 * cos(twice) + im2 * sin(twice)) / (double)used;
-	m->se = used > 1 ? sqrt(fmax(0, 1 - rho2) / (2 * m->r * m->r) / (double)(used - 1)) / two_pi : (double)NAN;
-}
-
-bool phase_mean(const double *phase, size_t n, struct phase_mean *ret)
-{
-	cleanup_free double *away = n ? malloc(n * sizeof(*away)) : NULL;
-	struct phase_mean m = { .mean = 0 };
-	size_t all;
-
-	if (!away)
-		return false;
-	resultant(phase, n, 1, &m);
-	all = m.n;
-	/* Rayleigh: a uniform sample gets here with one in a thousand; a single angle is its own mean */
-	if (all == 0 || (all > 1 && m.r * m.r * (double)all < fmin(6.9, 0.5 * (double)all)))
-		return false;
-	for (int round = 0; round < 3; round++) {
-		for (size_t i = 0; i < n; i++)
-			away[i] = isfinite(phase[i]) ? phase_distance(phase[i], m.mean) : (double)NAN;
-		resultant(phase, n, fmax(5 * 1.4826 * median_abs(away, n), 1e-9), &m);
-	}
-	m.outliers = all - m.n;
-	*ret = m;
-	return true;
 }

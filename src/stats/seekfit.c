@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define PARAMETERS_MAX 4
 
@@ -152,14 +153,12 @@ static void search_knee(enum shape shape, const struct point *p, size_t n, struc
 
 bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret)
 {
-	cleanup_free struct point *p = n ? malloc(n * sizeof(*p)) : NULL;
+	cleanup_free struct point *p = xcalloc(n, sizeof(*p));
 	struct profile root = { .rss = INFINITY }, meeting = root, loose = root;
 	struct seek_fit f = { .knee = INFINITY };
 	double sw = 0, floor = 0, best;
 	size_t used = 0;
 
-	if (!p)
-		return false;
 	for (size_t i = 0; i < n; i++) {
 		double wi = w ? w[i] : 1;
 

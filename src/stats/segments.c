@@ -9,10 +9,10 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define SCREEN_FROM 2048
 #define SCREEN_Z    2.5
@@ -200,9 +200,9 @@ static void accumulate(struct partition *p, double *flat, size_t n, double sigma
 
 size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max)
 {
-	cleanup_free double *own = n ? malloc((5 * n + 5) * sizeof(*own)) : NULL;
-	cleanup_free size_t *at = n ? malloc(3 * (n + 1) * sizeof(*at)) : NULL;
-	cleanup_free bool *may_start = n ? malloc(n + 1) : NULL;
+	cleanup_free double *own = xcalloc(5 * n + 5, sizeof(*own));
+	cleanup_free size_t *at = xcalloc(3 * (n + 1), sizeof(*at));
+	cleanup_free bool *may_start = xcalloc(n + 1, 1);
 	struct partition p = { .sum = own, .last = at, .may_start = may_start };
 	bool is_estimated = !(sigma > 0);
 	double *flat, *work;
@@ -213,7 +213,7 @@ size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, siz
 	ret_start[0] = 0;
 	min_len = min_len ? min_len : 1;
 	/* fewer than 8 do not show noise apart from change */
-	if (!own || !at || !may_start || n < 2 * min_len || (is_estimated && n < 8))
+	if (n < 2 * min_len || (is_estimated && n < 8))
 		return 1;
 	p.sum_sq = own + n + 1;
 	p.cost = p.sum_sq + n + 1;

@@ -7,10 +7,9 @@
  * or a mean.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "stats/stats.h"
 
 static const double reaches[] = { 0.1, 0.3, 1.0, 3.0 }; /* of the points' own size */
@@ -87,10 +86,10 @@ static void predict(const struct model *m, const struct smooth_point *p, const d
 bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
                 double *ret_se)
 {
-	cleanup_free struct model *m = malloc(sizeof(*m));
+	cleanup_free struct model *m = xcalloc(1, sizeof(*m));
 	double size = 0.0, best = -INFINITY, total = 0.0, likelihood[MODELS], mean[MODELS], variance[MODELS];
 
-	if (!m || n < 4 || n > SMOOTH_MAX)
+	if (n < 4 || n > SMOOTH_MAX)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(p[i].y) || !(p[i].se > 0.0) || !(p[i].x > 0.0))

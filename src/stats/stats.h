@@ -44,7 +44,7 @@ static inline struct stats_estimate stats_about(double value, double half)
 	return (struct stats_estimate){ value, { value - half, value + half } };
 }
 
-struct hist *hist_new(void); /* NULL when out of memory; free() it */
+struct hist *hist_new(void); /* free() it */
 void hist_clear(struct hist *h);
 void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
@@ -113,13 +113,14 @@ struct summary {
 	struct interval mean_ci; /* 95 %, Student's t */
 };
 
-/* x is left as it is; memory for a copy is taken (false when there is none or n = 0). */
+/* x is left as it is. false: it has no finite value. */
 bool summary_of(const double *x, size_t n, struct summary *ret);
 /* Standard error of the median, by the MAD, as if the bulk were normal. */
 double summary_median_error(const struct summary *s);
 
-size_t stats_keep_finite(double *x, size_t n); /* moves the finite values to the front, in order */
-double stats_median(double *x, size_t n);      /* reorders x; NaN when n = 0 */
+size_t stats_keep_finite(double *x, size_t n);         /* moves the finite values to the front, in order */
+double *stats_copy_finite(const double *x, size_t *n); /* a copy of those, in order; *n becomes their number */
+double stats_median(double *x, size_t n);              /* reorders x; NaN when n = 0 */
 double stats_qn(const double *x, size_t n); /* scale that stays right with half of the values wrong; NaN when n < 2 */
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
@@ -130,7 +131,6 @@ void stats_sort(double *x, size_t n);                              /* NaNs last 
 double stats_t_975(double df); /* 97.5 % point of Student's t; df may be broken; 1.95996 for infinity */
 double stats_t_cdf(double t, double df);
 double stats_normal_cdf(double z);
-double stats_normal_quantile(double p);
 double stats_beta_cdf(double x, double a, double b); /* regularised incomplete beta function I_x(a, b) */
 double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
@@ -211,7 +211,7 @@ struct waits { /* zeroed before the first start */
 };
 void waits_start(struct waits *s, uint64_t width);
 void waits_done(struct waits *s);
-bool waits_add(struct waits *s, uint64_t at, uint64_t value); /* false: out of memory */
+void waits_add(struct waits *s, uint64_t at, uint64_t value);
 void waits_sum(const struct waits *s, uint64_t from, struct hist *ret);
 /* How much of the beginning of [0, to) to leave out as not yet steady; whole slots, half of it at most. */
 uint64_t waits_warm_up(const struct waits *s, uint64_t to);
@@ -265,7 +265,7 @@ struct arrival {
 	double spread; /* deviation of the groups' medians */
 	size_t n;
 };
-/* false: fewer than four samples, or out of memory. */
+/* false: fewer than four samples, or one that is not finite. */
 bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
                  struct arrival *ret);
 double arrival_t4_cdf(double z); /* how arrivals scatter: Student's law with four degrees of freedom, for the scale 1 */
@@ -311,13 +311,6 @@ void refine_period(struct period_event *ev, size_t n, struct period_fit *fit);
 /* Angles are parts of a revolution, in [0, 1). */
 double phase_of(double t, double t0, double period);
 double phase_distance(double a, double b); /* the short way from b to a, in [-0.5, 0.5) */
-struct phase_mean {
-	double mean, se;
-	double r; /* mean resultant length of what was used */
-	size_t n, outliers;
-};
-/* Circular mean without outliers (5 MAD). false when there is none: n = 0 or no direction preferred. */
-bool phase_mean(const double *phase, size_t n, struct phase_mean *ret);
 
 /* ---- segments.c ---- */
 
@@ -386,8 +379,7 @@ struct bucket_log {
 	size_t n, max;
 	uint64_t stride, seen, last_bytes, step_max_bytes;
 };
-void bucket_log_start(struct bucket_log *l,
-                      size_t max); /* zeroed, or used before with the same max; false: out of memory */
+void bucket_log_start(struct bucket_log *l, size_t max); /* zeroed, or used before with the same max */
 void bucket_log_done(struct bucket_log *l);
 void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes);

@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define MAD_TO_SIGMA 1.482602218505602 /* 1 / the 75 % point of the normal law */
 
@@ -40,24 +40,50 @@ size_t stats_keep_finite(double *x, size_t n)
 	return kept;
 }
 
-/* Qn (Rousseeuw and Croux 1993): about the first quarter of all distances of two, with their factors for few values
- * (Croux and Rousseeuw 1992). */
+double *stats_copy_finite(const double *x, size_t *n)
+{
+	double *copy = xcalloc(*n, sizeof(*copy));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (isfinite(x[i]))
+			copy[kept++] = x[i];
+	*n = kept;
+	return copy;
+}
+
+/* Of sorted values: how many pairs are no further apart. */
+static size_t pairs_within(const double *x, size_t n, double most)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0, from = 0; i < n; i++) {
+		while (x[i] - x[from] > most)
+			from++;
+		pairs += i - from;
+	}
+	return pairs;
+}
+
+/*
+ * Qn (Rousseeuw and Croux 1993): about the first quarter of all distances of two, with their factors for few values
+ * (Croux and Rousseeuw 1992). The distance is found by halving, as all of them are too many to keep.
+ */
 double stats_qn(const double *x, size_t n)
 {
 	static const double few[] = { 0, 0, 0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872 };
-	size_t h = n / 2 + 1, pairs = 0;
-	double *apart = n >= 2 ? malloc(n * (n - 1) / 2 * sizeof(*apart)) : NULL, factor, q;
+	cleanup_free double *own = stats_copy_finite(x, &n);
+	const size_t h = n / 2 + 1;
+	double low = -1.0, high, factor;
 
-	if (!apart)
+	if (n < 2)
 		return NAN;
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++)
-			apart[pairs++] = fabs(x[i] - x[k]);
-	stats_sort(apart, pairs);
-	q = apart[h * (h - 1) / 2 - 1];
-	free(apart);
-	factor = n < sizeof(few) / sizeof(few[0]) ? few[n] : (double)n / ((double)n + (n % 2 ? 1.4 : 3.8));
-	return 2.2219 * factor * q;
+	stats_sort(own, n);
+	high = own[n - 1] - own[0];
+	for (double mid = high / 2.0; mid > low && mid < high; mid = low < 0.0 ? high / 2.0 : low + (high - low) / 2.0)
+		*(pairs_within(own, n, mid) < h * (h - 1) / 2 ? &low : &high) = mid;
+	factor = n < ARRAY_LEN(few) ? few[n] : (double)n / ((double)n + (n % 2 ? 1.4 : 3.8));
+	return 2.2219 * factor * high;
 }
 
 double stats_quantile_sorted(const double *x, size_t n, double q)
@@ -137,14 +163,10 @@ double stats_harmonic_mean(const double *x, size_t n)
 
 bool summary_of(const double *x, size_t n, struct summary *ret)
 {
-	cleanup_free double *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+	cleanup_free double *copy = stats_copy_finite(x, &n);
 	struct summary s = { .mean_ci = { NAN, NAN }, .stddev = NAN };
 	double sum = 0, sum_sq = 0, half;
 
-	if (!copy)
-		return false;
-	memcpy(copy, x, n * sizeof(*copy));
-	n = stats_keep_finite(copy, n);
 	if (n == 0)
 		return false;
 	stats_sort(copy, n);

@@ -57,7 +57,7 @@ static void join_neighbours(struct waits *s)
 	s->width *= 2;
 }
 
-bool waits_add(struct waits *s, uint64_t at, uint64_t value)
+void waits_add(struct waits *s, uint64_t at, uint64_t value)
 {
 	struct hist **h;
 
@@ -66,9 +66,7 @@ bool waits_add(struct waits *s, uint64_t at, uint64_t value)
 	h = &s->slot[at / s->width];
 	if (!*h)
 		*h = hist_new();
-	if (*h)
-		hist_add(*h, value);
-	return *h;
+	hist_add(*h, value);
 }
 
 void waits_sum(const struct waits *s, uint64_t from, struct hist *ret)

@@ -230,54 +230,6 @@ TEST(angles_go_round)
 	assert_true(isnan(phase_of((double)NAN, 0, 1)));
 }
 
-TEST(a_mean_angle_across_zero_has_an_honest_error)
-{
-	struct tally t = { 0 };
-	double phase[40];
-
-	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
-		struct phase_mean m;
-		struct interval ci;
-		struct rng rng;
-		double e;
-
-		rng_init(&rng, seed, 3);
-		for (size_t i = 0; i < ARRAY_LEN(phase); i++) {
-			phase[i] = phase_of(0.998 + 0.004 * rng_normal(&rng), 0, 1);
-			if (rng_below(&rng, 20) == 0)
-				phase[i] = rng_double(&rng);
-		}
-		assert_true(phase_mean(phase, ARRAY_LEN(phase), &m));
-		e = phase_distance(m.mean, 0.998);
-		ci.low = e - 2.02 * m.se; /* t of 39 */
-		ci.high = e + 2.02 * m.se;
-		tally_add(&t, e, ci, 0);
-	}
-	tally_print(&t, "phase_mean of 40, 5 % anywhere, revolutions", 1e-3, "1e-3");
-	assert_true(fabs(tally_bias(&t)) < 1e-4);
-	assert_true(tally_covers(&t));
-}
-
-TEST(angles_without_a_direction_have_no_mean)
-{
-	double phase[100], bad[] = { (double)NAN, (double)INFINITY };
-	struct phase_mean m = { .n = 99 };
-
-	for (size_t i = 0; i < ARRAY_LEN(phase); i++)
-		phase[i] = (double)i / ARRAY_LEN(phase);
-	assert_false(phase_mean(phase, ARRAY_LEN(phase), &m));
-	assert_false(phase_mean(bad, 2, &m));
-	assert_false(phase_mean(NULL, 0, &m));
-	assert_int_equal(m.n, 99);
-	assert_true(phase_mean(phase + 30, 1, &m));
-	assert_true(fabs(m.mean - 0.3) < 1e-12 && isnan(m.se) && m.n == 1);
-	for (size_t i = 0; i < ARRAY_LEN(phase); i++)
-		phase[i] = 0.7;
-	phase[5] = 0.2;
-	assert_true(phase_mean(phase, ARRAY_LEN(phase), &m));
-	assert_true(fabs(m.mean - 0.7) < 1e-12 && m.se < 1e-6 && m.outliers == 1 && m.n == 99);
-}
-
 /* Twelve sectors in turn, five times; each time is counted from the sector's first answer, and answers stray, some far.
  */
 static size_t make_groups(uint64_t seed, double period, double noise, struct period_event *ev, double *when)

@@ -82,9 +82,9 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 	if (j->has_fault || j->is_late)
 		return;
 	r->open.ended_in_time += now_ns <= r->stop_ns;
-	if (!waits_add(&r->of[j->class].waits, at_ns, response_ns) ||
-	    (r->nclasses > 1 && !waits_add(&r->all.waits, at_ns, response_ns)))
-		r->jobs.is_out_of_memory = true;
+	waits_add(&r->of[j->class].waits, at_ns, response_ns);
+	if (r->nclasses > 1)
+		waits_add(&r->all.waits, at_ns, response_ns);
 }
 
 /*
