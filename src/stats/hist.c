@@ -107,27 +107,14 @@ bool hist_can_quantile(const struct hist *h, double q)
 	return beyond == 0 || (double)h->count * beyond >= 10 * (1 - 1e-9); /* 1 - 0.9999 is a little below 1e-4 */
 }
 
-/* Three steps for each bucket: the least value of all if it is in it, the largest, and the others, by the bucket's
- * middle. */
-bool hist_next(const struct hist *h, size_t *at, uint64_t *ret_value, uint64_t *ret_count)
+double hist_variance(const struct hist *h)
 {
-	for (; *at < (size_t)3 * HIST_BUCKETS; (*at)++) {
-		size_t i = *at / 3;
-		uint64_t least = h->count && i == hist_index(h->min), most = h->count > 1 && i == hist_index(h->max);
-		uint64_t n = *at % 3 == 0 ? least : *at % 3 == 1 ? most : h->bucket[i] - least - most;
+	double mean = hist_mean(h), sum = 0.0;
 
-		if (h->bucket[i] == 0) {
-			*at += 2 - *at % 3;
-			continue;
-		}
-		if (n == 0)
-			continue;
-		*ret_value = *at % 3 == 0 ? h->min : *at % 3 == 1 ? h->max : bucket_middle(i);
-		*ret_count = n;
-		(*at)++;
-		return true;
-	}
-	return false;
+	for (size_t i = 0; i < HIST_BUCKETS; i++)
+		if (h->bucket[i])
+			sum += (double)h->bucket[i] * pow((double)bucket_middle(i) - mean, 2.0);
+	return sum / (double)h->count;
 }
 
 /* ---- bars of a picture ---- */

@@ -50,6 +50,7 @@ void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
 struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
 double hist_mean(const struct hist *h);                           /* NaN when empty */
+double hist_variance(const struct hist *h);                       /* of the buckets' middles; NaN when empty */
 /*
  * Where the share p lies, between the edges of its bucket; of a bucket that stands out from both neighbours the edge
  * itself. NaN when empty.
@@ -57,12 +58,6 @@ double hist_mean(const struct hist *h);                           /* NaN when em
 double hist_place(const struct hist *h, double p, bool is_upper);
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
-
-/*
- * The histogram in pieces, from which hist_add_n() makes the same again, least and largest included: begin with *at =
- * 0; false: that was all.
- */
-bool hist_next(const struct hist *h, size_t *at, uint64_t *ret_value, uint64_t *ret_count);
 
 /* Bars of a picture: values in [from, to). */
 struct hist_bar {
@@ -85,20 +80,15 @@ static inline uint32_t hist_index(uint64_t v)
 	return (shift << HIST_BITS) + (uint32_t)(v >> shift);
 }
 
-static inline void hist_add_n(struct hist *h, uint64_t v, uint64_t n)
+static inline void hist_add(struct hist *h, uint64_t v)
 {
-	h->count += n;
-	h->sum += (double)v * (double)n;
+	h->count++;
+	h->sum += (double)v;
 	if (v < h->min)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
-	h->bucket[hist_index(v)] += n;
-}
-
-static inline void hist_add(struct hist *h, uint64_t v)
-{
-	hist_add_n(h, v, 1);
+	h->bucket[hist_index(v)]++;
 }
 
 /* ---- summary.c ---- */

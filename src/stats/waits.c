@@ -177,16 +177,6 @@ static double bear_few(double half, double variance, double tail, const struct p
 
 /* ---- mean and quantiles ---- */
 
-static double variance_of(const struct hist *h)
-{
-	double mean = hist_mean(h), sum = 0.0;
-	uint64_t value, n;
-
-	for (size_t at = 0; hist_next(h, &at, &value, &n);)
-		sum += (double)n * ((double)value - mean) * ((double)value - mean);
-	return sum / (double)h->count;
-}
-
 struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all)
 {
 	struct part p = part_of(s, from, to);
@@ -196,7 +186,7 @@ struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t 
 		return unknown;
 	for (size_t k = 0; k < p.n; k++)
 		z[k] = p.slot[k] ? p.slot[k]->sum - mean * (double)p.slot[k]->count : 0.0;
-	half = bear_few(half_of_ratio(&p, z), variance_of(all), MEAN_TAIL, &p, all);
+	half = bear_few(half_of_ratio(&p, z), hist_variance(all), MEAN_TAIL, &p, all);
 	return (struct stats_estimate){ mean, { mean * exp(-half / mean), mean * exp(half / mean) } };
 }
 

@@ -237,82 +237,22 @@ TEST(a_whole_band_is_brought_back_with_consent)
 	asks_for_consent_and_then_brings_back("sda", p.offset_bytes, p.len_bytes, "differ");
 }
 
-/* As the version before wrote it. */
-struct header_old {
-	char magic[8];
-	uint32_t state, header_bytes;
-	uint64_t nplaces, data_bytes, list_hash;
-	char when[32];
-	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
-	uint64_t size_bytes, partition_offset_bytes;
-	uint64_t header_hash;
-};
-
-static void make_old(void)
+TEST(a_journal_of_another_version_is_left_as_it_is)
 {
-	struct journal_header h;
-	struct journal_entry e;
-	struct header_old o = { .magic = "PLTRRWJ3", .state = 1, .header_bytes = HEADER_BYTES, .nplaces = 1 };
-	char path[300];
-	cleanup_free uint8_t *data = NULL;
-	cleanup_close int fd = -1;
-
-	(void)interrupt("sda", 0, SIZE_BYTES);
-	read_journal(&h, &e);
-	(void)look(false, path, sizeof(path));
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	data = malloc(e.place.len_bytes);
-	assert_true(fd >= 0 && data);
-	assert_int_equal(pread(fd, data, e.place.len_bytes, (off_t)e.at), e.place.len_bytes);
-	e.at = 2 * HEADER_BYTES;
-	(void)snprintf(o.when, sizeof(o.when), "2026-01-01T00:00:00Z");
-	(void)snprintf(o.serial, sizeof(o.serial), "%.63s", h.of.serial);
-	(void)snprintf(o.model, sizeof(o.model), "%s", h.of.model);
-	(void)snprintf(o.path, sizeof(o.path), "%s", h.of.path);
-	o.data_bytes = e.place.len_bytes;
-	o.size_bytes = h.of.size_bytes;
-	o.list_hash = payload_hash(&e, sizeof(e));
-	o.header_hash = payload_hash(&o, offsetof(struct header_old, header_hash));
-	assert_int_equal(ftruncate(fd, 0), 0);
-	assert_int_equal(pwrite(fd, &o, sizeof(o), 0), sizeof(o));
-	assert_int_equal(pwrite(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
-	assert_int_equal(pwrite(fd, data, e.place.len_bytes, (off_t)e.at), e.place.len_bytes);
-}
-
-TEST(a_journal_of_the_version_before_wants_consent)
-{
-	struct journal_entry e;
-	char path[300];
-	cleanup_close int fd = -1;
-
-	make_old();
-	(void)look(false, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(pread(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
-	asks_for_consent_and_then_brings_back("sda", e.place.offset_bytes, 1024, "That version");
-}
-
-/* Also what cannot be read, of which nobody knows whether it was torn. */
-TEST(an_unreadable_sector_of_an_old_journal_is_not_filled_without_consent)
-{
-	struct profile_bad bad = { .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO };
-	struct journal_entry e;
-	struct disk_counters c;
 	struct world w;
 	struct err err;
 	char path[300];
 	cleanup_close int fd = -1;
 	bool is_found;
 
-	make_old();
+	(void)interrupt("sda", 0, SIZE_BYTES);
 	(void)look(false, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(pread(fd, &e, sizeof(e), HEADER_BYTES), sizeof(e));
-	bad.lba = e.place.offset_bytes / 512;
-	world_new(&w, 0, &bad, "start-2");
-	assert_int_equal(run(&w, &measure_recover, NAMED, "sda", NULL, &err, &is_found), -EUCLEAN);
-	disk_counters(sim_model(w.sd), &c);
-	assert_int_equal(c.writes, 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "PLTRRWJ3", 8, 0), 8);
+	world_new(&w, 0, NULL, "start-2");
+	assert_int_equal(run(&w, &measure_recover, CONSENT, "sda", NULL, &err, &is_found), -EUCLEAN);
+	assert_non_null(strstr(err.text, "of another version of platter"));
+	assert_true(hash(&w) == untouched());
 	assert_int_equal(left(), 1);
 	sim_free(w.sim);
 	clear();

@@ -87,7 +87,7 @@ static int look_at_fua(struct geo *g, uint64_t sector, struct err *err)
 {
 	if (g->fua_looks++ >= FUA_LOOKS)
 		return 0;
-	return timed_look_for_fua(&g->t, sector * g->t.block_bytes, g->is_fua_ahead, g->rot.hit_most_ns, err);
+	return timed_look_for_fua(&g->t, &g->rot, sector * g->t.block_bytes, g->is_fua_ahead, err);
 }
 
 static int media_reads(struct geo *g, const uint64_t *offsets, size_t n, double *access, uint64_t *done,

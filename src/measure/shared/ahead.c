@@ -54,5 +54,5 @@ int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahea
 	if (!isfinite(rot->hit_most_ns))
 		return 0;
 	*ret_is_ahead = true;
-	return timed_look_for_fua(t, timed_random(t, 0, timed_size(t)), true, rot->hit_most_ns, err);
+	return timed_look_for_fua(t, rot, timed_random(t, 0, timed_size(t)), true, err);
 }

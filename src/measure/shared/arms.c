@@ -31,13 +31,6 @@ struct find {
 	const struct rotation *rot;
 };
 
-static bool is_over(const struct timed *t)
-{
-	uint64_t ignore;
-
-	return session_is_over(t->ses) || !timed_has_time(t, &ignore);
-}
-
 /* A few tracks from there on; and the many about an end of the device, where each look reads, so that the drive's cache
  * has none of them. */
 static struct device_range place_at(const struct timed *t, uint64_t first)
@@ -62,16 +55,18 @@ static int to_and_fro(const struct find *f, struct device_range one, struct devi
                       struct err *err)
 {
 	double v[LOOKS], access;
+	bool is_there = false; /* the head: an answer of the cache leaves it where it was */
 	size_t got = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && got < n && i < TRIES * n && !is_over(f->t); i++) {
+	for (size_t i = 0; r == 0 && got < n && i < TRIES * n && !timed_is_over(f->t); i++) {
 		const struct device_range *at = i & 1 ? &other : &one;
 		uint64_t offset = timed_random(f->t, at->first_byte, at->first_byte + at->bytes);
 
 		r = timed_reads(f->t, &offset, 1, &access, NULL, err);
-		if (i && isfinite(access) && !timed_may_be_hit(f->rot, access))
+		if (is_there && timed_is_media(f->rot, access))
 			v[got++] = access;
+		is_there = timed_is_media(f->rot, access);
 	}
 	*ret = r == 0 && got == n ? stats_median(v, n) : (double)NAN;
 	return r;
@@ -101,7 +96,7 @@ static int halve(const struct find *f, uint64_t *ret_low, uint64_t *ret_high, st
 	double before = NAN, behind = NAN;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(f->t, 0).bytes && !is_over(f->t); i++) {
+	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(f->t, 0).bytes && !timed_is_over(f->t); i++) {
 		uint64_t mid = timed_align(f->t, (double)low + (double)(high - low) / 2.0);
 
 		mid -= mid % f->t->block_bytes;

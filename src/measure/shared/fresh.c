@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/shared/rotation.h"
+#include "measure/shared/lattice.h"
 
 #define PLACES_LEAST 24          /* each read is behind one at another of them: waiting varies (a choice) */
 #define PLACES_MOST  40          /* all their events have room */
@@ -48,7 +48,7 @@ struct fresh {
 /* No more time; or the cache has what was never read, and not by chance. */
 static bool is_futile(const struct fresh *f)
 {
-	return is_over(f->t) || 2 * f->answered > f->ev.n + f->places;
+	return timed_is_over(f->t) || 2 * f->answered > f->ev.n + f->places;
 }
 
 static void take(struct fresh *f, uint64_t *first, double way, double access, uint64_t done_ns)
@@ -57,7 +57,7 @@ static void take(struct fresh *f, uint64_t *first, double way, double access, ui
 
 	if (!isfinite(access))
 		return;
-	if (access < f->rot->hit_most_ns) {
+	if (timed_may_be_hit(f->rot, access)) {
 		f->answered++;
 	} else if (!*first) {
 		*first = way > 0.0 ? 0 : done_ns; /* a place whose first sector was a hit has none */

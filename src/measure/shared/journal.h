@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between the files of --rewrite: journal.c (the bytes), whose.c (of which device), guard.c (who else writes), mover.c,
- * rewrite.c. Not a door.
+ * Between the files of --rewrite: journalfile.c (the bytes), whose.c (of which device), guard.c (who else writes),
+ * mover.c, putback.c. Not a door.
  */
 #ifndef PLATTER_MEASURE_JOURNAL_H
 #define PLATTER_MEASURE_JOURNAL_H
@@ -51,7 +51,6 @@ struct rewrite_journal {
 	int fd, dir_fd;
 	bool is_pending;   /* of an earlier run, or the one in work */
 	bool is_uncertain; /* nothing tells that the pending places are of this very device */
-	bool is_old;       /* of a version that notes neither start, neighbours nor what was in flight */
 	char name[320];
 	char path[720];
 	struct journal_header h;
@@ -84,7 +83,7 @@ bool journal_translate(struct rewrite_journal *j, const struct device *dev);
 /* Does a journal of the same disk note anything that lies on dev? */
 bool journal_meets(const struct rewrite_journal *j, const struct device *dev);
 
-/* ---- journal.c ---- */
+/* ---- journalfile.c ---- */
 
 /* A new list of places, without their bytes. */
 void journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/shared/rotation.h"
+#include "measure/shared/lattice.h"
 
 #define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define EVENTS_MIN     24     /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
@@ -12,6 +12,7 @@
 #define SAME_LEAST     0.9    /* of the events, where chance has a half to two thirds; of so many at least */
 #define SAME_EVENTS    30
 #define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define STRAY_NOISES   8    /* off by more: of no use for the lattice */
 
 /*
  * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and
@@ -90,7 +91,7 @@ static bool is_on_lattice(const struct events *ev, struct period_fit *ret)
 
 	if (ev->n < EVENTS_MIN)
 		return false;
-	qsort(sorted.when, sorted.n, sizeof(sorted.when[0]), compare_times);
+	stats_sort(sorted.when, sorted.n);
 	return fit_period(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, ret) && ret->inliers * 5 >= ev->n * 3 &&
 	       ret->noise <= NOISE_MOST * ret->period && waits_for_rotation(&sorted, ret->period);
 }

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "measure/shared/rotation.h"
+#include "measure/shared/lattice.h"
 
 #define TURN_LEAST_NS 2.7e6 /* from one completion to the next: shorter than a revolution of any drive (rotation.c) */
 #define TURNS         4     /* so many times: an answer of the cache is not late by chance each time */
@@ -41,7 +41,7 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 	int r = 0;
 
 	t->block_bytes = rot->flush_bytes ? rot->flush_bytes : block;
-	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !is_over(t); left -= n) {
+	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !timed_is_over(t); left -= n) {
 		uint64_t offsets[32];
 		double access[32];
 
@@ -78,20 +78,20 @@ int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double
 	return r;
 }
 
-static bool is_of_media(double ns, double hit_most_ns)
+static bool is_of_media(const struct rotation *rot, double ns)
 {
-	return ns > hit_most_ns && ns > TURN_LEAST_NS;
+	return timed_is_media(rot, ns) && ns > TURN_LEAST_NS;
 }
 
 /* Is something stored beside that, as a first read there takes as long as one of the media? An answer may be late, but
  * hardly both. */
-static int is_stored_beside(struct timed *t, uint64_t at, double hit_most_ns, bool *ret, struct err *err)
+static int is_stored_beside(struct timed *t, const struct rotation *rot, uint64_t at, bool *ret, struct err *err)
 {
 	const uint64_t beside = at >= ROTATION_BESIDE ? at - ROTATION_BESIDE : at + ROTATION_BESIDE;
 	double ns = NAN;
 	int r = beside < timed_size(t) ? timed_reads(t, &beside, 1, &ns, NULL, err) : 0;
 
-	*ret = is_of_media(ns, hit_most_ns);
+	*ret = is_of_media(rot, ns);
 	return r;
 }
 
@@ -105,29 +105,30 @@ struct counts {
  * the block before it, where the cache keeps only what it has read ahead. What is answered at once by either may be
  * stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
  */
-static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct counts *n, struct err *err)
+static int look(struct timed *t, const struct rotation *rot, uint64_t at, bool is_ahead, struct counts *n,
+                struct err *err)
 {
 	const uint64_t twice[] = { is_ahead && at ? at - t->block_bytes : at, at };
 	uint64_t done[TURNS] = { 0 };
 	double plain[2], ns = NAN;
 	int r = timed_reads(t, twice, 2, plain, NULL, err);
-	bool is_stored = is_of_media(plain[0], hit_most_ns);
+	bool is_stored = is_of_media(rot, plain[0]);
 
-	if (r < 0 || !(plain[1] <= hit_most_ns))
+	if (r < 0 || !timed_may_be_hit(rot, plain[1]))
 		return r;
 	for (size_t i = 0; r == 0 && i < TURNS; i++) {
 		r = timed_reads(t, twice, 1, plain, NULL, err);
 		if (r == 0)
 			r = timed_media_reads(t, &at, 1, &ns, &done[i], err);
-		if (r < 0 || is_over(t))
+		if (r < 0 || timed_is_over(t))
 			return r;
-		if (ns > hit_most_ns && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
+		if (timed_is_media(rot, ns) && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
 			continue;
 		if (isnan(ns) && ++n->refused == REFUSED)
 			t->fua_reads = TIMED_FUA_REFUSED;
-		else if (is_stored && ns <= hit_most_ns)
-			r = is_stored_beside(t, at, hit_most_ns, &is_stored, err);
-		if (ns <= hit_most_ns && is_stored && ++n->against == AGAINST)
+		else if (is_stored && timed_may_be_hit(rot, ns))
+			r = is_stored_beside(t, rot, at, &is_stored, err);
+		if (timed_may_be_hit(rot, ns) && is_stored && ++n->against == AGAINST)
 			t->fua_reads = TIMED_FUA_CACHE;
 		return r;
 	}
@@ -141,7 +142,7 @@ void timed_drop_fua(struct timed *t)
 	t->fua = NULL;
 }
 
-int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err)
+int timed_look_for_fua(struct timed *t, const struct rotation *rot, uint64_t at, bool is_ahead, struct err *err)
 {
 	/* An engine of its own: those of great depth know no commands. */
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = t->block_bytes };
@@ -152,8 +153,8 @@ int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_m
 	t->fua_reads = TIMED_FUA_UNSEEN;
 	if (!was && session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
 		return 0;
-	for (size_t i = 0; r == 0 && i < PLACES && t->fua_reads == TIMED_FUA_UNSEEN && !is_over(t); i++) {
-		r = look(t, at, is_ahead, hit_most_ns, &n, err);
+	for (size_t i = 0; r == 0 && i < PLACES && t->fua_reads == TIMED_FUA_UNSEEN && !timed_is_over(t); i++) {
+		r = look(t, rot, at, is_ahead, &n, err);
 		at = timed_random(t, 0, timed_size(t));
 	}
 	if (was && t->fua_reads == TIMED_FUA_UNSEEN)

@@ -31,8 +31,7 @@ static int tell_rest(const struct session *ses, const struct device *dev, const 
 	const char *why;
 
 	consent_names(dev, &names);
-	why = j->is_old                                    ? "That version of the journal does not show whose they are"
-	      : f->is_foreign                              ? "Most of what lies there and beside it differs"
+	why = f->is_foreign                                ? "Most of what lies there and beside it differs"
 	      : boot[0] && strcmp(j->h.boot_id, boot) == 0 ? "A process that ends tears no sector, so these are newer"
 	      : f->looks_torn
 	              ? "They lie in the block that was being written, as after a power failure; or somebody wrote there"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rotation period, from sectors that are read again and again, with the drive's cache made to forget them or passed
  * by. */
-#include "measure/shared/rotation.h"
+#include "measure/shared/lattice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,26 +30,6 @@
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
 
-/* Reads `between` blocks elsewhere, then the sector. Time of the last read in *ret_access, its completion in *ret_done.
- */
-static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *ret_access, uint64_t *ret_done,
-                   struct err *err)
-{
-	uint64_t offsets[FLUSH_MAX + 1], done[FLUSH_MAX + 1];
-	double access[FLUSH_MAX + 1];
-	int r;
-
-	for (uint32_t i = 0; i < between; i++)
-		offsets[i] = timed_random(t, 0, timed_size(t));
-	offsets[between] = sector;
-	memset(done, 0, sizeof(done));
-	access[between] = NAN;
-	r = timed_reads(t, offsets, between + 1, access, done, err);
-	*ret_access = access[between];
-	*ret_done = done[between];
-	return r;
-}
-
 /*
  * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier.
  * Sorts v; the lower quartile.
@@ -58,7 +38,7 @@ static double quick_ones(double *v, size_t n, double *ret_mad)
 {
 	struct summary s;
 
-	qsort(v, n, sizeof(v[0]), compare_times);
+	stats_sort(v, n);
 	/* The deviation of the lower two thirds is 0.6 of that of all. */
 	*ret_mad = summary_of(v, (2 * n + 2) / 3, &s) ? s.mad / 0.6 : (double)NAN;
 	return v[n / 4];
@@ -85,15 +65,14 @@ static int compare_places(const void *a, const void *b)
  * wakes it up and is not looked at. */
 static int look_around(struct timed *t, struct places *l, struct err *err)
 {
-	uint64_t done;
+	uint64_t at = timed_random(t, 0, timed_size(t));
 	double part = 0.37, access;
-	int r = revisit(t, timed_random(t, 0, timed_size(t)), 0, &access, &done, err);
+	int r = timed_reads(t, &at, 1, &access, NULL, err);
 
-	for (size_t i = 0; r == 0 && i < PLACES && !is_over(t); i++) {
-		uint64_t at = timed_align(t, part * (double)timed_size(t));
-
+	for (size_t i = 0; r == 0 && i < PLACES && !timed_is_over(t); i++) {
+		at = timed_align(t, part * (double)timed_size(t));
 		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
-		r = revisit(t, at, 0, &access, &done, err);
+		r = timed_reads(t, &at, 1, &access, NULL, err);
 		if (r == 0 && isfinite(access))
 			l->v[l->n++] = (struct place){ at, access };
 	}
@@ -108,15 +87,16 @@ static int probe_hits(struct timed *t, const struct places *l, double *v, size_t
 
 	*ret_n = 0;
 	for (size_t k = 1; r == 0 && k <= 3 && *ret_n < HITS_LEAST && l->n; k++) {
-		uint64_t sector = l->v[l->n - 1 - (l->n - 1) * k / 4].at, done; /* the slowest may have been late */
-		double access = NAN;
+		/* The slowest may have been late. */
+		const uint64_t at[] = { timed_random(t, 0, timed_size(t)), l->v[l->n - 1 - (l->n - 1) * k / 4].at };
+		double access[2] = { NAN, NAN };
 
 		*ret_n = 0;
-		r = revisit(t, sector, 1, &access, &done, err);
-		while (r == 0 && *ret_n < HITS && isfinite(access) && !is_over(t)) {
-			r = revisit(t, sector, 0, &access, &done, err);
-			if (r == 0 && isfinite(access))
-				v[(*ret_n)++] = access;
+		r = timed_reads(t, at, 2, access, NULL, err);
+		while (r == 0 && *ret_n < HITS && isfinite(access[1]) && !timed_is_over(t)) {
+			r = timed_reads(t, &at[1], 1, &access[1], NULL, err);
+			if (r == 0 && isfinite(access[1]))
+				v[(*ret_n)++] = access[1];
 		}
 	}
 	return r;
@@ -149,10 +129,10 @@ static int are_places_slow(struct timed *t, const struct places *l, double most_
 	int r = 0;
 
 	for (size_t i = l->n; r == 0 && i > 0 && l->v[i - 1].ns > most_ns && tried < AGAIN_MOST; i--) {
+		const uint64_t at = timed_align(t, (double)l->v[i - 1].at + ROTATION_BESIDE);
 		double access = NAN;
-		uint64_t done;
 
-		r = revisit(t, timed_align(t, (double)l->v[i - 1].at + ROTATION_BESIDE), 0, &access, &done, err);
+		r = timed_reads(t, &at, 1, &access, NULL, err);
 		tried += isfinite(access);
 		slow += access > most_ns;
 	}
@@ -235,15 +215,15 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 	size_t hits = 0, seen = 0;
 	int r = 0;
 
-	for (int k = 0; r == 0 && k < (ret->flush_reads < 16 ? 4 : 2) && hits == 0 && !is_over(t); k++) {
-		uint64_t start = clock_now_ns(t->ses->env->clk), done;
+	for (int k = 0; r == 0 && k < (ret->flush_reads < 16 ? 4 : 2) && hits == 0 && !timed_is_over(t); k++) {
+		uint64_t start = clock_now_ns(t->ses->env->clk);
 		double access = NAN;
 
 		r = timed_forget(t, ret, 0, 0, err);
 		ret->forget_ns = (double)(clock_now_ns(t->ses->env->clk) - start);
 		if (r == 0)
-			r = revisit(t, sector, 0, &access, &done, err);
-		hits += access < ret->hit_most_ns;
+			r = timed_reads(t, &sector, 1, &access, NULL, err);
+		hits += timed_may_be_hit(ret, access);
 		seen += isfinite(access);
 	}
 	*ret_is = seen && hits == 0;
@@ -267,7 +247,7 @@ static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uin
 	if (*ret_is)
 		return 0;
 	for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 1;
-	     r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
+	     r == 0 && !is && m <= FLUSH_LAST / 2 && !timed_is_over(t) &&
 	     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
 	     m *= 2) {
 		ret->flush_reads = m;
@@ -286,11 +266,11 @@ static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint6
 
 	*ret_is = false;
 	if (t->prefers_fua && isfinite(ret->hit_ns))
-		r = timed_look_for_fua(t, sector, false, ret->hit_most_ns, err);
+		r = timed_look_for_fua(t, ret, sector, false, err);
 	if (r == 0 && !t->fua)
 		r = blocks_until(t, sector, start_ns, budget_ns, ret, ret_is, err);
-	if (r == 0 && !t->fua && !*ret_is && t->takes_any_way && !is_over(t))
-		r = timed_look_for_fua(t, sector, false, ret->hit_most_ns, err);
+	if (r == 0 && !t->fua && !*ret_is && t->takes_any_way && !timed_is_over(t))
+		r = timed_look_for_fua(t, ret, sector, false, err);
 	if (r < 0 || !t->fua)
 		return r;
 	*ret_is = true;
@@ -331,20 +311,6 @@ static void shuffle(struct timed *t, uint64_t *sector, uint64_t *first, size_t n
 		sector[i - 1] = s;
 		first[i - 1] = f;
 	}
-}
-
-#define LATE_HIT 3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
-
-bool timed_is_hit(const struct rotation *rot, double access_ns)
-{
-	if (rot->is_patchy) /* many are, so that the late ones among them count */
-		return access_ns < fmax(rot->hit_most_ns, LATE_HIT * rot->hit_ns);
-	return isfinite(rot->hit_ns) && fabs(access_ns - rot->hit_ns) < rot->hit_width_ns;
-}
-
-bool timed_may_be_hit(const struct rotation *rot, double access_ns)
-{
-	return access_ns < rot->hit_most_ns;
 }
 
 /* One half once; adds to the events, each the time since its sector's first one. */
@@ -405,7 +371,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	int r = 0;
 
 	rounds_init(t, &q, rot);
-	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_cached(ev) && !is_over(t) && spent < 4 * budget_ns &&
+	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_cached(ev) && !timed_is_over(t) && spent < 4 * budget_ns &&
 	                (ev->n - had < want || spent < budget_ns);
 	     k ^= !is_by_volume(t, rot)) {
 		size_t at = k ? q.half : 0;
@@ -443,27 +409,27 @@ static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_n
 	rounds_init(t, &q, ret);
 	r = one_half(t, ret, q.sector, q.first, q.half, ev, err);
 	for (uint32_t m = first;
-	     r == 0 && !is && m <= VOLUME_MAX && !is_over(t) &&
+	     r == 0 && !is && m <= VOLUME_MAX && !timed_is_over(t) &&
 	     (m == first || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
 	     m *= 2) {
-		uint64_t began = clock_now_ns(t->ses->env->clk), done;
+		uint64_t began = clock_now_ns(t->ses->env->clk);
 		size_t hits = 0, seen = 0;
 
 		ret->flush_reads = m - had;
 		r = timed_forget(t, ret, 0, 0, err);
 		ret->flush_reads = had = m;
 		ret->forget_ns += (double)(clock_now_ns(t->ses->env->clk) - began);
-		for (int k = 0; r == 0 && k < 2 && !hits && !is_over(t); k++) {
+		for (int k = 0; r == 0 && k < 2 && !hits && !timed_is_over(t); k++) {
 			double access = NAN;
 
-			r = revisit(t, q.sector[next++], 0, &access, &done, err);
+			r = timed_reads(t, &q.sector[next++], 1, &access, NULL, err);
 			hits += timed_may_be_hit(ret, access);
 			seen += isfinite(access);
 		}
 		is = seen && !hits;
 		ret->is_held = hits > 0;
 	}
-	if (r == 0 && is && !is_over(t))
+	if (r == 0 && is && !timed_is_over(t))
 		r = one_half(t, ret, q.sector + next, q.first + next, q.half - next, ev, err);
 	return r;
 }
@@ -498,7 +464,7 @@ static int by_most_blocks(struct timed *t, uint64_t sector, uint64_t budget_ns, 
 	ret->flush_bytes = t->block_bytes;
 	ret->flush_reads = FLUSH_LAST;
 	r = is_flushed(t, sector, ret, &is, err);
-	if (r == 0 && is && !is_over(t))
+	if (r == 0 && is && !timed_is_over(t))
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 	if (r == 0 && is && !rotation_fit(&ev, ret))
 		ret->is_unclear = is_cached(&ev) || is_slow(ret, &ev);
@@ -530,7 +496,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		if (r < 0 || rotation_fit(&ev, ret))
 			return r;
 	}
-	for (int k = 0; r == 0 && k < RETRIES && !(t->is_brief && ret->is_held) && !is_over(t) &&
+	for (int k = 0; r == 0 && k < RETRIES && !(t->is_brief && ret->is_held) && !timed_is_over(t) &&
 	                is_time_left(t, start_ns, ALL_MOST * (double)budget_ns);
 	     k++) {
 		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
@@ -546,7 +512,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		if (!ret->is_unclear)
 			break;
 	}
-	if (r == 0 && ret->is_held && !t->is_brief && !is_over(t))
+	if (r == 0 && ret->is_held && !t->is_brief && !timed_is_over(t))
 		r = by_most_blocks(t, sector, budget_ns, ret, err);
 	return r;
 }

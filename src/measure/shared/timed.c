@@ -46,6 +46,28 @@ bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns)
 	return !t->until_ns || now < t->until_ns;
 }
 
+bool timed_is_over(const struct timed *t)
+{
+	uint64_t ignore;
+
+	return session_is_over(t->ses) || !timed_has_time(t, &ignore) ||
+	       (t->manners && t->manners->is_over(t->manners->arg));
+}
+
+#define LATE_HIT 3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
+
+bool timed_is_hit(const struct rotation *rot, double access_ns)
+{
+	if (rot->is_patchy) /* many are, so that the late ones among them count */
+		return access_ns < fmax(rot->hit_most_ns, LATE_HIT * rot->hit_ns);
+	return isfinite(rot->hit_ns) && fabs(access_ns - rot->hit_ns) < rot->hit_width_ns;
+}
+
+bool timed_may_be_hit(const struct rotation *rot, double access_ns)
+{
+	return access_ns <= rot->hit_most_ns;
+}
+
 static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct timed_feeder *p = (struct timed_feeder *)f;

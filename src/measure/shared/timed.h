@@ -6,6 +6,8 @@
 #ifndef PLATTER_MEASURE_TIMED_H
 #define PLATTER_MEASURE_TIMED_H
 
+#include <math.h>
+
 #include "session/session.h"
 
 /* Room for others, see surface: asked before each read, with nothing in flight. */
@@ -69,15 +71,11 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 /* The same, with FUA where that is known to pass the drive's cache by: t->fua. */
 int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                       struct err *err);
-/*
- * Sets t->fua where it does, clears it where it does so no longer, and sets t->fua_reads. at: where it is tried first.
- * is_ahead: the cache keeps only what was read ahead. No hit takes longer than hit_most_ns.
- */
-int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err);
 void timed_drop_fua(struct timed *t);
 
 /* Is there time until until_ns? *ret_max_ns: so much, as a load wants it (0: no limit). */
 bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns);
+bool timed_is_over(const struct timed *t); /* no other read begins */
 
 /* A block at random in [first, end), aligned to the block. */
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end);
@@ -103,10 +101,17 @@ struct rotation {
 	size_t events;
 };
 
-/* Did the drive's cache answer? Only what takes as long as a hit is one: as for reads of which none may be lost. */
+/*
+ * Did the drive's cache answer? Only what takes as long as a hit is one: as for reads of which none may be lost; all
+ * that may be one is: as for reads of which none may be wrong. The media: neither, and read at all. No other place
+ * compares times with those of hits.
+ */
 bool timed_is_hit(const struct rotation *rot, double access_ns);
-/* All that may be one is: as for reads of which none may be wrong. */
 bool timed_may_be_hit(const struct rotation *rot, double access_ns);
+static inline bool timed_is_media(const struct rotation *rot, double access_ns)
+{
+	return isfinite(access_ns) && !timed_may_be_hit(rot, access_ns);
+}
 
 /*
  * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out
@@ -121,6 +126,11 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
  * it is in the cache; rot->hit_most_ns is set then, and *ret_is_ahead.
  */
 int rotation_find_ahead(struct timed *t, struct rotation *rot, bool *ret_is_ahead, struct err *err);
+/*
+ * Sets t->fua where reads with it come from the media, clears it where they do so no longer, and sets t->fua_reads. at:
+ * where it is tried first. is_ahead: the cache keeps only what was read ahead.
+ */
+int timed_look_for_fua(struct timed *t, const struct rotation *rot, uint64_t at, bool is_ahead, struct err *err);
 
 /* A block at random, outside first to end, but not far from it; 0, 0: anywhere. */
 uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);

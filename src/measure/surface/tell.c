@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
-#include "measure/shared/rotation.h"
+#include "measure/shared/lattice.h"
 #include "measure/surface/writing.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */

@@ -297,8 +297,7 @@ static bool looks_the_same(const struct rewrite_journal *j, const struct rewrite
 {
 	uint64_t block = BESIDE_BYTES / j->ses->devs[j->target].logical_block_bytes;
 
-	return !j->is_old &&
-	       found->same + found->beside_same * block > found->differing + found->beside_differing * block;
+	return found->same + found->beside_same * block > found->differing + found->beside_differing * block;
 }
 
 static int save_sectors(const struct sweep *s, const int fds[2], struct err *err)

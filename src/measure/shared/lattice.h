@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of the search of the rotation: rotation.c reads sectors again and again, fresh.c each but once; media.c has
  * what passes the drive's cache by, lattice.c finds the period in what came of it. */
-#ifndef PLATTER_MEASURE_ROTATION_H
-#define PLATTER_MEASURE_ROTATION_H
+#ifndef PLATTER_MEASURE_LATTICE_H
+#define PLATTER_MEASURE_LATTICE_H
 
 #include <math.h>
 
 #include "measure/shared/timed.h"
 
-#define PERIOD_LOW_NS                                                                                              \
-	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its \
-	         half */
-#define FLUSH_MAX       256              /* blocks: more segments no cache has that gives each a place of its own; */
-#define FLUSH_LAST      512              /* and where two drives are behind one name, each has half of those reads */
+/* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half. */
+#define PERIOD_LOW_NS   2.8e6
+#define FLUSH_LAST      512              /* blocks: more segments no cache has, of two drives behind one name */
 #define LOOKS_MOST      (2 * FLUSH_LAST) /* one of each sector of both halves */
 #define EVENTS_MAX      400              /* room for a few rounds of the longest kind */
-#define ROTATION_BESIDE (8u << 20) /* bytes: beyond what drives read ahead, within what is trimmed or stored together \
-	                            */
-#define STRAY_NOISES 8             /* off by more: of no use for the lattice */
+#define ROTATION_BESIDE (8u << 20)       /* bytes: beyond what drives read ahead, within what is stored together */
 
 struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];
@@ -26,14 +22,6 @@ struct events {
 	double look[LOOKS_MOST]; /* times of the first reads of all sectors, but for hits */
 	size_t nlooks, hits;     /* hits: of sectors that the media answered before */
 };
-
-static inline bool is_over(const struct timed *t)
-{
-	uint64_t ignore;
-
-	return session_is_over(t->ses) || !timed_has_time(t, &ignore) ||
-	       (t->manners && t->manners->is_over(t->manners->arg));
-}
 
 /* Nothing where the one before was not read either. */
 static inline void keep_sample(struct timed *t, uint64_t before, uint64_t offset, double before_ns, double ns)
@@ -46,13 +34,6 @@ static inline void keep_sample(struct timed *t, uint64_t before, uint64_t offset
 static inline bool is_by_volume(const struct timed *t, const struct rotation *rot)
 {
 	return rot->flush_bytes > t->block_bytes;
-}
-
-static inline int compare_times(const void *a, const void *b)
-{
-	const double *p = a, *q = b;
-
-	return (*p > *q) - (*p < *q);
 }
 
 /* The period from these; false: none stands out. */

@@ -5,8 +5,8 @@
  * its hash does not fit it was not noted, and then not written to the device either. Of many the bytes are synced
  * before header and list are.
  */
-#include "measure/shared/journal.h"
 #include "base/xalloc.h"
+#include "measure/shared/journal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,8 +24,7 @@
 #include "base/units.h"
 
 #define MAGIC      "PLTRRWJ4" /* the last one counts changes of the header */
-#define MAGIC_OLD  "PLTRRWJ3"
-#define SLOTS      2 /* of what is in flight, behind the header */
+#define SLOTS      2          /* of what is in flight, behind the header */
 #define PLACES_MAX (1u << 26)
 #define AHEAD      256 /* places that are noted to be in flight at once: one fdatasync() for so many writes */
 
@@ -75,50 +74,14 @@ static int make_dir(const char *dir, struct err *err)
 	}
 }
 
-/* Headers of the version before: read, and never written. */
-struct header_old {
-	char magic[8];
-	uint32_t state, header_bytes;
-	uint64_t nplaces, data_bytes, list_hash;
-	char when[32];
-	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
-	uint64_t size_bytes, partition_offset_bytes;
-	uint64_t header_hash;
-};
-
-static bool from_old(const struct header_old *o, struct journal_header *h)
-{
-	if (o->header_hash != payload_hash(o, offsetof(struct header_old, header_hash)))
-		return false;
-	*h = (struct journal_header){ .state = o->state,
-		                      .nplaces = o->nplaces,
-		                      .data_bytes = o->data_bytes,
-		                      .list_hash = o->list_hash,
-		                      .of.size_bytes = o->size_bytes,
-		                      .of.partition_offset_bytes = o->partition_offset_bytes,
-		                      .written_bytes = UINT64_MAX };
-	(void)snprintf(h->when, sizeof(h->when), "%.*s", (int)sizeof(o->when) - 1, o->when);
-	(void)snprintf(h->of.serial, sizeof(h->of.serial), "%.63s", o->serial);
-	(void)snprintf(h->of.model, sizeof(h->of.model), "%.63s", o->model);
-	(void)snprintf(h->of.wwn, sizeof(h->of.wwn), "%.63s", o->wwn);
-	(void)snprintf(h->of.uuid, sizeof(h->of.uuid), "%.159s", o->uuid);
-	(void)snprintf(h->of.part_uuid, sizeof(h->of.part_uuid), "%.63s", o->part_uuid);
-	(void)snprintf(h->of.path, sizeof(h->of.path), "%.255s", o->path);
-	return true;
-}
-
 /* ---- the list and the bytes ---- */
 
-static uint64_t list_at(bool is_old)
-{
-	return is_old ? HEADER_BYTES : (1 + SLOTS) * HEADER_BYTES;
-}
+#define LIST_AT ((1 + SLOTS) * HEADER_BYTES)
 
 /* Bytes before the first place's. */
-static uint64_t head_bytes(uint64_t nplaces, bool is_old)
+static uint64_t head_bytes(uint64_t nplaces)
 {
-	return list_at(is_old) +
-	       (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
+	return LIST_AT + (nplaces * sizeof(struct journal_entry) + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
 }
 
 static void make_list(struct rewrite_journal *j, uint64_t n)
@@ -133,7 +96,7 @@ static void make_list(struct rewrite_journal *j, uint64_t n)
 
 void journal_list(struct rewrite_journal *j, const struct rewrite_place *places, size_t n)
 {
-	uint64_t at = head_bytes(n, false);
+	uint64_t at = head_bytes(n);
 
 	make_list(j, n);
 	j->h.nplaces = n;
@@ -143,7 +106,7 @@ void journal_list(struct rewrite_journal *j, const struct rewrite_place *places,
 		at += places[i].len_bytes;
 		j->most_bytes = places[i].len_bytes > j->most_bytes ? places[i].len_bytes : j->most_bytes;
 	}
-	j->h.data_bytes = at - head_bytes(n, false);
+	j->h.data_bytes = at - head_bytes(n);
 }
 
 int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct err *err)
@@ -162,7 +125,7 @@ int journal_get(const struct rewrite_journal *j, size_t i, void *data, struct er
 
 static bool is_list_whole(const struct rewrite_journal *j, const struct journal_header *h)
 {
-	uint64_t begin = head_bytes(h->nplaces, j->is_old), at = begin;
+	uint64_t begin = head_bytes(h->nplaces), at = begin;
 
 	for (uint64_t i = 0; i < h->nplaces; at += j->list[i].place.len_bytes, i++)
 		if (j->list[i].at != at || !j->list[i].place.len_bytes || j->list[i].place.len_bytes > h->data_bytes)
@@ -173,7 +136,7 @@ static bool is_list_whole(const struct rewrite_journal *j, const struct journal_
 /* List and bytes of the header lie in the file: or it would ask for any amount of memory. */
 static bool is_in_file(const struct rewrite_journal *j, const struct journal_header *h)
 {
-	uint64_t begin = head_bytes(h->nplaces, j->is_old);
+	uint64_t begin = head_bytes(h->nplaces);
 	struct stat st;
 
 	return fstat(j->fd, &st) == 0 && begin <= (uint64_t)st.st_size && h->data_bytes <= (uint64_t)st.st_size - begin;
@@ -188,7 +151,7 @@ static void load_list(struct rewrite_journal *j, const struct journal_header *h,
 	if (!is_in_file(j, h))
 		return;
 	make_list(j, h->nplaces);
-	if (pread(j->fd, j->list, bytes, (off_t)list_at(j->is_old)) != (ssize_t)bytes ||
+	if (pread(j->fd, j->list, bytes, (off_t)LIST_AT) != (ssize_t)bytes ||
 	    payload_hash(j->list, bytes) != h->list_hash || !is_list_whole(j, h))
 		return;
 	for (uint64_t i = 0; i < h->nplaces; i++)
@@ -209,7 +172,7 @@ static uint64_t flight_hash(const struct journal_flight *f)
 static void load_flight(struct rewrite_journal *j)
 {
 	j->flight = (struct journal_flight){ .end = j->h.nplaces == 1 };
-	for (int i = 0; i < SLOTS && !j->is_old; i++) {
+	for (int i = 0; i < SLOTS; i++) {
 		struct journal_flight f;
 
 		if (pread(j->fd, &f, sizeof(f), (1 + i) * HEADER_BYTES) == (ssize_t)sizeof(f) &&
@@ -218,15 +181,10 @@ static void load_flight(struct rewrite_journal *j)
 	}
 }
 
-static bool read_header(struct rewrite_journal *j, const uint8_t block[HEADER_BYTES], struct journal_header *h)
+static bool read_header(const uint8_t block[HEADER_BYTES], struct journal_header *h)
 {
-	struct header_old old;
-
-	j->is_old = memcmp(block, MAGIC_OLD, sizeof(h->magic)) == 0;
 	memcpy(h, block, sizeof(*h));
-	memcpy(&old, block, sizeof(old));
-	if (j->is_old ? !from_old(&old, h)
-	              : memcmp(h->magic, MAGIC, sizeof(h->magic)) || h->header_hash != header_hash(h))
+	if (memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0 || h->header_hash != header_hash(h))
 		return false;
 	/* Texts of a file: ended, whatever stands there. */
 	h->when[sizeof(h->when) - 1] = h->boot_id[sizeof(h->boot_id) - 1] = '\0';
@@ -246,11 +204,10 @@ static int look_for_places(struct rewrite_journal *j, struct err *err)
 
 	if (pread(j->fd, block, sizeof(block), 0) < 0)
 		return err_set(err, -errno, "Cannot read the journal %s: %s.", j->path, strerror(errno));
-	if (memcmp(block, MAGIC, sizeof(h.magic) - 1) == 0 && memcmp(block, MAGIC, sizeof(h.magic)) != 0 &&
-	    memcmp(block, MAGIC_OLD, sizeof(h.magic)) != 0)
+	if (memcmp(block, MAGIC, sizeof(h.magic) - 1) == 0 && memcmp(block, MAGIC, sizeof(h.magic)) != 0)
 		return err_set(err, -EUCLEAN, "The journal %s is of another version of platter; recover with that one.",
 		               j->path);
-	if (!read_header(j, block, &h))
+	if (!read_header(block, &h))
 		return 0;
 	load_list(j, &h, &is_there);
 	if (!is_there)
@@ -440,7 +397,7 @@ int journal_reserve(struct rewrite_journal *j, struct err *err)
 	int r;
 
 	do
-		r = posix_fallocate(j->fd, 0, (off_t)(head_bytes(j->h.nplaces, false) + j->h.data_bytes));
+		r = posix_fallocate(j->fd, 0, (off_t)(head_bytes(j->h.nplaces) + j->h.data_bytes));
 	while (r == EINTR);
 	return r ? no_journal(j, -r, err) : 0;
 }
@@ -472,11 +429,10 @@ int journal_note(struct rewrite_journal *j, struct err *err)
 	(void)snprintf(j->h.boot_id, sizeof(j->h.boot_id), "%s", j->ses->env->boot_id ? j->ses->env->boot_id : "");
 	(void)clock_wall_text(j->h.when, sizeof(j->h.when));
 	j->h.header_hash = header_hash(&j->h);
-	j->is_old = false;
 	j->flight = (struct journal_flight){ .of = j->h.header_hash, .end = j->h.nplaces == 1 };
 	memcpy(block, &j->h, sizeof(j->h));
 	if (r == 0)
-		r = journal_write(j->fd, j->list, bytes, (off_t)list_at(false));
+		r = journal_write(j->fd, j->list, bytes, (off_t)LIST_AT);
 	if (r == 0)
 		r = journal_write(j->fd, block, sizeof(block), 0);
 	if (r == 0 && fdatasync(j->fd) < 0)
@@ -551,7 +507,7 @@ int rewrite_end(struct rewrite_journal *j, struct err *err)
 
 uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n)
 {
-	uint64_t bytes = head_bytes(n, false);
+	uint64_t bytes = head_bytes(n);
 
 	for (size_t i = 0; i < n; i++)
 		bytes += places[i].len_bytes;
