@@ -9,7 +9,7 @@
 #define OWN_CURVE     12   /* points of writes: more tell their curve by themselves (a choice) */
 #define MODEL_NS      10e3 /* no point is better than the model (a choice) */
 #define REFITS        60   /* for the intervals of the fit: their width is known to a tenth then */
-#define SPLIT         0.3  /* of the rise of the curve: real ones fall by less (a choice) */
+#define FALL          0.3  /* of the rise of the curve: real ones fall by less (a choice) */
 #define AVERAGE_STEPS 200  /* of an average over distances (a choice) */
 #define GROSS         4.0  /* standard errors: chance does that once in 16000 */
 #define TURNS_MOST    8.0  /* revolutions: no arm takes longer */
@@ -239,7 +239,7 @@ static double base_of(struct curve *c, const struct curve_point *p, size_t n, co
 }
 
 /* Where near points lie, and far ones, as sure as they are. */
-static bool is_split(const struct curve_point *p, size_t n)
+static bool falls(const struct curve_point *p, size_t n)
 {
 	double most = 0.0, far = 0.0, least = INFINITY;
 
@@ -250,7 +250,7 @@ static bool is_split(const struct curve_point *p, size_t n)
 			far = fmax(far, p[i].at.ci.high);
 		least = fmin(least, p[i].at.value);
 	}
-	return far > 0.0 && most - far > SPLIT * (most - least); /* 0: no far one is known */
+	return far > 0.0 && most - far > FALL * (most - least); /* 0: no far one is known */
 }
 
 void curve_smooth(struct curve *c, const struct curve_point *p, size_t n, double place_off, const struct curve *reads,
@@ -285,7 +285,8 @@ void curve_smooth(struct curve *c, const struct curve_point *p, size_t n, double
 		weights += weight;
 	}
 	c->rms_ns = sqrt(sum / weights);
-	c->is_split = is_split(p, n);
-	if (!c->is_split && has_intervals)
+	c->falls = falls(p, n);
+	c->is_known = !c->falls;
+	if (c->is_known && has_intervals)
 		c->average = smooth_average(c, v, n, place_off, base, base_se);
 }

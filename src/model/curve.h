@@ -23,7 +23,7 @@ struct curve_fit_ci {
 
 struct curve {
 	bool is_known;
-	bool is_split; /* far seeks take less than near ones: not one arm */
+	bool falls; /* far seeks take less than near ones, which one arm's do not: it is not known then */
 	struct seek_fit fit;
 	struct curve_fit_ci fit_ci;
 	double misfit_ns;           /* of the two pieces, beside what the points are not known */

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "rows.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -295,6 +296,39 @@ TEST(a_disk_that_keeps_nothing_is_told_so)
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(result_has_notice(run.res, "nothing-kept"));
 	assert_int_equal(run.res->nfigures, 0);
+}
+
+/* It keeps what was read; large reads all fail, of a small one each 256th. */
+TEST(a_rate_that_is_not_known_does_not_say_that_nothing_is_kept)
+{
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
+	struct profile_bad bad = { .count = 1, .kind = BAD_READ, .err = -EIO };
+
+	parse(&p, "cache_kb 8192\nsegments 16\ncapacity_lba 4000000\n");
+	for (; bad.lba < 4000000; bad.lba += 2048)
+		assert_int_equal(profile_add_bad(&p, &bad), 0);
+	run = run_on(&p, "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_false(result_has_notice(run.res, "nothing-kept"));
+	assert_true(result_has_notice(run.res, "unclear"));
+}
+
+/* A buffer of 256 MiB before a disk of 100 MB: what is asked for lies in the part that is read. */
+TEST(no_read_reaches_beyond_the_part_of_a_small_disk)
+{
+	cleanup_profile struct profile p = { 0 };
+	cleanup_run struct sim_run run = { 0 };
+	const struct table *t;
+
+	parse(&p, "cache_kb 262144\nsegments 1\ncapacity_lba 200000\n");
+	run = run_on(&p, "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	t = result_find_table(run.res, "probes");
+	assert_true(t && t->nrows > 20);
+	for (size_t i = 0; i < t->nrows; i++)
+		assert_true(number(t, i, "at") < 0.3 * 200000 * 512);
 }
 
 static void send_signal(void *number)

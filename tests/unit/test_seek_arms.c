@@ -5,6 +5,8 @@
 
 #include "geometry.h"
 #include "load.h"
+#include "measure/seek/analysis.h"
+#include "measure/shared/arms.h"
 #include "rows.h"
 #include "simrun.h"
 #include "wild.h"
@@ -140,4 +142,82 @@ TEST(what_is_told_again_of_the_first_arm_is_the_same)
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		assert_true(fabs(figure_number(result_find_figure(again, figures[i])) / sim_figure(&run, figures[i]) -
 		                 1.0) < 1e-9);
+}
+
+/* A file may number pairs as it likes: what is told again ends all the same. */
+TEST(no_pair_is_numbered_beyond_the_accesses)
+{
+	static const uint32_t numbers[] = { 0, 1023, 1024, UINT32_MAX };
+	cleanup_free struct seek_point *p = calloc(2, sizeof(*p));
+	cleanup_result struct result *res = result_new("seek");
+
+	p->stroke = 0.5;
+	p->log.n = ARRAY_LEN(numbers);
+	for (size_t i = 0; i < p->log.n; i++)
+		p->log.access[i] = (struct aim_access){ 5e6, 1e9, numbers[i], AIM_EDGE, AIM_THERE, 0.0 };
+	seek_tell_accesses(res, "curve", p);
+	assert_int_equal(seek_load_accesses(result_find_table(res, "accesses"), "curve", p + 1), 1);
+	assert_int_equal(p[1].log.n, 2);
+	assert_int_equal(p[1].log.pairs, 1024);
+}
+
+static struct arm_ranges found;
+
+static int plan_arms(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	(void)ses;
+	(void)params;
+	(void)err;
+	plan->is_direct = plan->is_latency = true;
+	return 0;
+}
+
+static int run_arms(struct session *ses, const void *params, struct err *err)
+{
+	const struct engine_config cfg = { .depth = 1, .buf_bytes = 4096, .fds = &ses->targets[0].fd, .nfds = 1 };
+	const struct rotation rot = {
+		.is_rotating = true, .period_ns = 60e9 / 7200, .hit_ns = 3e5, .hit_most_ns = 1e6
+	};
+	struct timed t = { .ses = ses, .target = &ses->targets[0], .block_bytes = 4096, .step_bytes = 4096 };
+	int r = session_engine(ses, &cfg, &t.eng, err);
+
+	(void)params;
+	session_rng(ses, 1, &t.rng);
+	if (r == 0)
+		r = arms_find(&t, &rot, &found, err);
+	engine_close(t.eng);
+	return r;
+}
+
+/* Where nearly all of the end is stored nowhere its answers leave the head at the begin, and the next read there says
+ * nothing of a way: no range is looked for then. */
+TEST(an_answer_without_the_media_moves_no_head)
+{
+	static const struct measure arms = { .name = "arms",
+		                             .min_targets = 1,
+		                             .max_targets = 1,
+		                             .takes = TAKES_DISKS,
+		                             .plan = plan_arms,
+		                             .run = run_arms };
+	struct disk_counters c;
+	struct err err;
+
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		cleanup_profile struct profile p = with_arms("modern-4tb", ARMS_ONE, 1.0, seed);
+		const uint64_t end = p.capacity_lba / 210;
+		const struct profile_range trim = { p.capacity_lba - end, end };
+		struct sim_run run = { .m = &arms, .words = "sda" };
+
+		assert_int_equal(profile_add_trim(&p, &trim), 0);
+		assert_int_equal(profile_finish(&p, &err), 0);
+		run.sim = sim_new();
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		if (sim_run(&run) < 0)
+			fail_msg("%s", run.err.text);
+		disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+		assert_int_equal(found.n, 0);
+		assert_in_range(c.reads, 10, 40);
+		sim_run_end(&run);
+	}
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 
 #define QUICK_HITS \
@@ -52,7 +53,7 @@ static size_t votes_of(const struct buffer_samples *s, const struct buffer_condi
 
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], test, len_bytes)) {
-			bool is_quick = (double)s->v[i].access_ns <= c->hit_limit_ns;
+			bool is_quick = buffer_is_hit(c, (double)s->v[i].access_ns);
 
 			ret[n++] = (struct tried){ s->v[i].at, vote(c, is_quick, 1.0), vote(c, is_quick, 0.0), is_quick,
 				                   !is_quick };
@@ -75,13 +76,11 @@ static size_t votes_of(const struct buffer_samples *s, const struct buffer_condi
 void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
                     uint64_t len_bytes, struct buffer_edge *ret)
 {
-	cleanup_free struct tried *v = calloc(s->n + 1, sizeof(*v));
+	cleanup_free struct tried *v = xcalloc(s->n + 1, sizeof(*v));
 	size_t n, best = 0, second = 0;
 	double l = 0.0, l_best, l_second = -INFINITY, others = 0.0;
 
 	*ret = (struct buffer_edge){ .high = UINT64_MAX };
-	if (!v)
-		return;
 	n = votes_of(s, c, test, len_bytes, v, &ret->votes);
 	for (size_t i = 0; i < n; i++)
 		l += v[i].as_not;
@@ -120,7 +119,7 @@ int buffer_is_held(const struct buffer_samples *s, const struct buffer_condition
 
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], test, 0)) {
-			bool is_quick = (double)s->v[i].access_ns <= c->hit_limit_ns;
+			bool is_quick = buffer_is_hit(c, (double)s->v[i].access_ns);
 
 			l += vote(c, is_quick, 1.0) - vote(c, is_quick, 0.0);
 		}
@@ -135,13 +134,13 @@ int buffer_is_held(const struct buffer_samples *s, const struct buffer_condition
 
 double buffer_track_odds(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
 {
-	cleanup_free struct tried *v = calloc(s->n + 1, sizeof(*v));
+	cleanup_free struct tried *v = xcalloc(s->n + 1, sizeof(*v));
 	double best = -INFINITY, track = TRACK_LEAST * c->media_bytes_per_s * c->period_ns * 1e-9;
 	struct buffer_edge e;
 	size_t n, votes;
 
 	buffer_edge_of(s, c, test, 0, &e);
-	if (!v || !e.votes)
+	if (!e.votes)
 		return 0.0;
 	n = votes_of(s, c, test, 0, v, &votes);
 	for (int k = 0; k < TRACK_SIZES; k++, track *= TRACK_STEP) {
@@ -177,7 +176,7 @@ static struct stats_estimate at_least(double low, double high)
 /* The difference of the medians of two sizes is free of what each request costs. */
 static struct stats_estimate interface_of(const struct buffer_samples *s)
 {
-	cleanup_free double *v[2] = { calloc(s->n + 1, sizeof(double)), NULL }, *w = calloc(s->n + 1, sizeof(double));
+	cleanup_free double *v[2] = { xcalloc(s->n + 1, sizeof(double)), NULL }, *w = xcalloc(s->n + 1, sizeof(double));
 	size_t n[2] = { 0, 0 };
 	uint64_t large = 0, small = 0;
 	struct interval ci[2];
@@ -189,7 +188,7 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
 			large = s->v[i].at;
 	small = large / 4;
 	v[1] = w;
-	if (!v[0] || !v[1] || !large)
+	if (!large)
 		return e;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_REREAD, 0)) {
@@ -222,11 +221,11 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
  */
 static bool is_of_neither(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
 {
-	cleanup_free double *slow = calloc(s->n + 1, sizeof(*slow));
+	cleanup_free double *slow = xcalloc(s->n + 1, sizeof(*slow));
 	size_t n = 0;
 
-	for (size_t i = 0; slow && i < s->n; i++)
-		if (is_of(&s->v[i], test, 0) && (double)s->v[i].access_ns > c->hit_limit_ns)
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], test, 0) && !buffer_is_hit(c, (double)s->v[i].access_ns))
 			slow[n++] = (double)s->v[i].access_ns;
 	return n && stats_median(slow, n) < c->hit_limit_ns + WAKING * c->period_ns;
 }
@@ -338,12 +337,12 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret)
 {
-	cleanup_free double *v = calloc(s->n + 1, sizeof(*v)), *l = calloc(s->n + 2, sizeof(*l));
+	cleanup_free double *v = xcalloc(s->n + 1, sizeof(*v)), *l = xcalloc(s->n + 2, sizeof(*l));
 	double first[FIRST_WRITES], limit, ns = 0.0;
 	size_t n = 0, best = 0, low, high;
 
 	*ret = (struct buffer_knee){ .is_cached = false };
-	for (size_t i = 0; v && l && i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_WRITE, block_bytes))
 			v[n++] = (double)s->v[i].access_ns;
 	if (n < FIRST_WRITES)
@@ -390,11 +389,11 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 	const enum buffer_test tests[2] = { BUFFER_READ_BUSY, BUFFER_READ_IDLE };
 	struct stats_estimate *const ret[2] = { &f->read_busy, &f->read_idle };
 	double empties_ns = knee->empties_ns;
-	cleanup_free double *v = calloc(s->n + 1, sizeof(*v));
+	cleanup_free double *v = xcalloc(s->n + 1, sizeof(*v));
 	double first = NAN, most = 0.0;
 	size_t n = 0, quick = 0;
 
-	for (size_t k = 0; v && k < 2; k++) {
+	for (size_t k = 0; k < 2; k++) {
 		n = 0;
 		for (size_t i = 0; i < s->n; i++)
 			if (is_of(&s->v[i], tests[k], block_bytes))
@@ -409,7 +408,7 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 		*ret[k] = (struct stats_estimate){ stats_quantile_sorted(v, n, 0.5),
 			                           stats_quantile_ci_sorted(v, n, 0.5) };
 	}
-	if (!v || !(empties_ns > CLEAR_TIMES * most))
+	if (!(empties_ns > CLEAR_TIMES * most))
 		return;
 	if (quick * 4 >= n * 3 && first < empties_ns / 2.0)
 		f->passes = 1;

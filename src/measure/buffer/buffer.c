@@ -34,10 +34,15 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			ses->res, "unclear",
 			"Parts of %s answer at once when they are read for the first time, as unwritten parts do: hits of the buffer cannot be distinguished.",
 			path);
-	} else if (!isfinite(rot->hit_ns) || !(io->cond.media_bytes_per_s > 0.0)) {
+	} else if (!isfinite(rot->hit_ns)) {
 		result_notice(
 			ses->res, "nothing-kept",
 			"%s keeps nothing of what it has read: reading the same again is as slow as the first time.",
+			path);
+	} else if (!(io->cond.media_bytes_per_s > 0.0)) {
+		result_notice(
+			ses->res, "unclear",
+			"The rate of reads in sequence of %s could not be measured, by which its buffer is asked: reads failed, or the machine was late. Repeat when it is idle.",
 			path);
 	} else {
 		r = buffer_search(io, err);

@@ -55,6 +55,12 @@ struct buffer_conditions {
 	double media_bytes_per_s; /* where it was measured */
 };
 
+/* The question is timed.h's, also of a saved document. */
+static inline bool buffer_is_hit(const struct buffer_conditions *c, double ns)
+{
+	return timed_may_be_hit(&(struct rotation){ .hit_most_ns = c->hit_limit_ns }, ns);
+}
+
 /* ---- plan.c ---- */
 
 struct buffer_params { /* what the options fill */

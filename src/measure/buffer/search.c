@@ -152,8 +152,12 @@ static void choose_chunk(struct buffer_io *io)
 
 int buffer_search(struct buffer_io *io, struct err *err)
 {
-	const struct range ahead = { .first = io->cond.block_bytes, .most = RUN_MOST };
-	const struct range run = { .first = RUN_FIRST, .most = RUN_MOST, .parts = RUN_PARTS };
+	/* Asked up to twice as far, within the part of the device that is read. */
+	const uint64_t part = (uint64_t)(BUFFER_PART / 2.0 * (double)io->t.target->size_bytes) -
+	                      4 * io->cond.block_bytes,
+		       most = part < RUN_MOST ? part : RUN_MOST;
+	const struct range ahead = { .first = io->cond.block_bytes, .most = most };
+	const struct range run = { .first = RUN_FIRST, .most = most, .parts = RUN_PARTS };
 	struct buffer_found f;
 	int r = buffer_reread(io, err);
 

@@ -323,7 +323,7 @@ static bool is_decided(const struct geo_search *s)
 
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
-	struct arms arms = { .n = 0 };
+	struct arm_ranges arms = { .n = 0 };
 	double took = 0.0; /* the last look, of the budget */
 	int r;
 

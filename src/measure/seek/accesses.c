@@ -70,7 +70,7 @@ size_t seek_load_reads(const struct table *t, struct seek_random *ret)
 		struct access_row row;
 
 		table_row(t, i, seek_access_fields, &row);
-		if (row.of && strcmp(row.of, RANDOM_READS) == 0)
+		if (row.of && strcmp(row.of, RANDOM_READS) == 0 && isfinite(row.access_ns) && row.stroke_ratio >= 0.0)
 			ret[n++] = (struct seek_random){ .stroke = row.stroke_ratio,
 				                         .ns = row.access_ns,
 				                         .bytes = row.distance_bytes };
@@ -104,7 +104,9 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 			                 .pair = (uint32_t)row.pair,
 			                 .how = (enum aim_how)index_of(how_names, ARRAY_LEN(how_names), row.aimed),
 			                 .end = (enum aim_end)index_of(end_names, ARRAY_LEN(end_names), row.end) };
-		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_BLURRED || a.end > AIM_CACHE)
+		/* A pair has an access at least: what a file numbers beyond that is none. */
+		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_BLURRED || a.end > AIM_CACHE ||
+		    row.pair >= ARRAY_LEN(ret[k].log.access) || !isfinite(row.access_ns))
 			continue;
 		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
 			k++;

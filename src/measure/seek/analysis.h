@@ -134,14 +134,12 @@ struct seek_known {
 	uint32_t block_bytes, step_bytes; /* of a read; of a sector */
 	bool is_patchy;                   /* parts of the device answer without the media */
 	bool is_quick, is_writing;
-	bool is_one_arm; /* for certain, from end to end of the device */
 	struct seek_places places;
 	struct seek_hits hits;
 	struct seek_overhead overhead;
 	struct seek_scatter scatter;
 	struct curve curve;
 	struct arrival track, third, full; /* arrivals after the command, overhead and seek; NaN: not known */
-	bool is_impossible;                /* points say what one arm, which it is, cannot do */
 	struct curve parts[SEEK_PARTS];    /* the curve as the random reads of the other parts have it */
 	bool has_parts;
 	double later_ns;                /* than by the curve, a block over the whole device was there */

@@ -126,7 +126,7 @@ int seek_arms(struct seek_run *s, struct err *err)
 {
 	const struct rng kept = s->t.rng; /* what comes later is as if nobody had looked */
 	struct result *scratch;
-	struct arms arms;
+	struct arm_ranges arms;
 	int r;
 
 	if (s->known.is_patchy) /* what is not stored takes no way either */
@@ -134,7 +134,6 @@ int seek_arms(struct seek_run *s, struct err *err)
 	session_rng(s->ses, 0x41524d53ull, &s->t.rng);
 	(void)seek_begin(s, SEEK_ARMS);
 	r = arms_find(&s->t, &s->rot, &arms, err);
-	s->known.is_one_arm = arms.is_one_for_sure;
 	s->t.rng = kept;
 	if (r < 0 || !arms.n || session_is_over(s->ses))
 		return r;

@@ -13,9 +13,9 @@
  * (model/pool.h). The whole device stands alone: it has places that are in no other span.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/seek/analysis.h"
 #include "model/pool.h"
 
@@ -207,14 +207,14 @@ static void put_together(const struct seek_known *k, struct seek_controlled *c)
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret)
 {
-	cleanup_free double *off = calloc(n + 1, sizeof(*off)), *plain = calloc(n + 1, sizeof(*plain));
+	cleanup_free double *off = xcalloc(n + 1, sizeof(*off)), *plain = xcalloc(n + 1, sizeof(*plain));
 	struct interval ci;
 	struct summary sum, all;
 	double variance, known = 0.0, later[SEEK_PARTS], all_later = 0.0;
 	size_t m = 0, of[SEEK_PARTS] = { 0 };
 	bool is_whole = is_all(k, first, end);
 
-	if (!off || !plain || !seek_has_control(k, first, end) || !is_judged(k, is_whole))
+	if (!seek_has_control(k, first, end) || !is_judged(k, is_whole))
 		return false;
 	for (size_t i = 0; i < SEEK_PARTS; i++)
 		later[i] = is_whole ? later_of(k, reads, n, i, true) : k->later_ns;

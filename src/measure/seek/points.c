@@ -305,10 +305,7 @@ void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 
 	k->curve = curve_and_points(k, m, -1, &p);
 	k->third = k->full = (struct arrival){ .median = NAN };
-	k->is_impossible = k->curve.is_split && k->is_one_arm; /* it does so by what is no arrival */
-	if (k->is_impossible)
-		k->curve.is_known = k->curve.is_split = false;
-	for (size_t i = 0; i < p.n && k->curve.is_known && !k->curve.is_split; i++)
+	for (size_t i = 0; i < p.n && k->curve.is_known; i++)
 		if (p.v[i].is_full)
 			k->full = wanted(k, &p, i, 1.0);
 		else if (p.v[i].aimed && p.v[i].stroke == 1.0 / 3.0)
@@ -430,7 +427,7 @@ void seek_tell_curve(struct result *res, const struct seek_known *k, const struc
 	(void)curve_and_points(k, m, -1, &p);
 	if (!k->is_writing)
 		compare_estimates(res, k, m);
-	if (k->curve.is_known && !k->curve.is_split && !k->is_writing)
+	if (k->curve.is_known && !k->is_writing)
 		tell_smooth(res, k, p.v[0].stroke);
 	for (size_t i = 0; i < p.n; i++)
 		tell_row(t, k, &p.v[i], p.v[i].fit.n);

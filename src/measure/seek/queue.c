@@ -17,7 +17,7 @@
 #include "measure/seek/seek.h"
 
 #define DEEPEST       32
-#define POINTS        4000 /* of one depth; if there are more reads, each second of them, each fourth ... */
+#define POINTS        4000 /* of one depth */
 #define SETTLES       8    /* times of the depth are answered before (a choice, see above) */
 #define SETTLES_QUICK 3    /* and where the queue is so short that nothing becomes old */
 #define QUICK_DEPTH   8    /* of a short run: for more there is no time to settle */
@@ -50,11 +50,10 @@ struct queue {
 	struct random_feeder random;
 	uint64_t settle_left; /* to be answered before anything counts */
 	uint64_t limit_ns;
-	uint64_t steady_ns;          /* 0, or since when what completes counts */
-	uint64_t n, stride, last_ns; /* completions since then; the last */
+	uint64_t steady_ns;  /* 0, or since when what completes counts */
+	uint64_t n, last_ns; /* completions since then; the last */
 	struct hist *latency;
-	struct bucket_point point[POINTS];
-	size_t npoints;
+	struct bucket_log log; /* of them, from none on */
 };
 
 static enum feed next_of_queue(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
@@ -64,18 +63,6 @@ static enum feed next_of_queue(struct feeder *f, uint64_t now_ns, struct io_req 
 	if (q->steady_ns && now_ns - q->steady_ns >= q->limit_ns)
 		return FEED_END;
 	return q->random.f.next(&q->random.f, now_ns, req, ret_until_ns);
-}
-
-static void note_point(struct queue *q, uint64_t at_ns)
-{
-	if (q->npoints == POINTS) {
-		q->npoints /= 2;
-		q->stride *= 2;
-		for (size_t i = 0; i < q->npoints; i++)
-			q->point[i] = q->point[2 * i + 1];
-	}
-	if (q->n % q->stride == 0)
-		q->point[q->npoints++] = (struct bucket_point){ at_ns - q->steady_ns, q->n };
 }
 
 static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -95,21 +82,21 @@ static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_f
 	if (is_fault || req->done_ns - q->steady_ns > q->limit_ns)
 		return;
 	hist_add(q->latency, req->done_ns - req->submit_ns);
-	q->n++;
 	q->last_ns = req->done_ns;
-	note_point(q, req->done_ns);
+	bucket_log_add(&q->log, req->done_ns - q->steady_ns, ++q->n);
 }
 
 /* Of the time between completions. What the halves differ by is in it: a queue may change its ways more slowly than any
  * batch of it is long. */
 static struct interval gap_interval(const struct queue *q, double *gap, double mean)
 {
-	size_t n = q->npoints, half = n / 2;
-	double before = half ? (double)q->point[half - 1].t_ns / (double)q->point[half - 1].bytes : mean, after, slow;
+	const struct bucket_point *p = q->log.p;
+	size_t n = q->log.n - 1, half = n / 2;
+	double before = half ? (double)p[half].t_ns / (double)p[half].bytes : mean, after, slow;
 	struct interval ci;
 
 	for (size_t i = 0; i < n; i++)
-		gap[i] = (double)(q->point[i].t_ns - (i ? q->point[i - 1].t_ns : 0)) / (double)q->stride;
+		gap[i] = (double)(p[i + 1].t_ns - p[i].t_ns) / (double)q->log.stride;
 	ci = stats_batch_means_ci(gap, n);
 	after = half ? 2.0 * mean - before : mean;
 	slow = (after - before) / 2.0;
@@ -131,9 +118,11 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 		             .settle_left = (uint64_t)depth * (s->p->quick ? SETTLES_QUICK : SETTLES),
 		             .limit_ns = s->p->quick ? (uint64_t)(QUICK_NS * fmax(s->budget.scale, 1.0))
 		                                     : s->p->span_ns * (depth == DEEPEST ? 4 : 1),
-		             .stride = 1,
-		             .latency = q->latency };
+		             .latency = q->latency,
+		             .log = q->log };
 	hist_clear(q->latency);
+	bucket_log_start(&q->log, POINTS);
+	bucket_log_add(&q->log, 0, 0);
 	random_feeder_init(&q->random, IO_READ, 0, 0, s->known.places.size_bytes, s->t.block_bytes, UINT64_MAX,
 	                   rng_u64(&s->t.rng));
 	load.feeder = &q->feeder;
@@ -142,7 +131,7 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	if (r < 0 || q->n < 10)
 		return r < 0 ? r : -EAGAIN;
 	(void)snprintf(when, sizeof(when), "At depth %" PRIu32, depth);
-	seek_tell_regime(s, q->point, q->npoints, when);
+	seek_tell_regime(s, &q->log, when);
 	ci = gap_interval(q, gap, (double)(q->last_ns - q->steady_ns) / (double)q->n);
 	*row = (struct queue_row){ .depth = depth,
 		                   .iops = (double)q->n * 1e9 / (double)(q->last_ns - q->steady_ns),
@@ -259,6 +248,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 			result_estimate(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, &gain);
 		iops_figures(s, &first, &row);
 	}
+	bucket_log_done(&q->log);
 	if (r == 0)
 		tell_who_sorts(s, row.depth, gain.ci.low);
 	return r;

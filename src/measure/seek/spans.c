@@ -105,9 +105,8 @@ static void control_row(struct told *t)
 
 /* How many reads were answered until when. */
 struct regime {
-	struct bucket_point point[1024];
-	size_t n, stride, seen;
-	uint64_t reads, first[32]; /* first: the places of the first ones, and what they took */
+	struct bucket_log log;
+	uint64_t first[32]; /* the places of the first ones, and what they took */
 	double first_ns[32];
 	size_t nfirst;
 };
@@ -121,20 +120,6 @@ struct notes {
 
 /* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing.
  */
-static void regime_note_one(struct regime *g, uint64_t done_ns)
-{
-	g->reads++;
-	if (++g->seen % g->stride)
-		return;
-	if (g->n == ARRAY_LEN(g->point)) { /* every second one is enough then */
-		g->n /= 2;
-		g->stride *= 2;
-		for (size_t i = 0; i < g->n; i++)
-			g->point[i] = g->point[2 * i];
-	}
-	g->point[g->n++] = (struct bucket_point){ done_ns, g->reads };
-}
-
 static void regime_note(struct regime *g, const uint64_t *offsets, const double *access, const uint64_t *done_ns,
                         size_t n)
 {
@@ -145,7 +130,7 @@ static void regime_note(struct regime *g, const uint64_t *offsets, const double 
 			g->first[g->nfirst] = offsets[i];
 			g->first_ns[g->nfirst++] = access[i];
 		}
-		regime_note_one(g, done_ns[i]);
+		bucket_log_add(&g->log, done_ns[i], g->log.seen + 1);
 	}
 }
 
@@ -160,7 +145,7 @@ static int regime_of_spans(struct seek_run *s, const struct regime *g, struct er
 	struct regime_fit fit;
 	int r = 0;
 
-	if (s->rot.is_rotating || !g->nfirst || !fit_regime(g->point, g->n, &fit) || session_is_over(s->ses))
+	if (s->rot.is_rotating || !g->nfirst || !fit_regime(g->log.p, g->log.n, &fit) || session_is_over(s->ses))
 		return 0;
 	memcpy(first, g->first_ns, sizeof(first));
 	s->t.until_ns = 0; /* a few, and quick */
@@ -168,16 +153,17 @@ static int regime_of_spans(struct seek_run *s, const struct regime *g, struct er
 	s->t.until_ns = until_ns;
 	if (r == 0 && stats_median(again, g->nfirst) >
 	                      stats_median(first, g->nfirst) * sqrt(fit.burst_bytes_per_s / fit.base_bytes_per_s))
-		seek_tell_regime(s, g->point, g->n, "In the spans");
+		seek_tell_regime(s, &g->log, "In the spans");
 	return r;
 }
 
-void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when)
+void seek_tell_regime(struct seek_run *s, const struct bucket_log *log, const char *when)
 {
 	struct regime_fit fit;
 
 	/* What may turn has a cache, and then places that take time. */
-	if (s->rot.is_rotating || s->rot.is_unclear || !fit_regime(p, n, &fit) || result_has_notice(s->res, "regime"))
+	if (s->rot.is_rotating || s->rot.is_unclear || !fit_regime(log->p, log->n, &fit) ||
+	    result_has_notice(s->res, "regime"))
 		return;
 	result_notice(
 		s->res, "regime",
@@ -577,7 +563,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 	cleanup_free struct all_told *all = xcalloc(1, sizeof(*all));
 	int r;
 
-	all->notes.regime.stride = 1;
+	bucket_log_start(&all->notes.regime.log, 1024);
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, (double)seek_begin(s, SEEK_WHOLE), all, err);
 	if (r == 0 && seek_wants_curve(s))
@@ -590,5 +576,8 @@ int seek_spans(struct seek_run *s, struct err *err)
 			             err);
 	tell_together(s, all);
 	span_notices(s, &all->notes);
-	return r == 0 ? regime_of_spans(s, &all->notes.regime, err) : r;
+	if (r == 0)
+		r = regime_of_spans(s, &all->notes.regime, err);
+	bucket_log_done(&all->notes.regime.log);
+	return r;
 }

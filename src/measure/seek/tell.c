@@ -159,15 +159,13 @@ static void time_figures(struct seek_run *s)
 	struct stats_estimate a, c;
 	struct arrival average;
 
-	if (k->is_impossible)
+	if (!curve->is_known && s->samples->naimed && !k->is_writing)
 		result_notice(
 			s->res, "no-curve",
-			"Seek times not reported: long seeks measured faster than short ones on a drive with one actuator. Its cache may have answered, or the machine was late.");
-	else if (!s->known.curve.is_known && s->samples->naimed && !s->known.is_writing)
-		result_notice(
-			s->res, "no-curve",
-			"Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
-	if (!s->known.curve.is_known)
+			curve->falls
+				? "Seek times not reported: long seeks measured faster than short ones. Several disks or actuators may be behind one name: give the parts, to measure each by itself. Or the drive's cache answered, or the machine was late."
+				: "Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
+	if (!curve->is_known)
 		return;
 	average = (struct arrival){ .median = curve->average.value, .ci = curve->average.ci };
 	a = seek_less_overhead(&s->known, s->known.curve.fit.a, ci->a);
@@ -185,12 +183,6 @@ static void time_figures(struct seek_run *s)
 		result_notice(
 			res, "overhead-wide",
 			"Reads ahead of the head take no longer than what the cache answers, so the overhead may be more, up to the shortest access. Seek times without it are as uncertain; those with overhead are not.");
-	if (s->known.curve.is_split) {
-		result_notice(
-			res, "not-one-arm",
-			"Far seeks take less than near ones: this is not one arm over one stroke, but several arms or disks behind one name. Seek times over parts of the stroke mean nothing then; give the parts to measure each by itself.");
-		return;
-	}
 	result_estimate(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, &a);
 	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->known.curve.fit.b, &ci->b, 0);
 	if (isfinite(s->known.curve.fit.knee)) {
@@ -223,7 +215,7 @@ void seek_tell_figures(struct seek_run *s)
 	if (s->known.is_writing)
 		return;
 	scatter_figures(s);
-	if (s->known.curve.is_known && !s->known.curve.is_split && s->known.curve.misfit_ns > 0.0) {
+	if (s->known.curve.is_known && s->known.curve.misfit_ns > 0.0) {
 		char text[32];
 
 		result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, s->known.curve.misfit_ns,

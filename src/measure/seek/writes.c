@@ -49,7 +49,6 @@ static struct seek_run begin(const struct seek_run *s, struct seek_samples *samp
 		                       .is_patchy = k->is_patchy,
 		                       .is_quick = k->is_quick,
 		                       .is_writing = true,
-		                       .is_one_arm = k->is_one_arm,
 		                       .places = k->places,
 		                       .hits = { .without_ns = NAN, .bus_ns = k->hits.bus_ns },
 		                       .overhead = SEEK_NO_OVERHEAD,
@@ -167,7 +166,7 @@ int seek_writes(struct seek_run *s, struct err *err)
 	bool is = false;
 	int r;
 
-	if (!c->is_known || c->is_split || s->known.is_patchy || !isfinite(c->average.value)) {
+	if (!c->is_known || s->known.is_patchy || !isfinite(c->average.value)) {
 		result_notice(
 			s->res, "no-write-curve",
 			"Writes were left out: without a seek curve of reads over all of the device there is nothing to aim them by.");

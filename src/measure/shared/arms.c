@@ -72,20 +72,18 @@ static int to_and_fro(const struct find *f, struct device_range one, struct devi
 	return r;
 }
 
-static int has_several(const struct find *f, struct arms *ret, bool *ret_has, struct err *err)
+static int has_several(const struct find *f, bool *ret_has, struct err *err)
 {
 	double far = NAN, near = NAN;
 	int r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS_FIRST, &far, err);
 
 	*ret_has = false;
-	ret->is_one_for_sure = far >= ONE_ARM * f->rot->period_ns;
 	if (r < 0 || !(far < ONE_ARM * f->rot->period_ns))
 		return r;
 	r = to_and_fro(f, begin_of(f->t), end_of(f->t), LOOKS, &far, err);
 	if (r == 0)
 		r = to_and_fro(f, begin_of(f->t), begin_of(f->t), LOOKS, &near, err);
 	*ret_has = far - near < NO_WAY * f->rot->period_ns;
-	ret->is_one_for_sure = far - near >= NO_WAY * f->rot->period_ns;
 	return r;
 }
 
@@ -131,7 +129,7 @@ static int are_two(const struct find *f, uint64_t low, uint64_t high, bool *ret_
 	return r;
 }
 
-int arms_find(struct timed *t, const struct rotation *rot, struct arms *ret, struct err *err)
+int arms_find(struct timed *t, const struct rotation *rot, struct arm_ranges *ret, struct err *err)
 {
 	const struct find f = { t, rot };
 	const struct device *dev = &t->ses->devs[0];
@@ -139,13 +137,13 @@ int arms_find(struct timed *t, const struct rotation *rot, struct arms *ret, str
 	bool is = false;
 	int r;
 
-	*ret = (struct arms){ .n = 0 };
+	*ret = (struct arm_ranges){ .n = 0 };
 	if (dev->kind == DEVICE_DISK && dev->nranges > 1) {
 		memcpy(ret->range, dev->ranges, sizeof(ret->range));
 		ret->n = dev->nranges;
 		return 0;
 	}
-	r = has_several(&f, ret, &is, err);
+	r = has_several(&f, &is, err);
 	if (r < 0 || !is)
 		return r;
 	r = halve(&f, &low, &high, err);

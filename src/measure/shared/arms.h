@@ -5,13 +5,12 @@
 
 #include "measure/shared/timed.h"
 
-struct arms {
+struct arm_ranges {
 	struct device_range range[DEVICE_RANGES_MAX];
-	size_t n;             /* 0: one arm, or not known */
-	bool is_one_for_sure; /* from end to end of the device */
+	size_t n; /* 0: one arm, or not known */
 };
 
 /* By what the kernel says, else by reads that go to and fro: 10 where one arm shows at once. */
-int arms_find(struct timed *t, const struct rotation *rot, struct arms *ret, struct err *err);
+int arms_find(struct timed *t, const struct rotation *rot, struct arm_ranges *ret, struct err *err);
 
 #endif
