@@ -266,8 +266,7 @@ static struct interval stroke(const struct wild_case *c)
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
 	z = &c->g->zones[last.zone];
 	end = last.cylinder - (last.cylinder - z->first_cylinder) % z->band + z->band - 1;
-	if (end >= c->g->cylinders)
-		end = c->g->cylinders - 1;
+	end = end < c->g->cylinders ? end : c->g->cylinders - 1;
 	return last.cylinder < end ? (struct interval){ last.cylinder, end } : (struct interval){ end, last.cylinder };
 }
 
@@ -301,7 +300,6 @@ static struct interval seek_average(const struct wild_case *c)
 		                  truth_seek_average_of_ns(c->g, (uint32_t)s.high + 1) };
 }
 
-/* The arm rests a while before it writes, wherever it comes from. */
 static struct interval write_settle(const struct wild_case *c)
 {
 	return just(c->p->write_settle_ms * 1e6);
@@ -312,33 +310,31 @@ static struct interval longer(const struct wild_case *c, struct interval read)
 	return (struct interval){ read.low + c->p->write_settle_ms * 1e6, read.high + c->p->write_settle_ms * 1e6 };
 }
 
-static struct interval write_track(const struct wild_case *c)
-{
-	return longer(c, seek_track(c));
-}
-
-static struct interval write_average(const struct wild_case *c)
-{
-	return longer(c, seek_average(c));
-}
-
-static struct interval write_third(const struct wild_case *c)
-{
-	return longer(c, seek_third(c));
-}
-
-static struct interval write_full(const struct wild_case *c)
-{
-	return longer(c, seek_full(c));
-}
-
 /* With the mean of what the host adds, or without. */
 static struct interval overhead(const struct wild_case *c)
 {
-	double median = wild_number(c->truth, "overhead_ns");
-
-	return (struct interval){ median, median + c->p->jitter_us * 1e3 * sqrt(2 / M_PI) };
+	return (struct interval){ wild_number(c->truth, "overhead_ns"),
+		                  wild_number(c->truth, "overhead_ns") + c->p->jitter_us * 1e3 * sqrt(2 / M_PI) };
 }
+
+static struct interval with_overhead(const struct wild_case *c, struct interval seek)
+{
+	return (struct interval){ seek.low + overhead(c).low, seek.high + overhead(c).high };
+}
+
+#define SEEK_PLUS(name, more, of)                              \
+	static struct interval name(const struct wild_case *c) \
+	{                                                      \
+		return more(c, of(c));                         \
+	}
+SEEK_PLUS(write_track, longer, seek_track)
+SEEK_PLUS(write_average, longer, seek_average)
+SEEK_PLUS(write_third, longer, seek_third)
+SEEK_PLUS(write_full, longer, seek_full)
+SEEK_PLUS(arrival_track, with_overhead, seek_track)
+SEEK_PLUS(arrival_average, with_overhead, seek_average)
+SEEK_PLUS(arrival_third, with_overhead, seek_third)
+SEEK_PLUS(arrival_full, with_overhead, seek_full)
 
 /* ---- rates ---- */
 
@@ -773,6 +769,10 @@ const struct wild_figure wild_figures[] = {
 	{ "seek", "average_seek_ns", NULL, seek_average, WILD_RATIO, true },
 	{ "seek", "third_stroke_ns", NULL, seek_third, WILD_RATIO, true },
 	{ "seek", "full_stroke_ns", NULL, seek_full, WILD_RATIO, true },
+	{ "seek", "track_to_track_with_overhead_ns", NULL, arrival_track, WILD_RATIO, true },
+	{ "seek", "average_seek_with_overhead_ns", NULL, arrival_average, WILD_RATIO, true },
+	{ "seek", "third_stroke_with_overhead_ns", NULL, arrival_third, WILD_RATIO, true },
+	{ "seek", "full_stroke_with_overhead_ns", NULL, arrival_full, WILD_RATIO, true },
 	{ "seek", "write_track_to_track_ns", NULL, write_track, WILD_RATIO, true },
 	{ "seek", "write_average_seek_ns", NULL, write_average, WILD_RATIO, true },
 	{ "seek", "write_third_stroke_ns", NULL, write_third, WILD_RATIO, true },
