@@ -83,7 +83,7 @@ static bool is_ours(const char *head, enum outfile_kind kind)
 	case OUTFILE_LINES:
 		return is_document(head, kind == OUTFILE_LINES);
 	case OUTFILE_PAGE:
-		return (!strncmp(head, "<!DOCTYPE html>", 15) && strstr(head, "<title>platter: ")) ||
+		return (!strncmp(head, "<!DOCTYPE html>", 15) && strstr(head, "<title>platter")) ||
 		       (!strncmp(head, "<svg ", 5) && strstr(head, "<!-- platter -->"));
 	case OUTFILE_LOG:
 		return is_log(head);
