@@ -88,12 +88,14 @@ static void look_at_slow(struct fleet_disk *d, const struct result *last)
 	if (!(figure_number(f) > 0.0))
 		return;
 	one.state = is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH;
-	(void)snprintf(one.text, sizeof(one.text), "%s by %s: %g, %g in the first run%s",
-	               label_or_name(f->label, f->name), measurement, figure_number(f),
-	               figure_number(result_find_figure(first, "slow_regions")),
-	               !is_more   ? ""
-	               : is_again ? ", growing"
-	                          : "; not in the run before: measure again");
+	(void)snprintf(one.text, sizeof(one.text), "%s by %s: %g", label_or_name(f->label, f->name), measurement,
+	               figure_number(f));
+	if (first != last)
+		(void)snprintf(one.text + strlen(one.text), sizeof(one.text) - strlen(one.text),
+		               ", %g in the first run%s", figure_number(result_find_figure(first, "slow_regions")),
+		               !is_more   ? ""
+		               : is_again ? ", growing"
+		                          : "; not in the run before: measure again");
 	fleet_add(d, &one);
 }
 

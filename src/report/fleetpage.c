@@ -357,9 +357,9 @@ static void fleet_section(FILE *out, const struct fleet *f, const char *sentence
 		disk_row(out, f, &f->disks[d], &s);
 	(void)fprintf(
 		out,
-		"<p class=\"dim\">About %.0f in 100 such pages on healthy disks (%zu documents) raise a false alarm: a disk that is %s. "
+		"<p class=\"dim\">About %.0f in 100 such pages on healthy disks raise a false alarm: a disk that is %s. "
 		"Grey in the pictures is the first run; marked are slow and unreadable places. All rows share their scales.</p>\n",
-		100.0 * f->alarms, f->looks, called);
+		100.0 * f->alarms, called);
 	if (f->without_row)
 		(void)fprintf(
 			out,
