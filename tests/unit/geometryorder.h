@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 #include "measure/geometry/tell.h"
 #include "session/internal.h"
 

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "geometryrun.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 static void start_and_end_are(uint64_t seed, double start, double end)
 {

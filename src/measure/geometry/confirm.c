@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk's second look (walk.c): are the ends of its items where they were found? An item whose end is none is walked
- * again. What was found behind it is kept: when the walk comes by a begin of that, all from there on is taken over as
- * far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only: single
- * tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
+ * The walk's second look (steps.c): are the ends of its items where they were found? An item whose end is none is
+ * walked again. What was found behind it is kept: when the walk comes by a begin of that, all from there on is taken
+ * over as far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only:
+ * single tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
  */
 #include <math.h>
 #include <stdlib.h>

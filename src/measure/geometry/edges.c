@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/walk.h"
 
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
 #define SPACING_LOOKS \

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define BEYOND 4.0 /* deviations: an access that is farther off does not fit */
 /* Of a revolution: of the published curves of seven drives at most 4 in 100 distances are four times as far off. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the walk (walk.c) has found: its items, and the last runs, by which it goes on. */
+/* What the walk (steps.c) has found: its items, and the last runs, by which it goes on. */
 #include <stdlib.h>
 #include <string.h>
 

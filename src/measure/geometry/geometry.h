@@ -216,7 +216,7 @@ int geo_leave(struct geo *g, uint64_t sector, struct err *err);
 /* What making the drive's cache forget costs, in reads of the media. */
 double geo_flush_cost(const struct geo *g);
 
-/* ---- angles.c ---- */
+/* ---- angles ---- */
 
 /* The difference of two angles in [0, 1). Here, as the fit of a layout does little else. */
 static inline double geo_frac(double x)
@@ -234,9 +234,15 @@ static inline double geo_apart(double a, double b)
 	return d > 0.5 ? 1.0 - d : d;
 }
 
+#define GEO_NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
+#define GEO_NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
+
 /* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what
  * noise is like aside. */
-double geo_near(const struct geo *g);
+static inline double geo_near(const struct geo *g)
+{
+	return fmax(GEO_NEAR_LEAST, GEO_NEAR_NOISE * g->rot.noise_ns / g->rot.period_ns);
+}
 
 /* ---- spindle.c ---- */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define KNOTS   (GEO_LAW - 1) /* distances between which the curve is straight over the logarithm */
 #define HEAD    KNOTS         /* the last column is the change of heads, the first the shortest move, others rises */

@@ -76,7 +76,137 @@ struct geo_border geo_border(const struct geo_looks *looks, double scatter);
 /* The deviation of single accesses that explains the looks of all pairs best. */
 double geo_scatter(const struct geo_looks *looks, size_t n);
 
-/* ---- layout.c ---- */
+/* ---- law.c ---- */
+
+/* A shortest access, as a layout has it. */
+struct geo_access {
+	uint64_t cylinders;
+	bool is_other_head;
+	bool is_again;        /* it says what another one has said, and is no evidence of its own */
+	double access, error; /* revolutions */
+};
+
+#define GEO_LAW 18 /* the shortest move, rises behind it, and the change of heads */
+
+struct geo_law {
+	double column[GEO_LAW];
+	double scale; /* of single accesses about it; infinite: no accesses */
+	double cost;  /* minus the log-likelihood that it was found by */
+};
+
+/* The law that suits n accesses best, found from several begins. */
+struct geo_law geo_law_of(const struct geo_access *seen, size_t n);
+/* The one that is found from `start`, or another one that suits better; NULL: there is none. */
+struct geo_law geo_law_from(const struct geo_access *seen, size_t n, const struct geo_law *start,
+                            const struct geo_law *other);
+/* Minus the log evidence of n accesses that scatter so. */
+double geo_law_cost(const struct geo_access *seen, size_t n, const struct geo_law *law, double scale);
+/* An access as the law has it. */
+double geo_law_at(const struct geo_law *law, const struct geo_access *access);
+/* How far accesses that are of one kind are from each other, as part of a cost. */
+double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
+
+/* ---- what is known so far ---- */
+
+#define GEO_PAIRS     96 /* at most, in one look */
+#define GEO_ASKED_MAX (GEO_SHAPES_MAX + GEO_HEADS)
+#define GEO_MADE_MOST 1024 /* accesses in all looks */
+#define GEO_SPEAKS    12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
+
+struct geo_hypothesis {
+	struct geo_shape shape;
+	struct geo_access *seen; /* all accesses, as it has them; GEO_MADE_MOST of the search's */
+	struct geo_law law;      /* that suits them */
+	double turned;           /* what it costs that its bands began elsewhere */
+	double dear;             /* how much less likely sizes and skews are than under the likeliest */
+	double cost;             /* minus the log evidence of all that was seen, but for a constant */
+	size_t off;              /* accesses that do not fit */
+	bool is_counted;         /* tracks are where they are by their number, whatever sizes and skews say */
+	bool is_shifted;         /* in some look its bands were taken to begin elsewhere than they were read */
+};
+
+/* What accesses over so many tracks have said. */
+struct geo_said {
+	uint64_t distance;
+	double access;
+};
+
+struct geo_search {
+	struct geo *g;
+	struct geo_order *o;
+	struct geo_hypothesis h[GEO_ASKED_MAX]; /* the likeliest first; none is far behind, but for a few rivals */
+	size_t n, left;                         /* left: of them not out */
+	struct geo_shape asked[GEO_ASKED_MAX];  /* all of them, before accesses spoke */
+	size_t nasked, looks;
+	double dear; /* a reading of the sequence that costs so much is none */
+	struct geo_fit *fit;
+	uint64_t first, tracks; /* of the stretch */
+	struct geo_pair pair[GEO_PAIRS];
+	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	bool is_again[GEO_PAIRS];            /* of the pairs: as geo_access */
+	size_t npairs, most_pairs;
+	struct geo_said said[GEO_MADE_MOST]; /* in all looks */
+	size_t nsaid;
+	double scatter;          /* of single accesses */
+	struct geo_access *made; /* for each hypothesis those of all looks */
+	size_t nmade;
+	/* How much the lengths of zones speak against so many surfaces. */
+	double lengths[GEO_HEADS + 1];
+	bool has_lengths;
+};
+
+/* The same for all that is told: with one surface bands are nothing. */
+static inline bool geo_is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	                                                  a->is_alternate == b->is_alternate));
+}
+
+/*
+ * So far the sequence is read where tracks up to `end` are of interest: a reading that ends within a band is cheaper
+ * the sooner it takes the zone to end, wherever that is.
+ */
+static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t end)
+{
+	uint64_t to = shape->band ? end + 2 * shape->heads * shape->band : GEO_RANK_TRACKS;
+
+	return to > end ? to : end;
+}
+
+/* ---- stretch.c: where accesses are made ---- */
+
+/* s->fit: the first tracks as that hypothesis reads them; no zones where it is only counted, or they are far dearer
+ * than by another one. */
+void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h);
+/* At first: the zone with the most tracks, or a part of it. */
+void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit);
+/* The longest other zone, or what there is in its place. */
+void geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit);
+/* Where another layout has more to say than the best one. Turn by turn. */
+void geo_choose_rival_stretch(struct geo_search *s, size_t look);
+
+/* ---- pairs.c: which accesses are made; they are added to those that are chosen already ---- */
+
+void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
+/* For one surface: from zone to zone, and over few tracks and many anywhere in what was seen. */
+void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit);
+/* Those that tell the likeliest layout from the next ones; ret: what they will say of the first of these, of the log
+ * evidence. */
+double geo_choose_telling_pairs(struct geo_search *s);
+/* Makes them. */
+int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
+
+/* ---- evidence.c: what they say ---- */
+
+/* Where tracks of the stretch are under a layout; false: it does not explain the sequence up to there. */
+bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, uint64_t *cylinder, uint32_t *head);
+/* Adds those of this look to all before, and ranks the hypotheses. */
+void geo_weigh(struct geo_search *s);
+/* Do nearly all accesses fit it; all but a few late ones? */
+bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h);
+bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h);
+
+/* ---- search.c ---- */
 
 struct geo_layout {
 	struct geo_shape shape;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Leaps of the walk (walk.c): is there an end of a track of the same kind so many tracks further on, and has the angle
+ * Leaps of the walk (steps.c): is there an end of a track of the same kind so many tracks further on, and has the angle
  * advanced by so many jumps?
+ *
+ * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's
+ * sectors: so it is also by what the angle of first sectors advances from track to track, and can be measured before
+ * the next track's size is known.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +16,6 @@
 	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or \
 	     smaller */
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
-
-/*
- * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's
- * sectors: so it is also by what the angle of first sectors advances from track to track, and can be measured before
- * the next track's size is known.
- */
-static double near(const struct geo *g)
-{
-	return geo_near(g);
-}
 
 /*
  * Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the
@@ -37,8 +31,8 @@ static int check_late(struct geo *g, const uint64_t *sector, double *angle, doub
 
 	if (apart && sector[1] >= apart && other[0] < g->sectors) {
 		r = geo_probe_doubt(g, other, got, doubt, 2, false, err);
-		if (r < 0 || (geo_apart(got[0] - angle[0], turn) < near(g) + 0.01 &&
-		              geo_apart(angle[1] - got[1], turn) < near(g) + 0.01))
+		if (r < 0 || (geo_apart(got[0] - angle[0], turn) < geo_near(g) + 0.01 &&
+		              geo_apart(angle[1] - got[1], turn) < geo_near(g) + 0.01))
 			return r;
 	}
 	return geo_probe_sure(g, sector, angle, 2, err);
@@ -64,7 +58,7 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
 	if (r < 0)
 		return r;
 	g->ways.way[way].pairs++;
-	if (way && isnan(got[1]) && isfinite(got[0]) && isfinite(before) && geo_apart(got[0], before) >= near(g)) {
+	if (way && isnan(got[1]) && isfinite(got[0]) && isfinite(before) && geo_apart(got[0], before) >= geo_near(g)) {
 		*ret_jump = 0.0;
 		return 0;
 	}
@@ -76,8 +70,8 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
 	if (isnan(got[0]) || isnan(got[1]))
 		r = geo_probe_doubt(g, sector, angle, doubt, 2, false, err);
 	*ret_jump = geo_frac(angle[0] - angle[1] - after);
-	is_open = isnan(jump) ? doubt[0] || doubt[1] : geo_apart(*ret_jump, jump) >= near(g);
-	if (r == 0 && is_open && geo_apart(*ret_jump, 0.0) >= near(g) + 0.7 * after) {
+	is_open = isnan(jump) ? doubt[0] || doubt[1] : geo_apart(*ret_jump, jump) >= geo_near(g);
+	if (r == 0 && is_open && geo_apart(*ret_jump, 0.0) >= geo_near(g) + 0.7 * after) {
 		r = check_late(g, sector, angle, after, err);
 		*ret_jump = geo_frac(angle[0] - angle[1] - after);
 	}
@@ -94,7 +88,7 @@ static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wa
 	int r = geo_edge_angles(w->g, edge, after, wanted, before, &angle, &jump, err);
 
 	w->g->cost.tracks_seen++;
-	*ret_ok = r == 0 && geo_apart(jump, wanted) < near(w->g);
+	*ret_ok = r == 0 && geo_apart(jump, wanted) < geo_near(w->g);
 	return r;
 }
 
@@ -109,7 +103,7 @@ static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t f
 
 bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
 {
-	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < near(g);
+	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < geo_near(g);
 }
 
 /*
@@ -180,7 +174,7 @@ static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint6
 /* What the advance so far and two angles leave open. */
 static double leap_error(const struct geo_walk *w, const struct geo_leap *l, uint64_t k)
 {
-	return hypot(near(w->g), (double)k * l->error);
+	return hypot(geo_near(w->g), (double)k * l->error);
 }
 
 /*
@@ -209,7 +203,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	if (r == 0)
 		r = geo_edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after,
 		                    &angle, &jump, err);
-	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g);
+	*ret_ok = r == 0 && geo_apart(jump, l->jump) < geo_near(g);
 	*ret_ok = *ret_ok && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
 	g->cost.tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1) {
@@ -224,7 +218,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	l->is_known = true;
 	l->total += k;
 	l->advance += off_leap(w, l, k, angle) / (double)l->total;
-	l->error = near(g) / (double)l->total;
+	l->error = geo_near(g) / (double)l->total;
 	if (!l->inside && l->tracks == 1)
 		l->jump = geo_frac(l->advance);
 	w->at = edge;

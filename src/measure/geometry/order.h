@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sequence of tracks, and how a layout reads it. Behind tracks.h. Not a door. */
+/* The sequence of tracks, and how a layout reads it. Behind walk.h. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_ORDER_H
 #define PLATTER_MEASURE_GEOMETRY_ORDER_H
 
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/walk.h"
 
 /* ---- sequence.c ---- */
 
@@ -197,7 +197,7 @@ double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size);
 /* What makes sizes unlikely behind those of the zone before. */
 double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after);
 
-/* ---- order.c ---- */
+/* ---- reading.c ---- */
 
 /*
  * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over.

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
 #define AIMS        8    /* tries to find whole tracks that are so far apart */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A quick look at three places, the start, the middle and the end of the disk: some tracks of each, and what they have
  * in common. */
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/walk.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sequence of tracks that the walk has found, as equal tracks in a row; what it is held against is in order.c. */
+/* The sequence of tracks that the walk has found, as equal tracks in a row; what it is held against is in reading.c. */
 #include <math.h>
 #include <stdlib.h>
 

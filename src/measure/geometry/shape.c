@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define SEEN_LEAST \
 	2 /* surfaces whose sizes come again behind a band: one alone may be a zone that another one follows */

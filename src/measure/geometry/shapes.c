@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which layouts can be true by the sequence of tracks: all shapes that its runs suggest are held against the first
- * tracks (order.c), and those that explain them at about the least cost against more. Accesses decide between these
- * (layout.c).
+ * tracks (reading.c), and those that explain them at about the least cost against more. Accesses decide between these
+ * (search.c).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define HEADS_TRIED GEO_HEADS
 #define LENGTHS     8                    /* most frequent runs of equal tracks that bands are guessed from */

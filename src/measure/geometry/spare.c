@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/walk.h"
 
 #define PAIRS        \
 	(GEO_BATCH / \

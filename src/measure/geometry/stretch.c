@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where accesses are made: a zone as one layout or another reads it, the ends of long bands, another zone. */
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 
 #define STRETCH 12000 /* tracks that accesses are tried in */
 #define OF_BEST 2     /* of four looks this one is where the best layout has its zone */

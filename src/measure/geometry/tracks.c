@@ -2,7 +2,7 @@
 /* Edges that are looked at once more, and the tracks between them. */
 #include <math.h>
 
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/walk.h"
 
 /* ---- a second look ---- */
 

@@ -1,12 +1,132 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the walk: walk.c, leap.c, confirm.c, found.c. Not a door. */
+/* Ends of tracks, and the walk from one to the next. Behind geometry.h. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_WALK_H
 #define PLATTER_MEASURE_GEOMETRY_WALK_H
 
-#include "measure/geometry/tracks.h"
+#include "measure/geometry/geometry.h"
+
+/* ---- edges.c ---- */
+
+/* A place where the angle jumps: the end of a track, or missing sectors. */
+struct geo_edge {
+	uint64_t first;       /* sector after the jump */
+	double jump;          /* in [0, 1): beyond the spacing of the sectors behind it; NaN: not known */
+	double before, after; /* spacing of sectors on both sides, revolutions; NaN: not known */
+	bool is_unsure;       /* it was not there again when it was looked at once more */
+};
+
+/* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN:
+ * could not tell. */
+int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err);
+/* All edges in [from, from + span): the exact sectors. per_track: as geo_spacing says. */
+int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
+               size_t *ret_n, struct err *err);
+
+/*
+ * Angles of the sectors first[] and of those before them, each read twice: by how much more than the spacing they are
+ * apart. NaN: not both could be read. None of first[] is 0; at most GEO_JUMPS.
+ */
+#define GEO_JUMPS (GEO_BATCH / 2)
+int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err);
+/* Looks at both sides of each edge once more; how many are no edges. Those are unsure from then on. */
+int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
+
+/* A track as it was found. */
+struct geo_track {
+	uint64_t first, sectors; /* with data */
+	uint64_t per_track;      /* with the missing ones */
+	uint64_t missing;
+	double skew;      /* in front of it, revolutions; NaN: not known */
+	bool is_sure;     /* per_track is; else it is what was found */
+	bool is_doubtful; /* one of its ends may be elsewhere */
+};
+/* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
+size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
+
+/* ---- spare.c ---- */
+
+struct geo_spare {
+	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
+	                       does not hide them */
+	uint64_t sectors, most; /* the nearest whole number; there may be so many */
+	bool is_sure;
+};
+
+/* What these are of a revolution, in a track with so many sectors beside: the walk has that in its skews. */
+static inline double geo_spare_turn(const struct geo *g, uint64_t size)
+{
+	return size ? (double)g->spare / (double)(size + g->spare) : 0.0;
+}
+
+/* Of the tracks of that size, which show no missing sectors. */
+int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct geo_spare *ret,
+              struct err *err);
+
+/* ---- places.c ---- */
+
+extern const struct field geo_track_fields[];
+
+/* Sectors per track there, of which nothing is known yet: from the rate beside it, and then as geo_spacing() does. NaN:
+ * not known. */
+int geo_place_spacing(struct geo *g, uint64_t sector, double *ret_per_track, struct err *err);
+/* Figures of sectors per track at the start, in the middle and at the end, the usual skew, and the table of the tracks
+ * that were looked at. */
+int geo_look_at_places(struct geo *g, struct err *err);
+
+/* ---- what the walk finds ---- */
+
+/* Tracks of one size, each followed by the same jump. */
+struct geo_run {
+	uint64_t per_track, tracks;
+	double jump;
+	double turn; /* from its first track's angle to the angle of the track behind its last, in [0, 1) */
+};
+
+#define GEO_RUNS 72 /* of a cycle: two turns of GEO_HEADS surfaces and the changes between */
+
+/* A stretch of the disk: a few runs, so many times over. */
+struct geo_item {
+	uint64_t first, end; /* sectors */
+	uint64_t tracks, times, missing;
+	bool is_unsure;    /* the sizes are of what was found, a part of a track perhaps */
+	bool is_unseen;    /* its end could not be read again */
+	bool is_confirmed; /* its end was seen twice, or will not be looked at again */
+	uint32_t nruns;
+	struct geo_run
+		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
+};
+
+/* Missing sectors inside of a track. */
+struct geo_gap {
+	uint64_t first, sectors; /* the one behind them; how many */
+};
+
+struct geo_walk {
+	struct geo *g;
+	uint64_t at;      /* the first sector of a track */
+	double angle;     /* of it */
+	double per_track; /* about */
+	double next_size; /* the same for the track at `at`, once that is known */
+	bool is_stuck;
+	bool is_whole; /* it has come to the end */
+	struct geo_run runs[3 * GEO_RUNS];
+	size_t nruns;
+	struct geo_item *items;
+	size_t nitems, room;
+	struct geo_gap *gaps; /* in order */
+	size_t ngaps, gaps_room;
+	size_t confirmed; /* items in a row whose ends were seen twice */
+	/* What was found behind an end that was none, while the walk goes again from there; in order. */
+	struct geo_item *later;
+	struct geo_gap *later_gaps;
+	size_t nlater, nlater_gaps;
+	uint64_t again_at;
+	unsigned again, again_all; /* how often the item there was walked again; all of them */
+};
 
 /* ---- found.c ---- */
 
+void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 /* Into what the walk goes on by: the last runs. */
 void geo_walk_remember(struct geo_walk *w, const struct geo_run *run);
 /* As the last of the items; its runs are copied. */
@@ -56,5 +176,12 @@ bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo
 int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err);
 /* As often as it goes; how often that is. */
 int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err);
+
+/* ---- steps.c ---- */
+
+#define GEO_NOISY 0.002 /* of a revolution: what is told apart better than that shows other skews at once */
+
+/* From w->at to the end of the disk, or of the time. */
+int geo_walk_on(struct geo_walk *w, struct err *err);
 
 #endif

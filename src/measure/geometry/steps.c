@@ -24,11 +24,6 @@
 #define USUAL_RUNS  24  /* the last so many runs of equal tracks */
 #define TWO         1.6 /* of the track before: no surface or zone holds so much more */
 
-static double near(const struct geo *g)
-{
-	return geo_near(g);
-}
-
 /* ---- what was found ---- */
 
 /* Tracks [first, at) as an item of their own, and into memory. */
@@ -66,8 +61,8 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 		                    err);
 	w->g->cost.tracks_seen++;
 	/* A turn of evenly spaced sectors and then something else. */
-	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
-	    geo_apart(angle - jump, w->angle) >= near(w->g))
+	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < geo_near(w->g) ||
+	    geo_apart(angle - jump, w->angle) >= geo_near(w->g))
 		return r;
 	*ret_ok = true;
 	*ret_jump = jump;
@@ -83,7 +78,7 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 	struct geo_leap l = { .sectors = size,
 		              .tracks = 1,
 		              .advance = jump,
-		              .error = near(w->g),
+		              .error = geo_near(w->g),
 		              .total = 1,
 		              .jump = jump,
 		              .after = 1.0 / (double)size };
@@ -127,7 +122,7 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 		struct geo_leap l = { .sectors = run.per_track * run.tracks,
 			              .tracks = run.tracks,
 			              .advance = run.turn,
-			              .error = near(w->g),
+			              .error = geo_near(w->g),
 			              .total = 1,
 			              .jump = run.jump };
 
@@ -272,7 +267,7 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 
 static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err)
 {
-	struct geo_leap l = { .error = near(w->g), .total = 1 };
+	struct geo_leap l = { .error = geo_near(w->g), .total = 1 };
 	struct geo_run cycle[GEO_RUNS]; /* w->runs moves on */
 	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c, .run = cycle };
 	uint64_t n;

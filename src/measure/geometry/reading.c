@@ -9,7 +9,7 @@
  * ended: before this band, or with a part of a band, in which all surfaces have equally many tracks. What does not fit
  * costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up)
  * 2, a zone 2. A wrong layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains
- * is left to access times (layout.c).
+ * is left to access times (search.c).
  */
 #include <math.h>
 #include <stdlib.h>

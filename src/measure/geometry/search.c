@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/search.h"
+#include "measure/geometry/layout.h"
 #include "measure/shared/arms.h"
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
