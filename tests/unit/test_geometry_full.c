@@ -269,8 +269,6 @@ static void check_defects(const struct geometry *g, const struct sim_run *run, s
 		const char *wrong =
 			lacks_wrong(g, cell(t, i, "first_byte"), cell(t, i, "missing"), cell(t, i, "surface"), kind);
 
-		if (strcmp(table_string(t, i, (size_t)table_column(t, "certainty")), "sure") != 0)
-			continue;
 		r->lacks_told++;
 		r->lacks_wrong += wrong != NULL;
 		if (wrong)

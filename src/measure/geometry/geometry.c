@@ -267,29 +267,18 @@ static void run_rows(const struct geo_walk *w)
 	}
 }
 
-/*
- * Zones of the layout; without one, of the cheapest that explains the sizes, if it does; else as the walk found them,
- * which is enough where each zone has one size.
- */
+/* Zones of the layout, also of one that is not told if it explains the sizes; else as the walk found them. */
 static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
-	struct geo_zone *zone;
-	size_t n = geo_zones(w, &zone), unclear = 0;
-	bool is_plain = true;
+	const struct geo_fit *fit = layout->fit;
+	bool is_read = fit && fit->n && (layout->is_told || fit->cost < 4.0 * (double)fit->n + 20.0);
+	size_t unclear = is_read ? geo_fit_rows(w, layout, end) : geo_walk_rows(w, end);
 
-	for (size_t i = 0; i < n; i++)
-		is_plain = is_plain && zone[i].nsizes == 1 && !zone[i].is_unclear;
-	if (layout->fit && layout->fit->n && /* else all that was walked is in no order of that layout */
-	    (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
-		unclear = geo_fit_rows(w, layout, end);
-	else
-		unclear = geo_zone_rows(w, zone, n, end, layout);
 	if (unclear)
 		result_notice(
 			w->g->ses->res, "unclear-zones",
 			"%zu zones are unclear: they rest on very few tracks, or sizes change there in no order that came again. Where they begin and end is not certain, and they may belong to a neighbour.",
 			unclear);
-	free(zone);
 }
 
 #define SMALL_ZONE \

@@ -7,14 +7,6 @@
 
 /* ---- zones.c ---- */
 
-struct geo_zone {
-	size_t first_item, end_item;
-	size_t best; /* the item with the longest stretch without trouble */
-	uint64_t size[GEO_RUNS];
-	size_t nsizes;   /* of its tracks, in the order of the surfaces; 1: all are equal */
-	bool is_unclear; /* it may belong to a neighbour */
-};
-
 struct geo_zone_row {
 	uint64_t first_byte, last_byte, sectors_per_track;
 	double skew_ratio;
@@ -23,16 +15,12 @@ struct geo_zone_row {
 };
 
 extern const struct field geo_zone_fields[];
-/* Heap array; how many. */
-size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
-struct geo_layout;
 /* Is where this zone of the layout begins or ends, or the layout itself, not certain? */
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i);
 /* Rows from a layout; how many zones are unclear. */
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
-/* The same from what the walk found. end: the sector behind the last zone. */
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
-                     const struct geo_layout *layout);
+/* The same from what the walk found, of no layout. end: the sector behind the last zone. */
+size_t geo_walk_rows(struct geo_walk *w, uint64_t end);
 
 /* ---- heads.c ---- */
 
@@ -57,19 +45,13 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 
 extern const struct field geo_surface_fields[], geo_defect_fields[];
 
-#define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something, */
+#define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something */
 #define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
 
 /* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin
  * or its end? */
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
-/*
- * Does the angle say that a track is passed over? It jumps as it was seen to, by more or less than between two tracks
- * of the zone, and behind the next one as between any two: a track that lies askew for itself jumps back.
- */
-bool geo_passes_track(const struct geo_fit_zone *z, double jump, double seen, double behind, double near);
-/* What is missing, sure where a second look found both ends of the track (or, of one that is missing, the jump), and
- * the surfaces with how much of it each has. */
+/* What is missing, as far as that is sure, and the surfaces with how much of it each has. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Zones from what the walk found. A cycle of runs that came again and again is a zone for certain: its sizes in turn
- * are those of the surfaces. Runs before and after it belong to it as long as they go on with the same sizes in the
- * same order. What is left over between two zones, with one size all through, is a zone as well; with several sizes it
- * is told as it is, with a note.
- */
+/* Zones as a layout reads them; without one as the walk found them, none of which is sure: what seems to be a zone may
+ * be another surface. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,151 +27,108 @@ static const struct geo_run *last_run(const struct geo_item *item)
 	return &item->run[item->nruns - 1];
 }
 
-/* The sizes of a cycle in turn, neighbours that are equal once. */
-static void sizes_of(const struct geo_item *item, struct geo_zone *z)
-{
-	z->nsizes = 0;
-	for (uint32_t i = 0; i < item->nruns; i++)
-		if (z->nsizes == 0 || z->size[z->nsizes - 1] != item->run[i].per_track)
-			z->size[z->nsizes++] = item->run[i].per_track;
-	if (z->nsizes > 1 && z->size[0] == z->size[z->nsizes - 1])
-		z->nsizes--;
-}
-
-/* Where a size comes next in the cycle, not earlier than at and at most one further; false: it does not. dir: 1 or -1.
+/* What the walk found in a row, of no layout: items whose sizes are those of the first of them, or of a cycle behind
+ * it.
  */
-static bool goes_on(const struct geo_zone *z, size_t *at, uint64_t size, int dir)
-{
-	size_t next = (*at + z->nsizes + (size_t)dir) % z->nsizes;
+struct stretch {
+	size_t first, end; /* items */
+	uint64_t size[GEO_RUNS];
+	size_t nsizes;
+};
 
-	if (z->size[*at] == size)
-		return true;
-	if (z->size[next] != size)
-		return false;
-	*at = next;
-	return true;
+static bool has_size(const struct stretch *z, uint64_t size)
+{
+	for (size_t k = 0; k < z->nsizes; k++)
+		if (z->size[k] == size)
+			return true;
+	return false;
 }
 
-static bool item_goes_on(const struct geo_zone *z, size_t *at, const struct geo_item *item, int dir)
+static struct stretch sizes_of(const struct geo_item *item)
 {
+	struct stretch z = { .nsizes = 0 };
+
 	for (uint32_t i = 0; i < item->nruns; i++)
-		if (!goes_on(z, at, item->run[dir > 0 ? i : item->nruns - 1 - i].per_track, dir))
+		if (!has_size(&z, item->run[i].per_track))
+			z.size[z.nsizes++] = item->run[i].per_track;
+	return z;
+}
+
+static bool holds(const struct stretch *z, const struct stretch *other)
+{
+	for (size_t k = 0; k < other->nsizes; k++)
+		if (!has_size(z, other->size[k]))
 			return false;
 	return true;
 }
 
-/* Zones of cycles, and what follows and precedes them. */
-static size_t cycle_zones(const struct geo_walk *w, struct geo_zone *zone, size_t max)
+static struct stretch next_stretch(const struct geo_walk *w, size_t first)
 {
-	size_t n = 0;
+	struct stretch z = sizes_of(&w->items[first]);
+	size_t i = first + 1;
 
-	for (size_t i = 0; i < w->nitems && n < max; i++) {
-		struct geo_zone *z = &zone[n];
-		size_t at;
+	for (; i < w->nitems; i++) {
+		struct stretch next = sizes_of(&w->items[i]);
 
-		if (w->items[i].nruns < 2)
-			continue;
-		*z = (struct geo_zone){ .first_item = i, .best = i };
-		sizes_of(&w->items[i], z);
-		at = 0;
-		while (z->size[at] != last_run(&w->items[i])->per_track)
-			at++;
-		at = z->nsizes - 1; /* the last run's, when the cycle ends with the last size; else set right below */
-		if (z->size[at] != last_run(&w->items[i])->per_track)
-			at = 0; /* it was taken off because it is the first one, too */
-		for (i++; i < w->nitems && item_goes_on(z, &at, &w->items[i], 1); i++)
-			if (w->items[i].nruns >= 2 && w->items[i].tracks > w->items[z->best].tracks)
-				z->best = i;
-		z->end_item = i--;
-		at = 0;
-		while (z->first_item > (n ? zone[n - 1].end_item : 0) &&
-		       item_goes_on(z, &at, &w->items[z->first_item - 1], -1))
-			z->first_item--;
-		n++;
-	}
-	return n;
-}
-
-/* Fills the gap [from, to) of items; returns how many zones that makes. */
-static size_t plain_zones(struct geo_walk *w, size_t from, size_t to, struct geo_zone *zone, size_t max)
-{
-	size_t n = 0;
-
-	for (size_t i = from; i < to && n < max; i++) {
-		uint64_t size = w->items[i].run[0].per_track;
-		struct geo_zone *z = &zone[n++];
-		uint64_t tracks = 0;
-
-		*z = (struct geo_zone){ .first_item = i, .best = i, .nsizes = 1, .size = { size } };
-		for (; i < to && w->items[i].run[0].per_track == size; i++) {
-			tracks += w->items[i].tracks;
-			if (w->items[i].tracks > w->items[z->best].tracks)
-				z->best = i;
-		}
-		z->end_item = i--;
-		/* Zones hold less and less inwards; what holds more is another surface of a zone that ended too soon to
-		 * show its cycle. */
-		z->is_unclear = tracks < GEO_FEW || (n > 1 && size > zone[n - 2].size[0]);
-	}
-	return n;
-}
-
-size_t geo_zones(struct geo_walk *w, struct geo_zone **ret)
-{
-	size_t max = w->nitems + 1, n, m = 0, at = 0;
-	struct geo_zone *cycle = calloc(max, sizeof(*cycle)), *zone = calloc(2 * max, sizeof(*zone));
-
-	if (!cycle || !zone) {
-		free(cycle);
-		free(zone);
-		*ret = NULL;
-		return 0;
-	}
-	n = cycle_zones(w, cycle, max);
-	for (size_t i = 0; i <= n; i++) {
-		size_t to = i < n ? cycle[i].first_item : w->nitems;
-
-		m += plain_zones(w, at, to, zone + m, 2 * max - m);
-		if (i == n)
+		if (holds(&next, &z))
+			z = next;
+		else if (!holds(&z, &next))
 			break;
-		zone[m++] = cycle[i];
-		at = cycle[i].end_item;
 	}
-	free(cycle);
-	*ret = zone;
-	return m;
+	z.first = first;
+	z.end = i;
+	return z;
 }
 
 /* ---- rows ---- */
 
-/* The commonest jump in front of tracks of a size, as a skew: jumps count with the spacing of the track before. */
-static double skew_of(const struct geo_walk *w, const struct geo_zone *z, uint64_t size)
+/* Its tracks of that size, and the commonest jump among them, as a skew: jumps count with the spacing of the track
+ * before. */
+static struct geo_zone_row row_of(const struct geo_walk *w, const struct stretch *z, uint64_t size)
 {
+	struct geo_zone_row row = { .skew_ratio = NAN };
 	uint64_t most = 0;
-	double skew = NAN;
 
-	for (size_t i = z->first_item; i < z->end_item; i++)
+	for (size_t i = z->first; i < z->end; i++) {
+		row.missing += w->items[i].missing;
 		for (uint32_t k = 0; k < w->items[i].nruns; k++) {
 			const struct geo_run *run = &w->items[i].run[k];
+			uint64_t tracks = run->tracks * w->items[i].times;
 
-			if (run->per_track != size || run->tracks * w->items[i].times <= most || run->tracks < 1)
+			if (run->per_track != size)
 				continue;
-			most = run->tracks * w->items[i].times;
-			skew = run->jump;
+			row.tracks += tracks;
+			if (tracks <= most)
+				continue;
+			most = tracks;
+			row.skew_ratio = run->jump;
 		}
-	return skew;
+	}
+	return row;
 }
 
-static uint64_t tracks_of(const struct geo_walk *w, const struct geo_zone *z, uint64_t size, uint64_t *ret_missing)
+size_t geo_walk_rows(struct geo_walk *w, uint64_t end)
 {
-	uint64_t n = 0;
+	struct geo *g = w->g;
+	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
+	size_t n = 0;
 
-	*ret_missing = 0;
-	for (size_t i = z->first_item; i < z->end_item; i++) {
-		*ret_missing += w->items[i].missing;
-		for (uint32_t k = 0; k < w->items[i].nruns; k++)
-			if (w->items[i].run[k].per_track == size)
-				n += w->items[i].run[k].tracks * w->items[i].times;
+	for (size_t i = 0; i < w->nitems; n++) {
+		struct stretch z = next_stretch(w, i);
+		uint64_t last = z.end < w->nitems ? w->items[z.end - 1].end : end;
+
+		for (size_t k = 0; k < z.nsizes; k++) {
+			struct geo_zone_row row = row_of(w, &z, z.size[k]);
+
+			row.first_byte = w->items[i].first * g->t.block_bytes;
+			row.last_byte = last * g->t.block_bytes - 1;
+			row.sectors_per_track = z.size[k] + g->spare;
+			row.skew_ratio = geo_frac(row.skew_ratio - geo_spare_turn(g, z.size[k]));
+			row.surface = z.nsizes > 1 ? k : UINT64_MAX;
+			row.certainty = "unclear";
+			result_row(t, &row);
+		}
+		i = z.end;
 	}
 	return n;
 }
@@ -196,58 +149,10 @@ static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 	return false;
 }
 
-static const char *certainty(bool is_unclear)
-{
-	return is_unclear ? "unclear" : "sure";
-}
-
-/* Its begin, or all of it. Then its neighbours are not certain either. */
-static bool is_zone_doubtful(const struct geo_walk *w, const struct geo_zone *zone, size_t n, size_t i,
-                             const struct geo_layout *layout)
-{
-	uint64_t first = w->items[zone[i].first_item].first;
-
-	/* No layout is told, so that what seems to be a zone may be another surface. */
-	return layout->is_messy || zone[i].is_unclear || n > 1 || is_doubtful(w, first);
-}
-
 /* Where no end of a track could be found, the walk may have gone wrong in this zone already. */
 static bool is_lost_in(const struct geo_walk *w, size_t i, size_t n)
 {
 	return i + 1 == n && w->is_stuck;
-}
-
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
-                     const struct geo_layout *layout)
-{
-	struct geo *g = w->g;
-	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
-	size_t unclear = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct geo_zone *z = &zone[i];
-		uint64_t first = w->items[z->first_item].first, last = i + 1 < n ? w->items[z->end_item - 1].end : end;
-		bool is_unclear = g->is_spare_unsure || is_lost_in(w, i, n) ||
-		                  is_zone_doubtful(w, zone, n, i, layout) ||
-		                  (i && is_zone_doubtful(w, zone, n, i - 1, layout)) ||
-		                  (i + 1 < n && is_zone_doubtful(w, zone, n, i + 1, layout));
-
-		for (size_t k = 0; k < z->nsizes; k++) {
-			struct geo_zone_row row = {
-				.first_byte = first * g->t.block_bytes,
-				.last_byte = last * g->t.block_bytes - 1,
-				.sectors_per_track = z->size[k] + g->spare,
-				.skew_ratio = skew_of(w, z, z->size[k]) - geo_spare_turn(g, z->size[k]),
-				.surface = z->nsizes > 1 ? k : UINT64_MAX,
-				.certainty = certainty(is_unclear),
-			};
-
-			row.tracks = tracks_of(w, z, z->size[k], &row.missing);
-			result_row(t, &row);
-		}
-		unclear += is_unclear;
-	}
-	return unclear;
 }
 
 static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t end)
@@ -339,7 +244,7 @@ static void fit_zone_rows(struct geo_walk *w, struct table *t, const struct geo_
 			.surface = differ ? k : UINT64_MAX,
 			.tracks = differ ? z->cylinders : z->tracks,
 			.missing = k ? UINT64_MAX : missing_in(w, z->first, last), /* of all surfaces */
-			.certainty = certainty(is_unclear),
+			.certainty = is_unclear ? "unclear" : "sure",
 		};
 
 		result_row(t, &row);
