@@ -38,7 +38,7 @@ static inline struct geo *idle(struct idle *r)
 	return &r->g;
 }
 
-#define SEGS 512
+#define SEGS 1024
 
 struct sequence {
 	struct geo_seg seg[SEGS];

@@ -2,6 +2,8 @@
 /* What is told as sure of sequences of tracks that are made by hand. */
 #include "test.h"
 
+#include <inttypes.h>
+
 #include "geometryorder.h"
 #include "simrun.h"
 
@@ -433,6 +435,79 @@ TEST(tracks_in_a_row_that_are_alike_are_passed_at_once)
 			assert_int_equal(geo_pass_alike(&p, &b, &all, &at, 5000), 0);
 		}
 	}
+}
+
+/* Zones of two surfaces, cylinder by cylinder. */
+static void in_cylinders(struct sequence *s, unsigned zones, unsigned cylinders)
+{
+	for (unsigned z = 0; z < zones; z++)
+		for (unsigned i = 0; i < 2 * cylinders; i++)
+			add(s, 500 - 10 * z - i % 2, 1, SKEW);
+}
+
+/* How much dearer it is without an edge was not read to the end: that says nothing. */
+TEST(where_a_reading_was_cut_short_no_edge_is_sure_by_that)
+{
+	static const struct geo_shape shape = { .heads = 2, .band = 1 };
+	struct geo_fit *whole = calloc(1, sizeof(*whole)), *cut = calloc(1, sizeof(*cut));
+	size_t open = 0;
+	struct sequence s;
+	struct idle r;
+
+	begin(&s, idle(&r));
+	in_cylinders(&s, 10, 50);
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, cut);
+	r.g.cost.thinks_to = r.g.cost.thoughts;
+	r.g.cost.thoughts = 0;
+	geo_order_fit_whole(&s.o, &shape, cut);
+	r.g.cost.thinks_to = 0;
+	geo_order_fit_whole(&s.o, &shape, whole);
+	assert_int_equal(whole->n, 10);
+	assert_int_equal(cut->n, 10);
+	for (size_t i = 1; i < whole->n; i++) {
+		assert_true(whole->zone[i].margin >= GEO_SURE);
+		assert_true(cut->zone[i].margin <= whole->zone[i].margin);
+		open += cut->zone[i].margin < GEO_SURE;
+	}
+	assert_true(open > 0);
+	free(whole);
+	free(cut);
+}
+
+static struct {
+	const struct geo *g;
+	uint64_t thoughts, most, asked;
+} between; /* two questions whether it may go on */
+
+static uint64_t time_of_thoughts(struct clock *clk)
+{
+	uint64_t thoughts = between.g->cost.thoughts - between.thoughts;
+
+	(void)clk;
+	between.asked++;
+	between.most = thoughts > between.most ? thoughts : between.most;
+	between.thoughts = between.g->cost.thoughts;
+	return 0;
+}
+
+/* All layouts are held against a sequence that is in no order: a signal ends that after a few milliseconds. */
+TEST(a_search_for_layouts_asks_often_whether_it_may_go_on)
+{
+	static struct geo_shape shape[GEO_SHAPES_MAX];
+	static double cost[GEO_SHAPES_MAX];
+	struct sequence s;
+	struct idle r;
+
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < SEGS; i++)
+		add(&s, 300 + i * 7919 % 5, 1 + i * 104729 % 400, SKEW + 0.05 * (i % 3));
+	memset(&between, 0, sizeof(between));
+	between.g = &r.g;
+	r.clk.now_ns = time_of_thoughts;
+	(void)geo_shapes(&r.g, &s.o, shape, cost);
+	print_message("asked %" PRIu64 " times, after %" PRIu64 " slots at most\n", between.asked, between.most);
+	assert_true(between.asked > 100);
+	assert_true(between.most <= 100000);
 }
 
 /* The walk ended five tracks behind the begin of a zone: they were told as tracks of the one before, that lack what the

@@ -4,7 +4,7 @@
 
 #include "measure/geometry/geometry.h"
 
-#define THOUGHTS_MOST 1.6e9 /* tracks: 20 seconds of a processor of 2020, at 12 ns each */
+#define THOUGHTS_MOST 1.3e9 /* slots that are matched: 20 seconds of a processor of 2020, at 15 ns each */
 
 static uint64_t spent_ns(const struct geo *g)
 {

@@ -272,7 +272,7 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 {
 	const struct geo_fit *fit = layout->fit;
 	bool is_read = fit && fit->n && (layout->is_told || fit->cost < 4.0 * (double)fit->n + 20.0);
-	size_t unclear = is_read ? geo_fit_rows(w, layout, end) : geo_walk_rows(w, end);
+	size_t unclear = is_read ? geo_fit_rows(w, layout, end) : geo_walk_rows(w, w->is_whole ? w->g->sectors : w->at);
 
 	if (unclear)
 		result_notice(
@@ -380,13 +380,15 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	session_checkpoint(g->ses);
 	r = timed_walk(w, !g->ses->common->time_ns ? SOON_END : GEO_DEFECTS_AT, err);
 	g->cost.is_cut = !w->is_whole && !w->is_stuck;
+	if (r < 0 || session_is_over(g->ses)) /* what was read before stays */
+		return r;
 	geo_order_free(order);
 	geo_order_fill(order, w);
 	geo_may_take(g, LATE_PART);
 	geo_may_think(g, 1.0);
-	if (r == 0 && layout->fit)
+	if (layout->fit)
 		geo_order_fit_whole(order, &layout->shape, layout->fit);
-	return r;
+	return 0;
 }
 
 static int walk_figures(struct geo_walk *w, struct err *err)
@@ -405,7 +407,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 		run_rows(w);
 	session_checkpoint(g->ses);
 	if (r == 0 && order.tracks) {
-		zone_rows(w, &layout, w->is_whole ? g->sectors : w->at);
+		zone_rows(w, &layout, order.end);
 		if (w->is_whole)
 			count_tracks(w, &order);
 		if (layout.is_told && !layout.is_mended)

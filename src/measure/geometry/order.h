@@ -42,6 +42,7 @@ struct geo_order {
 	uint32_t *of; /* segments of the first nof tracks, which are read again and again; NULL: none */
 	uint64_t nof;
 	uint64_t tracks;
+	uint64_t end; /* sectors */
 	double tol;
 };
 

@@ -19,12 +19,13 @@
 #include "base/xalloc.h"
 #include "measure/geometry/order.h"
 
-#define COST_ZONE  2.0 /* in units of one odd skew; a zone changes two, the one into it and the one behind */
-#define AHEAD      8.0 /* of cost: a way to read the sequence that is behind by so much is given up */
-#define WAYS       64  /* that are kept, and beside them: */
-#define WHOLE_WAYS 32  /* that a whole band brought farther than others, which costs more, however good they are */
-#define LOOK_EVERY 256 /* steps of a reading: then the clock is asked whether it may go on */
-#define TAIL       32  /* tracks that the last band of a zone may lack at its end: spare ones */
+#define COST_ZONE  2.0   /* in units of one odd skew; a zone changes two, the one into it and the one behind */
+#define AHEAD      8.0   /* of cost: a way to read the sequence that is behind by so much is given up */
+#define WAYS       64    /* that are kept, and beside them: */
+#define WHOLE_WAYS 32    /* that a whole band brought farther than others, which costs more, however good they are */
+#define LOOK_EVERY 20000 /* slots that are matched, 0.3 ms: then it is asked whether a reading may go on */
+#define STEP       64    /* what a step of it takes beside, in slots */
+#define TAIL       32    /* tracks that the last band of a zone may lack at its end: spare ones */
 
 /* A way to read the sequence up to track t. */
 struct way {
@@ -76,9 +77,9 @@ struct reading {
 	struct trail *trail;       /* is written; NULL: none */
 	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
 	size_t rival_at;
-	uint64_t steps; /* so far */
-	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
-	uint64_t to;    /* it is read to here */
+	bool is_cut; /* it may not go on, and what it says is of no use */
+	double most; /* of cost, for a band that goes on from where one is: more, and it is given up at once */
+	uint64_t to; /* it is read to here */
 };
 
 /* Room for one more. */
@@ -196,6 +197,15 @@ static struct geo_band next_band(const struct reading *q, const struct way *from
 		                  .most = q->most };
 }
 
+static bool is_cut(struct reading *q)
+{
+	if (q->p.matched >= LOOK_EVERY) {
+		q->is_cut |= geo_think(q->p.o->g, q->p.matched);
+		q->p.matched = 0;
+	}
+	return q->is_cut;
+}
+
 /*
  * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them:
  * the zone ends so. Where skews look like those of further tracks without data, these may be answers that were late as
@@ -207,7 +217,7 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	int ways = q->p.shape->heads > 1 ? 2 : 1; /* on one surface nothing is shifted by it */
 	bool found = false;
 
-	for (int k = 0; k < ways; k++) {
+	for (int k = 0; k < ways && !is_cut(q); k++) {
 		struct geo_band b = next_band(q, from, cylinders);
 		struct way w;
 
@@ -342,14 +352,10 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
-		if (q->steps++ % LOOK_EVERY == 0) {
-			bool is_enough = geo_think(q->p.o->g, q->p.matched);
-
-			q->p.matched = 0;
-			if (is_enough) {
-				q->n = 0;
-				return;
-			}
+		q->p.matched += STEP;
+		if (is_cut(q)) {
+			q->n = 0;
+			return;
 		}
 		w = take_way(q, least);
 		if (is_hopeless(q, &w))
@@ -467,6 +473,7 @@ static struct reading *reading_new(struct geo_order *o, const struct geo_shape *
 
 static void reading_free(struct reading *q)
 {
+	(void)geo_think(q->p.o->g, q->p.matched);
 	free(q->node);
 	free(q->odd);
 	free(q);
@@ -498,7 +505,7 @@ void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t 
 
 /* ---- how certain zones are ---- */
 
-/* What it costs to go on as q does, but without a zone that begins there. */
+/* What it costs to go on as q does, but without a zone that begins there; 0: it was cut short. */
 static double cost_without(const struct reading *q, uint64_t avoid)
 {
 	struct reading *other = xcalloc(1, sizeof(*other));
@@ -507,6 +514,7 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 
 	*other = *q;
 	other->avoid = avoid;
+	other->p.matched = 0;
 	other->node = NULL; /* the zones themselves are of no interest */
 	other->nnodes = other->room = 0;
 	other->odd = NULL;
@@ -514,6 +522,7 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 	read_to(other, q->p.o->tracks);
 	if (best_way(other, &w))
 		cost = w.st.cost;
+	cost = other->is_cut ? 0.0 : cost;
 	reading_free(other);
 	return cost;
 }
@@ -549,9 +558,9 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 	for (size_t i = trail->n - 1; i-- > 0;) /* so far for that, or farther */
 		trail->mark[i].cost = fmin(trail->mark[i].cost, trail->mark[i + 1].cost);
 	q->rival = trail;
-	for (size_t i = 1; i < fit->n; i++) {
+	for (size_t i = 1; i < fit->n && !q->is_cut; i++) {
 		read_to(q, fit->zone[i].track);
-		if (is_clear_begin(&q->p, &fit->zone[i]))
+		if (!q->is_cut && is_clear_begin(&q->p, &fit->zone[i]))
 			fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
 	}
 	reading_free(q);

@@ -31,6 +31,7 @@
 #define BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer */
 #define LIKELY        8.0  /* of the log evidence: 1 in 3000 */
 #define LIKELY_ONE    4.0  /* that there is one surface: 1 in 50, as others would need a coincidence in each zone */
+#define GROWS         3.0  /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
 #define RISEN         8    /* tracks: over so many an arm takes longer than over one */
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
 #define ODD_LIKELIER 20.0
@@ -122,7 +123,7 @@ static bool are_bands_unseen(struct geo_search *s)
 		return false;
 	geo_read_first(s, &s->h[0]);
 	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + UNSEEN, NULL, s->fit);
-	return isfinite(s->fit->cost);
+	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
 }
 
 /*
@@ -247,6 +248,24 @@ static void add(struct geo_search *s, const struct geo_shape *shape, double cost
 	s->asked[s->n++] = *shape;
 }
 
+/* How much less likely one surface is as runs of equal tracks hold more than those before: its zones hold less and less
+ * inwards. */
+static double grows(const struct geo_order *o)
+{
+	uint64_t last = UINT64_MAX;
+	double sum = 0.0;
+
+	for (size_t i = 0; i < o->n && o->seg[i].track < GEO_RANK_TRACKS; i++) {
+		const struct geo_seg *seg = &o->seg[i];
+
+		if (seg->is_odd || seg->has_gap || seg->tracks < GEO_LONG_RUN)
+			continue;
+		sum += seg->size > last ? GROWS : 0.0;
+		last = seg->size;
+	}
+	return sum;
+}
+
 /*
  * Layouts that explain the sequence; and tracks side by side, or over each other as they are counted, whatever it says:
  * of one surface it says so little that others may be left out for having been disturbed.
@@ -278,7 +297,8 @@ static void find_hypotheses(struct geo_search *s)
 	for (uint32_t heads = 1; n && heads <= GEO_HEADS; heads++)
 		add(s, &(struct geo_shape){ .heads = heads, .band = 1 }, s->fit->cost, true);
 	for (size_t i = 0; i < s->n; i++)
-		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER);
+		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER) +
+		               (s->h[i].shape.heads == 1 ? grows(s->o) : 0.0);
 	s->nasked = s->left = s->n;
 }
 

@@ -290,6 +290,7 @@ void geo_order_fill(struct geo_order *o, const struct geo_walk *w)
 {
 	o->g = w->g;
 	o->tol = geo_near(w->g);
+	o->end = w->is_whole ? w->g->sectors : w->at;
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;

@@ -40,7 +40,7 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 {
 	struct geo_shape turned = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
-	bool is_turned;
+	bool is_turned, is_cut;
 
 	turned.is_alternate = !turned.is_alternate;
 	if (turned.heads == 1 || turned.band == 0)
@@ -49,13 +49,15 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 	fit->cost = l->fit->cost;
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
+	is_cut = geo_has_thought_enough(g);
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of
 	 * zones. */
 	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
-	            is_read(o, l, fit) && !geo_has_thought_enough(g);
+	            is_read(o, l, fit) && !is_cut;
 	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the
 	 * other way costs. */
-	l->is_turning_hidden = !is_turned && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
+	l->is_turning_hidden =
+		!is_turned && (is_cut || isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
 	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
