@@ -560,15 +560,16 @@ static void turn(struct geo *g, double drift)
 TEST(a_first_speed_that_is_off_is_no_drift)
 {
 	struct geo_drift d;
-	double error;
 	struct geo g;
 
 	turn(&g, 0.0);
 	g.rot.period_ns += 5.0 * g.rot.se_ns;
-	assert_false(geo_spindle_drift(&g, &d));
-	assert_true(fabs(geo_spindle_period(&g, &error) / 1e7 - 1.0) < error);
-	assert_true(error < 1e-6);
+	assert_true(geo_spindle_speed(&g, &d));
+	assert_true(d.change == 0.0);
+	assert_true(fabs(d.period_ns / 1e7 - 1.0) < d.error);
+	assert_true(d.error < 1e-6);
 	turn(&g, 1e-7);
-	assert_true(geo_spindle_drift(&g, &d));
-	assert_true(fabs(geo_spindle_period(&g, &error) / (1e7 / (1.0 + 1e-7 * 420.0)) - 1.0) < error);
+	assert_true(geo_spindle_speed(&g, &d));
+	assert_true(d.change != 0.0);
+	assert_true(fabs(d.period_ns / (1e7 / (1.0 + 1e-7 * 420.0)) - 1.0) < d.error);
 }

@@ -24,7 +24,7 @@
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
 #define SOON_PART 0.275
-#define SOON_END  0.5
+#define SOON_END  0.4
 #define LATE_PART 1.5  /* what only computes may go on until then */
 #define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
 
@@ -93,8 +93,7 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	plan_phase(plan, "rotation", 8 * NS_PER_S);
 	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
 	if (!p->quick)
-		plan_phase(plan, "tracks, surfaces",
-		           GEO_BUDGET_NS / 2 - 38 * NS_PER_S); /* with the two before, as long as most take */
+		plan_phase(plan, "tracks, surfaces", (uint64_t)(SOON_END * GEO_BUDGET_NS) - 38 * NS_PER_S);
 	return 0;
 }
 
@@ -170,18 +169,16 @@ static void speed_figures(struct geo *g)
 	struct result *res = g->ses->res;
 	struct geo_drift d;
 	struct interval ci;
-	bool is_drift;
 	double rpm;
 
-	is_drift = geo_spindle_drift(g, &d);
-	if (!is_drift && !geo_spindle_speed(g, &d))
+	if (!geo_spindle_speed(g, &d))
 		return;
 	rpm = 60e9 / d.period_ns;
 	ci = (struct interval){ rpm * (1.0 - d.error), rpm * (1.0 + d.error) };
 	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->spindle.npoints);
 	ci = (struct interval){ d.period_ns * (1.0 - d.error), d.period_ns * (1.0 + d.error) };
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, d.period_ns, &ci, g->spindle.npoints);
-	if (is_drift)
+	if (d.change != 0.0)
 		result_notice(
 			res, "spindle-drifts",
 			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and the figure is the speed then. A disk that was switched on a while ago turns evenly.",

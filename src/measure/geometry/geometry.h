@@ -18,9 +18,8 @@ struct geometry_params {
 
 #define GEO_STEPS 6
 
-#define GEO_RECENT 512  /* reads that the drive may still have */
-#define GEO_REACH  14   /* distances of up to 2^14 sectors are told apart, by powers of two */
-#define GEO_GAP    1024 /* sectors of a gap for which steps are computed; a wider one is halved first */
+#define GEO_RECENT 512 /* reads that the drive may still have */
+#define GEO_REACH  14  /* distances of up to 2^14 sectors are told apart, by powers of two */
 
 /* What the drive's cache keeps of single reads; see kept.c. */
 struct geo_kept {
@@ -29,9 +28,6 @@ struct geo_kept {
 	struct {
 		uint32_t reads, hits;
 	} seen[2][GEO_REACH]; /* below and above a read, so far away */
-	uint64_t ahead;       /* what the steps were computed for */
-	double flush;
-	uint16_t open_step[GEO_GAP + 1], kept_step[GEO_GAP + 1];
 };
 
 /* ---- spindle.c: its clock ---- */
@@ -256,16 +252,12 @@ double geo_turns(const struct geo *g, uint64_t done_ns);
 
 struct geo_drift {
 	double period_ns, error; /* relative, 95 %, with what it has changed by on the way */
-	double change;           /* of the speed, against the begin */
-	uint64_t from_ns;
+	double change;           /* of the speed, against the begin; 0: none that is certain */
 };
 
-/* Has the speed changed since the rotation was found, beyond doubt? The speed of the last quarter of the run. */
-bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret);
-/* The speed over the run; false: it is not known better than from the search of the rotation. */
+/* The speed of the run's last quarter if it has changed since the rotation was found, beyond doubt; else over all of
+ * it. false: it is not known better than from that search. */
 bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret);
-/* The period as it is told, and its error: relative, 95 %. */
-double geo_spindle_period(const struct geo *g, double *ret_error);
 
 /* ---- kept.c ---- */
 
@@ -278,6 +270,6 @@ void geo_kept_forget(struct geo_kept *k);
 bool geo_kept_has_below(const struct geo_kept *k);
 /* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that
  * it takes to make the cache forget. */
-uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
+uint64_t geo_kept_next(const struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 
 #endif

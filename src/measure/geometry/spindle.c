@@ -90,7 +90,7 @@ static int read_anchors(struct geo *g, double *ret, struct err *err)
 		for (size_t i = 0; i < n && r == 0; i++) {
 			struct geo_anchor *a = &s->anchor[which[i]];
 
-			a->is_kept = access[i] < g->rot.hit_most_ns;
+			a->is_kept = timed_may_be_hit(&g->rot, access[i]);
 			if (isfinite(access[i]) && !a->is_kept)
 				ret[which[i]] = geo_frac(geo_turns(g, done[i]));
 			if (a->is_kept)
@@ -200,6 +200,24 @@ static double period_of(const struct geo_point *p, size_t n, double *ret_error)
 	return 1.0 / l.b;
 }
 
+/* Against what the search of the rotation has found, and against the begin of the run: one alone may be off as noise
+ * puts it once in a thousand times. */
+static bool has_drifted(const struct geo *g, struct geo_drift *ret)
+{
+	const struct geo_spindle *s = &g->spindle;
+	size_t n = s->npoints / PARTS;
+	double begin, end, before, error, ignore, lately, own = g->rot.se_ns / g->rot.period_ns;
+
+	begin = period_of(s->point, n, &ignore);
+	end = period_of(s->point + s->npoints - n, n, &error);
+	before = period_of(s->point + s->npoints - 2 * n, n, &ignore);
+	lately = fabs(before / end - 1.0);
+	*ret = (struct geo_drift){ .period_ns = end,
+		                   .change = g->rot.period_ns / end - 1.0,
+		                   .error = 1.96 * error + lately };
+	return fabs(ret->change) > TOLD * hypot(error, own) + lately && fabs(begin / end - 1.0) > TOLD * error + lately;
+}
+
 bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
 {
 	const struct geo_spindle *s = &g->spindle;
@@ -208,45 +226,11 @@ bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
 
 	if (s->npoints < PARTS * POINTS)
 		return false;
+	if (has_drifted(g, ret))
+		return true;
 	begin = period_of(s->point, half, &ignore);
 	end = period_of(s->point + s->npoints - half, half, &ignore);
 	whole = period_of(s->point, s->npoints, &error);
-	*ret = (struct geo_drift){ .period_ns = whole,
-		                   .from_ns = s->point[0].at_ns,
-		                   .change = g->rot.period_ns / whole - 1.0,
-		                   .error = 1.96 * error + fabs(begin / end - 1.0) };
+	*ret = (struct geo_drift){ .period_ns = whole, .error = 1.96 * error + fabs(begin / end - 1.0) };
 	return ret->error < 1.96 * (g->rot.se_ns / g->rot.period_ns + SPREAD);
-}
-
-/* Against what the search of the rotation has found, and against the begin of the run: one alone may be off as noise
- * puts it once in a thousand times. */
-bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
-{
-	const struct geo_spindle *s = &g->spindle;
-	size_t n = s->npoints / PARTS;
-	double begin, end, before, error, ignore, lately, own = g->rot.se_ns / g->rot.period_ns;
-
-	if (n < POINTS)
-		return false;
-	begin = period_of(s->point, n, &ignore);
-	end = period_of(s->point + s->npoints - n, n, &error);
-	before = period_of(s->point + s->npoints - 2 * n, n, &ignore);
-	lately = fabs(before / end - 1.0);
-	*ret = (struct geo_drift){ .period_ns = end,
-		                   .from_ns = s->point[s->npoints - n].at_ns,
-		                   .change = g->rot.period_ns / end - 1.0,
-		                   .error = 1.96 * error + lately };
-	return fabs(ret->change) > TOLD * hypot(error, own) + lately && fabs(begin / end - 1.0) > TOLD * error + lately;
-}
-
-double geo_spindle_period(const struct geo *g, double *ret_error)
-{
-	struct geo_drift d;
-
-	if (geo_spindle_drift(g, &d) || geo_spindle_speed(g, &d)) {
-		*ret_error = d.error;
-		return d.period_ns;
-	}
-	*ret_error = 1.96 * g->rot.se_ns / g->rot.period_ns;
-	return g->rot.period_ns;
 }
