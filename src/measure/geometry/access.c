@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The shortest access from one track to another. All angles are known, so an access of any length can be aimed at by
- * choosing the sectors: one that the head can make takes just that long, one that it cannot a revolution more;
- * threshold.c finds the border. Many pairs take turns, so that none is read again while the drive's cache still holds
- * it. Always from the later track to the earlier, where reading ahead does not help.
+ * choosing the sectors: one that the head can make takes just that long, one that it cannot a revolution more. Many
+ * pairs take turns, so that none is read again while the drive's cache still holds it. Always from the later track to
+ * the earlier, where reading ahead does not help.
+ *
+ * Where the head takes a little longer or shorter each time there is no sharp border, but one by which half of the
+ * accesses are made; some are late by a revolution for no reason at all. All accesses of a pair count, each by how
+ * likely it is for a border at y: the posterior of y, by which the next aim is chosen, too (probabilistic bisection,
+ * Horstein 1963). How far accesses scatter is the same for all pairs, and is learned from all of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,24 +17,114 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define ROUNDS        40             /* more than any pair takes: an end for pairs that never settle */
-#define USUAL_ROUNDS  16.0           /* of them, until all is found */
-#define SCATTER_EVERY 3              /* rounds */
-#define FIRST_AIM     0.7            /* revolutions */
-#define FINE_SCATTER  0.6            /* of what single accesses scatter: finer takes many looks */
-#define STUCK_MOST    10             /* accesses of a pair that ended where none can, until it is given up */
+#define LOOKS         28   /* accesses of a pair: halving comes to the scatter in 10, the rest is for late ones */
+#define TURNS_MAX     4.0  /* revolutions: no shortest access is longer */
+#define LAPSES        0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
+#define POINTS        48   /* of a grid over what is possible, made finer so often: */
+#define REFINED       5    /* from 4 revolutions to below the finest deviation */
+#define ASKED         24   /* pairs at most that tell how far accesses scatter */
+#define FAR           12.0 /* of the log-likelihood: so much less likely is not looked at again */
+#define ROUNDS        40   /* more than any pair takes: an end for pairs that never settle */
+#define USUAL_ROUNDS  16.0 /* of them, until all is found */
+#define SCATTER_EVERY 3    /* rounds */
+#define FIRST_AIM     0.7  /* revolutions */
+#define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
+#define STUCK_MOST    10   /* accesses of a pair that ended where none can, until it is given up */
 #define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
-#define START_FROM                                                                                                 \
-	0.8          /* part of the track that accesses begin in: behind it reading ahead may be on the next track \
-	              */
-#define AIMS    16   /* starts that are tried: the best of them is some hundredths of a sector off */
-#define AIM_MET 0.05 /* of a revolution: so far off is no answer that came in time */
+/* Part of the track that accesses begin in: behind it reading ahead may be on the next track. */
+#define START_FROM 0.8
+#define AIMS       16   /* starts that are tried: the best of them is some hundredths of a sector off */
+#define AIM_MET    0.05 /* of a revolution: so far off is no answer that came in time */
+
+struct profile_row {
+	uint64_t distance_tracks;
+	double access_ns, resolution_ns;
+	uint64_t first_byte;
+};
+
+/* Accesses of one pair that were aimed: how many revolutions each took. */
+struct looks {
+	double turns[LOOKS];
+	size_t n;
+};
+
+/* Accesses that are longer are made; evidence: how well that explains the looks (a log-likelihood). */
+struct border {
+	double at, error, evidence;
+};
+
+/* Deviations that are tried, in revolutions. */
+static const double scatters[] = { 0.0003, 0.001, 0.002, 0.004, 0.007, 0.012, 0.02 };
+
+static void fill(const struct looks *k, double scatter, double low, double step, double *ret_log, double *ret_most)
+{
+	*ret_most = -INFINITY;
+	for (int i = 0; i < POINTS; i++) {
+		double y = low + ((double)i + 0.5) * step;
+
+		ret_log[i] = 0.0;
+		for (size_t j = 0; j < k->n; j++)
+			ret_log[i] += log(arrival_likelihood(k->turns[j], y, fmax(scatter, step), 1.0, LAPSES));
+		*ret_most = fmax(*ret_most, ret_log[i]);
+	}
+}
+
+/* scatter: of the time that a single access takes. */
+static struct border find_border(const struct looks *k, double scatter)
+{
+	double log_of[POINTS], most, low = 0.0, high = TURNS_MAX, step = 0.0, sum = 0.0, mean = 0.0, square = 0.0;
+
+	for (int pass = 0; pass < REFINED; pass++) {
+		int first = 0, last = POINTS - 1;
+
+		step = (high - low) / POINTS;
+		fill(k, scatter, low, step, log_of, &most);
+		if (pass + 1 == REFINED || step < scatter / 3.0)
+			break;
+		while (first < last && log_of[first] < most - FAR)
+			first++;
+		while (last > first && log_of[last] < most - FAR)
+			last--;
+		high = fmin(TURNS_MAX, low + (double)(last + 2) * step);
+		low = fmax(0.0, low + (double)(first - 1) * step);
+	}
+	for (int i = 0; i < POINTS; i++) {
+		double y = low + ((double)i + 0.5) * step, w = exp(log_of[i] - most);
+
+		sum += w;
+		mean += w * y;
+		square += w * y * y;
+	}
+	mean /= sum;
+	return (struct border){ .at = mean,
+		                .error = sqrt(fmax(0.0, square / sum - mean * mean) + step * step / 12.0),
+		                .evidence = most + log(sum * step) };
+}
+
+/* The deviation of single accesses that explains the looks of all pairs best. */
+static double find_scatter(const struct looks *k, size_t n)
+{
+	double best = scatters[0], most = -INFINITY;
+
+	for (size_t s = 0; s < sizeof(scatters) / sizeof(scatters[0]); s++) {
+		double all = 0.0;
+
+		for (size_t i = 0; i < n; i += n / ASKED + 1)
+			if (k[i].n > 3)
+				all += find_border(&k[i], scatters[s]).evidence;
+		if (all > most) {
+			most = all;
+			best = scatters[s];
+		}
+	}
+	return best;
+}
 
 const struct field geo_profile_fields[] = {
-	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
-	FIELD_F64(struct geo_profile_row, access_ns, UNIT_NS, "shortest access"),
-	FIELD_F64(struct geo_profile_row, resolution_ns, UNIT_NS, "to within"),
-	FIELD_U64(struct geo_profile_row, first_byte, UNIT_BYTES, "from track at"),
+	FIELD_U64(struct profile_row, distance_tracks, UNIT_COUNT, "tracks"),
+	FIELD_F64(struct profile_row, access_ns, UNIT_NS, "shortest access"),
+	FIELD_F64(struct profile_row, resolution_ns, UNIT_NS, "to within"),
+	FIELD_U64(struct profile_row, first_byte, UNIT_BYTES, "from track at"),
 	FIELD_END,
 };
 
@@ -57,13 +152,13 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
  * What an access says when y was aimed at: it ends when the sector has passed, then or whole revolutions later;
  * whatever ends at another time came from the cache, or late.
  */
-static void learn(struct geo_pair *p, struct geo_looks *k, double turns)
+static void learn(struct geo_pair *p, struct looks *k, double turns)
 {
-	if (geo_apart(turns, p->aim) > AIM_MET || turns > GEO_TURNS_MAX) {
+	if (geo_apart(turns, p->aim) > AIM_MET || turns > TURNS_MAX) {
 		p->stuck++;
 		return;
 	}
-	if (k->n < GEO_LOOKS)
+	if (k->n < LOOKS)
 		k->turns[k->n++] = turns;
 }
 
@@ -72,7 +167,7 @@ struct round {
 	size_t open, hits;
 };
 
-static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *looks, size_t n, struct round *ret,
+static int one_round(struct geo *g, struct geo_pair *pair, struct looks *looks, size_t n, struct round *ret,
                      struct err *err)
 {
 	cleanup_free uint64_t *offset = xcalloc(2 * n + 1, sizeof(*offset));
@@ -143,9 +238,8 @@ static void keep(struct geo *g, const struct geo_pair *pair, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_pair *p = &pair[i];
-		const struct geo_profile_row row = { p->distance, p->access * g->rot.period_ns,
-			                             2.0 * p->error * g->rot.period_ns,
-			                             p->to.first * g->t.block_bytes };
+		const struct profile_row row = { p->distance, p->access * g->rot.period_ns,
+			                         2.0 * p->error * g->rot.period_ns, p->to.first * g->t.block_bytes };
 
 		if (isfinite(p->access))
 			result_row(t, &row);
@@ -153,27 +247,27 @@ static void keep(struct geo *g, const struct geo_pair *pair, size_t n)
 }
 
 /* Where to aim next, and whether that is worth while. */
-static void decide(struct geo_pair *pair, const struct geo_looks *looks, size_t n, double scatter)
+static void decide(struct geo_pair *pair, const struct looks *looks, size_t n, double scatter)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct geo_pair *p = &pair[i];
 		double fine = fmax(fmax(FINE / 2.0, 0.3 / (double)p->to.sectors), FINE_SCATTER * scatter);
-		struct geo_border b;
+		struct border b;
 
 		if (p->is_done)
 			continue;
-		b = geo_border(&looks[i], scatter);
+		b = find_border(&looks[i], scatter);
 		p->access = b.at;
 		p->error = b.error;
 		p->aim = looks[i].n ? b.at : FIRST_AIM;
-		p->is_done = looks[i].n == GEO_LOOKS || (looks[i].n > 3 && b.error < fine);
+		p->is_done = looks[i].n == LOOKS || (looks[i].n > 3 && b.error < fine);
 	}
 }
 
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
                  struct err *err)
 {
-	cleanup_free struct geo_looks *looks = xcalloc(n + 1, sizeof(*looks));
+	cleanup_free struct looks *looks = xcalloc(n + 1, sizeof(*looks));
 	struct round round = { .open = n };
 	int r = find_angles(g, pair, n, err);
 
@@ -192,7 +286,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 		if (r == 0)
 			r = one_round(g, pair, looks, n, &round, err);
 		if (k == 0 || k % SCATTER_EVERY == 0)
-			*ret_scatter = geo_scatter(looks, n);
+			*ret_scatter = find_scatter(looks, n);
 		decide(pair, looks, n, *ret_scatter);
 	}
 	for (size_t i = 0; i < n && r == 0; i++)

@@ -3,8 +3,7 @@
  * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is
  * sure has as many sectors as all others of its surface, so what it lacks is known even where noise hides the gap
  * itself; elsewhere a track tells by the spacing of its sectors. Reported is what lies among tracks that are all as
- * they should be, and in noise only where a second look found both ends again. And of each surface how much of that it
- * has, and how fast its media pass.
+ * they should be, and in noise only where a second look found both ends again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #define AT_ONCE      16   /* tracks whose ends are looked at together */
 #define STRAY        0.5  /* of what single differences stray by: so far do readings that agree (49 of 50 did) */
 #define CLEAN_LEAST  3    /* tracks on either side of one that is missing, all as they should be */
-#define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
+#define DEFECTS_MOST 5000 /* rows */
 
 struct defect_row {
 	uint64_t first_byte, missing, surface;
@@ -31,22 +30,6 @@ const struct field geo_defect_fields[] = {
 	FIELD_END,
 };
 
-struct surface_row {
-	uint64_t surface, bytes;
-	double first_bytes_per_s, last_bytes_per_s;
-	uint64_t missing, tracks;
-};
-
-const struct field geo_surface_fields[] = {
-	FIELD_U64(struct surface_row, surface, UNIT_COUNT, "surface"),
-	FIELD_U64(struct surface_row, bytes, UNIT_BYTES, "bytes found on it"),
-	FIELD_F64(struct surface_row, first_bytes_per_s, UNIT_BYTES_PER_S, "media rate at the start"),
-	FIELD_F64(struct surface_row, last_bytes_per_s, UNIT_BYTES_PER_S, "at the end"),
-	FIELD_U64(struct surface_row, missing, UNIT_COUNT, "sectors seen missing"),
-	FIELD_U64(struct surface_row, tracks, UNIT_COUNT, "tracks seen missing"),
-	FIELD_END,
-};
-
 /* A track that lacks sectors. */
 struct lack {
 	size_t seg;
@@ -57,7 +40,6 @@ struct lack {
 struct finder {
 	const struct geo_map *m;
 	struct table *t;
-	struct surface_row surface[GEO_HEADS];
 	size_t zone, hole, gap; /* the next ones */
 };
 
@@ -75,11 +57,6 @@ static const struct geo_fit_zone *zone_of(struct finder *f, uint64_t track)
 	while (fit && f->zone + 1 < fit->n && fit->zone[f->zone + 1].track <= track)
 		f->zone++;
 	return fit && fit->n && f->m->is_sure[f->zone] ? &fit->zone[f->zone] : NULL;
-}
-
-static uint32_t surface_of(struct finder *f, uint64_t track)
-{
-	return zone_of(f, track) ? f->m->head[track] : GEO_NOWHERE;
 }
 
 /* Else ends of tracks are where they were found. */
@@ -168,7 +145,6 @@ static void tell_holes(struct finder *f, uint64_t track)
 			continue;
 		row(f, geo_order_first(m->o, hole->track), size,
 		    are_all_alike(m->o, z, m->layout->shape.heads) ? GEO_NOWHERE : hole->head, "track");
-		f->surface[hole->head].tracks++;
 	}
 }
 
@@ -287,46 +263,9 @@ static void tell_track(struct finder *f, const struct lack *lack)
 	if (seen != lack->missing)
 		row(f, seg->first, seen < lack->missing ? lack->missing - seen : lack->missing, head,
 		    "sectors of this track");
-	if (z)
-		f->surface[f->m->head[seg->track]].missing += lack->missing;
 }
 
 /* ---- rows ---- */
-
-static void add_bytes(struct finder *f, size_t i)
-{
-	const struct geo_order *o = f->m->o;
-	const struct geo_seg *seg = &o->seg[i];
-	uint64_t sectors = seg->tracks == 1 && i + 1 < o->n ? seg[1].first - seg->first : seg->size;
-
-	for (uint64_t k = 0; k < seg->tracks; k++) {
-		uint32_t head = surface_of(f, seg->track + k);
-
-		if (head != GEO_NOWHERE)
-			f->surface[head].bytes += sectors * f->m->w->g->t.block_bytes;
-	}
-}
-
-static void surface_rows(struct finder *f)
-{
-	const struct geo *g = f->m->w->g;
-	const struct geo_fit *fit = f->m->layout->fit;
-	struct table *t = result_table(g->ses->res, "surfaces", "Surfaces", geo_surface_fields);
-	double bytes_per_s = (double)g->t.block_bytes * 1e9 / g->rot.period_ns; /* of a track of one sector */
-	size_t last = fit->n - 1;
-
-	for (uint32_t k = 0; k < f->m->layout->shape.heads; k++) {
-		struct surface_row *s = &f->surface[k];
-		uint64_t first_size = f->m->is_sure[0] ? fit->zone[0].size[k] : 0;
-		uint64_t last_size = f->m->is_sure[last] && f->m->w->is_whole ? fit->zone[last].size[k] : 0;
-
-		s->surface = k;
-		s->tracks = is_noisy(f) ? UINT64_MAX : s->tracks;
-		s->first_bytes_per_s = first_size ? (double)(first_size + g->spare) * bytes_per_s : (double)NAN;
-		s->last_bytes_per_s = last_size ? (double)(last_size + g->spare) * bytes_per_s : (double)NAN;
-		result_row(t, s);
-	}
-}
 
 static void tell_rows(struct finder *f, const struct lack *v, size_t n)
 {
@@ -334,8 +273,6 @@ static void tell_rows(struct finder *f, const struct lack *v, size_t n)
 
 	for (size_t i = 0, k = 0; i < o->n; i++) {
 		tell_holes(f, o->seg[i].track);
-		if (f->m->are_surfaces)
-			add_bytes(f, i);
 		if (k == n || v[k].seg != i)
 			continue;
 		if (v[k].is_there)
@@ -358,7 +295,5 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 	if (r < 0)
 		return r;
 	tell_rows(f, v, n);
-	if (m->are_surfaces && !m->layout->is_turning_hidden && m->layout->fit->n)
-		surface_rows(f);
 	return 0;
 }

@@ -25,8 +25,9 @@
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
 #define SOON_PART 0.275
 #define SOON_END  0.4
-#define LATE_PART 1.5  /* what only computes may go on until then */
-#define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
+#define QUICK_NS  (55 * NS_PER_S) /* a quick run is over within a minute */
+#define LATE_PART 1.5             /* what only computes may go on until then */
+#define FEW_SEEN  1000            /* tracks: enough for a layout, wherever the walk ended */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -73,7 +74,6 @@ static const struct measure_table geometry_tables[] = {
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	HEADS_TABLE,
-	{ "surfaces", "Surfaces", geo_surface_fields },
 	{ "defects", "Sectors and tracks without data", geo_defect_fields },
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
@@ -371,7 +371,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 			g->ses->res, "layout-unknown",
 			"The number of surfaces and the layout cannot be determined: too little of the disk was read.");
 	else
-		r = geo_layout(g, order, layout, err);
+		r = geo_find_layout(g, order, layout, err);
 	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
 		return r;
 	session_checkpoint(g->ses);
@@ -518,7 +518,7 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 		.ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector, .prefers_fua = true
 	};
 	g.sectors = ses->targets[0].size_bytes / sector;
-	g.budget_ns = ses->common->time_ns ? ses->common->time_ns : GEO_BUDGET_NS;
+	g.budget_ns = ses->common->time_ns ? ses->common->time_ns : g.p->quick ? QUICK_NS : GEO_BUDGET_NS;
 	geo_may_take(&g, 1.0);
 	session_rng(ses, 0x47454f4dull, &g.t.rng);
 	null_figures(ses);

@@ -15,8 +15,6 @@
 size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost);
 /* Figure layout. */
 void geo_tell_layout(struct result *res, const struct geo_shape *shape);
-/* A notice: whether heads alternate was not seen, so that it is told as if they did not. */
-void geo_say_turning_is_hidden(struct result *res);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 
@@ -27,12 +25,6 @@ const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit);
 uint64_t geo_band_behind(const struct geo_fit *fit);
 
 /* ---- access.c ---- */
-
-struct geo_profile_row {
-	uint64_t distance_tracks;
-	double access_ns, resolution_ns;
-	uint64_t first_byte;
-};
 
 extern const struct field geo_profile_fields[];
 
@@ -54,27 +46,6 @@ struct geo_pair {
  * revolutions. */
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
                  struct err *err);
-
-/* ---- threshold.c ---- */
-
-#define GEO_LOOKS     28  /* accesses of a pair: halving comes to the scatter in 10, the rest is for late ones */
-#define GEO_TURNS_MAX 4.0 /* revolutions: no shortest access is longer */
-
-/* Accesses of one pair that were aimed: how many revolutions each took. */
-struct geo_looks {
-	double turns[GEO_LOOKS];
-	size_t n;
-};
-
-/* Accesses that are longer are made; evidence: how well that explains the looks (a log-likelihood). */
-struct geo_border {
-	double at, error, evidence;
-};
-
-/* scatter: of the time that a single access takes. */
-struct geo_border geo_border(const struct geo_looks *looks, double scatter);
-/* The deviation of single accesses that explains the looks of all pairs best. */
-double geo_scatter(const struct geo_looks *looks, size_t n);
 
 /* ---- law.c ---- */
 
@@ -173,7 +144,7 @@ static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t e
 	return to > end ? to : end;
 }
 
-/* ---- stretch.c: where accesses are made ---- */
+/* ---- pairs.c: where accesses are made ---- */
 
 /* s->fit: the first tracks as that hypothesis reads them; no zones where it is only counted, or they are far dearer
  * than by another one. */
@@ -219,7 +190,7 @@ struct geo_layout {
 };
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
-int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
+int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
 
 /* ---- settle.c ---- */
 

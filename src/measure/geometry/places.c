@@ -8,11 +8,12 @@
 
 #include "base/cleanup.h"
 
-#define PLACE_TRACKS 5    /* looked at in each place */
-#define PLACE_MOST   16   /* where no two of those are equal, as each of several surfaces may have tracks of its own */
-#define ALIKE        0.75 /* of each other: no surfaces of one place hold sectors in a more unlike number */
-#define ALIKE_LEAST  2    /* of five, and that share of more with ends that are there again */
-#define EDGES_MAX    64   /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
+#define PLACE_TRACKS 5     /* looked at in each place */
+#define PLACE_MOST   16    /* where no two of those are equal, as each of several surfaces may have tracks of its own */
+#define ALIKE        0.75  /* of each other: no surfaces of one place hold sectors in a more unlike number */
+#define ALIKE_SKEW   0.005 /* of a revolution: so far skews of a kind differ as tracks hold more or less */
+#define ALIKE_LEAST  2     /* of five, and that share of more with ends that are there again */
+#define EDGES_MAX    64    /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
 #define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
@@ -290,11 +291,28 @@ static void tell_unknown(struct geo *g, const struct place *p)
 		p->name);
 }
 
+/* Of the skews that are about the middle one, as those to the next cylinder are among those to the next surface. */
+static void tell_skew(struct geo *g, struct skews *skews)
+{
+	double middle = stats_median(skews->v, skews->n), near = geo_near(g) + ALIKE_SKEW;
+	struct interval ci;
+	size_t n = 0;
+
+	for (size_t i = 0; i < skews->n; i++)
+		if (geo_apart(skews->v[i], middle) < near)
+			skews->v[n++] = skews->v[i];
+	stats_sort(skews->v, n);
+	ci = stats_quantile_ci_sorted(skews->v, n, 0.5);
+	if (!isfinite(ci.low) && n) /* too few for order statistics */
+		ci = (struct interval){ skews->v[0], skews->v[n - 1] };
+	result_figure(g->ses->res, "skew_ratio", "usual skew from track to track", UNIT_RATIO,
+	              stats_median(skews->v, n), &ci, n);
+}
+
 int geo_look_at_places(struct geo *g, struct err *err)
 {
 	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
-	struct interval ci;
 	int starts = !g->p->quick && geo_near(g) > GEO_NOISY ? STARTS : 0, r = 0;
 	size_t seen = 0;
 
@@ -317,11 +335,6 @@ int geo_look_at_places(struct geo *g, struct err *err)
 		if (!is_known(g, &places[i]))
 			tell_unknown(g, &places[i]);
 	note_spare(g, spare, ARRAY_LEN(spare));
-	stats_sort(skews.v, skews.n);
-	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
-	if (!isfinite(ci.low) && skews.n) /* too few for order statistics */
-		ci = (struct interval){ skews.v[0], skews.v[skews.n - 1] };
-	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,
-	              stats_median(skews.v, skews.n), &ci, skews.n);
+	tell_skew(g, &skews);
 	return r;
 }

@@ -387,7 +387,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	return 0;
 }
 
-int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
+int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
 {
 	struct geo_search *s = xcalloc(1, sizeof(*s));
 	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));

@@ -9,16 +9,74 @@
  * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer
  * shows where its first band ends.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define READ_MOST                                                                                                    \
-	0.1 /* of cost for each change of size or skew, where the first tracks were in no order: more is no reading, \
-	       even where it costs less than another one */
+/* Surfaces whose sizes come again behind a band: one alone may be a zone that another one follows. */
+#define SEEN_LEAST 2
+/* Of cost for each change of size or skew, where the first tracks were in no order: more is no reading, even where it
+ * costs less than another one. */
+#define READ_MOST 0.1
+
+const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *longest = NULL;
+
+	for (size_t i = 0; i < fit->n; i++)
+		if (!longest || fit->zone[i].tracks > longest->tracks)
+			longest = &fit->zone[i];
+	return longest;
+}
+
+/* The same sizes, as far as both are seen. */
+static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zone *b)
+{
+	size_t seen = 0;
+
+	for (size_t k = 0; k < GEO_HEADS; k++) {
+		if (a->size[k] && b->size[k] && a->size[k] != b->size[k])
+			return false;
+		seen += a->size[k] && b->size[k];
+	}
+	return seen >= SEEN_LEAST;
+}
+
+uint64_t geo_band_behind(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *z = geo_longest_zone(fit);
+
+	return z && z + 1 < fit->zone + fit->n && has_same_sizes(z, z + 1) ? z->cylinders : 0;
+}
+
+void geo_tell_layout(struct result *res, const struct geo_shape *shape)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+	char text[160];
+
+	if (shape->heads == 1)
+		(void)snprintf(text, sizeof(text), "one surface");
+	else if (shape->band == 1)
+		(void)snprintf(text, sizeof(text), "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, sizeof(text), "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way,
+		               heads);
+	result_figure_text(res, "layout", "layout", text);
+}
+
+bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	       a->is_alternate != b->is_alternate;
+}
 
 /* Would it make no difference to sizes if every second band went through the heads backwards? */
 static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
@@ -64,7 +122,8 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 		geo_tell_layout(g->ses->res, &l->shape);
 	}
 	if (l->is_turning_hidden)
-		geo_say_turning_is_hidden(g->ses->res);
+		result_notice(g->ses->res, "heads-alternate-unseen",
+		              "Whether every second band uses the heads in reverse order cannot be determined.");
 }
 
 void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l)

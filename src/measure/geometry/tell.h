@@ -38,12 +38,12 @@ struct geo_map {
 	bool are_surfaces; /* the disk's; else those of the first of several arms */
 };
 
-/* Tables heads, surfaces and defects. */
+/* Tables heads and defects. */
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
 
 /* ---- defects.c ---- */
 
-extern const struct field geo_surface_fields[], geo_defect_fields[];
+extern const struct field geo_defect_fields[];
 
 #define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something */
 #define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
@@ -51,7 +51,7 @@ extern const struct field geo_surface_fields[], geo_defect_fields[];
 /* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin
  * or its end? */
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
-/* What is missing, as far as that is sure, and the surfaces with how much of it each has. */
+/* What is missing, as far as that is sure. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif

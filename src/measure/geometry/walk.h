@@ -124,7 +124,7 @@ struct geo_walk {
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };
 
-/* ---- found.c ---- */
+/* ---- confirm.c ---- */
 
 void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 /* Into what the walk goes on by: the last runs. */
