@@ -30,15 +30,6 @@ void geo_walk_add(struct geo_walk *w, const struct geo_item *item)
 	memcpy(w->items[w->nitems++].run, item->run, item->nruns * sizeof(*item->run));
 }
 
-void geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap)
-{
-	if (w->ngaps == w->gaps_room) {
-		w->gaps_room = w->gaps_room ? 2 * w->gaps_room : 64;
-		w->gaps = xgrow(w->gaps, w->gaps_room, sizeof(*w->gaps));
-	}
-	w->gaps[w->ngaps++] = gap;
-}
-
 void geo_walk_free(struct geo_walk *w)
 {
 	for (size_t i = 0; w && i < w->nitems; i++)
@@ -47,9 +38,7 @@ void geo_walk_free(struct geo_walk *w)
 		free(w->later[i].run);
 	if (w) {
 		free(w->items);
-		free(w->gaps);
 		free(w->later);
-		free(w->later_gaps);
 	}
 	free(w);
 }
@@ -72,16 +61,6 @@ void geo_walk_remember(struct geo_walk *w, const struct geo_run *run)
 
 /* ---- back, and on ---- */
 
-/* list of m with n more in front. */
-static void *put_before(void *list, size_t m, const void *more, size_t n, size_t size)
-{
-	char *all = xgrow(list, m + n + 1, size);
-
-	memmove(all + n * size, all, m * size);
-	memcpy(all, more, n * size);
-	return all;
-}
-
 static void remember_item(struct geo_walk *w, const struct geo_item *item)
 {
 	for (uint64_t k = 0; k < item->times && k < TURNS; k++)
@@ -92,18 +71,13 @@ static void remember_item(struct geo_walk *w, const struct geo_item *item)
 /* Item n is forgotten, and what is behind it is for later. */
 static void go_back(struct geo_walk *w, size_t n)
 {
-	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1, gaps = 0;
+	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1;
 
 	w->at = w->items[n].first;
 	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
-	while (gaps < w->ngaps && w->gaps[gaps].first <= w->at)
-		gaps++;
-	if (w->ngaps > gaps)
-		w->later_gaps =
-			put_before(w->later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps));
-	w->nlater_gaps += w->ngaps - gaps;
-	w->ngaps = gaps;
-	w->later = put_before(w->later, w->nlater, w->items + n + 1, behind, sizeof(*w->items));
+	w->later = xgrow(w->later, w->nlater + behind + 1, sizeof(*w->later));
+	memmove(w->later + behind, w->later, w->nlater * sizeof(*w->later));
+	memcpy(w->later, w->items + n + 1, behind * sizeof(*w->later));
 	w->nlater += behind;
 	free(w->items[n].run);
 	w->nitems = n;
@@ -121,20 +95,6 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 	w->again = first == w->again_at ? w->again + 1 : 1;
 	w->again_at = first;
 	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
-}
-
-/* Gaps before `from` are forgotten, those before `to` taken over. */
-static void take_gaps(struct geo_walk *w, uint64_t from, uint64_t to)
-{
-	size_t end = 0;
-
-	while (end < w->nlater_gaps && w->later_gaps[end].first <= from)
-		end++;
-	for (; end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
-		geo_walk_add_gap(w, w->later_gaps[end]);
-	w->nlater_gaps -= end;
-	if (w->nlater_gaps)
-		memmove(w->later_gaps, w->later_gaps + end, w->nlater_gaps * sizeof(*w->later_gaps));
 }
 
 int geo_walk_take_later(struct geo_walk *w, struct err *err)
@@ -158,8 +118,6 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 	w->nlater -= n;
 	if (n && w->nlater)
 		memmove(w->later, w->later + n, w->nlater * sizeof(*w->later));
-	if (n || w->nlater_gaps)
-		take_gaps(w, at, w->at);
 	if (w->at == at)
 		return 0;
 	w->next_size = (double)w->runs[w->nruns - 1].per_track;

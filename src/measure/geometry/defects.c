@@ -40,7 +40,7 @@ struct lack {
 struct finder {
 	const struct geo_map *m;
 	struct table *t;
-	size_t zone, hole, gap; /* the next ones */
+	size_t zone, hole; /* the next ones */
 };
 
 /* Sectors with data of a track. */
@@ -104,15 +104,19 @@ static bool is_clean_about(const struct finder *f, const struct geo_fit_zone *z,
 	return true;
 }
 
-static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind)
+/* In front of that track, or in it; z: its zone, if that is sure. */
+static void row(struct finder *f, const struct geo_fit_zone *z, uint64_t track, uint64_t missing, uint32_t head,
+                const char *kind)
 {
+	const struct geo_map *m = f->m;
+	bool is_known = z && !m->layout->is_turning_hidden && !are_all_alike(m->o, z, m->layout->shape.heads);
+	const struct defect_row row = { .first_byte = geo_order_first(m->o, track) * m->w->g->t.block_bytes,
+		                        .missing = missing,
+		                        .surface = is_known ? head : UINT64_MAX,
+		                        .kind = kind };
+
 	if (f->t->nrows < DEFECTS_MOST)
-		result_row(f->t, &(struct defect_row){ .first_byte = first * f->m->w->g->t.block_bytes,
-		                                       .missing = missing,
-		                                       .surface = head == GEO_NOWHERE || f->m->layout->is_turning_hidden
-		                                                          ? UINT64_MAX
-		                                                          : head,
-		                                       .kind = kind });
+		result_row(f->t, &row);
 }
 
 /* ---- tracks that are missing ---- */
@@ -143,8 +147,7 @@ static void tell_holes(struct finder *f, uint64_t track)
 		if (is_noisy(f) || !m->is_sure[hole->zone] || !size || is_at_edge(m, hole) ||
 		    !is_clean_about(f, z, hole->track))
 			continue;
-		row(f, geo_order_first(m->o, hole->track), size,
-		    are_all_alike(m->o, z, m->layout->shape.heads) ? GEO_NOWHERE : hole->head, "track");
+		row(f, z, hole->track, size, hole->head, "track");
 	}
 }
 
@@ -243,42 +246,19 @@ static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, siz
 	return r;
 }
 
-/* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
-static void tell_track(struct finder *f, const struct lack *lack)
-{
-	const struct geo_walk *w = f->m->w;
-	const struct geo_seg *seg = &f->m->o->seg[lack->seg];
-	const struct geo_fit_zone *z = zone_of(f, seg->track);
-	bool is_known = z && !are_all_alike(f->m->o, z, f->m->layout->shape.heads);
-	uint32_t head = is_known ? f->m->head[seg->track] : GEO_NOWHERE;
-	uint64_t seen = 0;
-	size_t n = 0;
-
-	while (f->gap < w->ngaps && w->gaps[f->gap].first <= seg->first)
-		f->gap++;
-	for (; f->gap + n < w->ngaps && w->gaps[f->gap + n].first < seg[1].first; n++)
-		seen += w->gaps[f->gap + n].sectors;
-	for (size_t k = 0; k < n && seen <= lack->missing; k++)
-		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors");
-	if (seen != lack->missing)
-		row(f, seg->first, seen < lack->missing ? lack->missing - seen : lack->missing, head,
-		    "sectors of this track");
-}
-
-/* ---- rows ---- */
-
 static void tell_rows(struct finder *f, const struct lack *v, size_t n)
 {
-	const struct geo_order *o = f->m->o;
+	const struct geo_map *m = f->m;
 
-	for (size_t i = 0, k = 0; i < o->n; i++) {
-		tell_holes(f, o->seg[i].track);
-		if (k == n || v[k].seg != i)
-			continue;
-		if (v[k].is_there)
-			tell_track(f, &v[k]);
-		k++;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t track = m->o->seg[v[i].seg].track;
+		const struct geo_fit_zone *z = zone_of(f, track);
+
+		tell_holes(f, track);
+		if (v[i].is_there)
+			row(f, z, track, v[i].missing, z ? m->head[track] : 0, "sectors of this track");
 	}
+	tell_holes(f, UINT64_MAX);
 }
 
 int geo_defect_rows(const struct geo_map *m, struct err *err)

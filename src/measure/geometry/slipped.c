@@ -14,27 +14,19 @@
 #define LACKS    16 /* part of a track that may be lacking */
 #define IN_A_ROW 12 /* equal ones in a row may be so by chance */
 #define GROUP    12 /* segments of them, one behind the other */
-#define LAG_MOST                                                                                                     \
-	(2 * IN_A_ROW * GEO_HEADS) /* tracks until a surface comes again: heads that alternate go through all twice, \
-	                              and so many in a row */
-#define OFTEN_LAG 0.5              /* part of those of one size that come again so: a surface's */
-#define BESIDE    6                /* segments in which a surface shows, by so many tracks: */
-#define SHOWS     4
-#define NEAR      40 /* segments */
-#define MANY      40 /* of them, where few are alike by chance: a drive that passes over so much */
-#define ALIKE     4  /* fewer of one kind say nothing */
-#define CHANCE    8  /* so many of one kind may be several in a row now and then, fewer are a short surface: */
-#define FEW_ROW   3
+/* Tracks until a surface comes again: heads that alternate go through all twice, and so many in a row. */
+#define LAG_MOST  (2 * IN_A_ROW * GEO_HEADS)
+#define OFTEN_LAG 0.5  /* part of those of one size that come again so: a surface's */
+#define MANY      40   /* segments, where few are alike by chance: a drive that passes over so much */
+#define CHANCE    8    /* so many of one kind may be several in a row now and then, fewer are a short surface: */
+#define FEW_ROW   3    /* tracks */
 #define HIDES     0.05 /* of a turn: what an angle may be off, times the sectors of a track, as in edges.c */
 
 /* Equal tracks in a row that may lack some sectors. */
 struct lone {
 	uint64_t track, size;
-	uint64_t before; /* size of the tracks in front of it */
-	uint64_t whole;  /* of what size it is then; its own: not known of which */
+	uint64_t whole; /* size of the tracks on both sides */
 	size_t seg;
-	bool is_regular; /* those of its kind come again as tracks of a surface do */
-	bool is_left;    /* it stays as it is */
 };
 
 static bool is_plain(const struct geo_seg *seg)
@@ -42,59 +34,9 @@ static bool is_plain(const struct geo_seg *seg)
 	return !seg->is_odd && !seg->has_gap;
 }
 
-/* May a track of that size be one of so many sectors, some of which it lacks? */
-static bool may_be(uint64_t size, uint64_t whole)
+/* The next segment of the same size, behind some that are of no other surface; 0: there is none. */
+static size_t next_like(const struct geo_order *o, size_t i)
 {
-	return size < whole && whole - size <= whole / LACKS;
-}
-
-/* Is the size of this segment that of a surface, which has several tracks here? Looked for among those behind it, or in
- * front. */
-static bool shows(const struct geo_order *o, size_t at, bool is_behind)
-{
-	uint64_t tracks = 0;
-
-	for (size_t k = 0; k < BESIDE && (is_behind ? at + k < o->n : k <= at); k++) {
-		const struct geo_seg *seg = &o->seg[is_behind ? at + k : at - k];
-
-		tracks += is_plain(seg) && seg->size == o->seg[at].size ? seg->tracks : 0;
-	}
-	return tracks >= SHOWS;
-}
-
-/* Is that the size of a surface here, as more tracks in a row have it than by chance? */
-static bool is_of_surface(const struct geo_order *o, size_t at)
-{
-	for (size_t k = at > NEAR ? at - NEAR : 0; k < o->n && k < at + NEAR; k++)
-		if (o->seg[k].size == o->seg[at].size && o->seg[k].tracks > IN_A_ROW && is_plain(&o->seg[k]))
-			return true;
-	return false;
-}
-
-/* Does another surface than that of segment i begin with segment k, and not only with tracks of it that lack something?
- */
-static bool is_begin(const struct geo_order *o, size_t i, size_t k)
-{
-	uint64_t size = o->seg[k].size;
-
-	if (!shows(o, k, true) || !shows(o, i, false))
-		return false;
-	if (is_of_surface(o, k))
-		return true;
-	for (size_t j = k + 1; j < o->n && j < k + BESIDE; j++)
-		if (is_plain(&o->seg[j]) && may_be(size, o->seg[j].size) && shows(o, j, true))
-			return false;
-	return !may_be(size, o->seg[i].size);
-}
-
-/*
- * The segment behind those that may lack something: of the same size as segment i in front of them, or else the first
- * of another surface. 0: there are none, or no end of them.
- */
-static size_t end_of_short(const struct geo_order *o, size_t i)
-{
-	size_t other = 0;
-
 	for (size_t k = i + 1; k < o->n && k <= i + GROUP; k++) {
 		const struct geo_seg *seg = &o->seg[k];
 
@@ -102,21 +44,10 @@ static size_t end_of_short(const struct geo_order *o, size_t i)
 			continue;
 		if (seg->size == o->seg[i].size)
 			return k;
-		if (!other && is_begin(o, i, k))
-			other = k;
-		if (seg->tracks > IN_A_ROW || (shows(o, k, true) && is_of_surface(o, k)) ||
-		    (seg->size > o->seg[i].size && !is_of_surface(o, i)))
-			break;
+		if (seg->tracks > IN_A_ROW || seg->size > o->seg[i].size)
+			return 0;
 	}
-	return other;
-}
-
-/* What a track of that size is between those of two others; 0: none that lacks something. */
-static uint64_t whole_of(uint64_t size, uint64_t before, uint64_t behind)
-{
-	if (may_be(size, before) && may_be(size, behind))
-		return before == behind ? before : size;
-	return may_be(size, before) ? before : may_be(size, behind) ? behind : 0;
+	return 0;
 }
 
 /* Heap array, and how many. */
@@ -126,18 +57,17 @@ static struct lone *find_lone(const struct geo_order *o, size_t *ret_n)
 	size_t n = 0, end;
 
 	for (size_t i = 0; i < o->n; i = end ? end : i + 1) {
-		end = is_plain(&o->seg[i]) ? end_of_short(o, i) : 0;
+		uint64_t whole = o->seg[i].size;
+
+		end = is_plain(&o->seg[i]) ? next_like(o, i) : 0;
 		for (size_t k = i + 1; k < end; k++) {
 			const struct geo_seg *seg = &o->seg[k];
-			bool may_lack = is_plain(seg) && o->g->tol * (double)seg->size >= HIDES;
-			uint64_t whole = may_lack ? whole_of(seg->size, o->seg[i].size, o->seg[end].size) : 0;
 
-			if (whole)
-				lone[n++] = (struct lone){ .track = seg->track,
-					                   .before = o->seg[i].size,
-					                   .size = seg->size,
-					                   .whole = whole,
-					                   .seg = k };
+			if (is_plain(seg) && whole - seg->size <= whole / LACKS &&
+			    o->g->tol * (double)seg->size >= HIDES)
+				lone[n++] = (struct lone){
+					.track = seg->track, .size = seg->size, .whole = whole, .seg = k
+				};
 		}
 	}
 	*ret_n = n;
@@ -148,8 +78,8 @@ static int by_size(const void *a, const void *b)
 {
 	const struct lone *x = a, *y = b;
 
-	if (x->before != y->before)
-		return x->before < y->before ? -1 : 1;
+	if (x->whole != y->whole)
+		return x->whole < y->whole ? -1 : 1;
 	if (x->size != y->size)
 		return x->size < y->size ? -1 : 1;
 	return (x->track > y->track) - (x->track < y->track);
@@ -157,7 +87,7 @@ static int by_size(const void *a, const void *b)
 
 static bool are_alike(const struct lone *a, const struct lone *b)
 {
-	return a->before == b->before && a->size == b->size;
+	return a->whole == b->whole && a->size == b->size;
 }
 
 /* How many tracks later the same comes again most often. */
@@ -229,75 +159,27 @@ static size_t count_alike(const struct lone *lone, size_t n, size_t at)
 	return same;
 }
 
-/* Whether those of a kind come again as tracks of a surface do. */
-static void find_regular(struct lone *lone, size_t n)
-{
-	uint64_t lag = usual_lag(lone, n);
-	bool is_regular;
-
-	for (size_t i = 0, same; i < n; i += same) {
-		same = count_alike(lone, n, i);
-		is_regular =
-			lag && same > 1 && (double)come_again(&lone[i], same, lag) >= OFTEN_LAG * (double)(same - 1);
-		for (size_t k = i; k < i + same; k++)
-			lone[k].is_regular = is_regular;
-	}
-}
-
-/* Do surfaces come by turns there, so that of which one a track is that lacks something is not known? */
-static bool come_by_turns(const struct lone *lone, size_t n, uint64_t before)
-{
-	for (size_t i = 0; i < n; i++)
-		if (lone[i].is_regular && lone[i].before == before)
-			return true;
-	return false;
-}
-
-static bool is_regular_size(const struct lone *lone, size_t n, uint64_t size)
-{
-	for (size_t i = 0; i < n; i++)
-		if (lone[i].is_regular && lone[i].size == size)
-			return true;
-	return false;
-}
-
-/* How many lack something in no order, as far as that can be seen. */
-static size_t irregular(const struct geo_order *o, struct lone *lone, size_t n)
-{
-	size_t all = 0;
-
-	for (size_t i = 0, same; i < n; i += same) {
-		bool leave = is_regular_size(lone, n, lone[i].size);
-
-		same = count_alike(lone, n, i);
-		for (size_t k = i; k < i + same; k++)
-			leave = leave || (same < CHANCE && o->seg[lone[k].seg].tracks > FEW_ROW);
-		for (size_t k = i; k < i + same; k++)
-			lone[k].is_left = leave;
-		all += leave || same < ALIKE ? 0 : same;
-	}
-	return all;
-}
-
 void geo_order_fill_up(struct geo_order *o)
 {
-	size_t n;
+	size_t n, all = 0;
 	cleanup_free struct lone *lone = find_lone(o, &n);
 	cleanup_free uint64_t *whole = xcalloc(o->n + 1, sizeof(*whole));
+	uint64_t lag;
 
-	if (!n)
-		return;
 	qsort(lone, n, sizeof(*lone), by_size);
-	find_regular(lone, n);
-	if (irregular(o, lone, n) < MANY)
-		return;
+	lag = usual_lag(lone, n);
 	for (size_t i = 0, same; i < n; i += same) {
-		bool by_turns = come_by_turns(lone, n, lone[i].before);
+		bool is_surface;
 
 		same = count_alike(lone, n, i);
+		is_surface =
+			lag && same > 1 && (double)come_again(&lone[i], same, lag) >= OFTEN_LAG * (double)(same - 1);
 		for (size_t k = i; k < i + same; k++)
-			if (!lone[k].is_left)
-				whole[lone[k].seg] = by_turns ? lone[k].size : lone[k].whole;
+			is_surface = is_surface || (same < CHANCE && o->seg[lone[k].seg].tracks > FEW_ROW);
+		for (size_t k = i; k < i + same && !is_surface; k++)
+			whole[lone[k].seg] = lone[k].whole;
+		all += is_surface ? 0 : same;
 	}
-	fill_up(o, whole);
+	if (all >= MANY)
+		fill_up(o, whole);
 }

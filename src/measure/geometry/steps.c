@@ -148,16 +148,6 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 
 /* ---- a track that does not fit ---- */
 
-/* Edges inside of a track are gaps, each of a whole number of sectors. */
-static void keep_gaps(struct geo_walk *w, const struct geo_track *track, const struct geo_edge *edge, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (edge[i].first > track->first && edge[i].first < track->first + track->sectors)
-			geo_walk_add_gap(w,
-			                 (struct geo_gap){ edge[i].first,
-			                                   (uint64_t)round(edge[i].jump * (double)track->per_track) });
-}
-
 static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, double jump, struct err *err)
 {
 	struct geo_run run = { .per_track = track->per_track, .jump = jump, .tracks = 1 };
@@ -238,7 +228,6 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		w->next_size = (double)(m >= 2 ? track[1].per_track : track[0].per_track);
 		if ((double)track[0].per_track * 3.0 < per_track)
 			take_for_stump(w, &track[0]);
-		keep_gaps(w, &track[0], edge + 1, n);
 		if (m >= 2)
 			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
 		return pass_surveyed(w, &track[0], edge[n].jump, err);

@@ -96,11 +96,6 @@ struct geo_item {
 		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
 };
 
-/* Missing sectors inside of a track. */
-struct geo_gap {
-	uint64_t first, sectors; /* the one behind them; how many */
-};
-
 struct geo_walk {
 	struct geo *g;
 	uint64_t at;      /* the first sector of a track */
@@ -113,13 +108,10 @@ struct geo_walk {
 	size_t nruns;
 	struct geo_item *items;
 	size_t nitems, room;
-	struct geo_gap *gaps; /* in order */
-	size_t ngaps, gaps_room;
 	size_t confirmed; /* items in a row whose ends were seen twice */
 	/* What was found behind an end that was none, while the walk goes again from there; in order. */
 	struct geo_item *later;
-	struct geo_gap *later_gaps;
-	size_t nlater, nlater_gaps;
+	size_t nlater;
 	uint64_t again_at;
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };
@@ -131,8 +123,6 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 void geo_walk_remember(struct geo_walk *w, const struct geo_run *run);
 /* As the last of the items; its runs are copied. */
 void geo_walk_add(struct geo_walk *w, const struct geo_item *item);
-/* As the last of the gaps. */
-void geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap);
 
 #define GEO_LONG_RUN 8    /* tracks of a run that says something by itself */
 #define GEO_PIECE    0.75 /* of the track before: no surface or zone holds so much less */
