@@ -2,8 +2,6 @@
 /* What is told as sure of sequences of tracks that are made by hand. */
 #include "test.h"
 
-#include <inttypes.h>
-
 #include "geometryorder.h"
 #include "simrun.h"
 
