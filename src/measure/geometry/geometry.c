@@ -130,6 +130,7 @@ static void rotation_figures(struct geo *g)
 	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
 	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
 
+	res->verdict_is_open = g->rot.is_unclear;
 	if (g->rot.is_unclear && g->rot.is_held) {
 		result_notice(
 			res, "rotation-cached",
@@ -553,6 +554,7 @@ static const struct screen_decl geometry_screen = {
 			{ "Rotation was not found: an SSD, a virtual disk, or a cache in front",
 	                  .because = "not-rotating" },
 			{ "Cannot tell whether it rotates", .because = "rotation-unclear" },
+			{ "Cannot tell whether it rotates: its cache answers", .because = "rotation-cached" },
 			{ "It turns at {rotation_rpm}" },
 			{ "probably {surfaces:surface}", .because = "layout-likely" },
 			{ "{surfaces:surface}, layout {layout}", .instead_of = 1 },

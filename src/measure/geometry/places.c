@@ -248,7 +248,7 @@ static int look_at(struct geo *g, const struct place *p, bool again, bool is_las
 	unsigned looks = g->looks;
 	int r = look_closer(g, p->at, &f, err);
 
-	if (r < 0)
+	if (r < 0 || geo_is_over(g)) /* ends that were not looked at again may be none */
 		return r;
 	if (again && !are_most_borne_out(&f))
 		f.size = 0;

@@ -17,6 +17,7 @@
 /* Tracks until a surface comes again: heads that alternate go through all twice, and so many in a row. */
 #define LAG_MOST  (2 * IN_A_ROW * GEO_HEADS)
 #define OFTEN_LAG 0.5  /* part of those of one size that come again so: a surface's */
+#define SHOWS     4    /* tracks in a row of another size, which are a surface's */
 #define MANY      40   /* segments, where few are alike by chance: a drive that passes over so much */
 #define CHANCE    8    /* so many of one kind may be several in a row now and then, fewer are a short surface: */
 #define FEW_ROW   3    /* tracks */
@@ -25,7 +26,7 @@
 /* Equal tracks in a row that may lack some sectors. */
 struct lone {
 	uint64_t track, size;
-	uint64_t whole; /* size of the tracks on both sides */
+	uint64_t whole; /* of what size it is then */
 	size_t seg;
 };
 
@@ -34,20 +35,29 @@ static bool is_plain(const struct geo_seg *seg)
 	return !seg->is_odd && !seg->has_gap;
 }
 
-/* The next segment of the same size, behind some that are of no other surface; 0: there is none. */
-static size_t next_like(const struct geo_order *o, size_t i)
+/* May a track of that size be one of so many sectors, some of which it lacks? */
+static bool may_be(uint64_t size, uint64_t whole)
 {
-	for (size_t k = i + 1; k < o->n && k <= i + GROUP; k++) {
-		const struct geo_seg *seg = &o->seg[k];
+	return size < whole && whole - size <= whole / LACKS;
+}
 
-		if (!is_plain(seg))
-			continue;
-		if (seg->size == o->seg[i].size)
+/* The segment behind those that may lack something: of the same size as the one in front of them, or more tracks of
+ * another surface. 0: there is none. */
+static size_t end_of_short(const struct geo_order *o, size_t i)
+{
+	for (size_t k = i + 1; k < o->n && k <= i + GROUP; k++)
+		if (is_plain(&o->seg[k]) && (o->seg[k].size == o->seg[i].size || o->seg[k].tracks >= SHOWS))
 			return k;
-		if (seg->tracks > IN_A_ROW || seg->size > o->seg[i].size)
-			return 0;
-	}
 	return 0;
+}
+
+/* What a track of that size is between those of two others; its own: not known of which. 0: none that lacks something.
+ */
+static uint64_t whole_of(uint64_t size, uint64_t before, uint64_t behind)
+{
+	if (may_be(size, before) && may_be(size, behind))
+		return before == behind ? before : size;
+	return may_be(size, before) ? before : may_be(size, behind) ? behind : 0;
 }
 
 /* Heap array, and how many. */
@@ -57,14 +67,13 @@ static struct lone *find_lone(const struct geo_order *o, size_t *ret_n)
 	size_t n = 0, end;
 
 	for (size_t i = 0; i < o->n; i = end ? end : i + 1) {
-		uint64_t whole = o->seg[i].size;
-
-		end = is_plain(&o->seg[i]) ? next_like(o, i) : 0;
+		end = is_plain(&o->seg[i]) ? end_of_short(o, i) : 0;
 		for (size_t k = i + 1; k < end; k++) {
 			const struct geo_seg *seg = &o->seg[k];
+			bool may_lack = is_plain(seg) && o->g->tol * (double)seg->size >= HIDES;
+			uint64_t whole = may_lack ? whole_of(seg->size, o->seg[i].size, o->seg[end].size) : 0;
 
-			if (is_plain(seg) && whole - seg->size <= whole / LACKS &&
-			    o->g->tol * (double)seg->size >= HIDES)
+			if (whole)
 				lone[n++] = (struct lone){
 					.track = seg->track, .size = seg->size, .whole = whole, .seg = k
 				};
