@@ -37,17 +37,6 @@ static const struct opt geometry_opts[] = {
 	OPT_END,
 };
 
-struct angle_row_shape {
-	uint64_t offset_bytes;
-	double angle_ratio;
-};
-
-static const struct field angle_shape[] = {
-	FIELD_U64(struct angle_row_shape, offset_bytes, UNIT_BYTES, "offset"),
-	FIELD_F64(struct angle_row_shape, angle_ratio, UNIT_RATIO, "angle"),
-	FIELD_END,
-};
-
 /* Equal tracks, one after the other, each followed by the same jump; and the same again, times over, each every_bytes
  * further on. */
 struct run_row {
@@ -72,7 +61,7 @@ static const struct measure_table geometry_tables[] = {
 	{ "tracks", "Tracks that were looked at", geo_track_fields },
 	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
-	{ "angles", "Angles of sectors", angle_shape },
+	{ "angles", "Angles of sectors", geo_angle_fields },
 	HEADS_TABLE,
 	{ "defects", "Sectors and tracks without data", geo_defect_fields },
 	REQUESTS_TABLE,

@@ -21,7 +21,7 @@ struct geometry_params {
 #define GEO_RECENT 512 /* reads that the drive may still have */
 #define GEO_REACH  14  /* distances of up to 2^14 sectors are told apart, by powers of two */
 
-/* What the drive's cache keeps of single reads; see kept.c. */
+/* What the drive's cache keeps of single reads; see elsewhere.c. */
 struct geo_kept {
 	uint64_t recent[GEO_RECENT];
 	size_t n; /* all of them, since the cache has forgotten */
@@ -160,6 +160,7 @@ int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first,
 
 /* ---- probe.c ---- */
 
+extern const struct field geo_angle_fields[];
 int geo_down(const void *a, const void *b); /* for qsort: uint64_t, downwards */
 
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
@@ -258,8 +259,6 @@ struct geo_drift {
 /* The speed of the run's last quarter if it has changed since the rotation was found, beyond doubt; else over all of
  * it. false: it is not known better than from that search. */
 bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret);
-
-/* ---- kept.c ---- */
 
 /* A sector was read, and the cache had it or not. */
 void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit);

@@ -84,13 +84,6 @@ static void kind_begin(struct kind *c, const struct geo_access *seen, size_t fir
 		c->nshares++;
 }
 
-static int by_size(const void *x, const void *y)
-{
-	const double *a = x, *b = y;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static int by_kind(const void *x, const void *y)
 {
 	const struct geo_access *a = *(const struct geo_access *const *)x, *b = *(const struct geo_access *const *)y;
@@ -234,7 +227,7 @@ static void reweight(struct fit *f, int rounds, double misfit, bool finds_scale,
 		residuals(f, *scale, misfit);
 		if (!finds_scale)
 			continue;
-		qsort(f->size, f->n, sizeof(*f->size), by_size);
+		stats_sort(f->size, f->n);
 		*scale = fmax(FLOOR, 1.4826 * f->size[f->n / 2]);
 	}
 }
@@ -287,7 +280,7 @@ struct geo_law geo_law_of(const struct geo_access *seen, size_t n)
 	for (size_t i = 0; i < STARTS && f.n; i++) {
 		for (size_t k = 0; k < f.n; k++)
 			f.size[k] = f.at[k]->access;
-		qsort(f.size, f.n, sizeof(*f.size), by_size);
+		stats_sort(f.size, f.n);
 		memset(f.column, 0, sizeof(f.column));
 		f.column[0] = f.size[f.n / 10];
 		f.column[HEAD] = i ? f.size[i * (f.n - 1) / STARTS] : 0.0;
@@ -351,7 +344,7 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter)
 
 		for (size_t k = 0; k < c->n; k++)
 			f.size[k] = f.at[c->first + k]->access;
-		qsort(f.size, c->n, sizeof(*f.size), by_size);
+		stats_sort(f.size, c->n);
 		for (size_t k = 0; k < c->n; k++) {
 			off = f.size[k] - f.size[c->n / 2];
 			cost += (HEAVY + 1.0) / 2.0 * log1p(off * off / s / HEAVY);

@@ -49,9 +49,6 @@ struct geo_order {
 /* All tracks in order; o is zero before. */
 void geo_order_fill(struct geo_order *o, const struct geo_walk *w);
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
-/* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they
- * are of. */
-void geo_order_fill_up(struct geo_order *o);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 

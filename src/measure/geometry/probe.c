@@ -44,7 +44,7 @@ struct angle_row {
 	double angle_ratio;
 };
 
-static const struct field angle_fields[] = {
+const struct field geo_angle_fields[] = {
 	FIELD_U64(struct angle_row, offset_bytes, UNIT_BYTES, "offset"),
 	FIELD_F64(struct angle_row, angle_ratio, UNIT_RATIO, "angle"),
 	FIELD_END,
@@ -55,7 +55,7 @@ static void keep(struct geo *g, uint64_t sector, double angle)
 	const struct angle_row row = { sector * g->t.block_bytes, angle };
 
 	if (!g->angles)
-		g->angles = result_table(g->ses->res, "angles", "Angles of sectors", angle_fields);
+		g->angles = result_table(g->ses->res, "angles", "Angles of sectors", geo_angle_fields);
 	if (g->angles->nrows < ANGLES_MAX)
 		result_row(g->angles, &row);
 }

@@ -43,7 +43,7 @@ struct geo_track {
 /* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
 
-/* ---- spare.c ---- */
+/* ---- tracks.c: sectors that nobody can address ---- */
 
 struct geo_spare {
 	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
