@@ -20,17 +20,19 @@ struct run {
 	"interface_mbs 1000\n"
 #define RUN_ZONE "zone 1000 500\n"
 
-/* The profile is refused, in a sentence with these words. */
-static inline void refused(const char *text, const char *words)
-{
-	struct err err = { 0 };
-	struct profile p;
+/* What scatters, is missed, drifts and freezes, all at once. */
+#define UNRULY                                                                                                      \
+	"seek_scatter 1 0.022 0.05 0.1\nseek_scatter 200 0.067 0.05 0.1\nhead_switch_scatter 0.02 0.02 0.1\n"       \
+	"overhead_scatter 0.02 0.05 0.1\ncompletion_scatter 0.02 0.05 0.1\nmissed_revolutions 0.004 0.02 100 0.1\n" \
+	"freeze 0.001 20 40\nskew_scatter 12 0.05 0.3\nweak_tracks 0.02 0.5\nrpm_drift 0.002 60\n"
 
-	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
-		fail_msg("taken: %s", text);
-	if (!strstr(err.text, words))
-		fail_msg("'%s' gives '%s'", text, err.text);
-}
+/* Two arms, or two disks, or one behind a bridge. */
+#define DISK                                                                                               \
+	"rpm 7200\nsurfaces 4\noverhead_ms 0.1\nhit_overhead_ms 0.02\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
+	"interface_mbs 2000\n"
+#define ZONES "zone 500 500 480 460 500\nzone 500 400 380 360 420\n"
+
+#define DEFECTS "head_skew 0.2\ncyl_skew 0.3\nband_skew 0.3\nspare_tracks 3\nslipped 3000 2\nremapped 200\n"
 
 static inline void run_new(struct run *r, const char *text)
 {

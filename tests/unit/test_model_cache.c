@@ -145,42 +145,6 @@ TEST(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down)
 	}
 }
 
-TEST(reading_from_any_sector_on_takes_what_the_truth_says)
-{
-	static const uint32_t blocks[] = { 8, 128, 400 };
-
-	for (size_t k = 0; k < 3; k++) {
-		struct truth_random zero, plain;
-		double sum = 0, sum2 = 0;
-		uint32_t len = blocks[k] * 512;
-		struct run r, q;
-		struct rng rng;
-		const int n = 40000;
-
-		/* Blocks that never lie on two tracks. */
-		run_new(&r, RUN_BASE "zero_latency yes\nzone 1000 400\n");
-		run_new(&q, RUN_BASE "zone 1000 400\n");
-		truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), k == 1 ? 100 * 512 : len,
-		             &zero);
-		truth_random(disk_geometry(q.d), 0, geometry_bytes(disk_geometry(q.d)), k == 1 ? 100 * 512 : len,
-		             &plain);
-		len = k == 1 ? 100 * 512 : len;
-		rng_init(&rng, k, 3);
-		for (int i = 0; i < n; i++) {
-			(void)run_one(&r, DISK_READ, rng_below(&rng, geometry_bytes(disk_geometry(r.d)) / len) * len,
-			              len, NULL);
-			sum += run_took(&r);
-			sum2 += run_took(&r) * run_took(&r);
-		}
-		sum /= n;
-		if (fabs(sum - zero.service_ns) > 5 * sqrt((sum2 / n - sum * sum) / n))
-			fail_msg("%u: %g, truth %g", len, sum, zero.service_ns);
-		assert_true(zero.service_ns < plain.service_ns);
-		run_free(&r);
-		run_free(&q);
-	}
-}
-
 TEST(data_read_from_the_middle_are_the_same_data)
 {
 	cleanup_free unsigned char *buf = malloc(1500 * 512);

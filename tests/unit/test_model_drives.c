@@ -158,32 +158,6 @@ TEST(the_transfer_waits_for_its_watermark)
 	}
 }
 
-/* Random reads over the disk against the truth. */
-TEST(the_truth_of_a_service_time_has_restart_and_watermark_in_it)
-{
-	static const char *const text =
-		"rpm 7200\nsurfaces 4\ncache_kb 0\nqueue_depth 1\noverhead_ms 0.3\nseek 0.5 0.02\nhead_switch_ms 0.4\n"
-		"interface_mbs 8\nrestart_ms 1.2\nread_watermark 0.7\nspare 5 8\nzone 2000 300\nzone 1000 200\n";
-	struct truth_random truth;
-	struct rng rng;
-	uint64_t blocks;
-	double sum = 0;
-	int n = 30000;
-	MODEL(r, text);
-
-	blocks = geometry_bytes(disk_geometry(r.d)) / 16384;
-	truth_random(disk_geometry(r.d), 0, blocks * 16384, 16384, &truth);
-	rng_init(&rng, 3, 1);
-	for (int i = 0; i < n; i++) {
-		(void)run_one(&r, DISK_READ, rng_below(&rng, blocks) * 16384, 16384, NULL);
-		sum += run_took(&r);
-	}
-	if (fabs(sum / n / truth.service_ns - 1) > 0.01)
-		fail_msg("%.0f ns, truth %.0f", sum / n, truth.service_ns);
-	assert_true(truth.move_ns > 1.2e6);
-	assert_true(truth_seek_track_ns(disk_geometry(r.d)) == 1.2e6);
-}
-
 /* ---- spares ---- */
 
 static void same_places(const char *a, const char *b)
@@ -221,15 +195,4 @@ TEST(spares_are_skips_at_the_ends_of_groups_of_tracks)
 	            "skip 0 1\nskip 1 1 8\nskip 2 1\nskip 3 1 8\n");
 	/* One at each track's end. */
 	same_places("spare 1 1\nzone 3 7\n", "zone 3 7\nskip 0 0 6\nskip 1 0 6\nskip 2 0 6\n");
-}
-
-TEST(what_makes_no_sense_is_refused)
-{
-	refused("spare 1 0\nzone 3 7\n", "spare");
-	refused("spare 0 1\nzone 3 7\n", "spare");
-	refused("spare 7 1\nzone 3 7\n", "no sectors");
-	refused("spare 1 1\nzone 3000000 7\n", "spare");
-	refused("read_ahead_when perhaps\nzone 3 7\n", "sequential");
-	refused("drops_read 1\nzone 3 7\n", "no yes");
-	refused("read_watermark 1.1\nzone 3 7\n", "read_watermark");
 }

@@ -207,41 +207,6 @@ TEST(now_and_then_a_write_waits_for_the_drives_own_books)
 	assert_int_equal(late, 5); /* of the 250 that are large enough */
 }
 
-/* Whatever is written and cleaned when: a disk with a media cache holds what one without holds, and loses none of it
- * with the power. */
-TEST(contents_are_those_of_a_disk_without_it)
-{
-	static const char *const texts[] = { CACHED, CACHED SHINGLED "media_cache_idle_ms 3\n",
-		                             CACHED "media_cache_kb 1024 100\nmedia_cache_idle_ms 3\n" };
-	cleanup_free unsigned char *buf = malloc(65536);
-	uint64_t sum[3];
-
-	for (size_t k = 0; k < 3; k++) {
-		struct rng rng;
-		MODEL(r, texts[k]);
-
-		rng_init(&rng, 9, 9);
-		for (int i = 0; i < 3000; i++) {
-			uint32_t len = (uint32_t)(1 + rng_below(&rng, 16)) * 512, way = (uint32_t)rng_below(&rng, 8);
-			uint64_t at = rng_below(&rng, 40000) * 512;
-
-			memset(buf, (int)rng_below(&rng, 256), len);
-			(void)run_one(&r,
-			              way == 0  ? DISK_FLUSH
-			              : way < 3 ? DISK_READ
-			                        : DISK_WRITE,
-			              at, way ? len : 0, way < 3 ? NULL : buf);
-			if (rng_below(&rng, 50) == 0)
-				idle(&r, 0.2);
-		}
-		(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
-		disk_power_loss(r.d);
-		sum[k] = disk_contents_hash(r.d);
-	}
-	assert_int_equal(sum[1], sum[0]);
-	assert_int_equal(sum[2], sum[0]);
-}
-
 /*
  * What the public measured of a drive of 8 TB, 4 KiB at random over so many bytes: writes before it slows down, and per
  * second afterwards. Over 2 GB the model is twice as fast behind the cliff as the drive was.
@@ -292,26 +257,4 @@ TEST(the_desktop_drive_is_within_what_is_public_of_any)
 	between((double)n, 100000, 250000);
 	(void)random_writes(&r, &rng, 10000, 128000000000, 4096);
 	between(random_writes(&r, &rng, 10000, 128000000000, 4096), 7, 107);
-}
-
-TEST(what_makes_no_sense_is_refused)
-{
-	static const char *const texts[] = { "media_cache_kb 512\n",
-		                             "media_cache_kb 65536 50\n",
-		                             "shingle_band_kb 4096\n",
-		                             "media_cache_kb 65536\nshingle_band_kb 100\n",
-		                             "media_cache_kb 65536 0 1.5\n",
-		                             "media_cache_kb 65536\narms halves\n",
-		                             "media_cache_kb 65537\nphysical_sector 4096\n",
-		                             "write_dip 5\n" };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		char text[600];
-		struct profile p;
-		struct err err = { 0 };
-
-		(void)snprintf(text, sizeof(text), "%s%s%s", RUN_BASE, texts[i], RUN_ZONE);
-		if (profile_parse(&p, "test", text, strlen(text), &err) == 0)
-			fail_msg("taken: %s", texts[i]);
-	}
 }

@@ -435,54 +435,6 @@ TEST(reading_ahead_scatters_like_reading_whenever_it_is_looked_at)
 
 /* ---- all at once ---- */
 
-#define UNRULY                                                                                                      \
-	"seek_scatter 1 0.022 0.05 0.1\nseek_scatter 200 0.067 0.05 0.1\nhead_switch_scatter 0.02 0.02 0.1\n"       \
-	"overhead_scatter 0.02 0.05 0.1\ncompletion_scatter 0.02 0.05 0.1\nmissed_revolutions 0.004 0.02 100 0.1\n" \
-	"freeze 0.001 20 40\nskew_scatter 12 0.05 0.3\nweak_tracks 0.02 0.5\nrpm_drift 0.002 60\n"
-
-TEST(the_mean_of_random_reads_is_the_truths)
-{
-	struct sample s = { 0 };
-	struct truth_random truth;
-	struct rng rng;
-	MODEL(r, RUN_BASE UNRULY RUN_ZONE);
-
-	truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), 4096, &truth);
-	rng_init(&rng, 9, 9);
-	for (int i = 0; i < 100000; i++) {
-		(void)run_one(&r, DISK_READ, rng_below(&rng, 125000) * 4096, 4096, NULL);
-		sample_add(&s, run_took(&r));
-	}
-	near(sample_mean(&s), truth.service_ns, 5 * sample_sd(&s) / sqrt(100000));
-	near(truth.service_ns, truth.overhead_ns + truth.move_ns + truth.latency_ns + truth.transfer_ns + truth.done_ns,
-	     1);
-	sample_done(&s);
-}
-
-TEST(the_mean_of_random_reads_within_two_tracks_is_the_truths)
-{
-	struct sample s = { 0 };
-	struct truth_random truth;
-	cleanup_model struct run r = { 0 };
-	struct rng rng;
-	uint64_t last = 0, at;
-
-	run_new(&r, RUN_BASE
-	        "overhead_scatter 0.05 0.05 0.2\ncompletion_scatter 0.02\nhead_switch_scatter 0.1 0.1 0.4\n" RUN_ZONE);
-	truth_random(disk_geometry(r.d), 0, 2 * CYL, 4096, &truth);
-	rng_init(&rng, 10, 9);
-	for (int i = 0; i < 100000; i++) {
-		do
-			at = rng_below(&rng, 2 * CYL / 4096);
-		while (at == last);
-		last = at;
-		(void)run_one(&r, DISK_READ, at * 4096, 4096, NULL);
-		sample_add(&s, run_took(&r));
-	}
-	near(sample_mean(&s), truth.service_ns, 5 * sample_sd(&s) / sqrt(100000) + 2000);
-	sample_done(&s);
-}
-
 TEST(the_same_seed_scatters_the_same_and_another_does_not)
 {
 	struct run a, b, c;
@@ -540,21 +492,4 @@ TEST(what_is_saved_is_what_was_read)
 	assert_null(strstr(one, "completion"));
 	free(one);
 	run_free(&a);
-}
-
-TEST(what_makes_no_sense_is_refused)
-{
-	refused("seek_point 1\nzone 1 1\n", "x:1: wrong number of values for: 'seek_point'");
-	refused("seek_point 0 1\nzone 1 1\n", "the distance of a seek_point");
-	refused("seek_point 5 1\nseek_point 5 2\nzone 1 1\n", "the distance of a seek_point");
-	refused("seek_scatter 1 0.1 0.9 1\nzone 1 1\n", "share of seek_scatter");
-	refused("overhead_scatter 0.1 0.9 1\nzone 1 1\n", "overhead_scatter is 0.9");
-	refused("overhead_scatter -0.1\nzone 1 1\n", "a number was expected");
-	refused("missed_revolutions 0.1 0.1\nzone 1 1\n", "wrong number");
-	refused("missed_revolutions 0.1 0.1 5 1\nzone 1 1\n", "missed_revolutions is 1");
-	refused("freeze 0.1 0 10\nzone 1 1\n", "freeze lasts");
-	refused("freeze 0.1 20 10\nzone 1 1\n", "freeze lasts");
-	refused("rpm_drift 0.5 10\nzone 1 1\n", "rpm_drift is 0.5");
-	refused("rpm_drift --0.01 10\nzone 1 1\n", "a number was expected");
-	refused("weak_tracks 2 1\nzone 1 1\n", "weak_tracks is 2");
 }

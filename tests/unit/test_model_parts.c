@@ -4,10 +4,6 @@
 
 #include "modelrun.h"
 
-#define DISK \
-	"rpm 7200\nsurfaces 4\noverhead_ms 0.1\nhit_overhead_ms 0.02\nseek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 2000\n"
-#define ZONES "zone 500 500 480 460 500\nzone 500 400 380 360 420\n"
-
 static void near(double got, double want, double off)
 {
 	if (!(fabs(got - want) <= off))
@@ -132,34 +128,6 @@ TEST(two_joined_disks_are_one_after_the_other)
 	run_free(&second);
 }
 
-TEST(every_sector_of_two_arms_has_a_place_of_its_own)
-{
-	static const char *const disks[] = { DISK "arms halves\n" ZONES,
-		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
-
-	for (size_t k = 0; k < 2; k++) {
-		cleanup_free uint8_t *seen = calloc(1000ull * 4 * 520, 1);
-		const struct geometry *g;
-		MODEL(r, disks[k]);
-
-		g = disk_geometry(r.d);
-		for (uint64_t i = 0; i < geometry_sectors(g); i++) {
-			struct place p, next;
-			size_t at;
-
-			geometry_place(g, i, &p);
-			at = ((size_t)p.cylinder * 4 + p.surface) * 520 + p.sector;
-			assert_int_equal(seen[at], 0);
-			seen[at] = 1;
-			if (p.run > 1) {
-				geometry_place(g, i + 1, &next);
-				assert_int_equal(next.track, p.track);
-				assert_int_equal(next.sector, p.sector + 1);
-			}
-		}
-	}
-}
-
 /* Time of reads of 4 MiB that follow each other, two of them in flight. */
 static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
 {
@@ -224,80 +192,6 @@ TEST(zones_of_two_arms_are_without_a_gap_and_have_their_rates)
 	}
 }
 
-TEST(random_reads_of_two_arms_take_what_the_truth_says)
-{
-	static const char *const disks[] = { DISK "cache_kb 0\narms halves\n" ZONES,
-		                             DISK "cache_kb 0\narms interleaved\narm_stripe_kb 64\n" ZONES,
-		                             DISK "cache_kb 0\narms joined\njoined_density 1.5\n" ZONES };
-
-	for (size_t k = 0; k < 3; k++) {
-		struct truth_random truth;
-		double sum = 0, sum2 = 0;
-		const int n = 30000;
-		struct rng rng;
-		uint64_t size;
-		MODEL(r, disks[k]);
-
-		size = disk_size_bytes(r.d, 0);
-		truth_random(disk_geometry(r.d), 0, size, 4096, &truth);
-		rng_init(&rng, k, 1);
-		for (int i = 0; i < n; i++) {
-			(void)run_one(&r, DISK_READ, rng_below(&rng, size / 4096) * 4096, 4096, NULL);
-			sum += run_took(&r) / n;
-			sum2 += run_took(&r) * run_took(&r) / n;
-		}
-		near(sum, truth.service_ns, 5 * sqrt((sum2 - sum * sum) / n));
-	}
-}
-
-/* ---- both ---- */
-
-TEST(whatever_it_is_made_of_it_holds_what_was_written)
-{
-	static const char *const disks[] = { DISK "bridge_kb 16\nwrite_cache_kb 256\n" ZONES,
-		                             DISK "arms halves\nwrite_cache_kb 256\n" ZONES,
-		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES,
-		                             DISK "arms joined\nwrite_cache_kb 256\n" ZONES };
-
-	for (size_t k = 0; k < 4; k++) {
-		const uint64_t n = 2000;
-		struct profile_range range[2];
-		unsigned char *shadow = malloc(n * 512), *buf = malloc(n * 512);
-		struct rng rng;
-		uint64_t base;
-		MODEL(r, disks[k]);
-
-		(void)disk_access_ranges(r.d, range);
-		base = k == 1 ? (range[0].count - n / 2) * 512 : 0; /* over the middle */
-		if (k == 3)
-			base = (range[0].count / 2 - n / 2) * 512; /* no range of its own: both disks are alike */
-		assert_int_equal(disk_peek(r.d, base, n * 512, shadow), 0);
-		rng_init(&rng, k, 2);
-		for (int i = 0; i < 400; i++) {
-			uint64_t at = rng_below(&rng, n - 300), len = 1 + rng_below(&rng, 300);
-
-			if (rng_below(&rng, 10) == 0)
-				assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
-			memset(buf, i, len * 512);
-			if (i & 1) {
-				assert_int_equal(
-					run_one(&r, DISK_WRITE, base + at * 512, (uint32_t)len * 512, buf)->res,
-					len * 512);
-				memcpy(shadow + at * 512, buf, len * 512);
-			} else {
-				assert_int_equal(run_one(&r, DISK_READ, base + at * 512, (uint32_t)len * 512, buf)->res,
-				                 len * 512);
-				assert_memory_equal(buf, shadow + at * 512, len * 512);
-			}
-		}
-		assert_int_equal(disk_peek(r.d, base, n * 512, buf), 0);
-		assert_memory_equal(buf, shadow, n * 512);
-		assert_true(disk_contents_hash(r.d) != 0);
-		free(shadow);
-		free(buf);
-	}
-}
-
 TEST(requests_out_of_place_are_refused_and_all_are_answered)
 {
 	static const char *const disks[] = { DISK "bridge_kb 16\n" ZONES, DISK "arms halves\n" ZONES,
@@ -329,16 +223,4 @@ TEST(requests_out_of_place_are_refused_and_all_are_answered)
 			(void)run_wait(&r);
 		assert_int_equal(done, 400);
 	}
-}
-
-TEST(what_makes_no_sense_is_refused)
-{
-	refused("arms halves\nzone 10 10\n", "two arms want two surfaces");
-	refused("surfaces 2\narms halves\nzone 10 10\nbad 1 1 r 1\n", "two arms want");
-	refused("surfaces 2\narms halves\nzone 10 10 0\n", "an arm has no sectors in zone 0");
-	refused("surfaces 2\narms both\nzone 10 10\n", "one of these was expected: one halves interleaved joined");
-	refused("arms joined\nzone 10 10\nbad 1 1 r 1\n", "two disks go with");
-	refused("arms joined\njoined_density 11\nzone 10 10\n", "joined_density");
-	refused("physical_sector 4096\nbridge_kb 3\nzone 10 10\n", "whole physical sectors");
-	refused("surfaces 2\narms interleaved\narm_stripe_kb 0\nzone 10 10\n", "arm_stripe_kb is 0");
 }

@@ -23,48 +23,6 @@ static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
 
 /* ---- defects ---- */
 
-#define DEFECTS "head_skew 0.2\ncyl_skew 0.3\nband_skew 0.3\nspare_tracks 3\nslipped 3000 2\nremapped 200\n"
-
-TEST(every_sector_has_a_place_of_its_own_whatever_is_slipped_or_remapped)
-{
-	static const char *const layouts[] = { "layout head-first\n", "layout seek-first 30 serpentine alternating\n" };
-
-	for (size_t k = 0; k < 2; k++) {
-		char text[512];
-		cleanup_model struct run r = { 0 };
-		const struct geometry *g;
-		cleanup_free uint8_t *seen = NULL;
-		size_t elsewhere = 0;
-
-		(void)snprintf(text, sizeof(text), "%s" DEFECTS "%szone 500 500\nzone 300 400 300\n", RUN_BASE,
-		               layouts[k]);
-		run_new(&r, text);
-		g = disk_geometry(r.d);
-		seen = calloc(1000ull * 1000, 1);
-		for (uint64_t i = 0; i < geometry_sectors(g); i++) {
-			struct place p, next;
-			size_t at;
-
-			geometry_place(g, i, &p);
-			assert_int_equal(p.sector_number, i);
-			assert_true(p.run >= 1 && p.sector + p.run <= p.spt);
-			at = ((size_t)p.cylinder * 2 + p.surface) * 500 + p.sector;
-			assert_int_equal(seen[at], 0);
-			seen[at] = 1;
-			if (p.run > 1) {
-				geometry_place(g, i + 1, &next);
-				assert_int_equal(next.track, p.track);
-				assert_int_equal(next.sector, p.sector + 1);
-			}
-			if (geometry_sector(g, p.cylinder, p.surface, p.sector) != i)
-				elsewhere++;
-		}
-		assert_true(elsewhere > 190 && elsewhere <= 200); /* those on spare tracks */
-		near((double)(500 * 1000 + 300 * 700 - geometry_sectors(g)), 3000 * 2 + 3 * 500 + 3 * 350,
-		     5 * 80 + 200);
-	}
-}
-
 TEST(streaming_over_thousands_of_defects_takes_what_the_truth_says)
 {
 	double all = 0;
@@ -77,29 +35,6 @@ TEST(streaming_over_thousands_of_defects_takes_what_the_truth_says)
 		all += got;
 	}
 	assert_true(all > 1.05 * 20 * 40 * 2.5 * PERIOD_NS); /* without them */
-}
-
-TEST(random_reads_over_defects_take_what_the_truth_says)
-{
-	struct truth_random truth;
-	double sum = 0, sum2 = 0;
-	struct rng rng;
-	const int n = 40000;
-	MODEL(r, RUN_BASE DEFECTS "zone 500 500\nzone 500 400\n");
-
-	for (int part = 0; part < 2; part++) {
-		uint64_t end = part ? 300000000 : geometry_bytes(disk_geometry(r.d));
-
-		truth_random(disk_geometry(r.d), 0, end, 4096, &truth);
-		rng_init(&rng, 4, 4);
-		sum = sum2 = 0;
-		for (int i = 0; i < n; i++) {
-			(void)run_one(&r, DISK_READ, rng_below(&rng, end / 4096) * 4096, 4096, NULL);
-			sum += run_took(&r);
-			sum2 += run_took(&r) * run_took(&r);
-		}
-		near(sum / n, truth.service_ns, 5 * sqrt((sum2 / n - sum / n * sum / n) / n));
-	}
 }
 
 TEST(surfaces_may_be_many_and_have_zones_with_edges_of_their_own)
@@ -338,18 +273,4 @@ TEST(an_unwritten_part_is_faster_and_the_truth_mixes_them)
 		sum += run_took(&r) / 10000;
 	}
 	near(sum, truth.service_ns, 0.02 * truth.service_ns);
-}
-
-TEST(what_makes_no_sense_is_refused)
-{
-	refused("remapped 5\nzone 10 10\n", "want spare_tracks");
-	refused("spare_tracks 10\nzone 10 10\n", "could be spare");
-	refused("trimmed 95 10\nzone 10 10\n", "trimmed range");
-	refused("trimmed 5 10\ntrimmed 14 1\nzone 10 10\n", "trimmed range");
-	refused("trimmed 5 0\nzone 10 10\n", "trimmed range");
-	refused("recalibrate 0.001 1\nzone 10 10\n", "too often");
-	refused("recalibrate 1 900\nzone 10 10\n", "more than half");
-	refused("neighbour 0.5 0 0\nzone 10 10\n", "neighbour");
-	refused("cache_sizing huge\nzone 10 10\n", "one of these was expected: fixed by-use: 'huge'");
-	refused("slipped 1000000\nzone 10 10\n", "slipped is 1e+06");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ring's account against an independent calculation from the requests alone, and `stream` on simulated disks. */
+/* The ring over a week, and `stream` on simulated disks. */
 #include "test.h"
 
 #include "measure/stream/ring.h"
@@ -9,140 +9,13 @@
 
 extern const struct measure measure_stream;
 
-/* ---- the account ---- */
-
-struct completion {
-	uint64_t done_ns;
-};
-
-/* What a plain simulation of single events says: arrivals and completions in order of time, completions first at the
- * same instant. */
-struct reference {
-	uint64_t taken, dropped_blocks, events, first_event_ns;
-	unsigned __int128 peak, endless_peak;
-};
-
-static unsigned __int128 due_at(uint64_t rate, uint64_t t)
-{
-	return (unsigned __int128)rate * t / 1000000000u;
-}
+/* ---- the account (on random runs: test_stream_account.c) ---- */
 
 static uint64_t begin_of(uint64_t rate, uint64_t block, uint64_t k)
 {
 	unsigned __int128 bytes = (unsigned __int128)block * k;
 
 	return (uint64_t)((bytes * 1000000000u + rate - 1) / rate);
-}
-
-/*
- * A disk that serves the taken blocks one after the other, each `service` ns (drawn before) from when it exists and the
- * one before is done. `served` gets the completion times, which the account under test is then fed with.
- */
-static struct reference refer(uint64_t rate, uint64_t block, uint64_t places, uint64_t nblocks, const uint64_t *service,
-                              uint64_t *served)
-{
-	struct reference ref = { .first_event_ns = UINT64_MAX };
-	uint64_t free_at = 0, done = 0, *arrival = calloc(nblocks, sizeof(uint64_t));
-	bool dropping = false;
-
-	for (uint64_t k = 0; k < nblocks; k++) {
-		uint64_t begin = begin_of(rate, block, k), exist = begin_of(rate, block, k + 1), start;
-
-		/* Completions up to and with the begin of block k: the ledgers peak just before each. */
-		while (done < ref.taken && served[done] <= begin) {
-			unsigned __int128 full = (unsigned __int128)(ref.taken - done) * block,
-					  owed = due_at(rate, served[done]) - (unsigned __int128)done * block;
-			uint64_t last = arrival[ref.taken - 1];
-
-			if (served[done] < begin_of(rate, block, last + 1))
-				full -= block - (due_at(rate, served[done]) - (unsigned __int128)last * block);
-			ref.peak = full > ref.peak ? full : ref.peak;
-			ref.endless_peak = owed > ref.endless_peak ? owed : ref.endless_peak;
-			done++;
-		}
-		if (ref.taken - done == places) {
-			unsigned __int128 full = (unsigned __int128)places * block;
-
-			ref.peak = full > ref.peak ? full : ref.peak;
-			ref.dropped_blocks++;
-			ref.events += !dropping;
-			if (!dropping && ref.first_event_ns == UINT64_MAX)
-				ref.first_event_ns = begin;
-			dropping = true;
-			continue;
-		}
-		dropping = false;
-		start = exist > free_at ? exist : free_at;
-		free_at = start + service[ref.taken];
-		arrival[ref.taken] = k;
-		served[ref.taken++] = free_at;
-	}
-	for (; done < ref.taken; done++) {
-		unsigned __int128 end = (unsigned __int128)nblocks * block, owed = due_at(rate, served[done]);
-		unsigned __int128 full = (unsigned __int128)(ref.taken - done) * block;
-		uint64_t last = arrival[ref.taken - 1];
-
-		owed = (owed > end ? end : owed) - (unsigned __int128)done * block;
-		if (last + 1 == nblocks && served[done] < begin_of(rate, block, last + 1))
-			full -= block - (due_at(rate, served[done]) - (unsigned __int128)last * block);
-		ref.peak = full > ref.peak ? full : ref.peak;
-		ref.endless_peak = owed > ref.endless_peak ? owed : ref.endless_peak;
-	}
-	free(arrival);
-	return ref;
-}
-
-static void check_random_ring(uint64_t seed)
-{
-	struct rng rng;
-	uint64_t rate, block, places, nblocks, mean, *service, *served, end = 0;
-	struct reference ref;
-	struct ring r;
-
-	rng_init(&rng, seed, 1);
-	rate = 1000 + rng_below(&rng, 3000000000u);
-	block = 512 * (1 + rng_below(&rng, 4096));
-	places = 2 + rng_below(&rng, 40);
-	nblocks = 50 + rng_below(&rng, 400);
-	mean = (uint64_t)((double)block / (double)rate * 1e9 * (0.5 + rng_double(&rng)));
-	service = calloc(nblocks, sizeof(uint64_t));
-	served = calloc(nblocks, sizeof(uint64_t));
-	for (uint64_t i = 0; i < nblocks; i++) /* now and then a stall */
-		service[i] = (uint64_t)rng_exp(&rng, (double)mean) + (rng_below(&rng, 50) == 0 ? 20 * mean : 0) + 1;
-	ref = refer(rate, block, places, nblocks, service, served);
-	ring_init(&r, rate, block, places, 0, nblocks);
-	for (uint64_t k = 0; k < ref.taken; k++) {
-		uint64_t number, exist, when, at = k ? served[k - 1] : 0;
-
-		while (!ring_next(&r, at, &number, &exist,
-		                  &when)) { /* wait as the loop would, for time or for completions that are over */
-			assert_true(when != UINT64_MAX);
-			at = when;
-		}
-		assert_int_equal(number, k);
-		assert_true(served[k] == (exist > (k ? served[k - 1] : 0) ? exist : served[k - 1]) + service[k]);
-		ring_issue(&r);
-		ring_complete(&r, served[k], true);
-		end = served[k];
-	}
-	ring_finish(&r, end > begin_of(rate, block, nblocks) ? end : begin_of(rate, block, nblocks));
-	assert_int_equal(r.taken, ref.taken);
-	assert_int_equal(r.dropped_bytes, ref.dropped_blocks * block);
-	assert_int_equal(r.nevents, ref.events);
-	assert_true(r.peak_bytes == ref.peak);
-	if (ref.dropped_blocks == 0)
-		assert_true(r.endless_peak_bytes == ref.endless_peak);
-	if (ref.events)
-		assert_int_equal(r.events[0].start_ns, ref.first_event_ns);
-	ring_done(&r);
-	free(service);
-	free(served);
-}
-
-TEST(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs)
-{
-	for (uint64_t seed = 1; seed <= 1000; seed++)
-		check_random_ring(seed);
 }
 
 TEST(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds)
@@ -312,20 +185,6 @@ TEST(recording_on_a_device_wants_consent)
 	assert_non_null(strstr(run.err.text, "--read"));
 }
 
-TEST(what_was_written_is_proven_block_by_block)
-{
-	cleanup_run struct sim_run run = {
-		.sim = sim_new(),
-		.m = &measure_stream,
-		.words = "--write --destroy-data=TINY0001 --verify --size=20MiB --block=64KiB --buffer=1MiB sda"
-	};
-
-	(void)sim_add_profile(run.sim, "tiny", "sda");
-	assert_int_equal(sim_run(&run), 0);
-	assert_true(sim_figure(&run, "verified_blocks") == 320.0);
-	assert_true(sim_figure(&run, "verify_errors") == 0.0);
-}
-
 /* ---- the clock ---- */
 
 /* 6000 blocks in a minute by a clock that is 25 ppm off; one in five is late by up to 40 ms, the last ones and a stall
@@ -348,15 +207,13 @@ static void add_up(void *arg, struct session *ses, const char *target, const str
 
 TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 {
-	static const char *const words[] = {
-		"--rate=8MB --time=20s sda",
-		"--rate=30MB --time=2s --layout=roundrobin sda sdb",
-		"--rate=30MB --size=30MB --verify sda sdb",
-		"--rate=8MB --size=1MiB sda",
-		"--read --rate=30MB --time=10s --depth=32 --buffer=200MiB sda sdb",
-		"--read --size=200MB sda",
-		"--find --size=20MB sda",
-	};
+	static const char *const words[] = { "--rate=8MB --time=20s sda",
+		                             "--rate=30MB --time=2s --layout=roundrobin sda sdb",
+		                             "--rate=30MB --size=30MB --verify sda sdb",
+		                             "--rate=8MB --size=1MiB sda",
+		                             "--read --rate=30MB --time=10s --depth=32 --buffer=200MiB sda sdb",
+		                             "--read --size=200MB sda",
+		                             "--find --size=20MB sda" };
 	const char *two = "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 ",
 		   *one = "--write --destroy-data=SIM0060GXP ";
 	unsigned looked = 0;
