@@ -54,7 +54,8 @@ double arrival_likelihood(double access, double median, double scale, double per
 	       before = arrival_t4_cdf((access - period - median) / scale),
 	       earlier = arrival_t4_cdf((access - 2.0 * period - median) / scale);
 
-	return (1.0 - missed) * fmax(in_time - before, 0.0) + missed * fmax(before - earlier, 0.0) + NONSENSE;
+	return (1.0 - missed) * (in_time > before ? in_time - before : 0.0) +
+	       missed * (before > earlier ? before - earlier : 0.0) + NONSENSE;
 }
 
 /*
@@ -63,11 +64,16 @@ double arrival_likelihood(double access, double median, double scale, double per
  */
 static double log_likelihood(const double *access, size_t n, size_t from, double median, double period, double missed)
 {
-	double sum = (double)n * log(NONSENSE);
+	double sum = (double)n * log(NONSENSE), product = 1.0;
 
-	for (size_t i = from; i < n && access[i] < median + 3.0 * period; i++)
-		sum += log(arrival_likelihood(access[i], median, 0.008 * period, period, missed) / NONSENSE);
-	return sum;
+	for (size_t i = from; i < n && access[i] < median + 3.0 * period; i++) {
+		product *= arrival_likelihood(access[i], median, 0.008 * period, period, missed) / NONSENSE;
+		if (product > 1e300 * NONSENSE) {
+			sum += log(product);
+			product = 1.0;
+		}
+	}
+	return sum + log(product);
 }
 
 /*
@@ -121,14 +127,23 @@ static double at(const struct fit *f, size_t k)
 /* The groups' likelihoods at one scale, each less its greatest; the sum of those is returned. */
 static double groups_at(struct fit *f, double scale)
 {
-	double sum = 0.0;
+	double sum = 0.0, product[GRID];
 
 	for (size_t g = 0; g < f->groups; g++)
 		memset(f->group[g], 0, sizeof(f->group[g]));
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = 0; k < GRID; k++)
-			f->group[f->s[i].group][k] +=
-				log(arrival_likelihood(f->s[i].access, at(f, k), scale, f->period, f->missed));
+	for (size_t i = 0, n = 0; i < f->n; i++) {
+		const struct arrival_sample *s = &f->s[i];
+		bool is_last = ++n == 64 || i + 1 == f->n || s[1].group != s->group; /* NONSENSE^64 is no zero */
+
+		for (size_t k = 0; k < GRID; k++) {
+			double x = arrival_likelihood(s->access, at(f, k), scale, f->period, f->missed);
+
+			product[k] = n == 1 ? x : product[k] * x;
+			if (is_last)
+				f->group[s->group][k] += log(product[k]);
+		}
+		n = is_last ? 0 : n;
+	}
 	for (size_t g = 0; g < f->groups; g++) {
 		double most = -INFINITY;
 
