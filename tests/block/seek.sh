@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# seek on real block devices in real time: the curve against the truth, an interrupt, a device that does not rotate, and fio on the same reads.
+# seek on real block devices in real time: the curve against the truth, an interrupt, and a device that does not rotate. (fio on the same reads: vs-fio.sh.)
 . "$(dirname "$0")/lib.sh"
 need_simdisk
-need fio python3 chrt
+need python3 chrt
 : "${PLATTER:?the program to test}" "${TOP:?the source tree}"
 
 cat >"$work/judge.py" <<'PY'
@@ -115,20 +115,6 @@ sys.exit("not-rotating" not in codes or "curve" in tables or "near" in tables or
 }
 undisturbed still
 
-replay()
-{
-	CHRT='chrt -f 5' versus seek --pairs=3 --reads=100 "$dev" || return
-	simdisk_status disk >"$work/status.json"
-	python3 -c '
-import json, sys
-r = json.load(open(sys.argv[1]))[0]
-print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f, 95 %% interval %(low).4f .. %(high).4f" % r)
-# A read that just misses its sector takes a revolution more, in the one program or the other: so means scatter by a hundredth or two.
-sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"] < 0.98 else 3)' "$work/rows"
-	or_untold $? "too much scatter to tell within 2 %"
-}
-
 told curve curve
-told replay replay
 conclude
 echo "$checks passed"

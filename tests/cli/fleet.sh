@@ -29,8 +29,17 @@ rows_of() # document of a comparison or trend, its page: in $dir/called the disk
 		select(.verdict == "worse" or .verdict == "failing") | .disk' "$1" | sort >"$dir/called"
 }
 
-make_fleet "$dir/year" --seed=1
-[ "$(wc -l <"$dir/bad")" = 3 ] || fail "not three bad disks: $(cat "$dir/told")"
+if [ -n "${SANITIZED-}" ]; then # the same code on fewer documents, of which nothing is judged
+	"$FLEET" --disks=6 --months=3 "$dir/year" >"$dir/told" || fail "platter-fleet"
+	run 0 report "$dir/year" --json="$dir/fleet.json" -o "$dir/page.html" --prometheus="$dir/fleet.prom"
+	"$PLATTER" compare --trend "$dir/year" --json="$dir/trend.json" -o "$dir/trend.html" >"$dir/out" 2>"$dir/err"
+	case $? in 0 | 5) exit 0 ;; esac
+	fail "compare --trend"
+fi
+fleet_of_a_year
+cut -d ' ' -f 1 "$year.bad" | sort >"$dir/bad"
+cp -r "$year" "$dir/year"
+[ "$(wc -l <"$dir/bad")" = 3 ] || fail "not three bad disks: $(cat "$year.bad")"
 run 0 report "$dir/year" --json="$dir/fleet.json" -o "$dir/page.html" --prometheus="$dir/fleet.prom"
 out_is_empty
 err_is_empty
@@ -73,7 +82,7 @@ jq -e '.tables.changes.rows | length == 1' "$dir/trend.json" >/dev/null || fail 
 # January against December, by the row of each disk: none but those. Revolutions that are lost at random, as one of them does, are few in two short runs;
 # that they became more is not sure among forty disks, but over the months.
 mkdir "$dir/a" "$dir/b"
-cp "$dir"/year/zones-*-01.json "$dir"/year/seek-*-03.json "$dir/a"
+cp "$dir"/year/zones-*-01.json "$dir"/year/seek-*-04.json "$dir/a"
 cp "$dir"/year/*-12.json "$dir/b"
 run 5 compare "$dir/a" "$dir/b" --json="$dir/compare.json" -o "$dir/compare.html"
 [ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"

@@ -46,6 +46,15 @@ needs() # command...
 	done
 }
 
+# fleet_of_a_year: the documents of forty disks in $year, those that go bad in $year.bad; made once for all tests of a build, by who comes first.
+fleet_of_a_year()
+{
+	: "${FLEET:?the program that makes documents of a fleet}" "${BUILD:?the build directory}"
+	year=$BUILD/tests/cli/year
+	flock "$FLEET" sh -c '[ "$1.bad" -nt "$2" ] || { rm -rf "$1" && "$2" --seed=1 "$1" >"$1.told" && mv "$1.told" "$1.bad"; }' sh "$year" "$FLEET" ||
+		fail "platter-fleet"
+}
+
 # run STATUS WORD...: platter WORD... must end with that status; its output is in $dir/out and $dir/err.
 run()
 {

@@ -135,7 +135,7 @@ static void measure_month(const char *folder, const struct options *o, struct me
 	write_profile(f, m, month);
 	if (fclose(f) != 0 || profile_parse(&p, "fleet", text, len, &err) < 0)
 		fail(err.text);
-	for (int is_seek = 0; is_seek <= (month % 3 == 2); is_seek++) {
+	for (int is_seek = 0; is_seek <= (month % 4 == 3); is_seek++) {
 		FILE *out;
 
 		(void)snprintf(path, sizeof(path), "%s/%s-%03llu-%02llu.json", folder, is_seek ? "seek" : "zones",
