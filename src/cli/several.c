@@ -356,6 +356,13 @@ int several_names(struct run *run, struct err *err)
 	size_t n = run->noperands;
 	int r = 0;
 
+	for (const struct opt *o = run->m->opts; o && o->type != OPT_TYPE_END; o++) {
+		cleanup_free char *value = o->writes == OUTFILE_STATE ? opt_value_text(o, run->own) : NULL;
+
+		if (value && *value)
+			return err_set(err, -EINVAL, "--%s is of one disk; run `platter %s` for each.", o->name,
+			               run->m->name);
+	}
 	if (run->p.requests)
 		return err_set(err, -EINVAL, "--requests is of one disk; run `platter %s` for each.", run->m->name);
 	if (!json || run_is_stdout(json))

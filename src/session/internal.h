@@ -30,6 +30,9 @@ struct session_state {
 /* medium.c: how a run ended that returned r, the whole or a part of it. */
 enum result_status session_status(const struct session *ses, int r);
 
+/* session.c: host and targets, into the document. */
+void session_describe(struct session *ses);
+
 /* lanes.c: have the targets bytes in common (-EINVAL), or one disk (a notice)? */
 int lanes_check(struct session *ses, struct err *err);
 

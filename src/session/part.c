@@ -65,17 +65,19 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 
 /* ---- the run ---- */
 
-static int parse(const struct measure *m, const char *words, void *params, char **ret_text, struct err *err)
+static int parse(const struct session_part *part, void *params, char **ret_text, struct err *err)
 {
-	const struct opt_set set = { m->opts, params };
-	char *argv[WORDS_MAX + 2] = { (char *)(uintptr_t)m->name }, *save = NULL;
+	const struct opt_set set = { part->measure->opts, params };
+	char *argv[WORDS_MAX + 3] = { (char *)(uintptr_t)part->measure->name }, *save = NULL;
 	int argc = 1, first;
 
-	*ret_text = strdup(words ? words : ""); /* params point into it */
+	*ret_text = strdup(part->words ? part->words : ""); /* params point into it */
 	if (!*ret_text)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (char *w = strtok_r(*ret_text, " ", &save); w && argc <= WORDS_MAX; w = strtok_r(NULL, " ", &save))
 		argv[argc++] = w;
+	if (part->whole)
+		argv[argc++] = (char *)(uintptr_t)part->whole;
 	return opt_parse(&set, 1, argc, argv, &first, err);
 }
 
@@ -116,6 +118,7 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 	child.plan = &plan;
 	child.start_ns = clock_now_ns(ses->env->clk);
 	child.res = *ret = result_new(part->measure->name);
+	session_describe(&child); /* a state that it saves has them */
 	child.hooks = (struct session_hooks){ .checkpoint = on_checkpoint,
 		                              .progress = on_progress,
 		                              .warn = on_warn,
@@ -123,7 +126,7 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 		                              .request = ses->hooks.request ? on_request : NULL,
 		                              .arg = &run };
 	child.seed = rng_mix(ses->seed + part->first_ns);
-	r = parse(part->measure, part->words, params, &text, err);
+	r = parse(part, params, &text, err);
 	if (r == 0) {
 		r = plan_and_run(&child, ses->plan, params, &plan, err);
 		opt_done(&set, 1);

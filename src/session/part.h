@@ -8,6 +8,7 @@
 struct session_part {
 	const struct measure *measure;
 	const char *words;  /* its options, blanks between them: "--quick --no-queue" */
+	const char *whole;  /* one more, in which blanks stay; or NULL */
 	uint64_t time_ns;   /* its --time */
 	uint64_t first_ns;  /* of the whole run, for progress: this part begins so late */
 	uint64_t expect_ns; /* and the whole takes so long */

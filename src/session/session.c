@@ -29,7 +29,6 @@ static void fill_head(struct session *ses, const struct session_config *cfg)
 
 	res->head.started = strdup(clock_wall_text(started, sizeof(started)));
 	res->head.clock = strdup(ses->env->clk->name);
-	machine_describe(res, ses->env->sysroot);
 	res->head.seed = ses->seed;
 	res->head.argv = calloc(cfg->argc + 1, sizeof(char *));
 	for (size_t i = 0; res->head.argv && i < cfg->argc; i++)
@@ -90,8 +89,9 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 	return 0;
 }
 
-static void tell_targets(struct session *ses)
+void session_describe(struct session *ses)
 {
+	machine_describe(ses->res, ses->env->sysroot);
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct device_row row;
 
@@ -563,7 +563,7 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	r = probe_targets(&ses, cfg, err);
 	if (r == 0 && switches_recover(&ses))
 		r = probe_targets(&ses, cfg, err);
-	tell_targets(&ses);
+	session_describe(&ses);
 	if (r == 0)
 		r = check_files(&ses, ret_refused, err);
 	if (r == 0)

@@ -144,6 +144,9 @@ if [ $status != 0 ]; then # else it was quicker than the signal
 	holds "$dir/cut.json" '.status == "cancelled" and .figures.verdict != "KEEP"'
 fi
 
+run 2 check --state="$dir/state.json" sim:tiny
+run 2 check --write --resume --destroy-data=TINY0001 sim:tiny
+PLATTER_SIM_DISKS='sda=tiny sdb=tiny' run 2 check --write --state="$dir/state.json" --destroy-data=TINY0001 sda sdb
 # Burn-in: by consent alone; what is kept is kept, and what is lost is seen.
 run 3 check --write sim:tiny
 err_has '--destroy-data=TINY0001'

@@ -15,13 +15,17 @@
 #include "verdict/verdict.h"
 
 struct check_params {
-	bool write;
+	bool write, resume;
+	const char *state;
 	const char *history; /* for cli/history.c */
 };
 
 static const struct opt check_opts[] = {
 	OPT_FLAG(struct check_params, write, "write", 'w',
 	         "burn-in first: write all of it, read it back and verify it: destroys data (see --destroy-data)"),
+	OPT_STR(struct check_params, state, "state", 0, "FILE", NULL,
+	        "keep in this file how far --write came, once a minute", .writes = OUTFILE_STATE),
+	OPT_FLAG(struct check_params, resume, "resume", 0, "go on where --state says", .is_aside = true),
 	OPT_STR(struct check_params, history, "history", 0, "DIR", "/var/lib/platter",
 	        "earlier documents of the same disk: what has become worse is a reason", .reads = true,
 	        .is_aside = true),
@@ -38,7 +42,10 @@ static int check_plan(const struct session *ses, const void *params, struct plan
 	const struct check_params *own = params;
 	uint64_t all_ns = time_of(ses);
 
-	(void)err;
+	if (own->state && !own->write)
+		return err_set(err, -EINVAL, "--state is of a burn-in; give --write, or leave it out.");
+	if (own->resume && !own->state)
+		return err_set(err, -EINVAL, "--resume needs a file with the progress of --write; give --state=FILE.");
 	for (const struct check_part *p = check_parts; p->name; p++)
 		if (check_wants(p, &ses->devs[0], own->write))
 			plan_phase(plan, p->is_writing ? "surface --write" : p->name,
@@ -85,22 +92,30 @@ static void save(void *arg, struct session *ses, const struct result *part)
 
 /* ---- the run ---- */
 
-static int run_part(struct session *ses, const struct check_part *p, uint64_t began_ns, struct err *err)
+static int run_part(struct session *ses, const struct check_params *own, const struct check_part *p, uint64_t began_ns,
+                    struct err *err)
 {
+	cleanup_free char *state = NULL;
 	uint64_t now_ns = clock_now_ns(ses->env->clk), all_ns = time_of(ses);
 	uint64_t left_ns = now_ns - began_ns < all_ns ? all_ns - (now_ns - began_ns) : 0;
-	const struct session_part part = { .measure = measure_find(p->name),
-		                           .words = p->words,
-		                           .time_ns = check_budget(p, &ses->devs[0], all_ns, left_ns),
-		                           .first_ns = now_ns - began_ns,
-		                           .expect_ns = all_ns,
-		                           .save = save };
+	struct session_part part = { .measure = measure_find(p->name),
+		                     .words = p->words,
+		                     .time_ns = check_budget(p, &ses->devs[0], all_ns, left_ns),
+		                     .first_ns = now_ns - began_ns,
+		                     .expect_ns = all_ns,
+		                     .save = save };
 	struct result *doc = NULL;
 	struct err why = { 0 };
 	int r;
 
 	if (!part.time_ns && !p->is_writing)
 		return 0;
+	if (p->is_writing && own->state) {
+		if (asprintf(&state, "--state=%s", own->state) < 0)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		part.whole = state;
+		part.words = own->resume ? "--write --resume" : p->words;
+	}
 	r = session_part(ses, &part, &doc, &why);
 	if (r < 0)
 		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
@@ -124,7 +139,7 @@ static int check_run(struct session *ses, const void *params, struct err *err)
 		if (!check_wants(p, &ses->devs[0], own->write))
 			continue;
 		wanted++;
-		r = run_part(ses, p, began_ns, &why);
+		r = run_part(ses, own, p, began_ns, &why);
 		done += r == 0;
 		began_ns = p->is_writing ? clock_now_ns(ses->env->clk) : began_ns; /* the time is that of the others */
 		if (r < 0 && !first.code)
