@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/plotdata.h"
+#include "report/axis.h"
 
 #define TICK_TEXT 12 /* bytes; numbers beyond all that is measured do not get 300 digits */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/text.h"
+#include "report/table.h"
 
 #define SIDE_MAX 32   /* distinct values across */
 #define ROWS_MAX 4000 /* of the table; what is larger is no matrix for people */

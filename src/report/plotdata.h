@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "result/result.h"
+#include "report/axis.h"
 
 /* x always grows to the right; x_end is used by bands and histograms, z by heat maps. NaN: absent. */
 struct point {
@@ -30,20 +30,6 @@ struct marks {
 	char *name;
 	double (*v)[2]; /* first and last; the same for a place */
 	size_t n;
-};
-
-#define AXIS_TICKS 16
-
-struct axis {
-	enum unit unit;
-	bool is_log;
-	double low, high;   /* in base units; low < high; on a log axis low > 0 */
-	double scale;       /* shown = value / scale */
-	const char *suffix; /* "MB/s", "ms", "" */
-	char label[128];    /* "position (GB)" */
-	double tick[AXIS_TICKS];
-	size_t nticks;
-	int decimals; /* of tick labels */
 };
 
 struct plot_data {
@@ -77,14 +63,8 @@ double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i)
  * visible). */
 void plot_thin(struct series *s, size_t max);
 
-/* Place of a value on the axis, 0..1; clipped. */
-double axis_place(const struct axis *a, double value);
 /* Is one of the marks in this cell of a map of places? */
 bool plot_is_marked(const struct plot_data *d, const struct point *p);
-/* "183.2", "40" for tick i; buf of 32. */
-char *axis_tick_text(const struct axis *a, size_t i, char *buf, size_t len);
-/* Chooses low, high, ticks, scale, label for values in [low, high]; from_zero: a bar or rate axis that starts at 0. */
-void axis_init(struct axis *a, const char *label, enum unit unit, bool is_log, double low, double high, bool from_zero);
 
 /* What tells documents apart: model and serial, and the date when they agree in both. buf of 160. */
 char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len);

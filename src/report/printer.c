@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "report/text.h"
+#include "report/printer.h"
 
 static void pay_spaces(struct printer *p)
 {

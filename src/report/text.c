@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "report/table.h"
 
 #define FAULTS_SHOWN    5
 #define UNIT_BYTES_MOST 6 /* "GB/s);" */

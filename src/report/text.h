@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between printer.c, table.c, pivot.c, text.c, screen.c and page.c, which make the page for people together, each with
- * those before it. Not a door. */
+/* Between text.c, screen.c, verdictpage.c and page.c, which make the page for people together, each with those before
+ * it. Not a door. */
 #ifndef PLATTER_REPORT_TEXT_H
 #define PLATTER_REPORT_TEXT_H
 
-#include "report/report.h"
-
-#define LINES_OF_ONE 12 /* below them it is one of several documents on a screen */
-
-struct printer {
-	FILE *out;
-	const struct text_style *style;
-	unsigned width;
-	bool is_streaming;
-	size_t rows;     /* of a table, from its first on; 0: many, and else a choice of them */
-	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
-};
-
-enum look { LOOK_TITLE, LOOK_QUIET, LOOK_NOTE, LOOK_BAD };
-
-/* ---- printer.c ---- */
-
-void text_look(struct printer *p, enum look look);
-void text_plain(struct printer *p);
-void text_spaces(struct printer *p, unsigned n);
-void text_put(struct printer *p, const char *text);
-void text_printf(struct printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void text_end(struct printer *p); /* of a line: none ends in spaces */
-/* A heap copy that a terminal shows and does not obey; NULL only when out of memory. "" for NULL. */
-char *text_printable(struct printer *p, const char *text);
-size_t text_lines(const char *text);
-/* Columns of text that is printable. */
-unsigned text_width(const char *text);
+#include "report/printer.h"
 
 /* ---- text.c: the parts of the page ---- */
 
@@ -62,12 +35,5 @@ int text_verdict(struct printer *p, const struct result *res);
 int text_verdict_of(struct printer *p, const struct result *res);
 /* Of several disks: a row for each, the worst first. */
 int text_verdicts(struct printer *p, const struct result *const *res, size_t n);
-
-/* ---- table.c, pivot.c ---- */
-
-/* 0 or -ENOMEM. */
-int text_table(struct printer *p, const struct table *t);
-/* The table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
-int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done);
 
 #endif

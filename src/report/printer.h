@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the page for people is printed with. Not a door. */
+#ifndef PLATTER_REPORT_PRINTER_H
+#define PLATTER_REPORT_PRINTER_H
+
+#include "report/report.h"
+
+#define LINES_OF_ONE 12 /* below them it is one of several documents on a screen */
+
+struct printer {
+	FILE *out;
+	const struct text_style *style;
+	unsigned width;
+	bool is_streaming;
+	size_t rows;     /* of a table, from its first on; 0: many, and else a choice of them */
+	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
+};
+
+enum look { LOOK_TITLE, LOOK_QUIET, LOOK_NOTE, LOOK_BAD };
+
+void text_look(struct printer *p, enum look look);
+void text_plain(struct printer *p);
+void text_spaces(struct printer *p, unsigned n);
+void text_put(struct printer *p, const char *text);
+void text_printf(struct printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_end(struct printer *p); /* of a line: none ends in spaces */
+/* A heap copy that a terminal shows and does not obey; NULL only when out of memory. "" for NULL. */
+char *text_printable(struct printer *p, const char *text);
+size_t text_lines(const char *text);
+/* Columns of text that is printable. */
+unsigned text_width(const char *text);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* table.c, pivot.c: tables of the page for people. Not a door. */
+#ifndef PLATTER_REPORT_TABLE_H
+#define PLATTER_REPORT_TABLE_H
+
+#include "report/printer.h"
+
+/* 0 or -ENOMEM. */
+int text_table(struct printer *p, const struct table *t);
+/* The table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
+int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done);
+
+#endif
