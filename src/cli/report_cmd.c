@@ -151,7 +151,7 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 			(void)fputc('\n', out);
 		r = report_text(out, shelf->v[i], &one);
 		if (r == 0 && style->plots && n > 1 && is_last)
-			r = report_plots_text(out, group, n, style);
+			report_plots_text(out, group, n, style);
 	}
 	if (r == 0 && shown < shelf->n)
 		(void)fprintf(out, "\nAnd %zu more documents: -v shows them, --html makes a page.\n", shelf->n - shown);

@@ -4,12 +4,12 @@
  * each series, x down, y across, the value inside. Row by row it would be long, and thinned it would lose the order
  * that it is about.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/table.h"
 
 #define SIDE_MAX 32   /* distinct values across */
@@ -101,7 +101,7 @@ static double value_at(const struct matrix *m, size_t like, double x, double y)
 /* "File size by record size: write, cached" */
 static char *title_of(const struct matrix *m, size_t like)
 {
-	char names[256] = "", *title = NULL;
+	char names[256] = "";
 
 	for (size_t i = 0; i < m->nseries; i++) {
 		const char *name = table_string(m->t, like, (size_t)m->series[i]);
@@ -109,27 +109,21 @@ static char *title_of(const struct matrix *m, size_t like)
 
 		(void)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : ": ", name ? name : "-");
 	}
-	if (asprintf(&title, "%s%s (%s)", m->t->title ? m->t->title : m->t->name, names,
-	             m->t->columns[m->z].label ? m->t->columns[m->z].label : "") < 0)
-		return NULL;
-	return title;
+	return text_format("%s%s (%s)", m->t->title ? m->t->title : m->t->name, names,
+	                   m->t->columns[m->z].label ? m->t->columns[m->z].label : "");
 }
 
-static int put_series(struct printer *p, const struct matrix *m, size_t like)
+static void put_series(struct printer *p, const struct matrix *m, size_t like)
 {
 	struct field fields[SIDE_MAX + 2] = { 0 };
 	char label[SIDE_MAX][32];
 	double across[SIDE_MAX];
-	cleanup_free double *down = calloc(m->t->nrows + 1, sizeof(*down));
+	cleanup_free double *down = xcalloc(m->t->nrows + 1, sizeof(*down));
 	cleanup_free char *title = title_of(m, like);
-	size_t n = distinct(m, like, m->y, across, SIDE_MAX), rows;
-	struct result *res;
+	size_t n = distinct(m, like, m->y, across, SIDE_MAX), rows = distinct(m, like, m->x, down, m->t->nrows);
+	struct result *res = result_new("pivot");
 	struct table *t;
-	int r;
 
-	if (!down || !title)
-		return -ENOMEM;
-	rows = distinct(m, like, m->x, down, m->t->nrows);
 	fields[0] =
 		(struct field){ FIELD_TYPE_F64, "x", m->t->columns[m->x].label, m->t->columns[m->x].unit, 0, false };
 	for (size_t i = 0; i < n; i++) {
@@ -139,7 +133,6 @@ static int put_series(struct printer *p, const struct matrix *m, size_t like)
 			                        (i + 1) * sizeof(double), false };
 		(void)report_value(label[i], sizeof(label[i]), FIELD_TYPE_F64, m->t->columns[m->y].unit, &cell);
 	}
-	res = result_new("pivot");
 	t = result_table(res, "pivot", title, fields);
 	for (size_t k = 0; k < rows; k++) {
 		struct line_row row = { .v = { down[k] } };
@@ -148,9 +141,8 @@ static int put_series(struct printer *p, const struct matrix *m, size_t like)
 			row.v[i + 1] = value_at(m, like, down[k], across[i]);
 		result_row(t, &row);
 	}
-	r = text_table(p, t);
+	text_table(p, t);
 	result_free(res);
-	return r;
 }
 
 /* Is the row the first of its series? */
@@ -162,25 +154,22 @@ static bool is_first(const struct matrix *m, size_t row)
 	return true;
 }
 
-int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done)
+bool text_matrix(struct printer *p, const struct table *t, const struct plot *plot)
 {
 	double across[SIDE_MAX];
 	struct matrix m;
-	int r = 0;
 
-	*ret_is_done = false;
 	if (t->nrows == 0 || t->nrows > ROWS_MAX || !matrix_of(t, plot, &m))
-		return 0;
+		return false;
 	for (size_t row = 0; row < t->nrows; row++)
 		if (is_first(&m, row) && distinct(&m, row, m.y, across, SIDE_MAX) == SIZE_MAX)
-			return 0;
-	for (size_t row = 0; row < t->nrows && r == 0; row++) {
+			return false;
+	for (size_t row = 0; row < t->nrows; row++) {
 		if (!is_first(&m, row))
 			continue;
 		if (row)
 			text_end(p);
-		r = put_series(p, &m, row);
+		put_series(p, &m, row);
 	}
-	*ret_is_done = true;
-	return r;
+	return true;
 }

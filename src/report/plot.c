@@ -3,7 +3,6 @@
  * Plots with characters, for people on a serial console or ssh: braille dots (2 x 4 a character) where the terminal
  * speaks UTF-8, else one mark a character. The data are the same as on the page (plotdata.h).
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,15 +33,14 @@ struct canvas {
 
 static const char marks[] = "*o+x#%@&";
 
-static bool canvas_init(struct canvas *c, size_t columns, size_t rows, bool has_braille, bool has_colour)
+static void canvas_init(struct canvas *c, size_t columns, size_t rows, bool has_braille, bool has_colour)
 {
 	*c = (struct canvas){ .columns = columns,
 		              .rows = rows,
 		              .dots_x = has_braille ? 2 : 1,
 		              .dots_y = has_braille ? 4 : 1,
 		              .has_light_dots = !has_braille || !has_colour };
-	c->dot = calloc(columns * c->dots_x, rows * c->dots_y);
-	return c->dot != NULL;
+	c->dot = xcalloc(columns * c->dots_x, rows * c->dots_y);
 }
 
 /* x and y: 0..1, y upwards. */
@@ -128,7 +126,7 @@ static void y_label(FILE *out, const struct axis *a, size_t row, size_t rows)
 
 static void x_labels(FILE *out, const struct axis *a, size_t columns)
 {
-	cleanup_free char *line = malloc(GUTTER + columns + 2);
+	cleanup_free char *line = xmust(malloc(GUTTER + columns + 2));
 	size_t used = 0;
 	char text[64];
 	memset(line, ' ', GUTTER + columns + 1);
@@ -166,7 +164,7 @@ static void print_marks(FILE *out, const struct plot_data *d, const struct text_
 	static const char signs[] = "^!v~";
 	cleanup_free char *line = xcalloc(columns + 1, 1);
 
-	if (!line || d->nmarks == 0)
+	if (d->nmarks == 0)
 		return;
 	for (size_t i = 0; i < d->nmarks; i++)
 		for (size_t k = 0; k < d->marks[i].n; k++) {
@@ -461,16 +459,14 @@ static void print_maps(FILE *out, const struct plot_data *d, const struct text_s
 	}
 }
 
-/* 0 or -ENOMEM. */
-static int print_drawing(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width,
-                         const struct frame *f)
+static void print_drawing(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width,
+                          const struct frame *f)
 {
 	size_t rows = f->rows;
 	bool is_polar = d->kind == PLOT_POLAR;
 	struct canvas c;
 
-	if (!canvas_init(&c, is_polar ? 2 * rows : width - GUTTER - 2, rows, has_braille(d, style), style->colour))
-		return -ENOMEM;
+	canvas_init(&c, is_polar ? 2 * rows : width - GUTTER - 2, rows, has_braille(d, style), style->colour);
 	if (is_polar)
 		draw_polar(&c, d);
 	for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
@@ -479,7 +475,6 @@ static int print_drawing(FILE *out, const struct plot_data *d, const struct text
 	if (f->has_legend)
 		legend(out, d, style, width);
 	free(c.dot);
-	return 0;
 }
 
 /* What to see, in lines; heap. */
@@ -490,17 +485,13 @@ static char *see_text(const struct plot *plot, const struct text_style *style, u
 	char *text = NULL;
 	size_t len = 0;
 
-	p.out = open_memstream(&text, &len);
-	if (!see || !p.out)
-		abort(); /* as in plotdata.c */
+	p.out = xmust(open_memstream(&text, &len));
 	if (*see) {
 		text_look(&p, LOOK_QUIET);
 		text_fill(&p, see, 0, 0);
 		text_plain(&p);
 	}
-	if (fclose(p.out) != 0)
-		abort();
-	return text;
+	return xmust(fclose(p.out) == 0 ? text : NULL);
 }
 
 static void tame(const struct text_style *style, char **text)
@@ -508,8 +499,6 @@ static void tame(const struct text_style *style, char **text)
 	struct printer p = { .style = style };
 	char *shown = text_printable(&p, *text);
 
-	if (!shown)
-		abort(); /* as in plotdata.c */
 	free(*text);
 	*text = shown;
 }
@@ -543,17 +532,16 @@ static struct plot_data *printable_data(const struct result *const *res, size_t 
 	return d;
 }
 
-int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
-                     const struct text_style *style)
+void report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
+                      const struct text_style *style)
 {
 	struct plot_data *d = printable_data(res, n, plot, style);
 	cleanup_free char *see = NULL;
 	size_t width = style->width ? style->width : 80;
 	struct frame f;
-	int r = 0;
 
 	if (!d)
-		return 0; /* nothing to draw is no failure: an interrupted run */
+		return; /* nothing to draw is no failure: an interrupted run */
 	if (width < 40)
 		width = 40;
 	see = see_text(plot, style, (unsigned)width);
@@ -565,18 +553,14 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 	else if (f.rows > 0 && d->kind == PLOT_HEATMAP)
 		print_maps(out, d, style, style->lines ? f.rows : SIZE_MAX);
 	else if (f.rows > 0)
-		r = print_drawing(out, d, style, width, &f);
+		print_drawing(out, d, style, width, &f);
 	plot_data_free(d);
-	return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
 
-int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)
+void report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)
 {
-	int r = 0;
-
 	for (size_t which = 0; which < n; which++)
-		for (size_t i = 0; i < res[which]->nplots && r == 0; i++)
+		for (size_t i = 0; i < res[which]->nplots; i++)
 			if (!plot_is_repeated(res, which, i))
-				r = report_plot_text(out, res, n, &res[which]->plots[i], style);
-	return r;
+				report_plot_text(out, res, n, &res[which]->plots[i], style);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "report/printer.h"
 
 static void pay_spaces(struct printer *p)
@@ -64,11 +65,22 @@ void text_end(struct printer *p)
 char *text_printable(struct printer *p, const char *text)
 {
 	size_t len = text ? strlen(text) + 8 : 8;
-	char *copy = malloc(len);
+	char *copy = xmust(malloc(len));
 
-	if (copy)
-		(void)report_printable(copy, len, text ? text : "", 0, p->style->unicode);
+	(void)report_printable(copy, len, text ? text : "", 0, p->style->unicode);
 	return copy;
+}
+
+char *text_format(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	return xmust(text);
 }
 
 size_t text_lines(const char *text)

@@ -24,8 +24,9 @@ void text_spaces(struct printer *p, unsigned n);
 void text_put(struct printer *p, const char *text);
 void text_printf(struct printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_end(struct printer *p); /* of a line: none ends in spaces */
-/* A heap copy that a terminal shows and does not obey; NULL only when out of memory. "" for NULL. */
+/* A heap copy that a terminal shows and does not obey. "" for NULL. */
 char *text_printable(struct printer *p, const char *text);
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* heap */
 size_t text_lines(const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);

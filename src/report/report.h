@@ -64,9 +64,9 @@ int report_picture(FILE *out, const struct result *const *res, size_t n, const c
 int report_picture_check(const struct result *const *res, size_t n, const char *name, struct err *err);
 /* plot.c: a plot with characters, of n documents laid over each other, in style->lines (nothing, where these do not
  * do); and all plots of documents of one measurement. */
-int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
-                     const struct text_style *style);
-int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
+void report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
+                      const struct text_style *style);
+void report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
 
 /*
  * compare.c and trend.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its

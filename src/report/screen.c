@@ -5,11 +5,11 @@
  * tables, and a picture in the lines that are left. What had to stay out is counted.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/plotdata.h"
 #include "report/text.h"
 
@@ -44,37 +44,31 @@ struct screen {
 	size_t shown[PARTS]; /* things of each */
 };
 
-/* Prints the first n of its things. 0 or negative errno. */
-typedef int print_fn(struct printer *p, const struct screen *s, size_t n);
+/* Prints the first n of its things. */
+typedef void print_fn(struct printer *p, const struct screen *s, size_t n);
 
 static size_t less(size_t a, size_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-/* What print prints, on the heap; NULL: out of memory. */
+/* What print prints, on the heap. */
 static char *capture(const struct screen *s, print_fn *print, size_t n)
 {
 	struct printer p = *s->page;
 	char *text = NULL;
 	size_t len = 0;
-	int r;
 
 	p.rows = s->rows;
-	p.out = open_memstream(&text, &len);
-	if (!p.out)
-		return NULL;
-	r = print(&p, s, n);
-	if (fclose(p.out) == 0 && r >= 0)
-		return text;
-	free(text);
-	return NULL;
+	p.out = xmust(open_memstream(&text, &len));
+	print(&p, s, n);
+	return xmust(fclose(p.out) == 0 ? text : NULL);
 }
 
 /* The text becomes the part, in place of what was there, when it takes at most room lines. */
 static bool keep(struct screen *s, enum part part, char *text, size_t room)
 {
-	size_t n = text ? text_lines(text) : 0;
+	size_t n = text_lines(text);
 
 	if (n > room) {
 		free(text);
@@ -92,18 +86,12 @@ static void drop(struct screen *s, enum part part)
 	s->part[part] = NULL;
 }
 
-/* The first of n things, as many as fit into room lines, become the part; *ret: how many. */
-static int fit(struct screen *s, enum part part, print_fn *print, size_t n, size_t room, size_t *ret)
+/* The first of n things, as many as fit into room lines, become the part. */
+static void fit(struct screen *s, enum part part, print_fn *print, size_t n, size_t room)
 {
-	*ret = 0;
-	for (n = n < room ? n : room; n > 0 && *ret == 0; n--) {
-		char *text = capture(s, print, n);
-
-		if (!text)
-			return -ENOMEM;
-		*ret = keep(s, part, text, room) ? n : 0;
-	}
-	return 0;
+	for (n = n < room ? n : room; n > 0 && !keep(s, part, capture(s, print, n), room); n--)
+		;
+	s->shown[part] = n;
 }
 
 /* ---- the parts ---- */
@@ -114,7 +102,7 @@ static bool is_null(const struct figure *f)
 }
 
 /* A command on lines of its own, which can be typed as they stand: the shell joins what ends in a backslash. */
-static int print_next(struct printer *p, const struct result *res)
+static void print_next(struct printer *p, const struct result *res)
 {
 	const struct figure *f = result_find_figure(res, "next_command");
 	cleanup_free char *command = NULL;
@@ -122,10 +110,8 @@ static int print_next(struct printer *p, const struct result *res)
 	char *at, *end;
 
 	if (is_null(f) || f->type != FIELD_TYPE_STR)
-		return 0;
+		return;
 	command = text_printable(p, f->value.str);
-	if (!command)
-		return -ENOMEM;
 	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
 	for (at = command; *at; at = end) {
 		size_t room = narrow.width - 6, n = strlen(at);
@@ -136,63 +122,56 @@ static int print_next(struct printer *p, const struct result *res)
 		end = at + n + strspn(at + n, " ");
 		text_printf(p, at == command ? "  %.*s%s\n" : "    %.*s%s\n", (int)n, at, *end ? " \\" : "");
 	}
-	return 0;
 }
 
-static int print_head(struct printer *p, const struct screen *s, size_t n)
+static void print_head(struct printer *p, const struct screen *s, size_t n)
 {
 	cleanup_free char *answer = text_printable(p, s->res->answer);
-	int r = answer ? text_head(p, s->res) : -ENOMEM;
 
 	(void)n;
-	if (r < 0 || !*answer)
-		return r;
+	text_head(p, s->res);
+	if (!*answer)
+		return;
 	text_look(p, LOOK_TITLE);
 	text_fill(p, answer, 0, 0);
 	text_plain(p);
-	return print_next(p, s->res);
+	print_next(p, s->res);
 }
 
-static int print_circumstances(struct printer *p, const struct screen *s, size_t n)
+static void print_circumstances(struct printer *p, const struct screen *s, size_t n)
 {
-	int r;
-
 	(void)n;
 	text_look(p, LOOK_QUIET);
-	r = text_circumstances(p, s->res);
+	text_circumstances(p, s->res);
 	text_plain(p);
-	return r;
 }
 
-static int print_figures(struct printer *p, const struct screen *s, size_t n)
+static void print_figures(struct printer *p, const struct screen *s, size_t n)
 {
-	return text_figures(p, s->figures, n);
+	text_figures(p, s->figures, n);
 }
 
-static int print_tables(struct printer *p, const struct screen *s, size_t n)
+static void print_tables(struct printer *p, const struct screen *s, size_t n)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = 0; i < n; i++) {
 		text_end(p);
-		r = text_table_of(p, s->res, s->tables[i]);
+		text_table_of(p, s->res, s->tables[i]);
 	}
-	return r;
 }
 
-static int print_verdict(struct printer *p, const struct screen *s, size_t n)
+static void print_verdict(struct printer *p, const struct screen *s, size_t n)
 {
 	(void)n;
-	return text_verdict_of(p, s->res);
+	text_verdict_of(p, s->res);
 }
 
-static int print_faults(struct printer *p, const struct screen *s, size_t n)
+static void print_faults(struct printer *p, const struct screen *s, size_t n)
 {
 	(void)n;
-	return text_faults(p, s->res);
+	text_faults(p, s->res);
 }
 
-static int print_notes(struct printer *p, const struct screen *s, size_t n)
+static void print_notes(struct printer *p, const struct screen *s, size_t n)
 {
 	text_end(p);
 	for (size_t i = 0; i < n; i++) {
@@ -202,31 +181,29 @@ static int print_notes(struct printer *p, const struct screen *s, size_t n)
 		                       p->style->unicode);
 		text_note(p, text);
 	}
-	return 0;
 }
 
 /* Plot n - 1, where it fits into the lines that are free. */
-static int print_picture(struct printer *p, const struct screen *s, size_t n)
+static void print_picture(struct printer *p, const struct screen *s, size_t n)
 {
 	struct text_style style = *p->style;
 
 	style.lines = (unsigned)(s->lines < PICTURE_MOST ? s->lines : PICTURE_MOST);
-	return p->style->plots ? 0 : report_plot_text(p->out, &s->res, 1, &s->res->plots[n - 1], &style);
+	if (!p->style->plots)
+		report_plot_text(p->out, &s->res, 1, &s->res->plots[n - 1], &style);
 }
 
 /* ---- which of them ---- */
 
 /* What the document says that is shown; of one that does not say it, all. */
-static int choose(struct screen *s)
+static void choose(struct screen *s)
 {
 	const struct result *res = s->res;
-	cleanup_free char *shows = strdup(res->shows ? res->shows : "");
+	cleanup_free char *shows = xmust(strdup(res->shows ? res->shows : ""));
 	char *save = NULL;
 
-	s->figures = calloc(res->nfigures + 1, sizeof(*s->figures));
-	s->tables = calloc(res->ntables + 1, sizeof(*s->tables));
-	if (!shows || !s->figures || !s->tables)
-		return -ENOMEM;
+	s->figures = xcalloc(res->nfigures + 1, sizeof(*s->figures));
+	s->tables = xcalloc(res->ntables + 1, sizeof(*s->tables));
 	for (const char *name = strtok_r(shows, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
 		bool is_table = *name == '#';
 		const struct figure *f = is_table ? NULL : result_find_figure(res, name);
@@ -243,76 +220,70 @@ static int choose(struct screen *s)
 	for (size_t i = 0; !res->shows && i < res->ntables; i++)
 		if (res->tables[i]->nrows && !text_is_for_files(res->tables[i]))
 			s->tables[s->ntables++] = res->tables[i];
-	return 0;
 }
 
 /* As many tables as can be with some rows each, and then as many rows as can be. */
-static int fit_tables(struct screen *s, size_t room)
+static void fit_tables(struct screen *s, size_t room)
 {
 	size_t most = 1;
-	int r = 0;
 
 	for (size_t i = 0; i < s->ntables; i++)
 		most = s->tables[i]->nrows > most ? s->tables[i]->nrows : most;
 	s->rows = ROWS_LEAST;
-	r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
-	if (r < 0 || s->shown[PART_TABLES] == 0)
-		return r;
+	fit(s, PART_TABLES, print_tables, s->ntables, room);
+	if (s->shown[PART_TABLES] == 0)
+		return;
 	drop(s, PART_TABLES);
-	for (s->rows = most < room ? most : room; s->rows > 0; s->rows--) {
-		char *text = capture(s, print_tables, s->shown[PART_TABLES]);
+	s->rows = most < room ? most : room;
+	while (!keep(s, PART_TABLES, capture(s, print_tables, s->shown[PART_TABLES]), room))
+		s->rows--;
+}
 
-		if (!text)
-			return -ENOMEM;
-		if (keep(s, PART_TABLES, text, room))
-			break;
-	}
-	return 0;
+/* The first plot that has points; res->nplots: none has. */
+static size_t first_plot(const struct result *res)
+{
+	size_t i = 0;
+
+	while (i < res->nplots && !plot_has_points(&res, 0, i))
+		i++;
+	return i;
 }
 
 /* The first plot that has points, as small as it has to be: another one may not show what the answer says. */
-static int fit_picture(struct screen *s)
+static void fit_picture(struct screen *s)
 {
-	const size_t room = s->lines;
-	size_t i = 0;
+	const size_t room = s->lines, i = first_plot(s->res);
 
-	while (i < s->res->nplots && !plot_has_points(&s->res, 0, i))
-		i++;
 	for (size_t lines = room; i < s->res->nplots && !s->shown[PART_PICTURE] && lines >= PICTURE_LEAST; lines--) {
 		char *text;
 
 		s->lines = lines;
 		text = capture(s, print_picture, i + 1);
 		s->lines = room;
-		if (!text)
-			return -ENOMEM;
 		if (*text)
 			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, room);
 		else
 			free(text);
 	}
-	return 0;
 }
 
 /* What has to share the lines that answer, figures and faults leave: room is kept for the picture. */
-static int fit_rest(struct screen *s, size_t picture)
+static void fit_rest(struct screen *s, size_t picture)
 {
 	const struct result *res = s->res;
 	size_t table = s->ntables ? TABLE_LEAST : 0, *notes = &s->shown[PART_NOTES];
-	int r = fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table), notes);
 
-	if (r == 0 && *notes == 0 &&
-	    !(picture && res->nfault_totals)) /* one at least, but for a picture of bad places */
-		r = fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines, notes);
-	if (r == 0)
-		r = fit_tables(s, less(s->lines, picture));
-	if (r == 0 && *notes < res->nnotices && *notes) { /* where the tables did not need what was kept for them */
+	fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table));
+	if (*notes == 0 && !(picture && res->nfault_totals)) /* one at least, but for a picture of bad places */
+		fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines);
+	fit_tables(s, less(s->lines, picture));
+	if (*notes < res->nnotices && *notes) { /* where the tables did not need what was kept for them */
 		drop(s, PART_NOTES);
-		r = fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture), notes);
-		if (r == 0 && *notes == 0)
-			r = fit(s, PART_NOTES, print_notes, 1, s->lines, notes);
+		fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture));
+		if (*notes == 0)
+			fit(s, PART_NOTES, print_notes, 1, s->lines);
 	}
-	return r < 0 ? r : fit_picture(s);
+	fit_picture(s);
 }
 
 /* ---- what else there is ---- */
@@ -366,71 +337,51 @@ static void print_rest(struct printer *p, const struct screen *s)
 
 /* The fewest lines in which the first plot that can be drawn is one; 0: there is none. Of a disk that fails it has
  * marks. */
-static int picture_needs(struct screen *s, size_t *ret)
+static size_t picture_needs(struct screen *s)
 {
-	size_t lines = s->lines;
+	const size_t lines = s->lines, i = first_plot(s->res);
+	size_t needs = 0;
 
-	*ret = 0;
-	for (size_t i = 0; i < s->res->nplots && *ret == 0; i++) {
-		if (!plot_has_points(&s->res, 0, i))
-			continue;
-		for (s->lines = PICTURE_LEAST; s->lines <= PICTURE_MOST && *ret == 0; s->lines++) {
-			cleanup_free char *text = capture(s, print_picture, i + 1);
+	for (s->lines = PICTURE_LEAST; i < s->res->nplots && s->lines <= PICTURE_MOST && needs == 0; s->lines++) {
+		cleanup_free char *text = capture(s, print_picture, i + 1);
 
-			if (!text)
-				return -ENOMEM;
-			*ret = *text ? s->lines : 0;
-		}
-		break;
+		needs = *text ? s->lines : 0;
 	}
 	s->lines = lines;
-	return 0;
+	return needs;
 }
 
-static int fit_always(struct screen *s)
-{
-	int r = fit(s, PART_HEAD, print_head, 1, SIZE_MAX, &s->shown[PART_HEAD]);
-
-	if (r == 0)
-		r = fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX, &s->shown[PART_VERDICT]);
-	return r < 0 || s->page->style->lines < LINES_OF_ONE
-	               ? r
-	               : fit(s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX, &s->shown[PART_CIRCUMSTANCES]);
-}
-
-int text_screen(struct printer *p, const struct result *res)
+void text_screen(struct printer *p, const struct result *res)
 {
 	struct screen s = { .page = p, .res = res, .lines = p->style->lines };
-	size_t picture = 0;
-	int r = choose(&s);
+	size_t picture;
 
-	if (r == 0 && !p->style->plots)
-		r = picture_needs(&s, &picture);
-	if (r == 0)
-		r = fit_always(&s);
+	choose(&s);
+	picture = p->style->plots ? 0 : picture_needs(&s);
+	fit(&s, PART_HEAD, print_head, 1, SIZE_MAX);
+	fit(&s, PART_VERDICT, print_verdict, 1, SIZE_MAX);
+	if (p->style->lines >= LINES_OF_ONE)
+		fit(&s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX);
 	s.lines = less(s.lines, 1); /* what else there is */
-	if (r == 0 && res->nfault_totals)
-		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);
+	if (res->nfault_totals)
+		fit(&s, PART_FAULTS, print_faults, 1, s.lines);
 	/* Figures rather than a picture, but where it has the bad places. */
-	for (size_t i = 0; r == 0 && i < (res->nfault_totals ? 1 : 2) && !s.shown[PART_FIGURES]; i++)
-		r = fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,
-		        less(s.lines, i ? 0 : (s.ntables ? TABLE_LEAST : 0) + picture), &s.shown[PART_FIGURES]);
-	if (r == 0)
-		r = fit_rest(&s, picture);
-	if (r == 0 && picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */
+	for (size_t i = 0; i < (res->nfault_totals ? 1 : 2) && !s.shown[PART_FIGURES]; i++)
+		fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,
+		    less(s.lines, i ? 0 : (s.ntables ? TABLE_LEAST : 0) + picture));
+	fit_rest(&s, picture);
+	if (picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */
 		drop(&s, PART_NOTES);
 		drop(&s, PART_TABLES);
-		r = fit_rest(&s, 0);
+		fit_rest(&s, 0);
 	}
 	for (size_t i = 0; i < PARTS; i++) {
-		text_put(p, r == 0 && s.part[i] ? s.part[i] : "");
+		text_put(p, s.part[i] ? s.part[i] : "");
 		free(s.part[i]);
 	}
-	if (r == 0 && p->style->plots)
-		r = report_plots_text(p->out, &res, 1, p->style);
-	if (r == 0)
-		print_rest(p, &s);
+	if (p->style->plots)
+		report_plots_text(p->out, &res, 1, p->style);
+	print_rest(p, &s);
 	free(s.figures);
 	free(s.tables);
-	return r;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/map.h"
 #include "report/report.h"
 
@@ -357,12 +358,11 @@ struct sheet {
 
 static void sheet_text(struct sheet *s, const char *look, double x, const char *text, size_t bytes)
 {
-	char *copy = strndup(text, bytes);
+	cleanup_free char *copy = xmust(strndup(text, bytes));
 
 	(void)fprintf(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", look, x, s->y);
-	markup_text(s->out, copy ? copy : "");
+	markup_text(s->out, copy);
 	(void)fputs("</text>\n", s->out);
-	free(copy);
 }
 
 /* Words filled into lines of so many bytes: as few as fit in any face. */
@@ -445,19 +445,16 @@ void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see
 {
 	char *body = NULL;
 	size_t len = 0;
-	struct sheet s = { .out = open_memstream(&body, &len), .y = MARGIN - 4.0 };
+	struct sheet s = { .out = xmust(open_memstream(&body, &len)), .y = MARGIN - 4.0 };
 	double width = SVG_WIDTH + 2 * MARGIN;
 
-	if (!s.out)
-		abort(); /* as in plotdata.c */
 	thin(d);
 	sheet_fill(&s, "l title", d->title, 68);
 	sheet_fill(&s, "t", what, 92);
 	sheet_fill(&s, "l", see, 92);
 	sheet_legend(&s, d);
 	sheet_drawings(&s, d);
-	if (fclose(s.out) != 0)
-		abort();
+	(void)xmust(fclose(s.out) == 0 ? body : NULL);
 	(void)fprintf(
 		out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, sans-serif\">\n<!-- platter -->\n<style>",

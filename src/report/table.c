@@ -6,12 +6,12 @@
  */
 #include "report/table.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define ROWS_ALL   80 /* up to here every row is shown */
 #define ROWS_SHOWN 40 /* of longer tables */
@@ -231,11 +231,11 @@ static bool is_empty(const struct table *t, size_t col)
 
 static struct value_scale scale_of_column(const struct table *t, size_t col)
 {
-	cleanup_free double *x = calloc(t->nrows + 1, sizeof(*x));
+	cleanup_free double *x = xcalloc(t->nrows + 1, sizeof(*x));
 
-	for (size_t row = 0; row < t->nrows && x; row++)
+	for (size_t row = 0; row < t->nrows; row++)
 		x[row] = table_number(t, row, col);
-	return report_scale(t->columns[col].unit, x, x ? t->nrows : 0);
+	return report_scale(t->columns[col].unit, x, t->nrows);
 }
 
 /* First and last byte of the same thing should look alike. */
@@ -250,7 +250,7 @@ static void match_decimals(struct sheet *s)
 	}
 }
 
-static int add_view(struct sheet *s, size_t col)
+static void add_view(struct sheet *s, size_t col)
 {
 	const struct column *c = &s->t->columns[col];
 	struct view v = { .col = col, .is_text = c->type == FIELD_TYPE_STR, .limit = TEXT_MAX };
@@ -260,10 +260,7 @@ static int add_view(struct sheet *s, size_t col)
 	v.is_exact = !v.is_text && c->type != FIELD_TYPE_F64 && v.scale.divisor == 1 && v.scale.decimals == 0 &&
 	             !v.scale.is_mixed;
 	v.heading = text_printable(s->p, c->label);
-	if (!v.heading)
-		return -ENOMEM;
 	s->views[s->nviews++] = v;
-	return 0;
 }
 
 /* Of a short table that is too wide: words that all rows have in common. Whether any were left out. */
@@ -391,32 +388,26 @@ static void print_title(struct printer *p, const char *title, bool is_none)
 	text_end(p);
 }
 
-int text_table(struct printer *p, const struct table *t)
+void text_table(struct printer *p, const struct table *t)
 {
 	size_t most = p->rows ? p->rows : t->nrows > ROWS_ALL ? ROWS_SHOWN : t->nrows;
 	struct sheet s = { .p = p, .t = t, .nshown = most < t->nrows ? most : t->nrows };
 	cleanup_free char *title = text_printable(p, t->title ? t->title : t->name);
-	int r = title ? 0 : -ENOMEM;
 
-	s.views = calloc(t->ncolumns + 1, sizeof(*s.views));
-	for (size_t i = 0; i < t->ncolumns && s.views && r == 0; i++)
+	s.views = xcalloc(t->ncolumns + 1, sizeof(*s.views));
+	for (size_t i = 0; i < t->ncolumns; i++)
 		if (!t->columns[i].detail && !is_empty(t, i))
-			r = add_view(&s, i);
-	if (r == 0 && s.views) {
-		print_title(p, title, s.nviews == 0);
-		match_decimals(&s);
+			add_view(&s, i);
+	print_title(p, title, s.nviews == 0);
+	match_decimals(&s);
+	lay_out(&s);
+	if (leave_out_constants(&s))
 		lay_out(&s);
-		if (leave_out_constants(&s))
-			lay_out(&s);
-		print_blocks(&s);
-		if (s.nviews && s.nshown < t->nrows)
-			text_printf(p, "  (%zu of %zu rows%s)\n", s.nshown, t->nrows,
-			            p->rows ? "" : "; --csv and --json have all");
-	}
+	print_blocks(&s);
+	if (s.nviews && s.nshown < t->nrows)
+		text_printf(p, "  (%zu of %zu rows%s)\n", s.nshown, t->nrows,
+		            p->rows ? "" : "; --csv and --json have all");
 	for (size_t i = 0; i < s.nviews; i++)
 		free(s.views[i].heading);
-	if (!s.views)
-		r = -ENOMEM;
 	free(s.views);
-	return r;
 }

@@ -5,9 +5,8 @@
 
 #include "report/printer.h"
 
-/* 0 or -ENOMEM. */
-int text_table(struct printer *p, const struct table *t);
-/* The table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
-int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done);
+void text_table(struct printer *p, const struct table *t);
+/* The table as the matrix that the plot makes of it; false: it is none, nothing was printed. */
+bool text_matrix(struct printer *p, const struct table *t, const struct plot *plot);
 
 #endif

@@ -7,7 +7,6 @@
 #include "report/text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "report/table.h"
 
 #define FAULTS_SHOWN    5
@@ -37,8 +37,8 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
 		size_t bytes = word_bytes(text);
-		cleanup_free char *word = strndup(text, bytes);
-		unsigned n = text_width(word ? word : "");
+		cleanup_free char *word = xmust(strndup(text, bytes));
+		unsigned n = text_width(word);
 
 		if (!is_first && column + 1 + n > p->width) {
 			text_end(p);
@@ -48,7 +48,7 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 			text_spaces(p, 1);
 			column++;
 		}
-		text_put(p, word ? word : "");
+		text_put(p, word);
 		column += n;
 		is_first = false;
 		text += bytes;
@@ -59,15 +59,12 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 /* ---- what was measured, on what ---- */
 
 /* Parts with commas between, in lines; the first begins at column `at`. Ends the line. */
-static int put_parts(struct printer *p, const char *const *parts, size_t n, unsigned at)
+static void put_parts(struct printer *p, const char *const *parts, size_t n, unsigned at)
 {
 	for (size_t i = 0; i < n; i++) {
 		cleanup_free char *part = text_printable(p, parts[i]);
-		unsigned width;
+		unsigned width = text_width(part) + (i + 1 < n);
 
-		if (!part)
-			return -ENOMEM;
-		width = text_width(part) + (i + 1 < n);
 		if (at + (i > 0) + width > p->width) {
 			text_end(p);
 			text_spaces(p, 4);
@@ -81,11 +78,10 @@ static int put_parts(struct printer *p, const char *const *parts, size_t n, unsi
 		at += width;
 	}
 	text_end(p);
-	return 0;
 }
 
 /* "/dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "/tmp/x  on sda, ext4, 105 MB"; it begins at column `at`. */
-static int print_target(struct printer *p, const struct target_info *t, unsigned at)
+static void print_target(struct printer *p, const struct target_info *t, unsigned at)
 {
 	const char *kind = target_text(t, "kind");
 	bool is_file = kind && (!strcmp(kind, "file") || !strcmp(kind, "directory"));
@@ -93,15 +89,12 @@ static int print_target(struct printer *p, const struct target_info *t, unsigned
 	const char *second = target_text(t, is_file ? "fs_type" : "serial");
 	double size = target_number(t, "size_bytes");
 	cleanup_free char *path = text_printable(p, target_text(t, "path"));
-	cleanup_free char *marked = NULL; /* "on sda" or "serial WD-WCC7K5" */
+	cleanup_free char *marked = /* "on sda" or "serial WD-WCC7K5" */
+		text_format("%s%s", is_file ? "on " : "serial ", (is_file ? name : second) ?: "");
 	char amount[32];
 	const char *parts[3];
 	size_t n = 0;
 
-	if (!path || asprintf(&marked, "%s%s", is_file ? "on " : "serial ", (is_file ? name : second) ?: "") < 0) {
-		marked = NULL;
-		return -ENOMEM;
-	}
 	if (name)
 		parts[n++] = is_file ? marked : name;
 	if (second)
@@ -110,34 +103,30 @@ static int print_target(struct printer *p, const struct target_info *t, unsigned
 		parts[n++] = units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
 	text_put(p, path);
 	text_spaces(p, 2);
-	return put_parts(p, parts, n, at + text_width(path) + 2);
+	put_parts(p, parts, n, at + text_width(path) + 2);
 }
 
 /* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
 static char *started_text(const char *started)
 {
-	char *text = strdup(started ? started : "");
+	char *text = xmust(strdup(started ? started : ""));
 
-	if (text && strlen(text) >= 24 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
+	if (strlen(text) >= 24 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
 		text[10] = ' ';
 		memcpy(text + 19, " UTC", 5);
 	}
 	return text;
 }
 
-int text_circumstances(struct printer *p, const struct result *res)
+void text_circumstances(struct printer *p, const struct result *res)
 {
 	cleanup_free char *started = started_text(res->head.started);
 	const char *engine = res->head.engine ? res->head.engine : "";
 	char took[32] = "", seed[40] = "";
 	const char *parts[4];
-	cleanup_free char *engine_part = NULL;
+	cleanup_free char *engine_part = text_format("engine %s", engine);
 	size_t n = 0;
 
-	if (!started || asprintf(&engine_part, "engine %s", engine) < 0) {
-		engine_part = NULL;
-		return -ENOMEM;
-	}
 	if (isfinite(res->head.elapsed_s) && res->head.elapsed_s >= 0 && res->head.elapsed_s < 1e9)
 		(void)units_time(took, sizeof(took), (uint64_t)llround(res->head.elapsed_s * 1e9));
 	if (res->head.seed)
@@ -151,9 +140,9 @@ int text_circumstances(struct printer *p, const struct result *res)
 	if (*seed)
 		parts[n++] = seed;
 	if (n == 0)
-		return 0;
+		return;
 	text_spaces(p, 2);
-	return put_parts(p, parts, n, 2);
+	put_parts(p, parts, n, 2);
 }
 
 static const char *const status_sentences[] = {
@@ -175,29 +164,25 @@ void text_status(struct printer *p, const struct result *res)
 	text_end(p);
 }
 
-int text_head(struct printer *p, const struct result *res)
+void text_head(struct printer *p, const struct result *res)
 {
 	size_t shown = p->style->lines && res->ntargets > TARGETS_SHOWN + 1 ? TARGETS_SHOWN : res->ntargets;
 	cleanup_free char *measurement = text_printable(p, res->head.measurement);
-	unsigned at = (unsigned)strlen("platter : ") + (measurement ? text_width(measurement) : 0);
-	int r = measurement ? 0 : -ENOMEM;
+	unsigned at = (unsigned)strlen("platter : ") + text_width(measurement);
 
-	if (r)
-		return r;
 	text_look(p, LOOK_TITLE);
 	text_printf(p, "platter%s%s%s", *measurement ? " " : "", measurement, res->ntargets ? ":" : "");
 	text_plain(p);
 	text_spaces(p, 1);
 	if (res->ntargets != 1)
 		text_end(p);
-	for (size_t i = 0; i < shown && r == 0; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		text_spaces(p, res->ntargets == 1 ? 0 : 2);
-		r = print_target(p, &res->targets[i], res->ntargets == 1 ? at : 2);
+		print_target(p, &res->targets[i], res->ntargets == 1 ? at : 2);
 	}
 	if (shown < res->ntargets)
 		text_printf(p, "  and %zu more\n", res->ntargets - shown);
 	text_status(p, res);
-	return r;
 }
 
 /* ---- figures ---- */
@@ -226,25 +211,22 @@ static void label_from_name(char *name, enum unit unit)
 			*name = ' ';
 }
 
-static int line_of(struct printer *p, const struct figure *f, struct figure_line *l)
+static void line_of(struct printer *p, const struct figure *f, struct figure_line *l)
 {
 	double value = figure_number(f);
 
 	l->label = text_printable(p, label_or_name(f->label, f->name));
-	if (!l->label)
-		return -ENOMEM;
 	if (!f->label)
 		label_from_name(l->label, f->unit);
 	if (f->type == FIELD_TYPE_STR && !f->value.is_null) {
 		l->text = text_printable(p, f->value.str);
-		return l->text ? 0 : -ENOMEM;
+		return;
 	}
 	report_parts(f, p->style->unicode, &l->in);
 	if (p->is_streaming && f->unit == UNIT_BYTES_PER_S && isfinite(value))
 		(void)units_rate_bits(l->bits, sizeof(l->bits), value);
 	if (f->samples)
 		(void)snprintf(l->samples, sizeof(l->samples), "%llu", (unsigned long long)f->samples);
-	return 0;
 }
 
 struct widths {
@@ -368,15 +350,14 @@ static void print_figure_head(struct printer *p, struct widths *w)
 	text_end(p);
 }
 
-int text_figures(struct printer *p, const struct figure *const *v, size_t n)
+void text_figures(struct printer *p, const struct figure *const *v, size_t n)
 {
-	struct figure_line *lines = calloc(n + 1, sizeof(*lines));
+	struct figure_line *lines = xcalloc(n + 1, sizeof(*lines));
 	struct widths w;
-	int r = lines ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = line_of(p, v[i], &lines[i]);
-	if (r == 0 && n) {
+	for (size_t i = 0; i < n; i++)
+		line_of(p, v[i], &lines[i]);
+	if (n) {
 		align_points(lines, n);
 		w = widths_of(lines, n);
 		fit(p, lines, n, &w);
@@ -385,25 +366,22 @@ int text_figures(struct printer *p, const struct figure *const *v, size_t n)
 		for (size_t i = 0; i < n; i++)
 			print_line(p, &lines[i], &w);
 	}
-	for (size_t i = 0; i < n && lines; i++) {
+	for (size_t i = 0; i < n; i++) {
 		free(lines[i].label);
 		free(lines[i].text);
 	}
 	free(lines);
-	return r;
 }
 
 /* ---- tables ---- */
 
-int text_table_of(struct printer *p, const struct result *res, const struct table *t)
+void text_table_of(struct printer *p, const struct result *res, const struct table *t)
 {
-	bool is_done = false;
-	int r = 0;
-
-	for (size_t i = 0; i < res->nplots && r == 0 && !is_done; i++)
-		if (res->plots[i].table && strcmp(res->plots[i].table, t->name) == 0)
-			r = text_matrix(p, t, &res->plots[i], &is_done);
-	return r < 0 || is_done ? r : text_table(p, t);
+	for (size_t i = 0; i < res->nplots; i++)
+		if (res->plots[i].table && strcmp(res->plots[i].table, t->name) == 0 &&
+		    text_matrix(p, t, &res->plots[i]))
+			return;
+	text_table(p, t);
 }
 
 bool text_is_for_files(const struct table *t)
@@ -416,37 +394,30 @@ bool text_is_for_files(const struct table *t)
 
 /* ---- faults and notices ---- */
 
-static int print_fault(struct printer *p, const struct result_fault *f)
+static void print_fault(struct printer *p, const struct result_fault *f)
 {
-	cleanup_free char *raw = NULL;
-	cleanup_free char *line = NULL;
+	cleanup_free char *raw = NULL, *line = NULL;
 	char place[32], after[32] = "";
 
 	if (isfinite(f->time_s) && f->time_s >= 0 && f->time_s < 1e9)
 		(void)units_time(after, sizeof(after), (uint64_t)llround(f->time_s * 1e9));
-	if (asprintf(&raw, "%s of %llu bytes at byte %llu (%s): %s%s%s%s%s", f->op ? f->op : "request",
-	             (unsigned long long)f->length_bytes, (unsigned long long)f->offset_bytes,
-	             units_bytes_dec(place, sizeof(place), f->offset_bytes), f->errno_name ? f->errno_name : "short",
-	             *after ? ", after " : "", after, f->target ? ", on " : "", f->target ? f->target : "") < 0) {
-		raw = NULL;
-		return -ENOMEM;
-	}
+	raw = text_format("%s of %llu bytes at byte %llu (%s): %s%s%s%s%s", f->op ? f->op : "request",
+	                  (unsigned long long)f->length_bytes, (unsigned long long)f->offset_bytes,
+	                  units_bytes_dec(place, sizeof(place), f->offset_bytes),
+	                  f->errno_name ? f->errno_name : "short", *after ? ", after " : "", after,
+	                  f->target ? ", on " : "", f->target ? f->target : "");
 	line = text_printable(p, raw);
-	if (!line)
-		return -ENOMEM;
 	text_spaces(p, 2);
 	text_fill(p, line, 2, 4);
-	return 0;
 }
 
-int text_faults(struct printer *p, const struct result *res)
+void text_faults(struct printer *p, const struct result *res)
 {
 	uint64_t of_disk = result_fault_count(res), n = of_disk + result_limit_count(res);
 	size_t shown = p->style->lines ? 0 : FAULTS_SHOWN; /* of the first screen the count alone */
-	int r = 0;
 
 	if (n == 0)
-		return 0;
+		return;
 	text_end(p);
 	text_look(p, LOOK_BAD);
 	text_printf(p, "%s: %llu",
@@ -458,16 +429,14 @@ int text_faults(struct printer *p, const struct result *res)
 	for (size_t i = 0; i < res->nfault_totals; i++) {
 		cleanup_free char *name = text_printable(p, res->fault_totals[i].name);
 
-		text_printf(p, "%s%llu %s", i ? ", " : " (", (unsigned long long)res->fault_totals[i].n,
-		            name ? name : "");
+		text_printf(p, "%s%llu %s", i ? ", " : " (", (unsigned long long)res->fault_totals[i].n, name);
 	}
 	text_put(p, res->nfault_totals ? ")\n" : "\n");
-	for (size_t i = 0; i < res->nfaults && i < shown && r == 0; i++)
-		r = print_fault(p, &res->faults[i]);
+	for (size_t i = 0; i < res->nfaults && i < shown; i++)
+		print_fault(p, &res->faults[i]);
 	if (shown && n > shown && res->nfaults > shown)
 		text_printf(p, "  (%zu of %llu; --json has %s)\n", shown, (unsigned long long)n,
 		            n > res->nfaults ? "the first 1000" : "all");
-	return r;
 }
 
 void text_note(struct printer *p, const char *text)

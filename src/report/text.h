@@ -10,30 +10,30 @@
 
 /* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
 void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
-int text_head(struct printer *p, const struct result *res);
+void text_head(struct printer *p, const struct result *res);
 /* When, for how long, with which engine and seed. */
-int text_circumstances(struct printer *p, const struct result *res);
+void text_circumstances(struct printer *p, const struct result *res);
 /* The sentence of how it ended, if it did not well. */
 void text_status(struct printer *p, const struct result *res);
-int text_figures(struct printer *p, const struct figure *const *v, size_t n);
-int text_table_of(struct printer *p, const struct result *res, const struct table *t);
+void text_figures(struct printer *p, const struct figure *const *v, size_t n);
+void text_table_of(struct printer *p, const struct result *res, const struct table *t);
 bool text_is_for_files(const struct table *t); /* nothing but details: for files and pictures */
-int text_faults(struct printer *p, const struct result *res);
+void text_faults(struct printer *p, const struct result *res);
 void text_note(struct printer *p, const char *text); /* printable text */
 
 /* ---- screen.c ---- */
 
 /* The document in style->lines lines: the answer, a picture, the figures and tables that it shows, faults and notices;
  * and how much more there is. */
-int text_screen(struct printer *p, const struct result *res);
+void text_screen(struct printer *p, const struct result *res);
 
 /* ---- verdictpage.c ---- */
 
 /* The page of `check`. */
-int text_verdict(struct printer *p, const struct result *res);
+void text_verdict(struct printer *p, const struct result *res);
 /* What any other document shows of a disk, by the same rules: nothing, or the verdict and its reasons. */
-int text_verdict_of(struct printer *p, const struct result *res);
+void text_verdict_of(struct printer *p, const struct result *res);
 /* Of several disks: a row for each, the worst first. */
-int text_verdicts(struct printer *p, const struct result *const *res, size_t n);
+void text_verdicts(struct printer *p, const struct result *const *res, size_t n);
 
 #endif

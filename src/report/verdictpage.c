@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of `platter check`: the verdict, its reasons with what would settle each, and what was seen. */
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "report/text.h"
 #include "verdict/verdict.h"
 
@@ -64,7 +64,7 @@ static double health(const struct result *res, const char *quantity)
 	return (double)NAN;
 }
 
-/* "WDC WD40EFRX WX31D01, 4.00 TB, 41230 h, 31 C, SATA 6.0 Gbps"; NULL: no memory. */
+/* "WDC WD40EFRX WX31D01, 4.00 TB, 41230 h, 31 C, SATA 6.0 Gbps". */
 static char *disk_line(struct printer *p, const struct result *res)
 {
 	const struct target_info *t = res->ntargets ? &res->targets[0] : NULL;
@@ -102,19 +102,16 @@ static const char *word_of(const struct result *res)
 	return f && f->value.str && !f->value.is_null ? f->value.str : "NO VERDICT";
 }
 
-static int print_head(struct printer *p, const struct result *res)
+static void print_head(struct printer *p, const struct result *res)
 {
 	const char *word = word_of(res);
 	cleanup_free char *shown = disk_line(p, res),
 			  *path = text_printable(p, res->ntargets ? target_text(&res->targets[0], "path") : "");
 
-	if (!shown || !path)
-		return -ENOMEM;
 	print_word(p, word);
 	text_printf(p, "  %s  ", path);
 	text_fill(p, shown, (unsigned)strlen(word) + text_width(path) + 4, (unsigned)strlen(word) + 2);
 	text_end(p);
-	return 0;
 }
 
 struct reason {
@@ -122,34 +119,27 @@ struct reason {
 	const char *what, *sure, *settle, *how; /* the last two may be NULL */
 };
 
-static int print_reason(struct printer *p, const struct reason *r)
+static void print_reason(struct printer *p, const struct reason *r)
 {
-	cleanup_free char *what = text_printable(p, r->what), *line = NULL;
-	unsigned room;
+	cleanup_free char *what = text_printable(p, r->what), *line = text_printable(p, r->settle);
+	unsigned room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 
-	if (!what)
-		return -ENOMEM;
 	text_printf(p, "%3zu  %s", r->rank, what);
-	room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 	text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
 	text_put(p, r->sure ?: "");
 	text_end(p);
-	if (!r->settle || !*r->settle)
-		return 0;
-	line = text_printable(p, r->settle);
-	if (!line)
-		return -ENOMEM;
+	if (!*line)
+		return;
 	text_printf(p, "       to settle it%s%s:  %s", r->how ? ", " : "", r->how ?: "", line);
 	text_end(p);
-	return 0;
 }
 
-static int print_row_of(struct printer *p, const struct table *t, size_t row)
+static void print_row_of(struct printer *p, const struct table *t, size_t row)
 {
-	return print_reason(p, &(struct reason){ row + 1, table_string(t, row, (size_t)table_column(t, "what")),
-	                                         table_string(t, row, (size_t)table_column(t, "sure")),
-	                                         table_string(t, row, (size_t)table_column(t, "settle")),
-	                                         table_string(t, row, (size_t)table_column(t, "how")) });
+	print_reason(p, &(struct reason){ row + 1, table_string(t, row, (size_t)table_column(t, "what")),
+	                                  table_string(t, row, (size_t)table_column(t, "sure")),
+	                                  table_string(t, row, (size_t)table_column(t, "settle")),
+	                                  table_string(t, row, (size_t)table_column(t, "how")) });
 }
 
 /* ---- what was seen ---- */
@@ -233,7 +223,7 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 	return line;
 }
 
-static int print_seen(struct printer *p, const struct result *res)
+static void print_seen(struct printer *p, const struct result *res)
 {
 	const char *told = result_option_text(res, "health");
 	cleanup_free char *why = NULL;
@@ -245,39 +235,35 @@ static int print_seen(struct printer *p, const struct result *res)
 	for (size_t i = 0; i < res->nnotices; i++) {
 		cleanup_free char *text = text_printable(p, res->notices[i].text);
 
-		if (text &&
-		    (strcmp(res->notices[i].code, "hidden") == 0 || strcmp(res->notices[i].code, "behind-bridge") == 0))
+		if (strcmp(res->notices[i].code, "hidden") == 0 || strcmp(res->notices[i].code, "behind-bridge") == 0)
 			print_line(p, text);
 	}
 	if (told && strcmp(told, "smartctl") == 0)
-		return 0;
+		return;
 	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", told ? ": " : "",
 	               told ?: "");
 	why = text_printable(p, line);
-	if (!why)
-		return -ENOMEM;
 	print_line(p, why);
-	return 0;
 }
 
-int text_verdict(struct printer *p, const struct result *res)
+void text_verdict(struct printer *p, const struct result *res)
 {
 	const struct table *t = result_find_table(res, "reasons");
 	size_t shown = t ? t->nrows < REASONS_MOST ? t->nrows : REASONS_MOST : 0;
-	int r = print_head(p, res);
 
-	for (size_t i = 0; i < shown && r == 0; i++)
-		r = print_row_of(p, t, i);
+	print_head(p, res);
+	for (size_t i = 0; i < shown; i++)
+		print_row_of(p, t, i);
 	if (t && shown < t->nrows)
 		text_printf(p, "     and %zu more, with -v\n", t->nrows - shown);
-	if (r == 0)
-		text_status(p, res);
+	text_status(p, res);
 	if (shown)
 		text_end(p);
-	return r == 0 && (!p->style->lines || p->style->lines >= LINES_OF_ONE) ? print_seen(p, res) : r;
+	if (!p->style->lines || p->style->lines >= LINES_OF_ONE)
+		print_seen(p, res);
 }
 
-int text_verdict_of(struct printer *p, const struct result *res)
+void text_verdict_of(struct printer *p, const struct result *res)
 {
 	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
 	char line[600] = "", what[VERDICT_TEXT];
@@ -285,7 +271,7 @@ int text_verdict_of(struct printer *p, const struct result *res)
 	struct judgement j;
 
 	if (!res->head.measurement || !strcmp(res->head.measurement, "check") || report_fleet_disks(&res, 1) != 1)
-		return 0;
+		return;
 	verdict_judge(&res, 1, &j);
 	for (size_t i = 0; i < j.n && i < REASONS_MOST; i++)
 		add(line, sizeof(line), "%s", verdict_text(&j, i, what));
@@ -293,7 +279,7 @@ int text_verdict_of(struct printer *p, const struct result *res)
 		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
 		               "; the whole disk: platter check %.100s", disk ?: "");
 	shown = text_printable(p, line);
-	if (shown && j.n) {
+	if (j.n) {
 		const char *word = verdict_words[j.is];
 
 		print_word(p, word);
@@ -301,7 +287,6 @@ int text_verdict_of(struct printer *p, const struct result *res)
 		text_fill(p, shown, (unsigned)strlen(word) + 2, (unsigned)strlen(word) + 2);
 	}
 	verdict_done(&j);
-	return shown ? 0 : -ENOMEM;
 }
 
 /* ---- several disks ---- */
@@ -333,31 +318,29 @@ static void print_cut(struct printer *p, unsigned at, const char *text)
 }
 
 /* The disk; its first reason; what would settle that. As many of these as there are lines. */
-static int print_row(struct printer *p, const struct result *res, unsigned lines)
+static void print_row(struct printer *p, const struct result *res, unsigned lines)
 {
 	const struct table *t = result_find_table(res, "reasons");
 	const char *word = word_of(res), *settle = NULL;
-	cleanup_free char *disk = disk_line(p, res), *line = NULL, *reason = NULL;
+	cleanup_free char *disk = disk_line(p, res), *reason = NULL,
+			  *line = text_format("%s  %s", res->ntargets ? target_text(&res->targets[0], "path") : "",
+	                                      disk);
 	unsigned at = (unsigned)strlen("REJECT  ");
 	char share[400];
 
-	if (!disk || asprintf(&line, "%s  %s", res->ntargets ? target_text(&res->targets[0], "path") : "", disk) < 0)
-		return -ENOMEM;
 	print_word(p, word);
 	print_cut(p, strlen(word) < at ? at - (unsigned)strlen(word) : 2, line);
 	if (lines > 1 && strcmp(word, "KEEP") == 0)
 		print_cut(p, at + 2, share_text(res, true, share, sizeof(share)));
 	if (lines < 2 || !t || !t->nrows)
-		return 0;
-	if (asprintf(&reason, t->nrows > 1 ? "%s, and %zu more" : "%s",
-	             table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1) < 0)
-		return -ENOMEM;
+		return;
+	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s",
+	                     table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1);
 	print_cut(p, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)
 		settle = table_string(t, i, (size_t)table_column(t, "settle"));
 	if (settle && lines > 2)
 		print_cut(p, at + 4, settle);
-	return 0;
 }
 
 static void print_counts(struct printer *p, const struct result *const *res, size_t n)
@@ -392,23 +375,18 @@ static void choose_lines(const struct result *const *res, size_t n, size_t room,
 	*ret_good = pairs[i][1];
 }
 
-int text_verdicts(struct printer *p, const struct result *const *res, size_t n)
+void text_verdicts(struct printer *p, const struct result *const *res, size_t n)
 {
-	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup_free const struct result **sorted = xcalloc(n + 1, sizeof(*sorted));
 	size_t room = p->style->lines > 4 ? p->style->lines - 3 : SIZE_MAX, shown = n <= room ? n : room - 1;
 	unsigned bad, good;
-	int r = sorted ? 0 : -ENOMEM;
 
 	choose_lines(res, n, room, &bad, &good);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		sorted[i] = res[i];
-	if (r == 0) {
-		qsort(sorted, n, sizeof(*sorted), by_level);
-		print_counts(p, sorted, n);
-	}
-	for (size_t i = 0; r == 0 && i < shown; i++)
-		r = print_row(p, sorted[i], level_of(sorted[i]) > 0.0 ? bad : good);
-	if (r == 0 && shown < n)
+	memcpy(sorted, res, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_level);
+	print_counts(p, sorted, n);
+	for (size_t i = 0; i < shown; i++)
+		print_row(p, sorted[i], level_of(sorted[i]) > 0.0 ? bad : good);
+	if (shown < n)
 		text_printf(p, "and %zu more, with -v\n", n - shown);
-	return r;
 }
