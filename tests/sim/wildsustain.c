@@ -61,7 +61,7 @@ static double fast(const struct wild_case *c)
 		p.limit_ops = 1e9;
 	if (p.ntrims && p.trims[0].count < p.capacity_lba / 2)
 		return fmin(p.interface_bytes_per_s, DEPTH * (1 << 20) / (p.trimmed_us * 1e-6));
-	return rate_of(&p, c->p->limit_ops > 0 ? 5 * REQUESTS : REQUESTS); /* what a credit is worth hangs on it */
+	return rate_of(&p, c->p->limit_ops > 0 ? 20 * REQUESTS : REQUESTS); /* what a credit is worth hangs on it */
 }
 
 static double slow(const struct wild_case *c)

@@ -282,7 +282,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	sum /= (double)n;
 	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * (double)n * s->width_s / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
-	return stats_about(sum / part, half + bytes / requests * (1 + s->depth / 2));
+	return stats_about(sum / part, half + bytes / requests * (1 + s->depth));
 }
 
 /* Without its first bin, in which no request was answered yet, and the last one. */
@@ -308,10 +308,14 @@ double sustain_change_s(const struct sustain_series *s, const struct stats_estim
                         const struct stats_estimate *slow, struct stats_estimate *ret_bytes)
 {
 	size_t edge = settle_edge(s, 0, s->n, fast->value, slow->value);
+	cleanup_free double *x = calloc(edge + 1, sizeof(*x));
 	struct stats_estimate now = *fast;
 
-	if (edge > AMOUNT_BINS)
-		now.value = within(s, 0, edge);
+	for (size_t i = 1; x && i + 1 < edge; i++)
+		x[i - 1] = s->v[i].rate_bytes_per_s;
+	if (x && edge > AMOUNT_BINS)
+		now = stats_about(within(s, 0, edge),
+		                  fmax(half_of(fast), interval_half(stats_batch_means_ci(x, edge - 2))));
 	*ret_bytes = edge ? amount_of(s, 0, edge, s->n, &now, slow) : stats_about(0, 0);
 	return (double)edge * s->width_s;
 }

@@ -9,7 +9,8 @@
 #define FILE_BYTES (16ull << 30)
 #define FILE_MOST  (1ull << 42)
 #define LEAST      64 /* requests that have to fit */
-#define OTHER      4  /* times larger or smaller is the other size of requests */
+#define SMALLER    4  /* times smaller is the other size of large requests */
+#define LARGER     2  /* and larger that of small ones: with more the link may be the limit */
 #define LARGE      (256u << 10)
 
 const struct opt sustain_opts[] = {
@@ -34,7 +35,7 @@ uint32_t sustain_other_block(const struct sustain_params *p)
 {
 	uint32_t block = sustain_block(p);
 
-	return block >= LARGE ? block / OTHER : block * OTHER;
+	return block >= LARGE ? block / SMALLER : block * LARGER;
 }
 
 int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
@@ -62,7 +63,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 	const struct sustain_params *p = params;
 	const struct device *dev = &ses->devs[0];
 	bool is_folder = dev->kind == DEVICE_DIRECTORY;
-	uint32_t block = sustain_block(p), least = block < LARGE ? block : block / OTHER;
+	uint32_t block = sustain_block(p), least = block < LARGE ? block : block / SMALLER;
 	uint64_t first, end;
 	int r;
 
