@@ -82,7 +82,7 @@ killed() # signals
 }
 
 in_folder ext4 one
-verdict 24
+verdict 12
 killed INT TERM KILL
 "$PLATTER" smr --range=0-8GiB "$mnt" >"$work/out" 2>"$work/err" && bad "8 GiB found room" || ok
 grep -q 'room\|free' "$work/err" && ok || bad "no room: $(cat "$work/err")"
@@ -91,7 +91,7 @@ leave one
 
 if command -v mkfs.xfs >/dev/null && grep -qw xfs /proc/filesystems; then
 	in_folder xfs two
-	verdict 9
+	verdict 6
 	killed INT KILL
 	leave two
 fi
@@ -121,7 +121,7 @@ umount "$journal"
 journal=$work/journals found=0 number=${KILL_SEED:-1}
 for kill in $(seq "${SMR_KILLS:-1}"); do
 	number=$(((number * 1103515245 + 12345) % 2147483648))
-	rewrite KILL "$(awk -v n="$number" 'BEGIN { printf "%.2f", 0.8 + 4 * n / 2147483648 }')"
+	rewrite KILL "$(awk -v n="$number" 'BEGIN { printf "%.2f", 0.5 + 2 * n / 2147483648 }')"
 	[ "$status" = 137 ] || echo "it ended before: $status"
 	found=$((found + $(find "$journal" -type f | wc -l)))
 	same_bytes "SIGKILL $kill"

@@ -42,8 +42,15 @@ beside_fio()
 	within 0.05 "$(figure burst_bytes)" 307200000 "the burst" &&
 		within 0.02 "$(figure last_bytes_per_s)" "$(jq '.jobs[0].write.bw_bytes' "$work/fio.json")" "the rate afterwards"
 }
+reads_beside_fio()
+{
+	versus sustain --rows=sequence --pairs=1 --seconds=4 "$dev" || return 1
+	jq -r '.[] | "\(.label): fio \(.fio), platter \(.platter) \(.unit)"' "$work/rows"
+	jq -e 'length == 1 and all(.agree)' "$work/rows" >/dev/null
+}
 simdisk burst "$work/burst.disk"
 beside_fio && ok || bad "not as fio has it"
+undisturbed reads_beside_fio && ok || bad "reads are not as fio has them"
 simdisk_stop burst
 
 in_folder()
