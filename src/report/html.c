@@ -18,7 +18,7 @@
 #define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
 
-/* A dash for what the document does not tell. */
+/* A dash for what the document does not have. */
 static void markup_seconds(FILE *out, double seconds, int decimals)
 {
 	if (isfinite(seconds))
@@ -145,8 +145,8 @@ static void figure_row(FILE *out, const struct result *const *res, size_t n, con
 	(void)fputs("</tr>\n", out);
 }
 
-/* Has one of the documents before this one told it? */
-static bool is_told(const struct result *const *res, size_t which, const char *name)
+/* Has one of the documents before this one reported it? */
+static bool is_reported(const struct result *const *res, size_t which, const char *name)
 {
 	for (size_t i = 0; i < which; i++)
 		if (result_find_figure(res[i], name))
@@ -176,7 +176,7 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < res[i]->nfigures; k++)
-			if (!is_told(res, i, res[i]->figures[k].name))
+			if (!is_reported(res, i, res[i]->figures[k].name))
 				figure_row(out, res, n, &res[i]->figures[k]);
 	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
 }

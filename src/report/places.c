@@ -26,8 +26,8 @@ static const struct field place_fields[] = {
 	FIELD_END,
 };
 
-/* What stays with a place, from the least to the worst; other kinds (once, healed) are told by one scan and say nothing
- * about the next. */
+/* What stays with a place, from the least to the worst; other kinds (once, healed) are found by one scan and show
+ * nothing about the next. */
 static const char *const kinds[] = { "passing", "sometimes", "always", "unreadable" };
 
 struct place {
@@ -66,7 +66,7 @@ static const struct place *like(const struct place *v, size_t n, const struct pl
 	return worst;
 }
 
-/* How far a scan came: what lies behind is told by the other alone. */
+/* How far a scan came: what lies behind is known from the other alone. */
 static bool is_scanned(const struct result *res, const struct place *p)
 {
 	double first = figure_number(result_find_figure(res, "first_bytes")),
@@ -115,7 +115,7 @@ static void count_place(struct judged *j, const struct place *was, const struct 
 		                                      was ? was->kind : NULL, is ? is->kind : NULL, verdicts[v] });
 }
 
-/* Counts them by verdict, and tells each in the table, if there is one. */
+/* Counts them by verdict, and lists each in the table, if there is one. */
 static void judge_places(const struct result *a, const struct result *b, struct judged *j)
 {
 	cleanup_free struct place *va = NULL, *vb = NULL;
@@ -135,7 +135,7 @@ static void judge_places(const struct result *a, const struct result *b, struct 
 			                                   : PLACE_SAME);
 	}
 	for (size_t i = 0; i < na; i++)
-		if (!like(vb, nb, &va[i])) /* else it is told with that */
+		if (!like(vb, nb, &va[i])) /* else it is listed with that */
 			count_place(j, &va[i], NULL, is_scanned(b, &va[i]) ? PLACE_GONE : PLACE_NOT_IN_B);
 }
 

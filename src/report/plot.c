@@ -25,7 +25,7 @@
 struct canvas {
 	size_t columns, rows;  /* in characters */
 	size_t dots_x, dots_y; /* dots per character */
-	bool has_light_dots;   /* no colour tells them from lines */
+	bool has_light_dots;   /* no colour distinguishes them from lines */
 	unsigned char *dot;    /* one per dot: 0 empty, else series + 1, with BEHIND */
 };
 
@@ -228,7 +228,7 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 	}
 }
 
-/* Braille cannot tell several lines apart without colour; marks can. */
+/* Several lines in braille look alike without colour; marks do not. */
 static bool has_braille(const struct plot_data *d, const struct text_style *style)
 {
 	size_t lines = 0;

@@ -313,7 +313,7 @@ static double bar_width(const struct plot_data *d, const struct series *s, size_
 	return axis_place(&d->x, plot_bar_end(d, s, i)) - axis_place(&d->x, s->v[i].x);
 }
 
-/* Histograms with bars of different widths are told as if all had the widest of them, or the finer one would look the
+/* Histograms with bars of different widths are drawn as if all had the widest of them, or the finer one would look the
  * lower. */
 static void even_bars(struct plot_data *d)
 {

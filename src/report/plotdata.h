@@ -66,7 +66,7 @@ void plot_thin(struct series *s, size_t max);
 /* Is one of the marks in this cell of a map of places? */
 bool plot_is_marked(const struct plot_data *d, const struct point *p);
 
-/* What tells documents apart: model and serial, and the date when they agree in both. buf of 160. */
+/* What distinguishes documents: model and serial, and the date when they agree in both. buf of 160. */
 char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len);
 
 #endif

@@ -16,7 +16,7 @@
 #include "report/fleet.h"
 
 struct sample {
-	char *name, *labels; /* the family; what stands between the braces, and tells it from others */
+	char *name, *labels; /* the family; what stands between the braces, and distinguishes it */
 	char *details;       /* and what does not, or NULL */
 	const char *unit;    /* "" when there is none */
 	const char *help;    /* a constant; NULL: a figure */
@@ -198,7 +198,7 @@ static void put_operation(FILE *f, const struct result *res)
 }
 
 /*
- * The same for each run of a disk, in every file; where only the host tells it from others, the host's identity, too.
+ * The same for each run of a disk, in every file; where only the host distinguishes it, the host's identity, too.
  */
 static void put_identity(FILE *f, const struct result *res)
 {

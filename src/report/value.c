@@ -102,7 +102,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Would sorted x all differ, and none but 0 look like 0, with d decimals of the unit? */
-static bool are_told_apart(const double *x, size_t n, double divisor, int d)
+static bool are_distinct(const double *x, size_t n, double divisor, int d)
 {
 	double tick = pow(10, d) / divisor;
 
@@ -115,7 +115,7 @@ static bool are_told_apart(const double *x, size_t n, double divisor, int d)
 	return true;
 }
 
-/* Places on a disk have to be told apart; sizes from kilobytes to terabytes get a unit each. */
+/* Places on a disk have to be distinct; sizes from kilobytes to terabytes get a unit each. */
 static struct value_scale byte_scale(const double *x, size_t n, const struct range *range)
 {
 	const struct step *s = step_for(byte_steps, range->largest, 10);
@@ -136,7 +136,7 @@ static struct value_scale byte_scale(const double *x, size_t n, const struct ran
 	if (s->divisor > 1)
 		scale.decimals = range->largest / s->divisor < 1000 ? 1 : 0;
 	while (s->divisor > 1 && sorted && scale.decimals < 3 &&
-	       !are_told_apart(sorted, kept, s->divisor, scale.decimals))
+	       !are_distinct(sorted, kept, s->divisor, scale.decimals))
 		scale.decimals++;
 	return scale;
 }

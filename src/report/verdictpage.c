@@ -225,7 +225,7 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 
 static void print_seen(struct printer *p, const struct result *res)
 {
-	const char *told = result_option_text(res, "health");
+	const char *source = result_option_text(res, "health");
 	cleanup_free char *why = NULL;
 	char line[400] = "";
 
@@ -238,10 +238,10 @@ static void print_seen(struct printer *p, const struct result *res)
 		if (strcmp(res->notices[i].code, "hidden") == 0 || strcmp(res->notices[i].code, "behind-bridge") == 0)
 			print_line(p, text);
 	}
-	if (told && strcmp(told, "smartctl") == 0)
+	if (source && strcmp(source, "smartctl") == 0)
 		return;
-	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", told ? ": " : "",
-	               told ?: "");
+	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", source ? ": " : "",
+	               source ?: "");
 	why = text_printable(p, line);
 	print_line(p, why);
 }

@@ -504,7 +504,7 @@ uint64_t result_fault_count(const struct result *res)
 }
 
 /* Is it there already? *ret_same: how many notices have that code, when it is not. */
-static bool is_told(const struct result *res, const char *code, const char *text, size_t *ret_same)
+static bool is_known(const struct result *res, const char *code, const char *text, size_t *ret_same)
 {
 	*ret_same = 0;
 	for (size_t i = 0; i < res->nnotices; i++) {
@@ -533,7 +533,7 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	if (n < 0)
 		raw = NULL; /* glibc leaves it undefined */
 	text = result_strdup(xmust(raw));
-	if (is_told(res, code, text, &same) || same > RESULT_NOTICES_MAX)
+	if (is_known(res, code, text, &same) || same > RESULT_NOTICES_MAX)
 		return;
 	if (same == RESULT_NOTICES_MAX ||
 	    res->nnotices == RESULT_NOTICES_ALL - 1) { /* a disk that stalls for a week must not fill the memory */

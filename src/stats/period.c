@@ -470,12 +470,12 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		double tells = w[i] * ev[i].arm;
+		double weight = w[i] * ev[i].arm;
 
-		ev[i].score = tells * ev[i].residual / (1.0 - tells * ev[i].arm / sii);
+		ev[i].score = weight * ev[i].residual / (1.0 - weight * ev[i].arm / sii);
 		meat += ev[i].score * ev[i].score;
-		sum += tells * tells;
-		square += tells * tells * tells * tells;
+		sum += weight * weight;
+		square += weight * weight * weight * weight;
 	}
 	free *= sum * sum / (square * (double)n);
 	meat = fmax(wider(meat, free),

@@ -289,7 +289,7 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
  * The same period, and how well it is known, from events in groups: those of a group have one phase, which nobody
  * knows. (Where each is counted from the first of its group, an error of that one is in all of them, and a standard
  * error that takes them for independent is too small.) ev: group by group, two at least of each; finite times. *fit
- * stays as it is where that tells nothing.
+ * stays as it is where that shows nothing.
  */
 struct period_event {
 	double t, at; /* at: when it was, from any one time on */

@@ -8,7 +8,7 @@
  * cache finds what such a pass leaves behind. A repetition covers the file, or as much of it as --slice allows; warm
  * reading goes round for 5 ms at least. The hit ratio is counted, not inferred from the speed: what the kernel fetched
  * from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with replacement, the
- * mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel is told that
+ * mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel knows that
  * it is random (as fio does): otherwise it reads ahead now and then, up to 128 KiB beside a record of 16, and a missed
  * record counts for eight.
  */
@@ -292,13 +292,13 @@ static int run_matrix(struct cache_run *c, struct err *err)
 			c->ses->res, "time",
 			"Without --size and --time it ends after 5 minutes: files of %s and more were measured in part or not at all, and the end of the cache was not looked for; give either.",
 			units_bytes(size_text, sizeof(size_text), size_begun));
-	cache_tell_extremes(c->ses->res, t);
+	cache_report_extremes(c->ses->res, t);
 	if (r == 0 && c->df && !p->without.n && p->mode != MODE_DIRECT && !cache_is_over(c))
 		r = cache_find_knee(c, p->size.min_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->size.min_bytes,
 		                    largest);
-	cache_tell_findings(c->ses->res, t, c->page_bytes);
+	cache_report_findings(c->ses->res, t, c->page_bytes);
 	if (p->classic)
-		cache_tell_classic(c, t);
+		cache_report_classic(c, t);
 	close_files(c);
 	return r;
 }
@@ -332,7 +332,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		r = datafile_create(&c.df, c.path, cache_largest_size(p), 0, err);
 	if (r == 0) {
 		r = run_matrix(&c, err);
-		cache_tell_plots(ses);
+		cache_report_plots(ses);
 		if (r == -EINTR || (r < 0 && ses->res->nfault_totals))
 			r = 0; /* interrupted, or the disk answered badly: the document says so, the matrix so far stays
 			        */
@@ -347,7 +347,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-/* All figures but what the cgroup left. Pages are those of the host that asks: the document does not tell. */
+/* All figures but what the cgroup left. Pages are those of the host that asks: the document does not show. */
 static int cache_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	const struct table *from = result_find_table(saved, "matrix"), *knee = result_find_table(saved, "knee");
@@ -365,10 +365,10 @@ static int cache_again(const struct result *saved, struct result *ret, struct er
 		if (row.mode && row.operation)
 			result_row(t, &row);
 	}
-	cache_tell_extremes(ret, t);
+	cache_report_extremes(ret, t);
 	if (knee && result_find_figure(saved, "knee_bytes"))
-		(void)cache_tell_knee(ret, knee);
-	cache_tell_findings(ret, t, (uint64_t)sysconf(_SC_PAGESIZE));
+		(void)cache_report_knee(ret, knee);
+	cache_report_findings(ret, t, (uint64_t)sysconf(_SC_PAGESIZE));
 	result_free(own);
 	return 0;
 }

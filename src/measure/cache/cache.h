@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of cache: plan, run and the search for the end of the cache (knee), tell; cache.c goes through them. */
+/* The parts of cache: plan, run and the search for the end of the cache (knee), report; cache.c goes through them. */
 #ifndef PLATTER_MEASURE_CACHE_H
 #define PLATTER_MEASURE_CACHE_H
 
@@ -121,15 +121,15 @@ int cache_run_loop(struct cache_run *c, struct cache_loop *l, uint64_t limit_ns,
 /* The part of the records that came from memory; NaN: not known. */
 double cache_hits(const struct cache_run *c, const struct cache_loop *l, const struct pagecache_traffic *t);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 extern const struct field cache_cell_fields[], cache_knee_fields[];
-void cache_tell_extremes(struct result *res, const struct table *t);
-void cache_tell_findings(struct result *res, const struct table *t, uint64_t page_bytes);
-void cache_tell_classic(const struct cache_run *c, const struct table *t);
-void cache_tell_plots(struct session *ses);
+void cache_report_extremes(struct result *res, const struct table *t);
+void cache_report_findings(struct result *res, const struct table *t, uint64_t page_bytes);
+void cache_report_classic(const struct cache_run *c, const struct table *t);
+void cache_report_plots(struct session *ses);
 /* The figure, from the rows of the search. false: they do not bracket it. */
-bool cache_tell_knee(struct result *res, const struct table *t);
+bool cache_report_knee(struct result *res, const struct table *t);
 
 /* ---- knee.c: where the cache ends, between files of low and high bytes ---- */
 

@@ -14,7 +14,7 @@
 
 /*
  * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed
- * there, for the kernel was told not to read ahead. Not timed: the asking would show. A reading of its own, since what
+ * there, for the kernel was asked not to read ahead. Not timed: the asking would show. A reading of its own, since what
  * stays differs from one to the next when the cache is too small: so the same reading is also judged by what came from
  * the device, as the timed one is.
  */
@@ -113,7 +113,7 @@ int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 		result_row(t, &row);
 		*(row.hit_ratio >= CACHE_HIT_RATIO ? &good : &bad) = row.file_bytes;
 	}
-	if (!cache_tell_knee(c->ses->res, t))
+	if (!cache_report_knee(c->ses->res, t))
 		result_notice(
 			c->ses->res, "no-knee",
 			good ? "All files up to the largest size still read from memory; --size or --memory shows where the cache ends."

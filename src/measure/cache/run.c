@@ -58,7 +58,7 @@ int cache_make_cold(struct cache_run *c)
 	uint64_t left = 0;
 	int r = pagecache_make_cold(c->cached_fd, &left);
 
-	if (r < 0) { /* the kernel tells of a lost write once only, to whoever asks first */
+	if (r < 0) { /* the kernel reports a lost write only once, to whoever asks first */
 		errno = -r;
 		return cache_failed(c, "flush", 0, 0, -1);
 	}

@@ -64,9 +64,10 @@ static int run_ways(struct mark_run *m)
 
 		r = run_repetitions(m, way, from, rows, &n);
 		if (n)
-			mark_tell_way(m->ses->res, rows, n, way == from, &m->draws);
+			mark_report_way(m->ses->res, rows, n, way == from, &m->draws);
 		if (n && way == from)
-			mark_tell_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio, way == WAY_MEDIA);
+			mark_report_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio,
+			                 way == WAY_MEDIA);
 		if (r == -EOPNOTSUPP && !m->p->mode) {
 			result_notice(m->ses->res, "no-direct",
 			              "The file system of %s takes no direct I/O, so the media way is missing.",
@@ -122,7 +123,7 @@ static int run_sweep(struct mark_run *m, struct err *err)
 		session_progress(m->ses, "where the cache ends", (double)k / SWEEP_MORE, NULL);
 		r = sweep_point(m, &s, 0, (uint64_t)sqrt(low * high) / MARK_RECORD_BYTES * MARK_RECORD_BYTES);
 	}
-	mark_tell_sweep(m->ses->res, &s, m->p->mode);
+	mark_report_sweep(m->ses->res, &s, m->p->mode);
 	return r;
 }
 
@@ -154,7 +155,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 		r = run_ways(&m);
 		if (r == 0 && p->sweep)
 			r = run_sweep(&m, err);
-		mark_tell_plots(ses->res, p->sweep != NULL);
+		mark_report_plots(ses->res, p->sweep != NULL);
 		if (r == -EINTR || ses->res->nfault_totals)
 			r = 0; /* interrupted, or the disk answered badly: the document says so */
 		else if (r == -EOPNOTSUPP)
@@ -192,7 +193,7 @@ static int mark_again(const struct result *saved, struct result *ret, struct err
 			bool is_the_mark = i == n;
 
 			is_direct = is_direct || (is_the_mark && !strcmp(rows[0].way, mark_way_names[WAY_MEDIA]));
-			mark_tell_way(ret, rows, n, is_the_mark, NULL);
+			mark_report_way(ret, rows, n, is_the_mark, NULL);
 			n = 0;
 		}
 		if (row.way)
@@ -204,7 +205,7 @@ static int mark_again(const struct result *saved, struct result *ret, struct err
 		table_row(points, i, mark_sweep_fields, &row);
 		mark_note_point(&s, &row);
 	}
-	mark_tell_sweep(ret, &s, is_direct);
+	mark_report_sweep(ret, &s, is_direct);
 	return 0;
 }
 

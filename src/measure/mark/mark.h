@@ -70,7 +70,7 @@ bool mark_judge(uint64_t (*next)(void *arg, uint64_t records), void *arg, uint64
 
 #define MARK_SPEEDS     9
 #define MARK_SPEED_MARK 4 /* DiskMark itself */
-/* What is averaged over the repetitions of a way. label NULL: told in the table only. */
+/* What is averaged over the repetitions of a way. label NULL: in the table only. */
 extern const struct mark_speed {
 	const char *name, *label;
 	size_t of_run, of_way;
@@ -102,7 +102,7 @@ struct mark_run {
 int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uint64_t time_ns, uint64_t bytes,
                  struct mark_row *ret);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 extern const struct field mark_run_fields[], mark_sweep_fields[];
 extern const struct measure_table mark_tables[];
@@ -111,11 +111,11 @@ struct table *mark_way_table(struct result *res);
  * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media
  * with --mode=direct) and its draws (NULL: not known), and the marks of the others.
  */
-void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
-                   const struct mark_draws *draws);
-void mark_tell_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct);
+void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
+                     const struct mark_draws *draws);
+void mark_report_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct);
 /* One plain sentence on what was measured; plots. cached_ratio: part of the file in memory; NaN: not known. */
-void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media);
-void mark_tell_plots(struct result *res, bool has_sweep);
+void mark_report_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media);
+void mark_report_plots(struct result *res, bool has_sweep);
 
 #endif

@@ -37,7 +37,7 @@ static void figures(struct session *ses, const struct passes_params *p, const st
 	}
 	passes_analyse(all, k, n, &found);
 	free(all);
-	passes_tell_figures(ses->res, &found, p->size_bytes != 0);
+	passes_report_figures(ses->res, &found, p->size_bytes != 0);
 }
 
 static int passes_run(struct session *ses, const void *params, struct err *err)
@@ -72,10 +72,10 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 		(void)pthread_join(works[i].thread, NULL); /* of our own threads: cannot fail */
 	if (r == 0) {
 		figures(ses, p, works, n);
-		passes_tell_words(ses->res, works, n);
-		passes_tell_plots(ses);
+		passes_report_words(ses->res, works, n);
+		passes_report_plots(ses);
 		for (size_t i = 0; p->classic && i < n; i++)
-			passes_tell_classic(&works[i]);
+			passes_report_classic(&works[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		passes_work_done(&works[i]);
@@ -134,7 +134,7 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 	}
 	passes_analyse(v, n, nfiles, &found);
 	free(v);
-	passes_tell_figures(ret, &found, has_written);
+	passes_report_figures(ret, &found, has_written);
 	return 0;
 }
 

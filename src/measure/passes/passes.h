@@ -108,15 +108,15 @@ int passes_work_init(struct passes_work *w, struct err *err);
 void *passes_work_run(void *work);
 void passes_work_done(struct passes_work *w);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 extern const struct field passes_fields[];
 extern const struct measure_table passes_tables[];
 /* A row, a log line, a checkpoint; under the lock. */
-void passes_tell_step(struct passes_work *w, const struct passes_row *row);
-void passes_tell_figures(struct result *res, const struct passes_found *f, bool has_written);
-void passes_tell_words(struct result *res, const struct passes_work *works, size_t n);
-void passes_tell_classic(const struct passes_work *w);
-void passes_tell_plots(struct session *ses);
+void passes_report_step(struct passes_work *w, const struct passes_row *row);
+void passes_report_figures(struct result *res, const struct passes_found *f, bool has_written);
+void passes_report_words(struct result *res, const struct passes_work *works, size_t n);
+void passes_report_classic(const struct passes_work *w);
+void passes_report_plots(struct session *ses);
 
 #endif

@@ -84,20 +84,20 @@ static struct passes_row watch_finish(struct passes_work *w, const struct stopwa
 		.moved_bytes = moved,
 	};
 	(void)pthread_mutex_lock(&w->shared->lock);
-	passes_tell_step(w, &row);
+	passes_report_step(w, &row);
 	(void)pthread_mutex_unlock(&w->shared->lock);
 	row.step = row.end_time = NULL; /* were the caller's and ours */
 	return row;
 }
 
-static void tell_progress(struct passes_work *w, const char *step, bool is_first, uint64_t bytes)
+static void show_progress(struct passes_work *w, const char *step, bool is_first, uint64_t bytes)
 {
 	struct passes_pace *pace = &w->shared->pace, now;
 	uint64_t now_ns;
 
 	(void)__atomic_add_fetch(is_first ? &pace->first_done_bytes : &pace->rest_done_bytes, bytes, __ATOMIC_RELAXED);
 	if (pthread_mutex_trylock(&w->shared->lock) != 0)
-		return; /* somebody else is telling */
+		return; /* another job shows it */
 	now_ns = clock_now_ns(w->ses->env->clk);
 	if (!is_first && !pace->rest_ns)
 		pace->rest_ns = now_ns;
@@ -155,12 +155,12 @@ static bool write_file(struct passes_work *w, uint64_t *ret_moved)
 		}
 		*ret_moved += want;
 		if ((at + PASSES_BLOCK_BYTES) % (64 * PASSES_BLOCK_BYTES) == 0)
-			tell_progress(w, "writing", true, 64 * PASSES_BLOCK_BYTES);
+			show_progress(w, "writing", true, 64 * PASSES_BLOCK_BYTES);
 	}
 	return !is_over(w);
 }
 
-/* A block is not as written: its wrong words are counted, the first is told. A memcmp() over the block has found out;
+/* A block is not as written: its wrong words are counted, the first is noted. A memcmp() over the block has found out;
  * this is not timed work. */
 static void note_difference(struct passes_work *w, uint64_t at, size_t len)
 {
@@ -238,7 +238,7 @@ static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 		at += PASSES_BLOCK_BYTES;
 		if (at % (64 * PASSES_BLOCK_BYTES) != 0)
 			continue;
-		tell_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * PASSES_BLOCK_BYTES);
+		show_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * PASSES_BLOCK_BYTES);
 		if (at < w->size && is_late(w)) { /* what was read till then is a rate, too, when there is no other */
 			*ret_is_whole = *ret_is_whole && w->nreads == 0;
 			break;
@@ -286,7 +286,7 @@ static void make_cold(struct passes_work *w)
 	uint64_t left = 0;
 	int r = pagecache_make_cold(w->fd, &left);
 
-	if (r < 0) /* the kernel tells of a lost write once only, to whoever asks first */
+	if (r < 0) /* the kernel reports a lost write only once, to whoever asks first */
 		note_fault(w, "flush", 0, 0, r);
 	if (r == 0 && left == 0)
 		return;

@@ -43,14 +43,14 @@ static void log_step(struct passes_work *w, const struct passes_row *row)
 	            (double)row->elapsed_ns * 1e-9, rate, row->cpu_percent, device);
 }
 
-void passes_tell_step(struct passes_work *w, const struct passes_row *row)
+void passes_report_step(struct passes_work *w, const struct passes_row *row)
 {
 	result_row(result_table(w->ses->res, "steps", "Steps", passes_fields), row);
 	log_step(w, row);
 	session_checkpoint(w->ses);
 }
 
-void passes_tell_figures(struct result *res, const struct passes_found *f, bool has_written)
+void passes_report_figures(struct result *res, const struct passes_found *f, bool has_written)
 {
 	bool is_one = f->nfiles == 1;
 
@@ -72,7 +72,7 @@ void passes_tell_figures(struct result *res, const struct passes_found *f, bool 
 			"At no time were all files being read, so the rate of all together is not measured; give more --repeat, or a larger --size.");
 }
 
-void passes_tell_words(struct result *res, const struct passes_work *works, size_t n)
+void passes_report_words(struct result *res, const struct passes_work *works, size_t n)
 {
 	uint64_t checked = 0, wrong = 0, words = 0;
 	bool is_known = false;
@@ -99,7 +99,7 @@ void passes_tell_words(struct result *res, const struct passes_work *works, size
  * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that
  * was only read has lines of their own kind.
  */
-void passes_tell_classic(const struct passes_work *w)
+void passes_report_classic(const struct passes_work *w)
 {
 	struct session *ses = w->ses;
 	const struct passes_params *p = w->p;
@@ -139,7 +139,7 @@ void passes_tell_classic(const struct passes_work *w)
 	result_text(ses->res, "\n");
 }
 
-void passes_tell_plots(struct session *ses)
+void passes_report_plots(struct session *ses)
 {
 	result_plot(
 		ses->res,

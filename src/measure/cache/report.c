@@ -53,7 +53,7 @@ static void figure_if(struct result *res, const char *name, const char *label, e
 }
 
 /* The best of all cells through the cache. */
-void cache_tell_extremes(struct result *res, const struct table *t)
+void cache_report_extremes(struct result *res, const struct table *t)
 {
 	double hit = NAN, miss = NAN;
 
@@ -76,7 +76,7 @@ void cache_tell_extremes(struct result *res, const struct table *t)
  * Costs and gains, at the largest file that was wholly in memory and the smallest record that is not less than a page:
  * one number each, of cells that the matrix has.
  */
-void cache_tell_findings(struct result *res, const struct table *t, uint64_t page_bytes)
+void cache_report_findings(struct result *res, const struct table *t, uint64_t page_bytes)
 {
 	static const char key[] = "rate_bytes_per_s";
 	uint64_t file = 0, record = 0;
@@ -113,7 +113,7 @@ static void classic_rate(char *buf, size_t len, double rate)
 }
 
 /* iozone's own table, of the modes in use: written, and read again. */
-void cache_tell_classic(const struct cache_run *c, const struct table *t)
+void cache_report_classic(const struct cache_run *c, const struct table *t)
 {
 	const char *mode = c->p->mode == MODE_DIRECT ? "direct" : "cached", *key = "rate_bytes_per_s";
 	enum operation read = c->p->mode == MODE_DIRECT ? OP_READ : OP_REREAD;
@@ -135,7 +135,7 @@ void cache_tell_classic(const struct cache_run *c, const struct table *t)
 	}
 }
 
-void cache_tell_plots(struct session *ses)
+void cache_report_plots(struct session *ses)
 {
 	result_plot(
 		ses->res,
@@ -173,7 +173,7 @@ void cache_tell_plots(struct session *ses)
 }
 
 /* The last row of either kind: the search never goes back. */
-bool cache_tell_knee(struct result *res, const struct table *t)
+bool cache_report_knee(struct result *res, const struct table *t)
 {
 	uint64_t good = 0, bad = 0;
 	struct interval ci;

@@ -66,7 +66,7 @@ struct table *mark_way_table(struct result *res)
 	return result_table(res, "ways", mark_tables[0].title, mark_way_fields);
 }
 
-static void tell_draws(struct result *res, const struct mark_draws *d)
+static void report_draws(struct result *res, const struct mark_draws *d)
 {
 	const struct {
 		const char *name, *label;
@@ -85,8 +85,8 @@ static void tell_draws(struct result *res, const struct mark_draws *d)
 		result_figure(res, list[i].name, list[i].label, UNIT_RATIO, list[i].value, NULL, list[i].n);
 }
 
-void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
-                   const struct mark_draws *draws)
+void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
+                     const struct mark_draws *draws)
 {
 	struct interval ci[MARK_SPEEDS];
 	struct mark_way_row way;
@@ -101,7 +101,7 @@ void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bo
 			result_figure(res, mark_speeds[f].name, mark_speeds[f].label, UNIT_MIB_PER_S, mean, &ci[f], n);
 	}
 	if (is_the_mark && draws)
-		tell_draws(res, draws);
+		report_draws(res, draws);
 	if (is_the_mark) {
 		result_figure_u64(res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
 		                  rows[n - 1].checksum_read);
@@ -113,7 +113,7 @@ void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bo
 	result_row(mark_way_table(res), &way);
 }
 
-void mark_tell_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct)
+void mark_report_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct)
 {
 	if (s->largest_cached)
 		result_figure_u64(res, "largest_cached_bytes", "largest file that was wholly in memory", UNIT_BYTES,
@@ -123,7 +123,7 @@ void mark_tell_sweep(struct result *res, const struct mark_cache_end *s, bool is
 }
 
 /* One plain sentence: what was measured. */
-void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media)
+void mark_report_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media)
 {
 	char size[32];
 
@@ -147,7 +147,7 @@ void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio
 			100.0 * cached_ratio, size);
 }
 
-void mark_tell_plots(struct result *res, bool has_sweep)
+void mark_report_plots(struct result *res, bool has_sweep)
 {
 	result_plot(
 		res,
