@@ -34,6 +34,12 @@ struct run {
 
 #define DEFECTS "head_skew 0.2\ncyl_skew 0.3\nband_skew 0.3\nspare_tracks 3\nslipped 3000 2\nremapped 200\n"
 
+static inline void near(double got, double want, double off)
+{
+	if (!(fabs(got - want) <= off))
+		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
+}
+
 static inline void run_new(struct run *r, const char *text)
 {
 	struct err err = { 0 };

@@ -53,6 +53,13 @@ static inline void test_free_result(struct result *const *res)
 			fail_msg("%s", err.text); \
 	} while (0)
 
+/* The same of a run on simulated disks. */
+#define MUST_RUN(run)                                                    \
+	do {                                                             \
+		if (sim_run(&(run)) < 0)                                 \
+			fail_msg("%s: %s", (run).words, (run).err.text); \
+	} while (0)
+
 static struct {
 	struct CMUnitTest test[128];
 	size_t n;

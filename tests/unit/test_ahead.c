@@ -122,8 +122,7 @@ TEST(of_what_does_not_rotate_nothing_is_told)
 	sim_env(run.sim)->devices = &ops;
 	drive.follows = drive.tells = drive.says_so = false;
 	run.words = "--quick --time=1s --look-ahead=off --despite=look-ahead sda";
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	assert_false(result_has_notice(run.res, "look-ahead-stays"));
 	assert_true(result_has_notice(run.res, "look-ahead-unknown"));
 	sim_run_done(&run);

@@ -73,7 +73,7 @@ static const struct policy {
 
 TEST(segments_and_sizes_are_exact_and_policies_as_they_are)
 {
-	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
 			const struct policy *q = &policies[i];
@@ -140,7 +140,7 @@ TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)
 		{ "write_cache_kb 4096\nwrite_cache off\n", (double)NAN, "off", "none" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
 			struct err err = { 0 };
@@ -184,7 +184,7 @@ TEST(whether_fua_is_obeyed_is_told_and_one_that_is_dropped)
 		{ "ignore_fua yes\nfua_reads buffer\n", "none", "none", SIM_VERIFY_UNKNOWN },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
 		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
 			struct err err = { 0 };
@@ -230,7 +230,7 @@ TEST(a_quick_flush_into_a_cache_on_the_media_is_no_lie)
 {
 	static const unsigned seeds[] = { 7189, 7215, 9150, 9171 };
 
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
 		struct err err = { 0 };
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
@@ -357,7 +357,7 @@ TEST(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again)
 		assert_int_equal(sim_run(&run), 0);
 		assert_int_equal(run.res->status, k ? STATUS_CANCELLED : STATUS_COMPLETE);
 		assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (size_t i = 0; i < ARRAY_LEN(names); i++)
 			assert_true(figure_equals(result_find_figure(run.res, names[i]),
 			                          result_find_figure(again, names[i])));
 	}
@@ -378,7 +378,7 @@ TEST(a_read_that_waits_for_the_cache_is_told)
 	run = run_on(&p, WRITE);
 	assert_int_equal(sim_run(&run), 0);
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
-	while (strcmp(table_string(t, row, (size_t)table_column(t, "test")), "read while emptying") != 0)
+	while (strcmp(string_of(t, row, "test"), "read while emptying") != 0)
 		row++;
 	t->cells[row * t->ncolumns + (size_t)table_column(t, "access_ns")].u64 =
 		(uint64_t)(1e9 * 1024 / sim_figure(&run, "emptying_writes_per_s"));
@@ -405,10 +405,10 @@ TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahe
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(text_of(&run, "reads_ahead"), "no");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "conditions");
-	most = (uint64_t)table_number(t, 0, (size_t)table_column(t, "hit_limit_ns"));
+	most = (uint64_t)number(t, 0, "hit_limit_ns");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
 	for (size_t row = 0; row < t->nrows; row++)
-		if (strncmp(table_string(t, row, (size_t)table_column(t, "test")), "ahead", 5) == 0)
+		if (strncmp(string_of(t, row, "test"), "ahead", 5) == 0)
 			t->cells[row * t->ncolumns + (size_t)table_column(t, "access_ns")].u64 = most + 50000;
 	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
 	f = result_find_figure(again, "reads_ahead");

@@ -25,8 +25,7 @@ static struct sim_run burn(struct profile *p, const char *words)
 
 	MUST(profile_finish(p, &err));
 	sim_device(sim_add_disk(run.sim, p, "sda"))->temperature_mc = 41500;
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 

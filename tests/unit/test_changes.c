@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "report/report.h"
+#include "rows.h"
 #include "sample.h"
 
 struct reading { /* of one figure: a value with its 95 % interval, as parts of it */
@@ -110,8 +111,8 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 		                 0);
 		t = result_find_table(res, "differences");
 		for (size_t row = 0; row < 2; row++) {
-			const char *verdict = table_string(t, row, (size_t)table_column(t, "verdict"));
-			size_t f = (size_t)(table_string(t, row, (size_t)table_column(t, "figure"))[1] - '0');
+			const char *verdict = string_of(t, row, "verdict");
+			size_t f = (size_t)(string_of(t, row, "figure")[1] - '0');
 
 			if (strcmp(verdict, cases[i].verdicts[f]) != 0)
 				fail_msg("case %zu, figure %zu: %s", i, f, verdict);
@@ -220,11 +221,11 @@ static size_t worse_after(const struct fleet *f, size_t months, bool *ret_third,
 	MUST(report_trend((const struct result *const *)f->v, months * f->disks, &opt, &res, &err));
 	t = result_find_table(res, "trends");
 	for (size_t row = 0; row < t->nrows; row++) {
-		const char *since = table_string(t, row, (size_t)table_column(t, "since"));
+		const char *since = string_of(t, row, "since");
 
-		if (strcmp(table_string(t, row, (size_t)table_column(t, "verdict")), "worse") != 0)
+		if (strcmp(string_of(t, row, "verdict"), "worse") != 0)
 			continue;
-		d = strtoul(strstr(table_string(t, row, (size_t)table_column(t, "disk")), "SERIAL") + 6, NULL, 10);
+		d = strtoul(strstr(string_of(t, row, "disk"), "SERIAL") + 6, NULL, 10);
 		is_worse[d] = true;
 		if (d == 3)
 			(void)snprintf(ret_since, 11, "%s", since ? since : "");

@@ -77,7 +77,7 @@ static const struct same_case {
 
 TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 {
-	for (size_t c = 0; c < sizeof(same_cases) / sizeof(same_cases[0]); c++) {
+	for (size_t c = 0; c < ARRAY_LEN(same_cases); c++) {
 		const struct same_case *of = &same_cases[c];
 		size_t pairs = pairs_of(of->brief, of->most), wrong = 0, open = 0;
 		char what[128];
@@ -116,8 +116,7 @@ static struct result *zones_of_disk(size_t number, size_t seed)
 	run.words = words;
 	(void)sim_add_disk(run.sim, &p, "sda");
 	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	res = run.res;
 	run.res = NULL;
 	return res;

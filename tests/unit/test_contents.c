@@ -78,7 +78,7 @@ TEST(lines_of_the_device_mapper_are_understood)
 	};
 	const struct segment upper = { .name = "dm-0", .label = "vg-home" };
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
 		struct segments s = { 0 };
 
 		assert_int_equal(segments_of_dm(&s, &upper, lines[i].type, lines[i].params, 100, 6144, makedev(8, 1)),
@@ -118,7 +118,7 @@ TEST(chunks_of_btrfs_give_logical_addresses)
 	const struct btrfs_chunk_place raid5 = { 0, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID5, 3, 1, 0 };
 	uint64_t logical, bytes;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_true(btrfs_logical(&cases[i].c, cases[i].within, &logical, &bytes));
 		assert_int_equal(logical, cases[i].logical);
 	}

@@ -357,7 +357,7 @@ TEST_WITH(nothing_else_is_swept, make_dir, remove_dir)
 	struct leftovers l;
 	FILE *f;
 
-	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(stays); i++)
 		crash(stays[i], 0);
 	put(in_dir("platter-mark-2-0.data"), "precious");
 	crash("platter-mark-3-0.data", DATAFILE_KEEP);
@@ -381,7 +381,7 @@ TEST_WITH(nothing_else_is_swept, make_dir, remove_dir)
 	assert_int_equal(l.found, 0);
 	assert_int_equal(l.removed, 0);
 	assert_int_equal(l.doubtful, 0);
-	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(stays); i++)
 		assert_int_equal(unlink(in_dir(stays[i])), 0);
 	assert_holds(in_dir("platter-mark-2-0.data"), "precious");
 	for (int i = 2; i < 10; i++) {

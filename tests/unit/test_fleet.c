@@ -9,6 +9,7 @@
 #include "report/fleet.h"
 
 #include "fleetfigures.h"
+#include "rows.h"
 
 #define DISKS  24
 #define MONTHS 8
@@ -27,7 +28,7 @@ static const struct field target_fields[] = {
 	FIELD_END,
 };
 
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+#define FIGURES (ARRAY_LEN(figures))
 
 /* Student's law with 4 degrees of freedom, of deviation 1: heavier tails than disks are expected to have. */
 static double heavy(struct rng *rng)
@@ -210,7 +211,7 @@ TEST(what_was_seen_is_told_by_how_often)
 		{ { 0, 0, 0 }, { 0, 0, 1 }, FLEET_FAILING }, { { 0, 0, 0 }, { 1, 1, 0 }, FLEET_GOOD },
 	};
 
-	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		struct fleet_run run = { 0 };
 		struct fleet *f;
 
@@ -278,16 +279,13 @@ TEST(what_changed_between_runs_is_told_once_for_many_disks)
 	assert_non_null(t);
 	assert_int_equal(t->nrows, 3);
 	for (size_t r = 0; r < t->nrows; r++) {
-		const char *what = table_string(t, r, (size_t)table_column(t, "what"));
+		const char *what = string_of(t, r, "what");
 		bool is_kernel = strcmp(what, "kernel") == 0, is_firmware = strcmp(what, "firmware") == 0;
 
 		assert_true(is_kernel || is_firmware || strcmp(what, "temperature_celsius") == 0);
-		assert_int_equal(table_number(t, r, (size_t)table_column(t, "disks")), is_kernel ? 2 : 1);
-		assert_string_equal(table_string(t, r, (size_t)table_column(t, "after")), is_kernel     ? "6.6"
-		                                                                          : is_firmware ? "2.0"
-		                                                                                        : "41");
-		assert_string_equal(table_string(t, r, (size_t)table_column(t, "from")),
-		                    is_firmware ? "2025-01-01" : "2025-02-01");
+		assert_int_equal(number(t, r, "disks"), is_kernel ? 2 : 1);
+		assert_string_equal(string_of(t, r, "after"), is_kernel ? "6.6" : is_firmware ? "2.0" : "41");
+		assert_string_equal(string_of(t, r, "from"), is_firmware ? "2025-01-01" : "2025-02-01");
 	}
 	result_free(out);
 	for (size_t i = 0; i < 6; i++)

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "dump.h"
+#include "rows.h"
 #include "session/keeper.h"
 #include "session/session.h"
 
@@ -230,7 +231,7 @@ static double cell_of(const struct result *res, const char *quantity, const char
 	const struct table *t = result_find_table(res, "health");
 
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if (strcmp(table_string(t, i, (size_t)table_column(t, "quantity")), quantity) == 0)
+		if (strcmp(string_of(t, i, "quantity"), quantity) == 0)
 			return table_number_of(t, i, column);
 	return (double)NAN;
 }

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "dump.h"
+#include "rows.h"
 #include "session/session.h"
 
 extern const struct measure measure_info;
@@ -98,7 +99,7 @@ TEST(partitions_say_what_they_are_used_as)
 	assert_string_equal(look_up(res, "partitions", "name", "sda1", "used"), "/boot dir");
 	assert_string_equal(look_up(res, "partitions", "name", "sda2", "used"), "/");
 	assert_null(look_up(res, "partitions", "name", "sda10", "used"));
-	assert_true(table_number(t, 1, (size_t)table_column(t, "offset_bytes")) == 1050624.0 * 512);
+	assert_true(number(t, 1, "offset_bytes") == 1050624.0 * 512);
 }
 
 TEST(users_are_listed_mounts_first)
@@ -108,8 +109,8 @@ TEST(users_are_listed_mounts_first)
 
 	assert_non_null(t);
 	assert_int_equal(t->nrows, 8);
-	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "kind")), "mounted");
-	assert_string_equal(table_string(t, 7, (size_t)table_column(t, "kind")), "loop");
+	assert_string_equal(string_of(t, 0, "kind"), "mounted");
+	assert_string_equal(string_of(t, 7, "kind"), "loop");
 	assert_string_equal(look_up(res, "users", "where", "/home", "on"), "dm-1");
 }
 

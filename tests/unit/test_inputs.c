@@ -63,7 +63,7 @@ TEST(only_a_regular_file_is_read_and_nothing_is_waited_for)
 	assert_int_equal(symlink("pipe", path_of("to-pipe")), 0);
 	assert_int_equal(symlink("nothing", path_of("dangling")), 0);
 	assert_int_equal(symlink("loop", path_of("loop")), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_free char *text = NULL;
 		size_t len = 99;
 		struct err err = { 0 };
@@ -102,7 +102,7 @@ TEST(a_number_is_made_whole_as_far_as_64_bits_hold_it)
 		{ NAN, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_true(whole(cases[i].in) == cases[i].out);
 }
 
@@ -162,7 +162,7 @@ static uint64_t odd_number(struct rng *rng)
 		1u << 26, UINT64_MAX, 1ull << 63, UINT64_MAX - PLACE, BESIDE_MAX + 1
 	};
 
-	return rng_below(rng, 3) ? odd[rng_below(rng, sizeof(odd) / sizeof(odd[0]))] : rng_u64(rng);
+	return rng_below(rng, 3) ? odd[rng_below(rng, ARRAY_LEN(odd))] : rng_u64(rng);
 }
 
 /* Changes of header, list and bytes; the hashes are mended most times, or nothing but them would be tried. */
@@ -279,7 +279,7 @@ static int end(void **state)
 {
 	static const char *const made[] = { "file", "empty", "large", "link", "pipe", "to-pipe", "dangling", "loop" };
 
-	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(made); i++)
 		(void)unlink(path_of(made[i]));
 	return rmdir(dir);
 }

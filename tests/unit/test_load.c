@@ -67,7 +67,7 @@ LOAD_TEST(a_fault_at_every_position_is_recorded_and_survived)
 {
 	static const int32_t results[] = { -EIO, -ENODATA, -EREMOTEIO, -EILSEQ, -ETIMEDOUT, 0, 512 };
 
-	for (size_t r = 0; r < sizeof(results) / sizeof(results[0]); r++) {
+	for (size_t r = 0; r < ARRAY_LEN(results); r++) {
 		for (bad_position = 0; bad_position < 64; bad_position++) {
 			(void)teardown(state); /* always 0 */
 			assert_int_equal(setup(state), 0);
@@ -449,7 +449,7 @@ LOAD_TEST(requests_outside_of_the_plan_are_refused)
 		{ 0, 0, 0, 1u << 31 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const struct list_item item = { .offset_bytes = cases[i].offset, .len_bytes = cases[i].len };
 		struct list_feeder list;
 
@@ -492,7 +492,7 @@ LOAD_TEST(the_gate_looks_at_each_of_a_handful)
 		{ { 8192, 4096, 0, IO_WRITE }, -EPERM },  { { 8192, 4096, 1, IO_WRITE }, -EPERM },
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		for (size_t place = 0; place < 7; place++) {
 			struct list_item items[] = { good, good, good, good, good, good, good };
 			struct list_feeder list;

@@ -78,12 +78,6 @@ static void sample_seeks(struct run *r, uint64_t cylinders, int n, struct sample
 	}
 }
 
-static void near(double got, double want, double off)
-{
-	if (!(fabs(got - want) <= off))
-		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
-}
-
 /* ---- seeks ---- */
 
 TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
@@ -99,7 +93,7 @@ TEST(a_seek_curve_of_points_is_straight_between_them_and_level_outside)
 	/* Not sorted, and not rising everywhere, as measured ones are. settle_ms is in the points. */
 	run_new(&r, RUN_BASE
 	        "settle_ms 5\nseek_point 10 3\nseek_point 2 1\nseek_point 100 6.5\nseek_point 20 2.5\n" RUN_ZONE);
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		(void)run_one(&r, DISK_READ, 0, 512, NULL);
 		(void)run_one(&r, DISK_READ, want[i].cylinders * CYL, 512, NULL);
 		near(r.done.seek_ns, want[i].ms * 1e6, 1);
@@ -400,7 +394,7 @@ TEST(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says)
 		                             "head_switch_scatter 0 0.2 5\n",
 		                             "head_switch_scatter 0.05\nskew_scatter 30\n" };
 
-	for (size_t k = 0; k < sizeof(disks) / sizeof(disks[0]); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(disks); k++) {
 		char text[512];
 		cleanup_model struct run r = { 0 };
 		double got = 0, want = 0;

@@ -4,12 +4,6 @@
 
 #include "modelrun.h"
 
-static void near(double got, double want, double off)
-{
-	if (!(fabs(got - want) <= off))
-		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
-}
-
 /* ---- a bridge ---- */
 
 TEST(a_bridge_gives_a_request_in_pieces_one_after_the_other)

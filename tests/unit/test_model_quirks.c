@@ -7,12 +7,6 @@
 #define PERIOD_NS (60e9 / 7200)
 #define CYL       (1000ull * 512)
 
-static void near(double got, double want, double off)
-{
-	if (!(fabs(got - want) <= off))
-		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
-}
-
 /* Time of the media for all of [first, end) in one piece after the other, from the first sector's begin. */
 static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
 {
@@ -172,7 +166,7 @@ TEST(an_idle_disk_scans_parks_and_stops_and_wakes_up_again)
 		{ "park 2 700\nstandby 60 8\n", 100, 8000, 8015 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char text[512];
 		cleanup_model struct run r = { 0 };
 

@@ -98,7 +98,7 @@ TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 	};
 	bool is_same = true;
 
-	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(old); i++) {
 		cleanup_model struct run r = { 0 };
 		uint64_t sum;
 
@@ -140,7 +140,7 @@ TEST(old_profiles_have_the_same_truth)
 	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "seagate-cheetah-15k7", "ssd-sata" };
 	uint64_t sum = 1;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct truth_random random;
 		cleanup_model struct run r = { 0 };
 		const struct geometry *g;

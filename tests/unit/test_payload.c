@@ -16,7 +16,7 @@ TEST(a_block_comes_back_as_it_was)
 	static const uint32_t lengths[] = { 64, 65, 72, 127, 128, 129, 512, 4095, 4096 };
 	uint8_t buf[BLOCK + 16];
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		struct payload_id want = id, found;
 
 		want.len_bytes = lengths[i];

@@ -310,7 +310,7 @@ TEST(the_profiles_of_traced_drives_have_the_drives_blocks)
 		       { "dec-rz26", 2050860, 0 },           { "hp-c2247a", 2054864, 664800 },
 		       { "maxtor300g", 585937499, 46548843 } };
 
-	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
 		struct truth_zone zones[PROFILE_ZONES_MAX];
 		struct geometry *g;
 		cleanup_profile struct profile p = { 0 };

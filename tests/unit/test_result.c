@@ -120,7 +120,7 @@ TEST_WITH(no_interval_is_narrower_than_the_clock, make, drop)
 	};
 	struct result *res = *state;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		struct interval none = { table[i].value, table[i].value },
 				wide = { table[i].value / 2, table[i].value * 2 };
 		const struct figure *f;

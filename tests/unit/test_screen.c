@@ -52,8 +52,10 @@ static void expect_answer(struct result *res, const char *answer)
 TEST(the_answer_says_what_the_figures_say)
 {
 	expect_answer(zones(0, 0), PLACES OF_READ ", and nothing was slow by 10 % or more" NEXT);
-	expect_answer(zones(1, 0), PLACES "1 slow region and 0 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
-	expect_answer(zones(2, 3), PLACES "2 slow regions and 3 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
+	expect_answer(zones(1, 0),
+	              PLACES "1 slow region and 0 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
+	expect_answer(zones(2, 3),
+	              PLACES "2 slow regions and 3 unreadable regions in the 3.20 GB (0.08 %) that were read" NEXT);
 	expect_answer(zones(0, 1), PLACES "1 unreadable region in the 3.20 GB (0.08 %) that were read" NEXT);
 }
 

@@ -49,7 +49,7 @@ TEST(nineteen_of_twenty_intervals_hold_the_median)
 {
 	size_t runs = getenv("PLATTER_LONG") ? 1000 : 60;
 
-	for (size_t j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
+	for (size_t j = 0; j < ARRAY_LEN(kinds); j++) {
 		struct tally t = { 0 };
 
 		for (size_t i = 0; i < runs; i++) {
@@ -130,7 +130,7 @@ TEST(an_access_of_an_hour_costs_no_more_than_others)
 {
 	static const double odd[] = { 30e9, 1e12, 3.6e15, 1e300 };
 
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
 		struct arrival_sample s[SAMPLES];
 		struct arrival a, whole;
 		struct rng rng;

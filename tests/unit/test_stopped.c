@@ -29,8 +29,7 @@ static struct sim_run run_on(const struct measure *m, const char *profile, const
 	sim_set_contents(run.sim, false);
 	for (unsigned i = 0; i < freezes; i++)
 		sim_at(run.sim, (i + 1) * every_ns + i * FROZEN_NS, freeze, NULL);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 
@@ -70,7 +69,7 @@ TEST(what_a_freeze_took_is_in_no_figure)
 		  0.05 },
 	};
 
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		cleanup_run struct sim_run plain = run_on(v[i].m, "tiny", v[i].words, 0, 0);
 		cleanup_run struct sim_run run = run_on(v[i].m, "tiny", v[i].words, FREEZES, v[i].every_ns);
 
@@ -172,7 +171,7 @@ TEST(a_counter_that_fell_is_no_read_of_others_but_for_what_it_tells)
 		{ .before_bytes = round - gib, .by_bytes = 0 - round + gib, .notices = 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = "--seed=3 sda" };
 
 		v[i].sd = sim_add_profile(run.sim, "tiny", "sda");

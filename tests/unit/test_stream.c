@@ -4,6 +4,7 @@
 
 #include "measure/stream/ring.h"
 #include "measure/stream/stream.h"
+#include "rows.h"
 #include "simrun.h"
 #include "stats/stats.h"
 
@@ -54,8 +55,7 @@ static struct sim_run stream_on(const char *words, const char *const *profiles, 
 	for (size_t i = 0; i < n; i++)
 		(void)sim_add_profile(run.sim, profiles[i], names[i]);
 	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 
@@ -86,7 +86,7 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 	static const unsigned block_kib[] = { 64, 1024, 4096 };
 	unsigned answered = 0;
 
-	for (size_t k = 0; k < sizeof(block_kib) / sizeof(block_kib[0]); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(block_kib); k++) {
 		for (unsigned blocks = 1; blocks <= 100; blocks += 1 + blocks / 4) {
 			cleanup_run struct sim_run run;
 			char words[160];
@@ -123,8 +123,8 @@ TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
 	assert_true(sim_figure(&run, "sustained") == 1.0);
 	assert_true(sim_figure(&run, "peak_bytes") > 2.0 * 20e6 * 0.95 &&
 	            sim_figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
-	assert_true(table_number(t, 0, (size_t)table_column(t, "max_gap_ns")) > 1.95e9);
-	assert_true(table_number(t, 0, (size_t)table_column(t, "response_max_ns")) > 1.95e9);
+	assert_true(number(t, 0, "max_gap_ns") > 1.95e9);
+	assert_true(number(t, 0, "response_max_ns") > 1.95e9);
 }
 
 TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
@@ -166,7 +166,7 @@ TEST(a_disk_that_vanishes_is_reported_and_the_other_goes_on)
 	assert_int_equal(sim_run(&run), 0);
 	t = result_find_table(run.res, "targets");
 	assert_true(sim_figure(&run, "sustained") == 0.0);
-	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "state")), "lost");
+	assert_string_equal(string_of(t, 0, "state"), "lost");
 	assert_true(table_number(t, 1, 1) > 10e6 * 20 * 0.7); /* the rest of the time all went to sdb */
 	assert_true(result_fault_count(run.res) > 0);
 }
@@ -218,7 +218,7 @@ TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 		   *one = "--write --destroy-data=SIM0060GXP ";
 	unsigned looked = 0;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		struct moved m = { 0 };
 		cleanup_run struct sim_run run = { .sim = sim_new(),
 			                           .m = &measure_stream,
@@ -233,8 +233,7 @@ TEST(no_run_moves_more_than_its_plan_says_the_look_at_full_speed_included)
 		                                          : one,
 		               words[i]);
 		run.words = text;
-		if (sim_run(&run) < 0)
-			fail_msg("%s: %s", text, run.err.text);
+		MUST_RUN(run);
 		looked += m.writes_after_flush > 0;
 		if (m.read > m.plan_read || m.written > m.plan_written)
 			fail_msg("%s: %" PRIu64 " of %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " written", text,

@@ -6,6 +6,7 @@
 
 #include "bars_check.h"
 #include "load.h"
+#include "rows.h"
 #include "simrun.h"
 
 extern const struct measure measure_stream, measure_zones;
@@ -24,7 +25,7 @@ static const char *state_of(const struct sim_run *run, size_t row)
 {
 	const struct table *t = result_find_table(run->res, "targets");
 
-	return table_string(t, row, (size_t)table_column(t, "state"));
+	return string_of(t, row, "state");
 }
 
 static unsigned notices(const struct result *res, const char *code, const char *text)
@@ -195,7 +196,7 @@ static void look_at_save(void *arg, struct session *ses)
 	if (!rate || ses->res->status != STATUS_RUNNING || v->n == 8)
 		return;
 	assert_non_null(targets);
-	v->bytes[v->n] = table_number(targets, 0, (size_t)table_column(targets, "bytes"));
+	v->bytes[v->n] = number(targets, 0, "bytes");
 	v->overflows[v->n] = figure_number(result_find_figure(ses->res, "overflows"));
 	(void)snprintf(v->verdict[v->n++], sizeof(v->verdict[0]), "%s",
 	               result_find_figure(ses->res, "verdict")->value.str);
@@ -414,8 +415,7 @@ static void save_zones(struct sim *sim, const char *disk, const char *path)
 {
 	struct sim_run zones = { .sim = sim, .m = &measure_zones, .words = disk };
 
-	if (sim_run(&zones) < 0)
-		fail_msg("%s", zones.err.text);
+	MUST_RUN(zones);
 	assert_int_equal(result_save(zones.res, path, NULL), 0);
 	sim_run_done(&zones);
 }

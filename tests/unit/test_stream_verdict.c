@@ -97,8 +97,7 @@ static struct sim_run play(const struct array *a, double rate, double time_s)
 		n += snprintf(words + n, sizeof(words) - (size_t)n, " %s", names[i]);
 	sim_set_contents(run.sim, false);
 	run.words = words;
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
+	MUST_RUN(run);
 	run.words = NULL;
 	return run;
 }
@@ -216,7 +215,7 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		{ 1, "--rate=220MB --time=10s --write" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream };
 		bool writes = strstr(cases[i].words, "--write") != NULL;
 		char words[400], path[256];
@@ -238,8 +237,7 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		}
 		sim_set_contents(run.sim, false);
 		run.words = words;
-		if (sim_run(&run) < 0)
-			fail_msg("%s: %s", words, run.err.text);
+		MUST_RUN(run);
 		if (sim_figure(&run, "sustained") == 1.0)
 			fail_msg("%s: %s", words, result_find_figure(run.res, "verdict")->value.str);
 		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);

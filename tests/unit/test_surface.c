@@ -31,7 +31,7 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 		{ "samsung-hd103sj", "--range=-20GB sda", 5000005, 6000007 },
 	};
 
-	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
 		cleanup_run struct sim_run run = { 0 };
 		size_t found = 0, n = 5;
 		PROFILE(p, disks[i].profile);
@@ -492,11 +492,11 @@ TEST(the_files_at_bad_places_are_named)
 			assert_int_equal((int)sim_figure(&run, "files_hit"), 1);
 		} else {
 			assert_int_equal(t->nrows, 3);
-			assert_string_equal(table_string(t, 0, (size_t)table_column(t, "path")), "/home/weak");
+			assert_string_equal(string_of(t, 0, "path"), "/home/weak");
 			assert_int_equal((int)number(t, 0, "file_offset_bytes"), 8192);
 			assert_int_equal((int)number(t, 0, "length_bytes"), 4096);
-			assert_string_equal(table_string(t, 1, (size_t)table_column(t, "path")), "/home/a");
-			assert_string_equal(table_string(t, 2, (size_t)table_column(t, "lies")), "file");
+			assert_string_equal(string_of(t, 1, "path"), "/home/a");
+			assert_string_equal(string_of(t, 2, "lies"), "file");
 			assert_int_equal((int)sim_figure(&run, "files_hit"), 3);
 		}
 	}
@@ -510,7 +510,7 @@ static const char *verdict_at(const struct result *res, uint64_t offset)
 
 	for (size_t i = 0; i < t->nrows; i++)
 		if ((uint64_t)number(t, i, "offset_bytes") == offset)
-			return table_string(t, i, (size_t)table_column(t, "verdict"));
+			return string_of(t, i, "verdict");
 	return "";
 }
 
@@ -700,7 +700,7 @@ TEST(users_hardly_feel_an_idle_scan)
 		{ "5/s, thinking", { .mean_gap_ns = 200e6, .rhythm = SIM_USER_THINKS }, 1.8 },
 	};
 	static const char *const disks[] = { "modern-4tb", "samsung-hd103sj" };
-	size_t n = sizeof(users) / sizeof(users[0]);
+	size_t n = ARRAY_LEN(users);
 
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct sim_user *who = &users[i % n].user;
@@ -732,7 +732,7 @@ TEST(rate_and_share_are_kept)
 	PROFILE(p, "modern-4tb");
 
 	plant(&p, 4000000, 8, 1);
-	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		cleanup_run struct sim_run run = run_on(&p, runs[i].words);
 		double took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
 
@@ -839,7 +839,7 @@ static const char *rewritten(const struct result *res, uint64_t lba, double *ret
 		if ((uint64_t)number(t, i, "lba") == lba) {
 			*ret_before_ns = number(t, i, "before_ns");
 			*ret_after_ns = number(t, i, "after_ns");
-			return table_string(t, i, (size_t)table_column(t, "outcome"));
+			return string_of(t, i, "outcome");
 		}
 	return "";
 }
@@ -859,8 +859,7 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	assert_true(run.is_refused);
 	sim_run_done(&run);
 	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --journal=%s sda", dir);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	assert_int_equal(count_kind(run.res, "always", WEAK_HEALS), 1);
 	assert_int_equal(count_kind(run.res, "always", WEAK_STAYS), 1);
 	assert_string_equal(rewritten(run.res, WEAK_HEALS, &before, &after), "quick");
@@ -892,8 +891,7 @@ TEST(rewriting_cures_what_can_be_cured_and_changes_no_byte)
 	}
 	run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
 	sd = weak_disk(run.sim, 0); /* with whatever journal they left */
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
 	assert_int_equal(rmdir(dir), 0);
@@ -968,7 +966,7 @@ TEST(verify_commands_that_do_not_reach_the_medium_are_refused)
 		{ "ssd-sata", "--verify-command --range=-5GB sda", "No rotation", SIM_VERIFY_TRUE },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		cleanup_run struct sim_run run = { 0 };
 		struct ops n;
 		PROFILE(p, cases[i].profile);
@@ -988,7 +986,7 @@ TEST(what_does_not_fit_is_refused_with_a_sentence)
 		"--resume sda",     "--portion=1h sda",    "--hours=7-7 sda",   "--hours=22-25 sda", "--hours=7 sda"
 	};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 
 		(void)sim_add_profile(run.sim, "tiny", "sda");

@@ -110,7 +110,7 @@ TEST(geometry_tells_which_surface_each_sector_is_on)
 {
 	static const char *const disks[] = { "quantum-fireball-tm2110a", "samsung-hd103sj", "modern-4tb",
 		                             "ibm-deskstar-60gxp" };
-	size_t n = getenv("PLATTER_LONG") ? sizeof(disks) / sizeof(disks[0]) : TALLY_DRIVES(2);
+	size_t n = getenv("PLATTER_LONG") ? ARRAY_LEN(disks) : TALLY_DRIVES(2);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t told, wrong;
@@ -145,7 +145,7 @@ TEST(a_head_that_loses_revolutions_is_named)
 		{ "samsung-hd103sj", "--range=-30GB", 0.02, 0.5, 0.5 },
 		{ "modern-4tb", "--range=-100GB", 0.05, 0.3, 1 },
 	};
-	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
+	size_t n = getenv("PLATTER_LONG") ? ARRAY_LEN(runs) : TALLY_DRIVES(3);
 
 	for (size_t i = 0; i < n; i++) {
 		cleanup_run struct sim_run run = { 0 };

@@ -142,7 +142,7 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 	static const uint64_t seeds[] = { 9003, 9007, 9010, 9014, 9015, 9021, 9023, 9024 };
 	uint64_t passed = 0;
 
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
 		cleanup_profile struct profile p = { 0 };
 		cleanup_run struct sim_run run = { 0 };
 		struct err err;

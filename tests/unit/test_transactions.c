@@ -6,6 +6,7 @@
 #include "measure/transactions/transactions.h"
 #include "queue_laws.h"
 #include "report/report.h"
+#include "rows.h"
 #include "simrun.h"
 
 extern const struct measure measure_transactions;
@@ -18,8 +19,7 @@ static struct sim_run run_on(const char *profile, const char *words)
 
 	(void)sim_add_profile(run.sim, profile, "sda");
 	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 
@@ -61,8 +61,7 @@ TEST(every_save_of_a_run_under_way_has_what_came_so_far)
 
 		(void)sim_add_profile(watched.sim, "ibm-deskstar-60gxp", "sda");
 		sim_set_contents(watched.sim, false);
-		if (sim_run(&watched) < 0)
-			fail_msg("%s", watched.err.text);
+		MUST_RUN(watched);
 		assert_int_equal(v.n, 3);
 		for (unsigned k = 0; k < v.n; k++) {
 			assert_true(fabs(v.transactions[k] / v.per_s[k] / (50.0 * (k + 1)) - 1.0) < 0.1);
@@ -122,7 +121,7 @@ TEST(arrivals_are_poisson_at_every_rate)
 	cleanup_free double *gap = calloc(DRAWS, sizeof(*gap));
 
 	assert_non_null(gap);
-	for (size_t k = 0; k < sizeof(rates) / sizeof(rates[0]); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(rates); k++) {
 		const uint64_t n = 9000000;
 		double at_ns = 0.0;
 		uint64_t before = 0, last = 0;
@@ -228,8 +227,7 @@ static struct sim_run run_on_server(const char *fmt, double number, unsigned see
 	(void)snprintf(words, sizeof(words), "%.*s%.12g%s --seed=%u sda", (int)strcspn(fmt, "%"), fmt, number,
 	               strchr(fmt, '%') + 1, seed);
 	add_server(run.sim);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
+	MUST_RUN(run);
 	return run;
 }
 
@@ -383,7 +381,7 @@ TEST(the_disk_is_as_busy_as_the_law_says)
 	} loads[] = { { "--users=1 --ios=4 --think=50ms --time=2000s sda", 1 },
 		      { "--users=5 --ios=2 --think=200ms --class=law=uniform --time=2000s sda", 5 } };
 
-	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
 		cleanup_run struct sim_run run = run_on("quantum-fireball-tm2110a", loads[i].words);
 		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		double requests = table_number(result_find_table(run.res, "classes"), 0, 12), by_truth;
@@ -432,8 +430,8 @@ TEST(classes_are_told_apart)
 	assert_int_equal(t->nrows, 3);
 	assert_true(table_number(t, 0, n) == 3000.0 && table_number(t, 1, n) == 200.0 &&
 	            table_number(t, 2, n) == 3200.0);
-	(void)assert_bars(run.res, "light", 3000.0, table_number(t, 0, (size_t)table_column(t, "p50_ns")));
-	(void)assert_bars(run.res, "heavy", 200.0, table_number(t, 1, (size_t)table_column(t, "p50_ns")));
+	(void)assert_bars(run.res, "light", 3000.0, number(t, 0, "p50_ns"));
+	(void)assert_bars(run.res, "heavy", 200.0, number(t, 1, "p50_ns"));
 	assert_true(is_near(table_number(t, 0, each), 0.02, 1e-6));
 	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
 }

@@ -12,8 +12,7 @@ static struct result *measured_on(const char *profile, const char *words)
 
 	(void)sim_add_profile(run.sim, profile, "sda");
 	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
+	MUST_RUN(run);
 	sim_free(run.sim);
 	return run.res;
 }

@@ -70,7 +70,7 @@ static const char *const names[] = { "quantum-fireball-tm2110a",
 
 TEST(every_zone_of_every_profile_streams_at_its_true_rate)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		cleanup_model struct run r = { 0 };
 
 		run_load(&r, names[i]);
@@ -83,7 +83,7 @@ TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 {
 	static const char *const traced[] = { "cheetah4lp", "hp-c2247a", "maxtor300g" };
 
-	for (size_t i = 0; i < sizeof(traced) / sizeof(traced[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(traced); i++) {
 		cleanup_model struct run r = { 0 };
 
 		run_load(&r, traced[i]);
@@ -99,7 +99,7 @@ TEST(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate)
 
 TEST(the_rate_of_a_zone_is_that_of_its_middle)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct truth_zone z[PROFILE_ZONES_MAX];
 		cleanup_model struct run r = { 0 };
 		size_t n;
@@ -239,8 +239,8 @@ TEST(random_service_times_have_the_exact_expectation)
 {
 	static const uint64_t spans[] = { 1000000, 2000000, 5000000, 10000000, 200000000, 1000000000, 0 };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		for (size_t k = 0; k < sizeof(spans) / sizeof(spans[0]); k++) {
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(spans); k++) {
 			cleanup_model struct run r = { 0 };
 			uint64_t size, span;
 
@@ -284,7 +284,7 @@ TEST(the_fireball_reproduces_diskrands_table)
 	for (int middle = 0; middle < 2; middle++) {
 		uint64_t first = middle ? disk_size_bytes(r.d, 0) / 2 / 4096 * 4096 : 0;
 
-		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 			struct truth_random t;
 
 			truth_random(disk_geometry(r.d), first, first + table[i].mb * 1000000, 4096, &t);

@@ -27,7 +27,7 @@ int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring, s
 {
 	int r;
 
-	if (ntried < sizeof(tried) / sizeof(tried[0]))
+	if (ntried < ARRAY_LEN(tried))
 		tried[ntried++] = p->flags;
 	if (p->flags & ~known_flags)
 		return -EINVAL; /* as the kernel says to flags that it does not know */
@@ -150,7 +150,7 @@ TEST(flags_that_a_kernel_does_not_know_are_left_out_and_all_is_read)
 	};
 	cleanup_close int fd = make_file();
 
-	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
 		struct engine *eng;
 		int r;
 

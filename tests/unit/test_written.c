@@ -97,7 +97,7 @@ TEST(below_a_mapping_is_counted_where_it_passes_all_on_and_serves_nobody_else)
 	struct dump d;
 	char pool[100];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		dump_open(&d, NULL);
 		block(&d, "sda", 0, 2, 0);
 		block(&d, "dm-0", 1, 1, 0);
@@ -176,7 +176,7 @@ TEST(what_a_power_failure_takes_is_known_through_overlays_and_loop_devices)
 	set(&d, "loop2", "loop/backing_file", "/dev/zram0\n");
 	set(&d, "loop3", "loop/backing_file", "/dev/sda\n");
 	dump_set(&d, "proc/self/mountinfo", TABLE);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const char *got = memory_of_path(d.root, cases[i].path);
 
 		if (!got != !cases[i].want || (got && strcmp(got, cases[i].want) != 0))
