@@ -5,6 +5,7 @@
  * be shortened: a second option with the same first letters would break scripts.
  */
 #include "base/opt.h"
+#include "base/opt_help.h"
 #include "base/xalloc.h"
 
 #include <assert.h>

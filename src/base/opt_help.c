@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/opt.h"
+#include "base/opt_help.h"
 #include "base/units.h"
 
 #define HELP_WIDTH  80

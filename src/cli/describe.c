@@ -3,6 +3,7 @@
  * ends. */
 #include <jansson.h>
 
+#include "base/opt_help.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/opt_help.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/opt.h"
+#include "base/opt_help.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/opt_help.h"
 #include "base/units.h"
 #include "cli/run.h"
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/opt_help.h"
 #include "base/xalloc.h"
 #include "cli/run.h"
 

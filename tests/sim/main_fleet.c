@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/opt_help.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "simrun.h"

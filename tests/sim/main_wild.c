@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/opt_help.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "sim.h"

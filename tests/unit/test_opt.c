@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/opt_help.h"
 #include "test.h"
 
 #include "base/units.h"

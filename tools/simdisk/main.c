@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/opt_help.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "commands.h"
