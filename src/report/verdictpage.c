@@ -26,7 +26,7 @@ static const char *value(const struct result *res, const char *name, char *buf)
 	if (isnan(v))
 		return NULL;
 	if (f->type != FIELD_TYPE_F64 || v == 0.0)
-		return report_value(buf, VALUE, f->type, f->unit, &f->value);
+		return report_figure(buf, VALUE, f);
 	scale = report_scale_of(f->unit, v, 0.01 * fabs(v));
 	(void)snprintf(buf, VALUE, "%s%s%s", report_number(number, sizeof(number), &scale, v),
 	               scale.is_mixed || !*scale.unit ? "" : " ", scale.is_mixed ? "" : scale.unit);
@@ -198,23 +198,26 @@ static void print_reads(struct printer *p, const struct result *res)
 static const char *share_text(const struct result *res, bool is_short, char *line, size_t len)
 {
 	const struct figure *bad = result_find_figure(res, "bad_places_ratio");
-	double ratio = figure_number(result_find_figure(res, "scanned_ratio")),
-	       times = res->ntargets ? figure_number(result_find_figure(res, "scanned_bytes")) /
-	                                       target_number(&res->targets[0], "size_bytes")
-	                             : (double)NAN;
+	double ratio = figure_number(result_find_figure(res, "scanned_ratio"));
 	char a[VALUE], n[VALUE], time[32];
 
 	line[0] = '\0';
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
 		return line;
-	if (times > 1.0)
-		(void)snprintf(line, len, "%s (%.2g times the disk) read", a, times);
+	if (ratio >= 1.0) /* no sample */
+		(void)snprintf(line, len, "all %s read", a);
 	else
-		(void)snprintf(line, len, "%s (%.3g %%) read", a, 100.0 * fmin(ratio, 1.0));
-	if (!is_short)
+		(void)snprintf(line, len, "%s (%.3g %%) read", a, fmin(100.0 * ratio, 99.9));
+	if (!is_short && ratio >= 1.0)
+		(void)snprintf(line + strlen(line), len - strlen(line), ", %s in all",
+		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
+	else if (!is_short)
 		(void)snprintf(line + strlen(line), len - strlen(line), " at %s random places, %s in all", n,
 		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
-	if (bad && figure_number(bad) == 0.0)
+	if (bad && ratio >= 1.0)
+		(void)snprintf(line + strlen(line), len - strlen(line), ": %.2g %% of places are bad",
+		               100.0 * figure_number(bad));
+	else if (bad && figure_number(bad) == 0.0)
 		(void)snprintf(line + strlen(line), len - strlen(line), ": at most %.2g %% of places are bad (95 %%)",
 		               100.0 * bad->ci.high);
 	else if (bad)

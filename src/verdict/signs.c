@@ -180,8 +180,7 @@ static void of_sample(struct result *signs, const struct result *doc)
 
 	bool is_check = doc->head.measurement && strcmp(doc->head.measurement, "check") == 0;
 
-	/* Places that overlap make no whole: the ratio counts each reading. */
-	if (!isnan(places) || (is_check && !(ratio >= 1.0)))
+	if ((is_check || !isnan(places)) && !(ratio >= 1.0))
 		count(signs, "too_few_places", !(places >= PLACES_LEAST));
 }
 

@@ -207,8 +207,9 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		{ "--time=30s --range=-40GB sda",
 		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",
 		  STATUS_ENDED_EARLY, 1 },
-		{ "--time=400s --range=-200GB sda", "42 % was scanned: ",
-		  "; no bad or slow place in that 42 % so far; ", "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
+		{ "--time=400s --range=-200GB sda",
+		  "42 % was scanned: ", "; no bad or slow place in the 84.4 GB (42 %) so far; ",
+		  "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
 		{ "--range=-4GB sda", "Every block of the 4.00 GB (0.1 %) was scanned, at ",
 		  "; no place in the 4.00 GB is unreadable or stays slow.", NULL, STATUS_COMPLETE, 0 },
 	};
@@ -231,6 +232,50 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		assert_true(!next || strncmp(next->value.str, runs[i].next, strlen(runs[i].next)) == 0);
 		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
 	}
+}
+
+/* Each 4 KiB of the disk that a request of the run read. */
+static void note_reads(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	bool *was_read = arg;
+
+	(void)ses;
+	(void)target;
+	for (uint64_t at = req->offset_bytes; !is_fault && at < req->offset_bytes + req->len_bytes; at += 4096)
+		was_read[at / 4096] = true;
+}
+
+/* However often a place is read: a sample in time for all of the disk reads all of it, and one of less says so. */
+TEST(a_sample_counts_no_byte_twice)
+{
+	static const char *const times[] = { "20s", "40s", "60s", "90s", "180s" };
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		for (unsigned seed = 1; seed <= 3; seed++) {
+			char words[80];
+			size_t size = 393216000 / 4096, n = 0;
+			cleanup_free bool *was_read = calloc(size, 1);
+			cleanup_run struct sim_run run = { .sim = sim_new(),
+				                           .m = &measure_surface,
+				                           .words = words,
+				                           .hooks = { .request = note_reads, .arg = was_read } };
+			double scanned, ratio, unscanned;
+
+			(void)snprintf(words, sizeof(words), "--sample --time=%s --seed=%u sda", times[i], seed);
+			(void)sim_add_profile(run.sim, "tiny", "sda");
+			assert_int_equal(sim_run(&run), 0);
+			for (size_t k = 0; k < size; k++)
+				n += was_read[k];
+			scanned = sim_figure(&run, "scanned_bytes");
+			ratio = sim_figure(&run, "scanned_ratio");
+			unscanned = sim_figure(&run, "unscanned_bytes");
+			print_message("%s: %.4f of %.4f\n", words, ratio, (double)n / (double)size);
+			assert_true(scanned <= 4096.0 * (double)n);
+			assert_true(scanned + unscanned == 393216000.0 && fabs(ratio * 393216000.0 - scanned) < 1);
+			assert_true(sim_figure(&run, "rate_bytes_per_s") < 23e6);
+			assert_true(i < 3 || unscanned == 0);
+			assert_true(unscanned > 0 || isnan(sim_figure(&run, "bad_places_most_ratio")));
+		}
 }
 
 TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)

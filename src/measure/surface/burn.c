@@ -13,7 +13,6 @@
 #include "measure/surface/writing.h"
 
 #define LEG_NS     (50 * NS_PER_S) /* as often as the state is saved */
-#define BURST      256             /* writes between two pauses, as the scan has them */
 #define RUN_STREAM 0x6275726eull   /* keeps run ids apart from seeds of other things */
 #define FIRST_PASS 1
 
@@ -21,7 +20,7 @@ struct writer {
 	struct feeder feeder;
 	struct sink sink;
 	struct surface_run *run;
-	uint64_t at, burst_bytes, burst_ns, paused_until_ns, until_ns;
+	uint64_t at, until_ns;
 	uint64_t last_done_ns, shown_ns;
 	uint32_t in_flight;
 	bool is_gone;
@@ -81,7 +80,7 @@ static enum feed write_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 	struct surface_run *run = w->run;
 	uint64_t left = run->range.end_bytes - w->at;
 
-	*ret_until_ns = w->paused_until_ns > now_ns ? w->paused_until_ns : 0;
+	*ret_until_ns = surface_pause_until(run, now_ns);
 	if (*ret_until_ns == 0 && run->p->idle && w->in_flight == 0)
 		*ret_until_ns = surface_yield_until(run, now_ns);
 	if (*ret_until_ns == 0)
@@ -122,7 +121,7 @@ static void show(struct writer *w, uint64_t now_ns, uint64_t took_ns, uint32_t l
 		session_map(w->run->ses, cells, SURFACE_CELLS);
 	}
 	session_progress(w->run->ses, "writing",
-	                 (double)(w->at - g->first_bytes) / (double)(g->end_bytes - g->first_bytes), "%s",
+	                 (double)(w->at - g->first_bytes) / (double)(g->end_bytes - g->first_bytes) / 2, "%s",
 	                 units_rate(rate, sizeof(rate), (double)len * 1e9 / (double)took_ns));
 }
 
@@ -137,6 +136,7 @@ static void write_take(struct sink *sink, const struct io_req *req, bool is_faul
 	w->in_flight--;
 	w->last_done_ns = req->done_ns;
 	run->own_bytes += req->len_bytes;
+	surface_moved(run, req);
 	run->gentle.has_base &= !is_fault;
 	if (req->res == -ENODEV || req->res == -ENXIO) {
 		w->is_gone = true;
@@ -152,15 +152,6 @@ static void write_take(struct sink *sink, const struct io_req *req, bool is_faul
 	c->written_bytes += req->len_bytes;
 	c->write_ns += req->is_late ? 0 : took_ns;
 	run->burn->write_bytes += req->len_bytes;
-	w->burst_bytes += req->len_bytes;
-	if (w->burst_bytes >= BURST * run->burn->block_bytes) {
-		uint64_t pause_ns = surface_pause_ns(run, w->burst_bytes, req->done_ns - w->burst_ns);
-
-		w->paused_until_ns = req->done_ns + pause_ns;
-		run->gentle.paused_ns += pause_ns;
-		w->burst_ns = w->paused_until_ns;
-		w->burst_bytes = 0;
-	}
 	show(w, req->done_ns, took_ns + 1, req->len_bytes);
 }
 
@@ -198,7 +189,6 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 		            .sink = { write_take },
 		            .run = run,
 		            .at = run->burn->written_to,
-		            .burst_ns = start_ns,
 		            .until_ns = start_ns + LEG_NS };
 	struct load load = { .targets = run->ses->targets,
 		             .ntargets = 1,

@@ -132,12 +132,15 @@ const struct surface_failed *surface_next_unproven(const struct surface_failures
 	return NULL;
 }
 
-uint64_t surface_failures_bytes(const struct surface_failures *l)
+uint64_t surface_failures_bytes(const struct surface_failures *l, uint64_t first, uint64_t end)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		bytes += l->v[i].end_bytes - l->v[i].first_bytes;
+	for (size_t i = first_behind(l, first); i < l->n && l->v[i].first_bytes < end; i++) {
+		uint64_t from = l->v[i].first_bytes, to = l->v[i].end_bytes;
+
+		bytes += (to < end ? to : end) - (from > first ? from : first);
+	}
 	return bytes;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Room for others. With --idle there is one request at a time, and before each the disk's counters are looked at: what
  * they have beyond our own bytes is somebody's, and we wait until there was nothing of that for a while. With --rate
- * and --share there is a pause after every few batches, so that what is judged was read at the full rate of the medium.
- * Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
+ * and --share there is a pause before every few batches, so that what is judged was read at the full rate of the
+ * medium. Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
 #include "measure/surface/writing.h"
 
@@ -15,6 +15,7 @@
 #define LOOK_AROUND_NS (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */
 #define COOLER_CELSIUS 3.0             /* than the limit, before it goes on: not to and fro */
 #define DAY_S          86400u
+#define BURST_BATCHES  4 /* at full rate between two pauses: enough for judging, about a second for others */
 
 /* Bytes that others moved since the last look; own: bytes of ours since then. Nothing of ours may be in flight. */
 static bool is_used(struct surface_run *run)
@@ -95,15 +96,39 @@ uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns)
 	return until_ns;
 }
 
-uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns)
+/* A batch at least, as that is judged together; of a low rate no more than it allows a second. */
+static uint64_t burst_bytes(const struct surface_run *run)
 {
-	double wanted_ns = 0.0;
+	uint64_t batch = (uint64_t)SURFACE_BATCH * run->range.block_bytes, most = BURST_BATCHES * batch;
 
-	if (run->p->rate)
-		wanted_ns = (double)bytes * 1e9 / (double)run->p->rate;
+	if (!run->p->rate || run->p->rate >= most)
+		return most;
+	return run->p->rate > batch ? run->p->rate : batch;
+}
+
+uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns)
+{
+	uint64_t bytes = run->gentle.burst_bytes, took_ns = now_ns - run->gentle.burst_ns;
+	double wanted_ns = run->p->rate ? (double)bytes * 1e9 / (double)run->p->rate : 0.0;
+
 	if (run->p->share > 0.0)
 		wanted_ns = fmax(wanted_ns, (double)took_ns / run->p->share);
-	return wanted_ns > (double)took_ns ? (uint64_t)wanted_ns - took_ns : 0;
+	if (bytes >= burst_bytes(run)) {
+		run->gentle.burst_bytes = 0;
+		if (wanted_ns > (double)took_ns) {
+			run->gentle.paused_ns += (uint64_t)wanted_ns - took_ns;
+			run->gentle.paused_until_ns = run->gentle.burst_ns + (uint64_t)wanted_ns;
+		}
+	}
+	return run->gentle.paused_until_ns > now_ns ? run->gentle.paused_until_ns : 0;
+}
+
+void surface_moved(struct surface_run *run, const struct io_req *req)
+{
+	if (!run->gentle.burst_bytes) /* one that was under way when the pause began is of the next burst */
+		run->gentle.burst_ns =
+			req->submit_ns > run->gentle.paused_until_ns ? req->submit_ns : run->gentle.paused_until_ns;
+	run->gentle.burst_bytes += req->len_bytes;
 }
 
 /* ---- single reads ---- */
@@ -129,6 +154,7 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 	struct surface_run *run = arg;
 
 	surface_answered(run, req, is_fault);
+	surface_moved(run, req);
 	if (!is_fault)
 		surface_burn_check(run, req);
 	run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
@@ -143,8 +169,9 @@ struct timed_manners surface_manners(struct surface_run *run)
 void surface_give_way(struct surface_run *run)
 {
 	struct clock *clk = run->ses->env->clk;
-	uint64_t until_ns;
+	uint64_t until_ns = 0;
 
-	while ((until_ns = until(run, surface_now(run))) > 0)
+	while (!surface_is_over(run) && ((until_ns = surface_pause_until(run, surface_now(run))) > 0 ||
+	                                 (until_ns = until(run, surface_now(run))) > 0))
 		clk->sleep_until_ns(clk, until_ns);
 }

@@ -8,9 +8,8 @@
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
-#define BLOCK_BYTES       (1u << 20)
-#define SEARCH_NS         (120 * NS_PER_S) /* beside others who pause now and then */
-#define GUESS_BYTES_PER_S 100e6            /* for the plan, before anything was read */
+#define BLOCK_BYTES (1u << 20)
+#define SEARCH_NS   (120 * NS_PER_S) /* beside others who pause now and then */
 
 const char *const surface_kind_names[SURFACE_KINDS] = { "pending",    "always", "sometimes", "passing", "once",
 	                                                "unreadable", "healed", "unchecked", "skipped" };
@@ -92,7 +91,9 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
 	if (plan_block(dev, p->block_bytes, ret->unit_bytes, err) < 0)
 		return -EINVAL;
-	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : p->sample ? SURFACE_SAMPLE_BLOCK : BLOCK_BYTES;
+	ret->block_bytes = p->block_bytes         ? (uint32_t)p->block_bytes
+	                   : p->sample || p->rate ? SURFACE_SAMPLE_BLOCK
+	                                          : BLOCK_BYTES;
 	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
 	ret->end_bytes -= ret->end_bytes % sector;
 	if (ret->first_bytes >= ret->end_bytes)
@@ -113,7 +114,7 @@ static int plan_writing(const struct device *dev, const struct surface_params *p
 		               dev->path, dev->zoned);
 	ret_plan->writes = WRITE_DESTROY;
 	ret_plan->write_bytes = range->end_bytes - range->first_bytes;
-	plan_phase(ret_plan, "writing", (uint64_t)((double)ret_plan->write_bytes / GUESS_BYTES_PER_S * 1e9));
+	plan_phase(ret_plan, "writing", plan_guess_ns(ret_plan->write_bytes));
 	return 0;
 }
 
@@ -159,8 +160,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	r = p->write ? plan_writing(&ses->devs[0], p, &range, ret_plan, err) : 0;
 	if (r < 0)
 		return r;
-	plan_phase(ret_plan, "scan",
-	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
+	plan_phase(ret_plan, "scan", plan_guess_ns(range.end_bytes - range.first_bytes));
 	plan_phase(ret_plan, "second readings", 0);
 	if (p->rewrite) {
 		const struct device *dev = &ses->devs[0];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A disk is divided into as many parts as time allows places, and a random place of each is read: every place is as
- * likely as another, and neighbours are not read twice. A place is a batch of requests. A pass goes from the start to
- * the end, as neighbours in place are what a request is judged by. The first, of few, finds out how long a place takes;
- * each later one reads again what was slow before, when nothing of it is in the drive's buffer any more.
+ * likely as another. Where time allows all places, they are read side by side. A place is a batch of requests. A pass
+ * goes from the start to the end, as neighbours in place are what a request is judged by. The first, of few, finds out
+ * how long a place takes; each later one reads again what was slow before, when nothing of it is in the drive's buffer
+ * any more.
  *
  * Requests that were slow in all of three readings lie at sectors that are weak, or that were moved away. Those moved
  * away are strewn; so a place is called weak only if it has more of them than strewn ones explain.
@@ -98,8 +99,9 @@ static void take_back_doubtful(struct surface_sample *s)
 static bool plan_pass(struct surface_run *run, size_t places)
 {
 	struct surface_sample *s = run->later.sample;
-	double span = (double)(run->range.end_bytes - run->range.first_bytes);
-	bool is_planned;
+	double span = (double)(run->range.end_bytes - run->range.first_bytes),
+	       all = ceil(span / (double)length_of(run));
+	bool is_planned, is_all = (double)places >= all;
 
 	if (!run->is_tuned) /* by the first requests */
 		return add(run, (double)run->range.first_bytes, false);
@@ -108,11 +110,13 @@ static bool plan_pass(struct surface_run *run, size_t places)
 	take_back_doubtful(s);
 	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
 	is_planned = s->passes++ || add_known(run);
-	for (size_t i = 0; is_planned && i < places; i++)
-		is_planned = add(run,
-		                 (double)run->range.first_bytes +
-		                         span * ((double)i + rng_double(&run->timed.rng)) / (double)places,
-		                 true);
+	places = is_all ? (size_t)all : places;
+	for (size_t i = 0; is_planned && i < places; i++) {
+		double at = is_all ? (double)i * (double)length_of(run)
+		                   : span * ((double)i + rng_double(&run->timed.rng)) / (double)places;
+
+		is_planned = add(run, (double)run->range.first_bytes + at, true);
+	}
 	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), by_place);
 	return is_planned;
 }
@@ -126,9 +130,7 @@ static size_t places_left(const struct surface_run *run)
 
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
-	if (s->n * length_of(run) >= span) /* all of it */
-		return 0;
-	return (size_t)fmin((double)span / (double)length_of(run),
+	return (size_t)fmin(ceil((double)span / (double)length_of(run)),
 	                    PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
 }
 
@@ -142,17 +144,29 @@ bool surface_sample_goes_on(const struct surface_run *run)
 		return true;
 	if (surface_now(run) >= s->end_ns)
 		return false;
-	/* A disk that is smaller than the sample would be read several times. */
-	return s->next < s->n || has_doubtful(s) ||
-	       (places_left(run) >= LEAST_PLACES && run->scan_bytes < run->range.end_bytes - run->range.first_bytes);
+	return s->next < s->n || has_doubtful(s) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
-static void begin(struct surface_run *run, struct surface_sample *s)
+uint64_t surface_sample_fresh(struct surface_run *run, uint64_t first, uint64_t len)
+{
+	struct surface_failures *unread = &run->later.sample->unread;
+	uint64_t fresh = surface_failures_bytes(unread, first, first + len);
+
+	if (!surface_failures_read(unread, first, first + len))
+		surface_no_memory(run);
+	return fresh;
+}
+
+static bool begin(struct surface_run *run, struct surface_sample *s)
 {
 	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SURFACE_SAMPLE_NS;
 
 	s->own_ns = (double)INFINITY;
 	s->end_ns = run->ses->start_ns + (uint64_t)(SCAN_SHARE * (double)time_ns);
+	return surface_failures_add(&s->unread,
+	                            &(struct surface_failed){ .first_bytes = run->range.first_bytes,
+	                                                      .end_bytes = run->range.end_bytes },
+	                            true);
 }
 
 int surface_sample_leg(struct surface_run *run, struct err *err)
@@ -160,9 +174,7 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 	struct surface_sample *s = run->later.sample;
 	int r = 0;
 
-	if (!s->end_ns)
-		begin(run, s);
-	if (s->next == s->n && !plan_pass(run, places_left(run)))
+	if ((!s->end_ns && !begin(run, s)) || (s->next == s->n && !plan_pass(run, places_left(run))))
 		return err_set(err, -ENOMEM, "Out of memory.");
 	while (r == 0 && s->next < s->n && surface_sample_goes_on(run) && !surface_wants_again(run)) {
 		struct stretch *v = &s->v[s->next];
@@ -266,13 +278,16 @@ void surface_sample_tell(struct surface_run *run)
 	if (n)
 		result_figure(res, "bad_places_ratio", "share of places that are weak or unreadable", UNIT_RATIO,
 		              (double)bad / (double)n, &ci, n);
-	if (n && !bad)
-		result_figure(res, "bad_places_most_ratio", "at most (95 %)", UNIT_RATIO, ci.high, NULL, 0);
+	if (n) /* of all of it nothing is left to be guessed */
+		result_figure(res, "bad_places_most_ratio", "at most (95 %)", UNIT_RATIO,
+		              !bad && s->unread.n ? ci.high : (double)NAN, NULL, 0);
 }
 
 void surface_sample_free(struct surface_sample *s)
 {
-	if (s)
+	if (s) {
+		surface_failures_done(&s->unread);
 		free(s->v);
+	}
 	free(s);
 }

@@ -19,7 +19,6 @@
 #define BLOCK_SHORT      (16u << 10) /* by head, and where places are few: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
 #define ALIKE            1.08 /* times what it takes from the buffer: a read of the medium costs the drive a little more */
-#define BURST_BATCHES    4    /* at full rate between two pauses: enough for judging, about a second for others */
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */
@@ -45,8 +44,7 @@ struct scan {
 	uint64_t skip_to; /* 0: the leg ended without a skip */
 	bool is_ending;   /* with this batch */
 	uint32_t depth;
-	uint32_t late; /* so many completions are seen late */
-	uint64_t paused_until_ns, burst_ns, burst_bytes;
+	uint32_t late;           /* so many completions are seen late */
 	struct batch batches[2]; /* in work */
 	uint64_t judged;         /* batches */
 	double ns_per_byte[SURFACE_BATCH];
@@ -68,10 +66,9 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;
 	}
-	if (s->run->p->idle && s->in_flight == 0)
+	*ret_until_ns = index % SURFACE_BATCH ? 0 : surface_pause_until(s->run, now_ns);
+	if (*ret_until_ns == 0 && s->run->p->idle && s->in_flight == 0)
 		*ret_until_ns = surface_yield_until(s->run, now_ns);
-	else
-		*ret_until_ns = s->paused_until_ns > now_ns ? s->paused_until_ns : 0;
 	if (*ret_until_ns == 0)
 		*ret_until_ns = surface_hold_until(s->run, now_ns);
 	if (*ret_until_ns && !surface_is_over(s->run)) {
@@ -109,12 +106,14 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 {
 	bool is_later = offset < run->position;
 	struct surface_cell *c = surface_cell_at(run, offset);
+	/* What a sample reads again counts once, and so does the time of that. */
+	uint64_t fresh = run->later.sample ? surface_sample_fresh(run, offset, q->len_bytes) : q->len_bytes;
 	size_t k = 0;
 
-	c->bytes += q->len_bytes;
+	c->bytes += fresh;
 	if (q->error) {
 		c->errors++;
-		c->failed_bytes += q->len_bytes;
+		c->failed_bytes += fresh;
 		run->failed++;
 		*(is_later ? &run->again_spent_ns[AGAIN_OF_SKIPPED] : &run->later.failed_ns) += q->time_ns;
 		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
@@ -123,7 +122,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	while (k < SURFACE_CLASSES - 1 && q->time_ns >= surface_class_ns[k])
 		k++;
 	c->classes[k]++;
-	c->busy_ns += q->time_ns;
+	c->busy_ns += (uint64_t)((double)q->time_ns * ((double)fresh / q->len_bytes));
 	if (q->is_lead)
 		return;
 	surface_heads_count(run, offset, q->len_bytes, q->time_ns, expected_ns, false);
@@ -237,9 +236,20 @@ static uint8_t look_of(const struct surface_cell *c)
 	return k;
 }
 
-static void show(const struct surface_run *run)
+/* Of all of it: of a sample by its time; what is written first is half. */
+static double done_of(const struct surface_run *run)
 {
 	const struct surface_range *g = &run->range;
+	const struct surface_sample *s = run->later.sample;
+	double done = (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes);
+
+	if (s)
+		return (double)(surface_now(run) - run->start_ns) / (double)(s->end_ns - run->start_ns);
+	return run->burn ? 0.5 + done / 2 : done;
+}
+
+static void show(const struct surface_run *run)
+{
 	uint8_t cells[SURFACE_CELLS];
 	char rate[32];
 
@@ -248,10 +258,8 @@ static void show(const struct surface_run *run)
 			cells[i] = look_of(&run->cells[i]);
 		session_map(run->ses, cells, SURFACE_CELLS);
 	}
-	session_progress(run->ses, "scan",
-	                 (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes),
-	                 "%s, worst %.0f ms, %" PRIu64 " failed", units_rate(rate, sizeof(rate), run->bytes_per_s),
-	                 (double)run->worst_ns * 1e-6, run->failed);
+	session_progress(run->ses, "scan", done_of(run), "%s, worst %.0f ms, %" PRIu64 " failed",
+	                 units_rate(rate, sizeof(rate), run->bytes_per_s), (double)run->worst_ns * 1e-6, run->failed);
 }
 
 static bool is_complete(const struct scan *s, const struct batch *b)
@@ -268,21 +276,6 @@ static void save(struct scan *s)
 		s->run->error = surface_state_save(s->run, false, &s->run->why);
 	if (s->run->saved_ns != before_ns)
 		s->late = s->in_flight;
-}
-
-static void pause_after(struct scan *s, const struct batch *b, uint64_t now_ns)
-{
-	uint64_t pause_ns;
-
-	for (size_t i = 0; i < b->n; i++)
-		s->burst_bytes += b->v[i].len_bytes;
-	if ((s->judged + 1) % BURST_BATCHES)
-		return;
-	pause_ns = surface_pause_ns(s->run, s->burst_bytes, now_ns - s->burst_ns);
-	s->paused_until_ns = now_ns + pause_ns;
-	s->run->gentle.paused_ns += pause_ns;
-	s->burst_ns = now_ns + pause_ns;
-	s->burst_bytes = 0;
 }
 
 /* What failed may end the leg, with nothing in flight. */
@@ -319,7 +312,6 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 		end_after_failure(s);
 	for (b = &s->batches[s->judged % 2]; is_complete(s, b); b = &s->batches[s->judged % 2]) {
 		judge_batch(s, b, req->done_ns);
-		pause_after(s, b, req->done_ns);
 		b->n = 0;
 		s->judged++;
 		show(s->run);
@@ -379,7 +371,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 			return r;
 		s.start_ns = surface_now(run);
 	}
-	s.last_batch_ns = s.burst_ns = s.start_ns;
+	s.last_batch_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
 	run->scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
 	if (s.is_later && s.skip_to)

@@ -99,7 +99,8 @@ struct surface_run {
 		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
 		uint64_t seen_ns;    /* when others were seen last */
 		double gap_ns;       /* their usual pause */
-		uint64_t yields, paused_ns;
+		uint64_t yields, paused_ns, paused_until_ns;
+		uint64_t burst_bytes, burst_ns; /* since the last pause */
 		uint64_t looked_ns, hold_ns, held_since_ns,
 			held_for_ns; /* the last look, until when to hold; since when, and in all */
 		bool is_hot, has_base;
@@ -170,8 +171,9 @@ uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns);
 /* The same for reads one by one: struct timed asks before each; and until nothing is in the way. */
 struct timed_manners surface_manners(struct surface_run *run);
 void surface_give_way(struct surface_run *run);
-/* --rate, --share: how long to pause after so many bytes. */
-uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns);
+/* --rate, --share: 0, or until when to pause for what was moved. */
+uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns);
+void surface_moved(struct surface_run *run, const struct io_req *req); /* towards that */
 
 /* ---- bound.c ---- */
 

@@ -109,7 +109,8 @@ bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t 
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
 /* The first before this place that is still to be narrowed down to sectors, or NULL. */
 const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
-uint64_t surface_failures_bytes(const struct surface_failures *l);
+/* Of this range. */
+uint64_t surface_failures_bytes(const struct surface_failures *l, uint64_t first, uint64_t end);
 void surface_failures_done(struct surface_failures *l);
 
 struct surface_sample;

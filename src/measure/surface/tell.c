@@ -308,14 +308,12 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	result_figure_u64(run->ses->res, "unnarrowed_places", "failed, and not narrowed down to sectors", UNIT_COUNT,
 	                  unnarrowed);
 	result_figure_u64(run->ses->res, "skipped_bytes", "skipped after failed reads", UNIT_BYTES,
-	                  surface_failures_bytes(&run->later.skipped));
-	/* A sample may read a place twice. */
-	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES,
-	                  span > all->bytes ? span - all->bytes : 0);
-	result_figure(run->ses->res, "scanned_ratio", "share scanned", UNIT_RATIO,
-	              fmin((double)all->bytes / (double)span, 1.0), NULL, 0);
+	                  surface_failures_bytes(&run->later.skipped, 0, UINT64_MAX));
+	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->bytes);
+	result_figure(run->ses->res, "scanned_ratio", "share scanned", UNIT_RATIO, (double)all->bytes / (double)span,
+	              NULL, 0);
 	result_figure(run->ses->res, "scanned_of_all_ratio", "share of the device scanned", UNIT_RATIO,
-	              fmin((double)all->bytes / (double)run->ses->devs[0].size_bytes, 1.0), NULL, 0);
+	              (double)all->bytes / (double)run->ses->devs[0].size_bytes, NULL, 0);
 }
 
 static void tell_rotation(struct surface_run *run)
