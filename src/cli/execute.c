@@ -356,7 +356,7 @@ int run_execute(struct run *run, struct result **ret_res)
 	if (r == 0 && res)
 		status = exit_of_status(res, run);
 	else
-		status = run_exit_of_error(r, is_refused);
+		status = has_something ? EXIT_FAILED : run_exit_of_error(r, is_refused);
 	if (ret_res && has_something)
 		*ret_res = res;
 	else

@@ -8,7 +8,9 @@
 
 struct session_state {
 	bool is_gone, has_too_many_faults, is_punting_told, is_early;
+	bool is_begun; /* since the first progress or checkpoint; an error before that may be a refusal */
 	uint64_t faults;
+	double done;                  /* progress of a whole that is made of parts */
 	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
 	struct own_io *own;           /* one per device */
 	struct device_health *health; /* before, one per device */

@@ -30,13 +30,16 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 {
 	const struct part_run *run = arg;
 	const struct session_part *part = run->part;
-	double at = (double)part->first_ns + fmax(done, 0.0) * (double)part->time_ns;
+	double at = part->from + fmin(done, 1.0) * (part->to - part->from);
 	char text[128];
 
+	/* A part that ends early is no reason to go back. */
+	if (done >= 0.0)
+		ses->state->done = fmax(ses->state->done, fmin(at, 1.0));
+	at = done < 0.0 ? done : ses->state->done;
 	(void)snprintf(text, sizeof(text), "%s: %s", ses->measure->name, phase);
 	if (run->whole->hooks.progress)
-		run->whole->hooks.progress(run->whole->hooks.arg, run->whole, text,
-		                           fmin(at / (double)part->expect_ns, 1.0), figure);
+		run->whole->hooks.progress(run->whole->hooks.arg, run->whole, text, at, figure);
 }
 
 static void on_warn(void *arg, struct session *ses, const char *text)
@@ -85,8 +88,9 @@ static int plan_and_run(struct session *ses, const struct plan *whole, const voi
                         struct err *err)
 {
 	bool was_early = ses->state->is_early;
-	int r = ses->measure->plan(ses, params, plan, err);
+	int r = session_takes(ses->measure, &ses->devs[0], err);
 
+	r = r < 0 ? r : ses->measure->plan(ses, params, plan, err);
 	if (r == 0 && (plan->writes != WRITE_NONE || plan->write_bytes) && plan->writes != whole->writes)
 		r = err_set(err, -EPERM, "%s would write, and was begun to read.", ses->measure->name);
 	if (r < 0)
@@ -125,7 +129,7 @@ int session_part(struct session *ses, const struct session_part *part, struct re
 		                              .log = on_log,
 		                              .request = ses->hooks.request ? on_request : NULL,
 		                              .arg = &run };
-	child.seed = rng_mix(ses->seed + part->first_ns);
+	child.seed = rng_mix(ses->seed + part->index);
 	r = parse(part, params, &text, err);
 	if (r == 0) {
 		r = plan_and_run(&child, ses->plan, params, &plan, err);

@@ -7,11 +7,11 @@
 
 struct session_part {
 	const struct measure *measure;
-	const char *words;  /* its options, blanks between them: "--quick --no-queue" */
-	const char *whole;  /* one more, in which blanks stay; or NULL */
-	uint64_t time_ns;   /* its --time */
-	uint64_t first_ns;  /* of the whole run, for progress: this part begins so late */
-	uint64_t expect_ns; /* and the whole takes so long */
+	const char *words; /* its options, blanks between them: "--quick --no-queue" */
+	const char *whole; /* one more, in which blanks stay; or NULL */
+	uint64_t time_ns;  /* its --time */
+	unsigned index;    /* among its siblings, for the seed */
+	double from, to;   /* of the progress of the whole, 0 to 1 */
 	/* Saves the whole with what the part has so far; NULL is fine. */
 	void (*save)(void *arg, struct session *whole, const struct result *part);
 	void *arg;

@@ -521,13 +521,12 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	if (r == 0) {
 		ses->res->status = STATUS_RUNNING;
 		ses->state->kept_ns = ses->start_ns;
-		if (ses->hooks.checkpoint)
-			ses->hooks.checkpoint(ses->hooks.arg, ses);
 		r = cfg->measure->run(ses, cfg->params, err);
 		if (r < 0 && err)
 			r = blame_lost_target(ses, r, err);
 	}
-	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	if (ses->state->is_begun || (r != -EINVAL && r != -EEXIST)) /* else the run refused what it was given */
+		ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses, ses->state->own);
 	r = end_afterwards(ses, keeper, r, err);
 	if (r == 0 && result_limit_count(ses->res) && !result_fault_count(ses->res))

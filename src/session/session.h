@@ -77,6 +77,8 @@ struct plan {
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
+/* What so many bytes take at 100 MB/s: a guess, before anything was read. */
+uint64_t plan_guess_ns(uint64_t bytes);
 /* 0, or -EINVAL and a sentence: --block has to be a multiple of the unit in which dev is read and written. */
 int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_bytes, struct err *err);
 
@@ -138,7 +140,8 @@ struct measure {
 	double precision;      /* default of --precision; 0: its own options say how much is measured */
 	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
 	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
-	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
+	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job; -EINVAL or
+	 * -EEXIST before the first progress: it refuses what an option gave it, and no document is made. */
 	int (*run)(struct session *ses, const void *params, struct err *err);
 	/* Optional: when all that is known of the run is in the document, and its status. */
 	void (*conclude)(struct session *ses, struct result *res);

@@ -22,6 +22,11 @@ void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns)
 	plan->nphases++;
 }
 
+uint64_t plan_guess_ns(uint64_t bytes)
+{
+	return (uint64_t)((double)bytes * 10.0);
+}
+
 int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_bytes, struct err *err)
 {
 	if (unit_bytes == 0 || block_bytes % unit_bytes == 0)
@@ -163,7 +168,12 @@ bool session_saves_at(const struct session *ses, uint64_t now_ns)
 
 static void keep_current(struct session *ses, uint64_t now_ns)
 {
-	if (session_saves_at(ses, now_ns))
+	bool was_begun = ses->state->is_begun;
+
+	ses->state->is_begun = true;
+	if (!was_begun && ses->hooks.checkpoint)
+		ses->hooks.checkpoint(ses->hooks.arg, ses);
+	else if (session_saves_at(ses, now_ns))
 		session_checkpoint(ses);
 }
 
@@ -173,7 +183,8 @@ static void forward_tick(void *arg, uint64_t now_ns)
 
 	if (ctx->tick)
 		ctx->tick(ctx->tick_arg, now_ns);
-	keep_current(ctx->ses, now_ns);
+	if (ctx->ses->state->is_begun) /* the load may look for what an option needs */
+		keep_current(ctx->ses, now_ns);
 }
 
 /*
@@ -294,6 +305,7 @@ uint64_t session_time_left_ns(const struct session *ses)
 void session_checkpoint(struct session *ses)
 {
 	ses->state->kept_ns = clock_now_ns(ses->env->clk);
+	ses->state->is_begun = true;
 	ses->res->head.elapsed_s = (double)(ses->state->kept_ns - ses->start_ns) * 1e-9;
 	if (ses->hooks.checkpoint)
 		ses->hooks.checkpoint(ses->hooks.arg, ses);

@@ -37,6 +37,12 @@ static uint64_t time_of(const struct session *ses)
 	return ses->common->time_ns ? ses->common->time_ns : CHECK_TIME_NS;
 }
 
+/* Written once and read once. */
+static uint64_t burn_ns(const struct session *ses)
+{
+	return plan_guess_ns(2 * ses->devs[0].size_bytes);
+}
+
 static int check_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct check_params *own = params;
@@ -49,7 +55,7 @@ static int check_plan(const struct session *ses, const void *params, struct plan
 	for (const struct check_part *p = check_parts; p->name; p++)
 		if (check_wants(p, &ses->devs[0], own->write))
 			plan_phase(plan, p->is_writing ? "surface --write" : p->name,
-			           check_budget(p, &ses->devs[0], all_ns, all_ns));
+			           p->is_writing ? burn_ns(ses) : check_budget(p, &ses->devs[0], all_ns, all_ns));
 	plan->read_bytes = UINT64_MAX;
 	plan->writes = own->write ? WRITE_DESTROY : WRITE_NONE;
 	plan->write_bytes = own->write ? UINT64_MAX : 0;
@@ -92,18 +98,24 @@ static void save(void *arg, struct session *ses, const struct result *part)
 
 /* ---- the run ---- */
 
-static int run_part(struct session *ses, const struct check_params *own, const struct check_part *p, uint64_t began_ns,
-                    struct err *err)
+/* reads_ns: since when it reads, as the time is that of the parts which do; burn: the share of the burn-in. */
+static int run_part(struct session *ses, const struct check_params *own, const struct check_part *p, uint64_t reads_ns,
+                    double burn, struct err *err)
 {
 	cleanup_free char *state = NULL;
-	uint64_t now_ns = clock_now_ns(ses->env->clk), all_ns = time_of(ses);
-	uint64_t left_ns = now_ns - began_ns < all_ns ? all_ns - (now_ns - began_ns) : 0;
-	struct session_part part = { .measure = measure_find(p->name),
-		                     .words = p->words,
-		                     .time_ns = check_budget(p, &ses->devs[0], all_ns, left_ns),
-		                     .first_ns = now_ns - began_ns,
-		                     .expect_ns = all_ns,
-		                     .save = save };
+	uint64_t now_ns = clock_now_ns(ses->env->clk), all_ns = time_of(ses), spent_ns = now_ns - reads_ns;
+	uint64_t left_ns = spent_ns < all_ns ? all_ns - spent_ns : 0;
+	uint64_t time_ns = check_budget(p, &ses->devs[0], all_ns, left_ns);
+	double from = burn + (1.0 - burn) * (double)spent_ns / (double)all_ns;
+	struct session_part part = {
+		.measure = measure_find(p->name),
+		.words = p->words,
+		.time_ns = time_ns,
+		.index = (unsigned)(p - check_parts),
+		.from = p->is_writing ? 0.0 : from,
+		.to = p->is_writing ? burn : from + (1.0 - burn) * (double)time_ns / (double)all_ns,
+		.save = save,
+	};
 	struct result *doc = NULL;
 	struct err why = { 0 };
 	int r;
@@ -120,7 +132,7 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 	if (r < 0)
 		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
 	if (doc)
-		result_join(ses->res, doc, (double)part.first_ns * 1e-9);
+		result_join(ses->res, doc, (double)(now_ns - ses->start_ns) * 1e-9);
 	session_checkpoint(ses);
 	return r == 0 || (r == -EINVAL && !p->is_writing) ? 0 : err_set(err, r, "%s", why.text);
 }
@@ -128,7 +140,8 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 static int check_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct check_params *own = params;
-	uint64_t began_ns = clock_now_ns(ses->env->clk);
+	double all_ns = (double)time_of(ses), writes_ns = own->write ? (double)burn_ns(ses) : 0.0;
+	uint64_t reads_ns = ses->start_ns;
 	size_t wanted = 0, done = 0;
 	struct err first = { 0 };
 	int r = 0;
@@ -139,9 +152,9 @@ static int check_run(struct session *ses, const void *params, struct err *err)
 		if (!check_wants(p, &ses->devs[0], own->write))
 			continue;
 		wanted++;
-		r = run_part(ses, own, p, began_ns, &why);
+		r = run_part(ses, own, p, reads_ns, writes_ns / (writes_ns + all_ns), &why);
 		done += r == 0;
-		began_ns = p->is_writing ? clock_now_ns(ses->env->clk) : began_ns; /* the time is that of the others */
+		reads_ns = p->is_writing ? clock_now_ns(ses->env->clk) : reads_ns;
 		if (r < 0 && !first.code)
 			first = why;
 		if (r < 0 && p->is_writing)

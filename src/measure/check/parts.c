@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/check/check.h"
+#include "measure/measures.h"
 
 #define READS_SHARE 0.98 /* of the time: requests in flight at its end come later */
 
@@ -20,7 +21,9 @@ const struct check_part check_parts[] = {
 
 bool check_wants(const struct check_part *p, const struct device *dev, bool writes)
 {
-	return p->is_writing ? writes : !p->is_for_rotating || dev->rotational != 0;
+	bool takes_it = dev->kind != DEVICE_FILE || measure_find(p->name)->takes & TAKES_FILES;
+
+	return takes_it && (p->is_writing ? writes : !p->is_for_rotating || dev->rotational != 0);
 }
 
 uint64_t check_budget(const struct check_part *p, const struct device *dev, uint64_t all_ns, uint64_t left_ns)

@@ -289,8 +289,7 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 	plan->opens_itself = true;
 	if (!p->size_bytes)
 		return;
-	plan_phase(plan, "make the file",
-	           p->size_bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
+	plan_phase(plan, "make the file", plan_guess_ns(p->size_bytes));
 	plan_phase(plan, "three passes", 3 * TX_PASS_NS);
 	if (tx_file_is_all(ses, p) || p->write_ratio <= 0.0)
 		plan->write_bytes = p->size_bytes;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `check` as a whole that is made of parts: which ones, when, and how far it is. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "load.h"
+#include "measure/check/check.h"
+#include "measure/measures.h"
+#include "simrun.h"
+
+extern const struct measure measure_check;
+
+TEST(no_part_is_wanted_that_does_not_take_the_target)
+{
+	const struct device file = { .kind = DEVICE_FILE, .rotational = 1 },
+			    disk = { .kind = DEVICE_DISK, .rotational = 1 };
+	size_t of_file = 0, of_disk = 0;
+
+	for (const struct check_part *p = check_parts; p->name; p++) {
+		assert_true(!check_wants(p, &file, true) || measure_find(p->name)->takes & TAKES_FILES);
+		of_file += check_wants(p, &file, true);
+		of_disk += check_wants(p, &disk, true);
+	}
+	assert_true(of_file > 2 && of_file < of_disk);
+}
+
+struct progress {
+	double done, at_burn_in_end;
+	uint64_t calls;
+	bool has_gone_back;
+};
+
+static void note_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
+{
+	struct progress *p = arg;
+
+	(void)ses;
+	(void)figure;
+	if (done < 0)
+		return;
+	p->calls++;
+	p->has_gone_back |= done < p->done - 1e-9;
+	p->done = done;
+	if (strncmp(phase, "surface: writing", 16) == 0)
+		p->at_burn_in_end = done;
+}
+
+/* 393 MB, written and read once each in some 45 s, then 60 s of the other parts; a sector goes bad when those begin. */
+TEST(a_check_with_burn_in_says_all_the_time_how_far_it_is_and_when_what_failed)
+{
+	struct progress seen = { 0 };
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_check,
+		                           .words = "--write --destroy-data=TINY0001 --time=60s sda",
+		                           .hooks = { .progress = note_progress, .arg = &seen } };
+	struct err err;
+	PROFILE(p, "tiny");
+
+	assert_int_equal(
+		profile_add_bad(&p,
+	                        &(struct profile_bad){
+					.lba = 2000, .count = 1, .kind = BAD_READ, .revolutions = 10, .err = -EIO }),
+		0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(run.sim, &p, "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(seen.calls > 100 && !seen.has_gone_back);
+	print_message("%.3f when all is written, %.3f at last\n", seen.at_burn_in_end, seen.done);
+	assert_true(seen.at_burn_in_end > 0.01 && seen.at_burn_in_end < 0.9 && seen.done > 0.85);
+	assert_true(result_fault_count(run.res) > 1);
+	for (size_t i = 1; i < run.res->nfaults; i++)
+		assert_true(run.res->faults[i].time_s >= run.res->faults[i - 1].time_s);
+}
