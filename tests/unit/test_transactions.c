@@ -336,6 +336,20 @@ TEST(more_arrivals_than_it_can_do_are_no_steady_state)
 	}
 }
 
+/* The same by --count: what ends when no more arrive speaks for nothing. */
+TEST(arrivals_by_count_are_as_little_steady_as_by_time)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		cleanup_run struct sim_run run = run_on_server("--arrivals=% --ios=1 --count=12000", 200, seed);
+		double arrived = sim_figure(&run, "arrived_per_s"), ended = sim_figure(&run, "transactions_per_s");
+
+		assert_true(result_has_notice(run.res, "no-steady-state") && run.res->verdict_is_no);
+		assert_true(is_near(arrived, 200, 0.05) && is_near(ended, 1 / SERVICE_S, 0.01));
+		assert_true(is_near(sim_figure(&run, "queue_growth_per_s"), arrived - ended, 0.01));
+		assert_true(isnan(sim_figure(&run, "response_mean_ns")));
+	}
+}
+
 /* A slow start, as of a cold cache, is left out of what is reported, and it is reported how long. */
 TEST(a_slow_start_is_left_out)
 {

@@ -77,11 +77,11 @@ static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now
 {
 	uint64_t at_ns = (r->is_open ? j->intended_ns : now_ns) - r->start_ns, response_ns = now_ns - j->intended_ns;
 
-	if (r->is_open && now_ns <= r->stop_ns)
+	if (r->is_open && now_ns <= tx_until_ns(r))
 		slots_add(&r->open.under_way, now_ns - r->start_ns, -1.0);
 	if (j->has_fault || j->is_late)
 		return;
-	r->open.ended_in_time += now_ns <= r->stop_ns;
+	r->open.ended_in_time += now_ns <= tx_until_ns(r);
 	waits_add(&r->of[j->class].waits, at_ns, response_ns);
 	if (r->nclasses > 1)
 		waits_add(&r->all.waits, at_ns, response_ns);
@@ -272,6 +272,7 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 	j = job_new(r, r->open.next_class);
 	if (!j)
 		return;
+	r->open.arrived++;
 	slots_add(&r->open.under_way, r->open.next_ns - r->start_ns, 1.0);
 	j->think_ns = 0;
 	note_late(r, r->open.next_ns, now_ns);

@@ -28,12 +28,17 @@ static void settle_law(struct tx_run *r)
 	}
 }
 
-/* Of open runs the time of the arrivals. */
-static uint64_t window_ns(const struct tx_run *r)
+uint64_t tx_until_ns(const struct tx_run *r)
 {
 	bool has_all = r->p->count && r->open.n >= r->p->count && r->open.last_ns < r->stop_ns;
 
-	return r->is_open ? (has_all ? r->open.last_ns : r->stop_ns) - r->start_ns : (uint64_t)(tx_seconds(r) * 1e9);
+	return has_all ? r->open.last_ns : r->stop_ns;
+}
+
+/* Of open runs the time of the arrivals. */
+static uint64_t window_ns(const struct tx_run *r)
+{
+	return r->is_open ? tx_until_ns(r) - r->start_ns : (uint64_t)(tx_seconds(r) * 1e9);
 }
 
 static struct stats_estimate per_s(struct stats_estimate per_ns)

@@ -108,8 +108,10 @@ static void class_table(const struct tx_run *r)
 			         : is_all || r->p->find_users ? r->jobs.n
 			                                      : r->classes[i].users,
 			.transactions = of->done,
-			.transactions_per_s =
-				r->steady.is_growing ? n / tx_seconds(r) : (double)of->response->count / steady_s,
+			/* of what ended in time; of each class nobody knows */
+			.transactions_per_s = !r->steady.is_growing        ? (double)of->response->count / steady_s
+			                      : is_all || r->nclasses == 1 ? r->steady.per_s.value
+			                                                   : (double)NAN,
 			.cpu_each_s = of->cpu_s / n,
 			.think_each_s = of->think_s / n,
 			.ios_each = (double)of->ios / n,
@@ -362,6 +364,8 @@ static void steady_figures(const struct tx_run *r)
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
 	if (r->is_open) {
 		result_figure(res, "arrivals_per_s", "arrivals asked", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
+		result_figure(res, "arrived_per_s", "arrivals that came", UNIT_PER_S, (double)r->open.arrived / seconds,
+		              NULL, r->open.arrived);
 		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->open.unfinished);
 		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
 		              &s->growth_per_s.ci, r->open.n);
@@ -376,10 +380,10 @@ static void judge(const struct tx_run *r)
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
 	res->verdict_is_no = false;
+	res->verdict_is_open = !s->is_growing && r->all.any.done == 0;
 	if (s->is_growing)
 		tell_growing(res);
-	res->verdict_is_open = r->all.any.done == 0;
-	if (r->is_open && r->open.n == 0)
+	else if (r->is_open && r->open.arrived == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
 		              seconds, r->p->arrivals_per_s);
 	else if (r->all.any.done == 0)

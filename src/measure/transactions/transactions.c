@@ -178,7 +178,7 @@ static const struct screen_decl transactions_screen = {
 			{ "no transaction arrived in {measured_s} at {arrivals_per_s}; give a longer --time",
 	                  .because = "none-arrived" },
 			{ "no transaction ended in {measured_s}; give a longer --time", .because = "none-ended" },
-			{ "no steady state in {measured_s}: {arrivals_per_s} arrive, {transactions_per_s} end, the queue grows by {queue_growth_per_s}",
+			{ "no steady state in {measured_s}: {arrived_per_s} arrived, {transactions_per_s} ended, the queue grew by {queue_growth_per_s}",
 	                  .because = "no-steady-state" },
 			{ "{transactions_per_s} with {users:user} over {measured_s}", .unless = "none-ended",
 	                  .instead_of = 3 },

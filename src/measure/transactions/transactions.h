@@ -141,8 +141,8 @@ struct tx_law { /* while all users are at work and have had their first */
 	uint64_t firsts; /* users that have had their first */
 };
 
-struct tx_open { /* arrivals */
-	uint64_t next_ns, last_ns, n, unfinished, ended_in_time;
+struct tx_open {                                                          /* arrivals */
+	uint64_t next_ns, last_ns, n, arrived, unfinished, ended_in_time; /* n: arrived, or about to */
 	uint32_t next_class;
 	double at_ns;
 	struct rng rng;
@@ -221,6 +221,8 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, int law, double *at_ns);
 void tx_settle(struct tx_run *r);
 /* The same of a run that goes on, without the law of its users. */
 void tx_settle_so_far(struct tx_run *r, uint64_t now_ns);
+/* When the last arrives, by --count or --time. */
+uint64_t tx_until_ns(const struct tx_run *r);
 /* Seconds of the whole run. */
 double tx_seconds(const struct tx_run *r);
 
