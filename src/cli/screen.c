@@ -23,7 +23,7 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 		return;
 	}
 	if (f->type != FIELD_TYPE_F64 || v == 0) {
-		(void)report_value(buf, len, f->type, f->unit, &f->value);
+		(void)report_figure(buf, len, f);
 		return;
 	}
 	scale = report_scale_of(f->unit, v, fmax(half, 0.1 * fabs(v)));

@@ -306,8 +306,8 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 		if (!is_comparable(fa, fb))
 			continue;
 		row.label = label_or_name(fb->label, fb->name);
-		row.was = report_value(was, sizeof(was), fa->type, fa->unit, &fa->value);
-		row.is = report_value(is, sizeof(is), fb->type, fb->unit, &fb->value);
+		row.was = report_figure(was, sizeof(was), fa);
+		row.is = report_figure(is, sizeof(is), fb);
 		row.a = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fa);
 		row.b = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fb);
 		row.change_percent = row.a == row.b ? 0.0

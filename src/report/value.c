@@ -248,6 +248,14 @@ char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, 
 	return buf;
 }
 
+char *report_figure(char *buf, size_t len, const struct figure *f)
+{
+	if (strcmp(f->name, "sustained") || f->value.is_null)
+		return report_value(buf, len, f->type, f->unit, &f->value);
+	(void)snprintf(buf, len, "%s", figure_number(f) > 0 ? "yes" : "no");
+	return buf;
+}
+
 /* "± 0.43"; "1.58 .. 1.78" where the value is not in the middle. */
 static void interval_text(const struct figure *f, const struct value_scale *scale, bool unicode, char *buf, size_t len)
 {
@@ -284,7 +292,7 @@ void report_parts(const struct figure *f, bool unicode, struct report_parts *ret
 
 	*ret = (struct report_parts){ .number = "" };
 	if (!has_ci || !isfinite(value)) {
-		(void)report_value(ret->number, sizeof(ret->number), f->type, f->unit, &f->value);
+		(void)report_figure(ret->number, sizeof(ret->number), f);
 		split_value(ret);
 		return;
 	}

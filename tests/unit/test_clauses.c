@@ -175,9 +175,9 @@ static enum unit unit_of(const char *name)
 
 static bool is_text(const char *name)
 {
-	static const char *const texts[] = { "ended_by",    "next_command",    "limited_by", "write",   "layout",
-		                             "shingled",    "reason",          "verdict",    "slowest", "flush",
-		                             "reads_ahead", "unreadable_lbas", "verdict_why" };
+	static const char *const texts[] = { "ended_by",    "next_command",    "limited_by",  "write",     "layout",
+		                             "shingled",    "reason",          "verdict",     "slowest",   "flush",
+		                             "reads_ahead", "unreadable_lbas", "verdict_why", "full_speed" };
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (strcmp(name, texts[i]) == 0)

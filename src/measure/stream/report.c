@@ -269,7 +269,9 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 {
 	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
-	if (!s->is_max) {
+	if (s->is_max) {
+		stream_tell_full_speed(s, achieved);
+	} else {
 		ring_figures(s, rate);
 		event_table(s);
 		stream_tell_verdict(s, rate);

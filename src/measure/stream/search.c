@@ -146,6 +146,30 @@ static int search(struct stream_run *s, uint64_t time_ns, uint64_t guess, struct
 	return r;
 }
 
+/* A rate that lost nothing and still did not prove to hold speaks against none. */
+static void tell_not_found(struct stream_run *s)
+{
+	const struct table *t = result_find_table(s->ses->res, "tries");
+	struct result *res = s->ses->res;
+	char text[200];
+	bool is_no = result_fault_count(res) > 0;
+
+	for (size_t i = 0; t && i < t->nrows; i++)
+		is_no |= table_number_of(t, i, "overflows") > 0;
+	result_figure(res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S, NAN, NULL, 0);
+	if (t && t->nrows)
+		(void)snprintf(text, sizeof(text), "%s: none of %zu rates that were tried held",
+		               is_no ? "no rate is reported" : "this run cannot tell", t->nrows);
+	else
+		(void)snprintf(
+			text, sizeof(text),
+			"this run cannot tell: --time is shorter than %g blocks, so nothing was tried; give more",
+			BLOCKS_MIN);
+	result_figure_text(res, "verdict", "verdict", text);
+	res->verdict_is_no = is_no;
+	res->verdict_is_open = !is_no;
+}
+
 /* To 1 %; the first guess comes from the run at full speed. Only a rate that has held in a run of its own is told. */
 int stream_find_max(struct stream_run *s, struct err *err)
 {
@@ -166,10 +190,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	if (!b.low) {
-		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
-		              NAN, NULL, 0);
-		result_notice(s->ses->res, "verdict", "No rate that was tried was sustained; none is reported.");
-		s->ses->res->verdict_is_no = true;
+		tell_not_found(s);
 		return 0;
 	}
 	stream_tell_max_rate(s->ses->res, b.low, b.high);

@@ -151,6 +151,7 @@ int stream_judge(struct stream_run *s, struct err *err);
 bool stream_has_held(const struct stream_run *s); /* sustained, for ever or at least for long */
 /* The verdict in figures and words. */
 void stream_tell_verdict(struct stream_run *s, uint64_t rate);
+void stream_tell_full_speed(const struct stream_run *s, double rate);
 
 /* ---- run.c ---- */
 

@@ -234,6 +234,20 @@ static void say_open(const struct stream_run *s, const char *what, double second
 			s->is_cut ? "" : " (--time)");
 }
 
+void stream_tell_full_speed(const struct stream_run *s, double rate)
+{
+	char text[VERDICT_BYTES], what[32], time[32], place[96];
+
+	(void)units_rate(what, sizeof(what), rate);
+	(void)seconds_text((double)(s->end_ns - s->start_ns) * 1e-9, time, sizeof(time));
+	if (s->completed)
+		(void)snprintf(text, sizeof(text), "%s at full speed for %s%s", what, time,
+		               place_text(s, place, sizeof(place)));
+	else
+		(void)snprintf(text, sizeof(text), "nothing was %s in %s", s->p->read ? "read" : "written", time);
+	result_figure_text(s->ses->res, "full_speed", "at full speed", text);
+}
+
 void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 {
 	const struct balance_judgement *j = &s->judgement;
