@@ -190,9 +190,11 @@ static int refuse(struct err *err, int code, const char *text, const char *what,
 
 	(void)quotable(text, quoted, sizeof(quoted));
 	if (code == -ERANGE)
-		return err_set(err, code, "'%s' is out of range for a %s (more than 64 bits hold, or less than one).",
-		               quoted, what);
-	return err_set(err, code, "'%s' is not a %s; write it like %s.", quoted, what, examples);
+		return err_set(
+			err, -EINVAL,
+			"'%s' is out of range for a %s (more than 64 bits hold, or less than one); write it like %s.",
+			quoted, what, examples);
+	return err_set(err, -EINVAL, "'%s' is not a %s; write it like %s.", quoted, what, examples);
 }
 
 static int parse_scaled(const char *text, unsigned dims, bool may_be_rate, uint64_t *ret)

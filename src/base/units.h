@@ -16,7 +16,7 @@
 
 #define RATE_MAX UINT64_MAX /* "max": as fast as it goes */
 
-/* 0, or -EINVAL / -ERANGE with a sentence that quotes the text; *ret untouched on failure. */
+/* 0, or -EINVAL with a sentence that quotes the text; *ret untouched on failure. */
 int units_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *err);
 int units_parse_time(const char *text, uint64_t *ret_ns, struct err *err);
 int units_parse_rate(const char *text, uint64_t *ret_bytes_per_s, struct err *err); /* also "max" */

@@ -648,6 +648,7 @@ static void count_devices(struct session *ses)
 	for (size_t i = 0; i < t->nrows; i++)
 		refused += !strcmp(table_string(t, i, (size_t)table_column(t, "may_write")), "no");
 	result_figure_u64(ses->res, "devices", "devices", UNIT_COUNT, t->nrows);
+	result_figure_u64(ses->res, "writable", "of them may be written, by name", UNIT_COUNT, t->nrows - refused);
 	result_figure_u64(ses->res, "refused", "of them nobody may write", UNIT_COUNT, refused);
 }
 
@@ -672,10 +673,8 @@ static const struct screen_decl info_screen = {
 		(const struct clause[]){
 			{ "May be written: {write}" },
 			{ "{disks:disk}" },
-			{ "{devices:device}, {refused} of which may not be written, the others by name",
-	                  .if_any = "refused" },
-			{ "{devices:device}, all of which may be written, by name", .if_any = "devices",
-	                  .if_none = "refused" },
+			{ "{writable} of {devices:device} may be written, by name", .if_any = "writable" },
+			{ "none of {devices:device} may be written", .if_any = "devices", .if_none = "writable" },
 			{ "no device was found", .if_none = "devices" },
 			{ NULL },
 		},

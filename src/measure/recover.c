@@ -21,10 +21,12 @@ static const struct opt recover_opts[] = {
 
 static int recover_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
-	(void)params;
-	(void)ses;
+	const struct recover_params *p = params;
+
 	(void)err;
-	ret_plan->writes = WRITE_SAME;
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (rewrite_is_left(p->journal, &ses->devs[i]))
+			ret_plan->writes = WRITE_SAME;
 	plan_phase(ret_plan, "recovery", NS_PER_S);
 	return 0;
 }
@@ -34,7 +36,12 @@ static int recover_run(struct session *ses, const void *params, struct err *err)
 	const struct recover_params *p = params;
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = BUFFER_BYTES };
 	struct engine *eng = NULL;
-	int all = session_engine(ses, &cfg, &eng, err);
+	int all = 0;
+
+	for (size_t i = 0; ses->plan->writes == WRITE_NONE && i < ses->ndevs; i++)
+		rewrite_say_nothing(ses, i, p->journal);
+	if (ses->plan->writes != WRITE_NONE)
+		all = session_engine(ses, &cfg, &eng, err);
 
 	for (size_t i = 0; eng && i < ses->ndevs; i++) { /* one that fails keeps none from the others */
 		struct rewrite_journal *j = NULL;

@@ -49,6 +49,7 @@ old=$(cat "$dir/old.json")
 said 2 "a smaller --block" stream --file-size=64K --block=1MiB --json="$dir/old.json" folder
 said 2 "a smaller --block" stream --rate=8bit --time=1s --json="$dir/old.json" folder
 said 2 "a larger --file-size" stream --size=10G --file-size=1M --json="$dir/old.json" folder
+said 2 "the device of an ext file system" surface --badblocks=bb --json="$dir/old.json" file
 [ "$(cat "$dir/old.json")" = "$old" ] || fail "a wrong command line replaced an older result"
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "lies behind the end" stream --read --rate=1MB --range=1GB- file
@@ -111,6 +112,13 @@ said 2 "four times a multiple" sustain --block=3000 other
 said 2 "leave --write out" sustain --write other
 said 2 "leave --write out" smr --write other
 said 2 "--sweep: 'x' is not a size" mark --sweep=x other
+said 2 "out of range" mark --sweep=99999999999999999999G other
+said 2 "out of range" transactions --class=think=99999999999999999999h file
+said 2 "give 512 to 64MiB" transactions --block=1G file
+said 2 "out of range" transactions --block=99999999999999999999K file
+said 2 "not a platter result" smr --zones=nothing other
+run 0 recover --journal="$dir/none" file # nobody is asked for consent to nothing
+out_has "no --rewrite was interrupted"
 said 2 "write it like 0.5,1,2.5" mark --sweep=1,,2 other
 said 1 "--sweep: " mark --sweep=8000000G new
 said 1 "make room or give a smaller size" passes --size=8000000G other

@@ -278,6 +278,41 @@ TEST(a_sample_counts_no_byte_twice)
 		}
 }
 
+static void count_bytes(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	(void)ses;
+	(void)target;
+	(void)is_fault;
+	*(uint64_t *)arg += req->len_bytes;
+}
+
+/* Not even at first, and whatever is read: what is looked for before the scan and one batch are little. */
+TEST(no_run_moves_much_more_than_its_rate)
+{
+	static const struct {
+		const char *words;
+		double rate;
+	} runs[] = { { "--rate=1MB --time=10s sda", 1e6 },
+		     { "--rate=1MB --time=60s sda", 1e6 },
+		     { "--rate=4MB --sample --time=60s sda", 4e6 },
+		     { "--rate=5MB --write --destroy-data=TINY0001 --time=60s sda", 5e6 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+		uint64_t bytes = 0;
+		cleanup_run struct sim_run run = { .sim = sim_new(),
+			                           .m = &measure_surface,
+			                           .words = runs[i].words,
+			                           .hooks = { .request = count_bytes, .arg = &bytes } };
+		double seconds;
+
+		(void)sim_add_profile(run.sim, "tiny", "sda");
+		assert_int_equal(sim_run(&run), 0);
+		seconds = (double)sim_elapsed_ns(run.sim) * 1e-9;
+		print_message("%s: %.1f MB in %.1f s\n", runs[i].words, (double)bytes * 1e-6, seconds);
+		assert_true((double)bytes <= runs[i].rate * seconds + 3.0 * SURFACE_BATCH * SURFACE_SAMPLE_BLOCK);
+	}
+}
+
 TEST(no_number_of_errors_ends_a_scan_unless_it_was_asked_for)
 {
 	for (int is_asked = 0; is_asked < 2; is_asked++) {

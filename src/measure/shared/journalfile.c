@@ -326,7 +326,7 @@ bool rewrite_find(struct rewrite_journal **ret, const char *dir, const struct de
 		const char *what;
 
 		if (strncmp(e->d_name, "rewrite-", 8) != 0 || len < 16 ||
-		    strcmp(e->d_name + len - 8, ".journal") != 0 || strcmp(e->d_name, own->name) == 0 ||
+		    strcmp(e->d_name + len - 8, ".journal") != 0 || (own && strcmp(e->d_name, own->name) == 0) ||
 		    open_named(&j, dir, e->d_name, 0, NULL) < 0)
 			continue;
 		if (j->is_pending && journal_owner(&j->h, dev, &what) == JOURNAL_OF_THIS && journal_meets(j, dev)) {
@@ -340,6 +340,23 @@ bool rewrite_find(struct rewrite_journal **ret, const char *dir, const struct de
 	if (d)
 		(void)closedir(d); /* was only read */
 	return is_found;
+}
+
+bool rewrite_is_left(const char *dir, const struct device *dev)
+{
+	struct rewrite_journal *j = NULL;
+	char name[sizeof(j->name)];
+	bool is_left;
+	int r;
+
+	journal_name(dev, name, sizeof(name));
+	r = open_named(&j, dir, name, 0, NULL);
+	is_left = r < 0 ? r != -ENOENT : j->is_pending; /* of other errors, whoever recovers it reports them */
+	rewrite_close(j);
+	if (is_left || !rewrite_find(&j, dir, dev, NULL))
+		return is_left;
+	rewrite_close(j);
+	return true;
 }
 
 void rewrite_close(struct rewrite_journal *j)

@@ -137,6 +137,12 @@ static void belongs_to(struct rewrite_journal *j, struct session *ses, size_t ta
 	guard_begin(j);
 }
 
+void rewrite_say_nothing(struct session *ses, size_t target, const char *dir)
+{
+	result_notice(ses->res, "nothing-to-recover", "%s: no --rewrite was interrupted (no block in %s).",
+	              ses->devs[target].path, dir);
+}
+
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
                   bool is_asked, struct err *err)
 {
@@ -165,8 +171,7 @@ int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t targ
 		rewrite_close(other);
 	}
 	if (r == 0 && is_asked && !is_any)
-		result_notice(ses->res, "nothing-to-recover", "%s: no --rewrite was interrupted (no block in %s).",
-		              dev->path, rewrite_path(*ret));
+		rewrite_say_nothing(ses, target, dir);
 	if (r == 0)
 		warn_of_memory(ses, dir);
 	guard_begin(*ret);

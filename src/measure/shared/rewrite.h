@@ -39,6 +39,8 @@ int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct dev
 /* Another one in dir that has something unfinished which lies on dev: of its disk, or of a partition of it. */
 bool rewrite_find(struct rewrite_journal **ret, const char *dir, const struct device *dev,
                   const struct rewrite_journal *own);
+/* Is anything unfinished in dir that may lie on dev? Makes nothing. */
+bool rewrite_is_left(const char *dir, const struct device *dev);
 /* Removes the file unless something in it is unfinished; NULL is fine. */
 void rewrite_close(struct rewrite_journal *j);
 const char *rewrite_path(const struct rewrite_journal *j);
@@ -114,6 +116,9 @@ int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch,
 int rewrite_flush(struct rewrite_journal *j, struct err *err);
 
 /* ---- recover.c ---- */
+
+/* The notice that nothing of this target is left to be put back. */
+void rewrite_say_nothing(struct session *ses, size_t target, const char *dir);
 
 /*
  * Opens the journal of a target of the session, and looks after what an earlier run left in it: with is_asked it is put

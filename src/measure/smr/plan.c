@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -165,6 +166,29 @@ static int check_target(const struct device *dev, const struct smr_params *p, st
 	return 0;
 }
 
+int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err)
+{
+	struct result *doc = NULL;
+	int r = result_load(&doc, path, err);
+	struct disk_names then, now;
+	enum disk_name by;
+
+	if (r < 0)
+		return r;
+	device_names(dev, &now);
+	if (doc->ntargets == 1)
+		result_names(doc, 0, &then);
+	if (strcmp(doc->head.measurement ? doc->head.measurement : "", "zones") != 0 || doc->ntargets != 1)
+		r = err_set(err, -EINVAL, "--zones=%s is not a result of `platter zones` of one disk.", path);
+	else if (same_disk(&then, &now, NULL) == DISK_OTHER)
+		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s; give one of this disk.", path,
+		            disk_lasting_name(&then, &by) ?: then.place, dev->path);
+	else
+		*ret_not_stored = result_has_notice(doc, "not-stored");
+	result_free(doc);
+	return r;
+}
+
 int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	const struct smr_params *p = params;
@@ -173,7 +197,10 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 	uint64_t first, size;
 	struct smr_layout l;
 	int r = check_target(dev, p, err);
+	bool is_not_stored;
 
+	if (r == 0 && p->zones) /* read later, and not on every disk: refused now */
+		r = smr_read_zones(p->zones, dev, &is_not_stored, err);
 	if (r < 0)
 		return r;
 	ret_plan->is_direct = true;

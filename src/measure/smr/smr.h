@@ -44,6 +44,8 @@ struct smr_layout {
 };
 
 extern const struct opt smr_opts[];
+/* --zones: 0, or negative errno and a sentence. */
+int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err);
 int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 /* false: so few bytes are none to measure in. */
 bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes);

@@ -147,16 +147,6 @@ bool surface_sample_goes_on(const struct surface_run *run)
 	return s->next < s->n || has_doubtful(s) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
-uint64_t surface_sample_fresh(struct surface_run *run, uint64_t first, uint64_t len)
-{
-	struct surface_failures *unread = &run->later.sample->unread;
-	uint64_t fresh = surface_failures_bytes(unread, first, first + len);
-
-	if (!surface_failures_read(unread, first, first + len))
-		surface_no_memory(run);
-	return fresh;
-}
-
 static bool begin(struct surface_run *run, struct surface_sample *s)
 {
 	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SURFACE_SAMPLE_NS;

@@ -33,8 +33,6 @@ struct surface_sample {
 bool surface_sample_goes_on(const struct surface_run *run);
 /* Places until suspects want to be read again, or the pass ends. 0, or negative errno. */
 int surface_sample_leg(struct surface_run *run, struct err *err);
-/* Of these bytes, so many are read for the first time. */
-uint64_t surface_sample_fresh(struct surface_run *run, uint64_t first, uint64_t len);
 void surface_sample_free(struct surface_sample *s); /* NULL is fine */
 /* What the places say of the disk; after surface_tell(). */
 void surface_sample_tell(struct surface_run *run);

@@ -102,12 +102,23 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	return FEED_IO;
 }
 
+/* Of these bytes of a sample, so many are read for the first time. */
+static uint64_t fresh_of(struct surface_run *run, uint64_t first, uint64_t len)
+{
+	struct surface_failures *unread = &run->later.sample->unread;
+	uint64_t fresh = surface_failures_bytes(unread, first, first + len);
+
+	if (!surface_failures_read(unread, first, first + len))
+		surface_no_memory(run);
+	return fresh;
+}
+
 static void count(struct surface_run *run, uint64_t offset, const struct request *q, double expected_ns, bool is_slow)
 {
 	bool is_later = offset < run->position;
 	struct surface_cell *c = surface_cell_at(run, offset);
 	/* What a sample reads again counts once, and so does the time of that. */
-	uint64_t fresh = run->later.sample ? surface_sample_fresh(run, offset, q->len_bytes) : q->len_bytes;
+	uint64_t fresh = run->later.sample ? fresh_of(run, offset, q->len_bytes) : q->len_bytes;
 	size_t k = 0;
 
 	c->bytes += fresh;

@@ -94,17 +94,7 @@ struct surface_run {
 	uint64_t scan_bytes;                  /* read in them */
 	double bytes_per_s;                   /* now */
 	uint64_t worst_ns;                    /* so far, of this run */
-	struct {
-		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
-		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
-		uint64_t seen_ns;    /* when others were seen last */
-		double gap_ns;       /* their usual pause */
-		uint64_t yields, paused_ns, paused_until_ns;
-		uint64_t burst_bytes, burst_ns; /* since the last pause */
-		uint64_t looked_ns, hold_ns, held_since_ns,
-			held_for_ns; /* the last look, until when to hold; since when, and in all */
-		bool is_hot, has_base;
-	} gentle;
+	struct surface_gentle gentle;
 	uint64_t own_bytes; /* read */
 	uint64_t portions;  /* runs that it took so far */
 	uint64_t start_ns, saved_ns;

@@ -144,4 +144,18 @@ struct surface_blind {          /* where weak places may hide */
 	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
 };
 
+/* ---- room for others ---- */
+
+struct surface_gentle {
+	uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
+	uint64_t quiet_ns;   /* when it will have been quiet for long enough */
+	uint64_t seen_ns;    /* when others were seen last */
+	double gap_ns;       /* their usual pause */
+	uint64_t yields, paused_ns, paused_until_ns;
+	uint64_t burst_bytes, burst_ns; /* since the last pause */
+	uint64_t looked_ns, hold_ns, held_since_ns,
+		held_for_ns; /* the last look, until when to hold; since when, and in all */
+	bool is_hot, has_base;
+};
+
 #endif

@@ -175,6 +175,7 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 	struct summary sum;
 	struct engine *eng;
 	size_t n = 0;
+	uint64_t reads = 0;
 	int r = session_engine(ses, &cfg, &eng, err);
 
 	if (r < 0)
@@ -199,10 +200,12 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 			break;
 		(void)snprintf(step, sizeof(step), "read %u", pass + 1);
 		service[n] = (double)rd.sum_ns / (double)rd.done;
+		reads += rd.done;
 		add_row(ses, step, rd.done, clock_now_ns(ses->env->clk) - start, rd.done * record,
 		        (uint64_t)service[n++]);
 	}
 	engine_close(eng);
+	result_figure_u64(ses->res, "file_reads", "random reads of the file", UNIT_COUNT, reads);
 	if (n && summary_of(service, n, &sum))
 		result_figure(ses->res, "read_service_ns", "a random read, mean of the passes", UNIT_NS, sum.mean,
 		              &sum.mean_ci, n);

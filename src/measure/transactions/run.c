@@ -272,7 +272,6 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 	j = job_new(r, r->open.next_class);
 	if (!j)
 		return;
-	r->open.arrived++;
 	slots_add(&r->open.under_way, r->open.next_ns - r->start_ns, 1.0);
 	j->think_ns = 0;
 	note_late(r, r->open.next_ns, now_ns);

@@ -348,6 +348,11 @@ static void tell_growing(struct result *res)
 		"are of no steady state, and are not reported; give fewer --arrivals.");
 }
 
+static uint64_t arrived(const struct tx_run *r)
+{
+	return r->open.n - (r->open.next_ns != CLOCK_NEVER);
+}
+
 /* What ended, and over how much of the run. */
 static void steady_figures(const struct tx_run *r)
 {
@@ -364,8 +369,8 @@ static void steady_figures(const struct tx_run *r)
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
 	if (r->is_open) {
 		result_figure(res, "arrivals_per_s", "arrivals asked", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
-		result_figure(res, "arrived_per_s", "arrivals that came", UNIT_PER_S, (double)r->open.arrived / seconds,
-		              NULL, r->open.arrived);
+		result_figure(res, "arrived_per_s", "arrivals that came", UNIT_PER_S, (double)arrived(r) / seconds,
+		              NULL, arrived(r));
 		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->open.unfinished);
 		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
 		              &s->growth_per_s.ci, r->open.n);
@@ -383,7 +388,7 @@ static void judge(const struct tx_run *r)
 	res->verdict_is_open = !s->is_growing && r->all.any.done == 0;
 	if (s->is_growing)
 		tell_growing(res);
-	else if (r->is_open && r->open.arrived == 0)
+	else if (r->is_open && arrived(r) == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
 		              seconds, r->p->arrivals_per_s);
 	else if (r->all.any.done == 0)

@@ -186,7 +186,7 @@ static const struct screen_decl transactions_screen = {
 			{ "the response of {measured:transaction} takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
 			{ "the response of {measured:transaction} takes {response_mean_ns} on average, {response_max_ns} at worst",
 	                  .instead_of = 1 },
-			{ "the file is written at {write_synced_bytes_per_s}, and a read of it takes {read_service_ns}",
+			{ "the file was written at {write_synced_bytes_per_s}; a random read took {read_service_ns} on average over {file_reads:read}",
 	                  .instead_of = 2 },
 			{ NULL },
 		},

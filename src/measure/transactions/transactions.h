@@ -141,8 +141,8 @@ struct tx_law { /* while all users are at work and have had their first */
 	uint64_t firsts; /* users that have had their first */
 };
 
-struct tx_open {                                                          /* arrivals */
-	uint64_t next_ns, last_ns, n, arrived, unfinished, ended_in_time; /* n: arrived, or about to */
+struct tx_open {                                                 /* arrivals */
+	uint64_t next_ns, last_ns, n, unfinished, ended_in_time; /* n: with the next one, until CLOCK_NEVER */
 	uint32_t next_class;
 	double at_ns;
 	struct rng rng;
