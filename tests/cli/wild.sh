@@ -128,7 +128,7 @@ stretch() # first byte, last byte, kind
 	echo "$rows"'row("stretches"; {first_byte: '"$1, last_byte: $2, rate_bytes_per_s: 40e6, beside_bytes_per_s: 20e6, kind: \"$3\"})"
 }
 judge zones "$(stretch 500000000 900000000 "not stored, or cached")" "stretch not stored"
-judge zones "$(stretch 500000000 900000000 "another device or arm")" "stretch of another device"
+judge zones "$(stretch 500000000 900000000 "another device or actuator")" "stretch of another device"
 judge zones "$(stretch 500000000 900000000 uneven)" "uneven stretch"
 judge zones "$(say another-device)" another-device
 judge zones "$(say uneven)" uneven
@@ -189,15 +189,15 @@ parts "trimmed 1000000 2000000"
 judge zones "$(stretch 600000000 1400000000 "not stored, or cached")" ""
 judge zones "$(say not-stored)" ""
 judge zones "$(stretch 1600000000 2000000000 "not stored, or cached")" "stretch not stored"
-judge zones "$(stretch 600000000 1400000000 "another device or arm")" "stretch of another device"
+judge zones "$(stretch 600000000 1400000000 "another device or actuator")" "stretch of another device"
 judge zones "$(stretch 600000000 1400000000 uneven)" "uneven stretch" # it rotates
 parts "arms joined"
 size=$("$SIMDISK" truth --json "$dir/parts.disk" | jq .size_bytes)
 places="def places: .tables.curve.rows = [range(64) as \$i | [.tables.curve.columns[] | null]]; places | "
-judge zones "$places$(stretch $((size / 2)) $((size - 1)) "another device or arm")" ""
+judge zones "$places$(stretch $((size / 2)) $((size - 1)) "another device or actuator")" ""
 judge zones "$(say another-device)" ""
 judge zones "$(say not-one-arm)" ""
-judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or arm")" "stretch of another device"
+judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or actuator")" "stretch of another device"
 
 # What is there, was measured and is not told is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.
 missed() # jq program, how many should be told, how many were not

@@ -349,7 +349,7 @@ static void stretches(struct judge *j)
 		if (strcmp(kind, "not stored, or cached") == 0 && !(unstored_share(j->c, first, end) >= STRETCH_PART))
 			lie(j, "stretch not stored", "of %.0f to %.0f, %.0f %% hold no data", first, end - 1,
 			    100 * unstored_share(j->c, first, end));
-		if (strcmp(kind, "another device or arm") == 0 && !(fabs(first - second_begins(j->c)) <= 2 * spacing))
+		if (strcmp(kind, "another device or actuator") == 0 && !(fabs(first - second_begins(j->c)) <= 2 * spacing))
 			lie(j, "stretch of another device", "none begins near %.0f", first);
 		if (is_uneven_row(j->c, row) && !(is_flat(j->c) && differs(j->c, first, end)))
 			lie(j, "uneven stretch", "%.0f to %.0f is as the rest", first, end - 1);

@@ -55,7 +55,7 @@ static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_l
 		ci.low = fmin(ci.low, s->h[i].shape.heads);
 		ci.high = fmax(ci.high, s->h[i].shape.heads);
 	}
-	result_figure(res, key, are_several_arms ? "surfaces of the first arm" : "surfaces", UNIT_COUNT, heads,
+	result_figure(res, key, are_several_arms ? "surfaces of the first actuator" : "surfaces", UNIT_COUNT, heads,
 	              is_likely && ci.low == ci.high ? NULL : &ci, s->nmade);
 	if (are_several_arms)
 		result_notice(
@@ -80,9 +80,10 @@ static void tell_confidence(struct geo_search *s, bool is_likely)
 	               s->nmade - s->h[0].off, s->nmade, rest);
 	result_figure_text(s->g->ses->res, "confidence", "certainty", text);
 	if (is_likely)
-		result_notice(s->g->ses->res, "layout-likely", "The layout is likely, not certain: %s.",
-		              s->left > 1 ? "others fit if a change of heads takes exactly as long as a step of the arm"
-		                          : "sizes and skews of the tracks are too irregular to confirm it");
+		result_notice(
+			s->g->ses->res, "layout-likely", "The layout is likely, not certain: %s.",
+			s->left > 1 ? "others fit if a change of heads takes exactly as long as a step of the actuator"
+				    : "sizes and skews of the tracks are too irregular to confirm it");
 }
 
 static void say_unknown(struct geo_search *s, const char *what, const char *why)

@@ -47,7 +47,7 @@ const struct field seek_arm_fields[] = {
 
 static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
 {
-	struct table *t = result_table(s->res, "arms", "Arms, each by itself", seek_arm_fields);
+	struct table *t = result_table(s->res, "arms", "Each actuator", seek_arm_fields);
 	const struct stats_estimate arrives = a->known.curve.average,
 				    average = seek_less_overhead(&a->known, arrives.value, arrives.ci),
 				    full = seek_less_overhead(&a->known, a->known.full.median, a->known.full.ci);
@@ -141,7 +141,7 @@ int seek_arms(struct seek_run *s, struct err *err)
 	scratch = xmust(result_new("seek"));
 	result_notice(
 		s->res, "not-one-arm",
-		"%zu arms, or disks, are behind %s, each over a range of the addresses: table arms has each by itself, and seek times, curve and accesses are of the first. No seek leads from one range to another.",
+		"%zu actuators, or disks, are behind %s, each over a range of addresses. Table arms has each of them; seek times, curve and accesses are of the first. No seek leads from one range to another.",
 		arms.n, s->t.target->name);
 	for (size_t i = 0; r == 0 && i < arms.n && !session_is_over(s->ses); i++) {
 		(void)seek_begin(s, SEEK_NEAR);

@@ -19,7 +19,7 @@ static const struct share {
 	const char *name;
 } shares[] = {
 	[SEEK_ROTATION] = { 0.0, 0.0, 0.0, false, "rotation" },
-	[SEEK_ARMS] = { 0.3, 1.0, 0.0, false, "each arm by itself" },
+	[SEEK_ARMS] = { 0.3, 1.0, 0.0, false, "each actuator" },
 	[SEEK_RATES] = { 1.4, 4.0, 0.0, false, "sequential rates" },
 	[SEEK_OVERHEAD] = { 2.5, 4.0, 0.0, true, "command overhead" },
 	[SEEK_CURVE] = { 2.2, 22.0, 0.0, true, "seek curve" },

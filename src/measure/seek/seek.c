@@ -43,7 +43,7 @@ static const struct measure_table seek_tables[] = {
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
 	{ "media_rates", "The media's rates, by the length of tracks", seek_rate_fields },
-	{ "arms", "Arms, each by itself", seek_arm_fields },
+	{ "arms", "Each actuator", seek_arm_fields },
 	{ "parts", "Parts of a random access", seek_part_fields },
 	{ "queue", "What a queue brings", seek_queue_fields },
 	DISTRIBUTION_TABLE,

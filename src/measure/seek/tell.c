@@ -222,7 +222,7 @@ void seek_tell_figures(struct seek_run *s)
 		              NULL, 0);
 		result_notice(
 			s->res, "fit-misfit",
-			"The points lie beside the fit a + b sqrt(d), c + e d by %s (root of the mean square), which chance does not explain: take seek times from the smooth curve, which the figures are from, and not from the fit.",
+			"The points miss the fit a + b sqrt(d), c + e d by %s (root mean square), more than by chance. Take seek times from the smooth curve, as the figures do, not from the fit.",
 			units_time(text, sizeof(text), (uint64_t)s->known.curve.misfit_ns));
 	}
 }

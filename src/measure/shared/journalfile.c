@@ -249,9 +249,9 @@ static int open_file(struct rewrite_journal *j, int flags, struct err *err)
 	if (S_ISREG(st.st_mode) && st.st_nlink == 1)
 		return err_set(
 			err, -EPERM,
-			"The journal %s, or its directory, can be read or changed by others (the file has to be its "
-			"owner's alone, 0600, in a directory that others cannot write to): look what it is, and choose "
-			"another directory with --journal.",
+			"The journal %s, or its directory, can be read or changed by others. It must have mode 0600, in a "
+			"directory that others cannot write to: look what it is, and choose another directory with "
+			"--journal.",
 			j->path);
 	return err_set(err, -EEXIST, "The journal %s is not a regular file; choose another directory with --journal.",
 	               j->path);

@@ -87,23 +87,22 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 		(void)snprintf(
 			buf, len,
 			"in %" PRIu64
-			" writes with a flush after each, none was faster than the arm or waited as long as a band takes",
+			" writes with a flush after each, none was faster than the actuator or waited as long as a band takes",
 			written);
 	else if (f->verdict == SMR_NO)
 		(void)snprintf(buf, len,
-		               "once its cache was full, a write took %s, as the arm alone explains (%s each)", t, a);
+		               "once its cache was full, a write took %s, as the actuator alone explains (%s each)", t,
+		               a);
 	else if (f->is_path_slow)
-		(void)snprintf(buf, len,
-		               "a request that needs no arm takes %s to get there, which hides what writes wait for",
-		               p);
+		(void)snprintf(buf, len, "a request without a seek takes %s, which hides what writes wait for", p);
 	else if (isnan(in->path_ns) && f->behind > 0)
 		(void)snprintf(
 			buf, len,
-			"reads do not show how long a request that needs no arm takes, which may hide what writes wait for");
+			"reads do not show how long a request without a seek takes, which may hide what writes wait for");
 	else if (f->behind == 0)
 		(void)snprintf(buf, len, "its cache, if it has one, was never full in %" PRIu64 " writes", written);
 	else
-		(void)snprintf(buf, len, "the slow writes fit bands as well as the arm");
+		(void)snprintf(buf, len, "the slow writes fit bands as well as the actuator");
 	return buf;
 }
 
@@ -126,7 +125,7 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_estimate(res, "slow_writes_per_s", "write rate, cache full", UNIT_PER_S, &f->slow);
 	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "time of an access, from reads", UNIT_NS, in->access_ns, NULL, 0);
-	result_figure(res, "path_ns", "a request that needs no arm, on average", UNIT_NS, in->path_ns, NULL, 0);
+	result_figure(res, "path_ns", "a request without a seek, on average", UNIT_NS, in->path_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
 	result_figure(res, "stream_bytes_per_s", "in sequence, writing or reading", UNIT_BYTES_PER_S,

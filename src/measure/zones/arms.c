@@ -249,9 +249,9 @@ static void tell(struct zones_run *run, const struct zone_target *t, const struc
 		                                          .target = zone_target_name(run, t) });
 	}
 	if (run->ntargets == 1) {
-		result_figure(run->res, "arms_bytes_per_s", "all arms at once", UNIT_BYTES_PER_S, all.mean,
+		result_figure(run->res, "arms_bytes_per_s", "all actuators at once", UNIT_BYTES_PER_S, all.mean,
 		              &all.mean_ci, ROUNDS);
-		result_figure(run->res, "arms_gain_ratio", "all arms at once / the fastest alone", UNIT_RATIO,
+		result_figure(run->res, "arms_gain_ratio", "all actuators at once / the fastest alone", UNIT_RATIO,
 		              gain.mean, &gain.mean_ci, ROUNDS);
 	}
 	result_notice(

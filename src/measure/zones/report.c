@@ -264,7 +264,7 @@ static void fill_slow(const struct zones_run *run, const struct zone_target *t, 
 }
 
 static const char *const stretch_kinds[] = { [STRETCH_FAST] = "not stored, or cached",
-	                                     [STRETCH_DEVICE] = "another device or arm",
+	                                     [STRETCH_DEVICE] = "another device or actuator",
 	                                     [STRETCH_UNEVEN] = "uneven" };
 
 static void fill_stretches(const struct zones_run *run, const struct zone_target *t, struct table *table)

@@ -158,8 +158,8 @@ static bool is_flat(const struct places *s, size_t a, size_t b)
 	return fabs(fall) <= fmax(FLAT, STEP_SIGMAS * M_SQRT2 * s->noise / sqrt((double)third + 1.0));
 }
 
-/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or arm
- * rates fall to what is beside. */
+/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or
+ * actuator rates fall to what is beside. */
 static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st)
 {
 	double y = log(z->ns_per_byte);

@@ -261,7 +261,7 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 		else if (s->kind == STRETCH_DEVICE)
 			result_notice(
 				run->res, "another-device",
-				"%s gets faster at %s, from %s to %s, and falls again from there: another arm or another disk begins there.",
+				"%s gets faster at %s, from %s to %s, and falls again from there: another actuator or another disk begins there.",
 				t->dev->path, from, beside, rate);
 		else
 			result_notice(
