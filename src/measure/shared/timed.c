@@ -119,3 +119,16 @@ uint64_t timed_align(const struct timed *t, double offset)
 
 	return at - at % t->step_bytes;
 }
+
+void timed_rest(struct session *ses, uint64_t ns)
+{
+	struct clock *clk = ses->env->clk;
+	uint64_t left_ns = session_time_left_ns(ses), now_ns = clock_now_ns(clk);
+	uint64_t end_ns = now_ns + (ns < left_ns ? ns : left_ns), next_ns;
+
+	for (; now_ns < end_ns && !session_is_over(ses); now_ns = clock_now_ns(clk)) {
+		session_progress(ses, "resting", -1.0, "%.0f s left", (double)(end_ns - now_ns) * 1e-9);
+		next_ns = now_ns + NS_PER_S / 4;
+		clk->sleep_until_ns(clk, next_ns < end_ns ? next_ns : end_ns);
+	}
+}

@@ -138,6 +138,9 @@ uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);
 /* Those reads elsewhere, outside first to end, but not far from it; 0, 0: anywhere. */
 int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err);
 
+/* The disk rests, but not past --time; a signal ends that within a quarter of a second. */
+void timed_rest(struct session *ses, uint64_t ns);
+
 #define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
 /* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it
  * could not be read. */

@@ -12,18 +12,16 @@
 #include "measure/shared/timed.h"
 #include "measure/smr/smr.h"
 
-#define STREAM_BLOCK  SMR_PIECE
-#define STREAM_CHUNK  16 /* blocks that make a rate: more than a track, so that its ends even out */
-#define STREAM_CHUNKS 4096
-#define ACCESSES      32
-#define AGAIN         8
-#define ACCESS_LEAST  8 /* of them, that were slow enough for an arm */
-#define READ_BYTES    (32ull << 20)
-#define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
-#define PATH_READS    64
-#define PATH_LEAST    (PATH_READS / 2) /* of them, that were answered */
-#define A_TURN        0.02             /* of one: answers are not more uncertain */
-#define ROTATION_NS   (1 * NS_PER_S)
+#define STREAM_BLOCK SMR_PIECE
+#define ACCESSES     32
+#define AGAIN        8
+#define ACCESS_LEAST 8 /* of them, that were slow enough for an arm */
+#define READ_BYTES   (32ull << 20)
+#define ARM_NS       1.5e6 /* nothing that turns and seeks takes less on average */
+#define PATH_READS   64
+#define PATH_LEAST   (PATH_READS / 2) /* of them, that were answered */
+#define A_TURN       0.02             /* of one: answers are not more uncertain */
+#define ROTATION_NS  (1 * NS_PER_S)
 
 /* ---- opening ---- */
 
@@ -88,7 +86,7 @@ int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 {
-	double ns[ACCESSES], again[AGAIN], sum = 0.0, read = NAN;
+	double ns[ACCESSES], again[AGAIN], sum = 0.0;
 	uint64_t at[ACCESSES];
 	size_t n = 0;
 	struct timed t;
@@ -114,8 +112,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 	stats_sort(again, AGAIN); /* what failed comes last */
 	in->interface_bytes_per_s = r == 0 ? t.block_bytes / again[0] * 1e9 : (double)NAN;
 	if (r == 0)
-		r = timed_rate(&t, io->layout->part[SMR_COMB].first_bytes, READ_BYTES, &read, err);
-	in->stream_bytes_per_s = fmax(in->stream_bytes_per_s, read);
+		r = timed_rate(&t, io->layout->part[SMR_COMB].first_bytes, READ_BYTES, &in->stream_bytes_per_s, err);
 	return r == 0 ? smr_path(io, in, err) : r;
 }
 
@@ -163,26 +160,6 @@ int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
 	return r;
 }
 
-struct chunks {
-	struct sink sink; /* first: take() gets a pointer to it */
-	double rate[STREAM_CHUNKS];
-	size_t n;
-	uint64_t seen, begin_ns;
-};
-
-static void take_chunk(struct sink *s, const struct io_req *req, bool is_fault)
-{
-	struct chunks *c = (struct chunks *)s;
-
-	if (req->is_late)
-		c->begin_ns = 0; /* this chunk has no rate */
-	if (is_fault || c->seen++ % STREAM_CHUNK != 0)
-		return;
-	if (c->begin_ns && req->done_ns > c->begin_ns && c->n < STREAM_CHUNKS)
-		c->rate[c->n++] = (double)STREAM_BLOCK * STREAM_CHUNK / ((double)(req->done_ns - c->begin_ns) * 1e-9);
-	c->begin_ns = req->is_late ? 0 : req->done_ns;
-}
-
 /* What another one wants to be written, with the bytes that were there. */
 struct same_feeder {
 	struct feeder f; /* first: next() gets a pointer to it */
@@ -206,9 +183,8 @@ static enum feed same_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	return FEED_IO;
 }
 
-int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err)
+int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 {
-	cleanup_free struct chunks *c = calloc(1, sizeof(*c));
 	struct load load = { .targets = io->target, .ntargets = 1, .depth = 2 };
 	struct load_stats stats;
 	struct seq_feeder feeder;
@@ -216,27 +192,18 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
 	uint64_t now_ns = clock_now_ns(io->ses->env->clk);
 	int r;
 
-	*ret_bytes_per_s = NAN;
 	if (now_ns >= io->end_ns)
 		return 0;
-	if (!c)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	if (!io->file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
 		io->target->touch_first = io->layout->first_bytes;
 		io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
 	}
-	c->sink.take = take_chunk;
 	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
 	load.feeder = io->journal ? &same.f : &feeder.f;
-	load.sink = &c->sink;
 	load.max_ns = io->end_ns - now_ns;
 	session_progress(io->ses, "writing in sequence", 0.02, NULL);
 	r = session_load(io->ses, &load, io->eng, &stats, err);
-	if (r == 0 && same.why.code)
-		r = err_set(err, same.why.code, "%s", same.why.text);
-	*ret_bytes_per_s =
-		stats_median(c->rate, c->n); /* of most: a buffer takes the first ones faster, dips are slower */
-	return r;
+	return r == 0 && same.why.code ? err_set(err, same.why.code, "%s", same.why.text) : r;
 }
 
 /* ---- the writes at random ---- */
@@ -309,11 +276,10 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	cleanup_free uint8_t *data = NULL;
 	struct batch b = { .sink = { take_write } };
 	struct load load = { .targets = io->target, .ntargets = 1, .sink = &b.sink, .depth = 1 };
-	struct clock *clk = io->ses->env->clk;
 	struct list_feeder feeder;
 	struct load_stats stats;
 	struct smr_sample sample;
-	uint64_t k = 1, until_ns;
+	uint64_t k = 1;
 	struct same_feeder same = { .f.next = same_next, .of = &feeder.f, .io = io };
 	int r;
 
@@ -330,11 +296,9 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 		return r;
 	list_feeder_init(&feeder, items, k + 1);
 	load.feeder = data ? &same.f : &feeder.f;
-	until_ns = clock_now_ns(clk) + o->rest_ns;
-	if (o->rest_ns && until_ns + io->look_ns >= io->end_ns) /* no time for it */
+	if (o->rest_ns && clock_now_ns(io->ses->env->clk) + o->rest_ns + io->look_ns >= io->end_ns) /* no time for it */
 		return 0;
-	while (o->rest_ns && clock_now_ns(clk) < until_ns && !session_is_over(io->ses))
-		clk->sleep_until_ns(clk, until_ns);
+	timed_rest(io->ses, o->rest_ns);
 	if (session_is_over(io->ses))
 		return 0;
 	r = session_load(io->ses, &load, io->eng, &stats, err);

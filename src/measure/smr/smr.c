@@ -28,7 +28,7 @@ static bool does_not_turn(const struct device *dev, int turns)
 
 /* Where the next ones go: to places of their own; or once more where each costs what a band does. */
 struct places {
-	uint64_t next, all, again, again_at, before_bulk;
+	uint64_t next, again, again_at, before_bulk;
 };
 
 static struct smr_order order_of(enum smr_step step, const struct smr_io *io, const struct smr_found *found,
@@ -80,7 +80,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 {
 	struct smr_samples samples = { NULL, 0, 0 };
 	uint64_t all = smr_layout_writes(io->layout), bulk = all - io->layout->part[SMR_BULK].n;
-	struct places at = { 0, all, bulk, AGAIN, bulk };
+	struct places at = { 0, bulk, AGAIN, bulk };
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
 	uint64_t look_at = 0, done = 0;
@@ -92,8 +92,6 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 
 		const struct smr_order order = order_of(step, io, &found, place(&at, &found));
 
-		if (order.rest_ns)
-			session_progress(io->ses, "resting", (double)at.next / (double)all, NULL);
 		r = smr_write(io, &order, &samples, err);
 		if (r < 0 || samples.n == before)
 			break;
@@ -118,7 +116,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
-	smr_tell_samples(io->ses->res, &samples, 0);
+	smr_tell_samples(io->ses->res, &samples);
 	smr_tell_found(io->ses->res, in, &found);
 	smr_tell_plots(io->ses->res);
 	in->v = NULL;
@@ -127,7 +125,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 }
 
 /* What a device holds anywhere, or a file up to the comb, which was written for that. */
-static int look_whether_it_turns(struct smr_io *io, struct smr_input *in, bool *ret_turns, struct err *err)
+static int look_whether_it_turns(struct smr_io *io, bool *ret_turns, struct err *err)
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	const struct device *dev = &io->ses->devs[0];
@@ -135,7 +133,7 @@ static int look_whether_it_turns(struct smr_io *io, struct smr_input *in, bool *
 	int turns = -1, r = 0;
 
 	if (io->file)
-		r = smr_stream(io, io->layout->first_bytes, end, &in->stream_bytes_per_s, err);
+		r = smr_stream(io, io->layout->first_bytes, end, err);
 	if (r == 0 && !session_is_over(io->ses))
 		r = smr_turns(io, io->file ? end : io->target->size_bytes, &turns, err);
 	*ret_turns = !does_not_turn(dev, turns);
@@ -152,8 +150,7 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
 	struct result *res = io->ses->res;
 	bool turns = true;
-	double rest;
-	int r = look_whether_it_turns(io, in, &turns, err);
+	int r = look_whether_it_turns(io, &turns, err);
 
 	if (r < 0 || session_is_over(io->ses))
 		return r;
@@ -175,9 +172,9 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		io->end_ns = clock_now_ns(io->ses->env->clk) + io->time_ns;
 	}
 	if (io->file)
-		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, &rest, err);
+		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, err);
 	else
-		r = smr_stream(io, comb->first_bytes, end, &in->stream_bytes_per_s, err);
+		r = smr_stream(io, comb->first_bytes, end, err);
 	if (r == 0 && !session_is_over(io->ses))
 		r = smr_access(io, in, err);
 	return r < 0 || session_is_over(io->ses) ? r : write_until_known(io, in, err);

@@ -126,12 +126,12 @@ void smr_close(struct smr_io *io);
 void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret);
 /* Does it turn, as far as reads below end tell? 1, 0, or -1: they do not. */
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
-/* Writes that stretch; bytes per second in sequence as it was taken, NaN: not known. */
-int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err);
+/* Writes that stretch in sequence. */
+int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err);
 /*
  * What a read takes at places at random, if they are as slow as an arm; NaN: too few are. What comes through from the
- * drive's buffer. And the rate in sequence, if reading is the faster: a drive without a cache for writes misses its
- * turn at each of them.
+ * drive's buffer. And the rate in sequence of reads: a drive without a cache for writes misses its turn at each of
+ * those.
  */
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
 /* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer
@@ -213,7 +213,7 @@ uint64_t smr_rest_ns(const struct smr_found *f); /* the next one */
 
 extern const struct field smr_sample_fields[];
 extern const struct measure_table smr_tables[];
-void smr_tell_samples(struct result *res, const struct smr_samples *samples, size_t from);
+void smr_tell_samples(struct result *res, const struct smr_samples *samples);
 void smr_tell_plots(struct result *res);
 /* reason: a clause, as what follows "because". */
 void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason);

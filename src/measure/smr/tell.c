@@ -28,11 +28,11 @@ const struct measure_table smr_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-void smr_tell_samples(struct result *res, const struct smr_samples *samples, size_t from)
+void smr_tell_samples(struct result *res, const struct smr_samples *samples)
 {
 	struct table *t = result_table(res, smr_tables[0].name, smr_tables[0].title, smr_sample_fields);
 
-	for (size_t i = from; i < samples->n; i++)
+	for (size_t i = 0; i < samples->n; i++)
 		result_row(t, &samples->v[i]);
 }
 
@@ -128,8 +128,8 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_figure(res, "path_ns", "a request without a seek, on average", UNIT_NS, in->path_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
-	result_figure(res, "stream_bytes_per_s", "in sequence, writing or reading", UNIT_BYTES_PER_S,
-	              in->stream_bytes_per_s, NULL, 0);
+	result_figure(res, "stream_bytes_per_s", "in sequence, reading", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
+	              0);
 }
 
 void smr_tell_undecided(struct result *res, const char *device, bool has_written)

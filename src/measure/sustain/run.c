@@ -231,17 +231,3 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 	close_bins(&l);
 	return r;
 }
-
-void sustain_rest(struct sustain_io *io, uint64_t ns)
-{
-	struct clock *clk = io->ses->env->clk;
-	uint64_t left_ns = session_time_left_ns(io->ses), end_ns;
-
-	end_ns = clock_now_ns(clk) + (ns < left_ns ? ns : left_ns);
-	while (clock_now_ns(clk) < end_ns && !session_is_over(io->ses)) {
-		uint64_t now_ns = clock_now_ns(clk), next_ns = now_ns + NS_PER_S / 4; /* a signal is seen by then */
-
-		session_progress(io->ses, "resting", -1.0, "%.0f s left", (double)(end_ns - now_ns) * 1e-9);
-		clk->sleep_until_ns(clk, next_ns < end_ns ? next_ns : end_ns);
-	}
-}

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "measure/shared/timed.h"
 #include "measure/sustain/sustain.h"
 
 #define LOOK_FIRST_S 5.0
@@ -107,7 +108,7 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 	if (!sustain_series_init(&s, false))
 		return err_set(err, -ENOMEM, "Out of memory.");
 	*to = *next;
-	sustain_rest(&run->io, next->rest_ns);
+	timed_rest(run->io.ses, next->rest_ns);
 	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
 		const struct sustain_order o = { "after a rest", (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
 			                         (uint32_t)next->block_bytes, fmax(next->asked_bytes_per_s, 0), 0.95 };

@@ -76,7 +76,6 @@ struct sustain_order {
 	double done;             /* of the run, for the progress line */
 };
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err);
-void sustain_rest(struct sustain_io *io, uint64_t ns);
 bool sustain_is_over(const struct sustain_io *io); /* a signal, --time, or the device is gone */
 
 /* ---- analyse.c: bins to states; no session, no document, no clock ---- */
