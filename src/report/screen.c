@@ -14,7 +14,8 @@
 #include "report/text.h"
 
 #define FIGURES_MAX   12
-#define PICTURE_LEAST 8 /* lines */
+#define PICTURE_LEAST 8  /* lines */
+#define PICTURE_USUAL 16 /* with its caption, legend and marks, where that is less than half of the screen */
 #define PICTURE_MOST  20
 #define TABLE_LEAST   6
 #define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */
@@ -342,7 +343,8 @@ static size_t picture_needs(struct screen *s)
 	const size_t lines = s->lines, i = first_plot(s->res);
 	size_t needs = 0;
 
-	for (s->lines = PICTURE_LEAST; i < s->res->nplots && s->lines <= PICTURE_MOST && needs == 0; s->lines++) {
+	for (s->lines = lines > 2 * PICTURE_USUAL ? PICTURE_USUAL : PICTURE_LEAST;
+	     i < s->res->nplots && s->lines <= PICTURE_MOST && needs == 0; s->lines++) {
 		cleanup_free char *text = capture(s, print_picture, i + 1);
 
 		needs = *text ? s->lines : 0;
