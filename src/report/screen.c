@@ -275,7 +275,8 @@ static void fit_rest(struct screen *s, size_t picture)
 	size_t table = s->ntables ? TABLE_LEAST : 0, *notes = &s->shown[PART_NOTES];
 
 	fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table));
-	if (*notes == 0 && !(picture && res->nfault_totals)) /* one at least, but for a picture of bad places */
+	/* One at least, but on a small screen rather a picture of bad places. */
+	if (*notes == 0 && !(picture && res->nfault_totals && s->page->style->lines <= 2 * PICTURE_USUAL))
 		fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines);
 	fit_tables(s, less(s->lines, picture));
 	if (*notes < res->nnotices && *notes) { /* where the tables did not need what was kept for them */

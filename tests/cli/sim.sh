@@ -61,7 +61,7 @@ for command in $(cat "$dir/commands"); do
 	# A budget of a quarter shortens the run. (Not more is asked: seek gives the budget to its spans, and does its curve and its
 	# queue in full after that.)
 	early=$open
-	case $command in surface | check | sustain) early=6 ;; esac # not all of it was read: it cannot tell
+	case $command in surface | check | sustain | buffer) early=6 ;; esac # too little was read: it cannot tell
 	run $early "$command" sim:tiny --seed=7 --quiet --time="$(jq -n "$elapsed / 4 * 1000 | floor")ms" --json="$dir/c.json"
 	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.6 + 5' "$dir/c.json" >/dev/null ||
 		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
