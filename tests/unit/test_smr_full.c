@@ -59,6 +59,8 @@ TEST(it_goes_on_until_it_can_tell)
 		{ 160, 30000, EMPTY, "yes", "" },
 		{ 147, 33585, ALL_OVER, "yes", "" },
 		{ 49, 31060, SAME_PLACE, "yes", "" },
+		{ 49, 6824, SAME_PLACE, "yes",
+		  "media_cache_first coldest\nmedia_cache_idle_ms 2590\nrpm 7200\nwrite_cache_kb 16384\n" },
 		{ 146, 15234, SAME_PLACE, "yes", "media_cache_first coldest\n" },
 		{ 0, 40000, ALL_OVER, "undecided", "media_cache_first coldest\n" },
 	};

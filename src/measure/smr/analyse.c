@@ -429,6 +429,7 @@ static void behind(struct view *v, struct smr_found *f)
 	cleanup_free double *x = singles(v, &n);
 	double window[WINDOW], sum = 0, stalled = 0;
 	struct comb comb;
+	bool is_quick;
 
 	f->behind = n;
 	for (size_t i = 0; x && i < n; i++) {
@@ -440,8 +441,9 @@ static void behind(struct view *v, struct smr_found *f)
 		return;
 	f->late_by = find_cliff(v, x, n);
 	f->is_full = is_full(v, x, n, f->late_by);
-	f->has_others =
-		v->cliffs >= CLIFFS || (v->stall_share >= STALLED && (f->is_slow_from_start || n > 2 * v->bulk));
+	is_quick = sum < SORTED * v->access_ns * (double)n; /* no arm is: a cleaning has just made room */
+	f->has_others = v->cliffs >= CLIFFS || (f->is_slow_from_start && is_quick) ||
+	                (v->stall_share >= STALLED && (f->is_slow_from_start || n > 2 * v->bulk));
 	first = f->late_by + before_comb(in->layout);
 	slowest_window(x, first < n && !f->has_others ? first : n, window);
 	weigh_window(v, window, log_l);
@@ -478,8 +480,8 @@ static void judge(const struct view *v, struct smr_found *f)
 	const double *l = v->log_likelihood;
 	/* What takes long may be bands where the singles are not seen one by one: among others' writes, or behind a
 	 * write cache that no flush empties. */
-	bool may_hide =
-		v->stall_share >= STALLED && (f->is_slow_from_start || (!in->is_through && are_flushes_short(v)));
+	bool may_hide = f->is_slow_from_start ? f->has_others
+	                                      : v->stall_share >= STALLED && !in->is_through && are_flushes_short(v);
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;

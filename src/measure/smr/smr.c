@@ -87,7 +87,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && at.next < all && !smr_is_over(io)) {
+	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
 		const struct smr_order order = order_of(step, io, &found, place(&at, &found));
@@ -101,9 +101,9 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 			join_quick(&samples, in->access_ns > 0 ? in->access_ns : 0);
 		in->v = samples.v;
 		in->n = samples.n;
-		session_progress(io->ses, "writing at random", (double)at.next / (double)all,
+		session_progress(io->ses, "writing at random", (double)done / (double)all,
 		                 "%.0f/s, %.0f s to go at most", samples.v[samples.n - 1].writes_per_s,
-		                 (double)(all - at.next) / samples.v[samples.n - 1].writes_per_s);
+		                 (double)(all - done) / samples.v[samples.n - 1].writes_per_s);
 		if (step != SMR_BATCH && step != SMR_REST && done < look_at)
 			continue;
 		look_at = done + (found.behind / LOOK_PART > LOOK_EACH ? found.behind / LOOK_PART : LOOK_EACH);

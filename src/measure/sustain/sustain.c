@@ -67,7 +67,9 @@ static int again(struct run *run, struct err *err)
 	if (!sustain_series_init(&s, false))
 		return err_set(err, -ENOMEM, "Out of memory.");
 	run->rests.again_bytes_per_s = 0;
-	run->io.at = (uint64_t)(b->from_s > 0 ? run->f.v[run->f.burst - 1].bytes : 0);
+	run->io.at = 0;
+	for (size_t k = 0; k < run->f.burst; k++)
+		run->io.at += (uint64_t)run->f.v[k].bytes;
 	r = sustain_load(&run->io, &o, &s, err);
 	run->io.at = at;
 	for (size_t i = 0; i < s.n; i++)
@@ -170,7 +172,7 @@ static const struct screen_decl sustain_screen = {
 			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
 	                  .instead_of = 1 },
 			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 2 },
-			{ "{last_bytes_per_s} over {measured_s}, too short to see whether that has settled",
+			{ "{last_bytes_per_s} over {measured_s}, too short to see whether that has settled; repeat with more --time",
 	                  .instead_of = 3 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
 			{ "limited by {limited_by}" },
