@@ -271,8 +271,6 @@ char *result_to_json(const struct result *res);
 /* What outfile_save() wants to write a document; the same with text that was made before. */
 int result_write(FILE *f, void *res);
 int result_save_text(char *text, struct outfile *f, struct err *err);
-/* The document to a file of its own, which is not opened before. */
-int result_save(const struct result *res, const char *path, struct err *err);
 /* The document as one line at the end of a file, in one write, so that several may append: JSON Lines. 0, or negative
  * errno and a sentence. */
 int result_append(const struct result *res, struct outfile *f, struct err *err);

@@ -26,18 +26,6 @@ int result_write(FILE *f, void *res)
 	return text ? write_text(f, text) : -ENOMEM;
 }
 
-int result_save(const struct result *res, const char *path, struct err *err)
-{
-	cleanup_free char *text = result_to_json(res);
-	struct outfiles alone = { 0 };
-	int r = text ? outfiles_add(&alone, NULL, path, OUTFILE_DOCUMENT, false, err) : -ENOMEM;
-
-	if (r == 0)
-		r = result_save_text(text, alone.first, err);
-	outfiles_done(&alone);
-	return r;
-}
-
 /* Without the white space between the parts: one line, as no text holds a newline that is not escaped. */
 static size_t make_one_line(char *text)
 {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "result/result.h"
+#include "saved.h"
 
 static struct result *some(void)
 {

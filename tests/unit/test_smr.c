@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "measure/smr/smr.h"
+#include "saved.h"
 #include "simrun.h"
 #include "wild.h"
 

@@ -7,6 +7,7 @@
 #include "bars_check.h"
 #include "load.h"
 #include "rows.h"
+#include "saved.h"
 #include "simrun.h"
 
 extern const struct measure measure_stream, measure_zones;

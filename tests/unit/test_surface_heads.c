@@ -13,6 +13,7 @@
 #include "mutate.h"
 #include "report/report.h"
 #include "rows.h"
+#include "saved.h"
 #include "simrun.h"
 #include "wild.h"
 
