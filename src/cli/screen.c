@@ -147,6 +147,7 @@ void cli_screen(struct result *res)
 			continue;
 		}
 		silent = 0;
+		res->verdict_is_open |= c->is_open && !res->verdict_is_no;
 		(void)snprintf(answer + used, sizeof(answer) - used, "%s%s", used ? "; " : "", one);
 	}
 	if (first && !result_find_table(res, "plan")) {

@@ -3,6 +3,8 @@
 #ifndef PLATTER_SESSION_SCREEN_H
 #define PLATTER_SESSION_SCREEN_H
 
+#include <stdbool.h>
+
 /*
  * The first screen of a result, as the document keeps it: cli/screen.c makes the sentence of the clauses,
  * report/screen.c shows it. All of it is about what the document has; a figure that is null or not there is passed
@@ -20,6 +22,7 @@ struct screen_decl {
 		const char *text;
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
 		const char *unless, *because; /* a notice with this code says why it must not be said; why it must */
+		bool is_open;                 /* nothing was seen: the run cannot tell */
 		unsigned instead_of;          /* said only when none of so many clauses before it was */
 	} * says;                             /* in their order; text NULL ends them */
 };

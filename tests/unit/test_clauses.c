@@ -112,6 +112,9 @@ static void check_zero(const struct measure *m, const char *answer)
 
 		if (!is_of_zero(c->text))
 			continue;
+		/* A disk of which nothing was seen is no good one; what there is to look at is another question. */
+		if (!c->is_open && strcmp(m->name, "info") != 0 && strcmp(m->name, "passes") != 0)
+			fail_msg("%s: \"%s\" is no answer, and does not leave it open", m->name, c->text);
 		has = true;
 		is_said |= strcasestr(answer, begin) != NULL;
 	}

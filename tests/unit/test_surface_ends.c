@@ -278,6 +278,17 @@ TEST(a_sample_counts_no_byte_twice)
 		}
 }
 
+TEST(a_sample_of_a_range_that_is_no_multiple_of_anything_reads_all_of_it)
+{
+	cleanup_run struct sim_run run = { .sim = sim_new(),
+		                           .m = &measure_surface,
+		                           .words = "--sample --time=90s --range=1000-100001300 sda" };
+
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(sim_figure(&run, "unscanned_bytes") == 0 && sim_figure(&run, "scanned_ratio") == 1);
+}
+
 static void count_bytes(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
 {
 	(void)ses;

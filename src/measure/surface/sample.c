@@ -42,7 +42,7 @@ static bool add(struct surface_run *run, double first, bool is_random)
 		s->v = v;
 		s->room += 256;
 	}
-	at -= at % g->unit_bytes;
+	at += (g->unit_bytes - at % g->unit_bytes) % g->unit_bytes; /* up: the last one ends with the range */
 	v[s->n++] = (struct stretch){ .first_bytes = at,
 		                      .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
 		                      .is_random = is_random };

@@ -219,7 +219,7 @@ static const struct screen_decl surface_screen = {
 		"wrong_bytes,true_bytes,write_rate_bytes_per_s,most_celsius,scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,always_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#wrong,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
-			{ "nothing was scanned", .because = "nothing-scanned" },
+			{ "nothing was scanned", .because = "nothing-scanned", .is_open = true },
 			{ "{wrong_bytes} not as written: {wrong_lbas}", .if_any = "wrong_bytes" },
 			{ "addresses begin anew: the disk holds {true_bytes}", .if_any = "true_bytes" },
 			{ "{unwritten_bytes} not written yet", .if_any = "unwritten_bytes" },
