@@ -366,7 +366,6 @@ uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, st
 
 /* ---- where bands may end, and what sizes of surfaces make a zone unlikely ---- */
 
-/* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
 bool geo_is_real_end(struct geo_order *o, size_t i)
 {
 	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
@@ -394,8 +393,6 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 	return n;
 }
 
-/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
- * many. */
 size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
@@ -423,7 +420,6 @@ size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, 
 	return n;
 }
 
-/* Surfaces of the first zone that are unlike others; those that are not known yet, 0, make no difference. */
 double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
 {
 	uint64_t first = 0, last = 0;

@@ -38,21 +38,6 @@ void geo_may_think(struct geo *g, double part)
 	g->cost.thinks_to = (uint64_t)(part * THOUGHTS_MOST);
 }
 
-bool geo_is_late(const struct geo *g)
-{
-	return spent_ns(g) >= g->budget_ns;
-}
-
-uint64_t geo_share_end_ns(const struct geo *g, double part)
-{
-	return session_answered_ns(g->ses) + (uint64_t)(part * (double)g->budget_ns);
-}
-
-bool geo_is_share_over(const struct geo *g, uint64_t end_ns)
-{
-	return geo_is_over(g) || geo_is_late(g) || session_answered_ns(g->ses) >= end_ns;
-}
-
 double geo_done(const struct geo *g, double done)
 {
 	return fmin(1.0, fmax(done, (double)spent_ns(g) / (double)g->budget_ns));

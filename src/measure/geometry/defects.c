@@ -249,11 +249,11 @@ static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v
 /* As many as there is time for. */
 static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
 {
-	uint64_t until_ns = geo_share_end_ns(g, GEO_DEFECTS_PART);
+	uint64_t until_ns = session_answered_ns(g->ses) + (uint64_t)(GEO_DEFECTS_PART * (double)g->budget_ns);
 	int r = 0;
 
 	geo_forget(g); /* what is remembered would only agree with itself */
-	for (size_t i = 0; i < n && r == 0 && !geo_is_share_over(g, until_ns); i += AT_ONCE)
+	for (size_t i = 0; i < n && r == 0 && !geo_is_over(g) && session_answered_ns(g->ses) < until_ns; i += AT_ONCE)
 		r = look_at_ends(g, o, v + i, n - i < AT_ONCE ? n - i : AT_ONCE, err);
 	return r;
 }

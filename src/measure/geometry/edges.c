@@ -26,13 +26,7 @@
 #define UP_SHARE  0.7 /* of the points have to come from the media: reading others again costs more than is won */
 #define UP_AGREE  0.9 /* of these: one in ten may be an answer that came late */
 #define UP_FLUSH \
-	20.0    /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
-#define TOL 5.0 /* deviations of one angle, that g->tol is */
-#define LIKELY                                                                                                      \
-	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads \
-	       more find it */
-#define SAVES    4 /* so many times as wide a gap is searched by that */
-#define NOWHERE  UINT64_MAX
+	20.0 /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
@@ -42,7 +36,6 @@ struct gap {
 	double before, after;       /* spacing in the runs */
 	uint64_t in, out;           /* bisection: in is on the low side, out is not */
 	uint64_t second;            /* where the high side begins, when that is not at out */
-	uint64_t likely, wide;      /* where it is looked for first, and by how much that may be off; 0: nowhere */
 	double in_angle, out_angle; /* of the sectors before and after the edge */
 };
 
@@ -283,41 +276,6 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
 }
 
-/*
- * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
- * one on. Spacings are by the angles of two sectors.
- */
-static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
-{
-	double at = (double)begin, error = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		double size = 1.0 / gap[i].before, width = (double)gap[i].low - at;
-
-		if (!(width > size / 2.0) || !(at + size > (double)gap[i].low && at + size < (double)gap[i].high))
-			return;
-		at += size;
-		error = hypot(error, M_SQRT2 * g->tol / TOL * size * size / width);
-		gap[i].likely = (uint64_t)llround(at);
-		gap[i].wide = (uint64_t)ceil(LIKELY * error);
-	}
-}
-
-/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much.
- */
-static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
-{
-	uint64_t low = gap->likely - gap->wide - 1, high = gap->likely + gap->wide;
-
-	if (gap->likely && gap->out - gap->in > SAVES * (high - low)) {
-		if (high > gap->in && high < gap->out)
-			return high;
-		if (low > gap->in && low < gap->out)
-			return low;
-	}
-	return geo_kept_next(&g->kept, gap->in, gap->out, flush);
-}
-
 /* By an angle in a gap; one that could not be read is taken to lie on the low side: the check in the end is what
  * counts. */
 static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double angle, bool want_high)
@@ -351,7 +309,7 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
 				continue;
 			which[m] = k;
-			sector[m++] = next_sector(g, &gap[k], most > 1 ? 0.0 : flush);
+			sector[m++] = geo_kept_next(&g->kept, gap[k].in, gap[k].out, most > 1 ? 0.0 : flush);
 		}
 		if (m && is_each_alone)
 			r = geo_leave(g, sector[0], err);
@@ -399,7 +357,7 @@ static void add_piece(const struct geo *g, const struct gap *gap, const struct g
 }
 
 /* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
-static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct edges *ret, struct err *err)
+static int resolve(struct geo *g, struct gap *gap, size_t n, struct edges *ret, struct err *err)
 {
 	struct gap first[GAPS_MAX];
 	bool is_open[GAPS_MAX] = { false };
@@ -408,13 +366,10 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, str
 	for (size_t i = 0; i < n; i++)
 		is_open[i] = true;
 	open_gaps(gap, n);
-	if (begin != NOWHERE)
-		foresee(g, gap, n, begin);
 	r = bisect(g, gap, n, is_open, false, err);
 	memcpy(first, gap, n * sizeof(*gap));
 	for (size_t i = 0; i < n; i++) {
 		is_open[i] = !is_high(g, &gap[i], gap[i].out, gap[i].out_angle);
-		gap[i].likely = 0;
 		if (is_open[i]) {
 			gap[i].in = gap[i].out;
 			gap[i].in_angle = gap[i].out_angle;
@@ -468,7 +423,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, err);
+	r = resolve(g, gap, find_gaps(g, grid, gap), ret, err);
 	drop_empty(g, ret);
 	return r;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads elsewhere, by which a drive's cache forgets: where they go, and how many they are. */
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -58,7 +57,6 @@ uint32_t geo_first_lead(struct geo *g)
 	return w->low + (w->high - w->low) / 2;
 }
 
-/* More than were in vain. */
 uint32_t geo_more_lead(struct geo *g, uint32_t lead)
 {
 	const struct geo_way *w = &g->ways.step[geo_choose_way(g)];
@@ -129,7 +127,6 @@ static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t
 	}
 }
 
-/* So many reads elsewhere, in the way that is best; how long they took. */
 int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
                        struct err *err)
 {

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "session/replay.h"
@@ -112,12 +111,21 @@ static void fua_figure(const struct geo *g)
 	result_figure_text(g->ses->res, "fua_reads", "reads with FUA", words[g->t.fua_reads]);
 }
 
+/* error: relative, 95 %. */
+static void speed_figures(struct result *res, double period_ns, double error, size_t n)
+{
+	double rpm = 60e9 / period_ns;
+	struct interval ci = { rpm * (1.0 - error), rpm * (1.0 + error) };
+
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, n);
+	ci = (struct interval){ period_ns * (1.0 - error), period_ns * (1.0 + error) };
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, period_ns, &ci, n);
+}
+
 static void rotation_figures(struct geo *g)
 {
 	struct result *res = g->ses->res;
 	const struct device *d = &g->ses->devs[0];
-	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
-	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
 
 	res->verdict_is_open = g->rot.is_unclear;
 	if (g->rot.is_unclear && g->rot.is_held) {
@@ -143,9 +151,7 @@ static void rotation_figures(struct geo *g)
 			              "The kernel calls %s rotational, but it does not behave so.", d->name);
 		return;
 	}
-	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->rot.events);
-	ci = (struct interval){ period * (1.0 - part), period * (1.0 + part) };
-	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, period, &ci, g->rot.events);
+	speed_figures(res, g->rot.period_ns, 1.96 * g->rot.se_ns / g->rot.period_ns, g->rot.events);
 	if (d->rotational == 0)
 		result_notice(res, "says-not-rotating",
 		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
@@ -154,62 +160,45 @@ static void rotation_figures(struct geo *g)
 
 /* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that
  * of the run's last quarter. */
-static void speed_figures(struct geo *g)
+static void tell_speed(struct geo *g)
 {
-	struct result *res = g->ses->res;
 	struct geo_drift d;
-	struct interval ci;
-	double rpm;
 
 	if (!geo_spindle_speed(g, &d))
 		return;
-	rpm = 60e9 / d.period_ns;
-	ci = (struct interval){ rpm * (1.0 - d.error), rpm * (1.0 + d.error) };
-	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->spindle.npoints);
-	ci = (struct interval){ d.period_ns * (1.0 - d.error), d.period_ns * (1.0 + d.error) };
-	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, d.period_ns, &ci, g->spindle.npoints);
+	speed_figures(g->ses->res, d.period_ns, d.error, g->spindle.npoints);
 	if (d.change != 0.0)
 		result_notice(
-			res, "spindle-drifts",
+			g->ses->res, "spindle-drifts",
 			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and the figure is the speed then. A disk that was switched on a while ago turns evenly.",
 			fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
 }
 
 /* ---- the run ---- */
 
-static void plots(struct session *ses)
-{
-	result_plot(
-		ses->res,
-		&(struct plot_decl){
-			.name = "tracks",
-			.see = "All tracks of a zone hold the same number of sectors; two rows of dots at one place are heads of different density.",
-			.kind = "scatter",
-			.title = "Track size against position",
-			.table = "tracks",
-			.x = "first_byte",
-			.y = "sectors_per_track" });
-	result_plot(
-		ses->res,
-		&(struct plot_decl){
-			.name = "profile",
-			.see = "Seek time against distance in tracks: the lower edge of the dots is the drive at its best.",
-			.kind = "scatter",
-			.title = "Seek profile: shortest access against tracks",
-			.table = "profile",
-			.x = "distance_tracks",
-			.y = "access_ns" });
-	result_plot(
-		ses->res,
-		&(struct plot_decl){
-			.name = "angles",
-			.see = "The disk from above, its outer edge outside: each dot is a sector, at the angle at which it came by.",
-			.kind = "polar",
-			.title = "Angles of sectors",
-			.table = "angles",
-			.x = "angle_ratio",
-			.y = "offset_bytes" });
-}
+static const struct plot_decl plots[] = {
+	{ .name = "tracks",
+	  .see = "All tracks of a zone hold the same number of sectors; two rows of dots at one place are heads of different density.",
+	  .kind = "scatter",
+	  .title = "Track size against position",
+	  .table = "tracks",
+	  .x = "first_byte",
+	  .y = "sectors_per_track" },
+	{ .name = "profile",
+	  .see = "Seek time against distance in tracks: the lower edge of the dots is the drive at its best.",
+	  .kind = "scatter",
+	  .title = "Seek profile: shortest access against tracks",
+	  .table = "profile",
+	  .x = "distance_tracks",
+	  .y = "access_ns" },
+	{ .name = "angles",
+	  .see = "The disk from above, its outer edge outside: each dot is a sector, at the angle at which it came by.",
+	  .kind = "polar",
+	  .title = "Angles of sectors",
+	  .table = "angles",
+	  .x = "angle_ratio",
+	  .y = "offset_bytes" },
+};
 
 /* Of the order, which has pieces of a track as one and knows of ends that noise hid; where a track lacks sectors, or is
  * a piece, it may be one more or less. */
@@ -337,15 +326,11 @@ static void left_out_figure(struct result *res, const struct geo_fit *fit)
 /* Goes on until this part of the budget is spent. */
 static int timed_walk(struct geo_walk *w, double part, struct err *err)
 {
-	struct geo *g = w->g;
-	uint64_t start = session_answered_ns(g->ses), seen = g->cost.tracks_seen;
 	int r;
 
-	geo_may_take(g, part);
+	geo_may_take(w->g, part);
 	r = geo_walk_on(w, err);
-	geo_may_take(g, 1.0);
-	g->cost.walk_ns += session_answered_ns(g->ses) - start;
-	g->cost.walk_seen += g->cost.tracks_seen - seen;
+	geo_may_take(w->g, 1.0);
 	return r;
 }
 
@@ -468,30 +453,18 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	if (r == 0 && (geo_is_late(g) || g->cost.is_cut)) {
+	if (r == 0 && (geo_done(g, 0.0) >= 1.0 || g->cost.is_cut)) {
 		session_ended_early(g->ses);
 		result_notice(g->ses->res, "out-of-time",
 		              "%s ended before the measurement did. Give a longer --time for the rest.",
 		              g->ses->common->time_ns ? "The time given by --time"
 		                                      : "The time that a run takes without --time");
 	}
-	speed_figures(g);
+	tell_speed(g);
 	fua_figure(g);
-	plots(g->ses);
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
+		result_plot(g->ses->res, &plots[i]);
 	return r;
-}
-
-static void cost_figures(struct geo *g)
-{
-	struct result *res = g->ses->res;
-
-	result_figure(res, "reads", "reads of single sectors", UNIT_COUNT, (double)g->cost.reads, NULL, 0);
-	if (!g->cost.walk_seen)
-		return;
-	result_figure(res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT, (double)g->cost.walk_seen, NULL,
-	              0);
-	result_figure(res, "revolutions_per_track", "revolutions for each", UNIT_NONE,
-	              (double)g->cost.walk_ns / g->rot.period_ns / (double)g->cost.walk_seen, NULL, 0);
 }
 
 static int geometry_run(struct session *ses, const void *params, struct err *err)
@@ -517,8 +490,11 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	r = session_engine(ses, &cfg, &g.t.eng, err);
 	if (r == 0)
 		r = run_phases(&g, err);
-	if (r == 0 && g.cost.tracks_seen)
-		cost_figures(&g);
+	if (r == 0 && g.cost.tracks_seen) {
+		result_figure_u64(ses->res, "reads", "reads of single sectors", UNIT_COUNT, g.cost.reads);
+		result_figure_u64(ses->res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT,
+		                  g.cost.tracks_seen);
+	}
 	engine_close(g.t.fua);
 	engine_close(g.t.eng);
 	return r;

@@ -77,7 +77,6 @@ struct geo_ways {
 struct geo_cost {
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
-	uint64_t walk_ns, walk_seen;  /* time of the walk, ends of tracks that it looked at */
 	uint64_t thoughts, thinks_to; /* steps of what computes, see budget.c; the end of them, 0: none */
 	bool is_cut; /* the walk ended for want of time, as what comes behind it has a share kept for it */
 };
@@ -98,7 +97,6 @@ struct geo {
 	unsigned looks;   /* at each sector: what is told of it is the middle of so many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
-	uint64_t begin;   /* of a track, where a survey begins at one */
 	struct geo_ways ways;
 	struct geo_kept kept;
 	uint64_t last;      /* sector that was read */
@@ -129,11 +127,6 @@ bool geo_think(struct geo *g, uint64_t steps);
 /* Thoughts may take until this part of all that a run may take, which no clock says, so that it ends the same each
  * time. */
 void geo_may_think(struct geo *g, double part);
-/* Is all of the budget spent? */
-bool geo_is_late(const struct geo *g);
-/* A share of the budget for what begins now: when it ends, and whether it has ended, or the run's time has. */
-uint64_t geo_share_end_ns(const struct geo *g, double part);
-bool geo_is_share_over(const struct geo *g, uint64_t end_ns);
 /* How far the run is: by what is done, or by the time that it may take, whichever is farther. */
 double geo_done(const struct geo *g, double done);
 

@@ -93,6 +93,7 @@ struct geo_hypothesis {
 	double cost;             /* minus the log evidence of all that was seen, but for a constant */
 	size_t off;              /* accesses that do not fit */
 	bool is_counted;         /* tracks are where they are by their number, whatever sizes and skews say */
+	bool was_turned;         /* another one differed only in whether heads alternate */
 	bool is_shifted;         /* in some look its bands were taken to begin elsewhere than they were read */
 };
 
@@ -107,8 +108,7 @@ struct geo_search {
 	struct geo_order *o;
 	struct geo_hypothesis h[GEO_ASKED_MAX]; /* the likeliest first; none is far behind, but for a few rivals */
 	size_t n, left;                         /* left: of them not out */
-	struct geo_shape asked[GEO_ASKED_MAX];  /* all of them, before accesses spoke */
-	size_t nasked, looks;
+	size_t looks;
 	double dear; /* a reading of the sequence that costs so much is none */
 	struct geo_fit *fit;
 	uint64_t first, tracks; /* of the stretch */

@@ -171,12 +171,6 @@ static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint6
 	return phase_distance(angle - w->angle, (double)k * l->advance);
 }
 
-/* What the advance so far and two angles leave open. */
-static double leap_error(const struct geo_walk *w, const struct geo_leap *l, uint64_t k)
-{
-	return hypot(geo_near(w->g), (double)k * l->error);
-}
-
 /*
  * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of
  * another size do, and skews add up to nearly the same angle.
@@ -204,7 +198,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		r = geo_edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after,
 		                    &angle, &jump, err);
 	*ret_ok = r == 0 && geo_apart(jump, l->jump) < geo_near(g);
-	*ret_ok = *ret_ok && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
+	*ret_ok = *ret_ok && fabs(off_leap(w, l, k, angle)) < hypot(geo_near(g), (double)k * l->error);
 	g->cost.tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1) {
 		r = check_inside(w, l, k, ret_ok, err);
@@ -226,7 +220,6 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	return 0;
 }
 
-/* As often as it goes, doubling and then halving; how often that is. */
 int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err)
 {
 	uint64_t k = 1;

@@ -32,7 +32,6 @@ void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h)
 		              s->fit);
 }
 
-/* Where accesses are tried: the zone with the most tracks, or any tracks where there is none. */
 void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
 	for (size_t i = 0; i < fit->n; i++)

@@ -4,7 +4,6 @@
 #include "measure/geometry/walk.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "base/cleanup.h"
 
@@ -283,14 +282,6 @@ static bool is_known(const struct geo *g, const struct place *p)
 	return isfinite(figure_number(result_find_figure(g->ses->res, p->figure)));
 }
 
-static void tell_unknown(struct geo *g, const struct place *p)
-{
-	result_notice(
-		g->ses->res, "no-tracks",
-		"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
-		p->name);
-}
-
 /* Of the skews that are about the middle one, as those to the next cylinder are among those to the next surface. */
 static void tell_skew(struct geo *g, struct skews *skews)
 {
@@ -333,7 +324,10 @@ int geo_look_at_places(struct geo *g, struct err *err)
 		r = look_at(g, &places[0], true, k == starts, &spare[0], &skews, err);
 	for (size_t i = 0; i < seen && r == 0; i++)
 		if (!is_known(g, &places[i]))
-			tell_unknown(g, &places[i]);
+			result_notice(
+				g->ses->res, "no-tracks",
+				"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
+				places[i].name);
 	note_spare(g, spare, ARRAY_LEN(spare));
 	tell_skew(g, &skews);
 	return r;

@@ -5,12 +5,10 @@
  * a read is known by its time, and repeated after as many reads elsewhere as it takes to have the sector out of the
  * cache (rotation_find). Reads with FUA need none of that where they are seen to come from the media.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */

@@ -527,11 +527,6 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 	return cost;
 }
 
-static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
-{
-	return geo_has_size(z, seg->size) && !seg->is_odd;
-}
-
 /*
  * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of
  * their zones are? A track that is not may belong to either; and where some surfaces hold more the bands of one zone
@@ -542,8 +537,8 @@ static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone
 {
 	const struct geo_seg *before = geo_order_at(p->o, z->track - 1), *seg = geo_order_at(p->o, z->track);
 
-	return seg != before && geo_odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, seg) &&
-	       has_size(z - 1, before);
+	return seg != before && geo_odd_sizes(p, z[-1].size, z->size) == 0.0 && !seg->is_odd && !before->is_odd &&
+	       geo_has_size(z, seg->size) && geo_has_size(z - 1, before->size);
 }
 
 /*

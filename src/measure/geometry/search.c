@@ -6,11 +6,9 @@
  * the likeliest ones differ (pairs.c), in several places, until the evidence of all of them leaves one (evidence.c), or
  * the time is over. What is told is what all have in common that are left.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -65,19 +63,10 @@ static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_l
 
 static void tell_confidence(struct geo_search *s, bool is_likely)
 {
-	const struct geo_hypothesis *next = NULL;
-	char text[160], rest[80] = "no other layout explains sizes and skews";
+	char text[80];
 
-	for (size_t i = 1; i < s->n && !next; i++)
-		next = geo_is_same_layout(&s->h[0].shape, &s->h[i].shape) ||
-		                       geo_is_turned(&s->h[0].shape, &s->h[i].shape)
-		               ? NULL
-		               : &s->h[i];
-	if (next)
-		(void)snprintf(rest, sizeof(rest), "the next best layout fits %zu%s", s->nmade - next->off,
-		               next->off > s->h[0].off ? "" : ", but not sizes and skews");
-	(void)snprintf(text, sizeof(text), "%s: fits %zu of %zu access times; %s", is_likely ? "likely" : "certain",
-	               s->nmade - s->h[0].off, s->nmade, rest);
+	(void)snprintf(text, sizeof(text), "%s: fits %zu of %zu access times", is_likely ? "likely" : "certain",
+	               s->nmade - s->h[0].off, s->nmade);
 	result_figure_text(s->g->ses->res, "confidence", "certainty", text);
 	if (is_likely)
 		result_notice(
@@ -195,14 +184,10 @@ static void prefer_plain_order(struct geo_search *s)
 /* Have accesses spoken against the layout that differs only in whether heads alternate? */
 static bool is_turning_said(const struct geo_search *s)
 {
-	bool was_asked = false;
-
-	for (size_t i = 0; i < s->nasked; i++)
-		was_asked = was_asked || geo_is_turned(&s->h[0].shape, &s->asked[i]);
 	for (size_t i = 1; i < s->left; i++)
 		if (geo_is_turned(&s->h[0].shape, &s->h[i].shape))
 			return false;
-	return was_asked && s->h[0].shape.heads > 1;
+	return s->h[0].was_turned;
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */
@@ -246,7 +231,10 @@ static void add(struct geo_search *s, const struct geo_shape *shape, double cost
 	s->h[s->n] = (struct geo_hypothesis){
 		.shape = *shape, .seen = s->made + s->n * GEO_MADE_MOST, .dear = cost, .is_counted = is_counted
 	};
-	s->asked[s->n++] = *shape;
+	for (size_t i = 0; i < s->n; i++)
+		if (geo_is_turned(shape, &s->h[i].shape) && shape->heads > 1)
+			s->h[i].was_turned = s->h[s->n].was_turned = true;
+	s->n++;
 }
 
 /* How much less likely one surface is as runs of equal tracks hold more than those before: its zones hold less and less
@@ -300,7 +288,7 @@ static void find_hypotheses(struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++)
 		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER) +
 		               (s->h[i].shape.heads == 1 ? grows(s->o) : 0.0);
-	s->nasked = s->left = s->n;
+	s->left = s->n;
 }
 
 /* One look: accesses in one place, and what they say. */

@@ -4,9 +4,7 @@
  * tracks (reading.c), and those that explain them at about the least cost against more. Accesses decide between these
  * (search.c).
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * the same track, and drives read ahead behind what was asked for.
  */
 #include <math.h>
-#include <string.h>
 
 #include "measure/geometry/geometry.h"
 

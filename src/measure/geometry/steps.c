@@ -9,9 +9,7 @@
  * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the
  * track with them is surveyed like any that does not fit (edges.c).
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -101,8 +99,7 @@ static const struct geo_run *expected(const struct geo_walk *w)
 	for (size_t i = w->nruns; i-- > 1;) {
 		const struct geo_run *last = &w->runs[w->nruns - 1];
 
-		if (i < w->nruns && geo_same_run(w->g, &w->runs[i - 1], last) &&
-		    w->runs[i - 1].tracks == last->tracks && i != w->nruns)
+		if (geo_same_run(w->g, &w->runs[i - 1], last) && w->runs[i - 1].tracks == last->tracks)
 			return &w->runs[i];
 	}
 	return NULL;
@@ -171,11 +168,6 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 	return 0;
 }
 
-static double edge_jump(const struct geo_track *track, const struct geo_track *next)
-{
-	return geo_frac(next->skew + 1.0 / (double)next->per_track - 1.0 / (double)track->per_track);
-}
-
 /* A piece too short to tell its track's size: of the size that was expected here, or else as the one before. */
 static void take_for_stump(const struct geo_walk *w, struct geo_track *track)
 {
@@ -199,7 +191,6 @@ static int survey_here(struct geo_walk *w, struct err *err)
 	size_t n, m;
 	int r;
 
-	g->begin = first;
 	for (int k = 0; k < 3; k++) {
 		uint64_t span = (uint64_t)(per_track * (2.6 + k));
 
@@ -229,7 +220,10 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		if ((double)track[0].per_track * 3.0 < per_track)
 			take_for_stump(w, &track[0]);
 		if (m >= 2)
-			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
+			return pass_surveyed(w, &track[0],
+			                     geo_frac(track[1].skew + 1.0 / (double)track[1].per_track -
+			                              1.0 / (double)track[0].per_track),
+			                     err);
 		return pass_surveyed(w, &track[0], edge[n].jump, err);
 	}
 	w->is_stuck = true;

@@ -2,7 +2,6 @@
 /* Zones as a layout reads them; without one as the walk found them, none of which is sure: what seems to be a zone may
  * be another surface. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "measure/geometry/tell.h"
@@ -149,12 +148,6 @@ static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 	return false;
 }
 
-/* Where no end of a track could be found, the walk may have gone wrong in this zone already. */
-static bool is_lost_in(const struct geo_walk *w, size_t i, size_t n)
-{
-	return i + 1 == n && w->is_stuck;
-}
-
 static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t end)
 {
 	uint64_t n = 0;
@@ -218,11 +211,13 @@ static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zon
 
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
 {
+	bool is_last = i + 1 == layout->fit->n;
+
+	/* Where no end of a track could be found, the walk may have gone wrong in the last zone already. */
 	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy || layout->is_mended ||
-	       is_lost_in(w, i, layout->fit->n) ||
-	       (i + 1 == layout->fit->n && is_end_of_another(w, &layout->fit->zone[i])) ||
+	       (is_last && (w->is_stuck || is_end_of_another(w, &layout->fit->zone[i]))) ||
 	       is_fit_zone_doubtful(w, layout->fit, i) || (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
-	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
+	       (!is_last && is_fit_zone_doubtful(w, layout->fit, i + 1));
 }
 
 /* A zone up to `last`: a row, or one for each surface where they differ. */
