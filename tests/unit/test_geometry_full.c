@@ -616,6 +616,22 @@ TEST(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider)
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
+/* Forty zones of one surface: where a track of the next one ends follows from where it begins and how far its sectors
+ * are apart. */
+TEST_LARGE(the_end_of_a_track_is_looked_for_where_it_should_be)
+{
+	char text[2048] = ONE_SURFACE "jitter_us 2\ncache_kb 0\n";
+	struct rates r = { 0 };
+
+	for (int i = 0; i < 40; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
+	one_of_text(text, "--tracks sda", &r);
+	print_message("%.0f reads\n", r.reads);
+	assert_nothing_false_is_sure(&r);
+	assert_int_equal(r.tracks_right, r.tracks);
+	assert_true(r.reads < 4380.0); /* 4294, and 160 more when it was looked for by halves */
+}
+
 /* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each
  * other are in its cache. */
 TEST(a_cache_costs_little)

@@ -11,7 +11,6 @@
  * Horstein 1963). How far accesses scatter is the same for all pairs, and is learned from all of them.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"

@@ -6,7 +6,6 @@
  * they should be, and in noise only where a second look found both ends again.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"

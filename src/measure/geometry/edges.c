@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Edges: where the angle of the next sector is not one sector further on. A grid of some sectors per track is read
- * downwards (a read backwards waits for a little less than a revolution, and what a drive reads ahead does not help
- * it), or upwards where that has given the same angles; between neighbours of one track the angle grows evenly, and
- * where it does not there is an edge in between, found by bisection: a sector's angle tells on which side of the edge
- * it lies. As both sides are known in advance only the jump has to stand out of the noise, not a single sector: the
+ * downwards, where what a drive reads ahead does not help it, or upwards where that has given the same angles; between
+ * neighbours of one track the angle grows evenly, and where it does not there is an edge in between, found by
+ * bisection. As both sides are known in advance only the jump has to stand out of the noise, not a single sector: the
  * edge is exact or not found.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -16,8 +14,8 @@
 #include "measure/geometry/walk.h"
 
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
-#define SPACING_LOOKS \
-	3 /* at stretches one behind the other, until more than half of the angles between points agree, */
+/* At stretches one behind the other, until more than half of the angles between points agree,. */
+#define SPACING_LOOKS 3
 #define SPACING_LEAST 3 /* and so many are known */
 
 #define GRID      9   /* points of a track */
@@ -25,8 +23,14 @@
 #define UP_POINTS 12  /* of a grid in which it is tried whether it can be read upwards */
 #define UP_SHARE  0.7 /* of the points have to come from the media: reading others again costs more than is won */
 #define UP_AGREE  0.9 /* of these: one in ten may be an answer that came late */
-#define UP_FLUSH \
-	20.0 /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
+/* Reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won. */
+#define UP_FLUSH 20.0
+#define TOL      5.0 /* deviations of one angle, that g->tol is */
+#define LIKELY                                                                                                      \
+	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads \
+	       more find it */
+#define SAVES    4 /* so many times as wide a gap is searched by that */
+#define NOWHERE  UINT64_MAX
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
@@ -36,6 +40,7 @@ struct gap {
 	double before, after;       /* spacing in the runs */
 	uint64_t in, out;           /* bisection: in is on the low side, out is not */
 	uint64_t second;            /* where the high side begins, when that is not at out */
+	uint64_t likely, wide;      /* where it is looked for first, and by how much that may be off; 0: nowhere */
 	double in_angle, out_angle; /* of the sectors before and after the edge */
 };
 
@@ -276,6 +281,41 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
 }
 
+/*
+ * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first
+ * one on. Spacings are by the angles of two sectors.
+ */
+static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
+{
+	double at = (double)begin, error = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		double size = 1.0 / gap[i].before, width = (double)gap[i].low - at;
+
+		if (!(width > size / 2.0) || !(at + size > (double)gap[i].low && at + size < (double)gap[i].high))
+			return;
+		at += size;
+		error = hypot(error, M_SQRT2 * g->tol / TOL * size * size / width);
+		gap[i].likely = (uint64_t)llround(at);
+		gap[i].wide = (uint64_t)ceil(LIKELY * error);
+	}
+}
+
+/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much.
+ */
+static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
+{
+	uint64_t low = gap->likely - gap->wide - 1, high = gap->likely + gap->wide;
+
+	if (gap->likely && gap->out - gap->in > SAVES * (high - low)) {
+		if (high > gap->in && high < gap->out)
+			return high;
+		if (low > gap->in && low < gap->out)
+			return low;
+	}
+	return geo_kept_next(&g->kept, gap->in, gap->out, flush);
+}
+
 /* By an angle in a gap; one that could not be read is taken to lie on the low side: the check in the end is what
  * counts. */
 static void narrow(const struct geo *g, struct gap *gap, uint64_t sector, double angle, bool want_high)
@@ -309,7 +349,7 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
 				continue;
 			which[m] = k;
-			sector[m++] = geo_kept_next(&g->kept, gap[k].in, gap[k].out, most > 1 ? 0.0 : flush);
+			sector[m++] = next_sector(g, &gap[k], most > 1 ? 0.0 : flush);
 		}
 		if (m && is_each_alone)
 			r = geo_leave(g, sector[0], err);
@@ -357,7 +397,7 @@ static void add_piece(const struct geo *g, const struct gap *gap, const struct g
 }
 
 /* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
-static int resolve(struct geo *g, struct gap *gap, size_t n, struct edges *ret, struct err *err)
+static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct edges *ret, struct err *err)
 {
 	struct gap first[GAPS_MAX];
 	bool is_open[GAPS_MAX] = { false };
@@ -366,10 +406,13 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct edges *ret, 
 	for (size_t i = 0; i < n; i++)
 		is_open[i] = true;
 	open_gaps(gap, n);
+	if (begin != NOWHERE)
+		foresee(g, gap, n, begin);
 	r = bisect(g, gap, n, is_open, false, err);
 	memcpy(first, gap, n * sizeof(*gap));
 	for (size_t i = 0; i < n; i++) {
 		is_open[i] = !is_high(g, &gap[i], gap[i].out, gap[i].out_angle);
+		gap[i].likely = 0;
 		if (is_open[i]) {
 			gap[i].in = gap[i].out;
 			gap[i].in_angle = gap[i].out_angle;
@@ -423,7 +466,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	r = resolve(g, gap, find_gaps(g, grid, gap), ret, err);
+	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, err);
 	drop_empty(g, ret);
 	return r;
 }

@@ -161,13 +161,9 @@ int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err
 /* ---- what the cache keeps ---- */
 
 /*
- * What the drive's cache keeps of single reads, as far as answers have shown it, and which sector of a gap is read next
- * so that few of those are met.
- *
  * A drive that has read a sector has, as a rule, those that pass before the next command comes. So a sector just above
- * one that was read is answered by the cache for a long time, while one below it is not: halving a gap pays for each
- * answer "low" with the reads elsewhere that it takes to make the cache forget. Where that is dear it is cheaper to
- * come down from above in small steps, as one who has few eggs finds the floor from which they break.
+ * one that was read is answered by the cache, while one below it is not: halving a gap pays for each answer "low" with
+ * what it takes to make the cache forget. Where that is dear it is cheaper to come down from above in small steps.
  */
 
 #define SHOWN 2 /* reads at such a distance: fewer say nothing */

@@ -2,9 +2,7 @@
 /*
  * What is said for and against each layout: by accesses, by sizes and skews, by how long zones are. The logarithms of
  * all likelihoods add up, over all looks, and what is left in the end is told from their sum.
- *
- * Where its bands begin is part of a hypothesis: the sequence may have been read from the wrong track on, as it was
- * disturbed there, and then accesses would speak against a layout that is true.
+ * Where its bands begin is part of a hypothesis: the sequence may have been read from the wrong track on.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -287,10 +285,8 @@ static int by_cost(const void *x, const void *y)
 	return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
-/*
- * A curve that suits well is not found from anywhere, and a layout would be out for want of it: each is looked for from
- * the one that was found before and from that of the best layout, too, as there is but one arm.
- */
+/* A curve that suits well is not found from anywhere: each is looked for from the one that was found before, and from
+ * that of the best layout, too, as there is but one arm. */
 static void find_laws(struct geo_search *s)
 {
 	double scale = INFINITY;

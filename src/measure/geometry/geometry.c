@@ -257,8 +257,8 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 			unclear);
 }
 
-#define SMALL_ZONE \
-	10 /* so many times smaller than the largest: of such a zone the skews may be what disturbs the sequence */
+/* So many times smaller than the largest: of such a zone the skews may be what disturbs the sequence. */
+#define SMALL_ZONE 10
 
 /* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise
  * may put off what a zone has. */
@@ -443,7 +443,6 @@ static int run_phases(struct geo *g, struct err *err)
 	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR));
 	g->spindle.period_ns = g->rot.period_ns;
 	r = rotation_find_ahead(&g->t, &g->rot, &g->is_fua_ahead, err);
-	fua_figure(g);
 	if (r == 0)
 		r = geo_look_at_places(g, err);
 	if (r == 0 && !g->p->quick && !geo_is_over(g)) {

@@ -97,6 +97,7 @@ struct geo {
 	unsigned looks;   /* at each sector: what is told of it is the middle of so many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
+	uint64_t begin;   /* of a track, where a survey begins at one */
 	struct geo_ways ways;
 	struct geo_kept kept;
 	uint64_t last;      /* sector that was read */

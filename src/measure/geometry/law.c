@@ -84,13 +84,16 @@ static void kind_begin(struct kind *c, const struct geo_access *seen, size_t fir
 		c->nshares++;
 }
 
-static int by_kind(const void *x, const void *y)
+int geo_access_order(const struct geo_access *a, const struct geo_access *b)
 {
-	const struct geo_access *a = *(const struct geo_access *const *)x, *b = *(const struct geo_access *const *)y;
-
 	if (a->cylinders != b->cylinders)
 		return a->cylinders < b->cylinders ? -1 : 1;
 	return (int)a->is_other_head - (int)b->is_other_head;
+}
+
+static int by_kind(const void *x, const void *y)
+{
+	return geo_access_order(*(const struct geo_access *const *)x, *(const struct geo_access *const *)y);
 }
 
 static void fit_free(struct fit *f)

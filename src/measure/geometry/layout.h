@@ -7,9 +7,8 @@
 
 /* ---- shapes.c ---- */
 
-#define GEO_SHAPES_MAX                                                                                               \
-	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is \
-	       full */
+/* That are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full. */
+#define GEO_SHAPES_MAX 320
 
 /* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. How many. */
 size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost);
@@ -65,6 +64,8 @@ struct geo_law {
 	double cost;  /* minus the log-likelihood that it was found by */
 };
 
+/* For qsort: by kinds, which go equally far, and to another head or not. */
+int geo_access_order(const struct geo_access *a, const struct geo_access *b);
 /* The law that suits n accesses best, found from several begins. */
 struct geo_law geo_law_of(const struct geo_access *seen, size_t n);
 /* The one that is found from `start`, or another one that suits better; NULL: there is none. */

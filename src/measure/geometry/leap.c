@@ -8,7 +8,6 @@
  * the next track's size is known.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "measure/geometry/walk.h"
 
@@ -17,10 +16,8 @@
 	     smaller */
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
-/*
- * Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the
- * two are read until two readings agree.
- */
+/* Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the
+ * two are read until two readings agree. */
 static int check_late(struct geo *g, const uint64_t *sector, double *angle, double after, struct err *err)
 {
 	uint64_t apart = after > 0.0 ? (uint64_t)(0.2 / after) : 0;

@@ -29,12 +29,6 @@ struct geo_shape {
 	bool is_alternate, is_serpentine;
 };
 
-/* Is the sequence the same for both? The way of the arm makes no difference to it. */
-static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
-}
-
 struct geo_order {
 	struct geo *g; /* when its run is over, nothing is tried any more */
 	struct geo_seg *seg;

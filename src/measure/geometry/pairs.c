@@ -298,27 +298,20 @@ struct sampled {
 	                 other one is true */
 };
 
-static int kinds_of(const struct geo_access *a, const struct geo_access *b)
-{
-	if (a->cylinders != b->cylinders)
-		return a->cylinders < b->cylinders ? -1 : 1;
-	return (int)a->is_other_head - (int)b->is_other_head;
-}
-
 static int by_first_kind(const void *x, const void *y)
 {
 	const struct sampled *a = x, *b = y;
-	int r = kinds_of(&a->of[0], &b->of[0]);
+	int r = geo_access_order(&a->of[0], &b->of[0]);
 
-	return r ? r : kinds_of(&a->of[1], &b->of[1]);
+	return r ? r : geo_access_order(&a->of[1], &b->of[1]);
 }
 
 static int by_second_kind(const void *x, const void *y)
 {
 	const struct sampled *a = x, *b = y;
-	int r = kinds_of(&a->of[1], &b->of[1]);
+	int r = geo_access_order(&a->of[1], &b->of[1]);
 
-	return r ? r : kinds_of(&a->of[0], &b->of[0]);
+	return r ? r : geo_access_order(&a->of[0], &b->of[0]);
 }
 
 static int by_what_it_tells(const void *x, const void *y)
@@ -334,7 +327,7 @@ static void find_telling(struct sampled *v, size_t n, int k)
 	for (size_t i = 0, end; i < n; i = end) {
 		double mean = 0.0;
 
-		for (end = i; end < n && kinds_of(&v[i].of[k], &v[end].of[k]) == 0; end++)
+		for (end = i; end < n && geo_access_order(&v[i].of[k], &v[end].of[k]) == 0; end++)
 			mean += v[end].access[1 - k];
 		mean /= (double)(end - i);
 		for (size_t m = i; m < end; m++)

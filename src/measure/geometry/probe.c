@@ -28,12 +28,11 @@
 #define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
 #define READINGS      5    /* of one sector, until two agree */
 #define LOOKS_MOST    9
-#define LOOKS_FROM                                                                                                 \
-	0.04 /* of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly \
-	        less) */
+/* Of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less). */
+#define LOOKS_FROM   0.04
 #define LOOKS_WANTED 0.03 /* so far they may */
-#define LOOKS_DEAR \
-	0.06 /* the same where all looks but the first take very many reads elsewhere before: most skews stand out */
+/* The same where all looks but the first take very many reads elsewhere before: most skews stand out. */
+#define LOOKS_DEAR  0.06
 #define TOL_LEAST   4e-6 /* of a revolution: what the clock resolves */
 #define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
 
@@ -415,8 +414,6 @@ int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bo
 
 	if (g->looks > 1)
 		return geo_probe_doubt(g, sectors, ret_angles, ret_doubt, n, false, err);
-	for (size_t i = 0; i < n; i++)
-		ret_angles[i] = NAN;
 	return read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
 }
 

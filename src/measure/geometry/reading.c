@@ -8,8 +8,7 @@
  * one skew. The sequence is read band by band (a cylinder is a band of one); where the sizes do not go on, the zone has
  * ended: before this band, or with a part of a band, in which all surfaces have equally many tracks. What does not fit
  * costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up)
- * 2, a zone 2. A wrong layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains
- * is left to access times (search.c).
+ * 2, a zone 2. A wrong layout sees changes everywhere; so the cheapest layouts are those that can be true.
  */
 #include <math.h>
 #include <stdlib.h>

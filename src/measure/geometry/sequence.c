@@ -17,11 +17,16 @@
 #define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first so many */
 #define HIDDEN     2.0                   /* jumps up to so many times what two may differ by may be hidden by noise */
 
+static bool is_plain(const struct geo_seg *seg)
+{
+	return !seg->is_odd && !seg->has_gap;
+}
+
 static void push(struct geo_order *o, const struct geo_seg *seg)
 {
 	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
 
-	if (last && !last->is_odd && !last->has_gap && !seg->is_odd && !seg->has_gap && last->size == seg->size &&
+	if (last && is_plain(last) && is_plain(seg) && last->size == seg->size &&
 	    geo_order_same(o, last->jump, seg->jump)) {
 		last->tracks += seg->tracks;
 		o->tracks += seg->tracks;
@@ -94,8 +99,7 @@ static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 static bool is_turn_of(const struct geo_order *o, size_t before, uint64_t size, double turn)
 {
 	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
-		if (o->seg[i].size == size && !o->seg[i].is_odd && !o->seg[i].has_gap &&
-		    geo_order_same(o, turn, o->seg[i].jump))
+		if (o->seg[i].size == size && is_plain(&o->seg[i]) && geo_order_same(o, turn, o->seg[i].jump))
 			return true;
 	return false;
 }
@@ -113,7 +117,7 @@ static bool are_pieces(const struct geo_seg *first, const struct geo_seg *end, c
 static uint64_t usual_size(const struct geo_order *o, size_t before)
 {
 	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
-		if (!o->seg[i].is_odd && !o->seg[i].has_gap)
+		if (is_plain(&o->seg[i]))
 			return o->seg[i].size;
 	return 0;
 }
@@ -125,12 +129,12 @@ static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 	uint64_t usual = usual_size(o, before);
 	const struct geo_seg *last = before ? &o->seg[before - 1] : NULL;
 
-	if (all <= usual || !last || last->is_odd || last->has_gap)
+	if (all <= usual || !last || !is_plain(last))
 		return usual;
 	for (size_t i = before - 1; i-- > 0 && before - i <= GEO_HEADS + 1;) {
 		const struct geo_seg *s = &o->seg[i];
 
-		if (s->size == last->size && s->tracks == last->tracks && !s->is_odd && !s[1].is_odd && !s[1].has_gap)
+		if (s->size == last->size && s->tracks == last->tracks && !s->is_odd && is_plain(&s[1]))
 			return s[1].size >= all && s[1].size - usual <= usual / LACKS_PART ? s[1].size : usual;
 	}
 	return usual;
@@ -179,8 +183,7 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
  */
 static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
 {
-	return seg->tracks == 1 && !seg->is_odd && !seg->has_gap && isfinite(turn) &&
-	       !geo_order_same(o, turn, seg->jump);
+	return seg->tracks == 1 && is_plain(seg) && isfinite(turn) && !geo_order_same(o, turn, seg->jump);
 }
 
 /*
@@ -215,7 +218,7 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
 		const struct geo_seg *s = &o->seg[i];
 
-		if (s->size != whole || s->is_odd || s->has_gap || geo_apart(part, s->jump) >= HIDDEN * o->tol)
+		if (s->size != whole || !is_plain(s) || geo_apart(part, s->jump) >= HIDDEN * o->tol)
 			continue;
 		*ret_jump = s->jump;
 		return true;
@@ -300,11 +303,6 @@ struct lone {
 	uint64_t whole; /* of what size it is then */
 	size_t seg;
 };
-
-static bool is_plain(const struct geo_seg *seg)
-{
-	return !seg->is_odd && !seg->has_gap;
-}
 
 /* May a track of that size be one of so many sectors, some of which it lacks? */
 static bool may_be(uint64_t size, uint64_t whole)

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -88,12 +87,6 @@ static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
 	return true;
 }
 
-/* Of a disturbed sequence both ways may be no reading, and one of them by chance half as bad as the other. */
-static bool is_read(const struct geo_order *o, const struct geo_layout *l, const struct geo_fit *fit)
-{
-	return !l->is_messy || fit->cost <= READ_MOST * (double)geo_order_changes(o, UINT64_MAX);
-}
-
 void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l)
 {
 	struct geo_shape turned = l->shape;
@@ -111,7 +104,9 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of
 	 * zones. */
 	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
-	            is_read(o, l, fit) && !is_cut;
+	            !is_cut &&
+	            /* of a disturbed sequence both ways may be no reading, and one by chance half as bad */
+	            (!l->is_messy || fit->cost <= READ_MOST * (double)geo_order_changes(o, UINT64_MAX));
 	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the
 	 * other way costs. */
 	l->is_turning_hidden =

@@ -17,18 +17,18 @@
 #define BANDS_MAX   128                  /* all these and their parts, equal ones once */
 #define RANKED_MAX  (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
 #define FEW_TRACKS  1500                 /* for a first look, and: */
-#define SECOND_LOOK \
-	(3 * RANKED_MAX) /* the best so many of the first look; where nothing shows any, all would be left */
-#define FEW_RUNS \
-	48         /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
-#define RUN_PART 4 /* shorter ones than such a part of the usual run are what defects cut off */
+/* The best so many of the first look; where nothing shows any, all would be left. */
+#define SECOND_LOOK (3 * RANKED_MAX)
+/* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
+#define FEW_RUNS 48
+#define RUN_PART 4   /* shorter ones than such a part of the usual run are what defects cut off */
 #define MARGIN   6.0 /* of cost: layouts so much dearer than the best are out */
-#define DEARER \
-	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
-#define TWIN_DEARER \
-	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
-#define TWIN_ZONES 2 /* of them one has at most so many times as many zones, and: */
-#define TWIN_MORE  4
+/* What else is odd of a sequence costs false layouts at times less than the true one; see add_twins(). */
+#define DEARER 1.2
+/* Of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks. */
+#define TWIN_DEARER 16.0
+#define TWIN_ZONES  2 /* of them one has at most so many times as many zones, and: */
+#define TWIN_MORE   4
 
 struct candidate {
 	struct geo_shape shape;
@@ -179,9 +179,12 @@ static bool is_idle(const struct ranking *s, const struct candidate *c)
 
 static bool has_shape(const struct ranking *s, const struct geo_shape *shape)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (geo_is_same_sequence(&s->c[i].shape, shape))
+	for (size_t i = 0; i < s->n; i++) {
+		const struct geo_shape *c = &s->c[i].shape;
+
+		if (c->heads == shape->heads && c->band == shape->band && c->is_alternate == shape->is_alternate)
 			return true;
+	}
 	return false;
 }
 

@@ -6,8 +6,7 @@
  * clock is off, and by that phase and period are set right (a phase-locked loop of second order, which takes little
  * from a deviation that noise explains and all of one that it does not).
  *
- * A drive whose cache still has an anchor is asked for the sector in front of it the next time, and so on: those are of
- * the same track, and drives read ahead behind what was asked for.
+ * A drive whose cache still has an anchor is asked for the sector in front of it the next time, and so on.
  */
 #include <math.h>
 
@@ -26,9 +25,9 @@
 #define PARTS       4   /* of the run: the last one tells the speed at its end */
 #define POINTS      4   /* of a part, at least */
 #define LIKE_SERIES 2.0 /* errors of a slope, as what is off comes in waves */
-#define SPREAD \
-	3e-7     /* of the speed: as well as it is known where anchors have stepped on (surfaces differ in sectors) */
-#define TOLD 4.0 /* errors: a change that is told */
+/* Of the speed: as well as it is known where anchors have stepped on (surfaces differ in sectors). */
+#define SPREAD 3e-7
+#define TOLD   4.0 /* errors: a change that is told */
 
 void geo_spindle_start(struct geo *g)
 {

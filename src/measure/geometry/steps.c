@@ -191,6 +191,7 @@ static int survey_here(struct geo_walk *w, struct err *err)
 	size_t n, m;
 	int r;
 
+	g->begin = first;
 	for (int k = 0; k < 3; k++) {
 		uint64_t span = (uint64_t)(per_track * (2.6 + k));
 

@@ -62,8 +62,8 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 /* ---- tracks ---- */
 
 #define ROUND 1.5 /* revolutions: no track goes on for so long, there is an end in between that was not seen */
-#define PART \
-	0.75 /* the same: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe */
+/* The same: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe. */
+#define PART 0.75
 
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
 static uint64_t whole_track(const struct geo *g, double spacing_ratio)
@@ -173,11 +173,10 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
  * tracks together say it to a fraction of a sector.
  */
 
-#define PAIRS        \
-	(GEO_BATCH / \
-	 2) /* of all tracks: one batch, as each time that a track is read again takes reads elsewhere before */
-#define APART \
-	0.06 /* of a track: pairs begin so far from its ends at least, so that no angle strays over a whole turn */
+/* Of all tracks: one batch, as each time that a track is read again takes reads elsewhere before. */
+#define PAIRS (GEO_BATCH / 2)
+/* Of a track: pairs begin so far from its ends at least, so that no angle strays over a whole turn. */
+#define APART    0.06
 #define REACH    0.25 /* of it: no pair is closer together than half of a track, where it says little */
 #define FINE     0.2  /* of a sector: a standard error by which one sector more or less is certain */
 #define FORESEEN 0.1  /* the same, by the noise of the rotation: half of it, as that is of what is best */

@@ -129,9 +129,8 @@ void geo_walk_add(struct geo_walk *w, const struct geo_item *item);
 
 /* ---- confirm.c ---- */
 
-#define GEO_CONFIRM                                                                                               \
-	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere \
-	      before */
+/* Ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before. */
+#define GEO_CONFIRM 60
 
 /* A second look at the ends of so many items. Behind one whose end is none the walk goes on from its begin again, and
  * what was found behind it is for later. */

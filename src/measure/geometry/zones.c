@@ -220,30 +220,17 @@ bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layou
 	       (!is_last && is_fit_zone_doubtful(w, layout->fit, i + 1));
 }
 
-/* A zone up to `last`: a row, or one for each surface where they differ. */
-static void fit_zone_rows(struct geo_walk *w, struct table *t, const struct geo_fit_zone *z, uint32_t heads,
-                          uint64_t last, bool is_unclear)
+/* Of surface k, or of all where they do not differ. */
+static struct geo_zone_row fit_row(const struct geo *g, const struct geo_fit_zone *z, uint32_t k, bool differ)
 {
-	struct geo *g = w->g;
 	double skew = isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew;
-	bool differ = false;
 
-	for (uint32_t k = 1; k < heads; k++)
-		differ = differ || z->size[k] != z->size[0];
-	for (uint32_t k = 0; k < (differ ? heads : 1); k++) {
-		const struct geo_zone_row row = {
-			.first_byte = z->first * g->t.block_bytes,
-			.last_byte = last * g->t.block_bytes - 1,
-			.sectors_per_track = z->size[k] ? z->size[k] + g->spare : UINT64_MAX,
-			.skew_ratio = geo_frac(skew - geo_spare_turn(g, z->size[k])),
-			.surface = differ ? k : UINT64_MAX,
-			.tracks = differ ? z->cylinders : z->tracks,
-			.missing = k ? UINT64_MAX : missing_in(w, z->first, last), /* of all surfaces */
-			.certainty = is_unclear ? "unclear" : "sure",
-		};
-
-		result_row(t, &row);
-	}
+	return (struct geo_zone_row){ .first_byte = z->first * g->t.block_bytes,
+		                      .sectors_per_track = z->size[k] ? z->size[k] + g->spare : UINT64_MAX,
+		                      .skew_ratio = geo_frac(skew - geo_spare_turn(g, z->size[k])),
+		                      .surface = differ ? k : UINT64_MAX,
+		                      .tracks = differ ? z->cylinders : z->tracks,
+		                      .missing = UINT64_MAX };
 }
 
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
@@ -253,10 +240,21 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 	size_t unclear = 0;
 
 	for (size_t i = 0; i < fit->n; i++) {
-		bool is_unclear = geo_fit_is_unclear(w, layout, i);
+		const struct geo_fit_zone *z = &fit->zone[i];
+		bool is_unclear = geo_fit_is_unclear(w, layout, i), differ = false;
+		uint64_t last = i + 1 < fit->n ? z[1].first : end;
 
-		fit_zone_rows(w, t, &fit->zone[i], layout->shape.heads, i + 1 < fit->n ? fit->zone[i + 1].first : end,
-		              is_unclear);
+		for (uint32_t k = 1; k < layout->shape.heads; k++)
+			differ = differ || z->size[k] != z->size[0];
+		for (uint32_t k = 0; k < (differ ? layout->shape.heads : 1); k++) {
+			struct geo_zone_row row = fit_row(w->g, z, k, differ);
+
+			row.last_byte = last * w->g->t.block_bytes - 1;
+			if (k == 0) /* of all surfaces */
+				row.missing = missing_in(w, z->first, last);
+			row.certainty = is_unclear ? "unclear" : "sure";
+			result_row(t, &row);
+		}
 		unclear += is_unclear;
 	}
 	return unclear;
