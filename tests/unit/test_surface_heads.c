@@ -391,9 +391,11 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
  * it took for others. */
 TEST(heads_of_wild_disks_are_true)
 {
-	size_t most = getenv("PLATTER_LONG") ? 60 : 0, disks = 0, all = 0, bad = 0;
+	size_t disks = 0, all = 0, bad = 0;
 
-	for (uint64_t seed = 5001; seed < 5001 + most; seed++) {
+	if (!getenv("PLATTER_LONG"))
+		skip(); /* geometry knows the heads of few */
+	for (uint64_t seed = 5001; seed < 5061; seed++) {
 		cleanup_profile struct profile p = { 0 };
 		struct err err;
 		size_t told, wrong;
@@ -408,7 +410,7 @@ TEST(heads_of_wild_disks_are_true)
 		}
 	}
 	print_message("%zu disks: %zu places told, %zu wrong\n", disks, all, bad);
-	assert_true(bad * 1000 <= all);
+	assert_true(disks > 0 && bad * 1000 <= all);
 }
 
 static int set_up(void **state)
