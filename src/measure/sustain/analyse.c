@@ -259,7 +259,7 @@ static double half_of(const struct stats_estimate *e)
 /*
  * What was fast in the bins from first to edge: behind it, bytes less those of the slow rate stay the same, up to
  * stalls, and are the part of the burst by which fast is more than slow. How far they do not, how well the rates are
- * known and the requests under way at the change, of which nobody knows on which side they are, say how sure that is.
+ * known and the requests under way at the change, which none were at the beginning, say how sure that is.
  */
 static struct stats_estimate amount_of(const struct sustain_series *s, size_t first, size_t edge, size_t end,
                                        const struct stats_estimate *fast, const struct stats_estimate *slow)
@@ -282,7 +282,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	sum /= (double)n;
 	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * (double)n * s->width_s / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
-	return stats_about(sum / part, half + bytes / requests * (1 + s->depth));
+	return stats_about(sum / part, half + bytes / requests * (1 + 2 * s->depth));
 }
 
 /* Without its first bin, in which no request was answered yet, and the last one. */
