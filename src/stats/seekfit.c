@@ -111,13 +111,17 @@ static double criterion(enum shape shape, double rss, double floor, size_t n)
 
 struct profile {
 	double knee, rss, x[PARAMETERS_MAX];
+	double most; /* the largest of the times */
 };
 
+/* Two distances that are nearly one give any slope before them: a curve does not fall, nor begin beyond what was seen.
+ */
 static bool try_knee(enum shape shape, const struct point *p, size_t n, double knee, struct profile *best)
 {
 	double x[PARAMETERS_MAX] = { 0 }, rss;
 
-	if (!solve(shape, p, n, knee, x, &rss) || rss >= best->rss)
+	if (!solve(shape, p, n, knee, x, &rss) || rss >= best->rss ||
+	    (shape != SHAPE_ROOT && !(x[1] >= 0 && fabs(x[0]) <= best->most)))
 		return false;
 	best->knee = knee;
 	best->rss = rss;
@@ -154,7 +158,7 @@ static void search_knee(enum shape shape, const struct point *p, size_t n, struc
 bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret)
 {
 	cleanup_free struct point *p = xcalloc(n, sizeof(*p));
-	struct profile root = { .rss = INFINITY }, meeting = root, loose = root;
+	struct profile root = { .rss = INFINITY }, meeting, loose;
 	struct seek_fit f = { .knee = INFINITY };
 	double sw = 0, floor = 0, best;
 	size_t used = 0;
@@ -165,11 +169,13 @@ bool fit_seek(const double *distance, const double *seek, const double *w, size_
 		if (!(isfinite(distance[i]) && distance[i] >= 0 && isfinite(seek[i]) && isfinite(wi) && wi > 0))
 			continue;
 		p[used++] = (struct point){ distance[i], seek[i], wi };
+		root.most = fmax(root.most, fabs(seek[i]));
 		sw += wi;
 		floor += wi * seek[i] * seek[i] * 1e-18;
 	}
 	if (used < 2)
 		return false;
+	meeting = loose = root;
 	qsort(p, used, sizeof(*p), by_distance);
 	if (!try_knee(SHAPE_ROOT, p, used, 0, &root))
 		return false;

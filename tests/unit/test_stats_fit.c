@@ -150,6 +150,24 @@ TEST(a_seek_curve_is_found_with_its_knee)
 	assert_true(tally_rms(&knee) < 1);
 }
 
+/* Two of the nearest are nearly one: what they differ by is chance, and no slope. */
+TEST(a_seek_curve_does_not_begin_beyond_what_was_seen)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		double d[9] = { 0.01, 0.01 + 1e-6, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1 }, y[ARRAY_LEN(d)], most = 0;
+		struct seek_fit f;
+		struct rng rng;
+
+		rng_init(&rng, seed, 11);
+		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
+			y[i] = 1 + 5 * sqrt(d[i]) + 0.3 * rng_normal(&rng);
+			most = fmax(most, y[i]);
+		}
+		assert_true(fit_seek(d, y, NULL, ARRAY_LEN(d), &f));
+		assert_true(fabs(seek_fit_at(&f, 0)) <= most);
+	}
+}
+
 TEST(exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not)
 {
 	const struct seek_fit truths[] = {
