@@ -95,20 +95,18 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 }
 
 /* So many tracks apart, in the outer tenth of the disk. */
-static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, double aim_scatter, struct err *err)
+static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct belief *belief, struct err *err)
 {
 	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
-	struct belief belief;
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6, .backward_only = p->tracks < 3 };
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
 
-	belief_anything(&belief, SEEK_TURNS_MOST * s->known.places.period_ns, BELIEF_CELLS, aim_scatter);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(&s->known.places, first / size);
 
 		even_aims(s, &setup, i, pairs, key);
-		r = one_pair(s, first, first + (double)p->tracks * track, &setup, &belief, &p->log, err);
+		r = one_pair(s, first, first + (double)p->tracks * track, &setup, belief, &p->log, err);
 		at += TURN;
 		at -= floor(at);
 	}
@@ -158,21 +156,29 @@ static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_s
 
 static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 {
-	static const uint64_t few[] = { 4, 5, 8 };
+	/* A short run has one where the arm surely moves: nearer, all may be changes of heads. */
+	static const uint64_t few[] = { 4, 8, 48 };
+	const double period = s->known.places.period_ns;
 	const bool quick = s->p->quick;
 	struct seek_point *p = s->samples->near;
+	struct belief belief; /* of all distances, as they differ by little */
 	uint64_t most =
 		(uint64_t)(curve_low(s) * (double)s->known.places.size_bytes / seek_track_at(&s->known.places, 0.0));
 	size_t n = 0;
 	int r = 0;
 
 	(void)seek_begin(s, SEEK_NEAR);
+	/* No head takes longer over few tracks than to where the curve begins, but for what that may be off. */
+	belief_anything(&belief, SEEK_TURNS_MOST * period, BELIEF_CELLS, aim_scatter);
+	if (s->known.curve.is_known)
+		belief_within(&belief,
+		              (struct interval){ 0.0, curve_at(&s->known.curve, curve_low(s)) + SEEK_STRAY * period });
 	for (uint64_t k = 2; !quick && n < CURVE_POINTS && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
 		p[n++].tracks = k;
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, aim_scatter, err);
+		r = one_near(s, &p[i], quick ? 3 : p[i].tracks <= 12 ? 5 : 3, &belief, err);
 		seek_tell_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
 	}
 	s->samples->nnear = n;

@@ -7,6 +7,7 @@
 
 #define APART     3    /* tracks: nearer the places overlap, and the drive reads on from one into the other */
 #define BEGIN_OFF 0.05 /* of where the curve begins, that its law may be off there (a choice) */
+#define SHARP     0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
 #define MODEL_NS  10e3 /* no pair is better than the model, as of points */
 
 struct near_row {
@@ -38,7 +39,7 @@ static size_t add_pairs(const struct seek_known *k, const struct seek_point *p, 
 		size_t n = seek_log_samples(&p->log, g, one, ARRAY_LEN(one));
 
 		if (n >= 5 && fit_arrival(one, n, k->places.period_ns, &prior, &a) &&
-		    interval_half(a.ci) < 0.02 * k->places.period_ns && seek_is_after_overhead(k, &a))
+		    interval_half(a.ci) < SEEK_KNOWN * k->places.period_ns && seek_is_after_overhead(k, &a))
 			to->of.v[to->of.n++] =
 				(struct near_pair){ p->tracks, a.median, hypot(interval_half(a.ci) / 1.96, MODEL_NS) };
 	}
@@ -111,12 +112,14 @@ void seek_tell_near(struct result *res, const struct seek_known *k, const struct
 		double v[ARRAY_LEN(pairs->of.v)];
 		struct summary sum;
 		struct near_row row = { .tracks = p[i].tracks };
+		size_t sharp = 0;
 
 		for (size_t j = 0; j < found[i]; j++)
-			v[j] = pairs->of.v[from + j].ns;
+			if (pairs->of.v[from + j].se < SHARP * k->places.period_ns)
+				v[sharp++] = pairs->of.v[from + j].ns;
 		/* Where places overlap the drive may read on from one into the other: one pair alone is not believed.
 		 */
-		if (found[i] < (p[i].tracks < APART ? 2 : 1) || !summary_of(v, found[i], &sum))
+		if (sharp < (p[i].tracks < APART ? 2 : 1) || !summary_of(v, sharp, &sum))
 			continue;
 		row.distance_bytes = seek_distance(&p[i].log, &row.samples, &row.hits);
 		row.with_overhead_ns = sum.median;
