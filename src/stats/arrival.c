@@ -31,8 +31,7 @@
 #define SCALE_LEAST 0.0004 /* of a revolution */
 #define SCALE_MOST  0.05
 #define GROUPS_MAX  64
-#define T4_ROBUST \
-	1.098 /* deviation of the normal law with the same quartiles as Student's with 4 degrees, for the scale 1 */
+#define T4_ROBUST   1.098 /* deviation of the normal law with the same quartiles, for the scale 1 */
 
 double arrival_t4_cdf(double z)
 {

@@ -6,6 +6,7 @@
 #ifndef PLATTER_STATS_STATS_H
 #define PLATTER_STATS_STATS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -336,16 +337,22 @@ struct smooth_point {
 bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
                 double *ret_se);
 
-/* ---- laws.c ---- */
+/* ---- laws: what zero events mean, and the operational laws of Denning and Buzen (1978) ---- */
 
-/* 95 % upper bound of the rate of events of which none came in time T: 3 / T (2.9957). */
-double law_rule_of_three(double t);
-
-double law_little(double throughput, double response);                  /* mean number inside: N = X R */
-double law_interactive_n(double throughput, double response, double z); /* N = X (R + Z) */
-double law_utilisation(double throughput, double service);              /* U = X S */
+/* 95 % upper bound of the rate of events of which none came in time T: -log 5 % is 2.9957. */
+static inline double law_rule_of_three(double t)
+{
+	return t > 0 ? 2.995732273553991 / t : (double)NAN;
+}
+static inline double law_interactive_n(double throughput, double response, double z)
+{
+	return throughput * (response + z);
+}
 /* Closed system: total demand d, largest demand d_max, think time z. */
-double law_knee_users(double d, double d_max, double z); /* N* = (D + Z) / D_max */
+static inline double law_knee_users(double d, double d_max, double z)
+{
+	return (d + z) / d_max;
+}
 
 /* ---- bucket.c: rate and ring ---- */
 

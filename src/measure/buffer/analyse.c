@@ -13,13 +13,11 @@
 #include "base/xalloc.h"
 #include "measure/buffer/buffer.h"
 
-#define QUICK_HITS \
-	0.85     /* of what is held, so many are quick at least: a choice; 2 to 10 % are late on a machine at work */
-#define LATE 2.0 /* times as long as a hit takes at most, that the host may ask too late (a choice) */
-#define KEEPS_UP \
-	1.8 /* times as fast as the media has the interface to be, or what came late is never caught up (a choice) */
-#define SURE   6.9078 /* ln 1000 */
-#define TRACKS 64     /* sizes that are tried, each 1.15 times the one before */
+#define QUICK_HITS 0.85   /* of what is held, quick at least (a choice): 2 to 10 % are late on a busy machine */
+#define LATE       2.0    /* times as long as a hit takes at most, that the host may ask too late (a choice) */
+#define KEEPS_UP   1.8    /* times as fast as the media must the interface be to catch up (a choice) */
+#define SURE       6.9078 /* ln 1000 */
+#define TRACKS     64     /* sizes that are tried, each 1.15 times the one before */
 
 static double vote(const struct buffer_conditions *c, bool is_quick, double p_held)
 {
@@ -211,9 +209,7 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
 	return e;
 }
 
-#define WAKING                                                                                                    \
-	0.125 /* of a revolution (a choice): half of twenty waits for random angles are shorter by chance in 2 of \
-	         10000 */
+#define WAKING 0.125 /* of a revolution (a choice): half of 20 random waits are shorter in 2 of 10000 */
 
 /*
  * Answers that are too slow for the buffer wait for their angle, at random ones after a rest; together they are far too
@@ -322,17 +318,13 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 /* ---- writes ---- */
 
 #define FIRST_WRITES 32
-#define CACHED_TURN                                                                                                   \
-	0.25 /* of a revolution: half of the first writes are quicker, where there is a cache; to the media it is one \
-	        in four at most */
-#define QUICK_BEHIND \
-	0.3 /* writes behind the knee that are quick all the same, as some are emptied together: a choice */
-#define WIDEST       0.3 /* of the size of a cache, that its interval may be */
+#define CACHED_TURN  0.25 /* of a revolution: to the media at most one in four is quicker */
+#define QUICK_BEHIND 0.3  /* writes behind the knee that are quick, as some are emptied together (a choice) */
+#define WIDEST       0.3  /* of the size of a cache, that its interval may be */
 #define LEAST_BEHIND 24
-#define SLOWEST \
-	8.0 /* revolutions for a write to a place anywhere, with what may have to be read there before (a choice) */
-#define FLUSH_PART  0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
-#define FLUSH_CLEAR 0.5  /* of a revolution: if that time is shorter, it does not tell */
+#define SLOWEST      8.0  /* revolutions for a write anywhere, with what is read there before (a choice) */
+#define FLUSH_PART   0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
+#define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it does not tell */
 
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret)
@@ -377,9 +369,7 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 }
 
 #define READS_LEAST 16
-#define CLEAR_TIMES                                                                                                  \
-	8.0 /* so often the longest read at rest goes into the time that the cache takes to be emptied: else it does \
-	       not tell (a choice) */
+#define CLEAR_TIMES 8.0 /* longest reads at rest in the time of emptying: else it does not tell (a choice) */
 
 /* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the
  * writes. */
@@ -416,15 +406,11 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 		f->passes = 0;
 }
 
-#define FUA_CLEAR                                                                                                   \
-	0.45 /* of a revolution: if writes behind the knee are quicker, they may go to a cache on the media, and so \
-	        may those with FUA (a choice) */
+#define FUA_CLEAR 0.45 /* of a revolution: quicker ones may go to a cache on the media (a choice) */
 #define FUA_LEAST 8
 #define FUA_AGREE 0.75 /* of them */
 #define FUA_TURNS 4    /* at most, for one block */
-#define FUA_OFF                                                                                                     \
-	0.05 /* of a revolution, early or late: by chance one in ten lies there, and three of four of eight in 1e-5 \
-	        (choices) */
+#define FUA_OFF   0.05 /* of a revolution, early or late: three of four by chance once in 1e5 (choices) */
 
 /* Whole revolutions from one to the next: 1; none: 0; or neither: -1. */
 static int turns_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,

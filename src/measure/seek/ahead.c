@@ -7,14 +7,10 @@
 #include "measure/seek/analysis.h"
 #include "model/ahead.h"
 
-#define BEYOND 20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define AHEAD_ALONE                                                                                                    \
-	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) \
-	    */
-#define RETURNS_LEAST                                                                                                \
-	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not \
-	        one track */
-#define RETURNS_MANY 5 /* in time by chance at one angle: once in ten million */
+#define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
+#define AHEAD_ALONE   12   /* reads ahead of the head, of two places, tell the overhead alone (a choice) */
+#define RETURNS_LEAST 0.25 /* of a place's returns, or so many: one in 40 comes by there by chance */
+#define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
 
 /* All of a log. */
 static bool overhead_ahead(const struct aim_log *on, double period, double most, struct stats_estimate *ret)

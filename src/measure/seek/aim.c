@@ -17,13 +17,9 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define SEEN_MAX 64 /* sectors of a track whose angles are kept: a pair of places is visited less often */
-#define TOLERANCE                                                                                                     \
-	0.012 /* of a revolution: so far from the angle aimed at, a completion is not what was aimed at (real drives: \
-	         97 % come within 0.12 ms, which is 0.014 at 7200 rpm) */
-#define NEAR_EDGE                                                                                                      \
-	0.7 /* scales: an access that is aimed there tells most of the median (statistics: of the logistic law, nearly \
-	       as much as at it, and the scatter too) */
+#define SEEN_MAX  64    /* sectors of a track whose angles are kept: a pair of places is visited less often */
+#define TOLERANCE 0.012 /* of a revolution about the angle aimed at (real drives: 97 % within 0.014) */
+#define NEAR_EDGE 0.7   /* scales: an access there tells most of the median (of the logistic law) */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */

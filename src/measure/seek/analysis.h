@@ -175,10 +175,8 @@ bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a)
 void seek_point_fit(const struct seek_known *k, struct seek_point *p, const struct arrival_prior *prior, double most);
 #define SEEK_KNOWN 0.05
 /* Of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice). */
-#define SEEK_STRAY 0.35
-#define SEEK_TURNS_MOST                                                                              \
-	8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) \
-	     */
+#define SEEK_STRAY      0.35
+#define SEEK_TURNS_MOST 8.0 /* revolutions: no arm takes longer */
 struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_samples *m);
 /* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all), and the
  * figures from it. */

@@ -20,23 +20,14 @@
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
-#define TRACK_MOST 4e6 /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
-#define FEW_HITS                                                                                              \
-	0.01 /* of the reads: so few are left out (half a revolution each is half a percent of one: below the \
-	        precision) */
-#define AGAIN_MOST \
-	0.02 /* of the reads: a cache that has them even then hides the media (a choice: a percent of the mean) */
-#define AGAIN_LEAST 10  /* read again at least: fewer do not tell how many the cache still has (a choice) */
-#define LEFT_MOST   0.1 /* of the reads: a choice; so few add 5 % of a revolution to the interval */
-#define UNSTORED_MOST                                                                                                 \
-	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer \
-	       then */
-#define FUA_WRONG                                                                                                      \
-	0.01 /* of a revolution, as a standard error: so much less took blocks of simulated drives that were read with \
-	        FUA while the drive read ahead */
-#define LEFT_WRONG                                                                                                 \
-	0.25 /* of a revolution, as a standard error: those that had just passed would have taken half of one more \
-	        than the others */
+#define TRACK_MOST    4e6  /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
+#define FEW_HITS      0.01 /* of the reads: left out (half a revolution each: below the precision) */
+#define AGAIN_MOST    0.02 /* of the reads: a cache that has more of them even then hides the media (a choice) */
+#define AGAIN_LEAST   10   /* read again at least: fewer do not tell how many the cache still has (a choice) */
+#define LEFT_MOST     0.1  /* of the reads: a choice; so few add 5 % of a revolution to the interval */
+#define UNSTORED_MOST 0.8  /* of the reads: beyond, late ones of them outnumber the media's */
+#define FUA_WRONG     0.01 /* of a revolution, standard error: of simulated drives that read ahead meanwhile */
+#define LEFT_WRONG    0.25 /* of a revolution, standard error: those just passed take half of one more */
 
 /* Those that are wanted again, and what came of it. */
 struct again {

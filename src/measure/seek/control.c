@@ -19,12 +19,10 @@
 #include "measure/seek/analysis.h"
 #include "model/pool.h"
 
-#define TRACKS_LEAST \
-	8 /* of a span: what is left beside whole tracks makes angles uneven by a thousandth then (physics) */
-#define TRACKS_POOL \
-	24           /* nearer, heads change more often than the arm moves, which the curve does not tell (a choice) */
-#define POOL_LEAST 4 /* spans: of fewer nobody knows how they differ (a choice) */
-#define LEAST_BLUR 0.002 /* of a revolution: angles are known no better */
+#define TRACKS_LEAST 8     /* of a span: angles are even to a thousandth then (physics) */
+#define TRACKS_POOL  24    /* nearer, heads change more often than the arm moves (a choice) */
+#define POOL_LEAST   4     /* spans: of fewer nobody knows how they differ (a choice) */
+#define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
 /*
  * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its
  * skew (a quarter of a revolution: real drives have 0.1 to 0.3), and one in 300 besides (real drives: 1 in 1000 to 1 in
@@ -32,11 +30,9 @@
  */
 #define LATE_SKEW  0.25
 #define LATE_LEAST 0.003
-#define FLIPS_MOST                                                                                                \
-	3.0 /* lost revolutions that few reads may hide: with so many on the average chance shows none once in 20 \
-	       (Poisson) */
-#define WHOLE 0.99 /* of the device: what is longer is all of it */
-#define STEPS 160  /* of the mean over the span's pairs, each way (a choice) */
+#define FLIPS_MOST 3.0  /* lost revolutions that few reads may hide: none is seen once in 20 (Poisson) */
+#define WHOLE      0.99 /* of the device: what is longer is all of it */
+#define STEPS      160  /* of the mean over the span's pairs, each way (a choice) */
 
 static double stroke_at(const struct seek_known *k, double byte)
 {

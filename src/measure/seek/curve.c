@@ -11,8 +11,7 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define FIRST_SCATTER \
-	0.010 /* of a revolution: what is believed of it before any distance tells (real drives: 0.003 to 0.01) */
+#define FIRST_SCATTER 0.010 /* of a revolution, before any distance tells (real drives: 0.003 to 0.01) */
 #define LEAST_SCATTER 0.002 /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
 #define LEARNING      6     /* distances that tell the scatter for those after them (a choice) */
 #define FULL_NS       24e9  /* of the device, for the curve: of the 120 s that a run may take */

@@ -22,27 +22,22 @@
 #include "model/ahead.h"
 #include "model/tracks.h"
 
-#define PLACES       5 /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY       TRACKS_SURVEY
-#define SURVEY_APART 24.0 /* tracks from what the length was from */
-#define SURVEY_BRIEF 22   /* where only the length of a track is wanted, which those on one track tell */
-#define HOP          0.37 /* of a track, back: two or three reads a track, at changing angles */
-#define HOP_BACK     1.7  /* and back to fresh tracks, where each second hop goes ahead */
-#define AIMED        16   /* returns of one place about the overhead (a choice: half a second of the device) */
-#define READS_ON     8    /* of one place (a choice: 0.2 s of the device) */
-#define ON_APART     3.0  /* tracks between them: what the drive read ahead there is not asked for */
-#define FUTILE       2    /* places that could not be come back to: then the reads ahead of the head have to do */
-#define TURN         0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
-#define ON_FIRST \
-	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
-#define SCALE_STEP                                                                                                     \
-	1.6 /* of what tracks are tried to be longer by, as the rate may be the interface's or that of requests each a \
-	       revolution late, and up to how much */
-#define SCALE_MOST   8.0
-#define STORED_TRIES 12 /* of places for one that holds data, where a third does: one in a hundred is not found */
-#define BUS_UNKNOWN_MOST                                                                                     \
-	(2.0 * AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is \
-	                              known to half of it */
+#define PLACES           5 /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY           TRACKS_SURVEY
+#define SURVEY_APART     24.0 /* tracks from what the length was from */
+#define SURVEY_BRIEF     22   /* where only the length of a track is wanted, which those on one track tell */
+#define HOP              0.37 /* of a track, back: two or three reads a track, at changing angles */
+#define HOP_BACK         1.7  /* and back to fresh tracks, where each second hop goes ahead */
+#define AIMED            16   /* returns of one place about the overhead (a choice: half a second of the device) */
+#define READS_ON         8    /* of one place (a choice: 0.2 s of the device) */
+#define ON_APART         3.0  /* tracks between them: what the drive read ahead there is not asked for */
+#define FUTILE           2    /* places that could not be come back to: then the reads ahead of the head have to do */
+#define TURN             0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
+#define ON_FIRST         60e3         /* ns: the first sector comes by no sooner; what has passed may be in the cache */
+#define SCALE_STEP       1.6          /* longer tracks that are tried, as the rate may be the interface's, up to */
+#define SCALE_MOST       8.0
+#define STORED_TRIES     12 /* of places for one that holds data, where a third does: one in a hundred is not found */
+#define BUS_UNKNOWN_MOST (2.0 * AHEAD_BLUR_NS) /* of a sector: what the interface takes is known to half of it */
 
 struct walk {
 	struct seek_run *s;

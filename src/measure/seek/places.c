@@ -8,17 +8,12 @@
 
 #include "measure/seek/analysis.h"
 
-#define RATE_PLACES \
-	9 /* half a second each; two parameters are fitted to them, and the rest tells what places are off */
-#define SKEW_MOST                                                                                                    \
-	1.3 /* times as long as what passes in a revolution of sequential reading may a track be: real skews take up \
-	       to a quarter */
-#define FLAT        0.8 /* no drive with zones has a ratio of its rates above that (real drives: 0.4 to 0.75) */
-#define USUAL_RATIO 0.6
-#define UNKNOWN_OFF                                                                                                \
-	0.04 /* with BRIDGE it makes 1.5 % of an average: so far off it is where the ratio is 0.35 or 1 instead of \
-	        0.6 (pairs over the whole device, a curve of root and line) */
-#define TRACKS_LEAST 3 /* that tell two parameters, and the rest what places are off */
+#define RATE_PLACES  9   /* half a second each: two parameters, and what places are off */
+#define SKEW_MOST    1.3 /* times what passes in a revolution may a track be: real skews are up to a quarter */
+#define FLAT         0.8 /* no drive with zones has a ratio of its rates above that (real drives: 0.4 to 0.75) */
+#define USUAL_RATIO  0.6
+#define UNKNOWN_OFF  0.04 /* 1.5 % of an average, with BRIDGE: where the ratio is 0.35 or 1, not 0.6 */
+#define TRACKS_LEAST 3    /* that tell two parameters, and the rest what places are off */
 #define TRACKS_MOST  16
 
 const struct field seek_rate_fields[] = {

@@ -14,12 +14,8 @@
 #include "measure/seek/analysis.h"
 #include "model/reads.h"
 
-#define ROUNDS                                                                                                       \
-	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little \
-	     changes then */
-#define HITS_MOST                                                                                                    \
-	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one \
-	     in 50 does) */
+#define ROUNDS       3   /* of reads by a curve, and the curve from them: little changes then */
+#define HITS_MOST    4   /* times the reads of the media: one in 50 hits comes late */
 #define READS_LEAST  60  /* of fewer the curve would follow chance (a choice) */
 #define TREND_OFF    0.3 /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
 #define KNOWN_HALF   0.1 /* of a revolution, half of the interval: a point is known then, if not well */

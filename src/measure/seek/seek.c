@@ -105,9 +105,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 
 #define LAST_READS 0.98 /* of the time: those in flight at its end come later */
 
-#define WRITES_TIMES                                                                                                \
-	1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest \
-	       profile) */
+#define WRITES_TIMES 1.8 /* a short curve has too few distances for writes (trial: the slowest profile) */
 
 /* Of the run; of the time that was asked for, what leaves the writes theirs. Longer spans make it longer. */
 static uint64_t reading_ns(const struct seek_run *s)

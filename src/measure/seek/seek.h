@@ -32,8 +32,7 @@ enum seek_phase {
 };
 #define SEEK_FULL_S  120.0
 #define SEEK_QUICK_S 15.0
-#define SEEK_SHORT_S \
-	40.0 /* given less, the many distances and spans of a full run would each get too little (a choice) */
+#define SEEK_SHORT_S 40.0 /* given less, each of the many distances would get too little (a choice) */
 struct seek_budget {
 	uint64_t end_ns; /* of the run; of an arm; of what writes */
 	double scale;    /* of the shares: up to 1, of short runs to 3 */
@@ -150,8 +149,7 @@ int seek_queue(struct seek_run *s, struct err *err);
 /* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order.
  */
 int seek_writes(struct seek_run *s, struct err *err);
-#define SEEK_READS_SHARE \
-	0.65 /* of a run that writes, too: what comes before takes about two minutes, and a minute follows */
+#define SEEK_READS_SHARE 0.65 /* of a run that writes, too: two minutes before, one behind */
 /* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none
  * of the curve. */
 bool seek_load_all(struct seek_run *s, const struct table *t);

@@ -13,10 +13,9 @@
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
 
-#define CHUNK       25 /* reads between two looks at the clock and the precision: a third of a second */
-#define WHOLE_TIMES 60 /* of a span, for the whole device, where time and precision want it (a choice) */
-#define FORGET_MOST \
-	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
+#define CHUNK       25              /* reads between two looks at the clock and the precision: a third of a second */
+#define WHOLE_TIMES 60              /* of a span, for the whole device, where time and precision want it (a choice) */
+#define FORGET_MOST 0.2             /* of a span's time, for reads elsewhere (a choice) */
 #define SPANS_MAX   SEEK_POOLED_MAX /* three of each length, and the whole device */
 #define CACHED_TOLD 0.02            /* from that share on a notice says so (a choice: what is left out otherwise) */
 

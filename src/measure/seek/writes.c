@@ -14,9 +14,7 @@
 #define LOOKS           24 /* writes at random that tell whether a cache takes them */
 #define QUICK_WRITES_NS (10 * NS_PER_S)
 #define FULL_WRITES_NS  (60 * NS_PER_S)
-#define CACHED                                                                                                      \
-	0.4 /* of what the media would take on the average: a mean of so many from the media lies within a fifth of \
-	       that (a choice) */
+#define CACHED          0.4 /* of the media's mean: that of so many lies within a fifth of it (a choice) */
 
 /* Writes at random places take far less than a seek and half a revolution. */
 static int is_cached(struct seek_run *w, double media_ns, bool *ret_is, struct err *err)

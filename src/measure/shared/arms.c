@@ -14,17 +14,16 @@
 
 #include "base/cleanup.h"
 
-#define LOOKS_FIRST 10 /* reads that go to and fro: one arm over the whole stroke shows at once */
-#define LOOKS       24 /* and where it does not */
-#define ONE_ARM \
-	1.35 /* of a revolution, the median: two arms take half a one, overhead and a short seek; 3 errors more */
-#define NO_WAY     0.5 /* of a revolution: half of what the shortest whole stroke takes (real drives: 1 to 2) */
-#define STEPS      13  /* of halving: to a few thousandths of a range */
-#define LOOKS_STEP 8
-#define REACH_PART 2000 /* of the device */
-#define END_PART   200
-#define REACH_MOST (32u << 20)
-#define TRIES      3 /* times as many, where the cache answers */
+#define LOOKS_FIRST 10   /* reads that go to and fro: one arm over the whole stroke shows at once */
+#define LOOKS       24   /* and where it does not */
+#define ONE_ARM     1.35 /* of a revolution, median: two arms take half, overhead and a short seek */
+#define NO_WAY      0.5  /* of a revolution: half of what the shortest whole stroke takes (real drives: 1 to 2) */
+#define STEPS       13   /* of halving: to a few thousandths of a range */
+#define LOOKS_STEP  8
+#define REACH_PART  2000 /* of the device */
+#define END_PART    200
+#define REACH_MOST  (32u << 20)
+#define TRIES       3 /* times as many, where the cache answers */
 
 struct find {
 	struct timed *t;

@@ -13,9 +13,8 @@
 #define TURN_LEAST_NS 2.7e6 /* from one completion to the next: shorter than a revolution of any drive (rotation.c) */
 #define TURNS         4     /* so many times: an answer of the cache is not late by chance each time */
 #define PLACES        6     /* are tried, as one may hold no data, or have left the cache (a choice) */
-#define AGAINST \
-	2 /* of them have to say that FUA is ignored: an answer from where nothing is stored may have been late */
-#define REFUSED 2 /* of them have to say that it is refused: what fails in one place may be bad */
+#define AGAINST       2     /* of them say that FUA is ignored: one answer may have been late */
+#define REFUSED       2     /* of them have to say that it is refused: what fails in one place may be bad */
 
 #define RUN_READS 16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
 #define ELSEWHERE 1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */

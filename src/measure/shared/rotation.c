@@ -7,28 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUICK_NS    (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
-#define VOLUME_MAX  1024                  /* of a MiB: the largest caches hold 512; it takes a few seconds */
-#define LOOKS_LEAST 8                     /* of fewer nobody knows how quick the device is (a choice) */
-#define EVENTS_GOOD 60                    /* enough: the error of a period falls with the 1.5th power of their number */
-#define BY_FUA                                                                                                  \
-	32 /* sectors of each half: those that come between are time to tell the period by, and slow drives get \
-	      through them */
-#define BY_VOLUME   72 /* sectors after each flood, always the same: events enough, but for those that are late */
-#define RETRIES     4  /* each with other sectors (a choice) */
-#define BLOCKS_MOST 2  /* times of the budget, if brief: then large reads flush sooner than more blocks (a choice) */
-#define ALL_MOST    14 /* times of the budget, if brief: then nothing else is begun (a choice) */
-#define PLACES      24 /* first looks: one in six stored is found but once in a hundred disks */
-#define HITS        15 /* reads again: so many tell their spread to a fifth */
-#define HITS_LEAST  5  /* of a place that answers that often at least (a choice) */
-#define WHOLE_BYTES                                                                                      \
-	4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take \
-	            */
-#define AGAIN_MOST                                                                                                     \
-	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once \
-	     in 800 */
-#define ALIKE_MOST_NS \
-	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
+#define QUICK_NS      (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
+#define VOLUME_MAX    1024                  /* of a MiB: the largest caches hold 512; it takes a few seconds */
+#define LOOKS_LEAST   8                     /* of fewer nobody knows how quick the device is (a choice) */
+#define EVENTS_GOOD   60 /* enough: the error of a period falls with the 1.5th power of their number */
+#define BY_FUA        32 /* sectors of each half: time for slow drives to get through them */
+#define BY_VOLUME     72 /* sectors after each flood, always the same: events enough, but for those that are late */
+#define RETRIES       4  /* each with other sectors (a choice) */
+#define BLOCKS_MOST   2  /* times of the budget, if brief: then large reads flush sooner than more blocks (a choice) */
+#define ALL_MOST      14 /* times of the budget, if brief: then nothing else is begun (a choice) */
+#define PLACES        24 /* first looks: one in six stored is found but once in a hundred disks */
+#define HITS          15 /* reads again: so many tell their spread to a fifth */
+#define HITS_LEAST    5  /* of a place that answers that often at least (a choice) */
+#define WHOLE_BYTES   4000000000 /* over less, a disk's seeks are short */
+#define AGAIN_MOST    6          /* slow ones looked at again: four of six by chance once in 800 */
+#define ALIKE_MOST_NS 5e6        /* no rotating disk takes less on the average: half a revolution and a seek */
 
 /*
  * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier.

@@ -220,7 +220,7 @@ static void device_figures(const struct tx_run *r)
 	 * difference. */
 	if (r->p->mode != TX_CACHED && r->all.any.done)
 		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
-		              law_utilisation((double)r->all.any.ios / tx_seconds(r), d.service_s), NULL, 0);
+		              (double)r->all.any.ios / tx_seconds(r) * d.service_s, NULL, 0);
 }
 
 static void host_figures(const struct tx_run *r)
@@ -264,12 +264,11 @@ static void law_figures(const struct tx_run *r)
 		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->work.processors);
 		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
 		              r->work.busy_s / tx_seconds(r), NULL, 0);
-		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, law_utilisation(x, r->all.any.cpu_s / n),
-		              NULL, 0);
+		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, x * r->all.any.cpu_s / n, NULL, 0);
 	}
 	if (r->is_open) {
 		result_figure(res, "law_inside", "under way on average, by N = X R", UNIT_NONE,
-		              law_little(x, r->all.any.response_s / n), NULL, 0);
+		              x * r->all.any.response_s / n, NULL, 0);
 		return;
 	}
 	full_s = (double)(r->law.until_ns - r->law.from_ns) * 1e-9;
