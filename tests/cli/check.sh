@@ -95,10 +95,10 @@ run 2 check sda sda
 run 2 check --requests="$dir/requests.csv" sda sdc
 run 0 check --dry-run sda sdc
 [ "$(grep -c 'surface' "$dir/out")" = 2 ] || fail "$last: not a plan for each"
-cp "$dir/out" "$dir/plans"
+grep -v UTC "$dir/out" >"$dir/plans" # the time of day is another
 for disk in sda sdc; do
 	run 0 check --dry-run $disk
-	cat "$dir/out"
+	grep -v UTC "$dir/out"
 done | cmp -s - "$dir/plans" || fail "$last: another plan than of one disk"
 run 0 check --dry-run --json=- --csv="$dir/plans.csv" --html="$dir/plans.html" sda sdc
 [ "$(jq -s 'map(.targets[0].path) == ["sda", "sdc"] and all(.tables.plan)' "$dir/out")" = true ] || fail "$last: the plans"
