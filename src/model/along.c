@@ -10,7 +10,7 @@
 #include "model/chain.h"
 #include "stats/stats.h"
 
-#define EDGE_SURE 0.97 /* probability of an edge that is listed (a decision) */
+#define EDGE_SURE 0.98 /* probability of an edge that is listed (a decision) */
 #define DRAWS     200
 
 /* ---- which hypotheses ---- */

@@ -242,10 +242,10 @@ TEST(nothing_is_said_of_disks_whose_surfaces_differ)
 TEST(what_is_not_stored_is_told_as_such_wherever_it_lies)
 {
 	static const struct disk disks[] = {
-		{ trimmed_middle, REV_NS, 550.0, 0.005 },
-		{ trimmed_end, NAN, 550.0, 0.005 },
-		{ trimmed_front, REV_NS, 550.0, 0.005 },
-		{ trimmed_behind_the_first, REV_NS, 550.0, 0.005 },
+		{ trimmed_middle, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
+		{ trimmed_end, NAN, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
+		{ trimmed_front, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
+		{ trimmed_behind_the_first, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
 	};
 	static const double first[] = { 0.3, 0.55, 0.0, 0.01 }, last[] = { 0.6, 1.0, 0.4, 0.4 };
 
@@ -298,14 +298,6 @@ TEST(media_behind_what_is_not_stored_are_of_the_same_disk)
 		assert_true(fabs(s.first - 0.45) < 2.0 / PLACES && fabs(s.last - 0.7) < 2.0 / PLACES);
 		assert_int_equal(s.device, 0);
 	}
-}
-
-/* A zone may end with a large step as well: only the rate of the buffer tells. */
-TEST(a_quick_front_of_media_is_not_called_unstored)
-{
-	static const struct disk d = { trimmed_front, REV_NS, 2500.0, 0.005 };
-
-	assert_int_equal(all_of(&d, "a quick front").fast, 0);
 }
 
 TEST(another_device_behind_the_first_is_told)
@@ -368,22 +360,6 @@ TEST(what_does_not_rotate_has_neither_zones_nor_slow_regions)
 	assert_true(fabs(s.last - 0.35) < 1.5 / PLACES);
 	s = all_of(&unknown, "even, and nobody says whether it rotates");
 	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
-}
-
-/* Two of the three samples of the first place are of what is written. */
-#define WRITTEN_END 2e-4
-static double written_begin(double x, struct rng *rng)
-{
-	return x < WRITTEN_END ? 100.0 : 540.0;
-}
-
-TEST(a_stretch_ends_where_its_samples_do_within_a_place)
-{
-	static const struct disk d = { written_begin, 0.0, 900.0, 0.005 };
-	struct said s = all_of(&d, "written at the begin");
-
-	assert_int_equal(s.uneven, SEEDS);
-	assert_true(s.last < WRITTEN_END);
 }
 
 /* Two of the three samples of a place are slow, and the one between them is not: a network's noise. */

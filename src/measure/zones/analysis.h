@@ -45,9 +45,7 @@ bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t 
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
 /* From being asked to the first byte that passes the head. Of one whose whole time is known. */
 double zone_wait_ns(const struct zone_sample *s);
-/* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both
- * false: not known. */
-bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l);
+/* Did it begin at once, and no media took part in it, for all that its begin tells? */
 bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l);
 
 /* ---- losses.c ---- */
@@ -80,7 +78,6 @@ struct zone_level {
 	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
 	double y, half;                  /* 95 %: y - half .. y + half; NaN: not known */
 	double noise_half;               /* the same by the samples that stand: what more of them would make smaller */
-	size_t unchecked;                /* outliers at a place of the figures whose bytes were not read again */
 	double sigma, df;                /* of one sample there */
 	double loss,
 		loss_var;  /* time lost by revolutions lost, as part of the rest; and the variance of log(1 + loss) */
@@ -96,18 +93,14 @@ struct zone_levels {
 	struct zone_level *v; /* one per position */
 	size_t n;
 	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
-	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
-	double drift_fit_per_s; /* the same as it was fitted */
+	double drift_per_s;                           /* relative change of the time per byte */
+	bool has_drift;                               /* beyond doubt */
 	struct interval drift_ci;
-	double mid_s;              /* the time that the levels are for */
-	double lost_ratio;         /* time lost in the samples set aside, as part of all */
-	double loss, loss_var;     /* time lost by revolutions lost, usually, as part of the rest; and its variance */
-	double excess, excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and
-	                              stalls cost time, too */
+	double lost_ratio, lost_var; /* time lost in the samples set aside, as part of all; the mean may hold it */
+	double loss, loss_var;       /* time lost by revolutions lost, usually, as part of the rest; and its variance */
 	size_t samples, outliers;
 	bool has_cycles;    /* places are of whole cycles over the surfaces */
 	double cycle_bytes; /* one of them, where it was looked at first */
-	double rob_sigma;   /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;
 		double at_s, step; /* log of the time per byte: after less before */
@@ -244,7 +237,7 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 /* ---- stretches.c ---- */
 
 enum zone_stretch_kind {
-	STRETCH_FAST,   /* faster than the media beside it: not stored (never written, trimmed), or cached */
+	STRETCH_FAST, /* at once, and faster than the media beside it: not stored (never written, trimmed), or cached */
 	STRETCH_DEVICE, /* from here on to the end everything is faster, and falls again: another device, or another arm
 	                 */
 	STRETCH_UNEVEN, /* of what does not rotate: it differs from what lies beside it */
@@ -254,8 +247,7 @@ struct zone_stretch {       /* of places at one level that the media of one heal
 	size_t first, last; /* positions */
 	uint64_t first_bytes, end_bytes;
 	enum zone_stretch_kind kind;
-	double y, beside_y;   /* mean level there, and of what lies beside it */
-	bool is_at_interface; /* as fast as what the drive holds in its buffer: no media */
+	double y, beside_y; /* mean level there, and of what lies beside it */
 	size_t samples;
 };
 
@@ -275,7 +267,7 @@ double zone_begins_anew(const struct zone_stretches *st);
 static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
 {
 	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].is_at_interface && position >= st->v[i].first && position <= st->v[i].last)
+		if (st->v[i].kind == STRETCH_FAST && position >= st->v[i].first && position <= st->v[i].last)
 			return true;
 	return false;
 }

@@ -12,6 +12,8 @@
 #include "model/along.h"
 
 #define COUNT_SURE 0.98        /* probability of a number that is reported as exact */
+#define FRONT_WIDE 3.0         /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
+#define FRONT_MOST 0.9         /* ... of two zones one is so much of the disk as seldom */
 #define BOTH_WAYS  log(1000.0) /* odds that rates rise as well as fall, from which on bands may be of surfaces */
 
 /* Readings for the model; one that straddles where rates begin anew is none. Returns how many. */
@@ -38,7 +40,7 @@ static void fill_band(const struct along *a, size_t k, const struct zone_layout 
 	const struct along_edge *e = &a->v[k];
 
 	ret->y = e->y;
-	ret->half = sqrt(e->half * e->half + 1.96 * 1.96 * (lv->excess_var + lv->loss_var));
+	ret->half = hypot(e->half, 1.96 * sqrt(lv->loss_var));
 	ret->samples = e->readings;
 	ret->first_bytes = l->first_bytes;
 	ret->end_bytes = l->end_bytes;
@@ -58,6 +60,15 @@ static bool has_gap(const struct zone_levels *lv)
 	return false;
 }
 
+/* May the first band be several zones that are faster than the interface? */
+static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
+{
+	double all = (double)(l->end_bytes - l->first_bytes), first = (double)(b->v[0].end_bytes - b->v[0].first_bytes);
+
+	return zone_rate(b->v[0].y) >= INTERFACE_HIDES * l->interface_bytes_per_s ||
+	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
+}
+
 void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
@@ -74,9 +85,9 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 		.least_step = a.least_step,
 		.has_sawtooth = !lv->has_cycles && a.both_ways > BOTH_WAYS,
 	};
-	ret->is_least = !ret->has_sawtooth && a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv));
 	for (size_t k = 0; k < a.n; k++)
 		fill_band(&a, k, l, lv, &ret->v[k]);
+	ret->is_least = !ret->has_sawtooth && a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
 }
 

@@ -333,14 +333,9 @@ double zone_wait_ns(const struct zone_sample *s)
 	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
 }
 
-bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l)
-{
-	return zone_wait_ns(s) >= AT_ONCE_REVS * zone_rev_ns(l);
-}
-
 bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l)
 {
-	return s->whole_ns > 0.0 && !zone_comes_late(s, l) &&
+	return s->whole_ns > 0.0 && zone_wait_ns(s) < AT_ONCE_REVS * zone_rev_ns(l) &&
 	       (s->request_bytes * s->ns_per_byte < REQUEST_REVS * zone_rev_ns(l) ||
 	        1e9 / s->ns_per_byte >= INTERFACE_REACHED * l->interface_bytes_per_s);
 }

@@ -21,97 +21,82 @@ void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_b
 		(struct zone_unreadable){ first_bytes, first_bytes + len_bytes, res < 0 ? res : 0, false };
 }
 
-/* One read at a time, stopping at the first that goes wrong (or, with is_all, trying all). */
-struct prober {
-	struct feeder feeder;
+struct failed { /* the hull of what failed; first >= end: nothing */
 	struct sink sink;
-	uint32_t target, step_bytes;
-	uint64_t first, end, at;
-	bool is_down;
-	uint64_t bad_first, bad_end; /* hull of what failed; bad_first >= bad_end: nothing */
-	bool is_all;
+	uint64_t first, end;
 	int error;
+	bool is_all; /* to the end, whatever fails; else the first is enough */
 };
 
-static enum feed prober_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static bool has_failed(const struct failed *bad)
 {
-	struct prober *p = (struct prober *)((char *)f - offsetof(struct prober, feeder));
-	uint64_t left = p->is_down ? p->at - p->first : p->end - p->at;
-	uint32_t len = left < p->step_bytes ? (uint32_t)left : p->step_bytes;
-
-	(void)now_ns;
-	(void)ret_until_ns; /* never waits */
-	if (!len || (!p->is_all && p->bad_first < p->bad_end))
-		return FEED_END;
-	req->op = IO_READ;
-	req->target = p->target;
-	req->len_bytes = len;
-	req->offset_bytes = p->is_down ? p->at - len : p->at;
-	p->at = p->is_down ? p->at - len : p->at + len;
-	return FEED_IO;
+	return bad->first < bad->end;
 }
 
-static void prober_take(struct sink *s, const struct io_req *req, bool is_fault)
+static void note(struct sink *sink, const struct io_req *req, bool is_fault)
 {
-	struct prober *p = (struct prober *)((char *)s - offsetof(struct prober, sink));
+	struct failed *bad = (struct failed *)sink;
 
 	if (!is_fault)
 		return;
-	p->error = req->res < 0 ? req->res : 0;
-	if (req->offset_bytes < p->bad_first)
-		p->bad_first = req->offset_bytes;
-	if (req->offset_bytes + req->len_bytes > p->bad_end)
-		p->bad_end = req->offset_bytes + req->len_bytes;
+	bad->error = req->res < 0 ? req->res : 0;
+	bad->first = req->offset_bytes < bad->first ? req->offset_bytes : bad->first;
+	bad->end = req->offset_bytes + req->len_bytes > bad->end ? req->offset_bytes + req->len_bytes : bad->end;
 }
 
-static int run_prober(struct zones_run *run, const struct zone_target *t, struct prober *p, struct err *err)
+/* Reads [first, end) in steps, upwards or downwards, all or until one fails. */
+static int read_steps(struct zones_run *run, const struct zone_target *t, uint64_t first, uint64_t end, uint32_t step,
+                      bool is_down, struct failed *bad, struct err *err)
 {
-	struct load load = { .targets = run->ses->targets,
-		             .ntargets = run->ses->ndevs,
-		             .feeder = &p->feeder,
-		             .sink = &p->sink,
-		             .depth = 1 };
-	struct load_stats stats;
+	int r = 0;
 
-	p->feeder.next = prober_next;
-	p->sink.take = prober_take;
-	p->target = (uint32_t)t->index;
-	p->at = p->is_down ? p->end : p->first;
-	p->bad_first = UINT64_MAX;
-	p->bad_end = 0;
-	return session_load(run->ses, &load, run->eng, &stats, err);
+	*bad = (struct failed){ .sink = { note }, .first = UINT64_MAX, .is_all = bad->is_all };
+	while (r == 0 && first < end && (bad->is_all || !has_failed(bad)) && !session_is_over(run->ses)) {
+		uint32_t len = end - first < step ? (uint32_t)(end - first) : step;
+		struct list_item item = { .offset_bytes = is_down ? end - len : first, .len_bytes = len };
+		struct list_feeder feeder;
+		struct load load = { .targets = &run->ses->targets[t->index],
+			             .ntargets = 1,
+			             .feeder = &feeder.f,
+			             .sink = &bad->sink,
+			             .depth = 1 };
+		struct load_stats stats;
+
+		list_feeder_init(&feeder, &item, 1);
+		first += is_down ? 0 : len;
+		end -= is_down ? len : 0;
+		r = session_load(run->ses, &load, run->eng, &stats, err);
+	}
+	return r;
 }
 
-/* u: a failed request; narrowed in place. *ret_none: nothing fails any more. */
+/* u: a failed request; narrowed in place. */
 static int narrow(struct zones_run *run, const struct zone_target *t, struct zone_unreadable *u, struct err *err)
 {
-	uint32_t piece = PIECE_BYTES < t->layout.block_bytes ? PIECE_BYTES : t->layout.block_bytes;
-	struct prober pieces = { .first = u->first_bytes, .end = u->end_bytes, .step_bytes = piece, .is_all = true };
-	struct prober sectors = { .step_bytes = t->dev->logical_block_bytes };
-	int r = run_prober(run, t, &pieces, err);
+	uint32_t piece = PIECE_BYTES < t->layout.block_bytes ? PIECE_BYTES : t->layout.block_bytes,
+		 sector = t->dev->logical_block_bytes;
+	uint64_t first = u->first_bytes, end = u->end_bytes;
+	struct failed bad = { .is_all = true };
+	int r = read_steps(run, t, first, end, piece, false, &bad, err);
 
 	if (r < 0 || session_is_over(run->ses))
 		return r;
 	u->is_located = true;
-	if (pieces.bad_first >= pieces.bad_end) {
+	if (!has_failed(&bad)) {
 		u->end_bytes = u->first_bytes; /* read well this time */
 		return 0;
 	}
-	u->first_bytes = pieces.bad_first;
-	u->end_bytes = pieces.bad_end;
-	u->error = pieces.error;
-	sectors.first = u->first_bytes;
-	sectors.end = u->first_bytes + piece < u->end_bytes ? u->first_bytes + piece : u->end_bytes;
-	r = run_prober(run, t, &sectors, err);
-	if (r < 0 || session_is_over(run->ses) || sectors.bad_first >= sectors.bad_end)
+	u->first_bytes = first = bad.first;
+	u->end_bytes = end = bad.end;
+	u->error = bad.error;
+	bad.is_all = false;
+	r = read_steps(run, t, first, first + piece < end ? first + piece : end, sector, false, &bad, err);
+	if (r < 0 || session_is_over(run->ses) || !has_failed(&bad))
 		return r;
-	u->first_bytes = sectors.bad_first;
-	sectors.first = u->end_bytes - u->first_bytes > piece ? u->end_bytes - piece : u->first_bytes;
-	sectors.end = u->end_bytes;
-	sectors.is_down = true;
-	r = run_prober(run, t, &sectors, err);
-	if (r == 0 && sectors.bad_first < sectors.bad_end)
-		u->end_bytes = sectors.bad_end;
+	u->first_bytes = bad.first;
+	r = read_steps(run, t, end - bad.first > piece ? end - piece : bad.first, end, sector, true, &bad, err);
+	if (r == 0 && has_failed(&bad))
+		u->end_bytes = bad.end;
 	return r;
 }
 

@@ -361,19 +361,19 @@ static double missed_var(const struct zone_target *t, size_t n)
 }
 
 static void fill_level(const struct zone_target *t, const struct zone_position *pos, const struct window *w, size_t n,
-                       const struct zone_levels *lv, struct zone_level *v)
+                       struct zone_level *v)
 {
 	const struct zone_cycle *cycle = &t->cycle[0];
 	double var, mean = mean_of(w, n, (double)pos->cycle_bytes, cycle->sigma, cycle->changes, &var);
 
 	var = fmax(var, missed_var(t, n));
-	v->y = log(mean) + log1p(lv->excess) + log1p(v->loss);
+	v->y = log(mean) + log1p(v->loss);
 	v->n = n;
 	v->first_bytes = pos->cycle_first_bytes;
 	v->end_bytes = pos->cycle_first_bytes + pos->cycle_bytes;
 	/* Of few steps their variance is not well known. */
 	v->noise_half = stats_t_975(fmax(cycle->changes, STEPS_MIN)) * sqrt(var);
-	v->half = hypot(v->noise_half, 1.96 * sqrt(lv->excess_var + v->loss_var));
+	v->half = hypot(v->noise_half, 1.96 * sqrt(v->loss_var));
 	v->df = fmax(cycle->changes, STEPS_MIN);
 	v->sigma = cycle->sigma;
 	v->is_mixed = false;
@@ -471,8 +471,8 @@ bool zone_heads_look(const struct zone_target *t, size_t position, double expect
 }
 
 /* The windows over the cycle of a place, in order; returns how many. */
-static size_t windows_at(const struct zone_target *t, const struct zone_levels *lv, size_t position, struct window *w,
-                         double *ret_moved, double *ret_elapsed_ns)
+static size_t windows_at(const struct zone_target *t, size_t position, struct window *w, double *ret_moved,
+                         double *ret_elapsed_ns)
 {
 	size_t n = 0;
 
@@ -484,7 +484,7 @@ static size_t windows_at(const struct zone_target *t, const struct zone_levels *
 		if (s->kind != SAMPLE_SPREAD || s->position != position || !s->is_good || s->wait_revs)
 			continue;
 		w[n].at = 0.5 * ((double)s->from_bytes + (double)s->end_bytes);
-		w[n].x = exp(zone_clean_y(&t->layout, s) - lv->drift_per_s * (s->at_s - lv->mid_s));
+		w[n].x = exp(zone_clean_y(&t->layout, s));
 		w[n].moved = s->moved_bytes;
 		w[n++].elapsed_ns = s->elapsed_ns;
 	}
@@ -498,13 +498,13 @@ static size_t windows_at(const struct zone_target *t, const struct zone_levels *
 }
 
 /* Have most places windows over a cycle? What is told is either of cycles or of samples that lie together. */
-static bool are_most_spread(const struct zone_target *t, const struct zone_levels *lv, struct window *w)
+static bool are_most_spread(const struct zone_target *t, struct window *w)
 {
 	size_t spread = 0;
 	double moved, elapsed;
 
 	for (size_t p = 0; p < t->layout.npositions; p++)
-		spread += windows_at(t, lv, p, w, &moved, &elapsed) >= ZONE_SPREAD_MIN;
+		spread += windows_at(t, p, w, &moved, &elapsed) >= ZONE_SPREAD_MIN;
 	return (double)spread >= MOST * (double)t->layout.npositions;
 }
 
@@ -530,7 +530,7 @@ void zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
 {
 	cleanup_free struct window *w = xcalloc(t->spread.n + 1, sizeof(*w));
 
-	if (!has_cycle(t) || !are_most_spread(t, lv, w))
+	if (!has_cycle(t) || !are_most_spread(t, w))
 		return;
 	/* Now windows tell as well, and of more tracks. */
 	zone_losses_find(&t->samples, &t->spread, &t->layout, lv);
@@ -538,11 +538,11 @@ void zone_heads_levels(struct zone_target *t, struct zone_levels *lv)
 	lv->cycle_bytes = t->cycle[0].lag * t->cycle[0].spacing;
 	for (size_t p = 0; p < t->layout.npositions; p++) {
 		double moved, elapsed;
-		size_t n = windows_at(t, lv, p, w, &moved, &elapsed);
+		size_t n = windows_at(t, p, w, &moved, &elapsed);
 
 		if (n < ZONE_SPREAD_MIN || lv->v[p].loses_itself)
 			continue;
-		fill_level(t, &t->layout.positions[p], w, n, lv, &lv->v[p]);
+		fill_level(t, &t->layout.positions[p], w, n, &lv->v[p]);
 		lv->v[p].moved_bytes = moved;
 		lv->v[p].elapsed_ns = elapsed;
 	}
@@ -580,8 +580,8 @@ static size_t pieces_at(const struct zone_target *t, size_t position, const stru
 		*piece = (struct zone_band){ .first_bytes = (uint64_t)(first + (double)start[k] * spacing),
 			                     .end_bytes = (uint64_t)(first + (double)end * spacing),
 			                     .samples = end - start[k] };
-		piece->y = sum / (double)piece->samples + log1p(lv->loss) + log1p(lv->excess);
-		piece->half = 1.96 * sqrt(c->sigma * c->sigma / (double)piece->samples + lv->loss_var + lv->excess_var);
+		piece->y = sum / (double)piece->samples + log1p(lv->loss);
+		piece->half = 1.96 * sqrt(c->sigma * c->sigma / (double)piece->samples + lv->loss_var);
 		pieces++;
 	}
 	return pieces;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From samples to the level of each position, apart from drift in time, with honest intervals.
+ * From samples to the level of each position, with honest intervals.
  *
- * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position
- * is visited in an upward, a downward and a shuffled pass, time and place are nearly orthogonal; least squares within
- * positions gives the drift, the scatter that is left within positions gives the noise: pooled over all positions of a
- * class (short samples, long samples), so that three samples at a place are enough for an interval.
+ * Model: log(ns per byte) of a sample = level of its position + noise. Since every position is visited in an upward, a
+ * downward and a shuffled pass, a drift in time falls out of the levels; least squares within positions gives it apart.
+ * The scatter that is left within positions gives the noise: pooled over all positions of a class (short samples, long
+ * samples), so that three samples at a place are enough for an interval.
  *
- * Outliers: a sample that stands out from the others at its position by six deviations (robust, from the differences of
- * pairs) is set aside if most others there agree. It is not forgotten: the time it lost, as part of all time, is added
- * to every level (with its variance, that of a compound Poisson process), for a disk that loses a revolution now and
- * then is slower by that everywhere. Samples on the two sides of an edge between recording zones differ, too; those lie
- * between the levels of the neighbours, and are no outliers.
+ * A sample that stands out from the others at its position by six deviations (robust, from the differences of pairs),
+ * and by more than surfaces differ, is set aside if most others there agree: the host or the disk stood still.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,19 +18,14 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define OUTLIER_SIGMAS 6.0  /* of a robust deviation from few pairs, which is off by half itself */
-#define OUTLIER_MIN    0.01 /* relative; less is not worth to be called one */
-#define UNEVEN_TIMES \
-	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
-#define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
-#define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
-#define DRIFT_SURE (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
+#define OUTLIER_SIGMAS 6.0                   /* of a robust deviation from few pairs, which is off by half itself */
+#define MIXED_LEAST    0.01                  /* relative: less is no edge in a place (a choice) */
+#define DRIFT_SURE     (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX                                                                                               \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for \
 	        places are not drawn like balls */
-#define PAIRS_MIN        6   /* for a median of differences */
-#define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
-#define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs: t is 2.4 there */
+#define PAIRS_MIN    6   /* for a median of differences */
+#define NOISE_DF_MIN 6.0 /* degrees of freedom that a common noise needs: t is 2.4 there */
 #define SAID_DF                                                                                               \
 	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
 	       coverage) */
@@ -46,12 +38,6 @@ void zone_levels_done(struct zone_levels *lv)
 	free(lv->v);
 	lv->v = NULL;
 	lv->n = 0;
-}
-
-/* Without lost revolutions: those are added for all (losses.c). */
-static double raw_y(const struct zone_sample *s)
-{
-	return s->clean_y;
 }
 
 /* The samples of each position, in order of time, one position after the other. */
@@ -90,7 +76,7 @@ static double group_median(const struct groups *g, size_t p)
 	size_t n = 0;
 
 	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
-		x[n++] = raw_y(g->s[i]);
+		x[n++] = g->s[i]->clean_y;
 	return stats_median(x, n);
 }
 
@@ -104,106 +90,27 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 		if (class != ZONE_CLASSES && l->positions[p].class != class)
 			continue;
 		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
-			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1])) / sqrt(2.0);
+			d[n++] = fabs(g->s[i]->clean_y - g->s[i - 1]->clean_y) / sqrt(2.0);
 	}
 	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
 }
 
-/* Is y explained by an edge between zones: between the levels left and right of the position? */
-static bool is_between(const struct groups *g, size_t npositions, size_t p, double y, double tolerance)
+static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
+                          struct zone_levels *lv)
 {
-	double low = group_median(g, p), high = low;
-
-	for (int side = -1; side <= 1; side += 2) {
-		size_t q = p;
-		double m;
-
-		do
-			q = q + (size_t)side;
-		while (q < npositions && g->first[q] == g->first[q + 1]);
-		if (q >= npositions)
-			continue;
-		m = group_median(g, q);
-		low = fmin(low, m);
-		high = fmax(high, m);
-	}
-	return high - low > tolerance / 2 && y > low - tolerance / 2 && y < high + tolerance / 2;
-}
-
-/* Deviation of a sample's completions from a straight line, up to a factor that all samples have in common. */
-static double unevenness(const struct zone_sample *s)
-{
-	return s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
-}
-
-/*
- * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows
- * inside the sample, as unevenness, and as waits that hold the time that it took longer; a sample that is only a little
- * off belongs to the place: it lies on a surface of another density, or partly so.
- */
-static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance,
-                         double rev_ns)
-{
-	double x[64];
-	size_t n = 0;
-
-	if (fabs(off) <= tolerance)
-		return false;
-	if (fabs(off) > ZONE_DENSITY_MAX)
-		return true;
-	if (off > 0.0 && s->wait_revs * rev_ns < WAITS_PART * s->elapsed_ns * (1.0 - exp(-off)))
-		return false;
-	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
-		x[n++] = unevenness(g->s[i]);
-	return unevenness(s) > UNEVEN_TIMES * stats_median(x, n);
-}
-
-/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The
- * bytes read again tell. */
-enum recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
-
-static enum recheck recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
-{
-	enum recheck said = RECHECK_NONE;
-	/* A revolution that is lost again is no stall of sixty. */
-	double most = fmax(tolerance, AGAIN_PART * (log(samples->v[i].ns_per_byte) - y));
-
-	for (size_t k = 0; k < samples->n; k++) {
-		const struct zone_sample *s = &samples->v[k];
-		double off;
-
-		if (s->kind != SAMPLE_CHECK || s->check_of != i || !s->is_good || s->is_disturbed)
-			continue;
-		off = log(s->ns_per_byte) - y;
-		said = off > most ? RECHECK_OF_PLACE : off > -tolerance ? RECHECK_OF_TIME : said; /* faster: cached */
-	}
-	return said;
-}
-
-static void mark_outliers(const struct groups *g, const struct zone_layout *l, const struct zone_samples *samples,
-                          const double *sigma, struct zone_levels *lv)
-{
-	double rev_ns = zone_rev_ns(l);
-
 	for (size_t p = 0; p < l->npositions; p++) {
 		size_t n = g->first[p + 1] - g->first[p], far = 0;
-		double m = group_median(g, p), s = sigma[l->positions[p].class];
-		double tolerance = fmax(OUTLIER_SIGMAS * (isnan(s) ? 0.0 : s), OUTLIER_MIN);
+		double m = group_median(g, p), s = sigma[l->positions[p].class],
+		       noise = isnan(s) ? 0.0 : OUTLIER_SIGMAS * s;
+		double most = fmax(noise, ZONE_DENSITY_MAX) / (n == 2 ? 2.0 : 1.0);
 
 		if (n < 2 || lv->v[p].loses_itself)
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			double off = raw_y(g->s[i]) - m, most = n == 2 ? tolerance / 2 : tolerance;
-			bool is_edge = fabs(off) > most && is_between(g, l->npositions, p, raw_y(g->s[i]), tolerance);
+			double off = fabs(g->s[i]->clean_y - m);
 
-			lv->v[p].is_mixed |= is_edge;
-			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most, rev_ns);
-			if (g->s[i]->is_outlier && off > 0.0 && l->positions[p].class == ZONE_LONG) {
-				enum recheck said = recheck(samples, (size_t)(g->s[i] - samples->v), m, most);
-
-				g->s[i]->is_outlier = said != RECHECK_OF_PLACE;
-				lv->v[p].unchecked += said == RECHECK_NONE;
-			}
+			g->s[i]->is_outlier = off > most;
+			lv->v[p].is_mixed |= off <= most && off > fmax(noise, MIXED_LEAST);
 			far += g->s[i]->is_outlier;
 		}
 		if (far * 3 <= n)
@@ -211,7 +118,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 		/* No majority: they all stand until more samples decide. */
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++)
 			g->s[i]->is_outlier = false;
-		lv->v[p].wants_more = true;
+		lv->v[p].wants_more = lv->v[p].is_mixed = true;
 	}
 }
 
@@ -229,7 +136,7 @@ static struct sums sums_of(const struct groups *g, size_t p)
 		if (g->s[i]->is_outlier)
 			continue;
 		s.n += 1.0;
-		s.y += raw_y(g->s[i]);
+		s.y += g->s[i]->clean_y;
 		s.t += g->s[i]->at_s;
 	}
 	if (s.n > 0.0) {
@@ -245,30 +152,17 @@ static bool is_plain(const struct zone_level *v)
 	return !v->is_mixed && !v->loses_itself;
 }
 
-struct cluster { /* of samples; or the sum over clusters of the squares of both */
-	double score, weight;
-};
-
-static void add_cluster(struct cluster *sum, const struct cluster *c)
-{
-	double score = c->score / fmax(1.0 - c->weight, 0.1);
-
-	sum->score += score * score;
-	sum->weight += c->weight * c->weight;
-}
-
 /*
- * Standard error of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over
- * surfaces that differ by a tenth they decide it, and the scatter of all says too little. Or as stretches of time
- * differ, for noise that lasts for a while says less than it has samples. A cluster that has much weight pulls the
- * slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many clusters
+ * Standard error of the slope of y on time within positions, as stretches of time differ in it (White 1980, by
+ * clusters), for noise that lasts for a while says less than it has samples. A stretch that has much weight pulls the
+ * slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many stretches
  * of equal weight.
  */
-static double drift_se_by_clusters(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
-                                   double slope, double sxx, double *ret_df)
+static double drift_se(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv, double slope,
+                       double sxx, double *ret_df)
 {
-	struct cluster block[ZONE_TIME_BLOCKS] = { 0 }, places = { 0 }, blocks = { 0 };
-	double first = INFINITY, last = -INFINITY;
+	double score[ZONE_TIME_BLOCKS] = { 0 }, weight[ZONE_TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY;
+	double scores = 0.0, weights = 0.0;
 
 	for (size_t i = 0; i < g->first[l->npositions]; i++) {
 		first = fmin(first, g->s[i]->at_s);
@@ -276,128 +170,79 @@ static double drift_se_by_clusters(const struct groups *g, const struct zone_lay
 	}
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
-		struct cluster own = { 0 };
 
-		if (s.n < 2.0 || !is_plain(&lv->v[p]))
-			continue;
-		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+		for (size_t i = g->first[p]; i < g->first[p + 1] && s.n >= 2.0 && is_plain(&lv->v[p]); i++) {
 			double dt = g->s[i]->at_s - s.t;
-			struct cluster *b = &block[zone_time_block(g->s[i]->at_s, first, last)];
-			double score = dt * (raw_y(g->s[i]) - s.y - slope * dt);
+			size_t b = zone_time_block(g->s[i]->at_s, first, last);
 
 			if (g->s[i]->is_outlier)
 				continue;
-			own.score += score;
-			own.weight += dt * dt / sxx;
-			b->score += score;
-			b->weight += dt * dt / sxx;
+			score[b] += dt * (g->s[i]->clean_y - s.y - slope * dt);
+			weight[b] += dt * dt / sxx;
 		}
-		add_cluster(&places, &own);
 	}
-	for (size_t b = 0; b < ZONE_TIME_BLOCKS; b++)
-		add_cluster(&blocks, &block[b]);
-	if (blocks.score > places.score)
-		places = blocks;
-	*ret_df = 1.0 / places.weight;
-	return sqrt(places.score) / sxx;
+	for (size_t b = 0; b < ZONE_TIME_BLOCKS; b++) {
+		scores += pow(score[b] / fmax(1.0 - weight[b], 0.1), 2.0);
+		weights += weight[b] * weight[b];
+	}
+	*ret_df = 1.0 / weights;
+	return sqrt(scores) / sxx;
 }
 
 /* Regression of y on time within positions; positions on an edge would spoil it. */
 static void fit_drift_within(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double sxx = 0.0, sxy = 0.0, ss = 0.0, df = -1.0, t = 0.0, n = 0.0, se, places;
+	double sxx = 0.0, sxy = 0.0, syy = 0.0, df = -1.0, se, stretches;
 
+	lv->drift_ci = (struct interval){ NAN, NAN };
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
 
-		n += s.n;
-		t += s.n * s.t;
 		if (s.n < 2.0 || !is_plain(&lv->v[p]))
 			continue;
 		df += s.n - 1.0;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			double dy = raw_y(g->s[i]) - s.y, dt = g->s[i]->at_s - s.t;
+			double dt = g->s[i]->at_s - s.t;
 
 			if (g->s[i]->is_outlier)
 				continue;
 			sxx += dt * dt;
-			sxy += dt * dy;
-			ss += dy * dy;
+			sxy += dt * (g->s[i]->clean_y - s.y);
+			syy += (g->s[i]->clean_y - s.y) * (g->s[i]->clean_y - s.y);
 		}
 	}
-	lv->mid_s = n > 0.0 ? t / n : 0.0;
-	lv->drift_per_s = lv->drift_fit_per_s = 0.0;
-	lv->drift_ci = (struct interval){ NAN, NAN };
 	if (df < 4.0 || !(sxx > 0.0))
 		return;
-	se = sqrt(fmax(ss - sxy * sxy / sxx, 0.0) / df / sxx);
-	lv->drift_fit_per_s = sxy / sxx;
-	se = fmax(se, drift_se_by_clusters(g, l, lv, lv->drift_fit_per_s, sxx, &places));
-	df = fmin(df, fmax(places, 1.0));
-	lv->drift_ci.low = lv->drift_fit_per_s - stats_t_975(df) * se;
-	lv->drift_ci.high = lv->drift_fit_per_s + stats_t_975(df) * se;
-	/* Taken out only where it is beyond doubt: places that differ at random look like a little drift. */
-	if (se > 0.0 && stats_t_cdf(fabs(lv->drift_fit_per_s) / se, df) > DRIFT_SURE)
-		lv->drift_per_s = lv->drift_fit_per_s;
+	lv->drift_per_s = sxy / sxx;
+	se = fmax(drift_se(g, l, lv, lv->drift_per_s, sxx, &stretches),
+	          sqrt(fmax(syy - sxy * sxy / sxx, 0.0) / df / sxx));
+	df = fmin(df, fmax(stretches, 1.0));
+	lv->drift_ci.low = lv->drift_per_s - stats_t_975(df) * se;
+	lv->drift_ci.high = lv->drift_per_s + stats_t_975(df) * se;
+	lv->has_drift = se > 0.0 && stats_t_cdf(fabs(lv->drift_per_s) / se, df) > DRIFT_SURE;
 }
 
-/* Scatter of the classes; where too few samples were repeated, what the samples say of themselves. */
-static void find_sigma(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+/* Time lost in the samples set aside, as part of all. */
+static void count_outliers(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double own[ZONE_CLASSES] = { 0 }, nown[ZONE_CLASSES] = { 0 }, ss[ZONE_CLASSES] = { 0 };
-
-	for (size_t p = 0; p < l->npositions; p++) {
-		enum zone_class c = l->positions[p].class;
-		struct sums s = sums_of(g, p);
-
-		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			const struct zone_sample *z = g->s[i];
-			double r = raw_y(z) - s.y - lv->drift_per_s * (z->at_s - s.t);
-
-			if (z->is_outlier)
-				continue;
-			own[c] += z->se_ratio * z->se_ratio;
-			nown[c] += 1.0;
-			ss[c] += is_plain(&lv->v[p]) ? r * r : 0.0;
-		}
-		if (s.n > 1.0 && is_plain(&lv->v[p]))
-			lv->df[c] += s.n - 1.0;
-	}
-	for (int c = 0; c < ZONE_CLASSES; c++) {
-		if (lv->df[c] >= 3.0) {
-			lv->sigma[c] = sqrt(ss[c] / lv->df[c]);
-		} else {
-			lv->sigma[c] = nown[c] > 0.0 ? sqrt(own[c] / nown[c]) : (double)NAN;
-			lv->df[c] = fmax(nown[c], 3.0);
-		}
-	}
-}
-
-/*
- * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the
- * disk is not losing time, its places differ.
- */
-static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
-{
-	double lost = 0.0, lost2 = 0.0, all = 0.0;
+	double lost = 0.0, squares = 0.0, all = 0.0;
 
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
 
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			const struct zone_sample *z = g->s[i];
-			double more = z->is_outlier ? z->elapsed_ns * (1.0 - exp(s.y - raw_y(z))) : 0.0;
+			double more = z->is_outlier ? z->elapsed_ns * (1.0 - exp(s.y - z->clean_y)) : 0.0;
 
 			lv->samples++;
 			lv->outliers += z->is_outlier;
-			all += z->elapsed_ns - more;
 			lost += more;
-			lost2 += more * more;
+			squares += more * more;
+			all += z->elapsed_ns - more;
 		}
 	}
-	lv->lost_ratio = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	lv->excess = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	lv->excess_var = all > 0.0 ? lost2 / all / all : 0.0;
+	lv->lost_ratio = fmax(lost, 0.0) / fmax(all, 1.0);
+	lv->lost_var = squares / fmax(all, 1.0) / fmax(all, 1.0);
 }
 
 struct scatter { /* of samples about the mean of their position */
@@ -405,14 +250,14 @@ struct scatter { /* of samples about the mean of their position */
 	double said; /* variance that the samples say of themselves, times df */
 };
 
-static struct scatter scatter_at(const struct groups *g, size_t p, double drift_per_s)
+static struct scatter scatter_at(const struct groups *g, size_t p)
 {
 	struct sums s = sums_of(g, p);
 	struct scatter sc = { .df = fmax(s.n - 1.0, 0.0) };
 
 	for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 		const struct zone_sample *z = g->s[i];
-		double r = raw_y(z) - s.y - drift_per_s * (z->at_s - s.t);
+		double r = z->clean_y - s.y;
 
 		if (z->is_outlier)
 			continue;
@@ -441,26 +286,6 @@ static double variance_by(const struct scatter *sc, double said)
 	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + SAID_DF) / (sc->df + SAID_DF) : 0.0;
 }
 
-/* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this
- * one. */
-static struct scatter scatter_beside(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
-                                     size_t p)
-{
-	enum zone_class c = l->positions[p].class;
-	struct scatter all = { 0 };
-
-	for (size_t q = 0; q < l->npositions; q++) {
-		struct scatter other;
-
-		if (q == p || l->positions[q].class != c || !is_plain(&lv->v[q]) ||
-		    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
-			continue;
-		other = scatter_at(g, q, lv->drift_per_s);
-		scatter_add(&all, &other);
-	}
-	return all;
-}
-
 /* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different
  * density, lie in it. */
 static bool is_odd(const struct scatter *own, const struct scatter *others)
@@ -469,30 +294,55 @@ static bool is_odd(const struct scatter *own, const struct scatter *others)
 	       own->ss / own->df > (1.0 + NOISE_F / sqrt(own->df)) * variance_by(others, own->said / own->df);
 }
 
-/*
- * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk,
- * and so does what chance does to the skews in it. So it comes from the position and its neighbours; from an odd
- * position alone.
- */
+/* The noise of a class; where too few samples were repeated, what they say of themselves. */
+static void find_class_noise(const struct groups *g, const struct zone_layout *l, enum zone_class c,
+                             const struct scatter *all, struct zone_levels *lv)
+{
+	double said = 0.0, n = 0.0;
+
+	for (size_t i = 0; i < g->first[l->npositions]; i++) {
+		if (g->s[i]->is_outlier || l->positions[g->s[i]->position].class != c)
+			continue;
+		said += g->s[i]->se_ratio * g->s[i]->se_ratio;
+		n++;
+	}
+	lv->sigma[c] = all->df >= 3.0 ? sqrt(all->ss / all->df) : sqrt(said / n); /* NaN: there are none */
+	lv->df[c] = all->df >= 3.0 ? all->df : fmax(n, 3.0);
+}
+
+/* The noise of each class, and at each position: that of its class, of an odd position its own. */
 static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
+	struct scatter all[ZONE_CLASSES] = { 0 };
+
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct scatter own = scatter_at(g, p);
+
+		if (is_plain(&lv->v[p]))
+			scatter_add(&all[l->positions[p].class], &own);
+	}
+	for (int c = 0; c < ZONE_CLASSES; c++)
+		find_class_noise(g, l, (enum zone_class)c, &all[c], lv);
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
-		struct scatter own = scatter_at(g, p, lv->drift_per_s), all = scatter_beside(g, l, lv, p);
+		const struct scatter *of = &all[l->positions[p].class];
+		struct scatter own = scatter_at(g, p), others = *of;
 		double said = own.df > 0.0 ? own.said / own.df : 0.0;
 
+		if (is_plain(v)) {
+			others.ss -= own.ss;
+			others.df -= own.df;
+			others.said -= own.said;
+		}
 		v->sigma = lv->sigma[l->positions[p].class];
 		v->df = lv->df[l->positions[p].class];
-		if (is_odd(&own, &all)) {
+		if (is_odd(&own, &others) ||
+		    (own.df >= 2.0 && of->df < NOISE_DF_MIN)) { /* two samples alone say next to nothing */
 			v->sigma = sqrt(variance_by(&own, said));
 			v->df = own.df;
-		} else if (own.df >= 1.0 && all.df + own.df >= NOISE_DF_MIN) {
-			scatter_add(&all, &own);
-			v->sigma = sqrt(variance_by(&all, said));
-			v->df = all.df;
-		} else if (own.df >= 2.0) { /* two samples alone say next to nothing */
-			v->sigma = sqrt(variance_by(&own, said));
-			v->df = own.df;
+		} else if (own.df >= 1.0 && of->df >= NOISE_DF_MIN) {
+			v->sigma = sqrt(variance_by(of, said));
+			v->df = of->df;
 		}
 	}
 }
@@ -512,30 +362,20 @@ static double half_of(const struct zone_level *v, double n, double own_var)
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double drift_se = interval_half(lv->drift_ci);
-
-	if (isnan(drift_se) || lv->drift_per_s == 0.0)
-		drift_se = 0.0;
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
-		struct sums s = sums_of(g, p);
-		double along, own = 0.0, sum = 0.0, all = 0.0, log_excess = log1p(lv->excess) + log1p(v->loss);
+		double own = 0.0, sum = 0.0;
 
-		v->n = (size_t)s.n;
 		v->first_bytes = UINT64_MAX;
 		v->y = v->half = NAN;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			struct zone_sample *z = g->s[i];
 
-			double y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s);
-
-			all += exp(y + (z->is_outlier ? 0.0 : log_excess));
 			v->outliers += z->is_outlier;
 			if (z->is_outlier)
 				continue;
-			z->y = y + log_excess;
-			if (v->loses_itself)
-				z->y += log(z->ns_per_byte) - raw_y(z) - log1p(v->loss);
+			v->n++;
+			z->y = v->loses_itself ? log(z->ns_per_byte) : z->clean_y + log1p(v->loss);
 			own += z->se_ratio * z->se_ratio;
 			sum += exp(z->y);
 			v->moved_bytes += z->moved_bytes;
@@ -545,14 +385,10 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		}
 		if (!v->n)
 			continue;
-		v->y = log(sum / s.n); /* of times, not of their logarithms: samples of surfaces that differ by a tenth
-		                          lie 0.3 % apart there */
-		v->half = half_of(v, s.n, own / s.n);
-		along = drift_se * (s.t - lv->mid_s);
-		v->noise_half = sqrt(v->half * v->half + along * along);
-		v->half = sqrt(v->noise_half * v->noise_half + 1.96 * 1.96 * (lv->excess_var + v->loss_var));
-		if (v->unchecked) /* whether they are of the place only reading the same bytes again would tell */
-			v->half += fabs(log(all / (s.n + (double)v->outliers)) - v->y);
+		v->y = log(sum / (double)v->n); /* of times, not of their logarithms: samples of surfaces that differ by
+		                                   a tenth lie 0.3 % apart there */
+		v->noise_half = half_of(v, (double)v->n, own / (double)v->n);
+		v->half = hypot(v->noise_half, 1.96 * sqrt(v->loss_var));
 	}
 }
 
@@ -571,24 +407,21 @@ void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, 
 	zone_regime_find(samples, l, &lv.regime);
 	groups_make(samples, l->npositions, &g);
 	zone_losses_find(samples, NULL, l, &lv);
-	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
-		sigma[c] = isnan(sigma[c]) ? lv.rob_sigma : sigma[c];
+		sigma[c] = isnan(sigma[c]) ? robust_sigma(&g, l, ZONE_CLASSES) : sigma[c];
 	}
-	mark_outliers(&g, l, samples, sigma, &lv);
+	mark_outliers(&g, l, sigma, &lv);
 	fit_drift_within(&g, l, &lv);
-	find_sigma(&g, l, &lv);
 	find_noise(&g, l, &lv);
-	find_excess(&g, l, &lv);
+	count_outliers(&g, l, &lv);
 	fill_levels(&g, l, &lv);
 	for (size_t i = 0; i < samples->n; i++) {
 		struct zone_sample *z = &samples->v[i];
-		double drift = lv.drift_per_s * (z->at_s - lv.mid_s);
 
 		if (z->kind == SAMPLE_EDGE && z->is_good && !z->is_burst)
-			z->y = log(z->ns_per_byte) - drift;
-		z->clean_y += log1p(lv.loss) + log1p(lv.excess) - drift;
+			z->y = log(z->ns_per_byte);
+		z->clean_y += log1p(lv.loss);
 	}
 	*ret = lv;
 	groups_done(&g);

@@ -65,13 +65,9 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
 	return n;
 }
 
-/*
- * Suspects: as much a part of the measurement as the passes, for else they would go unreported. At the places of the
- * figures also samples that were set aside: the figure has to hold them where they are of the place.
- */
+/* Suspects: as much a part of the measurement as the passes, for else they would go unreported. */
 static int check_suspects(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
-	size_t n = t->samples.n;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
@@ -89,15 +85,6 @@ static int check_suspects(struct zones_run *run, struct zone_target *t, size_t *
 			               SAMPLE_AGAIN, zone_passes(run->p), err);
 		if (r == 0)
 			r = check_sample(run, t, s->worst, err);
-		(*ret_taken)++;
-	}
-	for (size_t i = 0; r == 0 && i < n && !run->p->full; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
-
-		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
-		    count_checks(&t->samples, i) >= 1 || session_is_over(run->ses) || !zones_has_time(run, t, true))
-			continue;
-		r = check_sample(run, t, i, err);
 		(*ret_taken)++;
 	}
 	return r;

@@ -7,14 +7,8 @@
  * that of its time without them (estimate.c finds them), and their rate, time lost over time read, comes from all
  * places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
  *
- * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in
- * another sample. What took most of a sample's time stays in its level, or is added with the time of the samples set
- * aside (level.c): it counts there, and not here again.
- *
- * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as
- * much. A place that loses far more than the others is none of them: it speaks for itself alone, and not for them. What
- * comes out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up
- * apart.
+ * A place that loses far more than the others is none of them: it speaks for itself alone, and not for them. What comes
+ * out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up apart.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,15 +17,12 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define LOST_PART 0.5  /* of a sample's time: more is no accident in it but its level */
-#define LOST_MAX  0.95 /* more cannot be: some of the time was spent on reading */
+#define LOST_MAX 0.95 /* of a sample's time: more cannot be, for some was spent on reading */
 #define UNSEEN_REVS                                                                                                    \
 	(1.0 / 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are \
 	               none */
-#define RARE       0.05 /* revolutions lost in a place, expected: so few that 19 of 20 have none (Poisson) */
 #define STALL_REVS 3.0  /* per wait: more are a stall; a second try takes one, a third two */
-#define STALLS_MIN 2    /* samples of a place with stalls, that make them its own: one is chance */
-#define WHOLE_PART 0.9  /* of a cell: who reads all of it (--full) wants to know what that took */
+#define RARE       0.05 /* revolutions lost in a place, expected: so few that 19 of 20 have none (Poisson) */
 #define ODD_LOG \
 	8.0 /* log of the likelihood ratio (Poisson) of a place's own rate, as of four deviations: it is left out */
 #define ROUNDS 3 /* of leaving out: the rate falls each time (a choice: the third changes nothing) */
@@ -41,64 +32,36 @@ static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
 	return fmin(s->wait_revs * zone_rev_ns(l), LOST_MAX * s->elapsed_ns);
 }
 
-/* Is that so much that it stays in the sample's level? */
-static bool is_in_level(const struct zone_layout *l, const struct zone_sample *s)
-{
-	return lost_ns(l, s) >= LOST_PART * s->elapsed_ns;
-}
-
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
 {
-	double lost = lost_ns(l, s);
-
-	/* Not less than half of that: a fit of old documents weighs what is lost in the middle of a sample by up to
-	 * 3/2. */
-	return log(!is_in_level(l, s) ? fmax(s->ns_per_byte - lost / s->moved_bytes, LOST_PART / 2 * s->ns_per_byte)
-	                              : s->ns_per_byte);
+	/* Not less than a quarter: a fit of old documents weighs what is lost in the middle of a sample by up to 3/2.
+	 */
+	return log(fmax(s->ns_per_byte - lost_ns(l, s) / s->moved_bytes, 0.25 * s->ns_per_byte));
 }
 
 struct place {
 	double waits, lost, lost2, clean; /* clean: time without what was lost */
 	double stalled, stalled2;         /* of waits that are stalls */
-	double kept, kept2; /* in samples whose level has it, or the time of those set aside: counted there */
-	double n, ll, lc,
-		cc; /* samples; sums of squares and of products of what they lost and of their time without it */
 	double moved, first, end;
-	size_t stalls;
 	bool is_from_buffer, is_odd;
 };
 
 static void add(struct place *p, const struct zone_layout *l, const struct zone_sample *s)
 {
-	double lost = lost_ns(l, s), clean = s->elapsed_ns - lost;
+	double lost = lost_ns(l, s);
 
-	p->clean += clean;
-	p->n++;
-	p->ll += lost * lost;
-	p->lc += lost * clean;
-	p->cc += clean * clean;
+	p->clean += s->elapsed_ns - lost;
 	p->moved += s->moved_bytes;
 	p->first = fmin(p->first, (double)s->from_bytes);
 	p->end = fmax(p->end, (double)s->end_bytes);
-	if (!(lost > 0.0))
-		return;
 	p->waits += s->waits;
-	if (is_in_level(l, s) && s->kind != SAMPLE_SPREAD) { /* of windows those that lose one are left out (heads.c) */
-		p->kept += lost;
-		p->kept2 += lost * lost / s->waits;
-	} else if (s->wait_revs > STALL_REVS * s->waits) {
-		p->stalls++;
+	if (s->wait_revs > STALL_REVS * s->waits) {
 		p->stalled += lost;
 		p->stalled2 += lost * lost / s->waits;
-	} else {
+	} else if (s->waits) {
 		p->lost += lost;
 		p->lost2 += lost * lost / s->waits;
 	}
-}
-
-static bool is_one_of(const struct place *v, const struct place *all)
-{
-	return v->is_from_buffer == all->is_from_buffer && !v->is_odd;
 }
 
 static struct place sum_of(const struct place *v, size_t n, bool is_from_buffer)
@@ -106,7 +69,7 @@ static struct place sum_of(const struct place *v, size_t n, bool is_from_buffer)
 	struct place all = { .is_from_buffer = is_from_buffer };
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_one_of(&v[i], &all))
+		if (v[i].is_from_buffer != is_from_buffer || v[i].is_odd)
 			continue;
 		all.waits += v[i].waits;
 		all.lost += v[i].lost;
@@ -126,7 +89,7 @@ static double between(const struct place *v, size_t n, const struct place *all)
 	for (size_t i = 0; i < n; i++) {
 		double expected = v[i].clean * all->waits / all->clean;
 
-		if (!is_one_of(&v[i], all))
+		if (v[i].is_from_buffer != all->is_from_buffer || v[i].is_odd)
 			continue;
 		more += (v[i].waits - expected) * (v[i].waits - expected) - expected;
 		squares += expected * expected;
@@ -136,29 +99,16 @@ static double between(const struct place *v, size_t n, const struct place *all)
 
 /*
  * How much of a place's own losses its level holds, and the variance that is left, as a part of that of its own. Where
- * losses hang on places the level should hold `part`, what was read of it; where they hang on time, nothing. A half, or
- * less where less was read, leaves the least that holds for both: max(own^2, (part - own)^2 + part (1 - part)).
- * is_whole: all is read once (--full), and what that took is the answer.
+ * losses hang on places the level should hold `part`, what was read of it; where they hang on time, nothing: a half, or
+ * less where less was read, leaves the least that holds for both; more where places differ. is_whole: all is read once
+ * (--full), and what that took is the answer.
  */
 static double own_part(const struct place *v, bool is_whole, double expected, double tau2, double *ret_left)
 {
-	double part = v->moved / (v->end - v->first), differ = tau2 * expected / (tau2 * expected + 1.0);
+	double part = fmin(v->moved / (v->end - v->first), 0.5), differ = tau2 * expected / (tau2 * expected + 1.0);
 
-	if (v->is_odd || is_whole)
-		return *ret_left = 1.0;
-	part = fmin(part, 0.5);
-	*ret_left = fmax(part * (1.0 - part), differ);
-	return fmax(part, differ);
-}
-
-/* Sectors that are slow lie as they lie, more evenly than chance would have it: of the ratio, by what its samples
- * differ in it (Cochran 1977). */
-static double odd_variance(const struct place *v, double loss)
-{
-	double ss = v->ll - 2.0 * loss * v->lc + loss * loss * v->cc, t = stats_t_975(v->n - 1.0) / 1.96;
-
-	return v->n < 3.0 ? (v->lost2 + v->stalled2 + v->kept2) / v->clean / v->clean
-	                  : t * t * fmax(ss, 0.0) * v->n / (v->n - 1.0) / v->clean / v->clean;
+	*ret_left = v->is_odd || is_whole ? 1.0 : fmax(part * (1.0 - part), differ);
+	return v->is_odd || is_whole ? 1.0 : fmax(part, differ);
 }
 
 /*
@@ -174,18 +124,16 @@ static bool is_rare(const struct place *v, const struct place *all)
 
 static void fill(const struct place *v, const struct place *all, bool is_whole, double tau2, struct zone_level *ret)
 {
-	double left, own = own_part(v, is_whole, v->clean * all->waits / all->clean, tau2, &left);
-	const struct place *stalls = own == 1.0 || v->stalls >= STALLS_MIN ? v : all;
+	double left, own = own_part(v, is_whole, v->clean * all->waits / all->clean, tau2, &left), rest = 1.0 - own;
 
-	ret->loss = own * v->lost / v->clean + (1.0 - own) * all->lost / all->clean + stalls->stalled / stalls->clean;
-	ret->loss_var = (is_rare(v, all) ? 0.0 : left * all->lost2 / all->clean / v->clean) +
-	                (1.0 - own) * (1.0 - own) * all->lost2 / all->clean / all->clean +
-	                stalls->stalled2 / stalls->clean / stalls->clean;
+	const struct place *stalls = own < 1.0 ? all : v;
+
 	ret->loses_itself = v->is_odd;
-	if (v->is_odd) {
-		ret->loss += v->kept / v->clean;
-		ret->loss_var = odd_variance(v, ret->loss);
-	}
+	ret->loss = own * v->lost / v->clean + rest * all->lost / all->clean + stalls->stalled / stalls->clean;
+	ret->loss_var = v->is_odd ? v->lost2 / v->clean / v->clean
+	                          : (is_rare(v, all) ? 0.0 : left * all->lost2 / all->clean / v->clean) +
+	                                    rest * rest * all->lost2 / all->clean / all->clean;
+	ret->loss_var += stalls->stalled2 / stalls->clean / stalls->clean;
 	ret->loss_var /= (1.0 + ret->loss) * (1.0 + ret->loss);
 }
 

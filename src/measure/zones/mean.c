@@ -132,7 +132,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 	var += variance_of_unmet(l, slows);
 	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
 	/* In the logarithm, as all else: a time is never negative. */
-	half = 1.96 * sqrt(var + lv->excess_var + lv->loss_var);
+	half = 1.96 * sqrt(var + lv->lost_var + lv->loss_var);
 	*ret_ns_per_byte = mean;
 	ret_ci->low = mean * exp(-half);
 	ret_ci->high = mean * exp(half);

@@ -83,7 +83,7 @@ struct zone_at *zone_in_order(const struct zone_samples *samples, const struct z
 		v[n].y = out->slows ? s->clean_y : s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].at_s = s->at_s;
-		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
+		v[n].position = s->position;
 		n++;
 	}
 	if (v)

@@ -14,9 +14,6 @@
 #define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
 #define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */
 #define REGIME_F_MIN     30.0 /* of the best of all splits: far above what chance gives */
-#define LOOKS_MIN \
-	5 /* places of second looks that a step is seen at: they were chosen for what they showed (a choice) */
-#define LOOKS_PART 0.67 /* of them, that half of it or more must be seen at (a choice) */
 
 struct part { /* of the samples of one position: before the step and after it */
 	double n[2], sum[2];
@@ -95,29 +92,6 @@ static double best_split(const struct zone_sample *const *s, size_t n, size_t np
 	return best;
 }
 
-/*
- * Is a step that only second looks were behind seen at nearly all of their places, and these many? They are at what was
- * slow or odd: where a region begins within a place what is read there later may be slow where what was read earlier is
- * not, and a few such places make a step that is none of time.
- */
-static bool is_of_time(const struct zone_sample *const *s, size_t n, size_t npositions, size_t split, double step)
-{
-	cleanup_free struct part *parts = xcalloc(npositions, sizeof(*parts));
-	size_t both = 0, stepped = 0;
-	bool is_of_looks = true;
-
-	for (size_t i = 0; i < n; i++) {
-		parts[s[i]->position].n[i >= split] += 1.0;
-		parts[s[i]->position].sum[i >= split] += s[i]->clean_y;
-		is_of_looks &= i < split || s[i]->kind == SAMPLE_AGAIN;
-	}
-	for (size_t p = 0; p < npositions; p++) {
-		both += part_weight(&parts[p]) > 0.0;
-		stepped += part_weight(&parts[p]) > 0.0 && part_step(&parts[p]) / step >= 0.5;
-	}
-	return !is_of_looks || (both >= LOOKS_MIN && (double)stepped >= LOOKS_PART * (double)both);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct zone_sample *const *x = a, *const *y = b;
@@ -148,7 +122,8 @@ void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l,
 	size_t n = 0, split = 0;
 
 	for (size_t i = 0; i < samples->n; i++)
-		if (zone_is_usable(&samples->v[i]))
+		if (zone_is_usable(&samples->v[i]) &&
+		    samples->v[i].kind == SAMPLE_CURVE) /* looks are where it is slow */
 			s[n++] = &samples->v[i];
 	if (n < 8)
 		return;
@@ -159,8 +134,7 @@ void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l,
 		return; /* --full: hardly any place was visited twice, and those for being slow */
 	gain = best_split(c, n, l->npositions, &split, &step);
 	if (fabs(step) < REGIME_STEP_MIN || df < 4.0 || gain < REGIME_SHARE_MIN * all ||
-	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0) ||
-	    !is_of_time(c, n, l->npositions, split, step))
+	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0))
 		return;
 	ret->is_found = true;
 	ret->at_s = 0.5 * (s[split - 1]->at_s + s[split]->at_s);

@@ -12,6 +12,8 @@
 #include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
+#define PIECES_MAX 256 /* of two looks: half of what they have windows */
+
 struct curve_row {
 	uint64_t offset_bytes;
 	double rate_bytes_per_s, low, high;
@@ -38,75 +40,68 @@ static const struct field curve_fields[] = {
 	FIELD_END,
 };
 
-struct band_row {
-	uint64_t first_byte, last_byte;
-	double rate_bytes_per_s, low, high;
-	uint64_t edge_half_bytes, samples;
-	const char *target;
+/* A row of each table whose rows are bytes, and what was found of them. */
+struct bytes_row {
+	const char *figure, *kind, *errno_name, *target;
+	uint64_t first_byte, last_byte, edge_half_bytes, samples, readings;
+	double rate_bytes_per_s, low, high, expected_bytes_per_s, rate_to_expected_ratio, beside_bytes_per_s,
+		rate_to_beside_ratio;
 };
+
+#define R            struct bytes_row
+#define ITS_BYTES    FIELD_U64(R, first_byte, UNIT_BYTES, "first byte"), FIELD_U64(R, last_byte, UNIT_BYTES, "last byte")
+#define ITS_RATE     FIELD_F64(R, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate")
+#define ITS_INTERVAL ITS_RATE, FIELD_F64(R, low, UNIT_BYTES_PER_S, "low"), FIELD_F64(R, high, UNIT_BYTES_PER_S, "high")
+#define ITS_TARGET   FIELD_STR(R, target, "target"), FIELD_END
 
 static const struct field band_fields[] = {
-	FIELD_U64(struct band_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct band_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_F64(struct band_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct band_row, low, UNIT_BYTES_PER_S, "low"),
-	FIELD_F64(struct band_row, high, UNIT_BYTES_PER_S, "high"),
-	FIELD_U64(struct band_row, edge_half_bytes, UNIT_BYTES, "begin +-"),
-	FIELD_U64(struct band_row, samples, UNIT_COUNT, "samples", .detail = true),
-	FIELD_STR(struct band_row, target, "target"),
-	FIELD_END,
+	ITS_BYTES,
+	ITS_INTERVAL,
+	FIELD_U64(R, edge_half_bytes, UNIT_BYTES, "begin +-"),
+	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
+	ITS_TARGET,
 };
 
-struct slow_row {
-	uint64_t first_byte, last_byte;
-	double rate_bytes_per_s, expected_bytes_per_s, rate_to_expected_ratio;
-	uint64_t readings;
-	const char *target;
+static const struct field surface_fields[] = {
+	ITS_BYTES,
+	ITS_INTERVAL,
+	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
+	ITS_TARGET,
 };
 
 static const struct field slow_fields[] = {
-	FIELD_U64(struct slow_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct slow_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_F64(struct slow_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct slow_row, expected_bytes_per_s, UNIT_BYTES_PER_S, "expected"),
-	FIELD_F64(struct slow_row, rate_to_expected_ratio, UNIT_RATIO, "ratio"),
-	FIELD_U64(struct slow_row, readings, UNIT_COUNT, "readings"),
-	FIELD_STR(struct slow_row, target, "target"),
-	FIELD_END,
-};
-
-struct stretch_row {
-	uint64_t first_byte, last_byte;
-	double rate_bytes_per_s, beside_bytes_per_s, rate_to_beside_ratio;
-	const char *kind;
-	uint64_t samples;
-	const char *target;
+	ITS_BYTES,
+	ITS_RATE,
+	FIELD_F64(R, expected_bytes_per_s, UNIT_BYTES_PER_S, "expected"),
+	FIELD_F64(R, rate_to_expected_ratio, UNIT_RATIO, "ratio"),
+	FIELD_U64(R, readings, UNIT_COUNT, "readings"),
+	ITS_TARGET,
 };
 
 static const struct field stretch_fields[] = {
-	FIELD_U64(struct stretch_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct stretch_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_F64(struct stretch_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct stretch_row, beside_bytes_per_s, UNIT_BYTES_PER_S, "beside it"),
-	FIELD_F64(struct stretch_row, rate_to_beside_ratio, UNIT_RATIO, "ratio"),
-	FIELD_STR(struct stretch_row, kind, "what it may be"),
-	FIELD_U64(struct stretch_row, samples, UNIT_COUNT, "samples", .detail = true),
-	FIELD_STR(struct stretch_row, target, "target"),
-	FIELD_END,
-};
-
-struct unreadable_row {
-	uint64_t first_byte, last_byte;
-	const char *errno_name, *target;
+	ITS_BYTES,
+	ITS_RATE,
+	FIELD_F64(R, beside_bytes_per_s, UNIT_BYTES_PER_S, "beside it"),
+	FIELD_F64(R, rate_to_beside_ratio, UNIT_RATIO, "ratio"),
+	FIELD_STR(R, kind, "what it may be"),
+	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
+	ITS_TARGET,
 };
 
 static const struct field unreadable_fields[] = {
-	FIELD_U64(struct unreadable_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct unreadable_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_STR(struct unreadable_row, errno_name, "error"),
-	FIELD_STR(struct unreadable_row, target, "target"),
-	FIELD_END,
+	ITS_BYTES,
+	FIELD_STR(R, errno_name, "error"),
+	ITS_TARGET,
 };
+
+static const struct field spot_fields[] = {
+	FIELD_STR(R, figure, "figure"),
+	ITS_BYTES,
+	ITS_INTERVAL,
+	FIELD_U64(R, samples, UNIT_COUNT, "samples"),
+	ITS_TARGET,
+};
+#undef R
 
 struct place_row {
 	const char *target;
@@ -125,30 +120,10 @@ static const struct field place_fields[] = {
 	FIELD_END,
 };
 
-struct spot_row {
-	const char *figure;
-	uint64_t first_byte, last_byte;
-	double rate_bytes_per_s, low, high;
-	uint64_t samples;
-	const char *target;
-};
-
-static const struct field spot_fields[] = {
-	FIELD_STR(struct spot_row, figure, "figure"),
-	FIELD_U64(struct spot_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct spot_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_F64(struct spot_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct spot_row, low, UNIT_BYTES_PER_S, "low"),
-	FIELD_F64(struct spot_row, high, UNIT_BYTES_PER_S, "high"),
-	FIELD_U64(struct spot_row, samples, UNIT_COUNT, "samples"),
-	FIELD_STR(struct spot_row, target, "target"),
-	FIELD_END,
-};
-
 const struct measure_table zones_tables[] = {
 	{ "curve", "Transfer rate by place", curve_fields },
 	{ "bands", "Recording zones", band_fields },
-	{ "surfaces", "Surfaces that come by turns, where they were looked at", zone_surface_fields },
+	{ "surfaces", "Surfaces that come by turns, where they were looked at", surface_fields },
 	{ "slow_regions", "Slow regions", slow_fields },
 	{ "stretches", "Stretches that are not the media of one disk", stretch_fields },
 	{ "arms", "Arms, each alone and all at once", zone_arm_fields },
@@ -228,37 +203,52 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 	}
 }
 
-static void fill_bands(const struct zones_run *run, const struct zone_target *t, struct table *table)
+/* half: NaN: not known. */
+static struct bytes_row row_of(const struct zones_run *run, const struct zone_target *t, uint64_t first_bytes,
+                               uint64_t end_bytes, double y, double half)
 {
-	for (size_t i = 0; i < t->analysis->bands.n; i++) {
-		const struct zone_band *b = &t->analysis->bands.v[i];
-		struct interval ci = zone_rate_ci(b->y, b->half);
-		struct band_row row = { .first_byte = b->first_bytes,
-			                .last_byte = b->end_bytes - 1,
-			                .rate_bytes_per_s = zone_rate(b->y),
-			                .low = ci.low,
-			                .high = ci.high,
-			                .edge_half_bytes = b->edge_half_bytes,
-			                .samples = b->samples,
-			                .target = zone_target_name(run, t) };
+	struct interval ci = zone_rate_ci(y, half);
 
+	return (struct bytes_row){ .first_byte = first_bytes,
+		                   .last_byte = end_bytes - 1,
+		                   .rate_bytes_per_s = zone_rate(y),
+		                   .low = ci.low,
+		                   .high = ci.high,
+		                   .target = zone_target_name(run, t) };
+}
+
+static void fill_bands(const struct zones_run *run, const struct zone_target *t, const struct zone_band *bands,
+                       size_t n, struct table *table)
+{
+	for (size_t i = 0; table && i < n; i++) {
+		const struct zone_band *b = &bands[i];
+		struct bytes_row row = row_of(run, t, b->first_bytes, b->end_bytes, b->y, b->half);
+
+		row.edge_half_bytes = b->edge_half_bytes;
+		row.samples = b->samples;
 		result_row(table, &row);
 	}
+}
+
+/* The surfaces one by one, where they were looked at. */
+static void fill_surfaces(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	struct zone_band pieces[PIECES_MAX];
+
+	if (t->analysis->levels.has_cycles)
+		fill_bands(run, t, pieces, zone_heads_pieces(t, pieces, PIECES_MAX), table);
 }
 
 static void fill_slow(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow s = t->analysis->slows.v[i];
-		struct slow_row row = { .first_byte = s.first_bytes,
-			                .last_byte = s.end_bytes - 1,
-			                .rate_bytes_per_s = zone_rate(s.y),
-			                .expected_bytes_per_s = zone_rate(s.expected_y),
-			                .rate_to_expected_ratio = exp(s.expected_y - s.y),
-			                .readings = s.readings,
-			                .target = zone_target_name(run, t) };
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+		struct bytes_row row = row_of(run, t, s->first_bytes, s->end_bytes, s->y, NAN);
 
-		if (s.is_confirmed)
+		row.expected_bytes_per_s = zone_rate(s->expected_y);
+		row.rate_to_expected_ratio = exp(s->expected_y - s->y);
+		row.readings = s->readings;
+		if (s->is_confirmed)
 			result_row(table, &row);
 	}
 }
@@ -271,15 +261,12 @@ static void fill_stretches(const struct zones_run *run, const struct zone_target
 {
 	for (size_t i = 0; i < t->analysis->stretches.n; i++) {
 		const struct zone_stretch *s = &t->analysis->stretches.v[i];
-		struct stretch_row row = { .first_byte = s->first_bytes,
-			                   .last_byte = s->end_bytes - 1,
-			                   .rate_bytes_per_s = zone_rate(s->y),
-			                   .beside_bytes_per_s = zone_rate(s->beside_y),
-			                   .rate_to_beside_ratio = exp(s->beside_y - s->y),
-			                   .kind = stretch_kinds[s->kind],
-			                   .samples = s->samples,
-			                   .target = zone_target_name(run, t) };
+		struct bytes_row row = row_of(run, t, s->first_bytes, s->end_bytes, s->y, NAN);
 
+		row.beside_bytes_per_s = zone_rate(s->beside_y);
+		row.rate_to_beside_ratio = exp(s->beside_y - s->y);
+		row.kind = stretch_kinds[s->kind];
+		row.samples = s->samples;
 		result_row(table, &row);
 	}
 }
@@ -288,11 +275,9 @@ static void fill_unreadable(const struct zones_run *run, const struct zone_targe
 {
 	for (size_t i = 0; i < t->nunreadable; i++) {
 		const struct zone_unreadable *u = &t->unreadable[i];
-		struct unreadable_row row = { .first_byte = u->first_bytes,
-			                      .last_byte = u->end_bytes - 1,
-			                      .errno_name = u->error ? err_name(u->error) : "short",
-			                      .target = zone_target_name(run, t) };
+		struct bytes_row row = row_of(run, t, u->first_bytes, u->end_bytes, NAN, NAN);
 
+		row.errno_name = u->error ? err_name(u->error) : "short";
 		result_row(table, &row);
 	}
 }
@@ -347,19 +332,13 @@ static void rate_figure(struct result *res, const char *name, const char *label,
 static void spot_row(const struct zones_run *run, struct table *table, const char *name, const struct spot *s)
 {
 	const struct zone_level *v = spot_level(s);
-	struct spot_row row = { .figure = name };
-	struct interval ci;
+	struct bytes_row row;
 
 	if (!v)
 		return;
-	ci = zone_rate_ci(v->y, v->half);
-	row.first_byte = v->first_bytes;
-	row.last_byte = v->end_bytes - 1;
-	row.rate_bytes_per_s = zone_rate(v->y);
-	row.low = ci.low;
-	row.high = ci.high;
+	row = row_of(run, s->t, v->first_bytes, v->end_bytes, v->y, v->half);
+	row.figure = name;
 	row.samples = v->n;
-	row.target = zone_target_name(run, s->t);
 	result_row(table, &row);
 }
 
@@ -621,7 +600,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 		ci = (struct interval){ -a->levels.drift_ci.high * (last_s - first_s),
 			                -a->levels.drift_ci.low * (last_s - first_s) };
 		result_figure(res, "drift_ratio", "drift of the rate during the run", UNIT_RATIO,
-		              -a->levels.drift_fit_per_s * (last_s - first_s), &ci, a->levels.samples);
+		              -a->levels.drift_per_s * (last_s - first_s), &ci, a->levels.samples);
 	}
 	result_figure(res, "noise_ratio", "scatter of one sample", UNIT_RATIO, a->levels.sigma[ZONE_SHORT], NULL,
 	              a->levels.samples);
@@ -738,11 +717,10 @@ void zones_report(struct zones_run *run, bool is_final)
 		if (!t->analysis)
 			continue;
 		fill_curve(run, t, curve);
-		zone_surfaces_tell(run, t, surfaces);
+		fill_surfaces(run, t, surfaces);
 		fill_slow(run, t, slow);
 		fill_stretches(run, t, stretches);
-		if (bands)
-			fill_bands(run, t, bands);
+		fill_bands(run, t, t->analysis->bands.v, t->analysis->bands.n, bands);
 		if (places)
 			fill_places(t, places);
 	}

@@ -68,17 +68,11 @@ static size_t position_of(const struct zone_samples *samples, const struct zone_
 	return s->kind == SAMPLE_CHECK ? samples->v[s->check_of].position : s->position;
 }
 
-/* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored,
- * and bytes that come faster than any media were kept by the drive. */
-static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_layout *l,
-                        const struct zone_levels *lv, const struct zone_stretches *st)
+/* May it be one of a region, or say that there is none? */
+static bool is_of_media(const struct zone_sample *s, size_t position, const struct zone_stretches *st)
 {
-	if (!s->is_good || s->is_burst || s->is_disturbed || s->kind == SAMPLE_PROBE ||
-	    zone_is_at_interface(st, position))
-		return false;
-	if (s->kind == SAMPLE_CHECK)
-		return position == ZONE_NONE || !(log(s->ns_per_byte) < lv->v[position].y - ZONE_DENSITY_MAX);
-	return !(s->kind == SAMPLE_EDGE && zone_comes_at_once(s, l));
+	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE &&
+	       !zone_is_at_interface(st, position);
 }
 
 static int by_place(const void *a, const void *b)
@@ -100,17 +94,16 @@ static double threshold_of(const struct zone_levels *lv)
 	return fmax(ZONE_DENSITY_MAX, n ? fmin(LEVEL_SIGMAS * M_SQRT2 * stats_median(se, n), LEVEL_ENOUGH) : 0.0);
 }
 
-/* Per position the level of the fastest place behind it that is known well; infinity: there is none. */
-static double *fastest_behind(const struct zone_levels *lv, const struct zone_stretches *st, double threshold)
+/* The level of the fastest place behind a byte that is known well; infinity: there is none. */
+static double fastest_behind(const struct zone_layout *l, const struct zone_levels *lv, const struct zone_stretches *st,
+                             uint64_t at, double threshold)
 {
-	double *ret = xcalloc(lv->n + 1, sizeof(*ret)), best = INFINITY;
+	double best = INFINITY;
 
-	for (size_t p = lv->n; p-- > 0;) {
-		ret[p] = lv->n < ZONE_BESIDE ? (double)INFINITY : best;
+	for (size_t p = lv->n; lv->n >= ZONE_BESIDE && p-- > 0 && l->positions[p].cell_bytes > at;)
 		if (lv->v[p].n && !zone_is_at_interface(st, p) && lv->v[p].half / 1.96 <= threshold / LEVEL_SIGMAS)
 			best = fmin(best, lv->v[p].y);
-	}
-	return ret;
+	return best;
 }
 
 /* What a wait takes beyond a few revolutions is a freeze of disk or host. */
@@ -321,7 +314,6 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 	cleanup_free struct lossy_at *at = xcalloc(samples->n + 1, sizeof(*at));
 	cleanup_free struct lossy_at *each = xcalloc(samples->n + 1, sizeof(*each));
 	cleanup_free struct lossy_part *part = xcalloc(samples->n + 1, sizeof(*part));
-	cleanup_free double *behind = NULL;
 	struct series v = {
 		.samples = samples, .l = l, .s = s, .at = at, .each = each, .part = part, .rev_ns = zone_rev_ns(l)
 	};
@@ -331,15 +323,14 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 	if (!(v.rev_ns > 0.0))
 		return;
 	threshold = threshold_of(lv);
-	behind = fastest_behind(lv, st, threshold);
 	for (size_t i = 0; i < samples->n; i++) {
-		size_t p = position_of(samples, &samples->v[i]);
+		const struct zone_sample *z = &samples->v[i];
 
-		if (!is_of_media(&samples->v[i], p, l, lv, st))
+		if (!is_of_media(z, position_of(samples, z), st))
 			continue;
-		each[i] = lost_in(&samples->v[i], p == ZONE_NONE ? (double)INFINITY : behind[p], threshold, l);
-		if (samples->v[i].kind != SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
-			s[v.n++] = &samples->v[i];
+		each[i] = lost_in(z, fastest_behind(l, lv, st, z->from_bytes, threshold), threshold, l);
+		if (z->kind != SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
+			s[v.n++] = z;
 	}
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	for (size_t i = 0; i < v.n; i++)

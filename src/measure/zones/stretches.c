@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stretches whose rate is not that of the media of one healthy disk, and that are no sign of failure either: parts that
- * were never written or were trimmed answer without any media, as fast as the interface; a cache does; behind a volume
- * of several disks, or a second arm, the zones begin anew.
+ * were never written or were trimmed answer without any media; behind a volume of several disks, or a second arm, the
+ * zones begin anew.
  *
- * What they are told by: the density of one disk falls from its first byte to its last, in steps of at most a tenth,
- * and surfaces differ by a sixth at most; so nothing in it gets faster by more than that from one place to the next.
- * What does not rotate has no such law: there the level of most places is the measure. And what no media take part in
- * comes at once: media that are faster than the interface come as fast, but after a seek and a turn of the disk.
+ * What no media take part in comes at once: media come after a seek and a turn of the disk. And nothing in one disk
+ * gets faster from one place to the next by more than surfaces differ, a sixth: where all behind a place does, to the
+ * end, another device begins. What does not rotate has no such law: there the level of most places is the measure.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,113 +24,65 @@
 #define STEP_UNEVEN                                                                                            \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
 	        volumes) */
-#define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
-#define FLAT \
-	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX  4     /* more of them are a pattern of surfaces: volumes of so many disks are rare */
-#define UNEVEN_MAX    8     /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define STEP_SIGMAS   6.0   /* of a step between two places: none by chance in a thousand runs */
 #define SAMPLES_MIN   2     /* one may be an accident */
-#define AGAINST_PART  0.25  /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define SLOW_USUAL    0.001 /* of the samples of a place that is not slow: next to none is (a choice) */
 #define DEVICE_PLACES 3     /* on either side of another device's begin (a choice) */
 
-/* How samples of a place begin, most of them. Old documents do not tell. */
-enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
-
 struct places { /* with a level, not slow, in order */
 	size_t *position;
-	enum comes *comes;
-	double *y, *se; /* level, and its standard error */
+	bool *is_at_once; /* do most of its samples begin at once? */
+	double *y, *se;   /* level, and its standard error */
 	size_t n;
-	size_t npositions;            /* all of them */
-	double noise;                 /* the usual one */
-	double interface_bytes_per_s; /* NaN: not known */
+	size_t npositions; /* all of them */
+	double noise;      /* the usual one */
 };
 
 static void places_done(struct places *s)
 {
 	free(s->position);
-	free(s->comes);
+	free(s->is_at_once);
 	free(s->y);
 	free(s->se);
 }
 
-struct begins { /* of a place's samples, or a stretch's places, so many */
-	size_t at_once, after_seek, all;
-};
-
-static void count_begin(const struct zone_sample *z, const struct zone_layout *l, struct begins *to)
+static bool comes_at_once(const struct zone_samples *samples, size_t position, const struct zone_layout *l)
 {
-	to->all++;
-	to->after_seek += zone_comes_late(z, l);
-	to->at_once += zone_comes_at_once(z, l);
-}
+	size_t n = 0, at_once = 0;
 
-/* As more than half of them do. */
-static enum comes how_most_come(const struct begins *b)
-{
-	return 2 * b->at_once > b->all ? COMES_AT_ONCE : 2 * b->after_seek > b->all ? COMES_AFTER_SEEK : COMES_UNKNOWN;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *z = &samples->v[i];
+
+		if (!zone_is_usable(z) || z->is_outlier || z->position != position)
+			continue;
+		n++;
+		at_once += zone_comes_at_once(z, l);
+	}
+	return n >= SAMPLES_MIN && 2 * at_once > n;
 }
 
 static void places_make(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         const struct zone_slows *slows, struct places *s)
 {
 	cleanup_free double *se = xcalloc(lv->n + 1, sizeof(*se));
-	cleanup_free struct begins *begins = xcalloc(lv->n + 1, sizeof(*begins));
 	size_t n = 0;
 
 	s->npositions = lv->n;
-	s->interface_bytes_per_s = l->interface_bytes_per_s;
 	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
+	s->is_at_once = xcalloc(lv->n + 1, sizeof(*s->is_at_once));
 	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
 	s->se = xcalloc(lv->n + 1, sizeof(*s->se));
-	s->comes = xcalloc(lv->n + 1, sizeof(*s->comes));
-	for (size_t i = 0; i < samples->n; i++)
-		if (zone_is_usable(&samples->v[i]) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
-			count_begin(&samples->v[i], l, &begins[samples->v[i].position]);
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, true))
 			continue;
 		s->position[s->n] = p;
-		s->comes[s->n] = begins[p].all < SAMPLES_MIN ? COMES_UNKNOWN : how_most_come(&begins[p]);
+		s->is_at_once[s->n] = comes_at_once(samples, p, l);
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
 			se[n++] = lv->v[p].half / 1.96;
 	}
 	s->noise = n ? stats_median(se, n) : 0.0;
-}
-
-/* How much faster the place behind i is, by as many as two places on either side; the log of the rates' ratio. */
-static double step_up(const struct places *s, size_t i)
-{
-	double near = s->y[i] - s->y[i + 1];
-	double before = i ? 0.5 * (s->y[i] + s->y[i - 1]) : s->y[i];
-	double behind = i + 2 < s->n ? 0.5 * (s->y[i + 1] + s->y[i + 2]) : s->y[i + 1];
-
-	return near > 0.0 ? fmin(near, fmax(before - behind, 0.5 * near)) : near;
-}
-
-/* Is it more than surfaces, or the errors of the two levels, explain? */
-static bool is_step_up(const struct places *s, size_t i, double least)
-{
-	return step_up(s, i) > fmax(least, STEP_SIGMAS * hypot(s->se[i], s->se[i + 1]));
-}
-
-/*
- * Does another device begin behind place i? Then all that lies there is faster, and not only than a place or two that
- * are slow: than the fastest of some places before, by the middle of as many behind.
- */
-static bool begins_device(const struct places *s, size_t i, double least)
-{
-	double before = INFINITY, behind[DEVICE_PLACES];
-	size_t n = 0;
-
-	for (size_t k = i + 1; k-- > 0 && i - k < DEVICE_PLACES;)
-		before = fmin(before, s->y[k]);
-	for (size_t k = i + 1; k < s->n && n < DEVICE_PLACES; k++)
-		behind[n++] = s->y[k];
-	return before - stats_median(behind, n) > 0.5 * least;
 }
 
 static double mean_of(const struct places *s, size_t a, size_t b)
@@ -141,51 +92,6 @@ static double mean_of(const struct places *s, size_t a, size_t b)
 	for (size_t i = a; i <= b; i++)
 		sum += s->y[i];
 	return sum / (double)(b - a + 1);
-}
-
-/* At one rate, as what an interface or a cache gives is? Else it falls from its first third to its last. */
-static bool is_flat(const struct places *s, size_t a, size_t b)
-{
-	size_t third;
-	double fall;
-
-	if (b - a > 3) { /* the outermost may lie over a step */
-		a++;
-		b--;
-	}
-	third = (b - a) / 3;
-	fall = mean_of(s, b - third, b) - mean_of(s, a, a + third);
-	return fabs(fall) <= fmax(FLAT, STEP_SIGMAS * M_SQRT2 * s->noise / sqrt((double)third + 1.0));
-}
-
-/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or
- * actuator rates fall to what is beside. */
-static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st)
-{
-	double y = log(z->ns_per_byte);
-
-	return st->kind == STRETCH_UNEVEN && fabs(y - st->y) > fabs(y - st->beside_y);
-}
-
-static bool is_of_stretch(const struct zone_sample *z, const struct zone_stretch *st)
-{
-	return z->is_good && !z->is_burst && z->position != ZONE_NONE && z->position >= st->first &&
-	       z->position <= st->last && z->kind != SAMPLE_PROBE;
-}
-
-/* Are samples between those of the stretch as what is beside it? Then what differs was of the times when it was read.
- * An outlier says so as well as others. */
-static bool is_contradicted(const struct zone_samples *samples, const struct zone_stretch *st)
-{
-	size_t against = 0;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *z = &samples->v[i];
-
-		against += is_of_stretch(z, st) && is_beside(z, st) && z->from_bytes > st->first_bytes &&
-		           z->end_bytes < st->end_bytes;
-	}
-	return (double)against > AGAINST_PART * (double)st->samples;
 }
 
 /*
@@ -211,17 +117,6 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 	return lossy_place(look, n, s->npositions, SLOW_USUAL, 0.0, &looks) <= LOSSY_SURE;
 }
 
-static enum comes how_places_come(const struct places *s, size_t a, size_t b)
-{
-	struct begins n = { .all = b - a + 1 };
-
-	for (size_t i = a; i <= b; i++) {
-		n.at_once += s->comes[i] == COMES_AT_ONCE;
-		n.after_seek += s->comes[i] == COMES_AFTER_SEEK;
-	}
-	return how_most_come(&n);
-}
-
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -233,72 +128,20 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		                   .y = mean_of(s, a, b),
 		                   .beside_y = beside_y };
 
-	size_t left_out = 0;
-	double sum = 0.0;
-
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
-		if (!is_of_stretch(z, &st) || z->is_outlier)
+		if (!zone_is_usable(z) || z->is_outlier || z->position < st.first || z->position > st.last)
 			continue;
-		if (is_beside(z, &st)) {
-			left_out++;
-			continue;
-		}
 		st.samples++;
-		sum += log(z->ns_per_byte);
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
-	if (left_out && st.samples)
-		st.y = sum / (double)st.samples;
-	if (is_contradicted(samples, &st) || is_of_time(samples, s, &st))
-		return;
-	if (kind == STRETCH_FAST) {
-		enum comes comes = how_places_come(s, a, b);
-
-		st.is_at_interface =
-			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * s->interface_bytes_per_s;
-		if (comes == COMES_AFTER_SEEK)
-			return;
-	}
-	if (st.samples >= SAMPLES_MIN)
+	if (st.samples >= SAMPLES_MIN && !is_of_time(samples, s, &st))
 		to->v[to->n++] = st;
 }
 
-/*
- * A stretch ends with a step as well, of half of what it began with at least; another device falls slowly, zone by
- * zone. A place may lie over the step: levels count over two of them.
- */
-static size_t stretch_end(const struct places *s, size_t a)
-{
-	size_t head = a + 2 < s->n ? a + 2 : s->n - 1, b = a;
-	double least = 0.5 * (s->y[a - 1] - mean_of(s, a < head ? a + 1 : a, head));
-
-	for (; b + 1 < s->n; b++) {
-		double here = mean_of(s, b > a + 2 ? b - 2 : b > a + 1 ? b - 1 : b, b);
-
-		if (b > a && s->y[b + 1] - here >= least)
-			break;
-		if (b > a && b + 2 < s->n && s->y[b + 2] - here >= least)
-			return s->y[b + 1] - here < 0.5 * least ? b + 1 : b;
-	}
-	return b;
-}
-
-/*
- * Are places a..b the zones of another device? They are many, fall from the first to the last, and are slower than what
- * is not stored comes; so what seems to end them is one zone more, for a device goes on to the end.
- */
-static bool falls_as_media(const struct places *s, size_t a, size_t b)
-{
-	return b - a + 1 >= ZONE_BESIDE && s->y[b] > s->y[a] && !is_flat(s, a, b) &&
-	       !(zone_rate(mean_of(s, a, b)) >= INTERFACE_REACHED * s->interface_bytes_per_s);
-}
-
-/*
- * What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media,
- * whose steps say what else there is.
+/* What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media.
  */
 static void find_at_once(const struct zone_samples *samples, struct places *s, double least, struct zone_stretches *ret)
 {
@@ -307,60 +150,56 @@ static void find_at_once(const struct zone_samples *samples, struct places *s, d
 	for (size_t a = 0, b; a < s->n; a = b + 1) {
 		double beside;
 
-		for (b = a; s->comes[a] == COMES_AT_ONCE && b + 1 < s->n && s->comes[b + 1] == COMES_AT_ONCE;)
+		for (b = a; s->is_at_once[a] && b + 1 < s->n && s->is_at_once[b + 1];)
 			b++;
 		if (a == 0 && b + 1 == s->n)
 			return;
 		beside = fmin(a ? s->y[a - 1] : (double)INFINITY, b + 1 < s->n ? s->y[b + 1] : (double)INFINITY);
-		if (s->comes[a] == COMES_AT_ONCE && beside - mean_of(s, a, b) >= least)
+		if (s->is_at_once[a] && beside - mean_of(s, a, b) >= least)
 			add(ret, samples, s, a, b, STRETCH_FAST, beside);
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->comes[i] == COMES_AT_ONCE)
+		if (s->is_at_once[i])
 			continue;
 		s->position[kept] = s->position[i];
-		s->comes[kept] = s->comes[i];
 		s->y[kept] = s->y[i];
 		s->se[kept++] = s->se[i];
 	}
 	s->n = kept;
 }
 
-static void find_rotating(const struct zone_samples *samples, struct places *s, struct zone_stretches *ret)
+/* Of some places from one on, upwards or downwards. */
+static double middle_from(const struct places *s, size_t from, int way)
 {
-	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
-	size_t steps = 0;
+	double y[DEVICE_PLACES];
+	size_t n = 0;
 
-	find_at_once(samples, s, up, ret);
-	for (size_t i = 0; i + 1 < s->n; i++)
-		steps += is_step_up(s, i, up) && (!i || !is_step_up(s, i - 1, up)); /* a place may lie over the step */
-	if (steps > UP_STEPS_MAX)
-		return; /* surfaces of unlike densities, or no disk whose places can be told apart */
-	/* The front: as fast as what comes out of the drive's buffer. A zone ends with a step down as well. */
-	for (size_t i = 1; i + 1 < s->n && !is_step_up(s, i - 1, up); i++) {
-		if (s->y[i + 1] - s->y[i] < down)
-			continue;
-		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * s->interface_bytes_per_s)
-			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
-		break;
-	}
+	for (size_t i = from; i < s->n && n < DEVICE_PLACES; i += (size_t)way)
+		y[n++] = s->y[i];
+	return stats_median(y, n);
+}
+
+/*
+ * Does another device begin? Then all behind a place is faster than what lies before it, and neither side has a step
+ * down as large: what has two ends is a slow part, or a fast one.
+ */
+static void find_device(const struct zone_samples *samples, const struct places *s, double least,
+                        struct zone_stretches *ret)
+{
+	double up = least, down = 0.0;
+	size_t at = 0;
+
 	for (size_t i = 0; i + 1 < s->n; i++) {
-		size_t b;
-		bool is_device;
+		double near = s->y[i] - s->y[i + 1], step = middle_from(s, i, -1) - middle_from(s, i + 1, 1);
 
-		if (!is_step_up(s, i, up))
-			continue;
-		b = stretch_end(s, i + 1);
-		if (falls_as_media(s, i + 1, b))
-			b = s->n - 1;
-		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
-		if (is_device && !begins_device(s, i, up))
-			continue;
-		add(ret, samples, s, i + 1, b, is_device ? STRETCH_DEVICE : STRETCH_FAST, s->y[i]);
-		if (b + 1 == s->n)
-			return;
-		i = b;
+		down = fmax(down, -step);
+		if (near > up && step > 0.5 * least && near > STEP_SIGMAS * hypot(s->se[i], s->se[i + 1])) {
+			up = near;
+			at = i + 1;
+		}
 	}
+	if (at && down < fmax(0.5 * up, STEP_DOWN))
+		add(ret, samples, s, at, s->n - 1, STRETCH_DEVICE, s->y[at - 1]);
 }
 
 /* Level of most places: of the runs between steps those that agree with each other over the most places. */
@@ -368,7 +207,7 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 {
 	double least = fmax(STEP_UNEVEN, STEP_SIGMAS * M_SQRT2 * s->noise), usual;
 	cleanup_free double *sorted = xcalloc(s->n + 1, sizeof(*sorted));
-	size_t most = 0, at = 0, runs = 0;
+	size_t most = 0, at = 0;
 
 	for (size_t i = 0; i < s->n; i++)
 		sorted[i] = s->y[i];
@@ -384,9 +223,7 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 		}
 	}
 	usual = sorted[at + most / 2];
-	for (size_t i = 0; i < s->n; i++)
-		runs += fabs(s->y[i] - usual) > least && (!i || fabs(s->y[i - 1] - usual) <= least);
-	if (runs > UNEVEN_MAX || 2 * most < s->n)
+	if (2 * most < s->n)
 		return; /* no level that most places share */
 	for (size_t a = 0; a < s->n; a++) {
 		size_t b = a;
@@ -395,7 +232,8 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 			continue;
 		while (b + 1 < s->n && fabs(s->y[b + 1] - usual) > least && (s->y[b + 1] > usual) == (s->y[a] > usual))
 			b++;
-		add(ret, samples, s, a, b, STRETCH_UNEVEN, usual);
+		if (b > a) /* a single place may be an accident */
+			add(ret, samples, s, a, b, STRETCH_UNEVEN, usual);
 		a = b;
 	}
 }
@@ -404,15 +242,19 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
                          const struct zone_slows *slows, struct zone_stretches *ret)
 {
 	struct places s = { 0 };
+	double least;
 
 	places_make(samples, l, lv, slows, &s);
 	*ret = (struct zone_stretches){ .v = xcalloc(lv->n + 1, sizeof(*ret->v)) };
+	least = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s.noise);
 	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike.
 	 */
-	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
+	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0) {
 		find_uneven(samples, &s, ret);
-	else if (s.n >= ZONE_BESIDE)
-		find_rotating(samples, &s, ret);
+	} else if (s.n >= ZONE_BESIDE) {
+		find_at_once(samples, &s, least, ret);
+		find_device(samples, &s, least, ret);
+	}
 	places_done(&s);
 }
 

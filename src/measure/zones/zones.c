@@ -233,9 +233,9 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 	const struct zone_levels *lv = &t->analysis->levels;
 	double first_s = t->samples.n ? t->samples.v[0].at_s : 0.0;
 	double last_s = t->samples.n ? t->samples.v[t->samples.n - 1].at_s : 0.0;
-	double total = -lv->drift_fit_per_s * (last_s - first_s);
+	double total = -lv->drift_per_s * (last_s - first_s);
 
-	if (lv->drift_per_s != 0.0 && fabs(total) > 0.01)
+	if (lv->has_drift && fabs(total) > 0.01)
 		result_notice(
 			run->res, "drift",
 			"%s became %.1f %% %s during the run; the curve shows its middle. Let it warm up, stop other users, and repeat.",

@@ -193,9 +193,6 @@ extern const struct field zone_layout_fields[], zone_cell_fields[], zone_sample_
 const char *zone_target_name(const struct zones_run *run, const struct zone_target *t);
 void zone_keep(const struct zones_run *run, const struct zone_target *t, struct table *layouts, struct table *cells,
                struct table *samples);
-extern const struct field zone_surface_fields[];
-/* The surfaces one by one, where they were looked at. */
-void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t, struct table *table);
 /* The target of row i of layouts, and its device as far as the analysis asks; 0, or -ENODATA: they are not
  * whole. zone_targets_done(). */
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
