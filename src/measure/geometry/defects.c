@@ -152,13 +152,6 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 /* ---- sectors that a track lacks ---- */
 
-/* Does it hold, with the one before or behind it, no more than one of that size? */
-static bool is_piece(struct geo_order *o, uint64_t track, uint64_t size)
-{
-	return (track && held(o, track - 1) + held(o, track) <= size) ||
-	       (track + 2 < o->tracks && held(o, track) + held(o, track + 1) <= size);
-}
-
 /* Sectors that the single track of segment i should have; 0: not known, or what it holds is as much as a track of
  * another surface does, and it may be that. */
 static uint64_t expected(struct finder *f, size_t i)
@@ -167,12 +160,8 @@ static uint64_t expected(struct finder *f, size_t i)
 	const struct geo_fit_zone *z = zone_of(f, seg->track);
 	uint64_t counted = seg->has_gap && !seg->is_odd ? seg->size : 0, size;
 
-	if (!is_noisy(f) && counted)
-		return is_piece(f->m->o, seg->track, counted) || (z && counted != z->size[f->m->head[seg->track]])
-		               ? 0
-		               : counted;
 	if (!z)
-		return 0;
+		return is_noisy(f) ? 0 : counted;
 	size = z->size[f->m->head[seg->track]];
 	return (counted && counted != size) || geo_has_size(z, held(f->m->o, seg->track)) ||
 	                       !is_clean_about(f, z, seg->track)
@@ -192,8 +181,7 @@ static size_t find_lacks(struct finder *f, struct lack *ret)
 
 		while (hole < m->nholes && m->hole[hole].track < seg->track)
 			hole++;
-		/* In noise the two may have changed places. */
-		if (is_noisy(f) && hole < m->nholes && m->hole[hole].track <= seg->track + 1)
+		if (hole < m->nholes && m->hole[hole].track <= seg->track + 1) /* the two may have changed places */
 			continue;
 		if (want > has)
 			ret[n++] = (struct lack){ .seg = i, .missing = want - has, .is_there = !is_noisy(f) };
