@@ -149,7 +149,7 @@ said 1 "the file that --json wrote" report cut.json
 said 1 "save results there with --json" report folder
 said 1 "check the name" report no-such.json
 said 1 "two single documents" compare a.json b.json
-said 1 "measure again later" compare a.json
+said 1 "easure again later" compare a.json
 said 2 "try \`platter compare" compare
 said 1 "make it first" passes file --json=no-folder/x.json
 said 2 "auto, always, never" passes file --color=sometimes
