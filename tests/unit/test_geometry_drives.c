@@ -197,7 +197,7 @@ TEST(what_the_cache_has_to_forget_does_not_take_all_the_time)
 	} disks[] = { { 500140, 573.0 }, { 500134, 233.0 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
-		cleanup_run struct sim_run run = geometry_on_wild(disks[i].seed, "--quick sda", NULL, NULL);
+		cleanup_run struct sim_run run = geometry_on_wild(disks[i].seed, "--quick --time=200s sda", NULL, NULL);
 		struct interval ci = result_find_figure(run.res, "end_sectors_per_track")->ci;
 
 		assert_true(ci.low <= disks[i].end && ci.high >= disks[i].end);
