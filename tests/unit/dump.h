@@ -121,6 +121,7 @@ static inline void dump_open(struct dump *d, const char *name)
 
 static inline int dump_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
+	(void)st, (void)type, (void)ftw;
 	return remove(path);
 }
 
