@@ -234,6 +234,28 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 	}
 }
 
+/* The failing disk has stretches that lose revolutions, and unreadable places, of which a short sample meets none. */
+TEST(a_sample_that_met_weak_places_does_not_say_that_there_is_none)
+{
+	unsigned met = 0;
+
+	for (unsigned seed = 1; seed <= 4; seed++) {
+		char words[80];
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+
+		(void)snprintf(words, sizeof(words), "--sample --time=30s --seed=%u sda", seed);
+		(void)sim_add_profile(run.sim, "failing", "sda");
+		assert_int_equal(sim_run(&run), 0);
+		cli_screen(run.res);
+		if (!(sim_figure(&run, "weak_places") > 0.0))
+			continue;
+		met++;
+		assert_non_null(strstr(run.res->answer, "lost revolutions"));
+		assert_null(strstr(run.res->answer, "no bad or slow place"));
+	}
+	assert_true(met > 0);
+}
+
 /* Each 4 KiB of the disk that a request of the run read. */
 static void note_reads(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
 {

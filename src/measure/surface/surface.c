@@ -212,7 +212,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-#define FINDINGS 10 /* clauses, of which none is said where nothing was found */
+#define FINDINGS 11 /* clauses, of which none is said where nothing was found */
 
 static const struct screen_decl surface_screen = {
 	.shows =
@@ -236,6 +236,7 @@ static const struct screen_decl surface_screen = {
 			{ "{healed_places:place} failed, then read well", .if_any = "healed_places" },
 			{ "{always_places:place} always slow", .if_any = "always_places" },
 			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
+			{ "{weak_places:place} lost revolutions in each of three readings", .if_any = "weak_places" },
 			{ "{suspects:slow suspect} still to be rechecked", .if_any = "suspects" },
 			{ "{unchecked_places:suspect} not rechecked (limit of rechecks reached)",
 	                  .if_any = "unchecked_places" },
