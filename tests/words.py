@@ -7,17 +7,16 @@ are not there yet are in tests/words.txt with their number of offences, which ma
 on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
 terminal, numbers have units, bad places and the next command are there. Status 1: something is over.
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+from terminal import on_terminal  # noqa: E402
 
 TOP = Path(__file__).resolve().parent.parent
 KNOWN = TOP / 'tests' / 'words.txt'
@@ -92,23 +91,6 @@ def check_sources(is_update):
     return problems
 
 
-def on_terminal(args, env, columns, lines):
-    """What a program prints on a terminal of this size."""
-    child, fd = pty.fork()
-    if child == 0:
-        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
-        os.execve(args[0], args, env)
-    text = b''
-    try:
-        while part := os.read(fd, 1 << 16):
-            text += part
-    except OSError:  # the end, as terminals report it
-        pass
-    os.close(fd)
-    os.waitpid(child, 0)
-    return text.decode().replace('\r', '')
-
-
 def check_text(text, document, columns, lines):
     """Problems of a first screen."""
     rows = text.splitlines()
@@ -148,7 +130,7 @@ def check_run(sim, command, kind, folder):
     document = json.loads(path.read_text(encoding='utf-8'))
     problems = []
     for columns, lines in SIZES:
-        text = on_terminal([sim, 'report', str(path)], env, columns, lines)
+        text = on_terminal([sim, 'report', str(path)], columns, lines, env)
         found, has_bad = check_text(text, document, columns, lines)
         problems += ['%s, %dx%d: %s' % (where, columns, lines, one) for one in found]
     subprocess.run([sim, 'report', str(path), '-o', str(page), '--force'], env=env, check=True)

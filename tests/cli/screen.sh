@@ -79,29 +79,11 @@ screen report report "$dir"/*.json
 "$PLATTER_SIM" buffer sim:ssd-sata --json="$dir/none.json" >"$dir/out" || fail "buffer of what does not rotate"
 jq -e '(.answer | startswith("An SSD")) and (.shows | startswith("segments,"))' "$dir/none.json" >/dev/null || fail "what a flat device shows"
 # On a terminal of so many lines the answer is in sight, below the line that was typed: of 24, of few, of many.
-cat >"$dir/terminal.py" <<'PY'
-import fcntl, os, pty, struct, sys, termios
-rows = int(sys.argv[1])
-child, fd = pty.fork()
-if child == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', rows, 80, 0, 0))
-    os.execv(sys.argv[2], sys.argv[2:])
-text = b''
-try:
-    while True:
-        part = os.read(fd, 65536)
-        if not part:
-            break
-        text += part
-except OSError:  # the end, as terminals tell it
-    pass
-os.waitpid(child, 0)
-print(text.count(b'\n'), b'108 MB/s at the start' in text)
-PY
 for rows in 24:22 5:20 38:36 200:40; do
-	told=$(python3 "$dir/terminal.py" "${rows%:*}" "$PLATTER" report "$dir/zones.json") || fail "a terminal of ${rows%:*} lines"
-	[ "${told#* }" = True ] && [ "${told% *}" -le "${rows#*:}" ] && [ "${told% *}" -ge $((${rows#*:} - 6)) ] ||
-		fail "a terminal of ${rows%:*} lines: $told"
+	"$TOP/tests/terminal.py" 80 "${rows%:*}" "$PLATTER" report "$dir/zones.json" >"$dir/shown" || fail "a terminal of ${rows%:*} lines"
+	n=$(wc -l <"$dir/shown")
+	grep -q '108 MB/s at the start' "$dir/shown" && [ "$n" -le "${rows#*:}" ] && [ "$n" -ge $((${rows#*:} - 6)) ] ||
+		fail "a terminal of ${rows%:*} lines: $(cat "$dir/shown")"
 done
 # (recover puts back, and measures nothing.)
 "$PLATTER" --describe | jq -r '.commands[].name' | grep -vx recover >"$dir/commands"
