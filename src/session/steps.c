@@ -183,7 +183,8 @@ static void forward_tick(void *arg, uint64_t now_ns)
 
 	if (ctx->tick)
 		ctx->tick(ctx->tick_arg, now_ns);
-	if (ctx->ses->state->is_begun) /* the load may look for what an option needs */
+	/* Before the first progress a load may look for what an option needs. */
+	if (ctx->ses->state->is_begun || session_saves_at(ctx->ses, now_ns))
 		keep_current(ctx->ses, now_ns);
 }
 
