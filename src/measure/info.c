@@ -676,6 +676,7 @@ static const struct screen_decl info_screen = {
 			{ "{writable} of {devices:device} may be written, by name", .if_any = "writable" },
 			{ "none of {devices:device} may be written", .if_any = "devices", .if_none = "writable" },
 			{ "no device was found", .if_none = "devices" },
+			{ "who uses it, and whether it may be written, was not looked up (--quick)", .instead_of = 5 },
 			{ NULL },
 		},
 };

@@ -123,7 +123,9 @@ for mbs in 40 600; do
 	done
 done
 
-# What was not seen is not said.
+# What was not seen is not said; what was not asked for is no open question.
+run 0 info --quick sim:tiny
+out_has "Who uses it, and whether it may be written, was not looked up"
 PLATTER_SIM_SIGNAL="2@0" "$PLATTER" stream --read --rate=4MB --time=10s sim:tiny >"$dir/out" 2>"$dir/err"
 last="stream that is interrupted at once"
 out_has "Nothing was read: the run ended before the first block was done"

@@ -98,7 +98,7 @@ TEST(what_was_not_read_is_not_called_good)
 	res = zones(0, 0);
 	result_figure(res, "read_bytes", "read", UNIT_BYTES, 0, NULL, 0);
 	result_figure(res, "read_ratio", "share read", UNIT_RATIO, 0, NULL, 0);
-	expect_answer(res, PLACES "nothing was read" NEXT);
+	expect_answer(res, PLACES "nothing was read that gives a rate" NEXT);
 }
 
 TEST(the_screen_is_the_same_from_a_file)

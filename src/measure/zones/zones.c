@@ -481,8 +481,8 @@ static const struct screen_decl zones_screen = {
 	                  .if_none = "slow_regions", .instead_of = 6 },
 			{ "in {written_bytes@written_ratio} that were written nothing failed",
 	                  .if_none = "unreadable_regions", .instead_of = 1 },
-			{ "nothing was read", .if_none = "read_bytes", .is_open = true },
-			{ "nothing was written", .if_none = "written_bytes", .is_open = true },
+			{ "nothing was read that gives a rate", .if_none = "read_bytes", .is_open = true },
+			{ "nothing was written that gives a rate", .if_none = "written_bytes", .is_open = true },
 			{ NULL },
 		},
 };

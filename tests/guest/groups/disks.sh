@@ -129,7 +129,7 @@ platter 0 info $D
 target logical_block_bytes 2048
 target size_bytes 8388608
 for engine in uring libaio sync; do
-	platter 0 zones --quick --time=1s --engine=$engine --block=64K $D
+	platter "0 6" zones --quick --time=1s --engine=$engine --block=64K $D # 8 MB may be too few for a rate
 	no_fault
 done
 platter 0 seek --quick --time=1s --without=curve,queue $D
