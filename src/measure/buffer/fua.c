@@ -52,7 +52,7 @@ int buffer_fua_reads(struct buffer_io *io, struct err *err)
 		double ns[2];
 
 		r = timed_reads(&io->t, twice, 2, ns, NULL, err);
-		if (r == 0 && isfinite(ns[0]) && !buffer_is_hit(&io->cond, ns[0]) && buffer_is_hit(&io->cond, ns[1])) {
+		if (r == 0 && buffer_is_media(&io->cond, ns[0]) && buffer_is_hit(&io->cond, ns[1])) {
 			size_t before = io->samples.n;
 
 			r = again(io, &fua, BUFFER_FUA_READ, at, err);

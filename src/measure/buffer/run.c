@@ -169,7 +169,7 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 		                          c->period_ns * rng_double(&io->t.rng));
 	}
 	r = go(io, v, n + 1, &first_ns, &ns, err);
-	if (!isfinite(first_ns) || buffer_is_hit(c, first_ns)) /* nothing was ever stored there */
+	if (!buffer_is_media(c, first_ns)) /* nothing was ever stored there */
 		ns = NAN;
 	if (r == 0)
 		buffer_keep(io, test, at, ns, 0);
@@ -191,7 +191,7 @@ static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uin
 		double ns;
 
 		r = go(io, &one, 1, NULL, &ns, err);
-		if (r < 0 || !isfinite(ns) || buffer_is_hit(&io->cond, ns))
+		if (r < 0 || !buffer_is_media(&io->cond, ns))
 			continue;
 		ret[(*ret_n)++] = first;
 		if (bytes > io->cond.block_bytes)
@@ -213,7 +213,7 @@ int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 		double ns;
 
 		r = go(io, &one, 1, NULL, &ns, err);
-		slow = buffer_is_hit(&io->cond, ns) ? 0 : slow + 1;
+		slow = buffer_is_media(&io->cond, ns) ? slow + 1 : 0;
 		if (r == 0)
 			buffer_keep(io, test, i, ns, bytes);
 	}
@@ -289,7 +289,7 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	session_progress(ses, "looking whether it turns", 0.02, NULL);
 	io->t.until_ns = left == UINT64_MAX ? 0 : io->end_ns; /* two arms behind one name take minutes */
 	r = rotation_find(&io->t, ROTATION_NS, rot, err);
-	/* One late request, or a bad place, is no rate; three times by chance: hardly. */
+	/* One late request, or a bad place, gives no rate; three times by chance: hardly. */
 	for (int k = 0;
 	     r == 0 && k < 3 && rot->is_rotating && !(io->cond.media_bytes_per_s > 0.0) && !timed_is_over(&io->t); k++)
 		r = timed_rate(&io->t, buffer_fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
