@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/smr/smr.h"
 
 #define ACCESS_NS   8e6   /* where it is not known: what the slowest and the fastest differ from by a factor of two */
@@ -35,11 +36,9 @@
 #define BAND_MOST   (256u << 20)
 #define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
 #define ALONE       256  /* writes one by one after a slow start: a cleaning of a crowded cache comes within so many */
-#define ALONE_MOST  1024 /* more tell no more, unless others' writes are cleaned first */
+#define ALONE_MOST  1024 /* more add nothing, unless others' writes are cleaned first */
 #define MEANS       64   /* writes of which a mean is looked at */
-#define CLEAN                                                                                                   \
-	8 /* accesses: what takes longer cleans several writes at once (each read, written, with a turn missed) \
-	   */
+#define CLEAN       8    /* accesses: longer cleans several writes at once (each read, written, a turn missed) */
 #define CUSHION     0.1  /* accesses that each block of the cushion takes at least, when it is cleaned */
 #define SHORT       0.1  /* accesses: a flush that has something to do takes more */
 #define LAST        128  /* single writes whose mean is looked at */
@@ -130,8 +129,8 @@ static double *singles(const struct view *v, size_t *ret_n)
 
 	for (size_t i = v->tail; i < v->in->n; i++)
 		all += v->in->v[i].writes;
-	x = calloc(all + 1, sizeof(*x));
-	for (size_t i = v->tail; x && i < v->in->n; i++)
+	x = xcalloc(all + 1, sizeof(*x));
+	for (size_t i = v->tail; i < v->in->n; i++)
 		for (uint64_t k = 0; k < v->in->v[i].writes; k++)
 			x[n++] = each_ns(&v->in->v[i]);
 	*ret_n = n;
@@ -432,12 +431,12 @@ static void behind(struct view *v, struct smr_found *f)
 	bool is_quick;
 
 	f->behind = n;
-	for (size_t i = 0; x && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		sum += x[i];
 		stalled += x[i] > v->band_least_ns ? x[i] : 0;
 	}
 	v->stall_share = sum > 0 ? stalled / sum : 0;
-	if (!x || n < 2 * WINDOW)
+	if (n < 2 * WINDOW)
 		return;
 	f->late_by = find_cliff(v, x, n);
 	f->is_full = is_full(v, x, n, f->late_by);
@@ -509,7 +508,7 @@ static void without_bands(const struct view *v, struct smr_found *f)
 	struct comb comb;
 
 	f->wait_ns = f->is_full ? CLEAN * v->access_ns : 0;
-	(void)comb_of(v, x, x ? n : 0, CLEAN * v->access_ns, &comb);
+	(void)comb_of(v, x, n, CLEAN * v->access_ns, &comb);
 	f->teeth = comb.band.value / (double)v->in->layout->part[SMR_COMB].step_bytes;
 }
 

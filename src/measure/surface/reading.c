@@ -161,8 +161,8 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	if (run->gentle.yields > yields) /* the arm came from elsewhere */
 		return r;
 	quick_ns = fmin(access_ns[1], access_ns[3]);
-	*ret_is_hit = (!(quick_ns > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns)) ||
-	              is_too_quick(quick_ns, s->ns_per_byte * (double)len, len);
+	*ret_is_hit =
+		timed_may_be_hit(&run->rot, quick_ns) || is_too_quick(quick_ns, s->ns_per_byte * (double)len, len);
 	*ret_is_hit |= isnan(access_ns[0] + access_ns[1] + access_ns[2] + access_ns[3]); /* nor is what failed */
 	if (!*ret_is_hit)
 		*ret_ns = access_ns[3] - access_ns[1];
