@@ -41,7 +41,7 @@ static bool is_second(int number)
 	return false;
 }
 
-/* What is passed on says which it was: the first may have come from the terminal long ago, and is no second one. */
+/* What is passed on says which it was: the first may have come from the terminal long ago, and is not a second one. */
 static void note(int number, siginfo_t *info, void *context)
 {
 	const struct sigaction def = { .sa_handler = SIG_DFL };

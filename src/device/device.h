@@ -191,7 +191,7 @@ enum content_kind {
 	CONTENT_DIRECTORY,
 	CONTENT_METADATA, /* of a file system, also a file's own */
 	CONTENT_FREE,     /* of a file system */
-	/* in use, by no file that was found: one without a name, or metadata where the file system does not tell */
+	/* in use, by no file that was found: one without a name, or metadata that the file system does not report */
 	CONTENT_UNNAMED,
 	CONTENT_PARITY,  /* of an array */
 	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */

@@ -33,7 +33,7 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 	double at = part->from + fmin(done, 1.0) * (part->to - part->from);
 	char text[128];
 
-	/* A part that ends early is no reason to go back. */
+	/* Progress never goes back when a part ends early. */
 	if (done >= 0.0)
 		ses->state->done = fmax(ses->state->done, fmin(at, 1.0));
 	at = done < 0.0 ? done : ses->state->done;

@@ -77,7 +77,7 @@ struct plan {
 	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
-/* What so many bytes take at 100 MB/s: a guess, before anything was read. */
+/* The time of these bytes at 100 MB/s: a guess, before anything was read. */
 uint64_t plan_guess_ns(uint64_t bytes);
 /* 0, or -EINVAL and a sentence: --block has to be a multiple of the unit in which dev is read and written. */
 int plan_block(const struct device *dev, uint64_t block_bytes, uint32_t unit_bytes, struct err *err);

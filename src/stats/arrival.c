@@ -132,7 +132,7 @@ static double groups_at(struct fit *f, double scale)
 		memset(f->group[g], 0, sizeof(f->group[g]));
 	for (size_t i = 0, n = 0; i < f->n; i++) {
 		const struct arrival_sample *s = &f->s[i];
-		bool is_last = ++n == 64 || i + 1 == f->n || s[1].group != s->group; /* NONSENSE^64 is no zero */
+		bool is_last = ++n == 64 || i + 1 == f->n || s[1].group != s->group; /* NONSENSE^64 is not zero */
 
 		for (size_t k = 0; k < GRID; k++) {
 			double x = arrival_likelihood(s->access, at(f, k), scale, f->period, f->missed);

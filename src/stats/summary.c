@@ -52,7 +52,7 @@ double *stats_copy_finite(const double *x, size_t *n)
 	return copy;
 }
 
-/* Of sorted values: how many pairs are no further apart. */
+/* Of sorted values: how many pairs lie at most so far apart. */
 static size_t pairs_within(const double *x, size_t n, double most)
 {
 	size_t pairs = 0;

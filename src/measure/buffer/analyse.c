@@ -324,7 +324,7 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 #define LEAST_BEHIND 24
 #define SLOWEST      8.0  /* revolutions for a write anywhere, with what is read there before (a choice) */
 #define FLUSH_PART   0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
-#define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it does not tell */
+#define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it shows nothing */
 
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret)
@@ -369,7 +369,7 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 }
 
 #define READS_LEAST 16
-#define CLEAR_TIMES 8.0 /* longest reads at rest in the time of emptying: else it does not tell (a choice) */
+#define CLEAR_TIMES 8.0 /* longest reads at rest in the time of emptying: else it shows nothing (a choice) */
 
 /* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the
  * writes. */

@@ -19,7 +19,7 @@ struct geometry_params {
 #define GEO_STEPS 6
 
 #define GEO_RECENT 512 /* reads that the drive may still have */
-#define GEO_REACH  14  /* distances of up to 2^14 sectors are told apart, by powers of two */
+#define GEO_REACH  14  /* distances of up to 2^14 sectors are distinguished, by powers of two */
 
 /* What the drive's cache keeps of single reads; see elsewhere.c. */
 struct geo_kept {

@@ -98,7 +98,7 @@ struct geo_hypothesis {
 	bool is_shifted;         /* in some look its bands were taken to begin elsewhere than they were read */
 };
 
-/* What accesses over so many tracks have said. */
+/* What accesses over a number of tracks have shown. */
 struct geo_said {
 	uint64_t distance;
 	double access;
@@ -122,12 +122,12 @@ struct geo_search {
 	double scatter;          /* of single accesses */
 	struct geo_access *made; /* for each hypothesis those of all looks */
 	size_t nmade;
-	/* How much the lengths of zones speak against so many surfaces. */
+	/* How much the lengths of zones speak against each number of surfaces. */
 	double lengths[GEO_HEADS + 1];
 	bool has_lengths;
 };
 
-/* The same for all that is told: with one surface bands are nothing. */
+/* The same for all that is reported: with one surface bands are nothing. */
 static inline bool geo_is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
 {
 	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
@@ -162,8 +162,8 @@ void geo_choose_rival_stretch(struct geo_search *s, size_t look);
 void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
 /* For one surface: from zone to zone, and over few tracks and many anywhere in what was seen. */
 void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit);
-/* Those that tell the likeliest layout from the next ones; ret: what they will say of the first of these, of the log
- * evidence. */
+/* Those that distinguish the likeliest layout from the next ones; ret: what they will say of the first of these, of the
+ * log evidence. */
 double geo_choose_telling_pairs(struct geo_search *s);
 /* Makes them. */
 int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);

@@ -17,7 +17,7 @@
 #define BLOCKS_MOST   2  /* times of the budget, if brief: then large reads flush sooner than more blocks (a choice) */
 #define ALL_MOST      14 /* times of the budget, if brief: then nothing else is begun (a choice) */
 #define PLACES        24 /* first looks: one in six stored is found but once in a hundred disks */
-#define HITS          15 /* reads again: so many tell their spread to a fifth */
+#define HITS          15 /* reads again: 15 show their spread to a fifth */
 #define HITS_LEAST    5  /* of a place that answers that often at least (a choice) */
 #define WHOLE_BYTES   4000000000 /* over less, a disk's seeks are short */
 #define AGAIN_MOST    6          /* slow ones looked at again: four of six by chance once in 800 */

@@ -185,7 +185,7 @@ struct smr_found {
 	bool has_others;                  /* it is cleaned of what others wrote: what is written now comes behind */
 	uint64_t behind;                  /* writes one by one behind the cliff, or after a slow start */
 	size_t late_by;                   /* so many of those later than it seemed was the cliff */
-	size_t gaps;                      /* of the comb, that tell the size of a band */
+	size_t gaps;                      /* of the comb, that show the size of a band */
 	bool is_path_slow;                /* that writes are slow says nothing of the disk */
 	bool is_likely;                   /* the likelihood says yes */
 	struct stats_estimate fast, slow, entries, band, band_ns;
