@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "report/alike.h"
 #include "report/report.h"
+#include "verdict/verdict.h"
 
 #define KEY_TEXT 64
 
@@ -219,13 +220,33 @@ bool alike_same_disk(const struct result *a, const struct result *b)
 	return is_same;
 }
 
+/* What it saw stands, however it ended. */
+static bool saw_harm(const struct result *res)
+{
+	struct judgement j;
+	bool is_bad;
+
+	verdict_judge(&res, 1, &j);
+	is_bad = j.is == VERDICT_REJECT || result_fault_count(res) > 0;
+	verdict_done(&j);
+	return is_bad;
+}
+
 bool report_is_last(const struct result *const *res, size_t n, size_t at)
 {
-	for (size_t i = 0; i < n; i++)
-		if (i != at && strcmp(res[i]->head.measurement, res[at]->head.measurement) == 0 &&
-		    alike_outcome(res[i]) >= 0 && alike_same_disk(res[i], res[at]) &&
-		    (alike_outcome(res[at]) < 0 || alike_by_date(&res[i], &res[at]) > 0))
+	bool is_whole = alike_outcome(res[at]) >= 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int later;
+
+		if (i == at || strcmp(res[i]->head.measurement, res[at]->head.measurement) != 0 ||
+		    alike_outcome(res[i]) < 0)
+			continue;
+		later = alike_by_date(&res[i], &res[at]);
+		if ((later > 0 || (later == 0 && i > at) || (!is_whole && !saw_harm(res[at]))) &&
+		    alike_same_disk(res[i], res[at]))
 			return false;
+	}
 	return true;
 }
 

@@ -31,10 +31,10 @@
 #define GROWN        1.5
 #define LEANS        0.01 /* p of an outlier's own line: of two hundred healthy outliers one is called worse */
 
-/* The measurements of a disk, each by its last document. */
-static bool is_last_of_kind(const struct fleet_disk *d, size_t i)
+/* The measurements of a disk, each by the last document that has all of its figures. */
+static bool is_last_whole(const struct fleet_disk *d, size_t i)
 {
-	return fleet_last(d, d->v[i]->head.measurement, 0) == d->v[i];
+	return alike_outcome(d->v[i]) >= 0 && report_is_last(d->v, d->n, i);
 }
 
 /* ---- what was seen ---- */
@@ -60,7 +60,7 @@ static void look_at_verdict(struct fleet_disk *d)
 	struct judgement j;
 	size_t n = 0;
 	for (size_t i = 0; i < d->n; i++)
-		if (is_last_of_kind(d, i))
+		if (report_is_last(d->v, d->n, i))
 			last[n++] = d->v[i];
 	verdict_judge(last, n, &j);
 	d->verdict = verdict_words[j.is];
@@ -99,27 +99,29 @@ static void look_at_slow(struct fleet_disk *d, const struct result *last)
 	fleet_add(d, &one);
 }
 
+/* The last run with errors, whatever ended it, before one without. */
 static void look_at_errors_before(struct fleet_disk *d, const struct result *last)
 {
 	struct fleet_finding one = { FLEET_WATCH, last->head.measurement, "status", "", NAN };
-	const struct result *before = NULL;
 
-	if (result_fault_count(last) || last->status == STATUS_DEVICE_GONE)
-		return; /* its verdict has them */
-	for (size_t skip = 1; (before = fleet_last(d, one.measurement, skip)) != NULL; skip++)
-		if (result_fault_count(before) || before->status == STATUS_DEVICE_GONE) {
-			(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since", one.measurement,
-			               before->head.started);
-			fleet_add(d, &one);
-			return;
-		}
+	for (size_t i = d->n; i-- > 0;) {
+		if (strcmp(d->v[i]->head.measurement, one.measurement) != 0 ||
+		    !(result_fault_count(d->v[i]) || d->v[i]->status == STATUS_DEVICE_GONE))
+			continue;
+		if (alike_by_date(&d->v[i], &last) >= 0)
+			return; /* the verdict has them */
+		(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since", one.measurement,
+		               d->v[i]->head.started);
+		fleet_add(d, &one);
+		return;
+	}
 }
 
 static void look_at_what_was_seen(struct fleet_disk *d)
 {
 	look_at_verdict(d);
 	for (size_t i = 0; i < d->n; i++)
-		if (is_last_of_kind(d, i)) {
+		if (is_last_whole(d, i)) {
 			look_at_errors_before(d, d->v[i]);
 			look_at_slow(d, d->v[i]);
 		}
@@ -289,7 +291,7 @@ static void look_at_models(struct outliers *o)
 		for (size_t i = 0; i < disk->n; i++) {
 			const struct result *res = disk->v[i];
 
-			if (!is_last_of_kind(disk, i) || is_repeated(o->fleet, d, res))
+			if (!is_last_whole(disk, i) || is_repeated(o->fleet, d, res))
 				continue;
 			for (size_t k = 0; k < res->nfigures; k++)
 				if (figure_role(&res->figures[k]) == FIGURE_MEASURED)
@@ -306,7 +308,7 @@ static enum fleet_state quiet_state(const struct fleet_disk *d)
 	size_t runs = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		if (is_last_of_kind(d, i))
+		if (is_last_whole(d, i))
 			while (fleet_last(d, d->v[i]->head.measurement, runs))
 				runs++;
 	return runs < RUNS_MIN && strcmp(d->verdict, verdict_words[VERDICT_KEEP]) != 0 ? FLEET_FEW : FLEET_GOOD;

@@ -94,7 +94,10 @@ bool report_history(struct result *res, const struct result *const *earlier, siz
  * its verdict_is_no says that one is going bad. Documents of files, and of several disks at once, have no row.
  */
 struct result *report_fleet(const struct result *const *res, size_t n, const struct compare_options *opt);
-/* Does none of the others, of the same measurement and disk, say more of it: a later one that came to its end? */
+/*
+ * Does none of the others, of the same measurement and disk, show more of it: a later one that came to its end; and of
+ * one cut short that saw no harm, any that did?
+ */
 bool report_is_last(const struct result *const *res, size_t n, size_t at);
 /* How many rows that would be. */
 size_t report_fleet_disks(const struct result *const *res, size_t n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Documents in files: one, or one a line. */
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -31,29 +32,28 @@ static bool is_lines(const char *path)
 	return len > 6 && !strcmp(path + len - 6, ".jsonl");
 }
 
-/* Whole JSON, of another program: nothing of ours is lost with it. */
-static bool is_foreign(const char *text, size_t len)
+enum kind { IS_DAMAGED, IS_OURS, IS_FOREIGN, IS_RECORD };
+
+/* What whole JSON it is. Records are how a run went while it went (--progress=json), beside the documents of --jsonl.
+ */
+static enum kind kind_of(const char *text, size_t len)
 {
 	json_t *root = json_loadb(text, len, 0, NULL);
-	const char *schema = json_string_value(json_object_get(root, "schema"));
-	bool is_ours = schema && strcmp(schema, RESULT_SCHEMA) == 0, is_whole = root != NULL;
+	const char *schema = json_string_value(json_object_get(root, "schema")) ?: "";
+	enum kind kind = !root                                     ? IS_DAMAGED
+	                 : strcmp(schema, RESULT_SCHEMA) == 0      ? IS_OURS
+	                 : strcmp(schema, "platter-progress") == 0 ? IS_RECORD
+	                                                           : IS_FOREIGN;
 
 	json_decref(root);
-	return is_whole && !is_ours;
-}
-
-/* How a run went while it went (--progress=json), beside the documents of --jsonl. */
-static bool is_record(const char *text, size_t len)
-{
-	static const char head[] = "{\"schema\": \"platter-progress\"";
-
-	return len >= sizeof(head) && strncmp(text, head, sizeof(head) - 1) == 0;
+	return kind;
 }
 
 int result_load_each(const char *path, const struct result_taker *to, struct err *err)
 {
 	cleanup_free char *text = NULL;
 	size_t len = 0, number = 0;
+	bool has_record = false; /* and no document since */
 	struct err why = { 0 };
 	int r = input_read(&text, &len, path, DOCUMENT_BYTES_MAX, &why);
 
@@ -64,21 +64,35 @@ int result_load_each(const char *path, const struct result_taker *to, struct err
 	for (size_t at = 0, end; r == 0 && (at < len || !number); at = end + 1) {
 		const char *newline = is_lines(path) && at < len ? memchr(text + at, '\n', len - at) : NULL;
 		struct result *res = NULL;
+		enum kind kind;
 
 		number++;
 		end = newline ? (size_t)(newline - text) : len;
-		if ((end == at && len) || (is_lines(path) && is_record(text + at, end - at)))
+		if (end == at && len)
 			continue;
-		r = result_from_json(&res, text + at, end - at, &why);
-		if (r == 0) {
+		if (result_from_json(&res, text + at, end - at, &why) == 0) {
+			has_record = false;
 			r = to->take(to->arg, res, err);
+			continue;
+		}
+		kind = kind_of(text + at, end - at);
+		if (kind == IS_RECORD && is_lines(path)) {
+			has_record = true;
 			continue;
 		}
 		if (is_lines(path))
 			(void)err_prefix(&why, "%s, line %zu", path, number);
 		else
 			(void)err_prefix(&why, "%s", path);
-		r = to->bad(to->arg, &why, is_foreign(text + at, end - at), err);
+		has_record = false;
+		r = to->bad(to->arg, &why, kind == IS_FOREIGN, err);
+	}
+	if (r == 0 && has_record) {
+		(void)err_set(
+			&why, -EIO,
+			"%s: the last line is a record of a run without its result: the run goes on, or was killed.",
+			path);
+		r = to->bad(to->arg, &why, false, err);
 	}
 	return r;
 }

@@ -28,8 +28,10 @@ static bool is_said(const struct verdict_rule *r, const struct judgement *j)
 
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret)
 {
-	bool doubts[SIGN_RUN + 1] = { false };
+	bool doubts[SIGN_RUN + 1] = { false }, is_whole = false;
 
+	for (size_t i = 0; i < n; i++)
+		is_whole = is_whole || docs[i]->status <= STATUS_ENDED_EARLY;
 	*ret = (struct judgement){ .is = VERDICT_KEEP, .signs = verdict_signs(docs, n) };
 	for (const struct verdict_rule *r = verdict_rules; r->name && ret->n < VERDICT_REASONS; r++) {
 		if (!holds(r, ret->signs) || is_said(r, ret))
@@ -41,7 +43,7 @@ void verdict_judge(const struct result *const *docs, size_t n, struct judgement 
 	ret->is_by_two = ret->is == VERDICT_DOUBT && doubts[SIGN_COUNTED] && doubts[SIGN_MEASURED];
 	if (ret->is_by_two)
 		ret->is = VERDICT_REJECT;
-	if (!ret->n && !result_find_figure(ret->signs, "sampled_places"))
+	if (ret->is == VERDICT_KEEP && !(is_whole && (ret->n || result_find_figure(ret->signs, "sampled_places"))))
 		ret->is = VERDICT_NONE;
 }
 
@@ -162,12 +164,9 @@ void verdict_tell(struct result *res, const struct judgement *j)
 void verdict_conclude(struct result *res)
 {
 	const struct result *const docs[] = { res };
-	bool is_whole = res->status == STATUS_COMPLETE || res->status == STATUS_ENDED_EARLY;
 	struct judgement j;
 
 	verdict_judge(docs, 1, &j);
-	if (!is_whole && res->status != STATUS_WITH_ERRORS && j.is == VERDICT_KEEP)
-		j.is = VERDICT_NONE; /* not all of it was seen */
 	verdict_tell(res, &j);
 	verdict_done(&j);
 }

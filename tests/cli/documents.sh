@@ -161,6 +161,45 @@ for outputs in "" "--csv=$dir/two.csv" "-o $dir/two.html" "--json=$dir/two.json"
 done
 jq -e '.figures.passed_over == 3 and (.answer | test("3 documents cannot be read"))' "$dir/two.json" >/dev/null || fail "the answer does not count what is left out"
 [ "$(grep -c '^# table figures' "$dir/two.csv")" = 2 ] || fail "bad documents cost others"
+# Cut at any byte, or with nothing in it: as a file, as the last line of others, after a run's records; and what is behind the cut may be zeros.
+mkdir "$dir/cuts"
+jq -c 'del(.tables, .plots, .faults)' "$dir/c.json" >"$dir/line"
+printf '{"schema": "platter-progress", "version": 1}\n' >"$dir/record"
+python3 - "$dir" <<'PY'
+import pathlib, sys
+here = pathlib.Path(sys.argv[1])
+line, record = (here / 'line').read_bytes(), (here / 'record').read_bytes()
+def put(name, data): (here / 'cuts' / name).write_bytes(data)
+cuts = range(0, len(line) - 1, 3)
+for at in cuts:
+    put('%04d.json' % at, line[:at] + b'\0' * (at % 2 * (len(line) - at)))
+    put('%04d.jsonl' % at, (line + record + line[:at]) if at else b'')
+put('record.jsonl', line + record[:20])
+put('killed.jsonl', line + record)
+put('whole.json', line)
+put('whole.jsonl', record + line + b'\n' + line[:-1])
+# Without their last line: an empty one, and one cut before its first byte, that ends with a record of the run.
+(here / 'bad').write_text('%d' % (2 * len(cuts) + 2))
+(here / 'good').write_text('%d' % (len(cuts) + 4))
+PY
+for outputs in "" "--json=$dir/cuts.out"; do
+	# shellcheck disable=SC2086
+	run 1 report "$dir/cuts" $outputs
+	err_has "$(cat "$dir/bad") documents cannot be read"
+done
+jq -e --argjson bad "$(cat "$dir/bad")" '.figures.passed_over == $bad and .tables.disks.rows[0][(.tables.disks.columns | map(.key) | index("runs"))] == '"$(cat "$dir/good")" "$dir/cuts.out" >/dev/null ||
+	fail "$last: $(jq -c '.figures.passed_over, .tables.disks.rows' "$dir/cuts.out"), not $(cat "$dir/bad") and $(cat "$dir/good")"
+for name in record killed; do
+	for bad in "$dir"/cuts/*; do
+		case $bad in *"$name".jsonl) ;; *) rm "$bad" ;; esac
+	done
+	run 1 report "$dir/cuts"
+	err_has "$name.jsonl"
+	cp "$dir/record" "$dir/cuts/killed.jsonl"
+done
+run 1 report "$dir/cuts/killed.jsonl" # named, and nothing but records
+one_sentence
+err_has "killed"
 timeout 10 "$PLATTER" report "$dir/pipes/x.json" >"$dir/piped" 2>&1 && fail "a pipe is a document"
 "$PLATTER" report - <"$dir/c.json" >/dev/null || fail "standard input is no document"
 for words in "" "-o -" "--csv=-" "--json=-" "--prometheus=-" "-v --plot"; do

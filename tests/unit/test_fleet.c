@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <ctype.h>
+
 #include "device/device.h"
 #include "report/fleet.h"
 
@@ -230,19 +232,41 @@ TEST(what_was_seen_is_told_by_how_often)
 	}
 }
 
-TEST(errors_of_the_last_run_and_of_an_earlier_one_are_to_be_watched)
+/* w: whole, c: cut short; upper case: with an error. The same question by two doors: which runs does the state rest on?
+ */
+TEST(a_run_counts_until_a_whole_one_follows_and_cut_short_by_the_harm_it_saw_alone)
 {
-	for (size_t at = 0; at < 3; at++) {
+	static const struct {
+		const char *runs, *last;
+		enum fleet_state state;
+	} cases[] = {
+		{ "Www", "001", FLEET_WATCH }, { "wWw", "001", FLEET_WATCH }, { "wwW", "001", FLEET_WATCH },
+		{ "wwc", "010", FLEET_FEW },   { "wwC", "011", FLEET_WATCH }, { "wCw", "001", FLEET_WATCH },
+		{ "Cww", "001", FLEET_WATCH }, { "ccc", "111", FLEET_FEW },   { "ccC", "111", FLEET_WATCH },
+		{ "wcc", "100", FLEET_FEW },   { "wCC", "111", FLEET_WATCH }, { "www", "001", FLEET_GOOD },
+	};
+
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
 		struct fleet_run run = { .n = 3 };
 		struct fleet *f;
 
-		(void)state;
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < 3; i++) {
+			char is = cases[c].runs[i];
+
 			run.v[i] = document("S1", "/dev/sda", i);
-		result_fault(run.v[at], "sda", "read", 0, 512, -5, 1.0);
-		run.v[at]->status = STATUS_WITH_ERRORS;
+			if (isupper(is))
+				result_fault(run.v[i], "sda", "read", 0, 512, -5, 1.0);
+			run.v[i]->status = tolower(is) == 'c' ? STATUS_CANCELLED
+			                   : isupper(is)      ? STATUS_WITH_ERRORS
+			                                      : STATUS_COMPLETE;
+		}
+		for (size_t i = 0; i < 3; i++)
+			if (report_is_last((const struct result *const *)run.v, 3, i) != (cases[c].last[i] == '1'))
+				fail_msg("%s: run %zu is %s of the last", cases[c].runs, i,
+				         cases[c].last[i] == '1' ? "not one" : "one");
 		f = judged(&run, 0.02);
-		assert_int_equal(f->disks[0].state, FLEET_WATCH);
+		if (f->disks[0].state != cases[c].state)
+			fail_msg("%s is %s", cases[c].runs, fleet_state_name(f->disks[0].state));
 		fleet_free(f);
 		free_fleet(&run);
 	}

@@ -177,6 +177,7 @@ TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
 				const struct result *const docs[] = { res };
 				struct judgement j;
 
+				res->status = STATUS_COMPLETE;
 				if (places) /* else there is no such figure */
 					result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, places);
 				result_figure(res, "scanned_ratio", NULL, UNIT_RATIO, whole ? 1.0 : 0.999, NULL, 0);
