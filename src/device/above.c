@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/contents.h"
+#include "device/above.h"
 
 #define SECTOR         512ull /* the unit of sysfs and of the device mapper, whatever the disk has */
 #define TABLE_BYTES    (256u << 10)

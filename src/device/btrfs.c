@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/contents.h"
+#include "device/ground.h"
 
 #define FOUND_BYTES  65536
 #define EXTENT_MOST  (16ull << 30) /* no device extent is longer: the kernel makes chunks of 10 GiB at most */

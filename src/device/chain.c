@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/probe.h"
+#include "device/steps.h"
 
 /* The driver that a folder of sysfs links to; "" when none. */
 static void driver_of(const char *root, const char *dir, char *buf, size_t len)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/survey.h"
+#include "device/users.h"
 
 void claims_done(struct claims *c)
 {

@@ -9,8 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "device/above.h"
 #include "device/contents.h"
-#include "device/survey.h"
+#include "device/finding.h"
+#include "device/ground.h"
+#include "device/users.h"
 
 #define LEVELS_MOST 16 /* of devices over each other: a bound on hostile input */
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "device/survey.h"
+#include "device/finding.h"
 
 /* Findings that nothing overrides, most serious first. */
 static const struct {

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/contents.h"
+#include "device/ground.h"
 
 #define RECORDS 128
 #define EXTENTS 128

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "device/survey.h"
+#include "device/finding.h"
+#include "device/sysfs.h"
 
 int survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where)
 {

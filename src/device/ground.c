@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/contents.h"
+#include "device/ground.h"
 
 const char *const content_kind_names[CONTENT_KINDS] = { "file",   "directory", "metadata", "free",        "unnamed",
 	                                                "parity", "outside",   "swap",     "not-mounted", "unknown" };

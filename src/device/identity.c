@@ -5,7 +5,6 @@
  * pages asked by SG_IO and HDIO_GET_IDENTITY. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks
  * are 40 characters, INQUIRY has 16.
  */
-#include "device/identity.h"
 
 #include <linux/hdreg.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/scsi.h"
+#include "device/identity.h"
 
 #define VPD_MAX 1024
 

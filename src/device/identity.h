@@ -30,10 +30,4 @@ void identity_compare(const char *root, struct device *dev);
 /* Do two show that they are one disk, by another way? */
 bool identity_is_twin(const struct device *a, const struct device *b);
 
-/* names.c: names that stay: by_id, uuid, part_uuid. */
-void names_find(struct device *dev, const char *root, const struct sys_block *b);
-void names_of_file(struct device *dev);
-/* reach.c: who may write to it besides this host. */
-void reach_find(struct device *dev, const char *root, const struct sys_block *b);
-
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/probe.h"
+#include "device/steps.h"
 
 /* "6.0 Gbps", "480", "8.0 GT/s PCIe" in thousandths, whatever the locale; 0: not said. */
 static uint64_t thousandths(const char *text)

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "device/contents.h"
-#include "device/stack.h"
+#include "device/above.h"
+#include "device/links.h"
 
 #define SECTOR 512ull
 

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "device/memory.h"
 #include "device/stack.h"
-#include "device/survey.h"
 #include "device/sysfs.h"
 
 #define DEEPEST 8 /* overlays over loop devices over overlays */

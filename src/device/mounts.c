@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/probe.h"
+#include "device/mounts.h"
 
 #define MOUNTS_MAX 100000 /* a bound on hostile input; container hosts have some thousands */
 

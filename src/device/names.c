@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "device/identity.h"
-#include "device/survey.h"
+#include "device/mounts.h"
+#include "device/steps.h"
 
 /* ---- links that udev makes ---- */
 

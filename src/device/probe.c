@@ -4,7 +4,6 @@
  * sysfs tells the rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx,
  * and then it is right.
  */
-#include "device/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +19,9 @@
 
 #include "base/cleanup.h"
 #include "device/identity.h"
+#include "device/mounts.h"
+#include "device/probe.h"
+#include "device/steps.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)

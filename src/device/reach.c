@@ -15,7 +15,8 @@
 
 #include "base/cleanup.h"
 #include "device/identity.h"
-#include "device/survey.h"
+#include "device/steps.h"
+#include "device/users.h"
 
 #define KEYS_MAX 512
 

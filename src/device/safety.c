@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "device/finding.h"
 #include "device/permit.h"
-#include "device/survey.h"
 
 struct write_permit {
 	enum write_kind kind;

@@ -18,7 +18,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "device/survey.h"
+#include "device/finding.h"
+#include "device/users.h"
 
 #define SIGNATURES_MAX 128 /* on one device: a bound on the loop */
 #define SAMPLES        64

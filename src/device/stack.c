@@ -6,14 +6,12 @@
  * much is a refusal too many, never one too few.
  */
 #include "device/stack.h"
+#include "device/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "device/identity.h"
-#include "device/survey.h"
 
 #define NODES_MAX   4096 /* a bound on hostile trees */
 #define GROWTHS_MAX 16   /* of a range: a circle that shifts would go on without end; then all of the node counts */

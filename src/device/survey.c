@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who uses a device: mounts, swap, open descriptors, what the kernel says to O_EXCL; and what is on it. */
-#include "device/survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "device/finding.h"
+#include "device/survey.h"
+#include "device/users.h"
 
 #define SIGNATURES_NS \
 	2000000000ull /* of a disk whose reads take seconds and fail not all is asked: info answers in 5 s */

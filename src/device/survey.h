@@ -4,66 +4,14 @@
 #define PLATTER_DEVICE_SURVEY_H
 
 #include "device/device.h"
-#include "device/stack.h"
-
-/* What stands for "libblkid could not read it" among signatures. */
-#define SIGNATURE_UNREADABLE "unreadable"
-
-bool survey_has(const struct survey *s, enum finding_kind kind);
-bool survey_is_in_use(const struct survey *s); /* mounted, swap or held: that tells why the kernel gives no claim */
-void survey_drop(struct survey *s, enum finding_kind kind);
-
-/* ---- claims.c ---- */
-
-/* All that stack_wants_claim(). 0, or -ENOMEM: what could not be had is a finding. */
-int claims_take(const struct stack *s, struct claims *ret, struct survey *out);
-
-/* ---- reach.c: other hosts ---- */
-
-/* Hosts that have registered keys on a disk below. */
-int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out);
-/* How many keys an answer to PERSISTENT RESERVE IN, READ KEYS holds; -1: it is none. */
-int reserve_keys(const uint8_t *page, size_t len);
-
-/* ---- unseen.c ---- */
-
-/* Targets that lend one of the stack to other hosts. */
-int find_exports(const struct stack *stack, const char *self, struct survey *out);
-
-/* ---- processes.c ---- */
-
-/* Programs that can write to the stack, and whether all could be seen. */
-int find_processes(const struct stack *stack, const char *self, struct survey *out);
-struct sight {
-	const struct mounts *mounts;
-	bool is_proc, is_sys; /* they are the kernel's */
-	bool sees_all;        /* CAP_SYS_PTRACE, in the first name space of users */
-	size_t nall, nhidden; /* processes; those of which something does not show */
-};
-/* Why not all processes were seen; NULL: they were. buf: for what has to be composed. */
-const char *sight_veil(const struct sight *s, char *buf, size_t len);
-/* A line of the fdinfo of io_uring that names a registered file: its path. */
-bool ring_file(const char *line, char *buf, size_t len);
-/* A line of /proc/PID/maps: a shared mapping of a file, and its name in map_files. */
-bool map_is_shared(const char *line, char range[48], bool *ret_is_ring);
-
-/* ---- signature.c ---- */
-
-/* All that libblkid finds on the node. 0, or -ENOMEM; what cannot be read is a finding. */
-int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out);
-/* What could not be read of it, and why. */
-int signature_unread(const char *name, const char *why, struct survey *out);
-/* 64 blocks spread over the device, with a fixed seed; fewer, where they take seconds. */
-int sample_blocks(const struct device *dev, struct survey *out);
-
-/* ---- survey.c ---- */
 
 int survey_device(const char *root, const struct device *dev, struct survey *ret, struct err *err);
 /* Does the path (or the folder it would be made in) lie on the device? */
 bool survey_holds(const char *root, const struct device *dev, const char *path);
 bool survey_is_stacked(const char *root, const struct device *dev, const char *path);
 
-/* shares.c */
+/* ---- shares.c ---- */
+
 int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 
 #endif

@@ -21,6 +21,7 @@
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
+#include "device/users.h"
 #include "device/written.h"
 
 #ifndef BLKGETDISKSEQ

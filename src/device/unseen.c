@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "device/survey.h"
+#include "device/users.h"
 
 #define CONFIGFS "/sys/kernel/config"
 

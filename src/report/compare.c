@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 
 #define FALSE_ALARMS 0.05               /* of a whole comparison */
 #define RUNS_DIFFER  0.0033             /* measured: see between_runs() */

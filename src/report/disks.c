@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 
 #define DISKS_NAMED 5 /* of one kind, in a sentence */
 

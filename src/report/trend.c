@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "report/fleet.h"
+#include "report/disks.h"
 
 #define DATES_MIN    3
 #define STEP_RUNS    2    /* before and behind it: one alone may be an odd one */

@@ -6,8 +6,10 @@
 #include <linux/btrfs_tree.h>
 #include <sys/sysmacros.h>
 
-#include "device/contents.h"
 #include "dump.h"
+#include "device/above.h"
+#include "device/contents.h"
+#include "device/ground.h"
 
 /* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule
  * ---- */

@@ -6,8 +6,8 @@
 #include <sys/sysmacros.h>
 
 #include "device/device.h"
-#include "device/identity.h"
 #include "dump.h"
+#include "device/identity.h"
 
 static void probe_in(const struct dump *d, const char *path, struct device *ret)
 {

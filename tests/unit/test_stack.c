@@ -7,8 +7,9 @@
 
 #include <sys/sysmacros.h>
 
-#include "device/survey.h"
 #include "dump.h"
+#include "device/finding.h"
+#include "device/users.h"
 
 #define STACKS  300
 #define NODES   9

@@ -3,8 +3,8 @@
 #include "test.h"
 
 #include "device/device.h"
-#include "device/survey.h"
 #include "dump.h"
+#include "device/users.h"
 
 struct expect {
 	enum finding_kind kind;
