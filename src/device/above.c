@@ -22,11 +22,11 @@
 #define TABLE_BYTES    (256u << 10)
 #define LEFT_SYMMETRIC 2 /* md's usual layout */
 
-static int add(struct segments *ret, const struct segment *s)
+static bool add(struct segments *ret, const struct segment *s)
 {
 	ret->v = xgrow(ret->v, ret->n + 1, sizeof(*ret->v));
 	ret->v[ret->n++] = *s;
-	return 0;
+	return true;
 }
 
 bool segment_up(const struct segment *s, uint64_t lower, uint64_t *ret_upper, uint64_t *ret_bytes)
@@ -75,12 +75,10 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
                     uint64_t first_sector, uint64_t sectors, dev_t lower)
 {
 	struct segment s = *upper;
-	cleanup_free char *copy = strdup(params);
+	cleanup_free char *copy = xmust(strdup(params));
 	char *words[256], *save = NULL;
 	size_t n = 0;
 
-	if (!copy)
-		return false;
 	for (char *w = strtok_r(copy, " ", &save); w && n < ARRAY_LEN(words); w = strtok_r(NULL, " ", &save))
 		words[n++] = w;
 	s.upper_first = first_sector * SECTOR;
@@ -93,7 +91,7 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
 		if (at + 1 >= n || !is_device(words[at], lower))
 			return true;
 		s.lower_first = strtoull(words[at + 1], NULL, 10) * SECTOR;
-		return add(ret, &s) == 0;
+		return add(ret, &s);
 	}
 	if (strcmp(type, "striped") == 0 && n >= 2) {
 		s.columns = (uint32_t)strtoul(words[0], NULL, 10);
@@ -104,15 +102,15 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
 		s.bytes /= s.columns;
 		for (size_t i = 2; i + 1 < n; i += 2, s.column++) {
 			s.lower_first = strtoull(words[i + 1], NULL, 10) * SECTOR;
-			if (is_device(words[i], lower) && add(ret, &s) < 0)
-				return false;
+			if (is_device(words[i], lower))
+				(void)add(ret, &s);
 		}
 		return true;
 	}
 	if (strcmp(type, "raid") == 0 && n && strcmp(words[0], "raid1") == 0) { /* LVM's mirrors */
 		for (size_t i = 1; i < n; i++)
 			if (is_device(words[i], lower) && (n - i) % 2 == 1) /* of each pair the second: not its log */
-				return add(ret, &s) == 0;
+				return add(ret, &s);
 		return true;
 	}
 	return false;
@@ -209,7 +207,7 @@ static bool md_above(const char *root, struct segments *ret, const struct segmen
 	s.bytes = size * 1024; /* KiB here */
 	s.copies = 1;
 	if (strcmp(level, "raid1") == 0)
-		return add(ret, &s) == 0;
+		return add(ret, &s);
 	s.chunk_bytes = chunk;
 	s.columns = (uint32_t)disks;
 	s.column = (uint32_t)slot;
@@ -229,51 +227,43 @@ static bool md_above(const char *root, struct segments *ret, const struct segmen
 		if (sys_u64(root, &other, "%s/md/rd%" PRIu64 "/size", dir, i) &&
 		    other / (chunk / 1024) != size / (chunk / 1024))
 			return false;
-	return add(ret, &s) == 0;
+	return add(ret, &s);
 }
 
 /* ---- all ---- */
 
-static int partitions_above(const char *root, const struct sys_block *b, struct segments *ret)
+static void partitions_above(const char *root, const struct sys_block *b, struct segments *ret)
 {
-	struct sys_list names;
-	int r = 0;
-
-	sys_list(root, &names, "%s", b->dir);
-	for (size_t i = 0; i < names.n && r == 0; i++) {
+	for (cleanup_list struct sys_list l = sys_list(root, "%s", b->dir); sys_next(&l);) {
 		struct segment s = { 0 };
 		uint64_t start, sectors;
 
-		if (!sys_exists(root, "%s/%s/partition", b->dir, names.v[i]) ||
-		    !sys_u64(root, &start, "%s/%s/start", b->dir, names.v[i]) ||
-		    !sys_u64(root, &sectors, "%s/%s/size", b->dir, names.v[i]))
+		if (!sys_exists(root, "%s/%s/partition", b->dir, l.name) ||
+		    !sys_u64(root, &start, "%s/%s/start", b->dir, l.name) ||
+		    !sys_u64(root, &sectors, "%s/%s/size", b->dir, l.name))
 			continue;
-		text_copy(s.name, sizeof(s.name), names.v[i]);
-		text_copy(s.label, sizeof(s.label), names.v[i]);
+		text_copy(s.name, sizeof(s.name), l.name);
+		text_copy(s.label, sizeof(s.label), l.name);
 		s.lower_first = start * SECTOR;
 		s.bytes = sectors * SECTOR;
-		r = add(ret, &s);
+		(void)add(ret, &s);
 	}
-	sys_list_done(&names);
-	return r;
 }
 
-int segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len)
+void segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len)
 {
-	struct sys_list names;
-	int r = b->is_partition ? 0 : partitions_above(root, b, ret);
-
 	ret_strange[0] = '\0';
-	sys_list(root, &names, "%s/holders", b->dir);
-	for (size_t i = 0; i < names.n && r == 0; i++) {
+	if (!b->is_partition)
+		partitions_above(root, b, ret);
+	for (cleanup_list struct sys_list l = sys_list(root, "%s/holders", b->dir); sys_next(&l);) {
 		struct segment s = { 0 };
 		char alias[128], text[200] = "";
 		struct sys_block holder;
 
-		if (sys_block_by_name(root, names.v[i], &holder) < 0)
+		if (sys_block_by_name(root, l.name, &holder) < 0)
 			continue;
-		text_copy(s.name, sizeof(s.name), names.v[i]);
-		text_copy(s.label, sizeof(s.label), names.v[i]);
+		text_copy(s.name, sizeof(s.name), l.name);
+		text_copy(s.label, sizeof(s.label), l.name);
 		if (sys_text(root, alias, sizeof(alias), "%s/dm/name", holder.dir) == 0) {
 			struct dm_above a = { ret, &s, s.label, b->rdev, text, sizeof(text) };
 
@@ -281,11 +271,9 @@ int segments_above(const char *root, const struct sys_block *b, struct segments 
 			if (dm_table(root, &holder, dm_line_above, &a) < 0)
 				text_copy(text, sizeof(text), alias);
 		} else if (!md_above(root, ret, &s, holder.dir, b->name)) {
-			text_copy(text, sizeof(text), names.v[i]);
+			text_copy(text, sizeof(text), l.name);
 		}
 		if (text[0])
 			text_copy(ret_strange, len, text);
 	}
-	sys_list_done(&names);
-	return r;
 }

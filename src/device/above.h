@@ -33,7 +33,7 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
 /* The lines of a mapping's table. 0, or negative errno: it could not be read. */
 typedef void dm_line_taker(void *arg, uint64_t first_sector, uint64_t sectors, const char *type, const char *params);
 int dm_table(const char *root, const struct sys_block *b, dm_line_taker *take, void *arg);
-/* All that lies over a device. What is not followed is in *ret_strange, "": nothing. 0, or -ENOMEM. */
-int segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len);
+/* All that lies over a device. What is not followed is in *ret_strange, "": nothing. */
+void segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "device/users.h"
 
 void claims_done(struct claims *c)
@@ -38,33 +39,26 @@ static int claim_node(const struct stack_node *n)
 	return -ENODEV;
 }
 
-int claims_take(const struct stack *s, struct claims *ret, struct survey *out)
+void claims_take(const struct stack *s, struct claims *ret, struct survey *out)
 {
-	struct claims c = { .fds = calloc(s->n + 1, sizeof(*c.fds)) };
 	char why[200];
-	int r = c.fds ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < s->n && r == 0; i++) {
+	*ret = (struct claims){ .fds = xcalloc(s->n, sizeof(*ret->fds)) };
+	for (size_t i = 0; i < s->n; i++) {
 		const struct stack_node *n = &s->v[i];
 		int fd;
 
 		if (!stack_wants_claim(s, n))
 			continue;
 		fd = claim_node(n);
-		(void)snprintf(why, sizeof(why), "%.60s, which shares bytes with it, cannot be opened (%s)", n->b.name,
-		               strerror(fd < 0 ? -fd : 0));
-		if (fd >= 0)
-			c.fds[c.n++] = fd;
-		else if (fd == -EBUSY)
-			r = survey_add(out, FINDING_EXCLUSIVE, n->b.name, "", "");
-		else if (fd == -ENOMEM)
-			r = fd;
-		else
-			r = survey_add(out, FINDING_STACK, s->v[0].b.name, "", why);
+		if (fd >= 0) {
+			ret->fds[ret->n++] = fd;
+		} else if (fd == -EBUSY) {
+			survey_add(out, FINDING_EXCLUSIVE, n->b.name, "", "");
+		} else {
+			(void)snprintf(why, sizeof(why), "%.60s, which shares bytes with it, cannot be opened (%s)",
+			               n->b.name, strerror(-fd));
+			survey_add(out, FINDING_STACK, s->v[0].b.name, "", why);
+		}
 	}
-	if (r < 0)
-		claims_done(&c);
-	else
-		*ret = c;
-	return r;
 }

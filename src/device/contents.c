@@ -3,7 +3,6 @@
  * What lies at places of a disk: up through partitions, mappings and arrays to devices that nothing lies over any more,
  * and there the mounted file system is asked, once for all places.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,31 +23,22 @@ struct search {
 	struct contents *found;
 };
 
-static int settle(struct search *s, const struct sys_block *b, const char *on, const struct piece *p)
+static void settle(struct search *s, const struct sys_block *b, const char *on, const struct piece *p)
 {
 	struct ground *g = NULL;
-	struct piece *more;
 
 	for (size_t i = 0; i < s->n && !g; i++)
 		if (s->v[i].rdev == b->rdev)
 			g = &s->v[i];
 	if (!g) {
-		struct ground *grown = reallocarray(s->v, s->n + 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->v = grown;
+		s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
 		g = &s->v[s->n++];
 		*g = (struct ground){ .rdev = b->rdev };
 		text_copy(g->name, sizeof(g->name), b->name);
 		text_copy(g->on, sizeof(g->on), on);
 	}
-	more = reallocarray(g->v, g->n + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	g->v = more;
+	g->v = xgrow(g->v, g->n + 1, sizeof(*g->v));
 	g->v[g->n++] = *p;
-	return 0;
 }
 
 /* A piece of a device, and what of it lies below the others. */
@@ -63,11 +53,10 @@ struct levels { /* still to be looked at */
 	size_t n;
 };
 
-static int push(struct levels *l, const struct level *what)
+static void push(struct levels *l, const struct level *what)
 {
 	l->v = xgrow(l->v, l->n + 1, sizeof(*l->v));
 	l->v[l->n++] = *what;
-	return 0;
 }
 
 static void go_up(char on[160], const char *above)
@@ -79,57 +68,58 @@ static void go_up(char on[160], const char *above)
 	text_copy(on + n, 160 - n, above);
 }
 
-static int leftover(struct search *s, const struct level *at, uint64_t first, uint64_t end, enum content_kind kind,
-                    const char *strange)
+static void leftover(struct search *s, const struct level *at, uint64_t first, uint64_t end, enum content_kind kind,
+                     const char *strange)
 {
 	struct ground g = { 0 };
 
 	text_copy(g.on, sizeof(g.on), at->on);
 	if (strange[0])
 		go_up(g.on, strange);
-	return content_list_add(s->found, &g, &at->p, first, end, strange[0] ? CONTENT_UNKNOWN : kind, NULL,
-	                        UINT64_MAX);
+	content_list_add(s->found, &g, &at->p, first, end, strange[0] ? CONTENT_UNKNOWN : kind, NULL, UINT64_MAX);
 }
 
 /* What of the piece lies below this one, in parts that are whole there, too. */
-static int rise(struct search *s, struct levels *todo, const struct level *at, const struct segment *seg)
+static void rise(struct search *s, struct levels *todo, const struct level *at, const struct segment *seg)
 {
 	uint64_t first = at->p.first > seg->lower_first ? at->p.first : seg->lower_first,
 		 end = seg->lower_first + seg->bytes, upper, bytes;
 	struct level up = { .depth = at->depth + 1 };
-	int r = 0;
 
 	end = end < at->p.end ? end : at->p.end;
 	if (first >= end || sys_block_by_name(s->root, seg->name, &up.b) < 0)
-		return 0;
+		return;
 	text_copy(up.on, sizeof(up.on), at->on);
 	go_up(up.on, seg->label);
-	for (; first < end && r == 0; first += bytes) {
+	for (; first < end; first += bytes) {
 		bool is_data = segment_up(seg, first, &upper, &bytes);
 
 		bytes = bytes < end - first ? bytes : end - first;
 		if (!bytes)
-			return 0;
+			return;
 		up.p = (struct piece){ upper, upper + bytes, at->p.origin + (first - at->p.first), false };
-		r = is_data ? push(todo, &up) : leftover(s, &up, upper, upper + bytes, CONTENT_PARITY, "");
+		if (is_data)
+			push(todo, &up);
+		else
+			leftover(s, &up, upper, upper + bytes, CONTENT_PARITY, "");
 	}
-	return r;
 }
 
-static int look(struct search *s, struct levels *todo, const struct level *at)
+static void look(struct search *s, struct levels *todo, const struct level *at)
 {
 	struct segments over = { 0 };
 	char strange[200];
 	uint64_t x = at->p.first;
-	int r = segments_above(s->root, &at->b, &over, strange, sizeof(strange));
 
-	if (r == 0 && (at->depth >= LEVELS_MOST || (!over.n && !strange[0]))) {
+	segments_above(s->root, &at->b, &over, strange, sizeof(strange));
+	if (at->depth >= LEVELS_MOST || (!over.n && !strange[0])) {
 		free(over.v);
-		return settle(s, &at->b, at->on, &at->p);
+		settle(s, &at->b, at->on, &at->p);
+		return;
 	}
-	for (size_t i = 0; i < over.n && r == 0; i++)
-		r = rise(s, todo, at, &over.v[i]);
-	while (r == 0 && x < at->p.end) { /* what lies below nothing */
+	for (size_t i = 0; i < over.n; i++)
+		rise(s, todo, at, &over.v[i]);
+	while (x < at->p.end) { /* what lies below nothing */
 		uint64_t covered = x, next = at->p.end;
 
 		for (size_t i = 0; i < over.n; i++) {
@@ -141,11 +131,10 @@ static int look(struct search *s, struct levels *todo, const struct level *at)
 				next = first;
 		}
 		if (covered == x)
-			r = leftover(s, at, x, next, CONTENT_OUTSIDE, strange);
+			leftover(s, at, x, next, CONTENT_OUTSIDE, strange);
 		x = covered == x ? next : covered;
 	}
 	free(over.v);
-	return r;
 }
 
 /* ---- the ground ---- */
@@ -173,7 +162,7 @@ static bool is_swap(const char *root, dev_t rdev)
 	return false;
 }
 
-/* Not mounted: what is on it? */
+/* Not mounted where it shows: what is on it? btrfs has several devices, and addresses of its own. */
 static enum content_kind unmounted(const char *root, struct ground *g)
 {
 	struct survey s = { 0 };
@@ -183,31 +172,30 @@ static enum content_kind unmounted(const char *root, struct ground *g)
 		return CONTENT_SWAP;
 	sys_node(g->name, node, sizeof(node));
 	if (sysroot_is_real(root))
-		(void)signature_scan(node, g->rdev, g->name, &s); /* without memory it finds nothing */
+		signature_scan(node, g->rdev, g->name, &s);
 	for (size_t i = 0; i < s.n && !g->fs_type[0]; i++)
 		if (strcmp(s.v[i].what, SIGNATURE_UNREADABLE) != 0)
 			text_copy(g->fs_type, sizeof(g->fs_type), s.v[i].what);
 	survey_done(&s);
-	return g->fs_type[0] ? CONTENT_UNMOUNTED : CONTENT_UNKNOWN;
+	return g->fs_type[0] && strcmp(g->fs_type, "btrfs") != 0 ? CONTENT_UNMOUNTED : CONTENT_UNKNOWN;
 }
 
-static int ask(struct search *s, const struct content_question *q, const struct mounts *mounts, struct ground *g)
+static void ask(struct search *s, const struct content_question *q, const struct mounts *mounts, struct ground *g)
 {
 	const struct mount *m = mount_of(s->root, mounts, g);
 	enum content_kind rest = CONTENT_UNKNOWN;
-	int r = btrfs_find(q, mounts, g, s->found);
 
-	if (r == 0 && !g->fs_type[0] && m) {
+	if (m) {
 		text_copy(g->fs_type, sizeof(g->fs_type), m->fs_type);
 		text_copy(g->where, sizeof(g->where), m->where);
-		r = extents_find(q, g, s->found);
-	} else if (r == 0 && !g->fs_type[0]) {
+		if (strcmp(m->fs_type, "btrfs") != 0) /* whose extents are not told in bytes of a device */
+			extents_find(q, g, s->found);
+	} else {
 		rest = unmounted(s->root, g);
 	}
-	for (size_t i = 0; i < g->n && r == 0; i++)
+	for (size_t i = 0; i < g->n; i++)
 		if (!g->v[i].is_known)
-			r = content_list_add(s->found, g, &g->v[i], g->v[i].first, g->v[i].end, rest, NULL, UINT64_MAX);
-	return r;
+			content_list_add(s->found, g, &g->v[i], g->v[i].first, g->v[i].end, rest, NULL, UINT64_MAX);
 }
 
 int content_find(const char *root, const struct device *dev, const struct content_question *q, struct contents *ret,
@@ -226,25 +214,22 @@ int content_find(const char *root, const struct device *dev, const struct conten
 	for (size_t i = 0; i < q->n && r == 0; i++) {
 		first.p = (struct piece){ q->places[i].first_byte, q->places[i].first_byte + q->places[i].bytes,
 			                  q->places[i].first_byte, false };
-		r = push(&todo, &first);
-		while (r == 0 && todo.n) {
+		push(&todo, &first);
+		while (todo.n) {
 			struct level at = todo.v[--todo.n];
 
-			r = look(&s, &todo, &at);
+			look(&s, &todo, &at);
 		}
 	}
 	free(todo.v);
 	for (size_t i = 0; i < s.n; i++) {
-		if (r == 0)
-			r = ask(&s, q, &mounts, &s.v[i]);
+		ask(&s, q, &mounts, &s.v[i]);
 		free(s.v[i].v);
 	}
 	free(s.v);
 	mounts_done(&mounts);
-	if (r < 0) {
-		content_list_done(&found);
+	if (r < 0)
 		return err_set(err, r, "Cannot find out what lies on %s: %s.", dev->path, strerror(-r));
-	}
 	*ret = found;
 	return 0;
 }

@@ -178,7 +178,7 @@ struct survey {
 	struct finding *v;
 	size_t n;
 };
-int survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where);
+void survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where);
 void survey_done(struct survey *s);
 const char *finding_kind_name(enum finding_kind kind); /* "mounted", "swap", ... */
 /* One sentence: what was found, where, and what to do. Returns buf. */
@@ -355,8 +355,8 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err);
 void permit_release(struct write_permit *p);
 /* Adds a FINDING_OUTPUT for each of our own output files that lies on the device. */
-int survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
-                   struct survey *survey);
+void survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
+                    struct survey *survey);
 
 /* ---- decision.c: what follows from what was found ---- */
 

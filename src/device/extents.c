@@ -4,7 +4,6 @@
  * free and what is metadata, and on an xfs that keeps reverse mappings the inode. What it does not tell is looked for
  * in the extents of all files (FIEMAP). One walk over the tree answers for all places.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <linux/fiemap.h>
@@ -35,11 +34,10 @@ struct wants {
 	size_t n;
 };
 
-static int want(struct wants *w, const struct want *what)
+static void want(struct wants *w, const struct want *what)
 {
 	w->v = xgrow(w->v, w->n + 1, sizeof(*w->v));
 	w->v[w->n++] = *what;
-	return 0;
 }
 
 /* ---- GETFSMAP ---- */
@@ -49,8 +47,8 @@ static uint32_t kernel_dev(dev_t dev)
 	return (minor(dev) & 0xff) | (major(dev) << 8) | ((minor(dev) & ~0xffu) << 12);
 }
 
-static int take_record(struct ground *g, struct contents *c, struct wants *w, const struct piece *p,
-                       const struct fsmap *rec)
+static void take_record(struct ground *g, struct contents *c, struct wants *w, const struct piece *p,
+                        const struct fsmap *rec)
 {
 	uint64_t first = rec->fmr_physical, end = first + rec->fmr_length;
 	bool is_special = (rec->fmr_flags & FMR_OF_SPECIAL_OWNER) != 0;
@@ -60,27 +58,24 @@ static int take_record(struct ground *g, struct contents *c, struct wants *w, co
 	if (end > p->end)
 		end = p->end;
 	if (first >= end)
-		return 0;
+		return;
 	if (is_special && rec->fmr_owner != FMR_OWN_UNKNOWN)
-		return content_list_add(c, g, p, first, end,
-		                        rec->fmr_owner == FMR_OWN_FREE ? CONTENT_FREE : CONTENT_METADATA, NULL,
-		                        UINT64_MAX);
-	return want(w, &(struct want){ .p = p,
-	                               .first = first,
-	                               .end = end,
-	                               .inode = is_special ? 0 : rec->fmr_owner,
-	                               .is_fork = (rec->fmr_flags & (FMR_OF_ATTR_FORK | FMR_OF_EXTENT_MAP)) != 0,
-	                               .file_bytes = rec->fmr_offset + (first - rec->fmr_physical) });
+		content_list_add(c, g, p, first, end, rec->fmr_owner == FMR_OWN_FREE ? CONTENT_FREE : CONTENT_METADATA,
+		                 NULL, UINT64_MAX);
+	else
+		want(w, &(struct want){ .p = p,
+		                        .first = first,
+		                        .end = end,
+		                        .inode = is_special ? 0 : rec->fmr_owner,
+		                        .is_fork = (rec->fmr_flags & (FMR_OF_ATTR_FORK | FMR_OF_EXTENT_MAP)) != 0,
+		                        .file_bytes = rec->fmr_offset + (first - rec->fmr_physical) });
 }
 
 /* False: this file system does not know the question. */
-static bool ask_fsmap(int fd, struct ground *g, struct contents *c, struct wants *w, const struct piece *p, int *ret)
+static bool ask_fsmap(int fd, struct ground *g, struct contents *c, struct wants *w, const struct piece *p)
 {
-	cleanup_free struct fsmap_head *head = calloc(1, fsmap_sizeof(RECORDS));
+	cleanup_free struct fsmap_head *head = xcalloc(1, fsmap_sizeof(RECORDS));
 
-	*ret = head ? 0 : -ENOMEM;
-	if (!head)
-		return true;
 	head->fmh_count = RECORDS;
 	head->fmh_keys[0].fmr_device = kernel_dev(g->rdev);
 	head->fmh_keys[0].fmr_physical = p->first;
@@ -92,9 +87,9 @@ static bool ask_fsmap(int fd, struct ground *g, struct contents *c, struct wants
 	for (;;) {
 		if (ioctl(fd, FS_IOC_GETFSMAP, head) < 0)
 			return false;
-		for (uint32_t i = 0; i < head->fmh_entries && *ret == 0; i++)
-			*ret = take_record(g, c, w, p, &head->fmh_recs[i]);
-		if (*ret < 0 || !head->fmh_entries || (head->fmh_recs[head->fmh_entries - 1].fmr_flags & FMR_OF_LAST))
+		for (uint32_t i = 0; i < head->fmh_entries; i++)
+			take_record(g, c, w, p, &head->fmh_recs[i]);
+		if (!head->fmh_entries || (head->fmh_recs[head->fmh_entries - 1].fmr_flags & FMR_OF_LAST))
 			return true;
 		fsmap_advance(head);
 	}
@@ -103,100 +98,89 @@ static bool ask_fsmap(int fd, struct ground *g, struct contents *c, struct wants
 /* ---- the walk ---- */
 
 /* Parts of extents may be several files' (reflinks): each is told. */
-static int take_extent(struct ground *g, struct contents *c, struct wants *w, const struct fiemap_extent *e,
-                       const char *path, enum content_kind kind)
+static void take_extent(struct ground *g, struct contents *c, struct wants *w, const struct fiemap_extent *e,
+                        const char *path, enum content_kind kind)
 {
 	uint64_t end = e->fe_physical + e->fe_length;
-	int r = 0;
 
 	if (e->fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE))
-		return 0;
-	for (size_t i = 0; i < w->n && r == 0; i++) {
+		return;
+	for (size_t i = 0; i < w->n; i++) {
 		struct want *x = &w->v[i];
 		uint64_t first = x->first > e->fe_physical ? x->first : e->fe_physical;
 
 		if (x->inode || first >= end || first >= x->end)
 			continue;
 		x->is_found = true;
-		r = content_list_add(c, g, x->p, first, end < x->end ? end : x->end, kind, path,
-		                     e->fe_logical + (first - e->fe_physical));
+		content_list_add(c, g, x->p, first, end < x->end ? end : x->end, kind, path,
+		                 e->fe_logical + (first - e->fe_physical));
 	}
-	return r;
 }
 
-static int ask_extents(struct ground *g, struct contents *c, struct wants *w, const char *path, enum content_kind kind)
+static void ask_extents(struct ground *g, struct contents *c, struct wants *w, const char *path, enum content_kind kind)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOATIME);
-	cleanup_free struct fiemap *map = calloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
-	int r = map ? 0 : -ENOMEM;
+	cleanup_free struct fiemap *map = xcalloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
 	bool is_last = fd < 0;
 
-	for (uint64_t at = 0; r == 0 && !is_last;) {
+	for (uint64_t at = 0; !is_last;) {
 		map->fm_start = at;
 		map->fm_length = FIEMAP_MAX_OFFSET - at;
 		map->fm_extent_count = EXTENTS;
 		if (ioctl(fd, FS_IOC_FIEMAP, map) < 0 || !map->fm_mapped_extents)
 			break;
-		for (uint32_t i = 0; i < map->fm_mapped_extents && r == 0; i++) {
+		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
 			const struct fiemap_extent *e = &map->fm_extents[i];
 
-			r = take_extent(g, c, w, e, path, kind);
+			take_extent(g, c, w, e, path, kind);
 			is_last = is_last || (e->fe_flags & FIEMAP_EXTENT_LAST) || e->fe_logical + e->fe_length <= at;
 			at = e->fe_logical + e->fe_length;
 		}
 	}
-	return r;
 }
 
-static int take_inode(struct ground *g, struct contents *c, struct wants *w, const FTSENT *e, enum content_kind kind)
+static void take_inode(struct ground *g, struct contents *c, struct wants *w, const FTSENT *e, enum content_kind kind)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < w->n && r == 0; i++) {
+	for (size_t i = 0; i < w->n; i++) {
 		struct want *x = &w->v[i];
 
 		if (!x->inode || x->inode != e->fts_statp->st_ino || x->is_found)
 			continue;
 		x->is_found = true; /* of several names the first */
-		r = content_list_add(c, g, x->p, x->first, x->end, x->is_fork ? CONTENT_METADATA : kind, e->fts_path,
-		                     x->is_fork ? UINT64_MAX : x->file_bytes);
+		content_list_add(c, g, x->p, x->first, x->end, x->is_fork ? CONTENT_METADATA : kind, e->fts_path,
+		                 x->is_fork ? UINT64_MAX : x->file_bytes);
 	}
-	return r;
 }
 
-static int walk(const struct content_question *q, struct ground *g, struct contents *c, struct wants *w)
+static void walk(const struct content_question *q, struct ground *g, struct contents *c, struct wants *w)
 {
 	char *const tops[] = { g->where, NULL };
-	FTS *tree = fts_open(tops, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	FTS *tree = w->n ? fts_open(tops, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL) : NULL;
 	bool is_extents = false;
 	FTSENT *e;
-	int r = 0;
 
 	for (size_t i = 0; i < w->n; i++)
 		is_extents = is_extents || !w->v[i].inode;
-	if (!tree)
-		return errno == ENOMEM ? -ENOMEM : 0;
-	while (r == 0 && !(q->is_over && q->is_over(q->arg)) && (e = fts_read(tree)) != NULL) {
+	while (tree && !(q->is_over && q->is_over(q->arg)) && (e = fts_read(tree)) != NULL) {
 		enum content_kind kind = e->fts_info == FTS_D ? CONTENT_DIRECTORY : CONTENT_FILE;
 
 		if (e->fts_info != FTS_D && e->fts_info != FTS_F && e->fts_info != FTS_SL)
 			continue;
-		r = take_inode(g, c, w, e, kind);
-		if (r == 0 && is_extents && e->fts_info != FTS_SL)
-			r = ask_extents(g, c, w, e->fts_path, kind);
+		take_inode(g, c, w, e, kind);
+		if (is_extents && e->fts_info != FTS_SL)
+			ask_extents(g, c, w, e->fts_path, kind);
 	}
-	(void)fts_close(tree);
-	return r;
+	if (tree)
+		(void)fts_close(tree);
 }
 
 /* What no extent covered: between those of several files there may be what nobody is named for. */
-static int tell_rest(struct ground *g, struct contents *c, const struct want *x, enum content_kind kind)
+static void tell_rest(struct ground *g, struct contents *c, const struct want *x, enum content_kind kind)
 {
 	uint64_t origin = x->p->origin - x->p->first; /* modulo 2^64 */
 	size_t n = c->n;
-	int r = 0;
 
-	for (uint64_t at = x->first, to; at < x->end && r == 0; at = to) {
+	for (uint64_t at = x->first, to; at < x->end; at = to) {
 		bool is_told = false;
 
 		to = x->end;
@@ -211,36 +195,32 @@ static int tell_rest(struct ground *g, struct contents *c, const struct want *x,
 			}
 		}
 		if (!is_told)
-			r = content_list_add(c, g, x->p, at, to, kind, NULL, UINT64_MAX);
+			content_list_add(c, g, x->p, at, to, kind, NULL, UINT64_MAX);
 	}
-	return r;
 }
 
-int extents_find(const struct content_question *q, struct ground *g, struct contents *c)
+void extents_find(const struct content_question *q, struct ground *g, struct contents *c)
 {
 	cleanup_close int fd = open(g->where, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	enum content_kind rest;
 	struct wants w = { 0 };
-	int r = 0;
 
-	for (size_t i = 0; fd >= 0 && i < g->n && r == 0; i++) {
+	for (size_t i = 0; fd >= 0 && i < g->n; i++) {
 		struct piece *p = &g->v[i];
 
-		p->is_known = ask_fsmap(fd, g, c, &w, p, &r);
-		if (!p->is_known && r == 0)
-			r = want(&w, &(struct want){ .p = p, .first = p->first, .end = p->end });
+		p->is_known = ask_fsmap(fd, g, c, &w, p);
+		if (!p->is_known)
+			want(&w, &(struct want){ .p = p, .first = p->first, .end = p->end });
 	}
-	if (r == 0 && w.n)
-		r = walk(q, g, c, &w);
+	walk(q, g, c, &w);
 	rest = q->is_over && q->is_over(q->arg) ? CONTENT_UNKNOWN : CONTENT_UNNAMED; /* not all files were asked */
-	for (size_t i = 0; i < w.n && r == 0; i++) {
+	for (size_t i = 0; i < w.n; i++) {
 		struct want *x = &w.v[i];
 
 		if (!x->inode || !x->is_found)
-			r = tell_rest(g, c, x, x->p->is_known ? rest : CONTENT_UNKNOWN);
+			tell_rest(g, c, x, x->p->is_known ? rest : CONTENT_UNKNOWN);
 	}
 	for (size_t i = 0; i < g->n; i++)
 		g->v[i].is_known = fd >= 0;
 	free(w.v);
-	return r;
 }

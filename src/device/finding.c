@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Findings: the list, and the sentences that users read. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/finding.h"
 #include "device/sysfs.h"
 
-int survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where)
+void survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where)
 {
-	struct finding f = { .kind = kind }, *more;
+	struct finding f = { .kind = kind };
 
 	text_copy(f.on, sizeof(f.on), on);
 	text_copy(f.what, sizeof(f.what), what);
@@ -19,13 +19,9 @@ int survey_add(struct survey *s, enum finding_kind kind, const char *on, const c
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].kind == kind && strcmp(s->v[i].on, f.on) == 0 && strcmp(s->v[i].what, f.what) == 0 &&
 		    strcmp(s->v[i].where, f.where) == 0)
-			return 0;
-	more = reallocarray(s->v, s->n + 1, sizeof(*s->v));
-	if (!more)
-		return -ENOMEM;
-	s->v = more;
+			return;
+	s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
 	s->v[s->n++] = f;
-	return 0;
 }
 
 void survey_done(struct survey *s)

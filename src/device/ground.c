@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list of what lies where. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "device/ground.h"
 
 const char *const content_kind_names[CONTENT_KINDS] = { "file",   "directory", "metadata", "free",        "unnamed",
@@ -33,10 +33,10 @@ static bool is_more_of(const struct content *last, const struct ground *g, uint6
 	       strcmp(last->on, g->on) == 0 && expected == file_bytes;
 }
 
-int content_list_add(struct contents *c, const struct ground *g, const struct piece *p, uint64_t first, uint64_t end,
-                     enum content_kind kind, const char *path, uint64_t file_bytes)
+void content_list_add(struct contents *c, const struct ground *g, const struct piece *p, uint64_t first, uint64_t end,
+                      enum content_kind kind, const char *path, uint64_t file_bytes)
 {
-	struct content *more;
+	struct content *new;
 
 	if (first < p->first) {
 		file_bytes += file_bytes == UINT64_MAX ? 0 : p->first - first;
@@ -44,25 +44,18 @@ int content_list_add(struct contents *c, const struct ground *g, const struct pi
 	}
 	end = end > p->end ? p->end : end;
 	if (first >= end)
-		return 0;
+		return;
 	if (c->n && is_more_of(&c->v[c->n - 1], g, p->origin + (first - p->first), kind, path, file_bytes)) {
 		c->v[c->n - 1].end_bytes += end - first;
-		return 0;
+		return;
 	}
-	more = reallocarray(c->v, c->n + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	c->v = more;
-	more += c->n;
-	*more = (struct content){ .first_bytes = p->origin + (first - p->first),
-		                  .end_bytes = p->origin + (end - p->first),
-		                  .kind = kind,
-		                  .path = path ? strdup(path) : NULL,
-		                  .file_bytes = file_bytes };
-	text_copy(more->on, sizeof(more->on), g->on);
-	text_copy(more->fs_type, sizeof(more->fs_type), g->fs_type);
-	if (path && !more->path)
-		return -ENOMEM;
-	c->n++;
-	return 0;
+	c->v = xgrow(c->v, c->n + 1, sizeof(*c->v));
+	new = &c->v[c->n++];
+	*new = (struct content){ .first_bytes = p->origin + (first - p->first),
+		                 .end_bytes = p->origin + (end - p->first),
+		                 .kind = kind,
+		                 .path = path ? xmust(strdup(path)) : NULL,
+		                 .file_bytes = file_bytes };
+	text_copy(new->on, sizeof(new->on), g->on);
+	text_copy(new->fs_type, sizeof(new->fs_type), g->fs_type);
 }

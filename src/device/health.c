@@ -336,15 +336,13 @@ static void take_answer(const char *text, uint32_t block_bytes, struct device_he
 
 static void find_node(const char *root, const char *dir, const struct device *dev, char *buf, size_t len)
 {
-	struct sys_list names;
+	cleanup_list struct sys_list names = sys_list(root, "%s/device/scsi_generic", dir);
 	char other[256] = "";
 
-	sys_list(root, &names, "%s/device/scsi_generic", dir);
 	if (names.n == 1)
 		(void)snprintf(other, sizeof(other), "/dev/%.200s", names.v[0]);
 	else if (strcmp(dev->transport, "nvme") == 0 && strncmp(dev->disk, "nvme", 4) == 0)
 		(void)snprintf(other, sizeof(other), "/dev/nvme%lu", strtoul(dev->disk + 4, NULL, 10));
-	sys_list_done(&names);
 	sys_node(dev->disk, buf, len);
 	if (other[0] && (!sysroot_is_real(root) || access(other, F_OK) == 0))
 		text_copy(buf, len, other);

@@ -255,16 +255,15 @@ bool identity_is_twin(const struct device *a, const struct device *b)
 void identity_compare(const char *root, struct device *dev)
 {
 	bool serial = false, wwn = false, others = false;
-	struct sys_list names;
 
 	dev->serial_is_shared = dev->wwn_is_shared = dev->has_twin = false;
-	sys_list(root, &names, "/sys/class/block");
-	for (size_t i = 0; i < names.n && (dev->serial[0] || dev->wwn[0]); i++) {
+	for (cleanup_list struct sys_list l = sys_list(root, "/sys/class/block");
+	     (dev->serial[0] || dev->wwn[0]) && sys_next(&l);) {
 		struct device other = { 0 };
 		struct sys_block b;
 		bool is_serial, is_wwn;
 
-		if (sys_block_by_name(root, names.v[i], &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
+		if (sys_block_by_name(root, l.name, &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
 			continue;
 		identity_sysfs(&other, root, &b);
 		is_serial = dev->serial[0] && strcmp(other.serial, dev->serial) == 0;
@@ -273,7 +272,6 @@ void identity_compare(const char *root, struct device *dev)
 		serial = serial || is_serial;
 		wwn = wwn || is_wwn;
 	}
-	sys_list_done(&names);
 	dev->serial_is_shared = serial;
 	dev->wwn_is_shared = wwn;
 	dev->has_twin = (serial || wwn) && !others;

@@ -110,12 +110,10 @@ static void look_at_sas(struct device *dev, const char *root, const char *dir)
 {
 	uint64_t sum = 0, most = 0;
 	char now[32], max[32], text[64] = "";
-	struct sys_list names;
 	unsigned phys = 0;
 
-	sys_list(root, &names, "%s", dir);
-	for (size_t i = 0; i < names.n; i++) {
-		const char *phy = names.v[i];
+	for (cleanup_list struct sys_list l = sys_list(root, "%s", dir); sys_next(&l);) {
+		const char *phy = l.name;
 
 		if (strncmp(phy, "phy-", 4) != 0 ||
 		    sys_text(root, now, sizeof(now), "%s/%s/sas_phy/%s/negotiated_linkrate", dir, phy, phy) < 0 ||
@@ -127,7 +125,6 @@ static void look_at_sas(struct device *dev, const char *root, const char *dir)
 		most += sas_bytes_per_s(thousandths(max));
 		(void)snprintf(text, sizeof(text), "%s x%u", now, ++phys);
 	}
-	sys_list_done(&names);
 	keep(dev, sum, most, "SAS", text);
 }
 

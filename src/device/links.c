@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/above.h"
 #include "device/links.h"
 
@@ -92,68 +93,60 @@ struct file_id file_id_of(const char *root, const struct mounts *m, const char *
 }
 
 /* btrfs spans devices, and mountinfo names only one of them. */
-static int btrfs_devices(const char *root, dev_t one, int (*take)(void *arg, dev_t rdev), void *arg)
+static void btrfs_devices(const char *root, dev_t one, rdev_taker *take, void *arg)
 {
-	struct sys_list systems, names;
-	int r = 0;
-
-	sys_list(root, &systems, "/sys/fs/btrfs");
-	for (size_t i = 0; i < systems.n && r == 0; i++) {
+	for (cleanup_list struct sys_list all = sys_list(root, "/sys/fs/btrfs"); sys_next(&all);) {
+		cleanup_list struct sys_list names = sys_list(root, "/sys/fs/btrfs/%s/devices", all.name);
 		bool is_it = false;
 
-		sys_list(root, &names, "/sys/fs/btrfs/%s/devices", systems.v[i]);
-		for (size_t pass = 0; pass < 2; pass++) {
-			for (size_t k = 0; k < names.n && r == 0; k++) {
+		for (size_t pass = 0; pass < 2; pass++)
+			for (names.at = 0; sys_next(&names);) {
 				struct sys_block b;
 
-				if (sys_block_by_name(root, names.v[k], &b) < 0)
+				if (sys_block_by_name(root, names.name, &b) < 0)
 					continue;
 				is_it = is_it || b.rdev == one;
 				if (pass == 1 && is_it)
-					r = take(arg, b.rdev);
+					take(arg, b.rdev);
 			}
-		}
-		sys_list_done(&names);
 	}
-	sys_list_done(&systems);
-	return r;
 }
 
-int mount_devices(const char *root, const struct mount *m, int (*take)(void *arg, dev_t rdev), void *arg)
+void mount_devices(const char *root, const struct mount *m, rdev_taker *take, void *arg)
 {
 	dev_t rdev = major(m->dev) != 0 ? m->dev : node_rdev(root, m->source);
-	int r = rdev ? take(arg, rdev) : 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(m->beside) && r == 0; i++) {
+	if (rdev)
+		take(arg, rdev);
+	for (size_t i = 0; i < ARRAY_LEN(m->beside); i++) {
 		dev_t beside = m->beside[i][0] ? node_rdev(root, m->beside[i]) : 0;
 
 		if (beside)
-			r = take(arg, beside);
+			take(arg, beside);
 	}
-	if (r == 0 && rdev && strcmp(m->fs_type, "btrfs") == 0)
-		r = btrfs_devices(root, rdev, take, arg);
-	return r;
+	if (rdev && strcmp(m->fs_type, "btrfs") == 0)
+		btrfs_devices(root, rdev, take, arg);
 }
 
 /* The devices that the file system of a file lies on; of an overlay that of its upper layer. */
-static int file_devices(const struct stack *s, const struct file_id *f, const char *path,
-                        int (*take)(void *arg, dev_t rdev), void *arg)
+static void file_devices(const struct stack *s, const struct file_id *f, const char *path, rdev_taker *take, void *arg)
 {
 	const struct mount *on = NULL;
 
 	for (size_t i = 0; i < s->mounts.n && !on; i++)
 		if (s->mounts.v[i].dev == f->dev)
 			on = &s->mounts.v[i];
-	if (!on && major(f->dev) != 0)
-		return take(arg, f->dev);
+	if (!on && major(f->dev) != 0) {
+		take(arg, f->dev);
+		return;
+	}
 	if (!on)
 		on = mounts_of_path(s->root, &s->mounts, path);
 	for (int depth = 0; on && on->upper[0] && depth < 8; depth++)
 		on = mounts_of_path(s->root, &s->mounts, on->upper);
 	/* A file whose mount is gone looks as if it lay on the one below: that has a number, its own had none. */
-	if (!on || (on->dev != f->dev && major(f->dev) == 0 && major(on->dev) != 0 && !f->is_layered))
-		return 0;
-	return mount_devices(s->root, on, take, arg);
+	if (on && (on->dev == f->dev || major(f->dev) != 0 || major(on->dev) == 0 || f->is_layered))
+		mount_devices(s->root, on, take, arg);
 }
 
 /* ---- loop devices ---- */
@@ -230,46 +223,39 @@ static int look_up_loop(const char *root, const struct mounts *m, const struct s
 	return 0;
 }
 
-int links_find_loops(struct stack *s)
+void links_find_loops(struct stack *s)
 {
-	struct sys_list names;
+	cleanup_list struct sys_list names = sys_list(s->root, "/sys/class/block");
 
-	sys_list(s->root, &names, "/sys/class/block");
-	s->loops = calloc(names.n + 1, sizeof(*s->loops));
-	for (size_t i = 0; s->loops && i < names.n; i++) {
+	s->loops = xcalloc(names.n, sizeof(*s->loops));
+	while (sys_next(&names)) {
 		struct sys_block b;
 
-		if (strncmp(names.v[i], "loop", 4) == 0 && sys_block_by_name(s->root, names.v[i], &b) == 0 &&
+		if (strncmp(names.name, "loop", 4) == 0 && sys_block_by_name(s->root, names.name, &b) == 0 &&
 		    !b.is_partition && look_up_loop(s->root, &s->mounts, &b, &s->loops[s->nloops]) == 0)
 			s->nloops++;
 	}
-	sys_list_done(&names);
-	return s->loops ? 0 : -ENOMEM;
 }
 
-static int loop_down(struct stack *s, const struct loop *l, link_taker *take, void *arg)
+static void loop_down(struct stack *s, const struct loop *l, link_taker *take, void *arg)
 {
 	uint64_t size = size_of(s->root, &l->b);
-	struct link k = { .file = l->file, .up_end = UINT64_MAX, .is_exact = true, .loop = l };
+	struct link k = { .low_first = l->first, .low_end = l->end, .is_exact = true, .loop = l };
 
-	k.low_first = l->first;
-	k.low_end = l->end;
 	if (size < k.low_end - k.low_first)
 		k.low_end = k.low_first + size;
 	k.up_end = k.low_end - k.low_first;
 	if (l->file_rdev == 0) {
 		const char *slash = strrchr(l->path, '/');
 
+		k.file = l->file;
 		text_copy(k.b.dir, sizeof(k.b.dir), l->path);
 		text_copy(k.b.name, sizeof(k.b.name), slash ? slash + 1 : l->path);
-		return take(arg, &k);
-	}
-	k.file = (struct file_id){ 0 };
-	if (sys_block_by_rdev(s->root, l->file_rdev, &k.b) < 0) {
+	} else if (sys_block_by_rdev(s->root, l->file_rdev, &k.b) < 0) {
 		cut(s, l->b.name, l->path);
-		return 0;
+		return;
 	}
-	return take(arg, &k);
+	take(arg, &k);
 }
 
 /* ---- mappings, arrays, caches ---- */
@@ -299,20 +285,19 @@ static void dm_line(void *arg, uint64_t first_sector, uint64_t sectors, const ch
 }
 
 /* The links of a mapping to one of its devices. */
-static int dm_down(const struct stack *s, const struct sys_block *upper, const struct link *whole, link_taker *take,
-                   void *arg)
+static void dm_down(const struct stack *s, const struct sys_block *upper, const struct link *whole, link_taker *take,
+                    void *arg)
 {
 	struct dm_links d = { .k = *whole };
-	int r = 0;
 
 	(void)snprintf(d.device, sizeof(d.device), "%u:%u", major(whole->b.rdev), minor(whole->b.rdev));
 	if (dm_table(s->root, upper, dm_line, &d) < 0 || d.is_strange || (d.segments.n == 0 && !d.is_managed)) {
-		r = take(arg, whole);
+		take(arg, whole);
 	} else if (d.segments.n == 0) {
 		d.k.is_ground = true;
-		r = take(arg, &d.k);
+		take(arg, &d.k);
 	}
-	for (size_t i = 0; !d.is_strange && i < d.segments.n && r == 0; i++) {
+	for (size_t i = 0; !d.is_strange && i < d.segments.n; i++) {
 		const struct segment *g = &d.segments.v[i];
 
 		d.k.is_exact = g->chunk_bytes == 0;
@@ -320,76 +305,51 @@ static int dm_down(const struct stack *s, const struct sys_block *upper, const s
 		d.k.low_end = g->lower_first + g->bytes;
 		d.k.up_first = g->upper_first;
 		d.k.up_end = g->upper_first + g->bytes * (g->chunk_bytes ? g->columns : 1);
-		r = take(arg, &d.k);
+		take(arg, &d.k);
 	}
 	free(d.segments.v);
-	return r;
 }
 
-static int member_down(struct stack *s, const struct sys_block *upper, const char *link, link_taker *take, void *arg)
+static void member_down(struct stack *s, const struct sys_block *upper, const char *link, link_taker *take, void *arg)
 {
 	struct link k = { .up_end = UINT64_MAX, .low_end = UINT64_MAX, .is_held = true };
 
-	if (sys_block_by_link(s->root, link, &k.b) < 0) {
+	if (sys_block_by_link(s->root, link, &k.b) < 0)
 		cut(s, upper->name, strrchr(link, '/') + 1);
-		return 0;
-	}
-	if (sys_exists(s->root, "%s/dm", upper->dir))
-		return dm_down(s, upper, &k, take, arg);
-	return take(arg, &k);
+	else if (sys_exists(s->root, "%s/dm", upper->dir))
+		dm_down(s, upper, &k, take, arg);
+	else
+		take(arg, &k);
 }
 
-/* All names of a folder that begin so, as members. */
-static int members_down(struct stack *s, const struct sys_block *b, const char *folder, const char *begin,
-                        const char *behind, link_taker *take, void *arg)
-{
-	struct sys_list names;
-	char link[PATH_MAX + 320];
-	int r = 0;
-
-	sys_list(s->root, &names, "%s/%s", b->dir, folder);
-	for (size_t i = 0; i < names.n && r == 0; i++) {
-		if (strncmp(names.v[i], begin, strlen(begin)) != 0)
-			continue;
-		if (begin[0])
-			(void)snprintf(link, sizeof(link), "%s/%s/%s/%s", b->dir, folder, names.v[i], behind);
-		else /* folders in dumps, where sysfs has links */
-			(void)snprintf(link, sizeof(link), "/sys/class/block/%s", names.v[i]);
-		r = member_down(s, b, link, take, arg);
-	}
-	sys_list_done(&names);
-	return r;
-}
-
-static int zram_down(struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
+static void zram_down(struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
 {
 	char path[256], link[64];
 	dev_t rdev;
 
 	if (sys_text(s->root, path, sizeof(path), "%s/backing_dev", b->dir) < 0 || !path[0] ||
 	    strcmp(path, "none") == 0)
-		return 0;
+		return;
 	rdev = node_rdev(s->root, path);
-	if (rdev == 0) {
-		cut(s, b->name, path);
-		return 0;
-	}
 	(void)snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(rdev), minor(rdev));
-	return member_down(s, b, link, take, arg);
+	if (rdev == 0)
+		cut(s, b->name, path);
+	else
+		member_down(s, b, link, take, arg);
 }
 
 /* ---- down ---- */
 
-static int partition_down(const struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
+static void partition_down(const struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
 {
 	struct link k = { .is_exact = true, .is_partition = true };
 
 	if (sys_block_by_rdev(s->root, b->disk_rdev, &k.b) < 0)
-		return 0;
+		return;
 	k.up_end = attribute(s->root, b, "size") * SECTOR;
 	k.low_first = attribute(s->root, b, "start") * SECTOR;
 	k.low_end = k.low_first + k.up_end;
-	return take(arg, &k);
+	take(arg, &k);
 }
 
 struct grounds {
@@ -398,36 +358,49 @@ struct grounds {
 	void *arg;
 };
 
-static int take_ground(void *arg, dev_t rdev)
+static void take_ground(void *arg, dev_t rdev)
 {
 	const struct grounds *g = arg;
 	struct link k = { .up_end = UINT64_MAX, .low_end = UINT64_MAX, .is_ground = true };
 
-	return sys_block_by_rdev(g->s->root, rdev, &k.b) < 0 ? 0 : g->take(g->arg, &k);
+	if (sys_block_by_rdev(g->s->root, rdev, &k.b) == 0)
+		g->take(g->arg, &k);
 }
 
-static int block_down(struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
+static void block_down(struct stack *s, const struct sys_block *b, link_taker *take, void *arg)
 {
-	struct loop l;
-	int r;
+	char link[PATH_MAX + 320];
+	struct loop loop;
 
-	if (b->is_partition)
-		return partition_down(s, b, take, arg);
-	if (look_up_loop(s->root, &s->mounts, b, &l) == 0)
-		return loop_down(s, &l, take, arg);
-	r = members_down(s, b, "slaves", "", "", take, arg);
-	if (r == 0)
-		r = members_down(s, b, "bcache/cache", "cache", "..", take, arg);
-	return r == 0 ? zram_down(s, b, take, arg) : r;
+	if (b->is_partition) {
+		partition_down(s, b, take, arg);
+		return;
+	}
+	if (look_up_loop(s->root, &s->mounts, b, &loop) == 0) {
+		loop_down(s, &loop, take, arg);
+		return;
+	}
+	for (cleanup_list struct sys_list l = sys_list(s->root, "%s/slaves", b->dir); sys_next(&l);) {
+		/* folders in dumps, where sysfs has links */
+		(void)snprintf(link, sizeof(link), "/sys/class/block/%s", l.name);
+		member_down(s, b, link, take, arg);
+	}
+	for (cleanup_list struct sys_list l = sys_list(s->root, "%s/bcache/cache", b->dir); sys_next(&l);) {
+		(void)snprintf(link, sizeof(link), "%s/bcache/cache/%s/..", b->dir, l.name);
+		if (strncmp(l.name, "cache", 5) == 0)
+			member_down(s, b, link, take, arg);
+	}
+	zram_down(s, b, take, arg);
 }
 
-int links_down(struct stack *s, const struct stack_node *n, bool wants_ground, link_taker *take, void *arg)
+void links_down(struct stack *s, const struct stack_node *n, bool wants_ground, link_taker *take, void *arg)
 {
 	struct grounds g = { s, take, arg };
 
 	if (!node_is_file(n))
-		return block_down(s, &n->b, take, arg);
-	return wants_ground ? file_devices(s, &n->file, n->b.dir, take_ground, &g) : 0;
+		block_down(s, &n->b, take, arg);
+	else if (wants_ground)
+		file_devices(s, &n->file, n->b.dir, take_ground, &g);
 }
 
 /* ---- up: the links down of what may be above ---- */
@@ -441,86 +414,69 @@ struct turn {
 };
 
 /* A link whose other end is the lower: turned round, if that is the node. */
-static int take_turned(void *arg, const struct link *l)
+static void take_turned(void *arg, const struct link *l)
 {
 	struct turn *t = arg;
 	struct link k = *l;
 
 	if (l->b.rdev != t->lower->b.rdev || (l->b.rdev == 0 && !file_id_is_same(&l->file, &t->lower->file)))
-		return 0;
+		return;
 	t->is_met = true;
 	k.b = *t->upper;
 	k.file = (struct file_id){ 0 };
-	return t->take(t->arg, &k);
+	t->take(t->arg, &k);
 }
 
-static int upper(struct stack *s, const struct stack_node *n, const char *link, bool *ret_is_met, link_taker *take,
-                 void *arg)
+/* False: it is not what stands on the node. */
+static bool upper(struct stack *s, const struct stack_node *n, const char *link, link_taker *take, void *arg)
 {
 	struct sys_block b;
 	struct turn t = { .lower = n, .upper = &b, .take = take, .arg = arg };
-	int r = sys_block_by_link(s->root, link, &b) < 0 ? 0 : block_down(s, &b, take_turned, &t);
 
-	if (ret_is_met)
-		*ret_is_met = t.is_met;
-	return r;
+	if (sys_block_by_link(s->root, link, &b) == 0)
+		block_down(s, &b, take_turned, &t);
+	return t.is_met;
 }
 
-static int holders_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
+static void holders_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
 {
 	char link[PATH_MAX + 320];
-	struct sys_list names;
-	int r = 0;
 
-	sys_list(s->root, &names, "%s/holders", n->b.dir);
-	for (size_t i = 0; i < names.n && r == 0; i++) {
+	for (cleanup_list struct sys_list l = sys_list(s->root, "%s/holders", n->b.dir); sys_next(&l);) {
 		struct link k = { .up_end = UINT64_MAX, .low_end = UINT64_MAX, .is_held = true };
-		bool is_met = false;
 
-		(void)snprintf(link, sizeof(link), "/sys/class/block/%s", names.v[i]);
-		r = upper(s, n, link, &is_met, take, arg);
-		if (is_met || r < 0)
+		(void)snprintf(link, sizeof(link), "/sys/class/block/%s", l.name);
+		if (upper(s, n, link, take, arg))
 			continue;
 		if (sys_block_by_link(s->root, link, &k.b) < 0) /* one without a folder of its own: its name */
-			text_copy(k.b.name, sizeof(k.b.name), names.v[i]);
-		r = take(arg, &k);
+			text_copy(k.b.name, sizeof(k.b.name), l.name);
+		take(arg, &k);
 	}
-	sys_list_done(&names);
-	sys_list(s->root, &names, "%s/bcache/set", n->b.dir);
-	for (size_t i = 0; i < names.n && r == 0; i++) {
-		(void)snprintf(link, sizeof(link), "%s/bcache/set/%s/dev", n->b.dir, names.v[i]);
-		if (strncmp(names.v[i], "bdev", 4) == 0)
-			r = upper(s, n, link, NULL, take, arg);
+	for (cleanup_list struct sys_list l = sys_list(s->root, "%s/bcache/set", n->b.dir); sys_next(&l);) {
+		(void)snprintf(link, sizeof(link), "%s/bcache/set/%s/dev", n->b.dir, l.name);
+		if (strncmp(l.name, "bdev", 4) == 0)
+			(void)upper(s, n, link, take, arg);
 	}
-	sys_list_done(&names);
-	return r;
 }
 
 /*
  * Nodes of partitions are folders inside their disk's; what is over zram's backing device is found in zram's folder
  * alone.
  */
-static int names_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
+static void names_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
 {
 	char link[PATH_MAX + 320];
-	struct sys_list names;
-	int r = 0;
 
-	sys_list(s->root, &names, "%s", n->b.dir);
-	for (size_t i = 0; !n->b.is_partition && i < names.n && r == 0; i++) {
-		(void)snprintf(link, sizeof(link), "%s/%s", n->b.dir, names.v[i]);
+	for (cleanup_list struct sys_list l = sys_list(s->root, "%s", n->b.dir); !n->b.is_partition && sys_next(&l);) {
+		(void)snprintf(link, sizeof(link), "%s/%s", n->b.dir, l.name);
 		if (sys_exists(s->root, "%s/partition", link))
-			r = upper(s, n, link, NULL, take, arg);
+			(void)upper(s, n, link, take, arg);
 	}
-	sys_list_done(&names);
-	sys_list(s->root, &names, "/sys/class/block");
-	for (size_t i = 0; i < names.n && r == 0; i++) {
-		(void)snprintf(link, sizeof(link), "/sys/class/block/%s", names.v[i]);
-		if (strncmp(names.v[i], "zram", 4) == 0)
-			r = upper(s, n, link, NULL, take, arg);
+	for (cleanup_list struct sys_list l = sys_list(s->root, "/sys/class/block"); sys_next(&l);) {
+		(void)snprintf(link, sizeof(link), "/sys/class/block/%s", l.name);
+		if (strncmp(l.name, "zram", 4) == 0)
+			(void)upper(s, n, link, take, arg);
 	}
-	sys_list_done(&names);
-	return r;
 }
 
 struct seek_device {
@@ -528,45 +484,37 @@ struct seek_device {
 	bool is_found;
 };
 
-static int seek_device(void *arg, dev_t rdev)
+static void seek_device(void *arg, dev_t rdev)
 {
 	struct seek_device *k = arg;
 
 	k->is_found = k->is_found || rdev == k->rdev;
-	return 0;
 }
 
-static int loops_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
+static void loops_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < s->nloops && r == 0; i++) {
+	for (size_t i = 0; i < s->nloops; i++) {
 		const struct loop *l = &s->loops[i];
 		struct turn t = { .lower = n, .upper = &l->b, .take = take, .arg = arg };
 		struct seek_device on = { .rdev = n->b.rdev };
+		struct link k = {
+			.b = l->b, .up_end = UINT64_MAX, .low_end = UINT64_MAX, .is_ground = true, .loop = l
+		};
 
-		r = loop_down(s, l, take_turned, &t);
-		if (r < 0 || node_is_file(n) || l->file_rdev)
+		loop_down(s, l, take_turned, &t);
+		if (node_is_file(n) || l->file_rdev)
 			continue;
-		(void)file_devices(s, &l->file, l->path, seek_device, &on);
-		if (on.is_found) {
-			struct link k = {
-				.b = l->b, .up_end = UINT64_MAX, .low_end = UINT64_MAX, .is_ground = true, .loop = l
-			};
-
-			r = take(arg, &k);
-		}
+		file_devices(s, &l->file, l->path, seek_device, &on);
+		if (on.is_found)
+			take(arg, &k);
 	}
-	return r;
 }
 
-int links_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
+void links_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)
 {
-	int r = loops_up(s, n, take, arg);
-
-	if (r == 0 && !node_is_file(n))
-		r = holders_up(s, n, take, arg);
-	if (r == 0 && !node_is_file(n))
-		r = names_up(s, n, take, arg);
-	return r;
+	loops_up(s, n, take, arg);
+	if (node_is_file(n))
+		return;
+	holders_up(s, n, take, arg);
+	names_up(s, n, take, arg);
 }

@@ -55,7 +55,7 @@ struct loop { /* a bound loop device */
 struct stack {
 	const char *root;
 	struct stack_node *v; /* the first is the target */
-	size_t n, room;
+	size_t n;
 	struct stack_edge { /* by index */
 		size_t upper, lower;
 	} * edges;
@@ -65,6 +65,7 @@ struct stack {
 	struct mounts mounts;
 	/* where the graph is not all there is: a link that could not be followed, a circle; "": nowhere */
 	char cut[200];
+	bool is_too_large;
 };
 
 struct link {
@@ -78,14 +79,15 @@ struct link {
 	bool is_partition;
 	const struct loop *loop; /* the upper is one */
 };
-typedef int link_taker(void *arg, const struct link *l);
+typedef void link_taker(void *arg, const struct link *l);
+typedef void rdev_taker(void *arg, dev_t rdev);
 
-int links_down(struct stack *s, const struct stack_node *n, bool wants_ground, link_taker *take, void *arg);
-int links_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg);
+void links_down(struct stack *s, const struct stack_node *n, bool wants_ground, link_taker *take, void *arg);
+void links_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg);
 /* All bound loop devices into s->loops. */
-int links_find_loops(struct stack *s);
+void links_find_loops(struct stack *s);
 /* Each block device that a mounted file system lies on. */
-int mount_devices(const char *root, const struct mount *m, int (*take)(void *arg, dev_t rdev), void *arg);
+void mount_devices(const char *root, const struct mount *m, rdev_taker *take, void *arg);
 /* Of an open or named file; path: for overlays, whose layers are looked through. */
 struct file_id file_id_of(const char *root, const struct mounts *m, const char *path, dev_t dev, uint64_t inode);
 

@@ -24,19 +24,18 @@ struct search {
 static const char *memory_of(const char *root, const struct mounts *mounts, const char *path, int depth);
 
 /* A disk that is memory, or a loop device over a file that lies in it. */
-static int look_at_device(void *arg, dev_t rdev)
+static void look_at_device(void *arg, dev_t rdev)
 {
 	struct search *s = arg;
 	struct sys_block b;
 	char file[PATH_MAX];
 
 	if (sys_block_by_rdev(s->root, rdev, &b) < 0)
-		return 0;
+		return;
 	if (strncmp(b.disk, "zram", 4) == 0 || strncmp(b.disk, "ram", 3) == 0)
 		s->found = "a disk of memory";
 	else if (sys_text(s->root, file, sizeof(file), "%s/loop/backing_file", b.disk_dir) == 0)
 		s->found = memory_of(s->root, s->mounts, file, s->depth + 1);
-	return 0;
 }
 
 static const char *memory_of(const char *root, const struct mounts *mounts, const char *path, int depth)
@@ -49,7 +48,7 @@ static const char *memory_of(const char *root, const struct mounts *mounts, cons
 	if (!m || (depth && sysroot_is_real(root) && access(path, F_OK) < 0))
 		return depth ? "a place that does not show" : NULL;
 	if (node) {
-		(void)look_at_device(&s, node);
+		look_at_device(&s, node);
 		return s.found;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(of_memory); i++)
@@ -58,7 +57,7 @@ static const char *memory_of(const char *root, const struct mounts *mounts, cons
 	if (strcmp(m->fs_type, "overlay") == 0)
 		return m->upper[0] ? memory_of(root, mounts, m->upper, depth + 1)
 		                   : "an overlay whose upper folder does not show";
-	(void)mount_devices(root, m, look_at_device, &s);
+	mount_devices(root, m, look_at_device, &s);
 	return s.found;
 }
 
@@ -99,24 +98,23 @@ static bool has_bottom(const struct stack *s, dev_t rdev)
 	return false;
 }
 
-static int compare_ground(void *arg, dev_t rdev)
+static void compare_ground(void *arg, dev_t rdev)
 {
 	struct ground *g = arg;
 	struct sys_block b;
 	struct stack below;
 
 	if (sys_block_by_rdev(g->root, rdev, &b) < 0)
-		return 0;
+		return;
 	if (stack_below(g->root, &b, &below) < 0) {
 		g->is_shared = true; /* what cannot be told is taken for the worst */
-		return 0;
+		return;
 	}
 	g->is_shared = g->is_shared || has_bottom(g->target, b.disk_rdev);
 	for (size_t i = 0; i < below.n; i++)
 		g->is_shared = g->is_shared || (below.v[i].b.rdev && has_bottom(g->target, below.v[i].b.rdev)) ||
 		               (below.v[i].b.disk_rdev && has_bottom(g->target, below.v[i].b.disk_rdev));
 	stack_done(&below);
-	return 0;
 }
 
 bool device_shares_disk(const char *root, const struct device *dev, const char *path)
@@ -132,10 +130,10 @@ bool device_shares_disk(const char *root, const struct device *dev, const char *
 	if (stack_build(root, dev, &target, NULL, NULL) < 0)
 		return true;
 	if (major(st.st_dev) != 0)
-		(void)compare_ground(&g, st.st_dev);
+		compare_ground(&g, st.st_dev);
 	m = mounts_of_path(root, &target.mounts, real);
 	if (m)
-		(void)mount_devices(root, m, compare_ground, &g);
+		mount_devices(root, m, compare_ground, &g);
 	stack_done(&target);
 	return g.is_shared;
 }

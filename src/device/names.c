@@ -34,22 +34,19 @@ static bool leads_to(const char *root, const char *link, const struct sys_block 
 /* The names in the folder that lead to the device, blanks between them (udev leaves none in names); whole ones only. */
 static void links(const char *root, const char *folder, const struct sys_block *b, char *buf, size_t len)
 {
-	struct sys_list names;
 	size_t at = 0;
 
 	buf[0] = '\0';
-	sys_list(root, &names, "%s", folder);
-	for (size_t i = 0; i < names.n; i++) {
+	for (cleanup_list struct sys_list l = sys_list(root, "%s", folder); sys_next(&l);) {
 		char link[PATH_MAX];
-		size_t n = strlen(names.v[i]);
+		size_t n = strlen(l.name);
 
-		if (at + n + 2 > len || strchr(names.v[i], ' ') ||
-		    snprintf(link, sizeof(link), "%s/%s", folder, names.v[i]) >= (int)sizeof(link) ||
+		if (at + n + 2 > len || strchr(l.name, ' ') ||
+		    snprintf(link, sizeof(link), "%s/%s", folder, l.name) >= (int)sizeof(link) ||
 		    !leads_to(root, link, b))
 			continue;
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? " " : "", names.v[i]);
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? " " : "", l.name);
 	}
-	sys_list_done(&names);
 }
 
 /* ---- what a device is known again by ---- */

@@ -124,23 +124,20 @@ static void read_queue(const char *root, const char *dir, struct device *dev)
 /* What the device is made of: members of dm and md, the file of a loop device. */
 static void read_below(const char *root, const struct sys_block *b, struct device *dev)
 {
-	struct sys_list slaves;
 	size_t at = 0;
 
 	if (sys_text(root, dev->alias, sizeof(dev->alias), "%s/dm/name", b->disk_dir) < 0)
 		(void)sys_text(root, dev->alias, sizeof(dev->alias), "%s/md/level", b->disk_dir); /* else "" */
 	if (sys_text(root, dev->below, sizeof(dev->below), "%s/loop/backing_file", b->disk_dir) == 0)
 		return;
-	sys_list(root, &slaves, "%s/slaves", b->disk_dir);
-	for (size_t i = 0; i < slaves.n; i++) {
-		bool fits = at + strlen(slaves.v[i]) + sizeof(", , ...") <= sizeof(dev->below);
+	for (cleanup_list struct sys_list l = sys_list(root, "%s/slaves", b->disk_dir); sys_next(&l);) {
+		bool fits = at + strlen(l.name) + sizeof(", , ...") <= sizeof(dev->below);
 
-		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", i ? ", " : "",
-		                       fits ? slaves.v[i] : "...");
+		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", at ? ", " : "",
+		                       fits ? l.name : "...");
 		if (!fits)
 			break;
 	}
-	sys_list_done(&slaves);
 }
 
 /* hwmon is a child of the SCSI device (drivetemp), or of the NVMe controller itself. */
@@ -150,16 +147,11 @@ uint32_t probe_temperature(const char *root, const char *dir)
 	uint32_t found = 0;
 	uint64_t v;
 
-	for (size_t i = 0; i < ARRAY_LEN(places) && !found; i++) {
-		struct sys_list names;
-
-		sys_list(root, &names, "%s/%s", dir, places[i]);
-		for (size_t k = 0; k < names.n; k++)
-			if (strncmp(names.v[k], "hwmon", strlen("hwmon")) == 0 &&
-			    sys_u64(root, &v, "%s/%s/%s/temp1_input", dir, places[i], names.v[k]) && v <= 150000)
+	for (size_t i = 0; i < ARRAY_LEN(places) && !found; i++)
+		for (cleanup_list struct sys_list l = sys_list(root, "%s/%s", dir, places[i]); sys_next(&l);)
+			if (strncmp(l.name, "hwmon", strlen("hwmon")) == 0 &&
+			    sys_u64(root, &v, "%s/%s/%s/temp1_input", dir, places[i], l.name) && v <= 150000)
 				found = (uint32_t)v;
-		sys_list_done(&names);
-	}
 	return found;
 }
 

@@ -31,7 +31,6 @@ struct census {
 	const char *pid; /* now */
 	bool is_hidden;  /* something of that process could not be seen */
 	bool has_ring, maps_ring;
-	int r;
 };
 
 /* ---- what a process has ---- */
@@ -57,12 +56,12 @@ static void note_open(struct census *c, const char *path, const struct statx *sx
 
 		who = stack_find_file(c->stack, &file);
 	}
-	if (!who || c->r < 0)
+	if (!who)
 		return;
 	if (sys_text("", comm, sizeof(comm), "/proc/%s/comm", c->pid) < 0)
 		text_copy(comm, sizeof(comm), "a process");
 	(void)snprintf(what, sizeof(what), "%s (process %.16s%s)", comm, c->pid, how);
-	c->r = survey_add(c->out, FINDING_OPEN, node_is_file(who) ? c->self : who->b.name, what, "");
+	survey_add(c->out, FINDING_OPEN, node_is_file(who) ? c->self : who->b.name, what, "");
 }
 
 /* A dead server must not stop us: no synchronisation. */
@@ -116,16 +115,14 @@ static void look_at_ring(struct census *c, const char *dir, const char *fd)
 static void look_at_descriptors(struct census *c, const char *dir)
 {
 	char path[400], to[64];
-	struct sys_list fds;
 
-	sys_list("", &fds, "%s/fd", dir);
-	for (size_t i = 0; i < fds.n && c->r == 0; i++) {
+	for (cleanup_list struct sys_list l = sys_list("", "%s/fd", dir); sys_next(&l);) {
 		struct statx sx;
 		struct stat st;
 		ssize_t n;
 		int r;
 
-		(void)snprintf(path, sizeof(path), "%s/fd/%.32s", dir, fds.v[i]);
+		(void)snprintf(path, sizeof(path), "%s/fd/%.32s", dir, l.name);
 		r = look_at(path, &sx);
 		/* The link's own mode says how it was opened. */
 		if (r == 0 && lstat(path, &st) < 0)
@@ -140,9 +137,8 @@ static void look_at_descriptors(struct census *c, const char *dir)
 		n = readlink(path, to, sizeof(to) - 1);
 		to[n > 0 ? n : 0] = '\0';
 		if (strcmp(to, RING) == 0)
-			look_at_ring(c, dir, fds.v[i]);
+			look_at_ring(c, dir, l.name);
 	}
-	sys_list_done(&fds);
 }
 
 bool map_is_shared(const char *line, char range[48], bool *ret_is_ring)
@@ -170,7 +166,7 @@ static void look_at_maps(struct census *c, const char *dir, bool is_leader)
 	(void)snprintf(path, sizeof(path), "%s/maps", dir);
 	f = fopen(path, "re");
 	c->is_hidden = c->is_hidden || (!f && is_refusal(errno));
-	while (f && c->r == 0 && getline(&line, &len, f) > 0) {
+	while (f && getline(&line, &len, f) > 0) {
 		struct statx sx;
 		struct stat st;
 		bool is_ring;
@@ -214,25 +210,20 @@ static bool is_closed(const char *dir)
 
 static void look_at_process(struct census *c)
 {
-	struct sys_list tasks;
 	char dir[128];
 
 	c->is_hidden = c->has_ring = c->maps_ring = false;
-	sys_list("", &tasks, "/proc/%s/task", c->pid);
-	for (size_t i = 0; i < tasks.n && c->r == 0; i++) {
-		const char *tid = tasks.v[i];
-
-		(void)snprintf(dir, sizeof(dir), "/proc/%.32s/task/%.32s", c->pid, tid);
-		if (!have_same(c->pid, tid, KCMP_FILES)) {
+	for (cleanup_list struct sys_list l = sys_list("", "/proc/%s/task", c->pid); sys_next(&l);) {
+		(void)snprintf(dir, sizeof(dir), "/proc/%.32s/task/%.32s", c->pid, l.name);
+		if (!have_same(c->pid, l.name, KCMP_FILES)) {
 			c->is_hidden = c->is_hidden || is_closed(dir);
 			look_at_descriptors(c, dir);
 		}
-		if (!have_same(c->pid, tid, KCMP_VM))
-			look_at_maps(c, dir, strcmp(c->pid, tid) == 0);
+		if (!have_same(c->pid, l.name, KCMP_VM))
+			look_at_maps(c, dir, strcmp(c->pid, l.name) == 0);
 	}
 	/* A ring whose descriptor is closed lists nothing. */
 	c->is_hidden = c->is_hidden || (c->maps_ring && !c->has_ring);
-	sys_list_done(&tasks);
 }
 
 /* ---- could all be seen? ---- */
@@ -309,7 +300,7 @@ static bool is_fs(const char *path, long type)
 	return statfs(path, &fs) == 0 && fs.f_type == type;
 }
 
-static int tell_unseen(const struct census *c, size_t nall, size_t nhidden)
+static void tell_unseen(const struct census *c, size_t nall, size_t nhidden)
 {
 	bool is_first_users = is_first("user", "user:[4026531837]");
 	const struct sight s = {
@@ -322,38 +313,35 @@ static int tell_unseen(const struct census *c, size_t nall, size_t nhidden)
 	};
 	char buf[200];
 	const char *why = sight_veil(&s, buf, sizeof(buf));
-	int r = why ? survey_add(c->out, FINDING_UNSEEN, c->self, "processes", why) : 0;
 
-	if (r == 0 && (!is_first("pid", "pid:[4026531836]") || !is_first_users))
-		r = survey_add(
+	if (why)
+		survey_add(c->out, FINDING_UNSEEN, c->self, "processes", why);
+	if (!is_first("pid", "pid:[4026531836]") || !is_first_users)
+		survey_add(
 			c->out, FINDING_UNSEEN, c->self, "namespace",
 			"this is a name space of processes or users of its own, a container; those outside it do not show");
-	return r;
 }
 
-int find_processes(const struct stack *stack, const char *self, struct survey *out)
+void find_processes(const struct stack *stack, const char *self, struct survey *out)
 {
 	struct census c = { .stack = stack, .self = self, .out = out };
 	size_t nall = 0, nhidden = 0;
-	struct sys_list pids;
 	char own[16] = "";
 
 	if (!sysroot_is_real(stack->root))
-		return 0;
+		return;
 	/* As this /proc counts, which may be that of another name space than ours. */
 	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
 		(void)snprintf(own, sizeof(own), "%d", (int)getpid());
-	sys_list("", &pids, "/proc");
-	for (size_t i = 0; i < pids.n && c.r == 0; i++) {
-		if (!isdigit((unsigned char)pids.v[i][0]))
+	for (cleanup_list struct sys_list l = sys_list("", "/proc"); sys_next(&l);) {
+		if (!isdigit((unsigned char)l.name[0]))
 			continue;
 		nall++;
-		c.pid = pids.v[i];
+		c.pid = l.name;
 		if (strcmp(c.pid, own) == 0)
 			continue;
 		look_at_process(&c);
 		nhidden += c.is_hidden;
 	}
-	sys_list_done(&pids);
-	return c.r == 0 ? tell_unseen(&c, nall, nhidden) : c.r;
+	tell_unseen(&c, nall, nhidden);
 }

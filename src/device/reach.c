@@ -33,15 +33,12 @@ static bool is_one_of(const char *word, const char *const *words)
 /* NVMe: of the controller, or of all that a subsystem with several paths has. "" when it is not said. */
 static void nvme_transport(const char *root, const struct sys_block *b, char *buf, size_t len)
 {
-	struct sys_list names;
-
 	if (sys_text(root, buf, len, "%s/device/transport", b->disk_dir) == 0 && buf[0])
 		return;
-	sys_list(root, &names, "%s/device", b->disk_dir);
-	for (size_t i = 0; i < names.n && (!buf[0] || strcmp(buf, "pcie") == 0); i++)
-		if (strncmp(names.v[i], "nvme", 4) == 0)
-			(void)sys_text(root, buf, len, "%s/device/%s/transport", b->disk_dir, names.v[i]);
-	sys_list_done(&names);
+	for (cleanup_list struct sys_list l = sys_list(root, "%s/device", b->disk_dir);
+	     (!buf[0] || strcmp(buf, "pcie") == 0) && sys_next(&l);)
+		if (strncmp(l.name, "nvme", 4) == 0)
+			(void)sys_text(root, buf, len, "%s/device/%s/transport", b->disk_dir, l.name);
 }
 
 /* File systems that other hosts share: a loop device over a file there is shared as well. */
@@ -161,7 +158,7 @@ static int ask_keys(int fd)
 	return reserve_keys(page, sizeof(page) - (size_t)io.resid);
 }
 
-static int ask_bottom(const struct sys_block *b, const char *on, struct survey *out)
+static void ask_bottom(const struct sys_block *b, const char *on, struct survey *out)
 {
 	static const char *const scsi[] = { "sas", "scsi", "fc", "iscsi", "virtio", NULL };
 	struct device dev = { 0 };
@@ -172,32 +169,25 @@ static int ask_bottom(const struct sys_block *b, const char *on, struct survey *
 
 	identity_transport(&dev, b);
 	if (strncmp(b->disk, "sd", 2) != 0 || !is_one_of(dev.transport, scsi))
-		return 0; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
+		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
 	sys_node(b->disk, node, sizeof(node));
 	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != b->disk_rdev)
-		return 0;
+		return;
 	n = ask_keys(fd);
 	if (n == 0 || n == -1)
-		return 0;
+		return;
 	if (n > 0)
 		(void)snprintf(how, sizeof(how), "%d reservation key%s registered on %s", n, n > 1 ? "s are" : " is",
 		               b->disk);
 	else
 		(void)snprintf(how, sizeof(how), "%s is reserved by another", b->disk);
-	return survey_add(out, FINDING_SHARED, on, "reservation", how);
+	survey_add(out, FINDING_SHARED, on, "reservation", how);
 }
 
-int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out)
+void find_reservations(const struct stack *stack, const char *self, struct survey *out)
 {
-	struct stack s;
-	int r = stack_below(root, b, &s);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < s.n && r == 0; i++)
-		if (s.v[i].is_bottom)
-			r = ask_bottom(&s.v[i].b, on, out);
-	stack_done(&s);
-	return r;
+	for (size_t i = 0; i < stack->n; i++)
+		if (stack->v[i].is_bottom && stack->v[i].is_down)
+			ask_bottom(&stack->v[i].b, self, out);
 }

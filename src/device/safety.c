@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/finding.h"
 #include "device/permit.h"
 
@@ -53,18 +54,15 @@ bool permit_covers(const struct write_permit *p, int fd)
 
 /* ---- the permit ---- */
 
-int survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
-                   struct survey *survey)
+void survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
+                    struct survey *survey)
 {
-	int r = 0;
-
-	for (size_t i = 0; ops->holds && outputs && i < outputs->n && r == 0; i++) {
+	for (size_t i = 0; ops->holds && outputs && i < outputs->n; i++) {
 		const char *path = outputs->v[i];
 
 		if (path && path[0] && strcmp(path, "-") != 0 && ops->holds(ctx, dev, path))
-			r = survey_add(survey, FINDING_OUTPUT, dev->name, "", path);
+			survey_add(survey, FINDING_OUTPUT, dev->name, "", path);
 	}
-	return r;
 }
 
 /* What the failure of the lock or the claim means for the decision; other errors are not about the gate. */
@@ -83,18 +81,14 @@ static int claim_finding(const struct device *dev, int code, enum finding_kind *
 	return 0;
 }
 
-/* What the claim said besides what the survey has found. */
-static int add_claim(const struct device *dev, int claim, struct survey *found)
+/* What the claim said besides what the survey has found: "something that platter cannot see" when nothing was seen. */
+static void add_claim(const struct device *dev, int claim, struct survey *found)
 {
 	enum finding_kind kind = FINDING_EXCLUSIVE;
 
 	(void)claim_finding(dev, claim, &kind); /* permit_acquire() let no other code through */
-	if (kind == FINDING_ALIEN)
-		return survey_has(found, kind) ? 0 : survey_add(found, kind, dev->name, "", dev->node);
-	/* "something that platter cannot see" only when nothing was seen */
-	if (kind == FINDING_EXCLUSIVE && survey_is_in_use(found))
-		return 0;
-	return survey_add(found, kind, dev->name, "", "");
+	if (kind == FINDING_ALIEN ? !survey_has(found, kind) : kind != FINDING_EXCLUSIVE || !survey_is_in_use(found))
+		survey_add(found, kind, dev->name, "", kind == FINDING_ALIEN ? dev->node : "");
 }
 
 /* All that is known, after the claim: findings of the survey, of the claims, and of our own outputs. */
@@ -106,30 +100,24 @@ static int gather(const struct device_ops *ops, void *ctx, const struct device *
 
 	if (r == 0)
 		r = ops->survey(ctx, dev, ret, err);
-	if (r < 0) {
-		survey_done(&refused);
-		return r;
-	}
-	if (claim >= 0)
+	if (r == 0 && claim >= 0)
 		survey_drop(ret, FINDING_EXCLUSIVE); /* those were our own claims */
-	else
-		r = add_claim(dev, claim, ret);
+	else if (r == 0)
+		add_claim(dev, claim, ret);
 	for (size_t i = 0; i < refused.n && r == 0; i++)
 		if (refused.v[i].kind != FINDING_EXCLUSIVE || !survey_is_in_use(ret))
-			r = survey_add(ret, refused.v[i].kind, refused.v[i].on, refused.v[i].what, refused.v[i].where);
+			survey_add(ret, refused.v[i].kind, refused.v[i].on, refused.v[i].what, refused.v[i].where);
 	survey_done(&refused);
 	if (r == 0 && consent)
-		r = survey_outputs(ops, ctx, dev, &consent->outputs, ret);
-	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
+		survey_outputs(ops, ctx, dev, &consent->outputs, ret);
+	return r;
 }
 
 static struct write_permit *permit_new(const struct device *dev, enum write_kind kind, int fd)
 {
-	struct write_permit *p = calloc(1, sizeof(*p));
+	struct write_permit *p = xcalloc(1, sizeof(*p));
 	struct stat st;
 
-	if (!p)
-		return NULL;
 	p->kind = kind;
 	p->fd = fd;
 	p->lock_fd = -1;
@@ -146,8 +134,8 @@ static void keep_header(struct write_permit *p)
 {
 	if (!p->is_file || !datafile_has_header(p->fd))
 		return;
-	p->header = malloc(DATAFILE_HEADER_BYTES);
-	if (p->header && pread(p->fd, p->header, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES) {
+	p->header = xcalloc(1, DATAFILE_HEADER_BYTES);
+	if (pread(p->fd, p->header, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES) {
 		free(p->header);
 		p->header = NULL;
 	}
@@ -170,8 +158,6 @@ static struct write_permit *grant(const struct device_ops *ops, void *ctx, const
 {
 	struct write_permit *p = permit_new(dev, kind, claim);
 
-	if (!p)
-		return NULL;
 	p->ops = ops;
 	p->ctx = ctx;
 	p->lock_fd = lock;
@@ -208,9 +194,7 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
 		survey_done(&found);
 	if (r == 0) {
 		*ret_permit = grant(ops, ctx, dev, kind, claim, lock, &others);
-		if (*ret_permit)
-			return 0;
-		r = err_set(err, -ENOMEM, "Out of memory.");
+		return 0;
 	}
 	claims_done(&others);
 	if (claim >= 0)
@@ -238,7 +222,6 @@ void permit_release(struct write_permit *p)
 int permit_for_datafile(struct write_permit **ret, int fd, const char *path, struct err *err)
 {
 	struct device dev = { .kind = DEVICE_FILE };
-	struct write_permit *p;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -246,9 +229,6 @@ int permit_for_datafile(struct write_permit **ret, int fd, const char *path, str
 	if (!S_ISREG(st.st_mode) || !datafile_has_header(fd))
 		return err_set(err, -EPERM, "%s was not made by platter, so it is not overwritten.", path);
 	dev.rdev = st.st_dev;
-	p = permit_new(&dev, WRITE_DESTROY, fd);
-	if (!p)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	*ret = p;
+	*ret = permit_new(&dev, WRITE_DESTROY, fd);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which targets of one run have bytes, or a disk, in common: a rate of both together would count them twice. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "device/stack.h"
 #include "device/survey.h"
 
@@ -63,9 +63,9 @@ void shares_simple(const struct device *devs, size_t n, struct device_share *ret
 
 int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
 {
-	cleanup_free struct stack *s = calloc(n + 1, sizeof(*s));
+	cleanup_free struct stack *s = xcalloc(n, sizeof(*s));
 	size_t built = 0;
-	int r = s ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+	int r = 0;
 
 	shares_simple(devs, n, ret);
 	for (size_t i = 0; i < n && r == 0; i++) {

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/xalloc.h"
 #include "device/finding.h"
 #include "device/users.h"
 
@@ -33,7 +34,7 @@ static const char *value(blkid_probe pr, const char *name)
 	return blkid_probe_lookup_value(pr, name, &v, NULL) == 0 && v ? v : "";
 }
 
-static int add_signature(blkid_probe pr, const char *name, struct survey *out)
+static void add_signature(blkid_probe pr, const char *name, struct survey *out)
 {
 	const char *type = value(pr, "TYPE"), *usage = value(pr, "USAGE"), *label = value(pr, "LABEL");
 	const char *at = value(pr, "SBMAGIC_OFFSET");
@@ -46,7 +47,7 @@ static int add_signature(blkid_probe pr, const char *name, struct survey *out)
 		usage = "partition table";
 	}
 	if (!type[0])
-		return 0;
+		return;
 	text_clean(clean, sizeof(clean), label, strlen(label));
 	(void)snprintf(where, sizeof(where), "%s%s%s%s%s%s",
 	               strcmp(usage, "filesystem") == 0          ? "file system"
@@ -55,17 +56,17 @@ static int add_signature(blkid_probe pr, const char *name, struct survey *out)
 	               : usage[0] && strcmp(usage, "other") != 0 ? usage
 	                                                         : "signature",
 	               clean[0] ? " labelled \"" : "", clean, clean[0] ? "\"" : "", at[0] ? " at byte " : "", at);
-	return survey_add(out, FINDING_SIGNATURE, name, type, where);
+	survey_add(out, FINDING_SIGNATURE, name, type, where);
 }
 
-int signature_unread(const char *name, const char *why, struct survey *out)
+void signature_unread(const char *name, const char *why, struct survey *out)
 {
-	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE, why);
+	survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE, why);
 }
 
-static int unreadable(const char *name, int code, struct survey *out)
+static void unreadable(const char *name, int code, struct survey *out)
 {
-	return signature_unread(name, code == EACCES || code == EPERM ? err_forbidden() : strerror(code), out);
+	signature_unread(name, code == EACCES || code == EPERM ? err_forbidden() : strerror(code), out);
 }
 
 /* Does it read its first or its last block? */
@@ -80,49 +81,43 @@ static bool answers(int fd)
 	return ioctl(fd, BLKGETSIZE64, &size) == 0 && size && pread(fd, &byte, 1, (off_t)(size - 1)) == 1;
 }
 
-int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)
+void signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)
 {
 	cleanup_close int fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	blkid_probe pr;
+	blkid_probe pr = NULL;
 	struct stat st;
-	int r, n = 0;
+	int r = 0;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return unreadable(name, errno, out);
-	if (!S_ISBLK(st.st_mode) || st.st_rdev != rdev)
-		return unreadable(name, ENODEV, out);
-	if (!answers(fd)) /* libblkid would ask for dozens of places */
-		return unreadable(name, EIO, out);
-	pr = blkid_new_probe();
-	if (!pr)
-		return -ENOMEM;
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		unreadable(name, errno, out);
+		return;
+	}
+	if (!S_ISBLK(st.st_mode) || st.st_rdev != rdev) {
+		unreadable(name, ENODEV, out);
+		return;
+	}
 	errno = 0;
-	if (blkid_probe_set_device(pr, fd, 0, 0) != 0) {
+	if (answers(fd)) /* else libblkid would ask for dozens of places */
+		pr = xmust(blkid_new_probe());
+	if (!pr || blkid_probe_set_device(pr, fd, 0, 0) != 0) {
+		unreadable(name, pr && errno ? errno : EIO, out);
 		blkid_free_probe(pr);
-		return unreadable(name, errno ? errno : EIO, out);
+		return;
 	}
 	(void)blkid_probe_enable_superblocks(pr, 1); /* these three only set bits */
 	(void)blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE | BLKID_SUBLKS_LABEL |
 	                                                    BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_BADCSUM);
 	(void)blkid_probe_enable_partitions(pr, 1);
 	(void)blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);
-	r = 0;
-	while (r == 0 && n++ < SIGNATURES_MAX) {
+	for (int n = 0; r == 0 && n < SIGNATURES_MAX; n++) {
 		errno = 0;
 		r = blkid_do_probe(pr);
-		if (r == 0 && add_signature(pr, name, out) < 0) {
-			blkid_free_probe(pr);
-			return -ENOMEM;
-		}
+		if (r == 0)
+			add_signature(pr, name, out);
 	}
-	if (r < 0 || (r == 1 && errno == EIO)) {
-		int code = errno ? errno : EIO;
-
-		blkid_free_probe(pr);
-		return unreadable(name, code, out);
-	}
+	if (r < 0 || (r == 1 && errno == EIO))
+		unreadable(name, errno ? errno : EIO, out);
 	blkid_free_probe(pr);
-	return 0;
 }
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -130,7 +125,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
 }
 
-int sample_blocks(const struct device *dev, struct survey *out)
+void sample_blocks(const struct device *dev, struct survey *out)
 {
 	cleanup_close int fd = open(dev->node, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
 	uint32_t block = dev->logical_block_bytes < 4096 ? 4096 : dev->logical_block_bytes;
@@ -142,10 +137,8 @@ int sample_blocks(const struct device *dev, struct survey *out)
 	char what[128];
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev || dev->size_bytes / block < SAMPLES)
-		return 0; /* only a warning rests on it */
-	buf = aligned_alloc(4096 < block ? block : 4096, block);
-	if (!buf)
-		return -ENOMEM;
+		return; /* only a warning rests on it */
+	buf = xaligned(block);
 	rng_init(&rng, SAMPLE_SEED, 0);
 	for (unsigned i = 0; i < SAMPLES && clock_now_ns(clock_monotonic()) < until; i++) {
 		uint64_t blocks = dev->size_bytes / block / SAMPLES; /* of each of the equal pieces */
@@ -159,7 +152,7 @@ int sample_blocks(const struct device *dev, struct survey *out)
 			nonzero++;
 	}
 	if (nonzero + bad == 0)
-		return 0;
+		return;
 	(void)snprintf(what, sizeof(what), bad ? "%u of %u (%u cannot be read)" : "%u of %u", nonzero, n, bad);
-	return survey_add(out, FINDING_DATA, dev->name, what, "");
+	survey_add(out, FINDING_DATA, dev->name, what, "");
 }

@@ -13,6 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "base/xalloc.h"
+
 #define NODES_MAX   4096 /* a bound on hostile trees */
 #define GROWTHS_MAX 16   /* of a range: a circle that shifts would go on without end; then all of the node counts */
 
@@ -63,22 +66,19 @@ static void widen(struct stack_node *n, uint64_t first, uint64_t end)
 	n->is_new = true;
 }
 
-/* The node of the other end of a link, with these bytes of it. */
-static int add(struct stack *s, const struct link *l, enum relation rel, uint64_t first, uint64_t end, size_t *ret)
+/* The node of the other end of a link, with these bytes of it; NODES_MAX: there is no room, and no trust in the rest.
+ */
+static size_t add(struct stack *s, const struct link *l, enum relation rel, uint64_t first, uint64_t end)
 {
 	size_t i = find_node(s, l->b.rdev, &l->file);
 	struct stack_node *n;
 
 	if (i == s->n) {
-		if (s->n == NODES_MAX)
-			return -E2BIG;
-		if (s->n == s->room) {
-			n = reallocarray(s->v, s->room ? 2 * s->room : 8, sizeof(*n));
-			if (!n)
-				return -ENOMEM;
-			s->v = n;
-			s->room = s->room ? 2 * s->room : 8;
-		}
+		s->is_too_large = s->n == NODES_MAX;
+		if (s->is_too_large)
+			return NODES_MAX;
+		if ((s->n & (s->n - 1)) == 0)
+			s->v = xgrow(s->v, s->n ? 2 * s->n : 1, sizeof(*s->v));
 		n = &s->v[s->n++];
 		*n = (struct stack_node){
 			.b = l->b, .file = l->file, .rel = rel, .first = first, .end = end, .is_new = true
@@ -96,8 +96,7 @@ static int add(struct stack *s, const struct link *l, enum relation rel, uint64_
 	}
 	n->is_down = n->is_down || rel == REL_DISK || rel == REL_BELOW;
 	n->is_held = n->is_held || (n->is_down && l->is_held);
-	*ret = i;
-	return 0;
+	return i;
 }
 
 /* From bytes of one end of a link to those of the other. False: it has none of them. */
@@ -127,29 +126,23 @@ static bool stands_on(const struct stack *s, size_t upper, size_t lower, unsigne
 	return is_so;
 }
 
-static int add_edge(struct stack *s, size_t upper, size_t lower)
+static void add_edge(struct stack *s, size_t upper, size_t lower)
 {
-	struct stack_edge *more;
-
 	for (size_t i = 0; i < s->nedges; i++)
 		if (s->edges[i].upper == upper && s->edges[i].lower == lower)
-			return 0;
+			return;
 	if (stands_on(s, lower, upper, 0)) {
 		(void)snprintf(s->cut, sizeof(s->cut), "%.60s stands on itself, by way of %.60s", s->v[upper].b.name,
 		               s->v[lower].b.name);
-		return 0;
+		return;
 	}
-	more = reallocarray(s->edges, s->nedges + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	s->edges = more;
+	s->edges = xgrow(s->edges, s->nedges + 1, sizeof(*s->edges));
 	s->edges[s->nedges++] = (struct stack_edge){ upper, lower };
 	if (s->v[lower].b.rdev != 0 && s->v[lower].rel != REL_GROUND)
 		s->v[upper].is_bottom = false;
-	return 0;
 }
 
-static int take_lower(void *arg, const struct link *l)
+static void take_lower(void *arg, const struct link *l)
 {
 	struct walk *w = arg;
 	enum relation rel = w->at.rel == REL_GROUND || l->is_ground    ? REL_GROUND
@@ -157,106 +150,98 @@ static int take_lower(void *arg, const struct link *l)
 	                                                               : REL_BELOW;
 	uint64_t first, end;
 	size_t i;
-	int r;
 
 	if (!carry(l, true, w->at.first, w->at.end, &first, &end))
-		return 0;
-	r = add(w->s, l, rel, first, end, &i);
-	return r == 0 ? add_edge(w->s, w->index, i) : r;
+		return;
+	i = add(w->s, l, rel, first, end);
+	if (i < NODES_MAX)
+		add_edge(w->s, w->index, i);
 }
 
 /* Calls for each node that is new, until there is none. */
-static int for_new(struct walk *w, int (*step)(struct walk *w))
+static void for_new(struct walk *w, void (*step)(struct walk *w))
 {
 	struct stack *s = w->s;
 	bool is_any = true;
-	int r = 0;
 
-	while (is_any && r == 0) {
+	while (is_any && !s->is_too_large) {
 		is_any = false;
-		for (size_t i = 0; i < s->n && r == 0; i++) {
+		for (size_t i = 0; i < s->n; i++) {
 			if (!s->v[i].is_new)
 				continue;
 			s->v[i].is_new = false;
 			is_any = true;
 			w->at = s->v[i]; /* it may move while we go on */
 			w->index = i;
-			r = step(w);
+			step(w);
 		}
 	}
-	return r;
 }
 
-static int go_down(struct walk *w)
+static void go_down(struct walk *w)
 {
 	w->s->v[w->index].is_bottom = !node_is_file(&w->at);
-	return links_down(w->s, &w->at, w->wants_ground, take_lower, w);
+	links_down(w->s, &w->at, w->wants_ground, take_lower, w);
 }
 
 /* ---- other paths ---- */
 
-static int add_twins_of(struct stack *s, size_t at)
+static void add_twins_of(struct stack *s, size_t at)
 {
 	struct device self = { 0 };
-	struct sys_list names;
 	uint64_t sectors = 0, more = 0;
-	int r = 0;
 
 	identity_sysfs(&self, s->root, &s->v[at].b);
 	if ((!self.wwn[0] && !self.serial[0]) || !sys_u64(s->root, &sectors, "%s/size", s->v[at].b.dir) || sectors == 0)
-		return 0;
-	sys_list(s->root, &names, "/sys/class/block");
-	for (size_t i = 0; i < names.n && r == 0; i++) {
+		return;
+	for (cleanup_list struct sys_list names = sys_list(s->root, "/sys/class/block"); sys_next(&names);) {
 		struct device other = { 0 };
 		struct link l = { 0 };
 		size_t k;
 
 		/* Those that are below the target together are no twins: what is above claims all of them. */
-		if (sys_block_by_name(s->root, names.v[i], &l.b) < 0 || l.b.is_partition ||
+		if (sys_block_by_name(s->root, names.name, &l.b) < 0 || l.b.is_partition ||
 		    ((k = find_node(s, l.b.rdev, NULL)) < s->n && s->v[k].is_down) ||
 		    !sys_u64(s->root, &more, "%s/size", l.b.dir) || more != sectors)
 			continue;
 		identity_sysfs(&other, s->root, &l.b);
 		if (identity_is_twin(&self, &other))
-			r = add(s, &l, REL_TWIN, s->v[at].first, s->v[at].end, &k);
+			(void)add(s, &l, REL_TWIN, s->v[at].first, s->v[at].end);
 	}
-	sys_list_done(&names);
-	return r;
 }
 
 /*
  * The same disk seen twice (two cables, no multipath driver), also where the target is a mapping, an array or a loop
  * device over one of them.
  */
-static int add_twins(struct stack *s)
+static void add_twins(struct stack *s)
 {
-	int r = 0;
-
-	for (size_t i = 0, n = s->n; i < n && r == 0; i++)
+	for (size_t i = 0, n = s->n; i < n; i++)
 		if (s->v[i].is_bottom && s->v[i].is_down)
-			r = add_twins_of(s, i);
-	return r;
+			add_twins_of(s, i);
 }
 
 /* ---- up ---- */
 
-static int note_upper(const struct walk *w, const struct link *l)
+static void note_upper(const struct walk *w, const struct link *l)
 {
 	const struct stack_node *n = &w->at;
 	char alias[128] = "", what[200];
 
 	if (!w->out || l->is_partition)
-		return 0;
-	if (l->loop)
-		return survey_add(w->out, FINDING_LOOP, node_is_file(n) ? w->s->v[0].b.name : n->b.name, l->b.name,
-		                  l->loop->path);
+		return;
+	if (l->loop) {
+		survey_add(w->out, FINDING_LOOP, node_is_file(n) ? w->s->v[0].b.name : n->b.name, l->b.name,
+		           l->loop->path);
+		return;
+	}
 	if (l->b.dir[0])
 		(void)sys_text(w->s->root, alias, sizeof(alias), "%s/dm/name", l->b.dir); /* else "" */
 	(void)snprintf(what, sizeof(what), "%.40s%s%s%s", l->b.name, alias[0] ? " (" : "", alias, alias[0] ? ")" : "");
-	return survey_add(w->out, FINDING_HOLDER, n->b.name, what, "");
+	survey_add(w->out, FINDING_HOLDER, n->b.name, what, "");
 }
 
-static int take_upper(void *arg, const struct link *l)
+static void take_upper(void *arg, const struct link *l)
 {
 	struct walk *w = arg;
 	struct stack *s = w->s;
@@ -268,51 +253,46 @@ static int take_upper(void *arg, const struct link *l)
 	                                         : REL_ABOVE;
 	uint64_t first = 0, end = UINT64_MAX;
 	size_t i = l->b.rdev ? find_node(s, l->b.rdev, NULL) : s->n;
-	int r;
 
 	if (l->is_ground ? n->is_down && n->rel != REL_SELF : !carry(l, false, n->first, n->end, &first, &end)) {
 		s->v[w->index].is_shared = s->v[w->index].is_shared || l->is_partition;
 		s->v[w->index].is_held = s->v[w->index].is_held || l->is_held;
-		return 0;
+		return;
 	}
 	if (i < s->n && s->v[i].is_down)
-		return 0; /* that is our own way down */
-	r = note_upper(w, l);
-	return r == 0 && l->b.rdev ? add(s, l, rel, first, end, &i) : r;
+		return; /* that is our own way down */
+	note_upper(w, l);
+	if (l->b.rdev)
+		(void)add(s, l, rel, first, end);
 }
 
-static int go_up(struct walk *w)
+static void go_up(struct walk *w)
 {
 	if (w->at.rel == REL_GROUND)
-		return 0;
+		return;
 	w->s->v[w->index].is_shared = false;
-	return links_up(w->s, &w->at, take_upper, w);
+	links_up(w->s, &w->at, take_upper, w);
 }
 
 /* ---- all of it ---- */
 
 static int build(struct stack *s, const struct link *target, uint64_t bytes, struct survey *out, bool goes_up)
 {
-	struct walk *w = calloc(1, sizeof(*w));
-	size_t i;
-	int r = w ? add(s, target, REL_SELF, 0, bytes, &i) : -ENOMEM;
+	cleanup_free struct walk *w = xcalloc(1, sizeof(*w));
 
-	if (r == 0) {
-		s->v[0].is_down = true;
-		w->s = s;
-		w->out = out;
-		w->wants_ground = goes_up;
-		r = for_new(w, go_down);
-	}
-	if (r == 0 && goes_up)
-		r = add_twins(s);
-	if (r == 0 && goes_up) {
-		for (i = 0; i < s->n; i++)
+	(void)add(s, target, REL_SELF, 0, bytes);
+	s->v[0].is_down = true;
+	w->s = s;
+	w->out = out;
+	w->wants_ground = goes_up;
+	for_new(w, go_down);
+	if (goes_up) {
+		add_twins(s);
+		for (size_t i = 0; i < s->n; i++)
 			s->v[i].is_new = true;
-		r = for_new(w, go_up);
+		for_new(w, go_up);
 	}
-	free(w);
-	return r;
+	return s->is_too_large ? -E2BIG : 0;
 }
 
 int stack_below(const char *root, const struct sys_block *b, struct stack *ret)
@@ -340,8 +320,8 @@ int stack_build(const char *root, const struct device *dev, struct stack *ret, s
 
 	if (r < 0)
 		return r;
-	r = links_find_loops(&s);
-	if (r == 0 && is_block)
+	links_find_loops(&s);
+	if (is_block)
 		r = sys_block_by_rdev(root, dev->rdev, &target.b);
 	if (!is_block) {
 		target.file = file_id_of(root, &s.mounts, dev->node, dev->file_dev, dev->inode);
@@ -353,7 +333,7 @@ int stack_build(const char *root, const struct device *dev, struct stack *ret, s
 	if (r == 0)
 		r = build(&s, &target, is_block && dev->size_bytes ? dev->size_bytes : UINT64_MAX, out, true);
 	if (r == 0 && out && s.cut[0])
-		r = survey_add(out, FINDING_STACK, dev->name, "", s.cut);
+		survey_add(out, FINDING_STACK, dev->name, "", s.cut);
 	if (r < 0) {
 		stack_done(&s);
 		return err_set(err, r, "Cannot find out who uses %s: %s.", dev->path, strerror(-r));

@@ -13,18 +13,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define NAMES_MAX 65536 /* of one folder: more is no sysfs */
 
-const char *sysroot_of(const struct device_context *ctx, char *buf, size_t len)
+const char *sysroot_of(const struct device_context *ctx)
 {
-	size_t n;
-
-	text_copy(buf, len, ctx && ctx->sysroot ? ctx->sysroot : "/");
-	n = strlen(buf);
-	while (n > 0 && buf[n - 1] == '/')
-		buf[--n] = '\0';
-	return buf;
+	return ctx && ctx->sysroot && strcmp(ctx->sysroot, "/") != 0 ? ctx->sysroot : "";
 }
 
 bool sysroot_is_real(const char *root)
@@ -200,40 +195,36 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-void sys_list(const char *root, struct sys_list *ret, const char *fmt, ...)
+struct sys_list sys_list(const char *root, const char *fmt, ...)
 {
+	struct sys_list ret = { 0 };
 	char path[PATH_MAX];
 	struct dirent *e;
-	size_t room = 0;
 	va_list ap;
 	DIR *d;
 	int r;
 
-	*ret = (struct sys_list){ 0 };
 	va_start(ap, fmt);
 	r = vpath(path, sizeof(path), root, fmt, ap);
 	va_end(ap);
 	d = r == 0 ? opendir(path) : NULL;
-	if (!d)
-		return;
-	while ((e = readdir(d)) != NULL && ret->n < NAMES_MAX) {
+	while (d && (e = readdir(d)) != NULL && ret.n < NAMES_MAX) {
 		if (e->d_name[0] == '.')
 			continue;
-		if (ret->n == room) {
-			char **more = reallocarray(ret->v, room = room ? 2 * room : 16, sizeof(*ret->v));
-
-			if (!more)
-				break;
-			ret->v = more;
-		}
-		ret->v[ret->n] = strdup(e->d_name);
-		if (!ret->v[ret->n])
-			break;
-		ret->n++;
+		ret.v = xgrow(ret.v, ret.n + 1, sizeof(*ret.v));
+		ret.v[ret.n++] = xmust(strdup(e->d_name));
 	}
-	(void)closedir(d); /* it was only read */
-	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	if (d)
+		(void)closedir(d); /* it was only read */
+	if (ret.n > 1)
+		qsort(ret.v, ret.n, sizeof(*ret.v), by_name);
+	return ret;
+}
+
+bool sys_next(struct sys_list *l)
+{
+	l->name = l->at < l->n ? l->v[l->at++] : NULL;
+	return l->name != NULL;
 }
 
 void sys_list_done(struct sys_list *l)

@@ -15,8 +15,8 @@
 
 #include "device/device.h"
 
-/* The root as a prefix: "" for "/", else without a slash at the end. */
-const char *sysroot_of(const struct device_context *ctx, char *buf, size_t len);
+/* The root as a prefix: "" for "/". */
+const char *sysroot_of(const struct device_context *ctx);
 bool sysroot_is_real(const char *root);
 
 /*
@@ -31,13 +31,20 @@ ssize_t sys_bytes(const char *root, void *buf, size_t len, const char *fmt, ...)
 bool sys_exists(const char *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 FILE *sys_open(const char *root, const char *path); /* for reading line by line; NULL when there is none */
 
-/* Names in a folder, sorted, without dot files: an array for sys_list_done(); n = 0 when there is none. */
+/*
+ * Names in a folder, sorted, without dot files; n = 0 when there is none:
+ *	for (cleanup_list struct sys_list l = sys_list(root, "%s/holders", dir); sys_next(&l);)
+ *		... l.name ...
+ */
 struct sys_list {
 	char **v;
-	size_t n;
+	size_t n, at;
+	const char *name;
 };
-void sys_list(const char *root, struct sys_list *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct sys_list sys_list(const char *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool sys_next(struct sys_list *l);
 void sys_list_done(struct sys_list *l);
+#define cleanup_list __attribute__((cleanup(sys_list_done)))
 
 /* A block device in sysfs. */
 struct sys_block {

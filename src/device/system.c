@@ -30,9 +30,7 @@
 
 static int system_probe(void *ctx, const char *path, struct device *ret_dev, struct err *err)
 {
-	char root[PATH_MAX];
-
-	return probe_path(sysroot_of(ctx, root, sizeof(root)), path, ret_dev, err);
+	return probe_path(sysroot_of(ctx), path, ret_dev, err);
 }
 
 /* ---- opening ---- */
@@ -200,15 +198,14 @@ static int system_claim(void *ctx, const struct device *dev, struct err *err)
 static int system_claim_others(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
                                struct err *err)
 {
-	char root[PATH_MAX];
 	struct stack s;
-	int r = stack_build(sysroot_of(ctx, root, sizeof(root)), dev, &s, NULL, err);
+	int r = stack_build(sysroot_of(ctx), dev, &s, NULL, err);
 
 	if (r < 0)
 		return r;
-	r = claims_take(&s, ret, out);
+	claims_take(&s, ret, out);
 	stack_done(&s);
-	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
+	return 0;
 }
 
 /* ---- during the run ---- */
@@ -217,11 +214,10 @@ static int system_claim_others(void *ctx, const struct device *dev, struct claim
  * another). */
 static bool system_is_there(void *ctx, const struct device *dev, int fd)
 {
-	char root[PATH_MAX];
+	const char *root = sysroot_of(ctx);
 	struct sys_block b;
 	uint64_t v;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
 		return !dev->disk[0] || sys_block_by_rdev(root, dev->disk_rdev, &b) == 0;
 	if (fd >= 0 && ioctl(fd, BLKGETSIZE64, &v) == 0 && v == 0)
@@ -234,11 +230,11 @@ static bool system_is_there(void *ctx, const struct device *dev, int fd)
 /* Documentation/admin-guide/iostats.rst of the kernel: sectors of 512 bytes, times in ms. */
 static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 {
-	char root[PATH_MAX], text[256];
+	const char *root = sysroot_of(ctx);
+	char text[256];
 	uint64_t reads, rsect, rms, writes, wsect, wms, inflight, busy, queue;
 	struct sys_block b;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
 	if (!dev->disk[0] || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ||
 	    sys_text(root, text, sizeof(text), "%s/stat", b.disk_dir) < 0)
 		return -ENOENT;
@@ -263,24 +259,19 @@ static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 
 static int system_written(void *ctx, const struct device *dev, struct device_written *ret)
 {
-	char root[PATH_MAX];
-
-	return device_written_read(sysroot_of(ctx, root, sizeof(root)), dev, ret);
+	return device_written_read(sysroot_of(ctx), dev, ret);
 }
 
 static bool system_shares_disk(void *ctx, const struct device *dev, const char *path)
 {
-	char root[PATH_MAX];
-
-	return device_shares_disk(sysroot_of(ctx, root, sizeof(root)), dev, path);
+	return device_shares_disk(sysroot_of(ctx), dev, path);
 }
 
 static uint32_t system_temperature(void *ctx, const struct device *dev)
 {
-	char root[PATH_MAX];
+	const char *root = sysroot_of(ctx);
 	struct sys_block b;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
 	return sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ? 0 : probe_temperature(root, b.disk_dir);
 }
 
@@ -291,11 +282,11 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 static int open_drive(const struct device_context *ctx, const struct device *dev, struct drive *d, char dir[PATH_MAX],
                       struct err *err)
 {
-	char root[PATH_MAX], node[128];
+	const char *root = sysroot_of(ctx);
+	char node[128];
 	struct sys_block b;
 	struct stat st;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
 	*d = (struct drive){ .ask = scsi_real_ioctl, .fd = -1 };
 	if (!sysroot_is_real(root) || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0)
 		return err_set(err, -EOPNOTSUPP, "%s: there is no drive to ask.", dev->path);
@@ -321,12 +312,12 @@ static bool sleeps(const char *power)
 
 static bool system_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
 {
-	char root[PATH_MAX], dir[PATH_MAX] = "", power[sizeof(ret->power)] = "";
+	const char *root = sysroot_of(ctx);
+	char dir[PATH_MAX] = "", power[sizeof(ret->power)] = "";
 	uint64_t native = 0;
 	struct drive d;
 	bool is_asked;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
 	if (open_drive(ctx, dev, &d, dir, NULL) == 0) {
 		text_copy(power, sizeof(power), drive_power(&d));
 		if (may_wake || !sleeps(power))
@@ -376,10 +367,9 @@ static void tell_kernel(const char *root, const char *dir, bool is_on)
 {
 	const struct timespec step = { .tv_nsec = 20 * 1000000 };
 	char path[PATH_MAX + 32], text[64];
-	struct sys_list names;
+	cleanup_list struct sys_list names = sys_list(root, "%s/device/scsi_disk", dir);
 
 	(void)snprintf(path, sizeof(path), "%s%s/device/rescan", root, dir);
-	sys_list(root, &names, "%s/device/scsi_disk", dir);
 	for (int i = 0; names.n == 1 && i < 100; i++) {
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
 		bool is_told = fd >= 0 && write(fd, "1", 1) == 1;
@@ -391,12 +381,12 @@ static void tell_kernel(const char *root, const char *dir, bool is_on)
 			break;
 		(void)nanosleep(&step, NULL); /* a signal only ends it early */
 	}
-	sys_list_done(&names);
 }
 
 static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
 {
-	char root[PATH_MAX], dir[PATH_MAX];
+	const char *root = sysroot_of(ctx);
+	char dir[PATH_MAX];
 	struct drive d;
 	int r = open_drive(ctx, dev, &d, dir, err);
 
@@ -405,7 +395,7 @@ static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, 
 	r = drive_set(&d, mask, on);
 	(void)close(d.fd);
 	if (r == 0 && (mask & DRIVE_WRITE_CACHE))
-		tell_kernel(sysroot_of(ctx, root, sizeof(root)), dir, (on & DRIVE_WRITE_CACHE) != 0);
+		tell_kernel(sysroot_of(ctx), dir, (on & DRIVE_WRITE_CACHE) != 0);
 	return r < 0 ? drive_failed(dev, r, "switched", err) : 0;
 }
 
@@ -420,30 +410,27 @@ static int by_rdev(const void *a, const void *b)
 
 static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err *err)
 {
+	const char *root = sysroot_of(ctx);
+	cleanup_list struct sys_list names = sys_list(root, "/sys/class/block");
 	struct device *v;
-	char root[PATH_MAX];
-	struct sys_list names;
 	size_t n = 0;
 
-	(void)sysroot_of(ctx, root, sizeof(root));
-	sys_list(root, &names, "/sys/class/block");
 	if (names.n == 0 && !sys_exists(root, "/sys/class/block"))
 		return err_set(err, -ENOENT,
 		               "Which disks there are cannot be found out: /sys/class/block is not there; mount sysfs "
 		               "(mount -t sysfs sysfs /sys), or name the devices.");
 	v = xcalloc(names.n + 1, sizeof(*v));
-	for (size_t i = 0; v && i < names.n; i++) {
+	while (sys_next(&names)) {
 		struct sys_block b;
 
 		/*
 		 * Loop devices and the like without a size are names only; hardware without one is a disk with a fault.
 		 */
-		if (sys_block_by_name(root, names.v[i], &b) == 0 && !b.is_partition &&
+		if (sys_block_by_name(root, names.name, &b) == 0 && !b.is_partition &&
 		    probe_block(root, &b, NULL, &v[n], NULL) == 0 &&
 		    (v[n].size_bytes || sys_exists(root, "%s/device", b.dir)) && strcmp(v[n].transport, "ram") != 0)
 			n++;
 	}
-	sys_list_done(&names);
 	qsort(v, n, sizeof(*v), by_rdev);
 	*ret = v;
 	*ret_n = n;
@@ -452,30 +439,22 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 
 static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
-	char root[PATH_MAX];
-
-	return survey_device(sysroot_of(ctx, root, sizeof(root)), dev, ret, err);
+	return survey_device(sysroot_of(ctx), dev, ret, err);
 }
 
 static bool system_holds(void *ctx, const struct device *dev, const char *path)
 {
-	char root[PATH_MAX];
-
-	return survey_holds(sysroot_of(ctx, root, sizeof(root)), dev, path);
+	return survey_holds(sysroot_of(ctx), dev, path);
 }
 
 static int system_share(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
 {
-	char root[PATH_MAX];
-
-	return shares_find(sysroot_of(ctx, root, sizeof(root)), devs, n, ret, err);
+	return shares_find(sysroot_of(ctx), devs, n, ret, err);
 }
 
 static bool system_is_stacked(void *ctx, const struct device *dev, const char *path)
 {
-	char root[PATH_MAX];
-
-	return survey_is_stacked(sysroot_of(ctx, root, sizeof(root)), dev, path);
+	return survey_is_stacked(sysroot_of(ctx), dev, path);
 }
 
 /* BLKFLSBUF takes root; where that is refused, clean pages of the whole device go by advice. */
@@ -507,34 +486,31 @@ static int by_place(const void *a, const void *b)
 static int system_partitions(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err)
 {
 	struct device *v = NULL;
-	char root[PATH_MAX];
-	struct sys_list names;
+	const char *root = sysroot_of(ctx);
 	struct sys_block disk;
 	size_t n = 0;
 	int r = 0;
 
 	*ret = NULL;
 	*ret_n = 0;
-	(void)sysroot_of(ctx, root, sizeof(root));
 	if (dev->kind != DEVICE_DISK || sys_block_by_rdev(root, dev->rdev, &disk) < 0)
 		return 0;
-	sys_list(root, &names, "%s", disk.dir);
-	v = xcalloc(names.n + 1, sizeof(*v));
-	for (size_t i = 0; v && i < names.n && r == 0; i++) {
+	for (cleanup_list struct sys_list l = sys_list(root, "%s", disk.dir); r == 0 && sys_next(&l);) {
 		struct sys_block b;
 
-		if (!sys_exists(root, "%s/%s/partition", disk.dir, names.v[i]) ||
-		    sys_block_by_name(root, names.v[i], &b) < 0 || b.disk_rdev != dev->rdev)
+		if (!sys_exists(root, "%s/%s/partition", disk.dir, l.name) || sys_block_by_name(root, l.name, &b) < 0 ||
+		    b.disk_rdev != dev->rdev)
 			continue;
+		v = xgrow(v, n + 1, sizeof(*v));
 		r = probe_block(root, &b, NULL, &v[n], err);
 		n += r == 0;
 	}
-	sys_list_done(&names);
 	if (r < 0) {
 		free(v);
 		return r;
 	}
-	qsort(v, n, sizeof(*v), by_place);
+	if (n)
+		qsort(v, n, sizeof(*v), by_place);
 	*ret = v;
 	*ret_n = n;
 	return 0;
@@ -543,9 +519,7 @@ static int system_partitions(void *ctx, const struct device *dev, struct device 
 static int system_contents(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
                            struct err *err)
 {
-	char root[PATH_MAX];
-
-	return content_find(sysroot_of(ctx, root, sizeof(root)), dev, q, ret, err);
+	return content_find(sysroot_of(ctx), dev, q, ret, err);
 }
 
 const struct device_ops device_system = {

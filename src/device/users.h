@@ -7,25 +7,25 @@
 
 /* ---- claims.c ---- */
 
-/* All that stack_wants_claim(). 0, or -ENOMEM: what could not be had is a finding. */
-int claims_take(const struct stack *s, struct claims *ret, struct survey *out);
+/* All that stack_wants_claim(). What could not be had is a finding. */
+void claims_take(const struct stack *s, struct claims *ret, struct survey *out);
 
 /* ---- reach.c: other hosts ---- */
 
 /* Hosts that have registered keys on a disk below. */
-int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out);
+void find_reservations(const struct stack *stack, const char *self, struct survey *out);
 /* How many keys an answer to PERSISTENT RESERVE IN, READ KEYS holds; -1: it is none. */
 int reserve_keys(const uint8_t *page, size_t len);
 
 /* ---- unseen.c ---- */
 
 /* Targets that lend one of the stack to other hosts. */
-int find_exports(const struct stack *stack, const char *self, struct survey *out);
+void find_exports(const struct stack *stack, const char *self, struct survey *out);
 
 /* ---- processes.c ---- */
 
 /* Programs that can write to the stack, and whether all could be seen. */
-int find_processes(const struct stack *stack, const char *self, struct survey *out);
+void find_processes(const struct stack *stack, const char *self, struct survey *out);
 struct sight {
 	const struct mounts *mounts;
 	bool is_proc, is_sys; /* they are the kernel's */
@@ -41,11 +41,11 @@ bool map_is_shared(const char *line, char range[48], bool *ret_is_ring);
 
 /* ---- signature.c ---- */
 
-/* All that libblkid finds on the node. 0, or -ENOMEM; what cannot be read is a finding. */
-int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out);
+/* All that libblkid finds on the node; what cannot be read is a finding. */
+void signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out);
 /* What could not be read of it, and why. */
-int signature_unread(const char *name, const char *why, struct survey *out);
+void signature_unread(const char *name, const char *why, struct survey *out);
 /* 64 blocks spread over the device, with a fixed seed; fewer, where they take seconds. */
-int sample_blocks(const struct device *dev, struct survey *out);
+void sample_blocks(const struct device *dev, struct survey *out);
 
 #endif

@@ -43,18 +43,15 @@ static void add(struct device_written *w, const char *on, uint64_t bytes)
 
 static uint64_t sum_partitions(const char *root, const struct sys_block *disk)
 {
-	struct sys_list names;
 	uint64_t sum = 0, bytes;
 
-	sys_list(root, &names, "%s", disk->disk_dir);
-	for (size_t i = 0; i < names.n; i++) {
+	for (cleanup_list struct sys_list l = sys_list(root, "%s", disk->disk_dir); sys_next(&l);) {
 		char dir[PATH_MAX];
 
-		if (snprintf(dir, sizeof(dir), "%s/%s", disk->disk_dir, names.v[i]) < (int)sizeof(dir) &&
+		if (snprintf(dir, sizeof(dir), "%s/%s", disk->disk_dir, l.name) < (int)sizeof(dir) &&
 		    sys_exists(root, "%s/partition", dir) && read_stat(root, dir, &bytes))
 			sum += bytes;
 	}
-	sys_list_done(&names);
 	return sum;
 }
 
@@ -74,15 +71,11 @@ static void add_around(const char *root, struct device_written *w, const struct 
 	}
 }
 
-static size_t count(const char *root, const char *dir, const char *what)
+static bool is_alone(const char *root, const struct sys_block *below)
 {
-	struct sys_list names;
-	size_t n;
+	cleanup_list struct sys_list l = sys_list(root, "%s/holders", below->dir);
 
-	sys_list(root, &names, "%s/%s", dir, what);
-	n = names.n;
-	sys_list_done(&names);
-	return n;
+	return l.n == 1;
 }
 
 /* Does it hand down what it is given, and no more? */
@@ -99,7 +92,6 @@ static bool passes_on(const char *root, const struct sys_block *b)
 
 static void add_block(const char *root, struct device_written *w, const struct sys_block *b, int depth)
 {
-	struct sys_list names;
 	struct sys_block below;
 	char file[PATH_MAX];
 	uint64_t bytes;
@@ -115,11 +107,9 @@ static void add_block(const char *root, struct device_written *w, const struct s
 		add_block(root, w, &below, depth + 1);
 	if (!passes_on(root, b))
 		return;
-	sys_list(root, &names, "%s/slaves", b->disk_dir);
-	for (size_t i = 0; i < names.n; i++)
-		if (sys_block_by_name(root, names.v[i], &below) == 0 && count(root, below.dir, "holders") == 1)
+	for (cleanup_list struct sys_list l = sys_list(root, "%s/slaves", b->disk_dir); sys_next(&l);)
+		if (sys_block_by_name(root, l.name, &below) == 0 && is_alone(root, &below))
 			add_block(root, w, &below, depth + 1);
-	sys_list_done(&names);
 }
 
 int device_written_read(const char *root, const struct device *dev, struct device_written *ret)

@@ -571,13 +571,11 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 	r = env->devices->survey(env->devices_ctx, dev, &found, err);
 	if (r < 0)
 		return r;
-	r = survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
-	if (r == 0) {
-		tell_verdict(ses, dev, &found);
-		say_all(ses, dev, is_asked ? &h : NULL);
-		r = list_partitions(ses, dev, &found, err);
-		list_findings(ses, dev, &found);
-	}
+	survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
+	tell_verdict(ses, dev, &found);
+	say_all(ses, dev, is_asked ? &h : NULL);
+	r = list_partitions(ses, dev, &found, err);
+	list_findings(ses, dev, &found);
 	for (size_t i = 0; r == 0 && i < found.n; i++)
 		if (found.v[i].kind == FINDING_DATA)
 			result_notice(ses->res, finding_kind_name(found.v[i].kind), "%s",

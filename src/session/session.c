@@ -266,8 +266,8 @@ static void print_plan(struct session *ses)
 		int r = ses->env->devices->survey(ses->env->devices_ctx, &ses->devs[i], &found, &why);
 
 		if (r == 0)
-			r = survey_outputs(ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
-			                   &ses->common->consent.outputs, &found);
+			survey_outputs(ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
+			               &ses->common->consent.outputs, &found);
 		if (r == 0)
 			r = permit_would(&ses->devs[i], &found, plan->writes, &ses->common->consent, &why);
 		if (r < 0)

@@ -195,9 +195,8 @@ static int look(struct device_context *ctx, const struct device *dev, const stru
 	char text[1024];
 	int r = device_system.survey(ctx, dev, &found, err);
 
-	if (r == 0)
-		r = survey_outputs(&device_system, ctx, dev, &req->consent.outputs, &found);
 	if (r == 0) {
+		survey_outputs(&device_system, ctx, dev, &req->consent.outputs, &found);
 		print_survey(&found);
 		(void)permit_verdict(dev, &found, text, sizeof(text));
 		printf("write: %s\n", text);

@@ -3,13 +3,12 @@
  */
 #include "test.h"
 
-#include <linux/btrfs_tree.h>
 #include <sys/sysmacros.h>
 
-#include "dump.h"
 #include "device/above.h"
 #include "device/contents.h"
 #include "device/ground.h"
+#include "dump.h"
 
 /* ---- arrays: a chunk's number is written on each member, as the array lays it out, and read back through the rule
  * ---- */
@@ -96,35 +95,6 @@ TEST(lines_of_the_device_mapper_are_understood)
 		}
 		free(s.v);
 	}
-}
-
-/* ---- btrfs ---- */
-
-TEST(chunks_of_btrfs_give_logical_addresses)
-{
-	static const struct {
-		struct btrfs_chunk_place c;
-		uint64_t within, logical;
-	} cases[] = {
-		{ { 1 << 30, 65536, BTRFS_BLOCK_GROUP_DATA, 1, 1, 0 }, 123456, (1 << 30) + 123456 },
-		{ { 1 << 30, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID1, 2, 1, 1 },
-		  123456,
-		  (1 << 30) + 123456 },
-		{ { 1 << 30, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID0, 3, 1, 2 },
-		  65536 + 100,
-		  (1 << 30) + 5 * 65536 + 100 },
-		{ { 1 << 30, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID10, 4, 2, 3 },
-		  65536 + 100,
-		  (1 << 30) + 3 * 65536 + 100 },
-	};
-	const struct btrfs_chunk_place raid5 = { 0, 65536, BTRFS_BLOCK_GROUP_DATA | BTRFS_BLOCK_GROUP_RAID5, 3, 1, 0 };
-	uint64_t logical, bytes;
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		assert_true(btrfs_logical(&cases[i].c, cases[i].within, &logical, &bytes));
-		assert_int_equal(logical, cases[i].logical);
-	}
-	assert_false(btrfs_logical(&raid5, 0, &logical, &bytes));
 }
 
 /* ---- a machine: sda with two partitions, of which sda2 is half of md0, which has a partition as well ---- */

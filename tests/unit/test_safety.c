@@ -44,8 +44,7 @@ static int fake_survey(void *ctx, const struct device *dev, struct survey *ret, 
 	if (o->survey < 0)
 		return err_set(err, o->survey, "no survey");
 	for (size_t i = 0; i < o->nfinds; i++)
-		assert_int_equal(survey_add(ret, o->finds[i].kind, o->finds[i].on, o->finds[i].what, o->finds[i].where),
-		                 0);
+		survey_add(ret, o->finds[i].kind, o->finds[i].on, o->finds[i].what, o->finds[i].where);
 	return 0;
 }
 
@@ -455,7 +454,7 @@ TEST(many_findings_are_cut_with_a_count)
 
 	for (unsigned i = 0; i < 100; i++) {
 		(void)snprintf(where, sizeof(where), "/a/rather/long/mount/point/number/%u", i);
-		assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", where), 0);
+		survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", where);
 	}
 	assert_int_equal(permit_would(&disk, &s, WRITE_DESTROY, NULL, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "more: see platter info."));
@@ -471,14 +470,14 @@ TEST(the_verdict_says_which_options_it_takes)
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
 	assert_non_null(strstr(
 		text, "--write --destroy-data=ZFN12345; the same bytes back with --rewrite --rewrite-data=ZFN12345"));
-	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table"), 0);
-	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system"), 0);
-	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system"), 0);
+	survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table");
+	survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system");
+	survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system");
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
 	assert_non_null(
 		strstr(text, "--write --overwrite-signature=gpt --overwrite-signature=ext4 --destroy-data=ZFN12345;"));
-	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", "/mnt"), 0);
-	assert_int_equal(survey_add(&s, FINDING_SWAP, "sdq2", "swap partition", "/dev/sdq2"), 0);
+	survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", "/mnt");
+	survey_add(&s, FINDING_SWAP, "sdq2", "swap partition", "/dev/sdq2");
 	assert_false(permit_verdict(&disk, &s, text, sizeof(text)));
 	assert_non_null(strstr(text, "no: sdq1 is mounted on /mnt"));
 	assert_non_null(strstr(text, "and 1 more"));
@@ -498,9 +497,8 @@ TEST(the_verdict_and_the_gate_agree)
 
 		dev.reach = decisions[i].reach;
 		for (size_t k = 0; k < ARRAY_LEN(decisions[i].finds) && decisions[i].finds[k].on[0]; k++)
-			assert_int_equal(survey_add(&s, decisions[i].finds[k].kind, decisions[i].finds[k].on,
-			                            decisions[i].finds[k].what, decisions[i].finds[k].where),
-			                 0);
+			survey_add(&s, decisions[i].finds[k].kind, decisions[i].finds[k].on, decisions[i].finds[k].what,
+			           decisions[i].finds[k].where);
 		may = permit_verdict(&dev, &s, text, sizeof(text));
 		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
 			const char *given[16] = { NULL };
