@@ -385,7 +385,6 @@ static void tell_kernel(const char *root, const char *dir, bool is_on)
 
 static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
 {
-	const char *root = sysroot_of(ctx);
 	char dir[PATH_MAX];
 	struct drive d;
 	int r = open_drive(ctx, dev, &d, dir, err);
