@@ -2,6 +2,7 @@
 /* `surface --write`: what is not as it was written is found and named, and runs that are killed leave out nothing. */
 #include "test.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "measure/surface/writing.h"
@@ -163,13 +164,27 @@ TEST(writes_that_fail_are_named_and_take_a_bounded_time)
 
 /* ---- killed ---- */
 
+enum death { OF_A_SIGNAL, OF_THE_PROGRAM, OF_THE_POWER, OF_THE_DISK, DEATHS };
+
+static const struct phase {
+	const char *begins; /* the name that progress shows */
+	double most_s;      /* until the kill, from there on */
+	bool is_of_check;
+} phases[] = {
+	{ "writing", 200.0, false },      { "scan", 200.0, false }, { "surface: writing", 200.0, true },
+	{ "surface: scan", 200.0, true }, { "zones", 0.4, true },   { "transactions", 0.5, true },
+};
+
 struct killer {
 	struct sim *sim;
 	struct sim_disk *sd;
 	const char *path;
+	const struct phase *in;
+	enum death of;
+	double after_s;
 	char *text; /* of the state when it was killed */
 	size_t len;
-	bool loses_power;
+	bool is_armed;
 	atomic_int cancel;
 };
 
@@ -184,78 +199,102 @@ static void kill_it(void *arg)
 	k->len = f ? fread(k->text, 1, 1 << 20, f) : 0;
 	if (f)
 		(void)fclose(f);
-	if (k->loses_power)
+	if (k->of == OF_THE_POWER)
 		disk_power_loss(sim_model(k->sd));
-	atomic_store(&k->cancel, 15);
+	if (k->of == OF_THE_DISK)
+		disk_set_gone(sim_model(k->sd), true);
+	else
+		atomic_store(&k->cancel, 15);
 }
 
-/* The state is what it was when the run was killed, whatever it still saved. */
-static void forget(const struct killer *k)
+static void arm(void *arg, struct session *ses, const char *phase, double done, const char *figure)
 {
-	FILE *f = k->len ? fopen(k->path, "we") : NULL;
+	struct killer *k = arg;
+
+	(void)ses;
+	(void)done;
+	(void)figure;
+	if (k->is_armed || strncmp(phase, k->in->begins, strlen(k->in->begins)) != 0)
+		return;
+	k->is_armed = true;
+	sim_at(k->sim, sim_elapsed_ns(k->sim) + (uint64_t)(k->after_s * 1e9), kill_it, k);
+}
+
+/* What a program that is killed still saves, and what is saved after a power loss, is not there. */
+static void forget(struct killer *k)
+{
+	bool forgets = k->of == OF_THE_PROGRAM || k->of == OF_THE_POWER;
+	FILE *f = forgets && k->len ? fopen(k->path, "we") : NULL;
 
 	if (f) {
 		assert_int_equal(fwrite(k->text, 1, k->len, f), k->len);
 		assert_int_equal(fclose(f), 0);
-	} else {
+	} else if (forgets) {
 		(void)unlink(k->path);
 	}
+	disk_set_gone(sim_model(k->sd), false);
 }
 
-/* Over the whole run, writing and verifying; with half of them the drive's cache is lost. Returns the kills. A check
- * goes on with the parts that read. */
-static int burn_killed(struct rng *rng, const char *path, uint64_t flipped, bool is_check)
-{
-	static const char *const how[] = { "--block=4096 --rate=20000B", "--history=/nowhere --time=5s" };
-	struct killer k = { .sim = sim_new(), .path = path };
-	const struct profile_miswrite m = { .kind = MISWRITE_FLIPPED, .lba = flipped, .count = 1 };
-	char words[200];
-	cleanup_profile struct profile p = { 0 };
-	struct err err;
-	bool is_done = false;
-	int kills = 0;
+#define SLOW_RATE 1.28e6             /* so that each pass takes minutes */
+#define UNFLUSHED (51.0 * SLOW_RATE) /* a leg of writing */
 
-	small_ssd(&p);
-	if (is_check) { /* as long as with --rate, in blocks of its own */
-		p.capacity_lba = 64 * SECTORS;
-		p.interface_bytes_per_s = 64 * 20e3;
-	}
-	assert_int_equal(profile_add_miswrite(&p, &m), 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	k.sd = sim_add_disk(k.sim, &p, "sda");
+/* Killed in this phase, and again in it, and so on; returns the kills. */
+static int burn_killed(struct rng *rng, const char *path, const struct phase *in)
+{
+	const struct profile_miswrite m = { .kind = MISWRITE_FLIPPED, .lba = rng_below(rng, SECTORS), .count = 1 };
+	struct killer k = { .sim = sim_new(), .path = path, .in = in };
+	cleanup_profile struct profile p = { 0 };
+	struct disk_counters count;
+	bool is_done = false, writes = strstr(in->begins, "writing");
+	int kills = 0, lost = 0;
+	uint64_t most;
+	char words[200];
+
 	(void)snprintf(words, sizeof(words), "--write --destroy-data=SIM00000SSD %s --resume --state=%s sda",
-	               how[is_check], path);
+	               in->is_of_check ? "--history=/nowhere --time=5s" : "", path);
+	small_ssd(&p);
+	p.capacity_lba = 64 * SECTORS;
+	p.interface_bytes_per_s = SLOW_RATE;
+	MUST(profile_add_miswrite(&p, &m));
+	MUST(profile_finish(&p, &err));
+	k.sd = sim_add_disk(k.sim, &p, "sda");
 	while (!is_done) {
 		struct sim_run run = { .sim = k.sim,
-			               .m = is_check ? &measure_check : &measure_surface,
+			               .m = in->is_of_check ? &measure_check : &measure_surface,
 			               .words = words,
-			               .cancel = &k.cancel };
+			               .cancel = &k.cancel,
+			               .hooks = { .progress = arm, .arg = &k } };
 
 		atomic_store(&k.cancel, 0);
-		k.loses_power = rng_below(rng, 2);
-		assert_true(kills < 100);
-		sim_at(k.sim, sim_elapsed_ns(k.sim) + (20 + rng_below(rng, 130)) * NS_PER_S, kill_it, &k);
+		k.is_armed = kills > 12; /* then it comes to its end */
+		k.of = (enum death)rng_below(rng, DEATHS);
+		k.after_s = rng_double(rng) * in->most_s;
 		if (sim_run(&run) < 0)
 			fail_msg("%s", run.err.text);
-		is_done = !atomic_load(&k.cancel);
+		is_done = !atomic_load(&k.cancel) && !disk_is_gone(sim_model(k.sd), UINT64_MAX);
 		if (is_done) {
-			assert_true(is_check || sim_figure(&run, "scanned_bytes") == SECTORS * 512.0);
 			assert_true(sim_figure(&run, "verified_bytes") == (double)p.capacity_lba * 512.0);
 			assert_true(sim_figure(&run, "wrong_bytes") == 512.0);
-			assert_row(run.res, flipped, 1, "bit-flip");
+			assert_row(run.res, m.lba, 1, "bit-flip");
 		} else {
 			kills++;
+			lost += k.of != OF_A_SIGNAL;
 			forget(&k);
 		}
 		sim_run_done(&run);
 	}
+	disk_counters(sim_model(k.sd), &count);
+	most = p.capacity_lba * 512 + (writes ? (uint64_t)(lost * UNFLUSHED) : 0);
+	if (count.written_bytes > most)
+		fail_msg("%s, %d kills: %" PRIu64 " bytes written of %" PRIu64, in->begins, lost, count.written_bytes,
+		         most);
 	free(k.text);
 	sim_free(k.sim);
 	(void)unlink(path);
 	return kills;
 }
 
-TEST(killed_and_without_power_it_goes_on_and_skips_nothing)
+TEST(killed_in_any_phase_it_goes_on_skips_nothing_and_writes_nothing_twice)
 {
 	char dir[] = "/tmp/burn-XXXXXX", path[64];
 	struct rng rng;
@@ -264,8 +303,8 @@ TEST(killed_and_without_power_it_goes_on_and_skips_nothing)
 	rng_init(&rng, 57, 0);
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	for (int i = 0; kills < 100; i++)
-		kills += burn_killed(&rng, path, rng_below(&rng, SECTORS), i % 8 == 0);
+	for (size_t i = 0; kills < 100; i++)
+		kills += burn_killed(&rng, path, &phases[i % ARRAY_LEN(phases)]);
 	print_message("%d kills\n", kills);
 	(void)rmdir(dir);
 }

@@ -237,6 +237,11 @@ uint64_t disk_contents_hash(const struct disk *d)
 	return holder(d) ? disk_contents_hash(holder(d)) : contents_hash(&d->contents);
 }
 
+void disk_set_gone(struct disk *d, bool is_gone)
+{
+	d->gone = is_gone ? 0.0 : (double)INFINITY;
+}
+
 void disk_power_loss(struct disk *d)
 {
 	struct disk *const *part;

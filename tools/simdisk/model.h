@@ -498,6 +498,8 @@ bool disk_is_switched_on(const struct disk *d, enum disk_switch what);
 void disk_set_fua_reads(struct disk *d, enum fua_reads how);
 /* What is in the write cache and not on the media is lost now. */
 void disk_power_loss(struct disk *d);
+/* It is gone, or there again, whatever the profile says. Not of a disk that is made of others. */
+void disk_set_gone(struct disk *d, bool is_gone);
 
 struct disk_counters {
 	uint64_t requests, reads, writes, flushes; /* submitted */

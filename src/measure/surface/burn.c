@@ -171,13 +171,16 @@ static int flush(struct surface_run *run, bool *ret_is_done, struct err *err)
 	struct list_item item = { .op = IO_FLUSH };
 	struct flush f = { .sink = { flush_take } };
 	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &f.sink, .depth = 1 };
+	const atomic_int *cancel = run->ses->cancel;
 	struct list_feeder feeder;
 	struct load_stats stats;
 	int r;
 
 	list_feeder_init(&feeder, &item, 1);
 	load.feeder = &feeder.f;
+	run->ses->cancel = NULL; /* or all since the flush before would be written once more */
 	r = session_load(run->ses, &load, run->eng, &stats, err);
+	run->ses->cancel = cancel;
 	*ret_is_done = f.is_done;
 	return r;
 }
@@ -203,7 +206,7 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 	r = session_load(run->ses, &load, run->eng, &stats, err);
 	if (r == 0)
 		r = flush(run, &is_flushed, err);
-	if (r == 0 && is_flushed && !w.is_gone)
+	if (r == 0 && is_flushed && !w.is_gone && !w.in_flight)
 		run->burn->written_to = w.at;
 	run->burn->write_ns += surface_now(run) - start_ns - (session_stopped_ns(run->ses) - stopped_ns);
 	if (r == 0 && run->error)

@@ -150,7 +150,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	const char *path = run->p->state;
 	struct result *state = NULL;
 	struct stat st;
-	bool is_done;
+	bool is_done, is_anew;
 	int r;
 
 	run->saved_ns = surface_now(run);
@@ -176,10 +176,16 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);
-	if (r == 0 && is_done && run->p->resume)
+	is_anew = is_done && !(run->burn && run->p->resume); /* to go on with a burn-in is no consent to another one */
+	if (r == 0 && is_anew && run->p->resume)
 		result_notice(run->ses->res, "begun-anew", "The scan in %s had come to its end: a new one begins.",
 		              path);
-	if (r == 0 && !is_done && !take(run, state))
+	if (r == 0 && is_done && !is_anew)
+		result_notice(
+			run->ses->res, "burnt-in",
+			"The burn-in in %s had come to its end: nothing is written. Without --resume a new one begins.",
+			path);
+	if (r == 0 && !is_anew && !take(run, state))
 		r = err_set(err, -EINVAL, "--state=%s is damaged: no run can have come to what it says; remove it.",
 		            path);
 	result_free(state);

@@ -139,9 +139,10 @@ static int run_init(struct surface_run *run, struct err *err)
 	if (r == 0)
 		r = surface_state_load(run, err);
 	run->is_scanned = run->position == run->range.end_bytes;
+	if (r < 0 || !surface_is_unfinished(run))
+		return r;
 	run->portions++;
-	if (r == 0)
-		r = surface_learn_rotation(run, err);
+	r = surface_learn_rotation(run, err);
 	if (r == 0)
 		r = surface_find_bound(run, err);
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
@@ -182,8 +183,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		if (r == 0)
 			r = surface_state_save(run, true, err);
 	}
-	if (r == 0 &&
-	    !run->scan_ns) { /* others used the disk all the time, or the search of the rotation took it all */
+	if (r == 0 && !result_find_figure(ses->res, "scanned_bytes")) {
+		/* Others used the disk all the time, the search of the rotation took it all, or all was done. */
 		surface_tell(run);
 		r = surface_state_save(run, true, err);
 	}
