@@ -24,6 +24,7 @@
 
 #define SMARTCTL_MS  10000
 #define ANSWER_BYTES (1u << 20)
+#define NVME_TOO_HOT 2ull /* the bit of critical_warning: too hot, or too cold */
 
 /* ---- the program ---- */
 
@@ -278,6 +279,10 @@ static void take_nvme(const json_t *log, struct device_health *h)
 	h->media_errors = count_of(at(log, "media_errors"));
 	h->used_percent = count_of(at(log, "percentage_used"));
 	h->warnings = count_of(at(log, "critical_warning"));
+	if (h->warnings != UINT64_MAX) { /* heat passes, and smartctl calls it a failure */
+		h->warnings &= ~NVME_TOO_HOT;
+		h->passed = h->warnings == 0;
+	}
 	if (spare != UINT64_MAX && least != UINT64_MAX)
 		h->spare_below = spare < least;
 }

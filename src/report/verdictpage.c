@@ -102,13 +102,24 @@ static const char *word_of(const struct result *res)
 	return f && f->value.str && !f->value.is_null ? f->value.str : "NO VERDICT";
 }
 
+/* What a KEEP lacks: it has no other reasons. NULL: nothing. */
+static const char *lack_of(const struct result *res)
+{
+	const struct table *t = result_find_table(res, "reasons");
+
+	return t && t->nrows && strcmp(word_of(res), "KEEP") == 0 ? table_string(t, 0, (size_t)table_column(t, "what"))
+	                                                          : NULL;
+}
+
 static void print_head(struct printer *p, const struct result *res)
 {
-	const char *word = word_of(res);
+	const char *word = word_of(res), *lack = lack_of(res);
 	cleanup_free char *shown = disk_line(p, res),
 			  *path = text_printable(p, res->ntargets ? target_text(&res->targets[0], "path") : "");
 
 	print_word(p, word);
+	if (lack)
+		text_printf(p, "  as far as reading shows: %s\n    ", lack);
 	text_printf(p, "  %s  ", path);
 	text_fill(p, shown, (unsigned)strlen(word) + text_width(path) + 4, (unsigned)strlen(word) + 2);
 	text_end(p);
@@ -241,10 +252,9 @@ static void print_seen(struct printer *p, const struct result *res)
 		if (strcmp(res->notices[i].code, "hidden") == 0 || strcmp(res->notices[i].code, "behind-bridge") == 0)
 			print_line(p, text);
 	}
-	if (source && strcmp(source, "smartctl") == 0)
+	if (!source || strcmp(source, "smartctl") == 0)
 		return;
-	(void)snprintf(line, sizeof(line), "the disk's own counters were not read%s%.200s", source ? ": " : "",
-	               source ?: "");
+	(void)snprintf(line, sizeof(line), "why its counters were not read: %.200s", source);
 	why = text_printable(p, line);
 	print_line(p, why);
 }
@@ -326,8 +336,8 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 	const struct table *t = result_find_table(res, "reasons");
 	const char *word = word_of(res), *settle = NULL;
 	cleanup_free char *disk = disk_line(p, res), *reason = NULL,
-			  *line = text_format("%s  %s", res->ntargets ? target_text(&res->targets[0], "path") : "",
-	                                      disk);
+			  *line = text_format("%s  %s%s%s", res->ntargets ? target_text(&res->targets[0], "path") : "",
+	                                      lack_of(res) ?: "", lack_of(res) ? "; " : "", disk);
 	unsigned at = (unsigned)strlen("REJECT  ");
 	char share[400];
 
@@ -335,9 +345,9 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 	print_cut(p, strlen(word) < at ? at - (unsigned)strlen(word) : 2, line);
 	if (lines > 1 && strcmp(word, "KEEP") == 0)
 		print_cut(p, at + 2, share_text(res, true, share, sizeof(share)));
-	if (lines < 2 || !t || !t->nrows)
+	if (lines < 2 || !t || !t->nrows || lack_of(res))
 		return;
-	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s",
+	reason = text_format(t->nrows > 1 ? "%s, and %zu more reasons" : "%s",
 	                     table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1);
 	print_cut(p, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)

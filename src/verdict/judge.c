@@ -43,7 +43,7 @@ void verdict_judge(const struct result *const *docs, size_t n, struct judgement 
 	ret->is_by_two = ret->is == VERDICT_DOUBT && doubts[SIGN_COUNTED] && doubts[SIGN_MEASURED];
 	if (ret->is_by_two)
 		ret->is = VERDICT_REJECT;
-	if (ret->is == VERDICT_KEEP && !(is_whole && (ret->n || result_find_figure(ret->signs, "sampled_places"))))
+	if (ret->is == VERDICT_KEEP && !(is_whole && result_find_figure(ret->signs, "sampled_places")))
 		ret->is = VERDICT_NONE;
 }
 

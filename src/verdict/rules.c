@@ -13,9 +13,6 @@
 const struct verdict_rule verdict_rules[] = {
 	{ "failing", "smart_failing", VERDICT_REJECT, SIGN_COUNTED, 0, "it reports that it is failing", CERTAIN, NULL,
 	  NULL, "the drive's own verdict (ATA, SCSI, NVMe)" },
-	{ "warning", "smart_warnings", VERDICT_REJECT, SIGN_COUNTED, 0,
-	  "critical warning {smart_warnings}: spare, reliability, read-only or backup", CERTAIN, NULL, NULL,
-	  "NVMe base specification, log 02h" },
 	{ "unreadable", "unreadable_places", VERDICT_REJECT, SIGN_MEASURED, 0, "{unreadable_places:unreadable place}",
 	  CERTAIN, NULL, NULL, PINHEIRO ": 39 times more failures in 60 days" },
 	{ "selftest", "smart_selftests_failed", VERDICT_REJECT, SIGN_COUNTED, 0,
@@ -65,5 +62,7 @@ const struct verdict_rule verdict_rules[] = {
 	  "smartmontools: not the disk, and only growth counts" },
 	{ "little", "too_few_places", VERDICT_DOUBT, SIGN_RUN, 0, "too few random places were read", CERTAIN, "check",
 	  NULL, "59 places without a fault: at most 5 % bad (95 %)" },
+	{ "uncounted", "counters_unread", VERDICT_KEEP, SIGN_RUN, 0, "its own counters were not read", CERTAIN, "check",
+	  "with smartctl", BACKBLAZE },
 	{ .name = NULL },
 };

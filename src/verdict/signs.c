@@ -57,11 +57,12 @@ static double latest(const struct table *t, size_t row)
 	return isnan(after) ? table_number_of(t, row, "before") : after;
 }
 
-/* What the disk reports of itself. */
-static void of_health(struct result *signs, const struct result *doc)
+/* What the disk reports of itself; a check wants that. */
+static void of_health(struct result *signs, const struct result *doc, bool is_check)
 {
 	const struct table *t = result_find_table(doc, "health");
 	double grown = figure_number(result_find_figure(doc, "damage_since"));
+	bool is_counted = false;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *what = table_string(t, i, (size_t)table_column(t, "quantity"));
@@ -72,6 +73,7 @@ static void of_health(struct result *signs, const struct result *doc)
 			continue;
 		(void)snprintf(name, sizeof(name), "smart_%s", what);
 		count(signs, name, latest(t, i));
+		is_counted = is_counted || (is_damage(what) && !isnan(latest(t, i)));
 		if (strcmp(what, "crc_errors") == 0)
 			count(signs, "crc_grown", rise);
 		if (is_damage(what) && !isnan(rise))
@@ -79,6 +81,8 @@ static void of_health(struct result *signs, const struct result *doc)
 	}
 	count(signs, "damage_grown", grown);
 	count(signs, "smart_failing", result_has_notice(doc, "health-failing"));
+	if (is_check)
+		count(signs, "counters_unread", !is_counted);
 }
 
 void verdict_since(struct result *res, const struct result *before)
@@ -131,24 +135,6 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 		count(signs, "slow_stretches", (double)n);
 }
 
-static bool is_one(const struct result *doc, const char *option)
-{
-	const char *text = result_option_text(doc, option);
-
-	return text && strcmp(text, "1") == 0;
-}
-
-/* A response is the time of a read where a transaction is one, and nobody else has one waiting. */
-static void of_longest(struct result *signs, const struct result *doc)
-{
-	const struct figure *f = result_find_figure(doc, "response_max_ns");
-	const char *of = doc->head.measurement ? doc->head.measurement : "";
-
-	if (f && (strcmp(of, "check") == 0 || (strcmp(of, "transactions") == 0 && is_one(doc, "ios") &&
-	                                       is_one(doc, "users") && !result_option_text(doc, "arrivals"))))
-		result_figure(signs, "longest_read_ns", f->label, UNIT_NS, figure_number(f), NULL, 0);
-}
-
 static void of_figures(struct result *signs, const struct result *doc)
 {
 	static const char *const more[] = { "bad_places_ratio", "bad_places_most_ratio", "sampled_places",
@@ -174,12 +160,10 @@ static void of_data(struct result *signs, const struct result *doc)
 }
 
 /* Of a sample, and a check should have one, that is less than all of the disk. */
-static void of_sample(struct result *signs, const struct result *doc)
+static void of_sample(struct result *signs, const struct result *doc, bool is_check)
 {
 	double places = figure_number(result_find_figure(doc, "sampled_places")),
 	       ratio = figure_number(result_find_figure(doc, "scanned_ratio"));
-
-	bool is_check = doc->head.measurement && strcmp(doc->head.measurement, "check") == 0;
 
 	if ((is_check || !isnan(places)) && !(ratio >= 1.0))
 		count(signs, "too_few_places", !(places >= PLACES_LEAST));
@@ -190,13 +174,17 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 	struct result *signs = result_new("signs");
 
 	for (size_t i = 0; i < n; i++) {
+		bool is_check = docs[i]->head.measurement && strcmp(docs[i]->head.measurement, "check") == 0;
+		const struct figure *longest = result_find_figure(docs[i], "response_max_ns");
+
 		of_figures(signs, docs[i]);
-		of_health(signs, docs[i]);
+		of_health(signs, docs[i], is_check);
 		of_link(signs, docs[i]);
 		of_slow_regions(signs, docs[i]);
-		of_longest(signs, docs[i]);
+		if (is_check && longest) /* of others a response need not be one read */
+			result_figure(signs, "longest_read_ns", NULL, UNIT_NS, figure_number(longest), NULL, 0);
 		of_data(signs, docs[i]);
-		of_sample(signs, docs[i]);
+		of_sample(signs, docs[i], is_check);
 		if (result_find_figure(docs[i], "unreadable_regions"))
 			count(signs, "unreadable_places",
 			      figure_number(result_find_figure(docs[i], "unreadable_regions")));

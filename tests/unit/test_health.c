@@ -116,6 +116,19 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 	assert_non_null(strstr(calls, " /dev/nvme0\n")); /* not the node that udev watches */
 }
 
+TEST(heat_alone_is_no_failure_of_a_flash_disk)
+{
+	for (unsigned bits = 0; bits < 32; bits++) {
+		char text[sizeof(nvme) + 8], calls[1024];
+		char *at = strstr(strcpy(text, nvme), "warning\":0") + strlen("warning\":");
+		struct device_health h;
+
+		(void)snprintf(at, sizeof(text) - (size_t)(at - text), "%u%s", bits, strstr(nvme, "warning\":0") + 10);
+		h = told("nvme", "/dev/nvme0n1", text, true, calls);
+		assert_int_equal(h.passed, (bits & ~2u) == 0);
+	}
+}
+
 TEST(raw_values_of_makers_are_read_as_smartctl_prints_them)
 {
 	static const char packed[] =

@@ -40,6 +40,7 @@ static struct result *sound(uint64_t link_now)
 
 	result_target(res, &(struct link_row){ "/dev/sda", "SATA 6.0 Gbps", link_now, 600000000 }, link_fields);
 	result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, 1200);
+	set_health(res, "media_errors", 0, 0);
 	res->status = STATUS_COMPLETE;
 	return res;
 }
@@ -207,6 +208,24 @@ TEST(a_count_that_rose_since_an_earlier_run_rejects)
 		assert_true(now->verdict_is_no || now->verdict_is_open);
 		result_free(then);
 		result_free(now);
+	}
+}
+
+TEST(a_check_without_counters_keeps_as_far_as_reading_shows)
+{
+	static const char *const quantities[] = { "temperature_celsius", "power_on_hours", "pending", "media_errors" };
+
+	for (size_t i = 0; i < ARRAY_LEN(quantities); i++) {
+		cleanup_result struct result *res = result_new("check");
+		const struct result *const docs[] = { res };
+		struct judgement j;
+
+		result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, 1200);
+		set_health(res, quantities[i], 0, (double)NAN);
+		verdict_judge(docs, 1, &j);
+		assert_int_equal(j.is, VERDICT_KEEP);
+		assert_int_equal(names(&j, "uncounted"), i < 2);
+		verdict_done(&j);
 	}
 }
 
