@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
-#include "cli/run.h"
+#include "cli/execute.h"
 #include "cli/shelf.h"
 
 /* ---- what the run calls ---- */

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/units.h"
-#include "cli/run.h"
+#include "cli/several.h"
 
 /* ---- before ---- */
 

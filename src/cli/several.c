@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/xalloc.h"
-#include "cli/run.h"
+#include "cli/several.h"
 
 #define DOCUMENT  "\f\n"
 #define NO_STATUS (-1)

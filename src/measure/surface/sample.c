@@ -14,13 +14,14 @@
 
 #include "measure/surface/sample.h"
 
-#define SCAN_SHARE   0.9  /* of the time; the rest is for what failed */
-#define PASS_SHARE   0.7  /* of what is left may go into a pass: what is slow in it needs two more */
-#define OWN_MARGIN   1.15 /* as in judge.c */
-#define LEAST_PLACES 8    /* fewer are no pass */
-#define READINGS     3    /* what a busy moment does to all three is rare (as in again.c) */
-#define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had so many */
-#define FALSE_WEAK   1e-3 /* of a whole sample of a disk with strewn ones only */
+#define SAMPLE_NS    (120 * NS_PER_S) /* where no time was given */
+#define SCAN_SHARE   0.9              /* of the time; the rest is for what failed */
+#define PASS_SHARE   0.7              /* of what is left may go into a pass: what is slow in it needs two more */
+#define OWN_MARGIN   1.15             /* as in judge.c */
+#define LEAST_PLACES 8                /* fewer are no pass */
+#define READINGS     3                /* what a busy moment does to all three is rare (as in again.c) */
+#define STREWN_LEAST 3                /* moved sectors lie near each other: a place of a sound model disk had so many */
+#define FALSE_WEAK   1e-3             /* of a whole sample of a disk with strewn ones only */
 
 static uint64_t length_of(const struct surface_run *run)
 {
@@ -149,7 +150,7 @@ bool surface_sample_goes_on(const struct surface_run *run)
 
 static bool begin(struct surface_run *run, struct surface_sample *s)
 {
-	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SURFACE_SAMPLE_NS;
+	uint64_t time_ns = run->ses->common->time_ns ? run->ses->common->time_ns : SAMPLE_NS;
 
 	s->own_ns = (double)INFINITY;
 	s->end_ns = run->ses->start_ns + (uint64_t)(SCAN_SHARE * (double)time_ns);

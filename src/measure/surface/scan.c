@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/surface/sample.h"
 #include "measure/surface/writing.h"
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */

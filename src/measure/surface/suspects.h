@@ -113,7 +113,30 @@ const struct surface_failed *surface_next_unproven(const struct surface_failures
 uint64_t surface_failures_bytes(const struct surface_failures *l, uint64_t first, uint64_t end);
 void surface_failures_done(struct surface_failures *l);
 
-struct surface_sample;
+/* ---- --sample ---- */
+
+#define SURFACE_FIRST_PLACES 32
+
+struct surface_sample {
+	struct stretch {
+		uint64_t first_bytes, end_bytes;
+		bool is_random; /* else the start, the end, or where the disk itself reports trouble */
+		unsigned readings;
+		uint64_t slow; /* a bit for each request: in all readings */
+	} * v;
+	size_t n, next, room; /* next: all before it were scanned; those from there on are this pass's, by place */
+	size_t seen;          /* readings of places */
+	uint64_t end_ns;      /* of scanning: the rest is for second readings */
+	unsigned passes;
+	/*
+	 * What sticks out in most places of the first pass is the drive's own way (judge.c looks at neighbours, which
+	 * may all lie in one weak region): less is never slow. Infinity: not known yet.
+	 */
+	double own_ns, worst_ns, worsts_ns[SURFACE_FIRST_PLACES];
+	size_t nworsts;
+	struct surface_failures unread;   /* of the range */
+	uint64_t leg_end_bytes, leg_slow; /* of the leg in work: its end, and its requests that were slow, as bits */
+};
 
 /* What was never read: for later, or not asked for. */
 struct surface_later {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between execute.c, one run, several.c, a process for each target, and run.c, the command line. */
-#ifndef PLATTER_CLI_RUN_H
-#define PLATTER_CLI_RUN_H
+/* One run: all that it needs, and its end. several.c has one in a process for each target, run.c the command line. */
+#ifndef PLATTER_CLI_EXECUTE_H
+#define PLATTER_CLI_EXECUTE_H
 
 #include <string.h>
 
@@ -37,20 +37,11 @@ static inline bool run_is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
-/* ---- execute.c ---- */
-
 /* Nothing was measured: a wrong command line, a refusal, or a target that cannot be had. */
 int run_exit_of_error(int r, bool is_refused);
 /* Of one run. ret_res: NULL, or gets its document, where there is one to be saved. */
 int run_execute(struct run *run, struct result **ret_res);
 /* Files first: they are what must not be lost; then the text. */
 void run_save_and_show(struct run *run, const struct result *const *docs, size_t n);
-
-/* ---- several.c ---- */
-
-bool several_is_asked(const struct run *run);
-/* Before outputs are opened: a name for each target in place of --json. */
-int several_names(struct run *run, struct err *err);
-int several_execute(struct run *run, struct err *err);
 
 #endif
