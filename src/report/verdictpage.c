@@ -319,12 +319,12 @@ static int by_level(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* One line, cut to the width. */
-static void print_cut(struct printer *p, unsigned at, const char *text)
+/* The rest of a line, from this column on, where so many are taken; cut to the width. */
+static void print_cut(struct printer *p, unsigned taken, unsigned at, const char *text)
 {
 	char line[600];
 
-	text_spaces(p, at);
+	text_spaces(p, at - taken);
 	(void)report_printable(line, sizeof(line), text, p->width > at ? p->width - at : 1, p->style->unicode);
 	text_put(p, line);
 	text_end(p);
@@ -338,22 +338,22 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 	cleanup_free char *disk = disk_line(p, res), *reason = NULL,
 			  *line = text_format("%s  %s%s%s", res->ntargets ? target_text(&res->targets[0], "path") : "",
 	                                      lack_of(res) ?: "", lack_of(res) ? "; " : "", disk);
-	unsigned at = (unsigned)strlen("REJECT  ");
+	unsigned at = (unsigned)strlen("REJECT  "), taken = (unsigned)strlen(word);
 	char share[400];
 
 	print_word(p, word);
-	print_cut(p, strlen(word) < at ? at - (unsigned)strlen(word) : 2, line);
+	print_cut(p, taken, taken < at ? at : taken + 2, line);
 	if (lines > 1 && strcmp(word, "KEEP") == 0)
-		print_cut(p, at + 2, share_text(res, true, share, sizeof(share)));
+		print_cut(p, 0, at + 2, share_text(res, true, share, sizeof(share)));
 	if (lines < 2 || !t || !t->nrows || lack_of(res))
 		return;
 	reason = text_format(t->nrows > 1 ? "%s, and %zu more reasons" : "%s",
 	                     table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1);
-	print_cut(p, at + 2, reason);
+	print_cut(p, 0, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)
 		settle = table_string(t, i, (size_t)table_column(t, "settle"));
 	if (settle && lines > 2)
-		print_cut(p, at + 4, settle);
+		print_cut(p, 0, at + 4, settle);
 }
 
 static void print_counts(struct printer *p, const struct result *const *res, size_t n)

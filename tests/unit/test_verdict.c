@@ -221,6 +221,7 @@ TEST(a_check_without_counters_keeps_as_far_as_reading_shows)
 		struct judgement j;
 
 		result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, 1200);
+		res->status = STATUS_COMPLETE;
 		set_health(res, quantities[i], 0, (double)NAN);
 		verdict_judge(docs, 1, &j);
 		assert_int_equal(j.is, VERDICT_KEEP);

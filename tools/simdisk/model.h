@@ -487,19 +487,17 @@ uint64_t disk_size_bytes(const struct disk *d, uint64_t now_ns); /* 0 when gone 
 /* Contents at once, without time and without counting: what a read would give now. 0 or -EINVAL. */
 int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, void *buf);
 int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf);
-/* Of all that was ever written and differs from the pattern (place and bytes; the write cache included): equal
- * contents, equal hash. Memory store only. */
+/* Of all that was written and differs from the pattern (the write cache included). Memory store only. */
 uint64_t disk_contents_hash(const struct disk *d);
 /* As ATA and SCSI commands do: what is dirty is written later, or waited for by a flush. */
 enum disk_switch { SWITCH_WRITE_CACHE, SWITCH_READ_AHEAD };
 void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on);
 bool disk_is_switched_on(const struct disk *d, enum disk_switch what);
-/* From now on, whatever the profile says. */
+/* From now on, whatever the profile says; gone: not of one that is made of others. */
 void disk_set_fua_reads(struct disk *d, enum fua_reads how);
+void disk_set_gone(struct disk *d, bool is_gone);
 /* What is in the write cache and not on the media is lost now. */
 void disk_power_loss(struct disk *d);
-/* It is gone, or there again, whatever the profile says. Not of a disk that is made of others. */
-void disk_set_gone(struct disk *d, bool is_gone);
 
 struct disk_counters {
 	uint64_t requests, reads, writes, flushes; /* submitted */

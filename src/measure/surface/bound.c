@@ -20,6 +20,7 @@ static int time_of_row(struct surface_run *run, uint64_t at, double *ret_ns, str
 	double ns[READS];
 	int r;
 
+	surface_give_way(run);
 	t.block_bytes = run->eng->cfg.buf_bytes < READ_BYTES ? run->eng->cfg.buf_bytes : READ_BYTES;
 	for (size_t i = 0; i < READS; i++)
 		offsets[i] = timed_align(&t, (double)(at + i * t.block_bytes));

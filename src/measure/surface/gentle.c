@@ -96,14 +96,12 @@ uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns)
 	return until_ns;
 }
 
-/* A batch at least, as that is judged together; of a low rate no more than it allows a second. */
+/* Of a low rate no more than it allows a second; the scan asks between batches only. */
 static uint64_t burst_bytes(const struct surface_run *run)
 {
-	uint64_t batch = (uint64_t)SURFACE_BATCH * run->range.block_bytes, most = BURST_BATCHES * batch;
+	uint64_t most = (uint64_t)BURST_BATCHES * SURFACE_BATCH * run->range.block_bytes;
 
-	if (!run->p->rate || run->p->rate >= most)
-		return most;
-	return run->p->rate > batch ? run->p->rate : batch;
+	return run->p->rate && run->p->rate < most ? run->p->rate : most;
 }
 
 uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns)
