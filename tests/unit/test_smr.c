@@ -115,67 +115,6 @@ TEST(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are)
 	}
 }
 
-static uint64_t entries_now(const struct sim_run *run)
-{
-	struct disk_counters c;
-
-	disk_counters(sim_model(sim_find(run->sim, "sda")), &c);
-	return c.mcache_entries;
-}
-
-/* How long the drive cleans when nobody wants anything of it any more. */
-static double seconds_until_clean(const struct sim_run *run)
-{
-	struct disk *d = sim_model(sim_find(run->sim, "sda"));
-	uint64_t begin = clock_now_ns(sim_env(run->sim)->clk), t = begin;
-
-	while (entries_now(run) > 0 && t < begin + 10000 * NS_PER_S)
-		disk_advance(d, t += NS_PER_S / 10);
-	return (double)(t - begin) * 1e-9;
-}
-
-TEST(the_map_is_told_from_the_room_and_the_rest_that_it_needs)
-{
-	static const struct {
-		const char *cache, *limit;
-		double bytes;
-	} v[] = { { "media_cache_kb 1048576 6000\nshingle_band_kb 20480\n", "entries", NAN },
-		  { "media_cache_kb 24576 90000\nshingle_band_kb 20480\n", "bytes", 24 << 20 },
-		  { "media_cache_kb 1048576 6000\nshingle_band_kb 20480\nmedia_cache_first coldest\n", "entries", NAN },
-		  { "media_cache_kb 1048576 6000\n", "entries", NAN },
-		  { "media_cache_kb 24576 90000\n", "bytes", 24 << 20 } };
-
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		char text[900];
-		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		const struct figure *f;
-		double left, need;
-
-		(void)snprintf(text, sizeof(text),
-		               MECHANICS "rpm 5400\n%smedia_cache_idle_ms 700\nzone 4000 330\nzone 4000 250\n",
-		               v[i].cache);
-		parse(&p, text);
-		run = run_on(&p, WRITE);
-		assert_int_equal(sim_run(&run), 0);
-		f = result_find_figure(run.res, "cache_limit");
-		if (!f || !f->value.str || strcmp(f->value.str, v[i].limit) != 0)
-			fail_msg("%s told, %s is the truth: %s", f && f->value.str ? f->value.str : "nothing",
-			         v[i].limit, v[i].cache);
-		if (v[i].bytes > 0)
-			near(&run, "cache_bytes", v[i].bytes, 0.1);
-		else
-			assert_true(isnan(sim_figure(&run, "cache_bytes")));
-		f = result_find_figure(run.res, "recovery_ns");
-		left = (double)entries_now(&run) /
-		       sim_figure(&run, "cache_entries"); /* so much of it is to be cleaned */
-		need = seconds_until_clean(&run) * 1e9;
-		if (isnan(v[i].bytes) && !(need > 0.9 * left * f->ci.low && need < 1.1 * left * f->ci.high))
-			fail_msg("for all of it %.3g to %.3g s of rest told, for %.3g of it %.3g are needed",
-			         f->ci.low * 1e-9, f->ci.high * 1e-9, left, need * 1e-9);
-	}
-}
-
 /* A host that stands still at times, and a way to the disk that takes for each request what an arm takes: no kind of
  * disk is taken for another. */
 TEST(a_host_that_stalls_makes_no_verdict_wrong)
@@ -272,7 +211,6 @@ TEST(what_cleans_otherwise_is_not_told_wrong)
 		run = run_on(&p, "--time=100s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(verdict(&run), i ? "yes" : "undecided");
-		assert_true(isnan(sim_figure(&run, "recovery_ns")));
 	}
 }
 

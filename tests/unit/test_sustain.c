@@ -87,6 +87,22 @@ TEST(burst_rates_amount_and_cause_are_those_of_the_device)
 	}
 }
 
+/* A disk with a cache in memory and one on its platters, full within a quarter of a second of 20 minutes: two states of
+ * their own, which together hold what both caches do. */
+TEST(a_cache_that_is_full_at_once_is_a_state_of_its_own)
+{
+	cleanup_run struct sim_run run = run_on(
+		"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\n"
+		"serial SUSTAIN1\ninterface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 8192\nwrite_start 0.2\n"
+		"write_delay_ms 100\nrpm 5400\nmedia_cache_kb 1048576 6000\nmedia_cache_idle_ms 700\n"
+		"zone 4000 330\nzone 4000 250\n",
+		"--random " WRITE);
+
+	near(&run, "both caches", "burst_bytes_per_s", 500e6, 0.02);
+	assert_true(sim_figure(&run, "second_bytes_per_s") > 20e6);
+	near(&run, "both caches", "burst_requests", 6000 + 2048 - sim_figure(&run, "second_bytes") / 4096, 0.02);
+}
+
 /* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
 TEST(a_run_that_ends_before_it_settles_says_so)
 {

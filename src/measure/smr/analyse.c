@@ -47,7 +47,7 @@
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
 #define TEETH_LEAST 128  /* of the comb, that have had their turn */
-#define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better; the others are for large blocks */
+#define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better */
 /* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls
  * better. */
 #define PATH_MOST (SORTED / 2)
@@ -451,14 +451,12 @@ static void behind(struct view *v, struct smr_found *f)
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
 	v->is_steady = window[WINDOW / 6] > f->band_ns.value / 2;
-	f->wait_ns = 0.6 * f->band_ns.value;
 	if (!f->has_others) /* its teeth come among others' writes */
-		(void)comb_of(v, x, n, f->wait_ns, &comb);
+		(void)comb_of(v, x, n, 0.6 * f->band_ns.value, &comb);
 	else
 		comb = (struct comb){ .band = STATS_UNKNOWN };
 	f->band = comb.band;
 	f->gaps = comb.n;
-	f->teeth = comb.band.value / (double)in->layout->part[SMR_COMB].step_bytes;
 	if (!f->is_slow_from_start || (f->has_others && v->is_steady && f->band_ns.value > v->band_least_ns))
 		f->slow = per_s(f->band_ns);
 }
@@ -500,23 +498,16 @@ static void judge(const struct view *v, struct smr_found *f)
 		f->verdict = SMR_NO;
 }
 
-/* What lies together goes at once on conventional drives, too, and takes many accesses. */
-static void without_bands(const struct view *v, struct smr_found *f)
-{
-	size_t n;
-	cleanup_free double *x = singles(v, &n);
-	struct comb comb;
-
-	f->wait_ns = f->is_full ? CLEAN * v->access_ns : 0;
-	(void)comb_of(v, x, n, CLEAN * v->access_ns, &comb);
-	f->teeth = comb.band.value / (double)v->in->layout->part[SMR_COMB].step_bytes;
-}
-
-static void analyse(const struct smr_input *in, struct smr_found *f)
+void smr_analyse(const struct smr_input *in, struct smr_found *f)
 {
 	struct view v;
 	size_t n;
 
+	*f = (struct smr_found){ .fast = STATS_UNKNOWN,
+		                 .slow = STATS_UNKNOWN,
+		                 .entries = STATS_UNKNOWN,
+		                 .band = STATS_UNKNOWN,
+		                 .band_ns = STATS_UNKNOWN };
 	view_init(&v, in);
 	n = v.tail - v.first_bulk;
 	f->is_slow_from_start = are_slow(&v, v.first_bulk, n < BATCHES ? v.tail : v.first_bulk + BATCHES);
@@ -526,31 +517,11 @@ static void analyse(const struct smr_input *in, struct smr_found *f)
 	judge(&v, f);
 	if (f->verdict == SMR_YES || f->verdict == SMR_NO)
 		entries(&v, f);
-	if (f->verdict == SMR_NO)
-		without_bands(&v, f);
 	if (f->verdict != SMR_YES)
 		f->band = f->band_ns = STATS_UNKNOWN;
 }
 
-void smr_analyse(const struct smr_input *in, struct smr_found *f)
-{
-	struct smr_input first = *in;
-
-	*f = (struct smr_found){ .fast = STATS_UNKNOWN,
-		                 .slow = STATS_UNKNOWN,
-		                 .entries = STATS_UNKNOWN,
-		                 .band = STATS_UNKNOWN,
-		                 .band_ns = STATS_UNKNOWN,
-		                 .bytes = STATS_UNKNOWN,
-		                 .recovery = STATS_UNKNOWN,
-		                 .recovery_ns = STATS_UNKNOWN };
-	first.n = smr_before(in);
-	analyse(&first, f);
-	if (f->verdict != SMR_UNDECIDED && f->wait_ns > 0)
-		smr_after(in, first.n, f);
-}
-
-static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
+enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
 {
 	const struct smr_layout *l = in->layout;
 	uint64_t bulk = smr_layout_writes(l) - l->part[SMR_BULK].n;
@@ -574,13 +545,4 @@ static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
 	else
 		is_cliff = is_like_a_cliff(&v, in->n - 1);
 	return is_cliff ? SMR_SINGLE : SMR_BATCH;
-}
-
-enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
-{
-	enum smr_step step = SMR_STOP;
-
-	if (smr_before(in) == in->n)
-		step = next(in, f);
-	return step == SMR_STOP && f->verdict != SMR_UNDECIDED ? smr_after_next(in, f) : step;
 }

@@ -64,13 +64,6 @@ int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err)
 	return rewrite_fetch(io->journal, c.before_comb + at / SMR_PIECE, at % SMR_PIECE, buf, SMR_BLOCK, err);
 }
 
-int smr_back_large(struct smr_io *io, uint64_t k, void *buf, struct err *err)
-{
-	struct smr_places c = smr_places_count(io->layout);
-
-	return rewrite_fetch(io->journal, c.before_comb + c.pieces + c.bulk + k, 0, buf, SMR_LARGE, err);
-}
-
 int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err)
 {
 	uint64_t k = (offset_bytes - io->layout->part[SMR_COMB].first_bytes) / SMR_PIECE;

@@ -20,7 +20,6 @@
 #define TEETH      192 /* of the comb in a unit: at 12 GiB one each MiB, so that a band has 15 and more */
 #define CUSHION    1024
 #define BATCH_MAX  256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
-#define LARGE_MOST 256 /* large blocks: bands of the comb, four times and more */
 #define EXPECT_NS  (15 * 60 * NS_PER_S) /* mostly; it goes on for as long as it takes */
 
 const struct opt smr_opts[] = {
@@ -54,8 +53,6 @@ bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_b
 		l->part[SMR_COMB] = (struct smr_run_of){ first + comb * unit, SLOT, COMB_UNITS * unit / SLOT };
 	bulk = comb + COMB_UNITS;
 	l->part[SMR_BULK] = (struct smr_run_of){ first + bulk * unit, SLOT, (UNITS - bulk) * unit / SLOT };
-	l->large = (struct smr_run_of){ first + unit / 4 / SLOT * SLOT, 2 * SMR_LARGE, unit / 2 / (2 * SMR_LARGE) };
-	l->large.n = l->large.n > LARGE_MOST ? LARGE_MOST : l->large.n;
 	l->batch = l->part[SMR_CUSHION].n / 4;
 	l->batch = l->batch > BATCH_MAX ? BATCH_MAX : l->batch ? l->batch : 1;
 	return true;
@@ -122,7 +119,7 @@ struct smr_places smr_places_count(const struct smr_layout *l)
 	uint64_t comb = part[SMR_COMB].n * part[SMR_COMB].step_bytes;
 
 	return (struct smr_places){ part[SMR_CUSHION].n + part[SMR_SINGLES].n, (comb + SMR_PIECE - 1) / SMR_PIECE,
-		                    part[SMR_BULK].n, l->large.n };
+		                    part[SMR_BULK].n };
 }
 
 size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret)
@@ -130,7 +127,7 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 	const struct smr_run_of *comb = &l->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, bulk = smr_layout_writes(l);
 	struct smr_places c = smr_places_count(l);
-	struct rewrite_place *v = calloc(c.before_comb + c.pieces + c.bulk + c.large, sizeof(*v));
+	struct rewrite_place *v = calloc(c.before_comb + c.pieces + c.bulk, sizeof(*v));
 	size_t n = 0;
 
 	*ret = v;
@@ -142,8 +139,6 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
 	for (uint64_t i = bulk - c.bulk; i < bulk; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
-	for (uint64_t i = 0; i < c.large; i++)
-		v[n++] = (struct rewrite_place){ l->large.first_bytes + i * l->large.step_bytes, SMR_LARGE };
 	return n;
 }
 
@@ -166,29 +161,6 @@ static int check_target(const struct device *dev, const struct smr_params *p, st
 	return 0;
 }
 
-int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err)
-{
-	struct result *doc = NULL;
-	int r = result_load(&doc, path, err);
-	struct disk_names then, now;
-	enum disk_name by;
-
-	if (r < 0)
-		return r;
-	device_names(dev, &now);
-	if (doc->ntargets == 1)
-		result_names(doc, 0, &then);
-	if (strcmp(doc->head.measurement ? doc->head.measurement : "", "zones") != 0 || doc->ntargets != 1)
-		r = err_set(err, -EINVAL, "--zones=%s is not a result of `platter zones` of one disk.", path);
-	else if (same_disk(&then, &now, NULL) == DISK_OTHER)
-		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s; give one of this disk.", path,
-		            disk_lasting_name(&then, &by) ?: then.place, dev->path);
-	else
-		*ret_not_stored = result_has_notice(doc, "not-stored");
-	result_free(doc);
-	return r;
-}
-
 int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	const struct smr_params *p = params;
@@ -197,10 +169,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 	uint64_t first, size;
 	struct smr_layout l;
 	int r = check_target(dev, p, err);
-	bool is_not_stored;
 
-	if (r == 0 && p->zones) /* read later, and not on every disk: refused now */
-		r = smr_read_zones(p->zones, dev, &is_not_stored, err);
 	if (r < 0)
 		return r;
 	ret_plan->is_direct = true;
@@ -217,7 +186,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		return err_set(err, -EINVAL, "%s has less than the %d MiB there that smr needs; give another --range.",
 		               dev->path, (int)(LEAST >> 20));
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
-	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK + l.large.n * SMR_LARGE;
+	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
 	if (is_folder)
 		ret_plan->write_bytes += l.size_bytes;
 	else

@@ -123,7 +123,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, double *ret_ns, struct err *err)
 {
 	double ns[1 + PATH_READS], sum = 0.0;
-	/* Between the large blocks and the singles, where no block is written: of a cache on the media, some drives
+	/* Between the cushion and the singles, where no block is written: of a cache on the media, some drives
 	 * read from there each time. */
 	uint64_t unit = io->layout->part[SMR_SINGLES].step_bytes, at[1 + PATH_READS];
 	uint64_t first = io->layout->part[SMR_SINGLES].first_bytes - unit / 8;
@@ -243,33 +243,24 @@ static int keep(struct smr_samples *s, const struct smr_sample *sample)
 }
 
 /* What is to be written, and what belongs there. */
-static int fill_batch(struct smr_io *io, const struct smr_order *o, uint64_t k, struct list_item *items, uint8_t *data,
+static int fill_batch(struct smr_io *io, uint64_t from, uint64_t k, struct list_item *items, uint8_t *data,
                       struct err *err)
 {
 	const struct smr_layout *l = io->layout;
 	int r = 0;
 
 	for (uint64_t i = 0; r == 0 && i < k; i++) {
-		uint64_t large = io->larges % l->large.n;
-
-		items[i].len_bytes = (uint32_t)o->block_bytes;
+		items[i].len_bytes = SMR_BLOCK;
 		items[i].op = IO_WRITE;
-		if (o->block_bytes == SMR_LARGE) {
-			items[i].offset_bytes = l->large.first_bytes + large * l->large.step_bytes;
-			io->larges++;
-			if (data)
-				r = smr_back_large(io, large, data + i * SMR_LARGE, err);
-		} else {
-			items[i].offset_bytes = smr_place(l, o->from + i, io->ses->seed);
-			if (data)
-				r = smr_back_block(io, o->from + i, data + i * SMR_BLOCK, err);
-		}
+		items[i].offset_bytes = smr_place(l, from + i, io->ses->seed);
+		if (data)
+			r = smr_back_block(io, from + i, data + i * SMR_BLOCK, err);
 	}
 	items[k].op = IO_FLUSH;
 	return r;
 }
 
-int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err)
+int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err)
 {
 	uint64_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0, all = smr_layout_writes(io->layout);
 	cleanup_free struct list_item *items = NULL;
@@ -283,32 +274,25 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	struct same_feeder same = { .f.next = same_next, .of = &feeder.f, .io = io };
 	int r;
 
-	while (k < o->n && o->from + k < all &&
-	       smr_part_of(io->layout, o->from + k) == smr_part_of(io->layout, o->from))
+	while (k < n && from + k < all && smr_part_of(io->layout, from + k) == smr_part_of(io->layout, from))
 		k++;
 	items = calloc(k + 1, sizeof(*items));
 	if (io->journal)
-		same.data = data = malloc(k * o->block_bytes);
+		same.data = data = malloc(k * SMR_BLOCK);
 	if (!items || (io->journal && !data))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	r = fill_batch(io, o, k, items, data, err);
+	r = fill_batch(io, from, k, items, data, err);
 	if (r < 0)
 		return r;
 	list_feeder_init(&feeder, items, k + 1);
 	load.feeder = data ? &same.f : &feeder.f;
-	if (o->rest_ns && clock_now_ns(io->ses->env->clk) + o->rest_ns + io->look_ns >= io->end_ns) /* no time for it */
-		return 0;
-	timed_rest(io->ses, o->rest_ns);
-	if (session_is_over(io->ses))
-		return 0;
 	r = session_load(io->ses, &load, io->eng, &stats, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
 		return r;
 	sample = (struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
 		                      .first = first,
 		                      .writes = k,
-		                      .block_bytes = o->block_bytes,
-		                      .rest_ns = o->rest_ns,
+		                      .block_bytes = SMR_BLOCK,
 		                      .flushes = 1,
 		                      .write_ns = b.written_ns - b.begin_ns,
 		                      .flush_ns = b.flushed_ns - b.written_ns };

@@ -76,7 +76,30 @@ static int read_places(struct smr_io *io, struct sign *ret, struct err *err)
 	return r;
 }
 
-int smr_signs(struct smr_io *io, const char *zones, struct err *err)
+int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err)
+{
+	struct result *doc = NULL;
+	int r = result_load(&doc, path, err);
+	struct disk_names then, now;
+	enum disk_name by;
+
+	if (r < 0)
+		return r;
+	device_names(dev, &now);
+	if (doc->ntargets == 1)
+		result_names(doc, 0, &then);
+	if (strcmp(doc->head.measurement ? doc->head.measurement : "", "zones") != 0 || doc->ntargets != 1)
+		r = err_set(err, -EINVAL, "--zones=%s is not a result of `platter zones` of one disk.", path);
+	else if (same_disk(&then, &now, NULL) == DISK_OTHER)
+		r = err_set(err, -EINVAL, "--zones=%s is of the disk %s, not of %s; give one of this disk.", path,
+		            disk_lasting_name(&then, &by) ?: then.place, dev->path);
+	else
+		*ret_not_stored = result_has_notice(doc, "not-stored");
+	result_free(doc);
+	return r;
+}
+
+int smr_signs(struct smr_io *io, const bool *not_stored, struct err *err)
 {
 	const struct device *dev = &io->ses->devs[0];
 	bool is_folder = dev->kind == DEVICE_DIRECTORY;
@@ -84,17 +107,14 @@ int smr_signs(struct smr_io *io, const char *zones, struct err *err)
 		                 [TAKES_TRIM] = { "takes-trim", "not-looked", 0 },
 		                 [FAST_PLACES] = { "not-stored-places", "not-looked", 0 },
 		                 [FAST_STRETCHES] = { "not-stored-in-zones", "not-looked", 0 } };
-	bool is_not_stored;
 	int r = 0;
 
 	look(&v[ZONED], device_is_zoned(dev), SAYS_SO);
 	if (dev->rotational == 1)
 		look(&v[TAKES_TRIM], dev->discard_max_bytes > 0, dev->reported_rpm && !dev->below[0] ? TRIM : TRIM_ANY);
-	if (zones)
-		r = smr_read_zones(zones, dev, &is_not_stored, err);
-	if (zones && r == 0)
-		look(&v[FAST_STRETCHES], is_not_stored, IN_DOCUMENT);
-	if (r == 0 && !is_folder && io->eng && !session_is_over(io->ses))
+	if (not_stored)
+		look(&v[FAST_STRETCHES], *not_stored, IN_DOCUMENT);
+	if (!is_folder && io->eng && !session_is_over(io->ses))
 		r = read_places(io, &v[FAST_PLACES], err);
 	if (r == 0)
 		tell(io->ses->res, v);

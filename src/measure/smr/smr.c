@@ -31,19 +31,6 @@ struct places {
 	uint64_t next, again, again_at, before_bulk;
 };
 
-static struct smr_order order_of(enum smr_step step, const struct smr_io *io, const struct smr_found *found,
-                                 uint64_t from)
-{
-	bool is_few = step == SMR_REST || step == SMR_FEW;
-
-	return (struct smr_order){ .n = step == SMR_BATCH ? io->layout->batch
-		                        : is_few          ? SMR_FEW_N
-		                                          : 1,
-		                   .block_bytes = step == SMR_WIDE ? SMR_LARGE : SMR_BLOCK,
-		                   .rest_ns = step == SMR_REST ? smr_rest_ns(found) : 0,
-		                   .from = from };
-}
-
 static uint64_t place(struct places *p, const struct smr_found *f)
 {
 	if (f->has_others && f->behind >= p->again_at) {
@@ -90,9 +77,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
-		const struct smr_order order = order_of(step, io, &found, place(&at, &found));
-
-		r = smr_write(io, &order, &samples, err);
+		r = smr_write(io, place(&at, &found), step == SMR_BATCH ? io->layout->batch : 1, &samples, err);
 		if (r < 0 || samples.n == before)
 			break;
 		has_written(&at, samples.v[before].writes);
@@ -104,7 +89,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		session_progress(io->ses, "writing at random", (double)done / (double)all,
 		                 "%.0f/s, %.0f s to go at most", samples.v[samples.n - 1].writes_per_s,
 		                 (double)(all - done) / samples.v[samples.n - 1].writes_per_s);
-		if (step != SMR_BATCH && step != SMR_REST && done < look_at)
+		if (step != SMR_BATCH && done < look_at)
 			continue;
 		look_at = done + (found.behind / LOOK_PART > LOOK_EACH ? found.behind / LOOK_PART : LOOK_EACH);
 		smr_analyse(in, &found);
@@ -144,7 +129,8 @@ static int look_whether_it_turns(struct smr_io *io, bool *ret_turns, struct err 
 	return r;
 }
 
-static int measure(struct smr_io *io, struct smr_input *in, const struct smr_params *p, bool writes, struct err *err)
+static int measure(struct smr_io *io, struct smr_input *in, const struct smr_params *p, const bool *not_stored,
+                   bool writes, struct err *err)
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
@@ -158,7 +144,7 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		smr_tell_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
-	r = smr_signs(io, p->zones, err);
+	r = smr_signs(io, not_stored, err);
 	if (r < 0 || session_is_over(io->ses))
 		return r;
 	if (!writes) {
@@ -184,7 +170,8 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct smr_params *p = params;
 	const struct device *dev = &ses->devs[0];
-	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite;
+	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite, is_not_stored;
+	const bool *not_stored = p->zones ? &is_not_stored : NULL;
 	struct smr_layout layout;
 	struct smr_input in = { .layout = &layout,
 		                .access_ns = NAN,
@@ -196,12 +183,14 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	const struct figure *f;
 	uint64_t first, size;
 	struct smr_io io;
-	int r;
+	int r = p->zones ? smr_read_zones(p->zones, dev, &is_not_stored, err) : 0;
 
+	if (r < 0)
+		return r;
 	if (device_is_zoned(dev)) {
 		io = (struct smr_io){ .ses = ses };
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
-		return smr_signs(&io, p->zones, err);
+		return smr_signs(&io, not_stored, err);
 	}
 	r = smr_span(dev, p, &first, &size, err);
 	if (r < 0)
@@ -209,7 +198,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	(void)smr_layout_init(&layout, first, size);
 	r = smr_open(&io, ses, &layout, err);
 	if (r == 0)
-		r = measure(&io, &in, p, writes, err);
+		r = measure(&io, &in, p, not_stored, writes, err);
 	r = smr_back_end(&io, r, err);
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");
@@ -225,7 +214,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl smr_screen = {
 	.shows =
-		"shingled,cache_entries,cache_bytes,recovery_ns,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
+		"shingled,cache_entries,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
 	.says =
 		(const struct clause[]){
 			{ "cannot tell without writing", .because = "nothing-written" },

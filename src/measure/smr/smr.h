@@ -2,8 +2,8 @@
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
  * are written in which order; signs.c what is seen without a write; back.c every byte put back; run.c the writes,
- * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; after.c what they say of the cache
- * behind it; tell.c the document; smr.c goes through them.
+ * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; tell.c the document; smr.c goes
+ * through them. What a rest brings back, and whether entries or bytes are counted, `sustain` asks.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
  * the media until its map, or the cache, is full; from then on it has to clean a band for what is to be taken in: read,
@@ -24,28 +24,28 @@ struct smr_params { /* what the options fill */
 
 /*
  * Blocks of 4 KiB, none beside another, in the order in which they are written; caches are cleaned from what is oldest
- * on, so that it comes back in this order: cushion   close together, but at random, which takes long: the first to be
- * cleaned, all at once, for the writes that are under way when the cache turns out to be full singles   far from each
- * other, so that no two lie in one band: each costs what a band costs comb      in even steps, upward: how many go at
- * once tells how large a band is bulk      at random, to fill the map Large blocks come last, where nothing else was
- * written.
+ * on, so that it comes back in this order.
  */
-enum smr_part { SMR_CUSHION, SMR_SINGLES, SMR_COMB, SMR_BULK, SMR_PARTS };
+enum smr_part {
+	SMR_CUSHION, /* close together, but at random, which takes long: the first to be cleaned, all at once, for the
+	                writes that are under way when the cache turns out to be full */
+	SMR_SINGLES, /* far from each other, so that no two lie in one band: each costs what a band costs */
+	SMR_COMB,    /* in even steps, upward: how many go at once shows how large a band is */
+	SMR_BULK,    /* at random, to fill the map */
+	SMR_PARTS
+};
 
 #define SMR_BLOCK   4096
-#define SMR_LARGE   32768
 #define SMR_TIME_NS (4 * 3600 * NS_PER_S) /* unless --time says otherwise: as long as it takes */
 struct smr_layout {
 	uint64_t first_bytes, size_bytes; /* of the target: what may be written */
 	struct smr_run_of {
 		uint64_t first_bytes, step_bytes, n;
-	} part[SMR_PARTS], large;
+	} part[SMR_PARTS];
 	uint64_t batch; /* writes between two flushes while the map is being filled */
 };
 
 extern const struct opt smr_opts[];
-/* --zones: 0, or negative errno and a sentence. */
-int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err);
 int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 /* false: so few bytes are none to measure in. */
 bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes);
@@ -65,7 +65,7 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 /* The same in places that share no byte, in the order in which they are written: for the journal of --rewrite. */
 #define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
 struct smr_places {
-	uint64_t before_comb, pieces, bulk, large; /* the comb is in large pieces, without gaps */
+	uint64_t before_comb, pieces, bulk; /* the comb is in large pieces, without gaps */
 };
 struct smr_places smr_places_count(const struct smr_layout *l);
 /* All of them; free() it. NULL, 0: no memory. */
@@ -78,8 +78,8 @@ struct smr_sample {
 	double time_s, writes_per_s; /* when it ended, since the start; with the flush */
 	uint64_t first, writes;      /* number of the first of them; how many */
 	uint64_t write_ns, flush_ns;
-	uint64_t block_bytes, rest_ns; /* of each; pause before the first */
-	uint64_t flushes;              /* 0: one, of an old document */
+	uint64_t block_bytes; /* of each */
+	uint64_t flushes;     /* 0: one, of an old document */
 };
 /* A flush behind each. */
 static inline bool smr_is_single(const struct smr_sample *s)
@@ -100,7 +100,6 @@ struct smr_io {
 	struct target own;
 	struct datafile *file;
 	const struct smr_layout *layout;
-	uint64_t larges;                 /* written so far */
 	double turn_ns;                  /* by reads; 0: not known */
 	uint64_t time_ns, end_ns;        /* for writing and the look at the way behind it; nothing begins later */
 	uint64_t look_ns;                /* that the last look took: no batch begins within it */
@@ -112,9 +111,8 @@ struct smr_io {
 
 /* Reads and notes all that will be written; io->is_noted: it was not told to stop meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
-/* What belongs there: block number i, large block k, a piece of the comb. */
+/* What belongs there: block number i, a piece of the comb. */
 int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err);
-int smr_back_large(struct smr_io *io, uint64_t k, void *buf, struct err *err);
 int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err);
 /* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were.
  */
@@ -137,20 +135,18 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
 /* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer
  * when last looked at; NaN: it does not tell. */
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
-/* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
-struct smr_order {
-	uint64_t n, block_bytes, rest_ns;
-	uint64_t from; /* place of the first: see smr_place() */
-};
-int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err);
+/* The next n writes of one part, from the place of that number on (smr_place()), then a flush; appended to s. */
+int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
 
 /* ---- signs.c: what is seen without writing ---- */
 
 #define SMR_SIGNS_TITLE "Evidence without writing"
 extern const struct field smr_sign_fields[];
-/* zones: path of a document, or NULL. io->eng NULL: nothing is read. */
-int smr_signs(struct smr_io *io, const char *zones, struct err *err);
+/* --zones: 0, or negative errno and a sentence. */
+int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err);
+/* not_stored: what --zones shows, or NULL. io->eng NULL: nothing is read. */
+int smr_signs(struct smr_io *io, const bool *not_stored, struct err *err);
 
 /* ---- weigh.c: logarithms of likelihoods ---- */
 
@@ -171,11 +167,6 @@ struct smr_input { /* what a saved document has, too */
 };
 
 enum smr_verdict { SMR_UNDECIDED, SMR_NO, SMR_YES };
-enum smr_limit { SMR_NO_LIMIT, SMR_ENTRIES, SMR_BYTES }; /* not known; the map was full; or the room */
-#define SMR_RESTS      2
-#define SMR_REST_MOST  65536 /* writes after a rest */
-#define SMR_FEW_N      16
-#define SMR_LARGE_GAPS 4
 enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_found {
@@ -189,25 +180,11 @@ struct smr_found {
 	bool is_path_slow;                /* that writes are slow says nothing of the disk */
 	bool is_likely;                   /* the likelihood says yes */
 	struct stats_estimate fast, slow, entries, band, band_ns;
-
-	/* behind the cliff, when the verdict stands */
-	double wait_ns, teeth; /* longer is a wait for a cleaning; so many of the comb went at once */
-	size_t large, large_gaps, rests;
-	bool is_resting; /* the writes after the last rest have not had to wait yet */
-	enum smr_limit limit;
-	struct stats_estimate bytes, recovery, recovery_ns; /* recovery: writes that a second of rest makes room for */
 };
 void smr_analyse(const struct smr_input *in, struct smr_found *ret);
-enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE, SMR_WIDE, SMR_REST, SMR_FEW };
+enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
 /* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
 enum smr_step smr_next(const struct smr_input *in, const struct smr_found *found);
-
-/* ---- after.c: the same, behind the verdict ---- */
-
-size_t smr_before(const struct smr_input *in); /* so many samples are of the verdict */
-void smr_after(const struct smr_input *in, size_t from, struct smr_found *f);
-enum smr_step smr_after_next(const struct smr_input *in, const struct smr_found *f);
-uint64_t smr_rest_ns(const struct smr_found *f); /* the next one */
 
 /* ---- tell.c: samples and estimates to rows, figures, notices, plots ---- */
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/smr/smr.h"
 
 const struct field smr_sample_fields[] = {
@@ -17,7 +19,6 @@ const struct field smr_sample_fields[] = {
 	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
 	FIELD_U64(struct smr_sample, block_bytes, UNIT_BYTES, "each"),
-	FIELD_U64(struct smr_sample, rest_ns, UNIT_NS, "after a rest"),
 	FIELD_U64(struct smr_sample, flushes, UNIT_COUNT, "flushes", .detail = true),
 	FIELD_END,
 };
@@ -68,8 +69,6 @@ void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *
 	res->verdict_is_open = verdict == SMR_UNDECIDED;
 }
 
-static const char *const limits[] = { [SMR_NO_LIMIT] = NULL, [SMR_ENTRIES] = "entries", [SMR_BYTES] = "bytes" };
-
 static const char *reason_of(const struct smr_input *in, const struct smr_found *f, char *buf, size_t len)
 {
 	char t[32], a[32], p[32];
@@ -114,11 +113,6 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	result_estimate(res, "cache_entries", "writes that the cache held", UNIT_COUNT, &f->entries);
-	result_figure_text(res, "cache_limit", "which limit was reached", limits[f->limit]);
-	result_estimate(res, "cache_bytes", "cache size", UNIT_BYTES, &f->bytes);
-	result_estimate(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S,
-	                &f->recovery);
-	result_estimate(res, "recovery_ns", "idle time needed to empty the cache", UNIT_NS, &f->recovery_ns);
 	result_estimate(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
 	result_estimate(res, "band_clean_ns", "time to clean a band", UNIT_NS, &f->band_ns);
 	result_estimate(res, "fast_writes_per_s", "write rate, cache not full", UNIT_PER_S, &f->fast);
@@ -166,20 +160,19 @@ int smr_again(const struct result *saved, struct result *ret, struct err *err)
 		.rpm = fmax(0, target_number(target, "reported_rpm")),
 		.is_through = write_cache && strcmp(write_cache, "write through") == 0,
 	};
-	struct smr_sample *v;
+	cleanup_free struct smr_sample *v = xcalloc(t ? t->nrows + 1 : 1, sizeof(*v));
 	struct smr_found found;
 
 	if (!t || !t->nrows || !(span > 0) || !smr_layout_init(&layout, 0, (uint64_t)span))
 		return err_set(err, -ENODATA, "The document has no writes.");
-	v = calloc(t->nrows, sizeof(*v));
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	for (size_t i = 0; i < t->nrows; i++)
-		table_row(t, i, smr_sample_fields, &v[i]);
+	for (; in.n < t->nrows; in.n++) {
+		table_row(t, in.n, smr_sample_fields, &v[in.n]);
+		if (v[in.n].block_bytes != SMR_BLOCK ||
+		    table_number_of(t, in.n, "rest_ns") > 0) /* of an old document */
+			break;
+	}
 	in.v = v;
-	in.n = t->nrows;
 	smr_analyse(&in, &found);
 	smr_tell_found(ret, &in, &found);
-	free(v);
 	return 0;
 }

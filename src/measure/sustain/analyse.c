@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/sustain/sustain.h"
 
 #define CELLS       512
@@ -39,7 +40,7 @@ static void cells_init(struct cells *c, const struct sustain_series *s)
 
 	memset(c, 0, sizeof(*c));
 	for (size_t i = 0; i < s->n && c->n < CELLS; i++) {
-		double to = (double)(i + 1) * s->width_s, x, w;
+		double to = sustain_edge_s(s, i + 1), x, w;
 
 		bytes += (double)s->v[i].bytes;
 		requests += (double)s->v[i].requests;
@@ -71,14 +72,11 @@ static double score(const struct cells *c, size_t i, size_t j)
 static double partition(const struct cells *c, size_t *ret_n, size_t end[SUSTAIN_STATES])
 {
 	static const double no = -1e300;
-	cleanup_free double *best = malloc(SUSTAIN_STATES * (c->n + 1) * sizeof(*best));
-	cleanup_free size_t *last = malloc(SUSTAIN_STATES * (c->n + 1) * sizeof(*last));
+	cleanup_free double *best = xcalloc(SUSTAIN_STATES * (c->n + 1), sizeof(*best));
+	cleanup_free size_t *last = xcalloc(SUSTAIN_STATES * (c->n + 1), sizeof(*last));
 	double change = log((double)c->n + 1), most;
 	size_t k, row = c->n + 1;
 
-	*ret_n = 0;
-	if (!best || !last)
-		return 0;
 	for (k = 0; k < SUSTAIN_STATES; k++)
 		for (size_t j = 0; j <= c->n; j++) {
 			double *b = &best[k * row + j];
@@ -109,13 +107,27 @@ static double partition(const struct cells *c, size_t *ret_n, size_t end[SUSTAIN
 
 /* ---- states from bins ---- */
 
+static double span_s(const struct sustain_series *s, size_t first, size_t end)
+{
+	return sustain_edge_s(s, end) - sustain_edge_s(s, first);
+}
+
+size_t sustain_bin_at(const struct sustain_series *s, double at_s)
+{
+	size_t i = 0;
+
+	while (i < s->n && sustain_edge_s(s, i + 1) <= at_s)
+		i++;
+	return i;
+}
+
 static double rate_of(const struct sustain_series *s, size_t first, size_t end)
 {
 	double bytes = 0;
 
 	for (size_t i = first; i < end; i++)
 		bytes += (double)s->v[i].bytes;
-	return end > first ? bytes / ((double)(end - first) * s->width_s) : 0;
+	return end > first ? bytes / span_s(s, first, end) : 0;
 }
 
 /* The bin in which the rate changes: what lies about the edge is divided so that both sides fit best. */
@@ -125,7 +137,7 @@ static size_t settle_edge(const struct sustain_series *s, size_t from, size_t to
 	size_t best = from;
 
 	for (size_t i = from; i < to; i++) {
-		sum += (s->v[i].rate_bytes_per_s - middle) * (before > after ? 1 : -1);
+		sum += ((double)s->v[i].bytes - middle * span_s(s, i, i + 1)) * (before > after ? 1 : -1);
 		if (sum > most) {
 			most = sum;
 			best = i + 1;
@@ -136,17 +148,17 @@ static size_t settle_edge(const struct sustain_series *s, size_t from, size_t to
 
 static double worst_second(const struct sustain_series *s, size_t first, size_t end)
 {
-	size_t n = (size_t)(1 / s->width_s);
-	double sum = 0, least = INFINITY;
+	double sum = 0, least = INFINITY, span;
 
-	if (n == 0 || end < first + n)
-		return (double)NAN;
-	for (size_t i = first; i < end; i++) {
-		sum += (double)s->v[i].bytes - (i >= first + n ? (double)s->v[i - n].bytes : 0);
-		if (i + 1 >= first + n)
-			least = fmin(least, sum);
+	for (size_t i = first, from = first; i < end; i++) {
+		sum += (double)s->v[i].bytes;
+		for (; span_s(s, from + 1, i + 1) >= 1; from++)
+			sum -= (double)s->v[from].bytes;
+		span = span_s(s, from, i + 1);
+		if (span >= 1 && span < 1.5)
+			least = fmin(least, sum / span);
 	}
-	return least;
+	return isinf(least) ? (double)NAN : least;
 }
 
 static double p999(const struct sustain_series *s, size_t first, size_t end)
@@ -168,34 +180,46 @@ static double p999(const struct sustain_series *s, size_t first, size_t end)
 	return (double)NAN;
 }
 
-static int by_time(const struct sustain_series *s, struct sustain_state *st, bool is_first, bool is_last)
+/* Of the mean rate, from pieces of time of equal length: of the last bin. */
+static struct interval spread(const struct sustain_series *s, size_t first, size_t end)
+{
+	cleanup_free double *x = xcalloc(end - first + 1, sizeof(*x));
+	double each = span_s(s, end - 1, end), bytes = 0;
+	size_t n = 0;
+
+	for (size_t i = first, from = first; i < end; i++) {
+		bytes += (double)s->v[i].bytes;
+		if (span_s(s, from, i + 1) < 0.99 * each)
+			continue;
+		x[n++] = bytes / span_s(s, from, i + 1);
+		from = i + 1;
+		bytes = 0;
+	}
+	return stats_batch_means_ci(x, n);
+}
+
+static void by_time(const struct sustain_series *s, struct sustain_state *st, bool is_first, bool is_last)
 {
 	/* what lies about a change is of neither */
-	size_t first = st->first + !is_first, end = st->end - (!is_last && st->end > first + 1), n = 0;
-	cleanup_free double *x = calloc(end > first ? end - first : 1, sizeof(*x));
+	size_t first = st->first + !is_first, end = st->end - (!is_last && st->end > first + 1);
 	double time, one;
 
-	if (!x)
-		return -1;
 	if (end <= first) {
 		first = st->first;
 		end = st->end;
 	}
-	for (size_t i = first; i < end && n < st->end - st->first; i++)
-		x[n++] = s->v[i].rate_bytes_per_s;
-	time = (double)(end - first) * s->width_s;
-	st->rate = (struct stats_estimate){ rate_of(s, first, end), stats_batch_means_ci(x, n) };
+	time = span_s(s, first, end);
+	st->rate = (struct stats_estimate){ rate_of(s, first, end), spread(s, first, end) };
 	one = st->requests > 0 ? st->bytes / st->requests / time : 0; /* a request more or less, at its ends */
 	st->rate.ci.low -= one;
 	st->rate.ci.high += one;
 	st->worst_bytes_per_s = worst_second(s, first, end);
 	st->p999_ns = p999(s, first, end);
 	st->celsius = s->v[st->end - 1].celsius;
-	return 0;
 }
 
 /* Of each state whose bins are known. */
-static bool fill(const struct sustain_series *s, struct sustain_states *f)
+static void fill(const struct sustain_series *s, struct sustain_states *f)
 {
 	for (size_t k = 0; k < f->n; k++) {
 		struct sustain_state *st = &f->v[k];
@@ -205,12 +229,10 @@ static bool fill(const struct sustain_series *s, struct sustain_states *f)
 			st->bytes += (double)s->v[i].bytes;
 			st->requests += (double)s->v[i].requests;
 		}
-		st->from_s = (double)st->first * s->width_s;
-		st->to_s = (double)st->end * s->width_s;
-		if (by_time(s, st, k == 0, k + 1 == f->n) < 0)
-			return false;
+		st->from_s = sustain_edge_s(s, st->first);
+		st->to_s = sustain_edge_s(s, st->end);
+		by_time(s, st, k == 0, k + 1 == f->n);
 	}
-	return true;
 }
 
 static bool are_one(const struct sustain_series *s, const struct sustain_state *a, const struct sustain_state *b,
@@ -242,12 +264,18 @@ static void join_alike(const struct sustain_series *s, struct sustain_states *f)
 /* Does it come as fast again for as long, when it is over? */
 static bool comes_again(const struct sustain_series *s, const struct sustain_states *f, size_t burst)
 {
-	size_t n = f->v[burst].end - f->v[burst].first, end = sustain_last(f)->end;
 	double slow = sustain_last(f)->rate.value, enough = slow + AGAIN * (f->v[burst].rate.value - slow);
+	double as_long = f->v[burst].to_s - f->v[burst].from_s;
+	size_t i = sustain_last(f)->first, k = i;
 
-	for (size_t i = sustain_last(f)->first; i + n <= end; i += n / 2 + 1)
-		if (rate_of(s, i, i + n) >= enough)
+	for (; i < s->n; i += (k - i) / 2 + 1) {
+		while (k < s->n && (k <= i || span_s(s, i, k) < as_long))
+			k++;
+		if (span_s(s, i, k) < as_long)
+			break;
+		if (rate_of(s, i, k) >= enough)
 			return true;
+	}
 	return false;
 }
 
@@ -265,10 +293,11 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
                                        const struct stats_estimate *fast, const struct stats_estimate *slow)
 {
 	double excess = 0, sum = 0, squares = 0, bytes = 0, requests = 0, part = 1 - slow->value / fast->value, half;
-	size_t most = edge - first > AMOUNT_BINS ? edge - first : AMOUNT_BINS, n = 0;
+	double as_long = span_s(s, first, edge);
+	size_t n = 0, i;
 
-	for (size_t i = first; i < end && i < edge + 1 + most; i++) {
-		excess += (double)s->v[i].bytes - slow->value * s->width_s;
+	for (i = first; i < end && (i <= edge + AMOUNT_BINS || span_s(s, edge + 1, i) < as_long); i++) {
+		excess += (double)s->v[i].bytes - slow->value * span_s(s, i, i + 1);
 		bytes += (double)s->v[i].bytes;
 		requests += (double)s->v[i].requests;
 		if (i > edge) { /* that one may hold some of both */
@@ -280,7 +309,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	if (n < 2 || !(part > 0))
 		return stats_about(bytes, bytes);
 	sum /= (double)n;
-	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * (double)n * s->width_s / 2);
+	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * span_s(s, edge + 1, i) / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
 	return stats_about(sum / part, half + bytes / requests * (1 + 2 * s->depth));
 }
@@ -308,27 +337,26 @@ double sustain_change_s(const struct sustain_series *s, const struct stats_estim
                         const struct stats_estimate *slow, struct stats_estimate *ret_bytes)
 {
 	size_t edge = settle_edge(s, 0, s->n, fast->value, slow->value);
-	cleanup_free double *x = calloc(edge + 1, sizeof(*x));
 	struct stats_estimate now = *fast;
 
-	for (size_t i = 1; x && i + 1 < edge; i++)
-		x[i - 1] = s->v[i].rate_bytes_per_s;
-	if (x && edge > AMOUNT_BINS)
-		now = stats_about(within(s, 0, edge),
-		                  fmax(half_of(fast), interval_half(stats_batch_means_ci(x, edge - 2))));
+	if (edge > AMOUNT_BINS)
+		now = stats_about(within(s, 0, edge), fmax(half_of(fast), interval_half(spread(s, 1, edge - 1))));
 	*ret_bytes = edge ? amount_of(s, 0, edge, s->n, &now, slow) : stats_about(0, 0);
-	return (double)edge * s->width_s;
+	return sustain_edge_s(s, edge);
 }
 
 static double pts(const struct sustain_series *s)
 {
-	size_t n = (size_t)(ROUND_S / s->width_s);
-
-	for (size_t r = 0; n && (r + ROUNDS) * n <= s->n; r++) {
+	for (size_t r = 0; (double)(r + ROUNDS) * ROUND_S <= sustain_edge_s(s, s->n); r++) {
 		double low = INFINITY, high = 0, sum = 0, slope = 0;
+		size_t end = sustain_bin_at(s, (double)r * ROUND_S);
 
 		for (size_t k = 0; k < ROUNDS; k++) {
-			double x = rate_of(s, (r + k) * n, (r + k + 1) * n);
+			size_t from = end;
+			double x;
+
+			end = sustain_bin_at(s, (double)(r + k + 1) * ROUND_S);
+			x = rate_of(s, from, end);
 
 			low = fmin(low, x);
 			high = fmax(high, x);
@@ -342,7 +370,7 @@ static double pts(const struct sustain_series *s)
 }
 
 /* All that is nearer to the fastest state than to the last one, however it stalls, is one burst. */
-static bool find_burst(const struct sustain_series *s, struct sustain_states *f)
+static void find_burst(const struct sustain_series *s, struct sustain_states *f)
 {
 	double most = 0, slow = sustain_last(f)->rate.value;
 	size_t first = f->n, last = f->n;
@@ -356,24 +384,22 @@ static bool find_burst(const struct sustain_series *s, struct sustain_states *f)
 		}
 	f->burst = first;
 	if (first == f->n)
-		return true;
+		return;
 	f->v[first].end = f->v[last].end;
 	memmove(&f->v[first + 1], &f->v[last + 1], (f->n - last - 1) * sizeof(f->v[0]));
 	f->n -= last - first;
-	if (!fill(s, f))
-		return false;
+	fill(s, f);
 	if (f->v[first].rate.value > f->v[first + 1].rate.value)
 		measure_amount(s, f);
-	return true;
 }
 
 bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 {
-	cleanup_free struct cells *c = malloc(sizeof(*c));
+	cleanup_free struct cells *c = xcalloc(1, sizeof(*c));
 	size_t end[SUSTAIN_STATES];
 
 	*f = (struct sustain_states){ .amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN };
-	if (!c || s->n == 0)
+	if (s->n == 0)
 		return false;
 	cells_init(c, s);
 	if (c->n < STATE_CELLS)
@@ -392,18 +418,15 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 			                          rate_of(s, c->first[end[k]], c->first[end[k + 1]]));
 	}
 	join_alike(s, f);
-	if (f->n == 0 || !fill(s, f))
-		return false;
-	if (!find_burst(s, f))
-		return false;
+	fill(s, f);
+	find_burst(s, f);
 	if (f->burst < f->n && comes_again(s, f, f->burst)) {
 		f->n = 1;
 		f->v[0].first = 0;
 		f->v[0].end = s->n;
 		f->log10_ratio = 0;
 		f->amount = STATS_UNKNOWN;
-		if (!fill(s, f))
-			return false;
+		fill(s, f);
 		f->burst = 1;
 	}
 	f->pts_s = pts(s);

@@ -66,7 +66,7 @@ bool sustain_rest_found(const struct sustain_series *s, const struct sustain_sta
 	if (s->n < 2 || s->time_s < 2 * SLOW_S)
 		return false;
 	at_s = change_s(s, f, ret);
-	at = at_s > 0 && at_s < s->time_s ? (size_t)(at_s / s->width_s) : s->n - 1;
+	at = at_s > 0 ? sustain_bin_at(s, at_s) : s->n - 1;
 	ret->begin_celsius = s->v[0].celsius;
 	ret->celsius = s->v[at < s->n ? at : s->n - 1].celsius;
 	return (at_s > 0 && s->time_s - at_s >= fmax(SLOW_S, at_s)) ||

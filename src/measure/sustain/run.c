@@ -9,21 +9,18 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/shared/ownfile.h"
 #include "measure/sustain/sustain.h"
 
 #define WARMTH_NS  NS_PER_S /* hwmon asks the drive no more often */
 #define DATA_PIECE 4096     /* each differs from all others: nothing is to be stored once */
 
-bool sustain_series_init(struct sustain_series *s, bool has_waits)
+void sustain_series_init(struct sustain_series *s, bool has_waits)
 {
-	*s = (struct sustain_series){ .width_s = SUSTAIN_FIRST, .v = calloc(SUSTAIN_BINS, sizeof(*s->v)) };
+	*s = (struct sustain_series){ .width_s = SUSTAIN_FIRST, .v = xcalloc(SUSTAIN_BINS, sizeof(*s->v)) };
 	if (has_waits)
-		s->waits = calloc(SUSTAIN_BINS, sizeof(*s->waits));
-	if (s->v && (s->waits || !has_waits))
-		return true;
-	sustain_series_done(s);
-	return false;
+		s->waits = xcalloc(SUSTAIN_BINS, sizeof(*s->waits));
 }
 
 void sustain_series_done(struct sustain_series *s)
@@ -35,20 +32,29 @@ void sustain_series_done(struct sustain_series *s)
 
 static void join_bins(struct sustain_series *s)
 {
-	for (size_t i = 0; i < SUSTAIN_BINS / 2; i++) {
-		struct sustain_bin *a = &s->v[2 * i], *b = a + 1;
+	size_t end = SUSTAIN_HEAD + (SUSTAIN_BINS - SUSTAIN_HEAD) / 2;
+
+	for (size_t i = SUSTAIN_HEAD, of = i; i < end; i++, of += 2) {
+		struct sustain_bin *a = &s->v[of], *b = a + 1;
 
 		s->v[i] = (struct sustain_bin){ .bytes = a->bytes + b->bytes,
 			                        .requests = a->requests + b->requests,
 			                        .worst_ns = a->worst_ns > b->worst_ns ? a->worst_ns : b->worst_ns,
 			                        .celsius = b->celsius };
 		for (size_t k = 0; s->waits && k < SUSTAIN_WAITS; k++)
-			s->waits[i][k] = s->waits[2 * i][k] + s->waits[2 * i + 1][k];
+			s->waits[i][k] = s->waits[of][k] + s->waits[of + 1][k];
 	}
-	memset(s->v + SUSTAIN_BINS / 2, 0, SUSTAIN_BINS / 2 * sizeof(*s->v));
+	memset(s->v + end, 0, (SUSTAIN_BINS - end) * sizeof(*s->v));
 	if (s->waits)
-		memset(s->waits + SUSTAIN_BINS / 2, 0, SUSTAIN_BINS / 2 * sizeof(*s->waits));
+		memset(s->waits + end, 0, (SUSTAIN_BINS - end) * sizeof(*s->waits));
 	s->width_s *= 2;
+}
+
+static size_t bin_of(const struct sustain_series *s, double at_s)
+{
+	double i = at_s / SUSTAIN_FIRST;
+
+	return i < SUSTAIN_HEAD ? (size_t)i : SUSTAIN_HEAD + (size_t)((i - SUSTAIN_HEAD) * SUSTAIN_FIRST / s->width_s);
 }
 
 static void add(struct sustain_series *s, double at_s, const struct io_req *req, double celsius)
@@ -58,9 +64,8 @@ static void add(struct sustain_series *s, double at_s, const struct io_req *req,
 	double part = SUSTAIN_PARTS * log2(fmax((double)ns, 256) / 256);
 	size_t i;
 
-	while (at_s >= s->width_s * SUSTAIN_BINS)
+	while ((i = bin_of(s, at_s)) >= SUSTAIN_BINS)
 		join_bins(s);
-	i = (size_t)(at_s / s->width_s);
 	b = &s->v[i];
 	b->bytes += req->len_bytes;
 	b->requests++;
@@ -181,10 +186,13 @@ static void close_bins(struct stretch *l)
 	struct sustain_series *s = l->s;
 
 	s->time_s = l->last_s;
-	s->n = (size_t)(s->time_s / s->width_s);
+	s->n = bin_of(s, s->time_s);
 	for (size_t i = 0; i < s->n; i++) {
-		s->v[i].time_s = (double)i * s->width_s;
-		s->v[i].rate_bytes_per_s = (double)s->v[i].bytes / s->width_s;
+		bool is_head = i < SUSTAIN_HEAD;
+
+		s->v[i].time_s = is_head ? (double)i * SUSTAIN_FIRST
+		                         : SUSTAIN_HEAD * SUSTAIN_FIRST + (double)(i - SUSTAIN_HEAD) * s->width_s;
+		s->v[i].rate_bytes_per_s = (double)s->v[i].bytes / (is_head ? SUSTAIN_FIRST : s->width_s);
 		if (s->v[i].requests == 0)
 			s->v[i].celsius = i ? s->v[i - 1].celsius : l->celsius;
 	}

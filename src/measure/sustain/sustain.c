@@ -64,8 +64,7 @@ static int again(struct run *run, struct err *err)
 
 	if (run->io.p->write || run->io.file || run->io.p->random)
 		return 0;
-	if (!sustain_series_init(&s, false))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	sustain_series_init(&s, false);
 	run->rests.again_bytes_per_s = 0;
 	run->io.at = 0;
 	for (size_t k = 0; k < run->f.burst; k++)
@@ -107,8 +106,7 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 	bool is_done = false;
 	int r = 0;
 
-	if (!sustain_series_init(&s, false))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	sustain_series_init(&s, false);
 	*to = *next;
 	timed_rest(run->io.ses, next->rest_ns);
 	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
@@ -139,8 +137,7 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 	struct run run = { .rests.again_bytes_per_s = NAN };
 	int r;
 
-	if (!sustain_series_init(&run.s, true))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	sustain_series_init(&run.s, true);
 	r = sustain_open(&run.io, ses, params, err);
 	run.io.saves = tell;
 	run.io.arg = &run;
@@ -165,15 +162,17 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl sustain_screen = {
 	.shows =
-		"burst_bytes_per_s,burst_bytes,burst_s,burst_requests,settled_bytes_per_s,last_bytes_per_s,minute_of_rest_bytes,limited_by,burst_worst_second_bytes_per_s,settled_worst_second_bytes_per_s,burst_p999_ns,settled_p999_ns,pts_steady_s,#states,#rests",
+		"burst_bytes_per_s,burst_bytes,burst_s,burst_requests,second_bytes_per_s,second_bytes,settled_bytes_per_s,last_bytes_per_s,minute_of_rest_bytes,limited_by,burst_worst_second_bytes_per_s,settled_worst_second_bytes_per_s,burst_p999_ns,settled_p999_ns,pts_steady_s,#states,#rests",
 	.says =
 		(const struct clause[]){
-			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}, {burst_requests:request}), then {settled_bytes_per_s}" },
-			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
+			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}), {second_bytes_per_s} for {second_bytes}, then {settled_bytes_per_s}" },
+			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}, {burst_requests:request}), then {settled_bytes_per_s}",
 	                  .instead_of = 1 },
-			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 2 },
+			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
+	                  .instead_of = 2 },
+			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 3 },
 			{ "{last_bytes_per_s} over {measured_s}, too short to see whether that has settled; repeat with more --time",
-	                  .instead_of = 3 },
+	                  .instead_of = 4 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
 			{ "limited by {limited_by}" },
 			{ "cannot tell what limits it", .because = "cause-unknown" },

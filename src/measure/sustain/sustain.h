@@ -39,18 +39,24 @@ struct sustain_bin {                              /* a row */
 	uint64_t bytes, requests, worst_ns;
 };
 #define SUSTAIN_BINS  8192
-#define SUSTAIN_FIRST (1 / 128.0) /* s of a bin; doubled whenever all are used up */
-#define SUSTAIN_PARTS 8           /* of an octave, from 256 ns on, in which waits are counted */
+#define SUSTAIN_FIRST (1 / 128.0) /* s of a bin */
+#define SUSTAIN_HEAD  1024 /* stay as short: a drive's own cache is full in a second; all others double when used up */
+#define SUSTAIN_PARTS 8    /* of an octave, from 256 ns on, in which waits are counted */
 #define SUSTAIN_WAITS (SUSTAIN_PARTS * 34)
 struct sustain_series {
-	double width_s, time_s; /* of a bin; of all, while requests were under way */
+	double width_s, time_s; /* of the last bin; of all, while requests were under way */
 	double depth;           /* requests under way at once */
 	size_t n;               /* bins with their end */
 	struct sustain_bin *v;
 	uint32_t (*waits)[SUSTAIN_WAITS]; /* of each bin; NULL: not counted */
 };
-bool sustain_series_init(struct sustain_series *s, bool has_waits);
+void sustain_series_init(struct sustain_series *s, bool has_waits);
 void sustain_series_done(struct sustain_series *s);
+/* Where bin i begins; n: where the last one ends. */
+static inline double sustain_edge_s(const struct sustain_series *s, size_t i)
+{
+	return i < s->n ? s->v[i].time_s : i ? s->v[i - 1].time_s + s->width_s : 0;
+}
 
 struct datafile;
 struct sustain_io {
@@ -98,7 +104,9 @@ struct sustain_states {
 	uint64_t block_bytes; /* of a request */
 	double pts_s;         /* SNIA's rule was met by then; NaN: never */
 };
-/* false: too little to tell, or no memory. */
+/* The bin in which that time lies, n at most. */
+size_t sustain_bin_at(const struct sustain_series *s, double at_s);
+/* false: too little to tell. */
 bool sustain_states(const struct sustain_series *s, struct sustain_states *ret);
 /* From rates that are known: when fast became slow (0: it was not fast), and the bytes until then. */
 double sustain_change_s(const struct sustain_series *s, const struct stats_estimate *fast,

@@ -125,6 +125,18 @@ static void tell_burst(struct result *res, const struct sustain_states *f, const
 	result_figure(res, "burst_requests", "burst: requests", UNIT_COUNT, burst->requests, NULL, 0);
 }
 
+/* What is slower than the burst, and still faster than the last state: a second cache. */
+static void tell_second(struct result *res, const struct sustain_states *f)
+{
+	bool is_there = f->burst + 2 < f->n && f->v[f->burst + 1].rate.value > sustain_last(f)->rate.value;
+	const struct sustain_state *s = &f->v[is_there ? f->burst + 1 : 0];
+
+	result_estimate(res, "second_bytes_per_s", "second state: rate", UNIT_BYTES_PER_S,
+	                is_there ? &s->rate : &(struct stats_estimate)STATS_UNKNOWN);
+	result_figure(res, "second_bytes", "second state: size", UNIT_BYTES, is_there ? s->bytes : (double)NAN, NULL,
+	              0);
+}
+
 void sustain_tell_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
                           bool has_waits)
 {
@@ -141,6 +153,7 @@ void sustain_tell_figures(struct result *res, const struct sustain_states *f, co
 		tell_states(res, f);
 	tell_state(res, "burst", burst, has_waits);
 	tell_burst(res, f, burst);
+	tell_second(res, f);
 	tell_state(res, "settled", found->is_settled ? last : &none, has_waits);
 	result_estimate(res, "last_bytes_per_s", "last state, not settled", UNIT_BYTES_PER_S,
 	                found->is_settled ? &none.rate : &last->rate);
@@ -166,14 +179,13 @@ int sustain_again(const struct result *saved, struct result *ret, struct err *er
 
 	if (!t || t->nrows < 2 || t->nrows > SUSTAIN_BINS)
 		return err_set(err, -ENODATA, "The document has no rates.");
-	if (!sustain_series_init(&s, false))
-		return err_set(err, -ENOMEM, "Out of memory.");
+	sustain_series_init(&s, false);
 	for (; s.n < t->nrows; s.n++)
 		table_row(t, s.n, bin_fields, &s.v[s.n]);
 	for (; rests && r.n < rests->nrows && r.n < SUSTAIN_RESTS; r.n++)
 		table_row(rests, r.n, rest_fields, &r.v[r.n]);
 	s.depth = atof(result_option_text(saved, "depth") ?: "0");
-	s.width_s = s.v[1].time_s - s.v[0].time_s;
+	s.width_s = s.v[s.n - 1].time_s - s.v[s.n - 2].time_s;
 	s.time_s = fmax(figure_number(result_find_figure(saved, "measured_s")), 0);
 	is_known = sustain_states(&s, &f);
 	if (is_known) {
