@@ -117,7 +117,7 @@ static bool is_meant(const struct result *res, const struct clause *c)
 /* What ended before its end says so, and so does what has too little for any clause: then the run cannot tell. */
 static void say_ending(struct result *res, char *answer, size_t len)
 {
-	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "its time was over",
+	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "its time ran out",
 		                                   [STATUS_CANCELLED] = "it was interrupted",
 		                                   [STATUS_DEVICE_GONE] = "the disk disappeared" };
 	const struct figure *said = result_find_figure(res, "ended_by");

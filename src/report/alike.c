@@ -38,6 +38,8 @@ static const struct {
 	{ "verdict", FIGURE_OF_RUN, 0 },
 	{ "verdict_why", FIGURE_OF_RUN, 0 },
 	{ "slowest", FIGURE_OF_RUN, 0 },
+	{ "next_command", FIGURE_OF_RUN, 0 },
+	{ "ended_by", FIGURE_OF_RUN, 0 },
 	{ "needed_time_s", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
 	{ "used_s", FIGURE_OF_RUN, 0 },

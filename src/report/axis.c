@@ -36,6 +36,7 @@ static const struct step *steps_of(enum unit unit)
 {
 	static const struct step plain[] = { { 0, 1, "" } };
 	static const struct step percent[] = { { 0, 1, "%" } };
+	static const struct step ratio[] = { { 2, 1, "" }, { 0, 0.01, "%" } };
 	static const struct step rpm[] = { { 0, 1, "rpm" } };
 	static const struct step mib[] = { { 0, 1, "MiB/s" } };
 
@@ -52,6 +53,8 @@ static const struct step *steps_of(enum unit unit)
 		return per_s_steps;
 	case UNIT_PERCENT:
 		return percent;
+	case UNIT_RATIO:
+		return ratio;
 	case UNIT_RPM:
 		return rpm;
 	case UNIT_MIB_PER_S:
@@ -59,7 +62,6 @@ static const struct step *steps_of(enum unit unit)
 	case UNIT_NONE:
 	case UNIT_TEXT:
 	case UNIT_COUNT:
-	case UNIT_RATIO:
 		break;
 	}
 	return plain;
@@ -112,7 +114,7 @@ void axis_init(struct axis *a, const char *label, enum unit unit, bool is_log, d
 	if (!(high > low)) { /* one value only: some room around it */
 		double room = high != 0.0 ? fabs(high) * 0.1 : 1.0;
 
-		low -= a->is_log ? low * 0.5 : room;
+		low -= a->is_log ? low * 0.5 : high != 0.0 ? room : 0.0; /* never below a zero */
 		high += a->is_log ? high : room;
 	} else if (!a->is_log) {
 		high += (high - low) * 0.04;

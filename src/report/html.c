@@ -18,15 +18,6 @@
 #define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
 
-/* A dash for what the document does not have. */
-static void markup_seconds(FILE *out, double seconds, int decimals)
-{
-	if (isfinite(seconds))
-		(void)fprintf(out, "%.*f", decimals, seconds);
-	else
-		(void)fputs("-", out);
-}
-
 static const char style[] =
 	"*{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);"
 	"font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;overflow-wrap:anywhere}\n"
@@ -74,36 +65,27 @@ static void colours_and_hues(FILE *out)
 	(void)fputc('\n', out);
 }
 
-static bool is_number(enum field_type type)
-{
-	return type != FIELD_TYPE_STR;
-}
-
 static void put_cell(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)
 {
 	char text[512];
 
-	if (type == FIELD_TYPE_STR && !cell->is_null)
-		markup_text(out, cell->str);
-	else
-		markup_text(out, report_value(text, sizeof(text), type, unit, cell));
+	markup_text(out, type == FIELD_TYPE_STR && !cell->is_null ? cell->str
+	                                                          : report_value(text, sizeof(text), type, unit, cell));
 }
 
 static void targets(FILE *out, const struct result *res)
 {
 	for (size_t i = 0; i < res->ntargets; i++) {
-		(void)fputs("<details class=\"paper\"><summary>", out);
-		markup_text(out, res->ntargets > 1 ? "A device" : "The device");
-		(void)fputs("</summary><div class=\"scroll\"><table class=\"facts\">", out);
+		markup(out,
+		       "<details class=\"paper\"><summary>%s device</summary><div class=\"scroll\"><table class=\"facts\">",
+		       res->ntargets > 1 ? "A" : "The");
 		for (size_t k = 0; k < res->targets[i].n; k++) {
 			const struct column *c = &res->targets[i].columns[k];
 			const struct cell *v = &res->targets[i].cells[k];
 
 			if (v->is_null || (c->type == FIELD_TYPE_STR && !v->str[0]) || c->detail)
 				continue;
-			(void)fputs("<tr><th>", out);
-			markup_text(out, label_or_name(c->label, c->key));
-			(void)fputs("</th><td>", out);
+			markup(out, "<tr><th>%s</th><td>", label_or_name(c->label, c->key));
 			put_cell(out, c->type, c->unit, v);
 			(void)fputs("</td></tr>", out);
 		}
@@ -120,20 +102,13 @@ static void put_figure(FILE *out, const struct figure *f)
 		return;
 	}
 	report_parts(f, true, &in);
-	markup_text(out, in.number);
-	if (*in.unit)
-		(void)fputs(*in.unit == '/' ? "" : " ", out);
-	markup_text(out, in.unit);
-	(void)fputs(*in.interval ? " <span class=\"dim\">" : "", out);
-	markup_text(out, in.interval);
-	(void)fputs(*in.interval ? "</span>" : "", out);
+	markup(out, *in.interval ? "%s%s%s <span class=\"dim\">%s</span>" : "%s%s%s%s", in.number,
+	       *in.unit && *in.unit != '/' ? " " : "", in.unit, in.interval);
 }
 
 static void figure_row(FILE *out, const struct result *const *res, size_t n, const struct figure *first)
 {
-	(void)fputs("<tr><th>", out);
-	markup_text(out, label_or_name(first->label, first->name));
-	(void)fputs("</th>", out);
+	markup(out, "<tr><th>%s</th>", label_or_name(first->label, first->name));
 	for (size_t i = 0; i < n; i++) {
 		const struct figure *f = result_find_figure(res[i], first->name);
 
@@ -165,15 +140,10 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 	if (total == 0)
 		return;
 	(void)fputs("<h3>Figures</h3><div class=\"scroll\"><table class=\"figures\">", out);
-	if (n > 1) {
-		(void)fputs("<thead><tr><th></th>", out);
-		for (size_t i = 0; i < n; i++) {
-			(void)fputs("<th>", out);
-			markup_text(out, document_label(res, n, i, label, sizeof(label)));
-			(void)fputs("</th>", out);
-		}
-		(void)fputs("</tr></thead>", out);
-	}
+	for (size_t i = 0; n > 1 && i < n; i++)
+		markup(out, i ? "<th>%s</th>" : "<thead><tr><th></th><th>%s</th>",
+		       document_label(res, n, i, label, sizeof(label)));
+	(void)fputs(n > 1 ? "</tr></thead>" : "", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < res[i]->nfigures; k++)
 			if (!is_reported(res, i, res[i]->figures[k].name))
@@ -181,175 +151,133 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
 }
 
-static void one_plot(FILE *out, const struct result *const *res, size_t n, const struct plot *plot)
-{
-	struct plot_data *d = plot_data_new(res, n, plot);
-
-	if (!d)
-		return;
-	(void)fprintf(out, "<figure%s><figcaption>", d->kind == PLOT_HEATMAP ? " class=\"wide\"" : "");
-	markup_text(out, d->title);
-	(void)fputs("</figcaption>\n", out);
-	if (plot->see) {
-		(void)fputs("<p class=\"see\">", out);
-		markup_text(out, plot->see);
-		(void)fputs("</p>\n", out);
-	}
-	svg_plot(out, d);
-	(void)fputs("</figure>\n", out);
-	plot_data_free(d);
-}
-
-/* Those of all documents: an old one may lack what later ones have. */
+/* Plots of all documents: an old one may lack what later ones have. */
 static void plots(FILE *out, const struct result *const *res, size_t n)
 {
 	(void)fputs("<div class=\"plots\">\n", out);
 	for (size_t which = 0; which < n; which++)
-		for (size_t i = 0; i < res[which]->nplots; i++)
-			if (!plot_is_repeated(res, which, i))
-				one_plot(out, res, n, &res[which]->plots[i]);
-	(void)fputs("</div>\n", out);
-}
+		for (size_t i = 0; i < res[which]->nplots; i++) {
+			const struct plot *plot = &res[which]->plots[i];
+			struct plot_data *d =
+				plot_is_repeated(res, which, i) ? NULL : plot_data_new(res, n, plot, true);
 
-static void table_head(FILE *out, const struct table *t)
-{
-	(void)fputs("<thead><tr>", out);
-	for (size_t c = 0; c < t->ncolumns; c++) {
-		if (t->columns[c].detail && !text_is_for_files(t))
-			continue;
-		(void)fprintf(out, "<th%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
-		markup_text(out, label_or_name(t->columns[c].label, t->columns[c].key));
-		(void)fputs("</th>", out);
-	}
-	(void)fputs("</tr></thead>\n", out);
+			if (!d)
+				continue;
+			markup(out, "<figure class=\"%s\"><figcaption>%s</figcaption>\n",
+			       d->kind == PLOT_HEATMAP ? "wide" : "", d->title);
+			if (plot->see)
+				markup(out, "<p class=\"see\">%s</p>\n", plot->see);
+			svg_plot(out, d);
+			(void)fputs("</figure>\n", out);
+			plot_data_free(d);
+		}
+	(void)fputs("</div>\n", out);
 }
 
 /* The more columns, the smaller the type on paper, so that no number is broken. */
 static const char *small_on_paper(size_t columns)
 {
-	if (columns <= 8)
-		return "";
-	return columns <= 12 ? " class=\"w1\"" : columns <= 16 ? " class=\"w2\"" : " class=\"w3\"";
+	return columns <= 8 ? "" : columns <= 12 ? "w1" : columns <= 16 ? "w2" : "w3";
+}
+
+/* A line of a table; row SIZE_MAX: its headings. */
+static void put_row(FILE *out, const struct table *t, size_t row)
+{
+	bool is_head = row == SIZE_MAX;
+
+	(void)fputs(is_head ? "<thead><tr>" : "<tr>", out);
+	for (size_t c = 0; c < t->ncolumns; c++) {
+		const struct column *column = &t->columns[c];
+
+		if (column->detail && !text_is_for_files(t))
+			continue;
+		markup(out, "<t%c class=\"%s\">", is_head ? 'h' : 'd', column->type != FIELD_TYPE_STR ? "n" : "");
+		if (is_head)
+			markup_text(out, label_or_name(column->label, column->key));
+		else
+			put_cell(out, column->type, column->unit, &t->cells[row * t->ncolumns + c]);
+		markup(out, "</t%c>", is_head ? 'h' : 'd');
+	}
+	(void)fputs(is_head ? "</tr></thead>\n" : "</tr>\n", out);
 }
 
 void html_table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
-	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
-	markup_text(out, label_or_name(t->title, t->name));
-	(void)fprintf(out, " <span class=\"dim\">(%zu row%s%s)</span></summary><div class=\"scroll\"><table%s>",
-	              t->nrows, t->nrows == 1 ? "" : "s", every > 1 ? ", thinned here; the JSON document has all" : "",
-	              small_on_paper(t->ncolumns));
-	table_head(out, t);
-	for (size_t r = 0; r < t->nrows; r += every) {
-		(void)fputs("<tr>", out);
-		for (size_t c = 0; c < t->ncolumns; c++) {
-			if (t->columns[c].detail && !text_is_for_files(t))
-				continue;
-			(void)fprintf(out, "<td%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
-			put_cell(out, t->columns[c].type, t->columns[c].unit, &t->cells[r * t->ncolumns + c]);
-			(void)fputs("</td>", out);
-		}
-		(void)fputs("</tr>\n", out);
-	}
+	markup(out,
+	       "<details class=\"%s\"><summary>%s <span class=\"dim\">(%zu row%s%s)</span></summary><div class=\"scroll\"><table class=\"%s\">",
+	       t->nrows <= PAPER_ROWS_MAX ? "paper" : "", label_or_name(t->title, t->name), t->nrows,
+	       t->nrows == 1 ? "" : "s", every > 1 ? ", thinned here; the JSON document has all" : "",
+	       small_on_paper(t->ncolumns));
+	put_row(out, t, SIZE_MAX);
+	for (size_t r = 0; r < t->nrows; r += every)
+		put_row(out, t, r);
 	(void)fputs("</table></div></details>\n", out);
 }
 
 void html_notices(FILE *out, const struct result *res)
 {
-	if (res->nnotices) {
-		(void)fputs("<h3>Notices</h3><ul class=\"notes\">", out);
-		for (size_t i = 0; i < res->nnotices; i++) {
-			(void)fputs("<li>", out);
-			markup_text(out, res->notices[i].text);
-			(void)fputs("</li>", out);
-		}
-		(void)fputs("</ul>\n", out);
-	}
-	if (res->nfault_totals) {
-		(void)fprintf(out, "<h3>%s</h3><p class=\"bad\">",
-		              result_limit_count(res) ? "Failed requests" : "Errors of the disk");
-		for (size_t i = 0; i < res->nfault_totals; i++) {
-			markup_text(out, res->fault_totals[i].name);
-			(void)fprintf(out, ": %llu ", (unsigned long long)res->fault_totals[i].n);
-		}
-		(void)fputs(
-			"</p><div class=\"scroll\"><table><thead><tr><th>target</th><th>op</th><th class=\"n\">offset (bytes)</th><th class=\"n\">length</th>"
-			"<th>error</th><th class=\"n\">at (s)</th></tr></thead>",
-			out);
-		for (size_t i = 0; i < res->nfaults && i < TABLE_ROWS_MAX; i++) {
-			const struct result_fault *f = &res->faults[i];
+	for (size_t i = 0; i < res->nnotices; i++)
+		markup(out, i ? "<li>%s</li>" : "<h3>Notices</h3><ul class=\"notes\"><li>%s</li>",
+		       res->notices[i].text);
+	(void)fputs(res->nnotices ? "</ul>\n" : "", out);
+	if (!res->nfault_totals)
+		return;
+	markup(out, "<h3>%s</h3><p class=\"bad\">", result_limit_count(res) ? "Failed requests" : "Errors of the disk");
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		markup(out, "%s: %llu ", res->fault_totals[i].name, (unsigned long long)res->fault_totals[i].n);
+	(void)fputs(
+		"</p><div class=\"scroll\"><table><thead><tr><th>target</th><th>op</th><th class=\"n\">offset (bytes)</th><th class=\"n\">length</th>"
+		"<th>error</th><th class=\"n\">at (s)</th></tr></thead>",
+		out);
+	for (size_t i = 0; i < res->nfaults && i < TABLE_ROWS_MAX; i++) {
+		const struct result_fault *f = &res->faults[i];
 
-			(void)fputs("<tr><td>", out);
-			markup_text(out, f->target);
-			(void)fputs("</td><td>", out);
-			markup_text(out, f->op);
-			(void)fprintf(out, "</td><td class=\"n\">%llu</td><td class=\"n\">%llu</td><td>",
-			              (unsigned long long)f->offset_bytes, (unsigned long long)f->length_bytes);
-			markup_text(out, f->errno_name ? f->errno_name : "short transfer");
-			(void)fputs("</td><td class=\"n\">", out);
-			markup_seconds(out, f->time_s, 3);
-			(void)fputs("</td></tr>\n", out);
-		}
-		(void)fputs("</table></div>\n", out);
+		markup(out,
+		       "<tr><td>%s</td><td>%s</td><td class=\"n\">%llu</td><td class=\"n\">%llu</td><td>%s</td><td class=\"n\">",
+		       f->target, f->op, (unsigned long long)f->offset_bytes, (unsigned long long)f->length_bytes,
+		       f->errno_name ? f->errno_name : "short transfer");
+		markup(out, isfinite(f->time_s) ? "%.3f</td></tr>\n" : "-</td></tr>\n", f->time_s);
 	}
+	(void)fputs("</table></div>\n", out);
 }
 
 /* A word as a shell would take it. */
 static void shell_word(FILE *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+	bool is_plain = word[0] && word[strspn(word, plain)] == '\0';
 
-	if (word[0] && word[strspn(word, plain)] == '\0') {
-		markup_text(out, word);
-		return;
+	(void)fputs(is_plain ? "" : "&#39;", out);
+	for (size_t n; *word; word += n + (word[n] == '\'')) {
+		n = strcspn(word, "'");
+		markup(out, word[n] ? "%.*s&#39;\\&#39;&#39;" : "%.*s", (int)n, word);
 	}
-	(void)fputs("&#39;", out);
-	for (const char *p = word; *p; p++) {
-		char one[2] = { *p, '\0' };
-
-		if (*p == '\'')
-			(void)fputs("&#39;\\&#39;&#39;", out);
-		else
-			markup_text(out, one);
-	}
-	(void)fputs("&#39;", out);
+	(void)fputs(is_plain ? "" : "&#39;", out);
 }
 
 /* Everything that is needed to repeat the run. */
 static void settings(FILE *out, const struct result *res)
 {
-	if (!res->head.argc && !res->head.noptions)
+	const struct result_head *h = &res->head;
+
+	if (!h->argc && !h->noptions)
 		return; /* made of documents, not measured */
 	(void)fputs("<h3>To repeat this run</h3><pre>", out);
-	for (size_t i = 0; i < res->head.argc; i++) {
-		if (i)
-			(void)fputc(' ', out);
-		shell_word(out, res->head.argv[i]);
+	for (size_t i = 0; i < h->argc; i++) {
+		(void)fputs(i ? " " : "", out);
+		shell_word(out, h->argv[i]);
 	}
-	(void)fprintf(out, " --seed=%llu", (unsigned long long)res->head.seed);
-	(void)fputs("</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">", out);
-	for (size_t i = 0; i < res->head.noptions; i++) {
-		if (!res->head.options[i].text || !res->head.options[i].text[0])
-			continue; /* was not given, and has no default */
-		(void)fputs("<tr><th>--", out);
-		markup_text(out, res->head.options[i].name);
-		(void)fputs("</th><td>", out);
-		markup_text(out, res->head.options[i].text);
-		(void)fputs("</td></tr>", out);
-	}
-	(void)fputs("</table><p class=\"dim\">", out);
-	markup_text(out, res->head.program);
-	(void)fputs(", engine ", out);
-	markup_text(out, res->head.engine ? res->head.engine : "none");
-	(void)fputs(", kernel ", out);
-	markup_text(out, res->head.host.kernel);
-	(void)fprintf(out, ", %llu CPUs, started ", (unsigned long long)res->head.host.cpus);
-	markup_text(out, res->head.started);
-	(void)fputs(", ", out);
-	markup_seconds(out, res->head.elapsed_s, 1);
-	(void)fputs(" s</p></details>\n", out);
+	markup(out,
+	       " --seed=%llu</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">",
+	       (unsigned long long)h->seed);
+	for (size_t i = 0; i < h->noptions; i++)
+		if (h->options[i].text && h->options[i].text[0]) /* else it was not given, and has no default */
+			markup(out, "<tr><th>--%s</th><td>%s</td></tr>", h->options[i].name, h->options[i].text);
+	markup(out, "</table><p class=\"dim\">%s, engine %s, kernel %s, %llu CPUs, started %s", h->program,
+	       h->engine ? h->engine : "none", h->host.kernel, (unsigned long long)h->host.cpus, h->started);
+	markup(out, isfinite(h->elapsed_s) ? ", %.1f s</p></details>\n" : "</p></details>\n", h->elapsed_s);
 }
 
 static void answer(FILE *out, const struct result *res, const char *label)
@@ -358,21 +286,11 @@ static void answer(FILE *out, const struct result *res, const char *label)
 
 	if (!res->answer)
 		return;
-	(void)fputs("<p class=\"answer\">", out);
-	if (label) {
-		(void)fputs("<b>", out);
-		markup_text(out, label);
-		(void)fputs(":</b> ", out);
-	}
-	markup_text(out, res->answer);
-	(void)fputs("</p>\n", out);
-	if (next && !next->value.is_null && next->type == FIELD_TYPE_STR) {
-		(void)fprintf(out, "<p>%c", toupper((unsigned char)next->label[0]));
-		markup_text(out, next->label + 1);
-		(void)fputs(": <code>", out);
-		markup_text(out, next->value.str);
-		(void)fputs("</code></p>\n", out);
-	}
+	markup(out, label ? "<p class=\"answer\"><b>%s:</b> %s</p>\n" : "<p class=\"answer\">%s%s</p>\n", label,
+	       res->answer);
+	if (next && !next->value.is_null && next->type == FIELD_TYPE_STR)
+		markup(out, "<p>%c%s: <code>%s</code></p>\n", toupper((unsigned char)next->label[0]), next->label + 1,
+		       next->value.str);
 }
 
 /* "zones: WDC WD40EZRZ WD-WCC7K5", or of several documents without a disk. */
@@ -393,25 +311,18 @@ static void section(FILE *out, const struct result *const *res, size_t n, bool i
 	char label[256];
 
 	(void)fputs("<section>", out);
-	if (!is_alone) { /* else the page has this title */
-		(void)fputs("<h2>", out);
-		markup_text(out, title_of(res, n, label, sizeof(label)));
-		(void)fputs("</h2>\n", out);
-	}
+	if (!is_alone) /* else the page has this title */
+		markup(out, "<h2>%s</h2>\n", title_of(res, n, label, sizeof(label)));
 	for (size_t i = 0; i < n; i++)
 		answer(out, res[i], n > 1 ? document_label(res, n, i, label, sizeof(label)) : NULL);
 	plots(out, res, n);
 	figures(out, res, n);
 	for (size_t i = 0; i < n; i++) {
-		if (n > 1) {
-			(void)fputs("<h3 class=\"document\">", out);
-			markup_text(out, document_label(res, n, i, label, sizeof(label)));
-			(void)fputs("</h3>\n", out);
-		}
-		(void)fputs("<p>Status: <span class=\"status", out);
-		(void)fputs(res[i]->status == STATUS_COMPLETE ? "\">" : " bad\">", out);
-		markup_text(out, status_name(res[i]->status));
-		(void)fputs("</span></p>\n", out);
+		if (n > 1)
+			markup(out, "<h3 class=\"document\">%s</h3>\n",
+			       document_label(res, n, i, label, sizeof(label)));
+		markup(out, "<p>Status: <span class=\"status%s\">%s</span></p>\n",
+		       res[i]->status == STATUS_COMPLETE ? "" : " bad", status_name(res[i]->status));
 		html_notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
@@ -424,25 +335,18 @@ static void section(FILE *out, const struct result *const *res, size_t n, bool i
 
 void html_begin(FILE *out, const char *title, const char *started)
 {
-	(void)fputs(
-		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-		"<title>platter ",
-		out);
-	markup_text(out, title);
-	(void)fputs("</title>\n<style>\n", out);
+	cleanup_free char *when = text_started(started);
+
+	markup(out,
+	       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+	       "<title>platter %s</title>\n<style>\n",
+	       title);
 	colours_and_hues(out);
 	(void)fputs(style, out);
-	(void)fputs("</style></head><body>\n<h1>platter ", out);
-	markup_text(out, title);
-	(void)fputs("</h1>\n", out);
-	if (started && strlen(started) > 16) { /* "2026-11-20T12:00:00.123456Z" */
-		char when[32];
-
-		(void)snprintf(when, sizeof(when), "%.10s %.5s UTC", started, started + 11);
-		(void)fputs("<p class=\"dim\">", out);
-		markup_text(out, when);
-		(void)fputs("</p>\n", out);
-	}
+	markup(out,
+	       *when ? "</style></head><body>\n<h1>platter %s</h1>\n<p class=\"dim\">%s</p>\n"
+	             : "</style></head><body>\n<h1>platter %s%s</h1>\n",
+	       title, when);
 }
 
 void html_sections(FILE *out, const struct result *const *res, size_t n)

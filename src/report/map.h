@@ -11,10 +11,14 @@
 /* What step i of the colours stands for. Returns buf. */
 char *map_heat_text(const struct plot_data *d, int i, char *buf, size_t len);
 /* What a row or a column of the map stands for. Returns buf. */
-char *map_level_text(const struct plot_data *d, const struct axis *a, double v, char *buf, size_t len);
+char *map_level_text(const struct axis *a, double v, char *buf, size_t len);
 const char *map_heat_label(const struct plot_data *d);
 /* What light and dark stand for; opens the element that the maps are in. */
 void map_legend(FILE *out, const struct plot_data *d);
-void map_draw(FILE *out, const struct plot_data *d, const struct series *s);
+/* The names of both axes. */
+void map_axis_names(FILE *out, const struct plot_data *d);
+/* All pairs of levels, row by row from the top; what was not measured has no number. Returns how many are in a row. */
+size_t map_fill(struct series *s);
+void map_draw(FILE *out, const struct plot_data *d, struct series *s);
 
 #endif

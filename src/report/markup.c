@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text and colours of pages and pictures. */
+#include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/markup.h"
 #include "report/report.h"
 
@@ -29,6 +32,56 @@ void markup_text(FILE *out, const char *text)
 		else
 			(void)fwrite(shown, 1, bytes, out);
 	}
+}
+
+/* One conversion; fmt is behind its percent sign. Returns what follows it. */
+static const char *convert(FILE *out, const char *fmt, va_list *ap)
+{
+	bool is_cut = *fmt == '.';
+	int digits = is_cut && fmt[1] == '*' ? va_arg(*ap, int) : is_cut ? 0 : -1;
+	cleanup_free char *part = NULL;
+	const char *text;
+
+	for (fmt += is_cut; *fmt == '*' || isdigit((unsigned char)*fmt); fmt++)
+		digits = *fmt == '*' ? digits : 10 * digits + *fmt - '0';
+	switch (fmt += strspn(fmt, "zl"), *fmt) {
+	case 's':
+		text = va_arg(*ap, const char *) ?: "";
+		part = xmust(digits < 0 ? strdup(text) : strndup(text, (size_t)digits));
+		markup_text(out, part);
+		break;
+	case 'c':
+		(void)fputc(va_arg(*ap, int), out);
+		break;
+	case 'd':
+		(void)fprintf(out, "%d", va_arg(*ap, int));
+		break;
+	case 'u':
+		(void)fprintf(out, "%llu", fmt[-1] == 'z' ? va_arg(*ap, size_t) : va_arg(*ap, unsigned long long));
+		break;
+	case 'g':
+		(void)fprintf(out, "%g", va_arg(*ap, double));
+		break;
+	case 'f':
+		(void)fprintf(out, "%.*f", digits < 0 ? 6 : digits, va_arg(*ap, double));
+		break;
+	default:
+		(void)fputc(*fmt, out);
+	}
+	return fmt + 1;
+}
+
+void markup(FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	while (*fmt)
+		if (*fmt != '%')
+			(void)fputc(*fmt++, out);
+		else
+			fmt = convert(out, fmt + 1, &ap);
+	va_end(ap);
 }
 
 /* ---- colours ---- */
@@ -80,7 +133,7 @@ void svg_style(FILE *out, bool is_fixed)
 		"svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
 		".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
 		".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
-		".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c4}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}.ring{stroke:@c6;stroke-width:2}.dots circle,.quiet{fill:@dim}\n",
+		".dots{opacity:.45}.mark{opacity:.35}.unread{fill:@dim;opacity:.15}.m0{fill:@c4}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}.ring{stroke:@c6;stroke-width:2}.dots circle,.quiet{fill:@dim}\n",
 		is_fixed);
 	for (int i = 0; i < SVG_HUES; i++) {
 		char rule[64];

@@ -26,5 +26,7 @@ void svg_style(FILE *out, bool is_fixed);
 
 /* Text with &, <, >, quotes and control characters made harmless, for content and attributes. */
 void markup_text(FILE *out, const char *text);
+/* The format as it stands, and every %s in it through markup_text(). Also %c, %d, %zu, %llu, %g and %.1f; no widths. */
+void markup(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -74,11 +74,12 @@ static int end_page(FILE *out)
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
-	const char *measurement = res->head.measurement ? res->head.measurement : "";
+	const char *measurement = res->head.measurement ? res->head.measurement : "",
+		   *rate = result_option_text(res, "rate");
 
 	if (p.width < 40)
-		p.width = 40;                            /* below that nothing reads well; let the terminal wrap */
-	p.is_streaming = !strcmp(measurement, "stream"); /* a rate of a network is in bits */
+		p.width = 40; /* below that nothing reads well; let the terminal wrap */
+	p.has_bits = rate && strstr(rate, "bit");
 	if (res->text) {
 		print_own_layout(&p, res->text);
 	} else if (style->lines && !style->plots && !strcmp(measurement, "check") &&

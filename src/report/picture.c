@@ -31,7 +31,7 @@ static int refuse(const struct result *const *res, size_t n, const char *name, s
 
 static int draw(FILE *out, const struct result *const *res, size_t n, const struct plot *plot, const char *what)
 {
-	struct plot_data *d = plot_data_new(res, n, plot);
+	struct plot_data *d = plot_data_new(res, n, plot, true);
 
 	if (!d)
 		return -ENODATA;

@@ -13,11 +13,13 @@
 #include "base/xalloc.h"
 #include "report/map.h"
 #include "report/plotdata.h"
-#include "report/text.h"
+#include "report/printer.h"
 
 #define ROWS         15
 #define ROWS_LEAST   4
-#define NUMBERS_MOST 16 /* side by side, of a map: more do not fit into a line */
+#define NUMBERS_MOST 16 /* side by side, of a map that is drawn: shades show more of them */
+#define NUMBER       9  /* columns of one */
+#define MATRIX_MOST  32 /* side by side, of a table */
 #define ROWS_POLAR   24
 #define BAR_NAME     22 /* columns */
 #define GUTTER       10 /* columns left of the drawing: tick labels */
@@ -26,12 +28,13 @@ struct canvas {
 	size_t columns, rows;  /* in characters */
 	size_t dots_x, dots_y; /* dots per character */
 	bool has_light_dots;   /* no colour distinguishes them from lines */
-	unsigned char *dot;    /* one per dot: 0 empty, else series + 1, with BEHIND */
+	unsigned char *dot;    /* one per dot: 0 empty, else series + 1, or SHARED, with BEHIND */
 };
 
 #define BEHIND 0x80 /* a dot behind the lines: it shows in characters that no line goes through */
+#define SHARED 9    /* lines lie on each other where nothing but the mark distinguishes them */
 
-static const char marks[] = "*o+x#%@&";
+static const char marks[] = "*o+x#%@&=";
 
 static void canvas_init(struct canvas *c, size_t columns, size_t rows, bool has_braille, bool has_colour)
 {
@@ -49,7 +52,9 @@ static void canvas_dot(struct canvas *c, double x, double y, size_t series)
 	size_t w = c->columns * c->dots_x, h = c->rows * c->dots_y;
 	size_t col = (size_t)lround(x * (double)(w - 1)), row = (size_t)lround((1.0 - y) * (double)(h - 1));
 
-	c->dot[row * w + col] = (unsigned char)((series & BEHIND) | (series % 8 + 1));
+	unsigned char *dot = &c->dot[row * w + col], is = (unsigned char)((series & BEHIND) | (series % 8 + 1));
+
+	*dot = c->dots_x == 1 && *dot && *dot != is && !((*dot | is) & BEHIND) ? SHARED : is;
 }
 
 static void canvas_line(struct canvas *c, const double from[2], const double to[2], size_t series)
@@ -88,7 +93,7 @@ static void canvas_cell(const struct canvas *c, size_t col, size_t row, char tex
 	} else if (!patterns[1] && c->has_light_dots) {
 		(void)stpcpy(text, c->dots_x == 1 ? "." : "\xc2\xb7");
 	} else if (c->dots_x == 1) {
-		text[0] = marks[(*ret_series - 1) % 8];
+		text[0] = marks[*ret_series - 1];
 		text[1] = '\0';
 	} else { /* U+2800 + pattern */
 		text[0] = (char)0xe2;
@@ -148,48 +153,30 @@ static void x_labels(FILE *out, const struct axis *a, size_t columns)
 	(void)fprintf(out, "%s\n", line);
 }
 
-/* Do the names of the marks fit into one line? */
-static bool marks_share_line(const struct plot_data *d, size_t columns)
+static char sign_of(const struct plot_data *d, size_t mark)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < d->nmarks; i++)
-		used += text_width(d->marks[i].name) + 4;
-	return used <= columns;
+	return d->marks[mark].is_unread ? '-' : isfinite(d->cell) ? '!' : "^!v~"[mark % 4];
 }
 
-/* Under the axis: a row of all marks, and what each stands for. */
+/* Under the axis: a row of all marks. */
 static void print_marks(FILE *out, const struct plot_data *d, const struct text_style *style, size_t columns)
 {
-	static const char signs[] = "^!v~";
 	cleanup_free char *line = xcalloc(columns + 1, 1);
+	size_t used = 0;
 
-	if (d->nmarks == 0)
-		return;
-	for (size_t i = 0; i < d->nmarks; i++)
+	for (size_t i = d->nmarks; i-- > 0;) /* what was not read lies below others */
 		for (size_t k = 0; k < d->marks[i].n; k++) {
 			size_t from = (size_t)lround(axis_place(&d->x, d->marks[i].v[k][0]) * (double)(columns - 1));
 			size_t to = (size_t)lround(axis_place(&d->x, d->marks[i].v[k][1]) * (double)(columns - 1));
 
-			memset(line + from, signs[i % 4], to - from + 1);
+			memset(line + from, sign_of(d, i), to - from + 1);
+			used = to + 1 > used ? to + 1 : used;
 		}
-	for (size_t i = 0; i < columns; i++)
+	for (size_t i = 0; i < used; i++)
 		line[i] = line[i] ? line[i] : ' ';
-	for (size_t n = columns; n > 0 && line[n - 1] == ' '; n--)
-		line[n - 1] = '\0';
-	(void)fprintf(out, "%*s", GUTTER, "");
+	(void)fprintf(out, "%*s", used ? GUTTER : 0, "");
 	ink(out, style, 2, line);
-	for (size_t i = 0; i < d->nmarks; i++) {
-		char sign[2] = { signs[i % 4], '\0' };
-
-		if (i == 0 || !marks_share_line(d, columns))
-			(void)fprintf(out, "\n%*s", GUTTER, "");
-		else
-			(void)fputs("  ", out);
-		ink(out, style, 2, sign);
-		(void)fprintf(out, " %s", d->marks[i].name);
-	}
-	(void)fputc('\n', out);
+	(void)fputs(used ? "\n" : "", out);
 }
 
 static void print_canvas(FILE *out, const struct canvas *c, const struct plot_data *d, const struct text_style *style)
@@ -228,39 +215,68 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 	}
 }
 
-/* Several lines in braille look alike without colour; marks do not. */
-static bool has_braille(const struct plot_data *d, const struct text_style *style)
+static size_t count_lines(const struct plot_data *d)
 {
 	size_t lines = 0;
 
 	for (size_t i = 0; i < d->nseries; i++)
 		lines += !d->series[i].is_dots;
-	return style->unicode && (style->colour || lines <= 1);
+	return lines;
 }
 
-/* In one line, where it is wide enough for all names. */
-static size_t legend_lines(const struct plot_data *d, size_t width)
+/* Several lines in braille look alike without colour; marks do not. */
+static bool has_braille(const struct plot_data *d, const struct text_style *style)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < d->nseries; i++)
-		used += text_width(d->series[i].name) + 4;
-	return d->nseries < 2 ? 0 : used <= width ? 1 : d->nseries;
+	return style->unicode && (style->colour || count_lines(d) <= 1);
 }
 
-static void legend(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width)
+/* Of the legend: lines and dots, what lies on each other, marks. */
+struct entry {
+	const char *name;
+	size_t hue; /* as of ink() */
+	char sign[4];
+};
+
+static bool entry_of(const struct plot_data *d, const struct text_style *style, size_t i, struct entry *ret)
 {
-	size_t lines = legend_lines(d, width);
+	bool has_marks = !has_braille(d, style) && d->kind != PLOT_BARS;
+	size_t nseries = d->nseries > 1 && d->kind != PLOT_HEATMAP ? d->nseries : 0,
+	       shared = nseries && has_marks && count_lines(d) > 1, mark = i - nseries - shared;
+	const char *dot = style->unicode ? "\xc2\xb7" : ".", *block = style->unicode ? "\xe2\x96\xa0" : "#";
 
-	for (size_t i = 0; lines > 0 && i < d->nseries; i++) {
-		char mark[2] = { marks[i % 8], '\0' };
-
-		ink(out, style, i + 1,
-		    d->series[i].is_dots    ? style->unicode ? "\xc2\xb7" : "."
-		    : has_braille(d, style) ? "\xe2\x96\xa0"
-		                            : mark);
-		(void)fprintf(out, " %s%s", d->series[i].name, lines > 1 || i + 1 == d->nseries ? "\n" : "  ");
+	if (i < nseries) {
+		*ret = (struct entry){ d->series[i].name, i + 1, { marks[i % 8] } };
+		if (d->series[i].is_dots || !has_marks)
+			(void)stpcpy(ret->sign, d->series[i].is_dots ? dot : block);
+		return true;
 	}
+	*ret = (struct entry){ "several", 2, { marks[SHARED - 1] } };
+	if (i >= nseries + shared && mark < d->nmarks)
+		*ret = (struct entry){ d->marks[mark].name, 2, { sign_of(d, mark) } };
+	return i < nseries + shared || mark < d->nmarks;
+}
+
+/* What each stands for, filled into lines; out NULL: counted alone. Returns how many lines. */
+static size_t legend(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width)
+{
+	size_t lines = 0, at = 0;
+	struct entry e;
+
+	for (size_t i = 0; entry_of(d, style, i, &e); i++) {
+		size_t wide = text_width(e.name) + 2;
+		bool is_new = lines == 0 || at + 2 + wide > width;
+
+		lines += is_new;
+		at = (is_new ? 0 : at + 2) + wide;
+		if (!out)
+			continue;
+		(void)fputs(i == 0 ? "" : is_new ? "\n" : "  ", out);
+		ink(out, style, e.hue, e.sign);
+		(void)fprintf(out, " %s", e.name);
+	}
+	if (out && lines)
+		(void)fputc('\n', out);
+	return lines;
 }
 
 static void draw_polar(struct canvas *c, const struct plot_data *d)
@@ -325,15 +341,6 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 		}
 }
 
-static int compare_point(const void *a, const void *b)
-{
-	const struct point *p = a, *q = b;
-
-	if (p->y != q->y)
-		return (p->y > q->y) - (p->y < q->y);
-	return (p->x > q->x) - (p->x < q->x);
-}
-
 /* Where numbers would not fit: the stronger, the hotter. */
 static const char *shade(size_t heat, const struct text_style *style)
 {
@@ -366,7 +373,7 @@ static void print_shades(FILE *out, const struct plot_data *d, const struct seri
 		(void)fprintf(out, "%s %s %s", i ? " " : "", shade((size_t)i, style),
 		              map_heat_text(d, i, text, sizeof(text)));
 	for (size_t row = 0; row * across < s->n; row += per) {
-		(void)fprintf(out, "\n%9s ", map_level_text(d, &d->y, s->v[row * across].y, text, sizeof(text)));
+		(void)fprintf(out, "\n%9s ", map_level_text(&d->y, s->v[row * across].y, text, sizeof(text)));
 		for (size_t c = 0; c < across; c++) {
 			double z = (double)NAN;
 			bool is_marked = false;
@@ -381,88 +388,99 @@ static void print_shades(FILE *out, const struct plot_data *d, const struct seri
 	(void)fputc('\n', out);
 }
 
-/* A heat map as numbers, or shades: a row for each y, shaded by colour when there is colour. */
-static void print_map(FILE *out, const struct plot_data *d, const struct series *s, const struct text_style *style,
-                      size_t rows)
+/* Numbers, x across and y down, in as many blocks as the width makes of them. */
+static void print_numbers(FILE *out, const struct plot_data *d, const struct series *s, size_t across, size_t width,
+                          const struct text_style *style)
 {
-	const char *suffix = d->z.unit == UNIT_BYTES_PER_S ? " (MB/s)" : "";
-	double scale = d->z.unit == UNIT_BYTES_PER_S ? 1e6 : 1.0;
-	size_t across = 0, levels;
-	char text[64], number[16];
+	bool is_rate = d->z.unit == UNIT_BYTES_PER_S;
+	size_t most = (width - GUTTER) / NUMBER;
+	char text[64], number[32];
 
-	qsort(s->v, s->n, sizeof(*s->v), compare_point);
-	while (across < s->n && s->v[across].y == s->v[0].y)
-		across++;
-	levels = across ? (s->n + across - 1) / across : 0;
-	if (across > NUMBERS_MOST) {
-		print_shades(out, d, s, across, levels > rows ? (levels + rows - 1) / rows : 1, style);
-		return;
+	(void)fprintf(out, "%s: %s%s, %s across, %s down\n", s->name[0] ? s->name : d->title, d->z.label,
+	              is_rate ? " (MB/s)" : "", d->x.label, d->y.label);
+	for (size_t from = 0; from < across; from += most) {
+		size_t to = from + most < across ? from + most : across;
+
+		(void)fprintf(out, "%*s", GUTTER, "");
+		for (size_t c = from; c < to; c++)
+			(void)fprintf(out, "%*s", NUMBER, map_level_text(&d->x, s->v[c].x, text, sizeof(text)));
+		for (size_t row = 0; row + across <= s->n; row += across) {
+			(void)fprintf(out, "\n%*s", GUTTER, map_level_text(&d->y, s->v[row].y, text, sizeof(text)));
+			for (size_t c = row + from; c < row + to; c++) {
+				double z = s->v[c].z / (is_rate ? 1e6 : 1.0);
+
+				(void)snprintf(number, sizeof(number), "%*.*f", NUMBER, z < 99.95 ? 1 : 0, z);
+				if (!isfinite(z)) /* not measured */
+					(void)snprintf(number, sizeof(number), "%*s", NUMBER, "-");
+				print_cell(out, d, s->v[c].z, number, style);
+			}
+		}
+		(void)fputc('\n', out);
 	}
-	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
-	for (size_t i = 0; i < s->n; i++) {
-		if (i == 0 || s->v[i].y != s->v[i - 1].y)
-			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
-			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), whole(s->v[i].y)) : "");
-		(void)snprintf(number, sizeof(number), "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
-		print_cell(out, d, s->v[i].z, number, style);
-	}
-	(void)fputc('\n', out);
 }
 
-/* What a picture has in the lines that it may have: where they are few, first what to see in it is left out, then its
- * legend. */
+bool text_matrix(struct printer *p, const struct result *res, const struct plot *plot)
+{
+	bool is_map = result_plot_kind(plot->kind) == PLOT_HEATMAP, is_small = is_map;
+	struct plot_data *d = is_map ? plot_data_new(&res, 1, plot, p->style->unicode) : NULL;
+
+	for (size_t i = 0; d && i < d->nseries; i++)
+		is_small &= map_fill(&d->series[i]) <= MATRIX_MOST;
+	for (size_t i = 0; d && is_small && i < d->nseries; i++) {
+		(void)fputs(i ? "\n" : "", p->out);
+		print_numbers(p->out, d, &d->series[i], map_fill(&d->series[i]), p->width, p->style);
+	}
+	is_small &= d != NULL;
+	plot_data_free(d);
+	return is_small;
+}
+
+/* What a picture has in the lines that it may have: where they are few, what to see in it is left out. */
 struct frame {
 	size_t rows; /* of characters; 0: too few lines */
-	bool has_see, has_legend;
+	bool has_see;
 };
 
 static struct frame frame_of(const struct plot_data *d, const struct text_style *style, size_t width, size_t see)
 {
-	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS, marks_lines = d->nmarks;
-	size_t around = d->kind == PLOT_POLAR ? 2
-	                : isfinite(d->cell)   ? 3
-	                                      : 5; /* empty line, title; label, axis, ticks */
-	struct frame f = { most, true, true };
+	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS, lines = style->lines ? style->lines : SIZE_MAX / 2;
+	size_t around = legend(NULL, d, style, width) + see + (d->nmarks && !isfinite(d->cell)) +
+	                (d->kind == PLOT_POLAR ? 2
+	                 : isfinite(d->cell)   ? 3
+	                                       : 5); /* empty line, title; label, axis, ticks */
+	struct frame f = { .has_see = lines >= around + ROWS_LEAST };
 
-	if (d->nmarks && !isfinite(d->cell))
-		marks_lines = 1 + (marks_share_line(d, width - GUTTER - 2) ? 1 : d->nmarks);
-	around += marks_lines + see + legend_lines(d, width);
-	if (style->lines && style->lines < around + ROWS_LEAST) {
-		f.has_see = false;
-		around -= see;
-	}
-	if (style->lines && style->lines < around + ROWS_LEAST) {
-		f.has_legend = false;
-		around -= legend_lines(d, width);
-	}
-	if (style->lines)
-		f.rows = style->lines < around + ROWS_LEAST ? 0
-		         : style->lines - around < most     ? style->lines - around
-		                                            : most;
+	around -= f.has_see ? 0 : see;
+	f.rows = lines < around + ROWS_LEAST ? 0 : lines - around < most ? lines - around : most;
 	return f;
 }
 
-static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style, size_t rows)
+static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width, size_t rows)
 {
 	char text[64];
 
-	for (size_t i = 0; i < d->nseries; i++)
-		print_map(out, d, &d->series[i], style, rows);
-	for (size_t i = 0; i < d->nmarks; i++) {
+	for (size_t i = 0; i < d->nseries; i++) {
+		struct series *s = &d->series[i];
+		size_t across = map_fill(s), levels = s->n / across;
+
+		if (across <= NUMBERS_MOST)
+			print_numbers(out, d, s, across, width, style);
+		else
+			print_shades(out, d, s, across, levels > rows ? (levels + rows - 1) / rows : 1, style);
+	}
+	for (size_t i = 0; i < d->nmarks && !isfinite(d->cell); i++) {
 		struct cell cell = { .f64 = d->marks[i].v[0][0] };
 
-		if (isfinite(d->cell))
-			(void)fprintf(out, "%*s! %s\n", GUTTER, "", d->marks[i].name);
-		else
-			(void)fprintf(out, "%s: %s\n", d->marks[i].name,
-			              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
+		(void)fprintf(out, "%s: %s\n", d->marks[i].name,
+		              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
 	}
+	if (isfinite(d->cell))
+		(void)legend(out, d, style, width);
 }
 
 static void print_drawing(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width,
-                          const struct frame *f)
+                          size_t rows)
 {
-	size_t rows = f->rows;
 	bool is_polar = d->kind == PLOT_POLAR;
 	struct canvas c;
 
@@ -472,8 +490,7 @@ static void print_drawing(FILE *out, const struct plot_data *d, const struct tex
 	for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
 		draw_series(&c, d, i);
 	print_canvas(out, &c, d, style);
-	if (f->has_legend)
-		legend(out, d, style, width);
+	(void)legend(out, d, style, width);
 	free(c.dot);
 }
 
@@ -494,66 +511,25 @@ static char *see_text(const struct plot *plot, const struct text_style *style, u
 	return xmust(fclose(p.out) == 0 ? text : NULL);
 }
 
-static void tame(const struct text_style *style, char **text)
-{
-	struct printer p = { .style = style };
-	char *shown = text_printable(&p, *text);
-
-	free(*text);
-	*text = shown;
-}
-
-static void tame_label(const struct text_style *style, struct axis *a)
-{
-	char label[sizeof(a->label)];
-
-	(void)report_printable(label, sizeof(label), a->label, 0, style->unicode);
-	(void)memcpy(a->label, label, sizeof(label));
-}
-
-/* All of its texts come from the document: behind this a terminal shows them and does not obey. */
-static struct plot_data *printable_data(const struct result *const *res, size_t n, const struct plot *plot,
-                                        const struct text_style *style)
-{
-	struct plot_data *d = plot_data_new(res, n, plot);
-
-	if (!d)
-		return NULL;
-	tame(style, &d->title);
-	for (size_t i = 0; i < d->nseries; i++)
-		tame(style, &d->series[i].name);
-	for (size_t i = 0; i < d->nmarks; i++)
-		tame(style, &d->marks[i].name);
-	for (size_t i = 0; i < d->nnames; i++)
-		tame(style, &d->names[i]);
-	tame_label(style, &d->x);
-	tame_label(style, &d->y);
-	tame_label(style, &d->z);
-	return d;
-}
-
 void report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                       const struct text_style *style)
 {
-	struct plot_data *d = printable_data(res, n, plot, style);
-	cleanup_free char *see = NULL;
-	size_t width = style->width ? style->width : 80;
+	struct plot_data *d = plot_data_new(res, n, plot, style->unicode);
+	size_t width = style->width >= 40 ? style->width : style->width ? 40 : 80;
+	cleanup_free char *see = see_text(plot, style, (unsigned)width);
 	struct frame f;
 
 	if (!d)
 		return; /* nothing to draw is no failure: an interrupted run */
-	if (width < 40)
-		width = 40;
-	see = see_text(plot, style, (unsigned)width);
 	f = frame_of(d, style, width, text_lines(see));
 	if (f.rows > 0)
 		(void)fprintf(out, "\n%s\n%s", d->title, f.has_see ? see : "");
 	if (f.rows > 0 && d->kind == PLOT_BARS)
 		print_bars(out, d, style, width);
 	else if (f.rows > 0 && d->kind == PLOT_HEATMAP)
-		print_maps(out, d, style, style->lines ? f.rows : SIZE_MAX);
+		print_maps(out, d, style, width, style->lines ? f.rows : SIZE_MAX);
 	else if (f.rows > 0)
-		print_drawing(out, d, style, width, &f);
+		print_drawing(out, d, style, width, f.rows);
 	plot_data_free(d);
 }
 

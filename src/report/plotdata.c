@@ -7,10 +7,28 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "report/report.h"
 #include "stats/stats.h"
 
-#define STANDS_OUT  100 /* times the median has the strongest colour of a map of places, or what is more */
-#define DOTTED_MOST 4   /* documents over each other: dots of more are a fog */
+#define UNREAD_LEAST 0.02 /* of the axis: what can be seen */
+#define STANDS_OUT   100  /* times the median has the strongest colour of a map of places, or what is more */
+#define DOTTED_MOST  4    /* documents over each other: dots of more are a fog */
+
+/* On the heap: what a terminal shows and does not obey. */
+static char *shown(const struct plot_data *d, const char *text)
+{
+	size_t len = (text ? strlen(text) : 0) + 8;
+	char *copy = xmust(malloc(len));
+
+	(void)report_printable(copy, len, text ?: "", 0, d->is_unicode);
+	return copy;
+}
+
+static void label_axis(const struct plot_data *d, struct axis *a, const char *label, enum unit unit)
+{
+	(void)report_printable(a->label, sizeof(a->label), label ?: "", 0, d->is_unicode);
+	a->unit = unit;
+}
 
 static struct series *add_series(struct plot_data *d, const char *name, size_t document)
 {
@@ -18,7 +36,7 @@ static struct series *add_series(struct plot_data *d, const char *name, size_t d
 
 	d->series = xmust(realloc(d->series, (d->nseries + 1) * sizeof(*d->series)));
 	s = &d->series[d->nseries++];
-	*s = (struct series){ .name = xmust(strdup(name)), .document = document };
+	*s = (struct series){ .name = shown(d, name), .document = document };
 	return s;
 }
 
@@ -82,22 +100,27 @@ struct columns {
 
 static struct series *series_of(struct plot_data *d, const char *name, size_t document)
 {
+	cleanup_free char *text = shown(d, name);
+
 	for (size_t i = 0; i < d->nseries; i++)
-		if (d->series[i].document == document && strcmp(d->series[i].name, name) == 0)
+		if (d->series[i].document == document && strcmp(d->series[i].name, text) == 0)
 			return &d->series[i];
 	return add_series(d, name, document);
 }
 
 static double bar_place(struct plot_data *d, const struct table *t, size_t row, int col)
 {
-	char text[96];
+	char text[96], *name;
 
 	split_text(t, row, col, text, sizeof(text));
+	name = shown(d, text);
 	for (size_t i = 0; i < d->nnames; i++)
-		if (strcmp(d->names[i], text) == 0)
+		if (strcmp(d->names[i], name) == 0) {
+			free(name);
 			return (double)i;
+		}
 	d->names = xmust(realloc(d->names, (d->nnames + 1) * sizeof(*d->names)));
-	d->names[d->nnames++] = xmust(strdup(text));
+	d->names[d->nnames++] = name;
 	return (double)(d->nnames - 1);
 }
 
@@ -144,14 +167,12 @@ static void name_axes(struct plot_data *d, const struct table *t, const struct c
 {
 	const struct column *x = &t->columns[c->x], *y = &t->columns[c->y];
 
-	(void)snprintf(d->x.label, sizeof(d->x.label), "%s", strcmp(x->key, "first_byte") == 0 ? "offset" : x->label);
-	d->x.unit = x->unit;
-	(void)snprintf(d->y.label, sizeof(d->y.label), "%s", quantity(y->unit, is_single) ?: y->label);
-	d->y.unit = y->unit;
-	if (c->z < 0)
-		return;
-	(void)snprintf(d->z.label, sizeof(d->z.label), "%s", t->columns[c->z].label);
-	d->z.unit = t->columns[c->z].unit;
+	d->is_by_place = d->kind != PLOT_HEATMAP && x->unit == UNIT_BYTES &&
+	                 (!strcmp(x->key, "first_byte") || !strcmp(x->key, "offset_bytes"));
+	label_axis(d, &d->x, d->is_by_place ? "offset" : x->label, x->unit);
+	label_axis(d, &d->y, quantity(y->unit, is_single) ?: y->label, y->unit);
+	if (c->z >= 0)
+		label_axis(d, &d->z, t->columns[c->z].label, t->columns[c->z].unit);
 }
 
 static void take_document(struct plot_data *d, const struct result *const *res, size_t n, size_t which,
@@ -200,6 +221,7 @@ static void take_dots(struct plot_data *d, const struct result *const *res, size
 	struct columns c = { -1, -1, -1, -1, -1, -1, { -1, -1, -1 } };
 	cleanup_free char *text = plot->dots ? xmust(strdup(plot->dots)) : NULL;
 	char *save = NULL, label[160], name[300];
+	size_t first;
 	const char *table = text ? strtok_r(text, ":", &save) : NULL, *x = table ? strtok_r(NULL, ":", &save) : NULL,
 		   *y = x ? strtok_r(NULL, ":", &save) : NULL;
 	const struct table *t = y ? result_find_table(res[which], table) : NULL;
@@ -212,20 +234,25 @@ static void take_dots(struct plot_data *d, const struct result *const *res, size
 		return;
 	(void)document_label(res, n, which, label, sizeof(label));
 	(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->title, label);
+	first = d->nseries;
 	collect(d, t, &c, name, which);
-	for (size_t i = 0; i < d->nseries; i++)
-		d->series[i].is_dots = d->series[i].is_dots || strcmp(d->series[i].name, name) == 0;
+	for (size_t i = first; i < d->nseries; i++)
+		d->series[i].is_dots = true;
 }
 
 /* ---- marks ---- */
 
 static struct marks *add_marks(struct plot_data *d, const char *name)
 {
+	char *text = shown(d, name);
+
 	for (size_t i = 0; i < d->nmarks; i++)
-		if (strcmp(d->marks[i].name, name) == 0)
+		if (strcmp(d->marks[i].name, text) == 0) {
+			free(text);
 			return &d->marks[i];
+		}
 	d->marks = xmust(realloc(d->marks, (d->nmarks + 1) * sizeof(*d->marks)));
-	d->marks[d->nmarks] = (struct marks){ .name = xmust(strdup(name)) };
+	d->marks[d->nmarks] = (struct marks){ .name = text };
 	return &d->marks[d->nmarks++];
 }
 
@@ -273,126 +300,27 @@ static void take_marks(struct plot_data *d, const struct result *res, const stru
 		take_mark(d, res, one);
 }
 
-struct range {
-	double low, high;
-};
-
-static void widen(struct range *r, double v)
+/* What lies before and behind all that the picture shows, where that is more than between its points. */
+static void mark_unread(struct plot_data *d)
 {
-	if (!isfinite(v))
-		return;
-	r->low = fmin(r->low, v);
-	r->high = fmax(r->high, v);
-}
+	double least = UNREAD_LEAST * (d->x.high - d->x.low), first = d->x.high, last = d->x.low;
+	size_t marks = d->nmarks;
 
-static void make_x_axis(struct plot_data *d, bool x_log)
-{
-	struct range x = { INFINITY, -INFINITY };
-	struct axis old = d->x;
-
-	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++) {
-			if (!x_log || d->series[i].v[k].x > 0.0)
-				widen(&x, d->series[i].v[k].x);
-			widen(&x, d->series[i].v[k].x_end);
-		}
-	axis_init(&d->x, old.label, old.unit, x_log, x.low, x.high, old.unit == UNIT_BYTES || old.unit == UNIT_S);
-	if (!x_log && d->kind != PLOT_BARS) /* no empty strip at the right end of a disk */
-		d->x.high = x.high > d->x.low ? x.high : d->x.high;
-	if (d->kind == PLOT_HEATMAP) /* cells name their own values, each with its unit */
-		(void)snprintf(d->x.label, sizeof(d->x.label), "%s", old.label);
-}
-
-double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i)
-{
-	return isfinite(s->v[i].x_end) ? s->v[i].x_end : i + 1 < s->n ? s->v[i + 1].x : d->x.high;
-}
-
-static double bar_width(const struct plot_data *d, const struct series *s, size_t i)
-{
-	return axis_place(&d->x, plot_bar_end(d, s, i)) - axis_place(&d->x, s->v[i].x);
-}
-
-/* Histograms with bars of different widths are drawn as if all had the widest of them, or the finer one would look the
- * lower. */
-static void even_bars(struct plot_data *d)
-{
-	double widest = 0.0, least = INFINITY;
-
-	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++) {
-			widest = fmax(widest, bar_width(d, &d->series[i], k));
-			least = fmin(least, bar_width(d, &d->series[i], k));
-		}
-	if (!(least > 0.0) || widest < 1.01 * least)
-		return;
-	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++)
-			d->series[i].v[k].y *= widest / bar_width(d, &d->series[i], k);
-}
-
-static void make_axes(struct plot_data *d, bool x_log, bool y_log)
-{
-	struct range y = { INFINITY, -INFINITY }, z = y;
-	struct axis old;
-
-	make_x_axis(d, x_log);
-	if (d->kind == PLOT_HISTOGRAM && d->nseries > 1)
-		even_bars(d);
 	for (size_t i = 0; i < d->nseries; i++)
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			const struct point *p = &d->series[i].v[k];
 
-			if (!y_log || p->y > 0.0)
-				widen(&y, p->y);
-			widen(&y, p->high);
-			if (!y_log || p->low > 0.0)
-				widen(&y, p->low);
-			widen(&z, p->z);
+			if (k > 0 && !d->series[i].is_dots)
+				least = fmax(least, 1.5 * (p->x - p[-1].x));
+			first = fmin(first, p->x);
+			last = fmax(last, fmax(p->x, p->x_end)); /* the number, where one is none */
 		}
-	old = d->y;
-	axis_init(&d->y, old.label, old.unit, y_log, y.low, y.high, old.unit != UNIT_NONE && old.unit != UNIT_RPM);
-	if (d->kind == PLOT_HEATMAP)
-		(void)snprintf(d->y.label, sizeof(d->y.label), "%s", old.label);
-	if (isfinite(z.low)) {
-		old = d->z;
-		axis_init(&d->z, old.label, old.unit, true, z.low, z.high, false);
-	}
-}
-
-/* Bytes of files and records, and distances, double from step to step: such columns are shown on a logarithmic axis. */
-static bool wants_log(const struct plot_data *d, bool is_x)
-{
-	double low = INFINITY, high = 0.0;
-	size_t below = 0, n = 0;
-
-	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++) {
-			double v = is_x ? d->series[i].v[k].x : d->series[i].v[k].y;
-
-			if (v > 0.0) {
-				low = fmin(low, v);
-				high = fmax(high, v);
-			}
-		}
-	if (!(high > 200.0 * low))
-		return false;
-	for (size_t i = 0; i < d->nseries; i++)
-		for (size_t k = 0; k < d->series[i].n; k++, n++)
-			below += (is_x ? d->series[i].v[k].x : d->series[i].v[k].y) < high / 10.0;
-	return 2 * below > n; /* evenly spaced values have a tenth of them there */
-}
-
-/* The bars of a histogram are of one width on one of the two kinds of axis. */
-static bool has_growing_bars(const struct plot_data *d)
-{
-	for (size_t i = 0; i < d->nseries; i++) {
-		const struct point *first = &d->series[i].v[0], *last = &d->series[i].v[d->series[i].n - 1];
-
-		if (last->x_end - last->x > 2.0 * (first->x_end - first->x)) /* false for NaN */
-			return true;
-	}
-	return false;
+	if (first - d->x.low > least)
+		add_mark(d, "not read", d->x.low, first);
+	if (d->x.high - last > least)
+		add_mark(d, "not read", last, d->x.high);
+	if (d->nmarks > marks)
+		d->marks[marks].is_unread = true;
 }
 
 static int compare_x(const void *a, const void *b)
@@ -439,14 +367,15 @@ static void show_standing_out(struct plot_data *d)
 	d->z.high = fmax(d->z.high, STANDS_OUT * d->z.low);
 }
 
-struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot)
+struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot, bool is_unicode)
 {
 	struct plot_data *d = xcalloc(1, sizeof(*d));
-	bool x_log, y_log, is_drawable = false; /* a line of one point is none */
+	bool is_drawable = false; /* a line of one point is none */
 
 	if (result_plot_kind(plot->kind) > 0) /* else a line */
 		d->kind = (enum plot_kind)result_plot_kind(plot->kind);
-	d->title = xmust(strdup(plot->title ? plot->title : ""));
+	d->is_unicode = is_unicode;
+	d->title = shown(d, plot->title);
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
 	for (size_t i = 0; n <= DOTTED_MOST && i < n; i++)
@@ -464,11 +393,9 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 		plot_data_free(d);
 		return NULL;
 	}
-	x_log = d->kind == PLOT_HISTOGRAM ? has_growing_bars(d)
-	                                  : d->kind != PLOT_POLAR && d->kind != PLOT_BARS && d->kind != PLOT_BANDS &&
-	                                            d->x.unit != UNIT_S && wants_log(d, true);
-	y_log = d->kind == PLOT_HEATMAP && wants_log(d, false);
-	make_axes(d, x_log, y_log);
+	plot_make_axes(d, res, n);
+	if (d->is_by_place && n == 1)
+		mark_unread(d);
 	d->cell = cell_bytes(d);
 	if (isfinite(d->cell))
 		show_standing_out(d);
@@ -507,7 +434,7 @@ bool plot_is_repeated(const struct result *const *res, size_t which, size_t i)
 bool plot_has_points(const struct result *const *res, size_t which, size_t i)
 {
 	struct plot_data *d =
-		plot_is_repeated(res, which, i) ? NULL : plot_data_new(&res[which], 1, &res[which]->plots[i]);
+		plot_is_repeated(res, which, i) ? NULL : plot_data_new(&res[which], 1, &res[which]->plots[i], true);
 
 	plot_data_free(d);
 	return d != NULL;

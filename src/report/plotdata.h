@@ -10,55 +10,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/axis.h"
-
-/* x always grows to the right; x_end is used by bands and histograms, z by heat maps. NaN: absent. */
-struct point {
-	double x, y, low, high, x_end, z;
-};
-
-struct series {
-	char *name;
-	struct point *v;
-	size_t n, room;
-	size_t document; /* index of the document it came from */
-	bool is_dots;    /* behind the lines of a plot: points that are not joined */
-};
-
-/* Places or stretches along x that a reader should see: slow regions, overflows, the end of the cache. */
-struct marks {
-	char *name;
-	double (*v)[2]; /* first and last; the same for a place */
-	size_t n;
-};
-
-struct plot_data {
-	enum plot_kind kind;
-	char *title;
-	struct series *series;
-	size_t nseries;
-	struct marks *marks; /* with something in them */
-	size_t nmarks;
-	struct axis x, y, z;
-	char **names; /* bars: what stands at x = 0, 1, 2 ... */
-	size_t nnames;
-	double cell; /* of a map of places, row by row: bytes of a cell; NaN: of anything else */
-};
+#include "report/plotaxes.h"
 
 /*
  * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there
- * is nothing to be drawn; *ret is heap, plot_data_free() it.
+ * is nothing to be drawn; *ret is heap, plot_data_free() it. Its texts are such as a terminal shows and does not obey.
  */
-struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot);
+struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot, bool is_unicode);
 void plot_data_free(struct plot_data *d);
 /* Has an earlier document, or this one before, a plot of the same columns? Then plot_data_new() of that has shown this
  * one, too. */
 bool plot_is_repeated(const struct result *const *res, size_t which, size_t i);
 /* Is there anything to be drawn of plot i of that document, that was not drawn before? */
 bool plot_has_points(const struct result *const *res, size_t which, size_t i);
-/* Where the bar at point i ends. */
-double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i);
-
 /* At most about max points of a series, keeping the extremes of what is left out (so that a dip of one point stays
  * visible). */
 void plot_thin(struct series *s, size_t max);

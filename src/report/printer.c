@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the page for people is printed with: looks, spaces that are owed, and texts that a terminal shows and does not
  * obey. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "report/printer.h"
+
+#define UNIT_BYTES_MOST 6 /* "GB/s);" */
 
 static void pay_spaces(struct printer *p)
 {
@@ -103,4 +107,40 @@ unsigned text_width(const char *text)
 		text += bytes ? bytes : 1;
 	}
 	return n;
+}
+
+/* Bytes of the first word; a number and its unit are one. */
+static size_t word_bytes(const char *text)
+{
+	size_t n = strcspn(text, " "), unit = text[n] ? strcspn(text + n + 1, " ") : 0,
+	       digit = strcspn(text, "0123456789");
+	bool is_number = n && isdigit((unsigned char)text[n - 1]) && digit == strspn(text, "(+-\xc2\xb1");
+
+	return is_number && unit && unit <= UNIT_BYTES_MOST && !isdigit((unsigned char)text[n + 1]) ? n + 1 + unit : n;
+}
+
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
+{
+	unsigned column = at;
+	bool is_first = true;
+
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t bytes = word_bytes(text);
+		cleanup_free char *word = xmust(strndup(text, bytes));
+		unsigned n = text_width(word);
+
+		if (!is_first && column + 1 + n > p->width) {
+			text_end(p);
+			text_spaces(p, indent);
+			column = indent;
+		} else if (!is_first) {
+			text_spaces(p, 1);
+			column++;
+		}
+		text_put(p, word);
+		column += n;
+		is_first = false;
+		text += bytes;
+	}
+	text_end(p);
 }

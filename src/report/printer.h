@@ -11,7 +11,7 @@ struct printer {
 	FILE *out;
 	const struct text_style *style;
 	unsigned width;
-	bool is_streaming;
+	bool has_bits;   /* rates in bits beside */
 	size_t rows;     /* of a table, from its first on; 0: many, and else a choice of them */
 	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
 };
@@ -30,5 +30,13 @@ char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /
 size_t text_lines(const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
+
+/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
+
+/* table.c, plot.c: a table; and one over which a heat map is declared as a matrix for each series, false: it is none.
+ */
+void text_table(struct printer *p, const struct table *t);
+bool text_matrix(struct printer *p, const struct result *res, const struct plot *plot);
 
 #endif

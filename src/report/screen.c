@@ -19,6 +19,7 @@
 #define PICTURE_MOST  20
 #define TABLE_LEAST   6
 #define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */
+#define NOTE_LEAST    3 /* of a short one, with the empty line before */
 #define NOTE_LINES    4 /* of one notice */
 
 enum part {
@@ -85,6 +86,7 @@ static void drop(struct screen *s, enum part part)
 	s->lines += s->part[part] ? text_lines(s->part[part]) : 0;
 	free(s->part[part]);
 	s->part[part] = NULL;
+	s->shown[part] = 0;
 }
 
 /* The first of n things, as many as fit into room lines, become the part. */
@@ -226,17 +228,19 @@ static void choose(struct screen *s)
 /* As many tables as can be with some rows each, and then as many rows as can be. */
 static void fit_tables(struct screen *s, size_t room)
 {
-	size_t most = 1;
+	size_t most = 1, n;
 
 	for (size_t i = 0; i < s->ntables; i++)
 		most = s->tables[i]->nrows > most ? s->tables[i]->nrows : most;
 	s->rows = ROWS_LEAST;
 	fit(s, PART_TABLES, print_tables, s->ntables, room);
-	if (s->shown[PART_TABLES] == 0)
+	n = s->shown[PART_TABLES];
+	if (n == 0)
 		return;
 	drop(s, PART_TABLES);
+	s->shown[PART_TABLES] = n;
 	s->rows = most < room ? most : room;
-	while (!keep(s, PART_TABLES, capture(s, print_tables, s->shown[PART_TABLES]), room))
+	while (!keep(s, PART_TABLES, capture(s, print_tables, n), room))
 		s->rows--;
 }
 
@@ -275,8 +279,8 @@ static void fit_rest(struct screen *s, size_t picture)
 	size_t table = s->ntables ? TABLE_LEAST : 0, *notes = &s->shown[PART_NOTES];
 
 	fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table));
-	/* One at least, but on a small screen rather a picture of bad places. */
-	if (*notes == 0 && !(picture && res->nfault_totals && s->page->style->lines <= 2 * PICTURE_USUAL))
+	/* One at least, but on a small screen rather a picture or table of bad places. */
+	if (*notes == 0 && !((picture || table) && res->nfault_totals && s->page->style->lines <= 2 * PICTURE_USUAL))
 		fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines);
 	fit_tables(s, less(s->lines, picture));
 	if (*notes < res->nnotices && *notes) { /* where the tables did not need what was kept for them */
@@ -354,6 +358,33 @@ static size_t picture_needs(struct screen *s)
 	return needs;
 }
 
+/* picture: the lines that are kept for it; 0: none. */
+static void lay_out(struct screen *s, size_t picture)
+{
+	const bool is_failing = s->res->nfault_totals > 0;
+	size_t kept;
+
+	for (size_t i = 0; i < PARTS; i++)
+		drop(s, i);
+	s->lines = s->page->style->lines;
+	fit(s, PART_HEAD, print_head, 1, SIZE_MAX);
+	fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX);
+	if (s->page->style->lines >= LINES_OF_ONE)
+		fit(s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX);
+	s->lines = less(s->lines, 1); /* what else there is */
+	if (is_failing)
+		fit(s, PART_FAULTS, print_faults, 1, s->lines);
+	kept = (s->ntables ? TABLE_LEAST : 0) + (picture            ? picture
+	                                         : is_failing       ? PICTURE_LEAST
+	                                         : s->res->nnotices ? NOTE_LEAST
+	                                                            : 0);
+	/* Figures rather than a picture, but where it has the bad places. */
+	for (size_t i = 0; i < (is_failing ? 1 : 2) && !s->shown[PART_FIGURES]; i++)
+		fit(s, PART_FIGURES, print_figures, s->nfigures < FIGURES_MAX ? s->nfigures : FIGURES_MAX,
+		    less(s->lines, i ? 0 : kept));
+	fit_rest(s, picture);
+}
+
 void text_screen(struct printer *p, const struct result *res)
 {
 	struct screen s = { .page = p, .res = res, .lines = p->style->lines };
@@ -361,30 +392,16 @@ void text_screen(struct printer *p, const struct result *res)
 
 	choose(&s);
 	picture = p->style->plots ? 0 : picture_needs(&s);
-	fit(&s, PART_HEAD, print_head, 1, SIZE_MAX);
-	fit(&s, PART_VERDICT, print_verdict, 1, SIZE_MAX);
-	if (p->style->lines >= LINES_OF_ONE)
-		fit(&s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX);
-	s.lines = less(s.lines, 1); /* what else there is */
-	if (res->nfault_totals)
-		fit(&s, PART_FAULTS, print_faults, 1, s.lines);
-	/* Figures rather than a picture, but where it has the bad places. */
-	for (size_t i = 0; i < (res->nfault_totals ? 1 : 2) && !s.shown[PART_FIGURES]; i++)
-		fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX,
-		    less(s.lines, i ? 0 : (s.ntables ? TABLE_LEAST : 0) + picture));
-	fit_rest(&s, picture);
-	if (picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */
-		drop(&s, PART_NOTES);
-		drop(&s, PART_TABLES);
-		fit_rest(&s, 0);
-	}
-	for (size_t i = 0; i < PARTS; i++) {
+	lay_out(&s, picture);
+	if (picture && !s.shown[PART_PICTURE]) /* none can be drawn so small */
+		lay_out(&s, 0);
+	for (size_t i = 0; i < PARTS; i++)
 		text_put(p, s.part[i] ? s.part[i] : "");
-		free(s.part[i]);
-	}
 	if (p->style->plots)
 		report_plots_text(p->out, &res, 1, p->style);
 	print_rest(p, &s);
+	for (size_t i = 0; i < PARTS; i++)
+		free(s.part[i]);
 	free(s.figures);
 	free(s.tables);
 }

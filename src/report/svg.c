@@ -32,6 +32,14 @@ static double py(const struct plot_data *d, double y)
 	return SVG_HEIGHT - SVG_BOTTOM - axis_place(&d->y, y) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 }
 
+/* The class of the colour that names mark i in a legend; is_text: beside text, where it is a background. */
+static const char *mark_class(const struct plot_data *d, size_t i, bool is_text)
+{
+	static const char *const classes[][3] = { { "mark m0", "mark m1", "unread" }, { "n0", "n1", "dim" } };
+
+	return classes[is_text][d->marks[i].is_unread ? 2 : isfinite(d->cell) ? 1 : i % MARK_HUES];
+}
+
 static void legend(FILE *out, const struct plot_data *d)
 {
 	bool has_series = d->nseries > 1 && d->kind != PLOT_HEATMAP;
@@ -39,25 +47,20 @@ static void legend(FILE *out, const struct plot_data *d)
 	if (!has_series && d->nmarks == 0)
 		return;
 	(void)fputs("<p class=\"legend\">", out);
-	for (size_t i = 0; has_series && i < d->nseries; i++) {
-		(void)fprintf(out,
-		              d->series[i].is_dots ? "<span><i class=\"dim\"></i>" : "<span><i class=\"b%zu\"></i>",
-		              i % SVG_HUES);
-		markup_text(out, d->series[i].name);
-		(void)fputs("</span> ", out);
-	}
-	for (size_t i = 0; i < d->nmarks; i++) {
-		(void)fprintf(out, "<span><i class=\"mark n%zu\"></i>", isfinite(d->cell) ? 1 : i % MARK_HUES);
-		markup_text(out, d->marks[i].name);
-		(void)fputs("</span> ", out);
-	}
+	for (size_t i = 0; has_series && i < d->nseries; i++)
+		markup(out,
+		       d->series[i].is_dots ? "<span><i class=\"dim\"></i>%s</span> "
+		                            : "<span><i class=\"b%.0s%zu\"></i>%s</span> ",
+		       d->series[i].name, i % SVG_HUES, d->series[i].name);
+	for (size_t i = 0; i < d->nmarks; i++)
+		markup(out, "<span><i class=\"mark %s\"></i>%s</span> ", mark_class(d, i, true), d->marks[i].name);
 	(void)fputs("</p>\n", out);
 }
 
 /* Along the whole height, behind the series; a place is as wide as can be seen. */
 static void draw_marks(FILE *out, const struct plot_data *d)
 {
-	for (size_t i = 0; i < d->nmarks; i++) {
+	for (size_t i = d->nmarks; i-- > 0;) {
 		const struct marks *m = &d->marks[i];
 		bool drawn[(int)SVG_WIDTH + 1] = { false }; /* hundreds in one place are one */
 
@@ -71,10 +74,8 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 			if (drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] && right - left <= MARK_WIDTH)
 				continue;
 			drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] = true; /* also beside the axis */
-			(void)fprintf(
-				out,
-				"<rect class=\"mark m%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-				i % MARK_HUES, left, SVG_TOP, right - left, SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
+			markup(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+			       mark_class(d, i, false), left, SVG_TOP, right - left, SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 		}
 	}
 }
@@ -87,29 +88,21 @@ static const char *edge_class(double x)
 
 static void x_axis(FILE *out, const struct plot_data *d)
 {
+	double wide = (SVG_WIDTH - SVG_LEFT - SVG_RIGHT) / (double)(d->nnames ? d->nnames : 1);
 	char text[64];
 
 	for (size_t i = 0; d->kind != PLOT_BARS && i < d->x.nticks; i++) {
 		double x = px(d, d->x.tick[i]);
 
-		(void)fprintf(
-			out,
-			"<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-			x, SVG_TOP, SVG_HEIGHT - SVG_BOTTOM, i % 2 ? " o" : "", edge_class(x), x,
-			SVG_HEIGHT - SVG_BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
+		markup(out,
+		       "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+		       x, SVG_TOP, SVG_HEIGHT - SVG_BOTTOM, i % 2 ? " o" : "", edge_class(x), x,
+		       SVG_HEIGHT - SVG_BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
 	}
-	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++) {
-		(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-		              d->nnames > 4 && i % 2 ? " o" : "",
-		              SVG_LEFT + ((double)i + 0.5) / (double)d->nnames * (SVG_WIDTH - SVG_LEFT - SVG_RIGHT),
-		              SVG_HEIGHT - SVG_BOTTOM + 20);
-		markup_text(out, d->names[i]);
-		(void)fputs("</text>\n", out);
-	}
-	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-	              (SVG_LEFT + SVG_WIDTH - SVG_RIGHT) / 2, SVG_HEIGHT - 8);
-	markup_text(out, d->x.label);
-	(void)fputs("</text>\n", out);
+	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++)
+		markup(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+		       d->nnames > 4 && i % 2 ? " o" : "", SVG_LEFT + ((double)i + 0.5) * wide,
+		       SVG_HEIGHT - SVG_BOTTOM + 20, d->names[i]);
 }
 
 static void y_axis(FILE *out, const struct plot_data *d)
@@ -117,57 +110,49 @@ static void y_axis(FILE *out, const struct plot_data *d)
 	char text[64];
 
 	for (size_t i = 0; i < d->y.nticks; i++)
-		(void)fprintf(
-			out,
-			"<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-			SVG_LEFT, py(d, d->y.tick[i]), SVG_WIDTH - SVG_RIGHT, i % 2 ? " o" : "", SVG_LEFT - 8,
-			py(d, d->y.tick[i]) + 4, axis_tick_text(&d->y, i, text, sizeof(text)));
-	(void)fprintf(out, "<text class=\"l\" x=\"4\" y=\"18\">");
-	markup_text(out, d->y.label);
-	(void)fputs("</text>\n", out);
-}
-
-static bool has_interval(const struct series *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (isfinite(s->v[i].low) && isfinite(s->v[i].high))
-			return true;
-	return false;
+		markup(out,
+		       "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+		       SVG_LEFT, py(d, d->y.tick[i]), SVG_WIDTH - SVG_RIGHT, i % 2 ? " o" : "", SVG_LEFT - 8,
+		       py(d, d->y.tick[i]) + 4, axis_tick_text(&d->y, i, text, sizeof(text)));
 }
 
 /* The 95 % interval as a band behind the line. */
 static void band(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
 {
-	char sep = 'M';
+	bool has_interval = false;
 
-	if (!has_interval(s))
+	for (size_t i = 0; i < s->n; i++)
+		has_interval |= isfinite(s->v[i].low) && isfinite(s->v[i].high);
+	if (!has_interval)
 		return;
-	(void)fprintf(out, "<path class=\"band f%zu\" d=\"", hue);
-	for (size_t i = 0; i < s->n; i++, sep = 'L')
-		(void)fprintf(out, "%c%.1f %.1f", sep, px(d, s->v[i].x),
-		              py(d, isfinite(s->v[i].high) ? s->v[i].high : s->v[i].y));
-	for (size_t i = s->n; i-- > 0;)
-		(void)fprintf(out, "L%.1f %.1f", px(d, s->v[i].x),
-		              py(d, isfinite(s->v[i].low) ? s->v[i].low : s->v[i].y));
+	markup(out, "<path class=\"band f%zu\" d=\"", hue);
+	for (size_t i = 0; i < 2 * s->n; i++) { /* there above, and back below */
+		const struct point *p = &s->v[i < s->n ? i : 2 * s->n - 1 - i];
+		double edge = i < s->n ? p->high : p->low;
+
+		markup(out, "%c%.1f %.1f", i ? 'L' : 'M', px(d, p->x), py(d, isfinite(edge) ? edge : p->y));
+	}
 	(void)fputs("Z\"/>\n", out);
+}
+
+static void put_dot(FILE *out, size_t hue, double x, double y, double r)
+{
+	markup(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", hue, x, y, r);
 }
 
 static void draw_line(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
 {
 	band(out, d, s, hue);
-	(void)fprintf(out, "<path class=\"line s%zu\" d=\"", hue);
-	for (size_t i = 0; i < s->n; i++) {
-		if (i == 0)
-			(void)fprintf(out, "M%.1f %.1f", px(d, s->v[i].x), py(d, s->v[i].y));
-		else if (d->kind == PLOT_STEP)
-			(void)fprintf(out, "H%.1fV%.1f", px(d, s->v[i].x), py(d, s->v[i].y));
-		else
-			(void)fprintf(out, "L%.1f %.1f", px(d, s->v[i].x), py(d, s->v[i].y));
-	}
+	markup(out, "<path class=\"line s%zu\" d=\"", hue);
+	for (size_t i = 0; i < s->n; i++)
+		markup(out,
+		       i && d->kind == PLOT_STEP ? "H%.1fV%.1f"
+		       : i                       ? "L%.1f %.1f"
+		                                 : "M%.1f %.1f",
+		       px(d, s->v[i].x), py(d, s->v[i].y));
 	(void)fputs("\"/>\n", out);
 	for (size_t i = 0; s->n <= 80 && d->kind == PLOT_LINE && i < s->n; i++)
-		(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"/>", hue, px(d, s->v[i].x),
-		              py(d, s->v[i].y));
+		put_dot(out, hue, px(d, s->v[i].x), py(d, s->v[i].y), 2.2);
 }
 
 static void draw_scatter(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
@@ -176,11 +161,16 @@ static void draw_scatter(FILE *out, const struct plot_data *d, const struct seri
 		const struct point *p = &s->v[i];
 
 		if (isfinite(p->low) && isfinite(p->high))
-			(void)fprintf(out, "<path class=\"whisker s%zu\" d=\"M%.1f %.1fV%.1f\"/>", hue, px(d, p->x),
-			              py(d, p->low), py(d, p->high));
-		(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>\n", hue, px(d, p->x),
-		              py(d, p->y), s->n > 400 ? "1.4" : "2.6");
+			markup(out, "<path class=\"whisker s%zu\" d=\"M%.1f %.1fV%.1f\"/>", hue, px(d, p->x),
+			       py(d, p->low), py(d, p->high));
+		put_dot(out, hue, px(d, p->x), py(d, p->y), s->n > 400 ? 1.4 : 2.6);
 	}
+}
+
+static void put_bar(FILE *out, size_t hue, double left, double top, double width)
+{
+	markup(out, "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", hue, left, top,
+	       width, SVG_HEIGHT - SVG_BOTTOM - top);
 }
 
 static void draw_bars(FILE *out, const struct plot_data *d, const struct series *s, size_t hue, size_t which)
@@ -188,30 +178,29 @@ static void draw_bars(FILE *out, const struct plot_data *d, const struct series 
 	double slot = (SVG_WIDTH - SVG_LEFT - SVG_RIGHT) / (double)(d->nnames ? d->nnames : 1),
 	       width = slot * 0.8 / (double)d->nseries;
 
-	for (size_t i = 0; i < s->n; i++) {
-		double left = SVG_LEFT + s->v[i].x * slot + slot * 0.1 + width * (double)which, top = py(d, s->v[i].y);
-
-		(void)fprintf(out, "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", hue,
-		              left, top, fmax(width - 1.0, 0.5), SVG_HEIGHT - SVG_BOTTOM - top);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		put_bar(out, hue, SVG_LEFT + s->v[i].x * slot + slot * 0.1 + width * (double)which, py(d, s->v[i].y),
+		        fmax(width - 1.0, 0.5));
 }
 
 /* Of several histograms each is an outline over a pale area, so that none hides another. */
 static void draw_outline(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
 {
 	for (int is_line = 0; is_line < 2; is_line++) {
-		(void)fprintf(out, "<path class=\"%s%zu\" d=\"M%.1f %.1f", is_line ? "line s" : "band f", hue,
-		              px(d, s->v[0].x), SVG_HEIGHT - SVG_BOTTOM);
+		markup(out, "<path class=\"%s%zu\" d=\"M%.1f %.1f", is_line ? "line s" : "band f", hue,
+		       px(d, s->v[0].x), SVG_HEIGHT - SVG_BOTTOM);
 		for (size_t i = 0; i < s->n; i++)
-			(void)fprintf(out, "V%.1fH%.1f", py(d, s->v[i].y), px(d, plot_bar_end(d, s, i)));
-		(void)fprintf(out, "V%.1f\"/>\n", SVG_HEIGHT - SVG_BOTTOM);
+			markup(out, "V%.1fH%.1f", py(d, s->v[i].y), px(d, plot_bar_end(d, s, i)));
+		markup(out, "V%.1f\"/>\n", SVG_HEIGHT - SVG_BOTTOM);
 	}
 }
 
 /* Bars between x and x_end (or the next x): histograms and recording zones. */
 static void draw_spans(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
 {
-	if (d->kind == PLOT_HISTOGRAM && d->nseries > 1) {
+	bool is_histogram = d->kind == PLOT_HISTOGRAM;
+
+	if (is_histogram && d->nseries > 1) {
 		draw_outline(out, d, s, hue);
 		return;
 	}
@@ -219,13 +208,11 @@ static void draw_spans(FILE *out, const struct plot_data *d, const struct series
 		double left = px(d, s->v[i].x), width = fmax(px(d, plot_bar_end(d, s, i)) - left, 0.6),
 		       top = py(d, s->v[i].y);
 
-		if (d->kind == PLOT_HISTOGRAM)
-			(void)fprintf(out,
-			              "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-			              hue, left, top, width, SVG_HEIGHT - SVG_BOTTOM - top);
+		if (is_histogram)
+			put_bar(out, hue, left, top, width);
 		else
-			(void)fprintf(out, "<path class=\"span s%zu\" d=\"M%.1f %.1fH%.1f\"/>\n", hue, left, top,
-			              left + width);
+			markup(out, "<path class=\"span s%zu\" d=\"M%.1f %.1fH%.1f\"/>\n", hue, left, top,
+			       left + width);
 	}
 }
 
@@ -235,31 +222,21 @@ static void draw_polar(FILE *out, const struct plot_data *d)
 {
 	double cx = SVG_WIDTH / 2, cy = SVG_HEIGHT / 2, outer = SVG_HEIGHT / 2 - 10, inner = outer * 0.3;
 
-	(void)fprintf(
-		out,
-		"<circle class=\"rim\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/><circle class=\"rim\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
-		cx, cy, outer, cx, cy, inner);
+	for (int i = 0; i < 2; i++)
+		markup(out, "<circle class=\"rim\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", cx, cy, i ? inner : outer);
 	for (size_t i = 0; i < d->nseries; i++)
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			double turn = d->series[i].v[k].x * 6.283185307179586;
 			double r = outer - (outer - inner) * axis_place(&d->y, d->series[i].v[k].y);
 
-			(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>", i % SVG_HUES,
-			              cx + r * sin(turn), cy - r * cos(turn));
+			put_dot(out, i % SVG_HUES, cx + r * sin(turn), cy - r * cos(turn), 1.6);
 		}
-	(void)fputs("\n", out);
 }
 
 static void open_svg(FILE *out, const struct plot_data *d, const char *what)
 {
-	(void)fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", SVG_WIDTH,
-	              SVG_HEIGHT);
-	markup_text(out, d->title);
-	if (what[0]) {
-		(void)fputs(": ", out);
-		markup_text(out, what);
-	}
-	(void)fputs("\">\n", out);
+	markup(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s%s%s\">\n", SVG_WIDTH,
+	       SVG_HEIGHT, d->title, what[0] ? ": " : "", what);
 }
 
 static void draw_series(FILE *out, const struct plot_data *d, size_t i)
@@ -303,6 +280,7 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 	}
 	x_axis(out, d);
 	y_axis(out, d);
+	map_axis_names(out, d);
 	if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
 		draw_marks(out, d);
 	for (int is_line = 0; is_line < 2; is_line++)
@@ -326,12 +304,7 @@ void svg_plot(FILE *out, struct plot_data *d)
 	if (d->kind == PLOT_HEATMAP) {
 		map_legend(out, d);
 		for (size_t i = 0; i < d->nseries; i++) {
-			(void)fputs("<div>", out);
-			if (d->series[i].name[0]) {
-				(void)fputs("<h4>", out);
-				markup_text(out, d->series[i].name);
-				(void)fputs("</h4>\n", out);
-			}
+			markup(out, d->series[i].name[0] ? "<div><h4>%s</h4>\n" : "<div>%s", d->series[i].name);
 			open_svg(out, d, d->series[i].name);
 			map_draw(out, d, &d->series[i]);
 			(void)fputs("</svg></div>\n", out);
@@ -360,9 +333,7 @@ static void sheet_text(struct sheet *s, const char *look, double x, const char *
 {
 	cleanup_free char *copy = xmust(strndup(text, bytes));
 
-	(void)fprintf(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", look, x, s->y);
-	markup_text(s->out, copy);
-	(void)fputs("</text>\n", s->out);
+	markup(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", look, x, s->y, copy);
 }
 
 /* Words filled into lines of so many bytes: as few as fit in any face. */
@@ -392,8 +363,8 @@ static void sheet_entry(struct sheet *s, const char *look, double heat, const ch
 		s->y += LINE;
 	}
 	if (*look) {
-		(void)fprintf(s->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"", look, s->x,
-		              s->y - 10.0);
+		markup(s->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"", look, s->x,
+		       s->y - 10.0);
 		if (heat >= 0.0)
 			svg_heat(s->out, heat);
 		(void)fputs("/>", s->out);
@@ -416,11 +387,8 @@ static void sheet_legend(struct sheet *s, const struct plot_data *d)
 		(void)snprintf(look, sizeof(look), d->series[i].is_dots ? "quiet" : "f%zu", i % SVG_HUES);
 		sheet_entry(s, look, -1.0, d->series[i].name);
 	}
-	for (size_t i = 0; i < d->nmarks; i++) {
-		(void)snprintf(look, sizeof(look), d->kind == PLOT_HEATMAP ? "m%zu" : "mark m%zu",
-		               isfinite(d->cell) ? 1 : i % MARK_HUES);
-		sheet_entry(s, look, -1.0, d->marks[i].name);
-	}
+	for (size_t i = 0; i < d->nmarks; i++)
+		sheet_entry(s, mark_class(d, i, false), -1.0, d->marks[i].name);
 }
 
 /* The drawing, or of a map each of them with its name. */
@@ -430,8 +398,8 @@ static void sheet_drawings(struct sheet *s, const struct plot_data *d)
 		if (d->kind == PLOT_HEATMAP)
 			sheet_fill(s, "l", d->series[i].name, SIZE_MAX);
 		s->y += 8.0;
-		(void)fprintf(s->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\">\n", MARGIN, s->y,
-		              SVG_WIDTH, SVG_HEIGHT);
+		markup(s->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\">\n", MARGIN, s->y, SVG_WIDTH,
+		       SVG_HEIGHT);
 		if (d->kind == PLOT_HEATMAP)
 			map_draw(s->out, d, &d->series[i]);
 		else

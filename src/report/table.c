@@ -4,7 +4,7 @@
  * wide loses in this order: headings on one line, the ends of long texts, the one block (further columns go below, with
  * the first column repeated). Nothing else is lost, but the columns marked as detail and rows between: files have all.
  */
-#include "report/table.h"
+#include "report/printer.h"
 
 #include <math.h>
 #include <stdlib.h>

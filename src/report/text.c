@@ -15,46 +15,9 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "report/table.h"
 
-#define FAULTS_SHOWN    5
-#define UNIT_BYTES_MOST 6 /* "GB/s);" */
-#define TARGETS_SHOWN   3 /* of the first screen */
-
-/* Bytes of the first word; a number and its unit are one. */
-static size_t word_bytes(const char *text)
-{
-	size_t n = strcspn(text, " "), unit = text[n] ? strcspn(text + n + 1, " ") : 0;
-	bool is_number = n && isdigit((unsigned char)text[n - 1]) && isdigit((unsigned char)text[0]);
-
-	return is_number && unit && unit <= UNIT_BYTES_MOST && !isdigit((unsigned char)text[n + 1]) ? n + 1 + unit : n;
-}
-
-void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
-{
-	unsigned column = at;
-	bool is_first = true;
-
-	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t bytes = word_bytes(text);
-		cleanup_free char *word = xmust(strndup(text, bytes));
-		unsigned n = text_width(word);
-
-		if (!is_first && column + 1 + n > p->width) {
-			text_end(p);
-			text_spaces(p, indent);
-			column = indent;
-		} else if (!is_first) {
-			text_spaces(p, 1);
-			column++;
-		}
-		text_put(p, word);
-		column += n;
-		is_first = false;
-		text += bytes;
-	}
-	text_end(p);
-}
+#define FAULTS_SHOWN  5
+#define TARGETS_SHOWN 3 /* of the first screen */
 
 /* ---- what was measured, on what ---- */
 
@@ -106,8 +69,7 @@ static void print_target(struct printer *p, const struct target_info *t, unsigne
 	put_parts(p, parts, n, at + text_width(path) + 2);
 }
 
-/* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
-static char *started_text(const char *started)
+char *text_started(const char *started)
 {
 	char *text = xmust(strdup(started ? started : ""));
 
@@ -120,7 +82,7 @@ static char *started_text(const char *started)
 
 void text_circumstances(struct printer *p, const struct result *res)
 {
-	cleanup_free char *started = started_text(res->head.started);
+	cleanup_free char *started = text_started(res->head.started);
 	const char *engine = res->head.engine ? res->head.engine : "";
 	char took[32] = "", seed[40] = "";
 	const char *parts[4];
@@ -191,7 +153,7 @@ struct figure_line { /* a figure, in parts that stand below each other */
 	char *label;
 	struct report_parts in;
 	char samples[32];
-	char bits[32];   /* the rate in the unit of networks, where data are streamed */
+	char bits[32];   /* the rate in the unit of networks, where it was asked so */
 	unsigned behind; /* columns that others of the unit have behind the point, and this one has not */
 	char *text;      /* of text figures, instead of number and unit */
 };
@@ -223,7 +185,7 @@ static void line_of(struct printer *p, const struct figure *f, struct figure_lin
 		return;
 	}
 	report_parts(f, p->style->unicode, &l->in);
-	if (p->is_streaming && f->unit == UNIT_BYTES_PER_S && isfinite(value))
+	if (p->has_bits && f->unit == UNIT_BYTES_PER_S && isfinite(value))
 		(void)units_rate_bits(l->bits, sizeof(l->bits), value);
 	if (f->samples)
 		(void)snprintf(l->samples, sizeof(l->samples), "%llu", (unsigned long long)f->samples);
@@ -274,22 +236,22 @@ static struct widths widths_of(const struct figure_line *lines, size_t n)
 	return w;
 }
 
-/* Too narrow: the rates in bits go first, then the numbers of samples; files have them. */
+/* Too narrow: the numbers of samples go first, then the rates in bits; files have them. */
 static void fit(const struct printer *p, struct figure_line *lines, size_t n, struct widths *w)
 {
-	unsigned heading = (unsigned)strlen("95 % interval");
-	unsigned interval = w->interval > heading ? w->interval : w->interval ? heading : 0;
-	unsigned most = w->label + w->number + w->unit + 5 + (interval ? interval + 2 : 0) +
-	                (w->samples ? max_width(w->samples, "samples") + 2 : 0);
+	unsigned interval = w->interval ? max_width(w->interval, "95 % interval") + 2 : 0, bits = 0;
+	unsigned samples = w->samples ? max_width(w->samples, "samples") + 2 : 0;
+	unsigned most = w->label + w->number + w->unit + 5 + interval;
 
 	for (size_t i = 0; i < n; i++)
-		if (most + text_width(lines[i].bits) + 4 > p->width)
-			*lines[i].bits = 0;
-	if (!w->samples || most <= p->width)
-		return;
-	for (size_t i = 0; i < n; i++)
-		*lines[i].samples = 0;
-	w->samples = 0;
+		bits = max_width(bits, lines[i].bits);
+	bits += bits ? 4 : 0;
+	if (most + samples + bits > p->width)
+		w->samples = samples = 0;
+	for (size_t i = 0; i < n; i++) {
+		*lines[i].samples = w->samples ? *lines[i].samples : 0;
+		*lines[i].bits = most + samples + bits > p->width ? 0 : *lines[i].bits;
+	}
 }
 
 static void put_padded(struct printer *p, const char *text, unsigned width, bool is_right)
@@ -379,7 +341,7 @@ void text_table_of(struct printer *p, const struct result *res, const struct tab
 {
 	for (size_t i = 0; i < res->nplots; i++)
 		if (res->plots[i].table && strcmp(res->plots[i].table, t->name) == 0 &&
-		    text_matrix(p, t, &res->plots[i]))
+		    text_matrix(p, res, &res->plots[i]))
 			return;
 	text_table(p, t);
 }

@@ -8,9 +8,9 @@
 
 /* ---- text.c: the parts of the page ---- */
 
-/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
-void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
 void text_head(struct printer *p, const struct result *res);
+/* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. Heap. */
+char *text_started(const char *started);
 /* When, for how long, with which engine and seed. */
 void text_circumstances(struct printer *p, const struct result *res);
 /* The sentence of how it ended, if it did not well. */

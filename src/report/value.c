@@ -14,6 +14,8 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+#define RATIO_SHARE 2.0 /* up to here a ratio is a share or a change, in percent; more are so many times */
+
 struct step {
 	double divisor;
 	const char *unit;
@@ -38,7 +40,7 @@ static const struct plain {
 	[UNIT_MIB_PER_S] = { 1, "MiB/s", 2, 4 },
 	[UNIT_NS] = { 1, "ns", 0, 3 },
 	[UNIT_S] = { 1, "s", 1, 3 },
-	[UNIT_RATIO] = { 1, "", 3, 5 },
+	[UNIT_RATIO] = { 0.01, "%", 1, 3 },
 	[UNIT_PERCENT] = { 1, "%", 1, 3 },
 	[UNIT_RPM] = { 1, "rpm", 1, 2 },
 	[UNIT_PER_S] = { 1, "/s", 0, 3 },
@@ -149,6 +151,10 @@ struct value_scale report_scale(enum unit unit, const double *x, size_t n)
 
 	if (unit == UNIT_BYTES)
 		return byte_scale(x, n, &range);
+	if (unit == UNIT_RATIO && range.largest > RATIO_SHARE) {
+		scale.divisor = 1;
+		scale.unit = "x";
+	}
 	if (unit == UNIT_NS) {
 		const struct step *s = step_for(ns_steps, range.largest, 1);
 
@@ -225,7 +231,7 @@ static char *single(char *buf, size_t len, enum unit unit, double value)
 		return units_rate(buf, len, value);
 	if (unit == UNIT_BYTES || unit == UNIT_NS)
 		return mixed(buf, len, unit, value);
-	if (unit == UNIT_S && value >= 59.95 && value < 1e9)
+	if (unit == UNIT_S && ((value > 0.0 && value < 0.1) || value >= 59.95) && value < 1e9)
 		return units_time(buf, len, (uint64_t)llround(value * 1e9));
 	scale = report_scale(unit, &value, 1);
 	(void)report_number(number, sizeof(number), &scale, value);

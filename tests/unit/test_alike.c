@@ -8,6 +8,7 @@
 #include "measure/measures.h"
 #include "report/alike.h"
 #include "report/report.h"
+#include "sample.h"
 
 struct owner {
 	const char *machine, *path, *kind, *serial, *serial_of, *shared_names, *fs_type, *transport, *alias;
@@ -442,4 +443,142 @@ TEST(a_step_between_two_ways_of_measuring_is_no_trend)
 	}
 	trend_of_history(&h, NULL);
 	assert_int_equal(h.is_degrading, 0);
+}
+
+/* ---- comparison ---- */
+
+static bool differs(const struct result *a, const struct result *b, double threshold)
+{
+	struct compare_options opt = { .threshold = threshold };
+	cleanup_result struct result *res = NULL;
+	struct err err = { 0 };
+	bool no;
+
+	assert_int_equal(report_compare(&a, 1, &b, 1, &opt, &res, &err), 0);
+	no = res->verdict_is_no;
+	return no;
+}
+
+TEST(a_document_is_no_different_from_itself)
+{
+	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+
+	assert_false(differs(a, a, 0.0));
+}
+
+TEST(the_next_command_of_a_run_is_no_difference)
+{
+	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	cleanup_result struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
+
+	result_figure_text(a, "next_command", "to read each block", "platter surface sda");
+	result_figure_text(b, "next_command", "to read each block", "platter surface sdb");
+	assert_false(differs(a, b, 0.0));
+}
+
+TEST(a_change_beyond_the_intervals_is_found_and_one_within_is_not)
+{
+	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	cleanup_result struct result *near = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.004);
+	cleanup_result struct result *far = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 0.95);
+
+	assert_false(differs(a, near, 0.0));
+	assert_true(differs(a, far, 0.0));
+	assert_false(differs(a, far, 0.06));
+}
+
+TEST(one_bad_place_in_an_equal_curve_is_found)
+{
+	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	cleanup_result struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
+	struct table *t = b->tables[0];
+
+	for (size_t c = 1; c <= 3; c++)
+		t->cells[20 * t->ncolumns + c].f64 *= 0.9;
+	assert_true(differs(a, b, 0.0));
+}
+
+/* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no
+ * step beside it there. */
+TEST(a_step_beside_the_place_is_no_difference_but_a_slow_place_is)
+{
+	enum { STEP = 30, SLOW = 50 };
+
+	for (int is_slow = 0; is_slow < 2; is_slow++)
+		for (int is_earlier = 0; is_earlier < 2; is_earlier++) {
+			struct result *doc[2];
+
+			for (int k = 0; k < 2; k++) {
+				struct table *t;
+
+				doc[k] = sample_zones("A", "1",
+				                      k ? "2026-02-01T00:00:00.000000Z" : "2026-01-01T00:00:00.000000Z",
+				                      64, 1.0);
+				t = doc[k]->tables[0];
+				for (size_t i = 0; i < 64; i++) {
+					bool is_behind = (int)i >= STEP + (k == is_earlier),
+					     is_bad = is_slow && k && i == SLOW;
+
+					t->cells[i * t->ncolumns].u64 += k ? 1000000 : 0;
+					for (size_t c = 1; c <= 3; c++)
+						t->cells[i * t->ncolumns + c].f64 *=
+							(is_behind ? 0.9 : 1.0) * (is_bad ? 0.9 : 1.0);
+				}
+			}
+			assert_true(differs(doc[0], doc[1], 0.0) == is_slow);
+			assert_true(differs(doc[1], doc[0], 0.0) == is_slow);
+			result_free(doc[0]);
+			result_free(doc[1]);
+		}
+}
+
+struct span {
+	uint64_t span_bytes, samples, hits;
+	double mean_ns, low, high;
+};
+
+static const struct field span_fields[] = {
+	FIELD_U64(struct span, span_bytes, UNIT_BYTES, "span"),
+	FIELD_U64(struct span, samples, UNIT_COUNT, "reads"),
+	FIELD_U64(struct span, hits, UNIT_COUNT, "hits"),
+	FIELD_F64(struct span, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct span, low, UNIT_NS, "low"),
+	FIELD_F64(struct span, high, UNIT_NS, "high"),
+	FIELD_END,
+};
+
+TEST(what_the_drives_cache_left_of_a_span_is_not_compared)
+{
+	for (uint64_t hits = 1; hits <= 100; hits *= 100) {
+		struct result *doc[2];
+
+		for (int k = 0; k < 2; k++) {
+			double mean = k ? 6e6 : 5e6;
+
+			doc[k] = result_new("seek");
+			doc[k]->status = STATUS_COMPLETE;
+			result_row(result_table(doc[k], "spans", "Spans", span_fields),
+			           &(struct span){ 1000000, 100, k ? hits : 0, mean, 0.96 * mean, 1.04 * mean });
+		}
+		assert_true(differs(doc[0], doc[1], 0.0) == (hits == 1));
+		assert_true(differs(doc[1], doc[0], 0.0) == (hits == 1));
+		result_free(doc[0]);
+		result_free(doc[1]);
+	}
+}
+
+TEST(documents_without_a_like_are_refused_with_a_sentence)
+{
+	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 4, 1.0), *b = result_new("seek"),
+		      *res = NULL;
+	const struct result *pa = a, *pb = b;
+	struct compare_options opt = { 0 };
+	struct err err = { 0 };
+
+	assert_true(report_compare(&pa, 1, &pb, 1, &opt, &res, &err) < 0);
+	assert_non_null(strstr(err.text, "same measurement"));
+	assert_true(report_trend(&pa, 1, &opt, &res, &err) < 0);
+	assert_null(res);
+	result_free(a);
+	result_free(b);
 }

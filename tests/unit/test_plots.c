@@ -90,7 +90,7 @@ TEST(every_plot_kind_is_drawn_as_before)
 	unsigned kinds = 0;
 
 	for (size_t i = 0; i < res->nplots; i++) {
-		struct plot_data *d = plot_data_new(one, 1, &res->plots[i]);
+		struct plot_data *d = plot_data_new(one, 1, &res->plots[i], true);
 		cleanup_free char *text = d ? svg_of(d) : NULL;
 		char name[64];
 
@@ -189,7 +189,7 @@ TEST(documents_of_one_kind_are_overlaid_and_told_apart)
 	cleanup_result struct result *b = sample_zones("Disk B", "B1", "2026-01-01T00:00:00.000000Z", 64, 0.9);
 	cleanup_result struct result *c = sample_zones("Disk A", "A1", "2027-01-01T00:00:00.000000Z", 64, 0.8);
 	const struct result *all[] = { a, b, c };
-	struct plot_data *d = plot_data_new(all, 3, &a->plots[0]);
+	struct plot_data *d = plot_data_new(all, 3, &a->plots[0], true);
 
 	assert_non_null(d);
 	assert_int_equal(d->nseries, 3);
@@ -242,7 +242,7 @@ TEST(histograms_over_each_other_are_drawn_as_before)
 	cleanup_result struct result *a = sample_bars("Disk A", 1, NULL);
 	cleanup_result struct result *b = sample_bars("Disk B", 2, NULL);
 	const struct result *both[] = { a, b };
-	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
+	struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
 	cleanup_free char *svg = d ? svg_of(d) : NULL;
 	cleanup_free char *text = drawn(both, 2, 1, 2, (struct text_style){ .width = 72, .unicode = true });
 
@@ -257,7 +257,7 @@ TEST(histograms_of_one_law_are_equally_high_whatever_their_bars_are)
 	cleanup_result struct result *a = sample_bars("Disk A", 1, NULL);
 	cleanup_result struct result *b = sample_bars("Disk B", 4, NULL);
 	const struct result *both[] = { a, b };
-	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
+	struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
 	double area[2] = { 0.0, 0.0 };
 
 	assert_non_null(d);
@@ -299,7 +299,7 @@ TEST(dots_of_another_table_stand_behind_the_line)
 
 		decl.dots = dots[k];
 		result_plot(res, &decl);
-		d = plot_data_new(one, 1, &res->plots[res->nplots - 1]);
+		d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
 		assert_non_null(d);
 		assert_int_equal(d->nseries, k ? 1 : 2);
 		assert_true(d->series[d->nseries - 1].is_dots == (k == 0));
@@ -369,7 +369,7 @@ TEST(every_bad_place_has_its_mark)
 	                                      .x = "offset_bytes",
 	                                      .y = "rate_bytes_per_s",
 	                                      .marks = "bad:first_byte:first_byte" });
-	d = plot_data_new(one, 1, &res->plots[1]);
+	d = plot_data_new(one, 1, &res->plots[1], true);
 	assert_non_null(d);
 	svg = svg_of(d);
 	assert_int_equal(count_of(svg, "<rect class=\"mark "), 4);
@@ -388,7 +388,7 @@ TEST(an_axis_of_several_columns_has_the_name_of_what_they_are)
 
 		decl.y = k ? "to_ns,from_ns" : "to_ns";
 		result_plot(res, &decl);
-		d = plot_data_new(one, 1, &res->plots[res->nplots - 1]);
+		d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
 		assert_non_null(d);
 		assert_int_equal(strncmp(d->y.label, "time (", 6) == 0, k == 1);
 		plot_data_free(d);
@@ -447,7 +447,7 @@ TEST(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip)
 	page = page_of(one, 1);
 	assert_true(strlen(page) < 2000000);
 	free(page);
-	d = plot_data_new(one, 1, &res->plots[0]);
+	d = plot_data_new(one, 1, &res->plots[0], true);
 	plot_thin(&d->series[0], 1600);
 	assert_true(d->series[0].n <= 1600);
 	for (size_t i = 0; i < d->series[0].n; i++)
@@ -461,11 +461,11 @@ TEST(an_empty_table_or_a_missing_column_draws_nothing)
 	cleanup_result struct result *res = sample_zones("E", "E", "2026-01-01T00:00:00.000000Z", 0, 1.0);
 	const struct result *one[] = { res };
 
-	assert_null(plot_data_new(one, 1, &res->plots[0]));
+	assert_null(plot_data_new(one, 1, &res->plots[0], true));
 	sample_plot(res, "line", "nothing", "x", "y", NULL);
 	sample_plot(res, "line", "curve", "no_such_column", "rate_bytes_per_s", NULL);
-	assert_null(plot_data_new(one, 1, &res->plots[1]));
-	assert_null(plot_data_new(one, 1, &res->plots[2]));
+	assert_null(plot_data_new(one, 1, &res->plots[1], true));
+	assert_null(plot_data_new(one, 1, &res->plots[2], true));
 }
 
 TEST(axes_have_three_to_twelve_round_ticks_for_any_range)
@@ -491,130 +491,57 @@ TEST(axes_have_three_to_twelve_round_ticks_for_any_range)
 	}
 }
 
-/* ---- comparison ---- */
-
-static bool differs(const struct result *a, const struct result *b, double threshold)
+/* A run that read a part of its disk, from a place to a place in per cent of it. */
+static struct result *sample_part(double from, double to, const char *range)
 {
-	struct compare_options opt = { .threshold = threshold };
-	cleanup_result struct result *res = NULL;
-	struct err err = { 0 };
-	bool no;
+	struct result *res = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 2, 1.0);
+	struct table *t = result_table(res, "part", "Part", sample_curve_fields);
 
-	assert_int_equal(report_compare(&a, 1, &b, 1, &opt, &res, &err), 0);
-	no = res->verdict_is_no;
-	return no;
+	for (int i = 0; i <= 50; i++)
+		result_row(t,
+		           &(struct sample_curve){ (uint64_t)((from + (to - from) * i / 50) * 40007870300.16), 2e8 });
+	result_option(res, "range", range);
+	result_plot(res, &(struct plot_decl){ .kind = "line",
+	                                      .title = "Part",
+	                                      .table = "part",
+	                                      .x = "offset_bytes",
+	                                      .y = "rate_bytes_per_s" });
+	return res;
 }
 
-TEST(a_document_is_no_different_from_itself)
+TEST(a_picture_by_place_shows_the_disk_and_what_of_it_was_not_read)
 {
-	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	static const struct {
+		double from, to;
+		const char *range;
+		double low, high; /* of the axis, in per cent of the disk */
+		size_t unread;    /* stretches */
+	} cases[] = {
+		{ 0, 100, "", 0, 100, 0 },  { 0, 40, "", 0, 100, 1 },         { 60, 100, "50%-", 0, 100, 1 },
+		{ 30, 40, "", 0, 100, 2 },  { 30, 31, "30%-31%", 30, 31, 0 }, { 30, 30.5, "30%-31%", 30, 31, 1 },
+		{ 0, 99.9, "", 0, 100, 0 }, { 50, 100, "", 0, 100, 1 },
+	};
 
-	assert_false(differs(a, a, 0.0));
-}
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_result struct result *res = sample_part(cases[i].from, cases[i].to, cases[i].range);
+		const struct result *one[] = { res };
+		struct plot_data *d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
 
-TEST(a_change_beyond_the_intervals_is_found_and_one_within_is_not)
-{
-	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
-	cleanup_result struct result *near = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.004);
-	cleanup_result struct result *far = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 0.95);
-
-	assert_false(differs(a, near, 0.0));
-	assert_true(differs(a, far, 0.0));
-	assert_false(differs(a, far, 0.06));
-}
-
-TEST(one_bad_place_in_an_equal_curve_is_found)
-{
-	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
-	cleanup_result struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
-	struct table *t = b->tables[0];
-
-	for (size_t c = 1; c <= 3; c++)
-		t->cells[20 * t->ncolumns + c].f64 *= 0.9;
-	assert_true(differs(a, b, 0.0));
-}
-
-/* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no
- * step beside it there. */
-TEST(a_step_beside_the_place_is_no_difference_but_a_slow_place_is)
-{
-	enum { STEP = 30, SLOW = 50 };
-
-	for (int is_slow = 0; is_slow < 2; is_slow++)
-		for (int is_earlier = 0; is_earlier < 2; is_earlier++) {
-			struct result *doc[2];
-
-			for (int k = 0; k < 2; k++) {
-				struct table *t;
-
-				doc[k] = sample_zones("A", "1",
-				                      k ? "2026-02-01T00:00:00.000000Z" : "2026-01-01T00:00:00.000000Z",
-				                      64, 1.0);
-				t = doc[k]->tables[0];
-				for (size_t i = 0; i < 64; i++) {
-					bool is_behind = (int)i >= STEP + (k == is_earlier),
-					     is_bad = is_slow && k && i == SLOW;
-
-					t->cells[i * t->ncolumns].u64 += k ? 1000000 : 0;
-					for (size_t c = 1; c <= 3; c++)
-						t->cells[i * t->ncolumns + c].f64 *=
-							(is_behind ? 0.9 : 1.0) * (is_bad ? 0.9 : 1.0);
-				}
-			}
-			assert_true(differs(doc[0], doc[1], 0.0) == is_slow);
-			assert_true(differs(doc[1], doc[0], 0.0) == is_slow);
-			result_free(doc[0]);
-			result_free(doc[1]);
-		}
-}
-
-struct span {
-	uint64_t span_bytes, samples, hits;
-	double mean_ns, low, high;
-};
-
-static const struct field span_fields[] = {
-	FIELD_U64(struct span, span_bytes, UNIT_BYTES, "span"),
-	FIELD_U64(struct span, samples, UNIT_COUNT, "reads"),
-	FIELD_U64(struct span, hits, UNIT_COUNT, "hits"),
-	FIELD_F64(struct span, mean_ns, UNIT_NS, "mean"),
-	FIELD_F64(struct span, low, UNIT_NS, "low"),
-	FIELD_F64(struct span, high, UNIT_NS, "high"),
-	FIELD_END,
-};
-
-TEST(what_the_drives_cache_left_of_a_span_is_not_compared)
-{
-	for (uint64_t hits = 1; hits <= 100; hits *= 100) {
-		struct result *doc[2];
-
-		for (int k = 0; k < 2; k++) {
-			double mean = k ? 6e6 : 5e6;
-
-			doc[k] = result_new("seek");
-			doc[k]->status = STATUS_COMPLETE;
-			result_row(result_table(doc[k], "spans", "Spans", span_fields),
-			           &(struct span){ 1000000, 100, k ? hits : 0, mean, 0.96 * mean, 1.04 * mean });
-		}
-		assert_true(differs(doc[0], doc[1], 0.0) == (hits == 1));
-		assert_true(differs(doc[1], doc[0], 0.0) == (hits == 1));
-		result_free(doc[0]);
-		result_free(doc[1]);
+		assert_non_null(d);
+		assert_true(fabs(d->x.low / 40007870300.16 - cases[i].low) < 0.01);
+		assert_true(fabs(d->x.high / 40007870300.16 - cases[i].high) < 0.01);
+		assert_int_equal(d->nmarks ? d->marks[0].n : 0, cases[i].unread);
+		plot_data_free(d);
 	}
 }
 
-TEST(documents_without_a_like_are_refused_with_a_sentence)
+TEST(lines_that_lie_on_each_other_are_seen_without_colour)
 {
-	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 4, 1.0), *b = result_new("seek"),
-		      *res = NULL;
-	const struct result *pa = a, *pb = b;
-	struct compare_options opt = { 0 };
-	struct err err = { 0 };
+	cleanup_result struct result *a = sample_part(0, 100, ""), *b = sample_part(0, 100, "");
+	const struct result *both[] = { a, b };
+	cleanup_free char *text =
+		drawn(both, 2, a->nplots - 1, a->nplots, (struct text_style){ .width = 80, .unicode = true });
 
-	assert_true(report_compare(&pa, 1, &pb, 1, &opt, &res, &err) < 0);
-	assert_non_null(strstr(err.text, "same measurement"));
-	assert_true(report_trend(&pa, 1, &opt, &res, &err) < 0);
-	assert_null(res);
-	result_free(a);
-	result_free(b);
+	assert_true(count_of(text, "=") > 60);
+	assert_non_null(strstr(text, "= several"));
 }

@@ -20,8 +20,10 @@ TEST(single_values_are_shown_as_a_data_sheet_would)
 		{ UNIT_NS, 62e9, "1 m 02 s" },
 		{ UNIT_S, 61.2, "1 m 01 s" },
 		{ UNIT_S, 12.34, "12.34 s" },
-		{ UNIT_RATIO, 0.5, "0.500" },
-		{ UNIT_RATIO, 0.00012345, "0.00012" },
+		{ UNIT_RATIO, 0.5, "50.00 %" },
+		{ UNIT_RATIO, 0.00038, "0.038 %" },
+		{ UNIT_RATIO, 6.72, "6.72 x" },
+		{ UNIT_RATIO, 0.00012345, "0.012 %" },
 		{ UNIT_PERCENT, 99.52, "99.52 %" },
 		{ UNIT_RPM, 7200.04, "7200.0 rpm" },
 		{ UNIT_PER_S, 78.74, "78.74/s" },
@@ -129,7 +131,7 @@ TEST(a_value_is_shown_to_the_place_where_its_interval_begins)
 		{ UNIT_BYTES, 40027029504, 1e9, "40.0", "1.0" },
 		{ UNIT_RPM, 7200, 0, "7200.0", "0.0" },
 		{ UNIT_BYTES_PER_S, -0.01e6, 2.3e6, "0.0", "2.3" },
-		{ UNIT_RATIO, 0.5, 1e-12, "0.500000", "0.000000" },
+		{ UNIT_RATIO, 0.5, 1e-12, "50.000000", "0.000000" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
