@@ -55,10 +55,16 @@ static bool extent(const struct result *res, const struct figure *f, const char 
 	return true;
 }
 
-/* What stands for "{name}", "{name%}", "{name@ratio}" or "{name:noun}"; false: there is nothing to be said. */
+static void count_text(double n, const char *noun, size_t bytes, char *buf, size_t len)
+{
+	(void)snprintf(buf, len, "%.0f %.*s%s", n, (int)bytes, noun, n == 1 ? "" : "s");
+}
+
+/* What stands for "{name}", "{name~}", "{name%}", "{name@ratio}", "{name:noun}" or "{name#noun}"; false: there is
+ * nothing to be said. */
 static bool mention(const struct result *res, const char *what, size_t bytes, char *buf, size_t len)
 {
-	size_t name_bytes = strcspn(what, "%:@}");
+	size_t name_bytes = strcspn(what, "~%:@#}");
 	char name[64];
 	const struct figure *f;
 	double v;
@@ -72,12 +78,12 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 		return share_text(v, buf, len) && *buf;
 	if (what[name_bytes] == '@')
 		return extent(res, f, what + name_bytes + 1, bytes - name_bytes - 1, buf, len);
-	if (what[name_bytes] == ':')
-		(void)snprintf(buf, len, "%.0f %.*s%s", v, (int)(bytes - name_bytes - 1), what + name_bytes + 1,
-		               v == 1 ? "" : "s");
+	if (what[name_bytes] == ':' || what[name_bytes] == '#')
+		count_text(what[name_bytes] == ':' ? v : (double)f->samples, what + name_bytes + 1,
+		           bytes - name_bytes - 1, buf, len);
 	else
 		value_text(f, buf, len);
-	return true;
+	return what[name_bytes] != '~' || isfinite(f->ci.low);
 }
 
 static bool fill_clause(const struct result *res, const char *text, char *buf, size_t len)
@@ -121,12 +127,17 @@ static void say_ending(struct result *res, char *answer, size_t len)
 		                                   [STATUS_CANCELLED] = "it was interrupted",
 		                                   [STATUS_DEVICE_GONE] = "the disk disappeared" };
 	const struct figure *said = result_find_figure(res, "ended_by");
+	const char *why = how[res->status];
 	size_t used = strlen(answer);
 
+	if (!why && result_has_notice(res, "too-many-errors"))
+		why = "too many requests failed";
+	else if (!why && result_has_notice(res, "time-over"))
+		why = how[STATUS_ENDED_EARLY];
 	if (!used && !res->verdict_is_no && res->status != STATUS_RUNNING) /* which has no answer yet */
 		res->verdict_is_open = true;
-	if (how[res->status] && (!used || !said || said->value.is_null))
-		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", how[res->status],
+	if (why && (!used || !said || said->value.is_null || !strstr(answer, said->value.str)))
+		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", why,
 		               used ? "its end" : "there was an answer");
 	else if (!used && (res->status == STATUS_COMPLETE || res->status == STATUS_WITH_ERRORS))
 		(void)snprintf(answer, len, "too little was measured for an answer");

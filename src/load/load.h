@@ -7,6 +7,7 @@
 #ifndef PLATTER_LOAD_LOAD_H
 #define PLATTER_LOAD_LOAD_H
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -102,6 +103,12 @@ struct load {
 	void (*on_stopped)(void *arg, uint64_t from_ns, uint64_t to_ns, uint64_t suspended_ns);
 	void *arg;
 };
+
+/* The target is not there any more, whatever the kernel's error was: this says nothing of the place. */
+static inline bool load_is_lost(const struct io_req *req)
+{
+	return req->res == -ENODEV;
+}
 
 /* A sample, or NaN: it failed, or this program did not run meanwhile. */
 static inline double load_took_ns(const struct io_req *req, bool is_fault)

@@ -320,18 +320,12 @@ static void lose_target(struct run *run, uint32_t target, uint64_t now_ns)
 }
 
 /* A request that did not move all its bytes. Returns whether that is a fault. */
-static bool take_bad(struct run *run, const struct io_req *req)
+static bool take_bad(struct run *run, struct io_req *req)
 {
 	const struct load *load = run->load;
 	const struct target *t = &load->targets[req->target];
-	const struct io_fault fault = {
-		.target = req->target,
-		.op = req->op,
-		.offset_bytes = req->offset_bytes,
-		.len_bytes = req->len_bytes,
-		.res = req->res,
-		.time_ns = req->done_ns,
-	};
+	uint64_t *gone_ns = &run->gone_ns[req->target];
+	struct io_fault fault = { req->target, req->op, req->offset_bytes, req->len_bytes, 0, req->done_ns };
 
 	if (req->res == -EOPNOTSUPP && req->op > IO_VERIFY) /* so says the way to the disk, not the disk */
 		return true;
@@ -340,13 +334,16 @@ static bool take_bad(struct run *run, const struct io_req *req)
 		if (t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)
 			return false; /* the end of the device */
 	}
+	if (!*gone_ns && is_lost(t, req->res))
+		lose_target(run, req->target, req->done_ns);
+	if (*gone_ns && req->res <= 0)
+		req->res = -ENODEV;
+	fault.res = req->res;
 	run->stats.faults++;
 	if (load->on_fault)
 		load->on_fault(load->arg, &fault);
-	if (!run->gone_ns[req->target] && is_lost(t, req->res))
-		lose_target(run, req->target, req->done_ns);
 	/* Requests in flight when the target was lost add nothing. */
-	if (!run->gone_ns[req->target] || req->submit_ns > run->gone_ns[req->target])
+	if (!*gone_ns || req->submit_ns > *gone_ns)
 		run->limit_faults++;
 	if (run->limit_faults > load->max_faults)
 		run_end(run, LOAD_FAULTS, req->done_ns);

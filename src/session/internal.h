@@ -29,8 +29,9 @@ struct session_state {
 	} * there;
 };
 
-/* medium.c: how a run ended that returned r, the whole or a part of it. */
+/* medium.c: how a run ended that returned r, the whole or a part of it; and whether before its end. */
 enum result_status session_status(const struct session *ses, int r);
+bool session_is_early(const struct session *ses);
 
 /* session.c: host and targets, into the document. */
 void session_describe(struct session *ses);

@@ -105,6 +105,14 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 	return device_check_capacity(dev, err);
 }
 
+bool session_is_early(const struct session *ses)
+{
+	uint64_t most_ns = ses->common->time_ns;
+
+	return ses->state->is_early ||
+	       (most_ns && !ses->plan->lasts && clock_now_ns(ses->env->clk) - ses->start_ns >= most_ns);
+}
+
 enum result_status session_status(const struct session *ses, int r)
 {
 	if (r < 0)
@@ -115,5 +123,5 @@ enum result_status session_status(const struct session *ses, int r)
 		return STATUS_CANCELLED;
 	if (result_fault_count(ses->res))
 		return STATUS_WITH_ERRORS;
-	return ses->state->is_early ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
+	return session_is_early(ses) ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
 }

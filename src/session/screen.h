@@ -15,9 +15,13 @@ struct screen_decl {
 	const struct clause {
 		/*
 		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said),
-		 * "{name:slow region}" a count of those: "1 slow region". "{bytes@ratio}" is over how much something
-		 * was seen: "the 3.2 GB (0.08 %)", "the 4.0 TB" where that is all. A clause with a word of totality
-		 * (nothing, no, all, every) has one of these; where nothing was seen, another clause says that.
+		 * "{name:slow region}" a count of those: "1 slow region"; "{name#read}" of how many samples it is: "1
+		 * read".
+		 * "{name~}" is the value where its interval is known, else the clause is not said: what the disk does
+		 * ("takes", "answers") has to be known, what it did ("took") had to be seen. "{bytes@ratio}" is over
+		 * how much something was seen: "the 3.2 GB (0.08 %)", "the 4.0 TB" where that is all. A clause with a
+		 * word of totality (nothing, no, all, every) has one of these; where nothing was seen, another clause
+		 * says that.
 		 */
 		const char *text;
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */

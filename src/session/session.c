@@ -538,6 +538,8 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",
 		              result_fault_count(ses->res));
+	else if (r == 0 && result_fault_count(ses->res) && session_is_early(ses)) /* its status says only the former */
+		result_notice(ses->res, "time-over", "The run ended early: --time ran out.");
 	return r;
 }
 

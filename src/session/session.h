@@ -73,8 +73,9 @@ struct plan {
 	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */
 	bool keeps_privileges; /* what the run does only root may do (info) */
 	bool in_turn;          /* one target after the other: they do not slow each other */
-	bool reads_data;       /* of files that platter made the data alone, as far as they were written */
-	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
+	bool lasts; /* --time is how long it is to last, or it calls session_ended_early(); else its end is early */
+	bool reads_data;   /* of files that platter made the data alone, as far as they were written */
+	bool opens_itself; /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
 /* The time of these bytes at 100 MB/s: a guess, before anything was read. */
@@ -224,7 +225,7 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 bool session_is_over(const struct session *ses);
 /* Why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
 const char *session_why_over(const struct session *ses);
-/* The run came to less than its end: its status says so, where no error says more. */
+/* The run came to less than its end, though --time may be left: its status says so, where no error says more. */
 void session_ended_early(struct session *ses);
 
 /*

@@ -271,7 +271,7 @@ const char *session_why_over(const struct session *ses)
 		return "it was interrupted";
 	if (ses->state->has_too_many_faults)
 		return "as many errors as --max-errors allows";
-	return session_time_left_ns(ses) == 0 ? "--time was over" : NULL;
+	return session_time_left_ns(ses) == 0 ? "--time ran out" : NULL;
 }
 
 void session_ended_early(struct session *ses)

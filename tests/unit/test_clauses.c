@@ -80,6 +80,20 @@ static const char *bare_number(const char *clause)
 	return NULL;
 }
 
+/* What it does for ever has to be known, not only seen: the figure's interval is. */
+static void check_present(const struct measure *m, const struct clause *c)
+{
+	static const char *const verbs[] = { "read takes {", "average, takes {", "answers {", "turns at {",
+		                             "overhead is {" };
+
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		const char *at = strstr(c->text, verbs[i]);
+
+		if (at && strcspn(at, "~") > strcspn(at, "}"))
+			fail_msg("%s: \"%s\" may be said of a figure whose interval is not known", m->name, c->text);
+	}
+}
+
 struct rule {
 	const char *what;          /* for messages */
 	const char *const *extent; /* one of these is in each clause of totality; NULL: any digit does */
@@ -221,7 +235,9 @@ static void draw_figure(struct result *res, const char *name, size_t share, stru
 		value = e->left && strcmp(name, e->left) == 0 ? 1 - shares[share] : shares[share];
 	if (!e && unit == UNIT_RATIO)
 		value *= 0.3;
-	result_figure(res, name, name, unit, value, NULL, 0);
+	/* Every other one has an interval, and a few samples. */
+	result_figure(res, name, name, unit, value, *name % 2 ? &(struct interval){ 0.9 * value, 1.1 * value } : NULL,
+	              2);
 }
 
 /* Where nothing was seen the notice that says so is alone. */
@@ -252,7 +268,7 @@ static struct result *drawn(const struct measure *m, size_t share, struct rng *r
 			char name[64];
 			const char *ratio = at + 1 + strcspn(at + 1, "@}");
 
-			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 1, "%:@}"), at + 1);
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 1, "~#%:@}"), at + 1);
 			draw_figure(res, name, share, rng);
 			if (*ratio != '@')
 				continue;
@@ -289,6 +305,13 @@ TEST(a_run_under_way_has_not_failed_to_answer)
 	res->status = STATUS_COMPLETE;
 	cli_screen(res);
 	assert_true(res->verdict_is_open);
+}
+
+TEST(what_a_disk_does_is_said_where_its_interval_is_known)
+{
+	for (const struct measure *const *m = measures; *m; m++)
+		for (const struct clause *c = (*m)->screen ? (*m)->screen->says : NULL; c && c->text; c++)
+			check_present(*m, c);
 }
 
 TEST(no_clause_hides_over_how_much_it_was_seen)
@@ -343,45 +366,83 @@ static void cancel_at_request(void *arg, struct session *ses, const char *target
 	cancel(arg);
 }
 
-/*
- * Ends after the first request (0), after so much of the time (0..1), or by itself (1). Returns the virtual time that
- * it took.
- */
-static uint64_t run_for(const char *words, double part, uint64_t whole_ns)
+enum way { BY_SIGNAL, BY_TIME, BY_REMOVAL, WAYS };
+
+/* What --time ends is no complete run, where it is not the time that was asked for. */
+static bool lasts(const char *words)
+{
+	return strncmp(words, "stream", 6) == 0 || strncmp(words, "sustain", 7) == 0 || strstr(words, "--time=") ||
+	       strncmp(words, "transactions", 12) == 0;
+}
+
+static void check_run(const char *words, double part, enum way way, const struct result *res)
 {
 	struct rule rule = { words, NULL, false };
-	cleanup_run struct sim_run run = { .sim = sim_new(), .words = strchr(words, ' ') + 1, .cancel = &is_cancelled };
-	char name[32];
-	uint64_t took;
+	const struct figure *unreadable = result_find_figure(res, "unreadable_regions");
+
+	if (!res->answer)
+		fail_msg("%s, %g of it: no answer", words, part);
+	check_answer(&rule, res->answer);
+	check_open(res);
+	if (res->status == STATUS_CANCELLED && !strstr(res->answer, "was interrupted"))
+		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, res->answer);
+	if (way == BY_TIME && !lasts(words) &&
+	    (res->status != STATUS_ENDED_EARLY || !strstr(res->answer, "time ran out")))
+		fail_msg("%s, %g of it: cut by --time without a word: %s", words, part, res->answer);
+	if (way != BY_REMOVAL)
+		return;
+	if (res->status != STATUS_DEVICE_GONE || !strstr(res->answer, "disappeared"))
+		fail_msg("%s, %g of it: the disk went without a word: %s", words, part, res->answer);
+	if (unreadable && figure_number(unreadable) > 0)
+		fail_msg("%s, %g of it: what went is no unreadable place: %s", words, part, res->answer);
+}
+
+/*
+ * Ends after the first request (0), after so much of the time (0..1) in this way, or by itself (1). Returns the virtual
+ * time that it took.
+ */
+static uint64_t run_for(const char *words, double part, enum way way, uint64_t whole_ns)
+{
+	cleanup_run struct sim_run run = { .sim = sim_new(), .cancel = &is_cancelled };
+	double at_ns = part * (double)whole_ns;
+	char name[32], options[200];
+	struct profile p;
+	struct err err;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(words, " "), words);
+	(void)snprintf(options, sizeof(options), "%s", strchr(words, ' ') + 1);
+	if (way == BY_TIME)
+		(void)snprintf(options, sizeof(options), "--time=%.0fus%s", at_ns * 1e-3, strchr(words, ' '));
+	run.words = options;
 	run.m = measure_find(name);
 	atomic_store(&is_cancelled, 0);
-	(void)sim_add_profile(run.sim, "tiny", "sda");
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
+	if (way == BY_REMOVAL)
+		p.gone_at_s = at_ns * 1e-9;
+	(void)sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
 	if (part == 0)
 		run.hooks.request = cancel_at_request;
-	else if (part < 1)
-		sim_at(run.sim, (uint64_t)(part * (double)whole_ns), cancel, NULL);
+	else if (part < 1 && way == BY_SIGNAL)
+		sim_at(run.sim, (uint64_t)at_ns, cancel, NULL);
 	if (sim_run(&run) < 0)
 		fail_msg("%s, %g of it: %s", words, part, run.err.text);
-	took = sim_elapsed_ns(run.sim);
 	cli_screen(run.res);
-	if (!run.res->answer)
-		fail_msg("%s, %g of it: no answer", words, part);
-	check_answer(&rule, run.res->answer);
-	check_open(run.res);
-	if (run.res->status == STATUS_CANCELLED && !strstr(run.res->answer, "was interrupted"))
-		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, run.res->answer);
-	return took;
+	check_run(words, part, part == 0 || part == 1 ? BY_SIGNAL : way, run.res);
+	return sim_elapsed_ns(run.sim);
 }
 
 TEST(what_ends_early_says_over_how_much_it_was_seen)
 {
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
-		uint64_t whole = run_for(runs[i], 1, 0);
+		uint64_t whole = run_for(runs[i], 1, BY_SIGNAL, 0);
 
-		(void)run_for(runs[i], 0, whole);
-		(void)run_for(runs[i], 0.1, whole);
-		(void)run_for(runs[i], 0.5, whole);
+		(void)run_for(runs[i], 0, BY_SIGNAL, whole);
+		for (enum way way = 0; way < WAYS; way++) {
+			if (way == BY_TIME && lasts(runs[i]))
+				continue;
+			(void)run_for(runs[i], 0.1, way, whole);
+			(void)run_for(runs[i], 0.5, way, whole);
+		}
 	}
 }

@@ -596,7 +596,7 @@ TEST(a_cache_that_keeps_all_hides_the_rotation_and_is_named)
 		run_words(&run, sim, "--quick sda");
 		assert_int_equal(isnan(sim_figure(&run, "rotation_rpm")), times > 1);
 		assert_true(times > 1 || fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) < 100e-6);
-		assert_int_equal(result_has_notice(run.res, "rotation-cached"), times > 1);
+		assert_int_equal(result_has_notice(run.res, "cache-holds"), times > 1);
 		assert_false(result_has_notice(run.res, "rotation-unclear"));
 		assert_false(result_has_notice(run.res, "not-rotating"));
 		sim_run_done(&run);

@@ -199,10 +199,10 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		const char *words, *begins, *has, *next;
 		int status, is_open;
 	} runs[] = {
-		{ "--time=1s sda", "Nothing was scanned; it ended early: --time was over", NULL, "platter surface sda",
+		{ "--time=1s sda", "Nothing was scanned; it ended early: --time ran out", NULL, "platter surface sda",
 		  STATUS_ENDED_EARLY, 1 },
 		{ "--hours=3-4 --time=1m sda",
-		  "Nothing was scanned; it ended early: --time was over, outside of --hours", NULL,
+		  "Nothing was scanned; it ended early: --time ran out, outside of --hours", NULL,
 		  "platter surface sda", STATUS_ENDED_EARLY, 1 },
 		{ "--time=30s --range=-40GB sda",
 		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",

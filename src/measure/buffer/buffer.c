@@ -27,6 +27,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 		result_notice(ses->res, "not-rotating",
 		              "%s does not rotate: its cache cannot be distinguished from its flash by timing.", path);
 	} else if (!rot->is_rotating && !rot->is_patchy) {
+		(void)rotation_say_unclear(ses->res, rot);
 		result_notice(ses->res, "unclear",
 		              "Cannot tell whether %s rotates, so hits and misses cannot be distinguished.", path);
 	} else if (rot->is_patchy) {

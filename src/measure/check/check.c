@@ -59,7 +59,7 @@ static int check_plan(const struct session *ses, const void *params, struct plan
 	plan->read_bytes = UINT64_MAX;
 	plan->writes = own->write ? WRITE_DESTROY : WRITE_NONE;
 	plan->write_bytes = own->write ? UINT64_MAX : 0;
-	plan->is_direct = true;
+	plan->is_direct = plan->lasts = true;
 	plan->is_latency = true;
 	return 0;
 }
@@ -120,8 +120,10 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 	struct err why = { 0 };
 	int r;
 
-	if (!part.time_ns && !p->is_writing)
+	if (!part.time_ns && !p->is_writing) {
+		session_ended_early(ses);
 		return 0;
+	}
 	if (p->is_writing && own->state) {
 		if (asprintf(&state, "--state=%s", own->state) < 0)
 			return err_set(err, -ENOMEM, "Out of memory.");
@@ -131,6 +133,9 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 	r = session_part(ses, &part, &doc, &why);
 	if (r < 0)
 		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
+	/* Parts have their time of the whole; surface takes all that is left, and reads on until then. */
+	if (doc && doc->status == STATUS_ENDED_EARLY && ses->common->time_ns && strcmp(p->name, "surface") != 0)
+		session_ended_early(ses);
 	if (doc)
 		result_join(ses->res, doc, (double)(now_ns - ses->start_ns) * 1e-9);
 	session_checkpoint(ses);
@@ -160,8 +165,6 @@ static int check_run(struct session *ses, const void *params, struct err *err)
 		if (r < 0 && p->is_writing)
 			return err_set(err, r, "%s", why.text);
 	}
-	if (session_is_over(ses))
-		session_ended_early(ses);
 	return done || !wanted || session_is_over(ses) ? 0 : err_set(err, first.code, "%s", first.text);
 }
 

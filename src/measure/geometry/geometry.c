@@ -127,21 +127,9 @@ static void rotation_figures(struct geo *g)
 	struct result *res = g->ses->res;
 	const struct device *d = &g->ses->devs[0];
 
-	res->verdict_is_open = g->rot.is_unclear;
-	if (g->rot.is_unclear && g->rot.is_held) {
-		result_notice(
-			res, "rotation-cached",
-			"No rotation was found: the drive's cache still answers for a sector after %.0f MB were read elsewhere.",
-			(double)g->rot.flush_reads * g->rot.flush_bytes / 1e6);
+	res->verdict_is_open = rotation_say_unclear(res, &g->rot);
+	if (res->verdict_is_open)
 		return;
-	}
-	if (g->rot.is_unclear) {
-		result_notice(
-			res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: a network answers, this machine was too busy, or reads were too few. Try again when it is idle.",
-			g->rot.events);
-		return;
-	}
 	if (!g->rot.is_rotating) {
 		result_notice(
 			res, "not-rotating",
@@ -518,8 +506,8 @@ static const struct screen_decl geometry_screen = {
 			{ "Rotation was not found: an SSD, a virtual disk, or a cache in front",
 	                  .because = "not-rotating" },
 			{ "Cannot tell whether it rotates", .because = "rotation-unclear" },
-			{ "Cannot tell whether it rotates: its cache answers", .because = "rotation-cached" },
-			{ "It turns at {rotation_rpm}" },
+			{ "Cannot tell whether it rotates: its cache answers", .because = "cache-holds" },
+			{ "It turns at {rotation_rpm~}" },
 			{ "probably {surfaces:surface}", .because = "layout-likely" },
 			{ "{surfaces:surface}, layout {layout}", .instead_of = 1 },
 			{ "{surfaces:surface}", .instead_of = 2 },

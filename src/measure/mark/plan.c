@@ -78,7 +78,7 @@ int mark_plan(const struct session *ses, const void *params, struct plan *plan, 
 	uint64_t t = ses->common->time_ns ? ses->common->time_ns : NS_PER_S;
 	int r;
 
-	plan->opens_itself = true;
+	plan->opens_itself = plan->lasts = true;
 	plan->is_direct = p->mode;
 	plan->read_bytes = plan->write_bytes = UINT64_MAX;
 	plan_phase(plan, p->mode ? "media" : "three ways", (p->mode ? 1 : 3) * p->repeat * 3 * t);

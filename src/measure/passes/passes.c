@@ -144,7 +144,7 @@ static const struct screen_decl passes_screen = {
 	.says =
 		(const struct clause[]){
 			{ "Writing {write_synced_bytes_per_s} with fsync" },
-			{ "reading {read_bytes_per_s}" },
+			{ "reading {read_bytes_per_s} in {read_bytes_per_s#whole pass}" },
 			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
 			{ "all {checked_bytes} that were compared are as written", .if_any = "checked_bytes",
 	                  .if_none = "verify_errors" },

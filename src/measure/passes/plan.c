@@ -51,7 +51,7 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 		}
 		bytes += p->size_bytes ? p->size_bytes : d->size_bytes;
 	}
-	plan->opens_itself = true;
+	plan->opens_itself = plan->lasts = true; /* a pass goes on to its end */
 	plan->is_direct = p->mode == PASSES_DIRECT;
 	plan->read_bytes = bytes * p->passes;
 	plan->write_bytes = p->size_bytes ? bytes : 0;

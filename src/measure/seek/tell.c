@@ -20,33 +20,12 @@ const struct field seek_part_fields[] = {
 	FIELD_END,
 };
 
-/* It holds what was read, or to have it forget takes so long that no sector was seen twice. */
-static bool is_for_the_cache(const struct seek_run *s)
-{
-	return s->rot.is_unclear && (s->rot.is_held || (!s->rot.events && s->rot.flush_reads));
-}
-
 static void not_rotating(struct seek_run *s)
 {
 	char text[32];
 
-	if (is_for_the_cache(s)) {
-		(void)units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes);
-		result_notice(
-			s->res, "cache-holds",
-			s->rot.is_held
-				? "What was read before is answered by the drive's cache even after reads of %s elsewhere: whether it rotates could not be found out."
-				: "What was read before is answered by the drive's cache until %s are read elsewhere, for which there was no time: whether it rotates could not be found out. Give a longer --time.",
-			text);
+	if (rotation_say_unclear(s->res, &s->rot))
 		return;
-	}
-	if (s->rot.is_unclear) {
-		result_notice(
-			s->res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, which are as slow as a disk's. Either nothing rotates, or answers came too late: repeat when machine and device are idle.",
-			s->rot.events);
-		return;
-	}
 	if (s->rot.anywhere_ns > 0.0)
 		result_notice(
 			s->res, "not-rotating",

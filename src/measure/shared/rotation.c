@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define QUICK_NS      (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
 #define VOLUME_MAX    1024                  /* of a MiB: the largest caches hold 512; it takes a few seconds */
 #define LOOKS_LEAST   8                     /* of fewer nobody knows how quick the device is (a choice) */
@@ -483,7 +485,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		if (r < 0 || ret->is_rotating)
 			return r;
 	}
-	ret->is_unclear = t->is_brief; /* where there is time for nothing */
+	ret->is_unclear = true; /* as long as nothing was looked at */
 	if (!is_by_blocks) {
 		r = flush_by_volume(t, start_ns, budget_ns, ret, &ev, err);
 		if (r < 0 || rotation_fit(&ev, ret))
@@ -508,4 +510,34 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 	if (r == 0 && ret->is_held && !t->is_brief && !timed_is_over(t))
 		r = by_most_blocks(t, sector, budget_ns, ret, err);
 	return r;
+}
+
+bool rotation_say_unclear(struct result *res, const struct rotation *rot)
+{
+	char text[32];
+
+	if (!rot->is_unclear)
+		return false;
+	(void)units_bytes(text, sizeof(text), (uint64_t)rot->flush_reads * rot->flush_bytes);
+	if (rot->is_held)
+		result_notice(
+			res, "cache-holds",
+			"The drive's cache still answers for a sector after %s were read elsewhere: cannot tell whether it rotates.",
+			text);
+	else if (!rot->events && rot->flush_reads)
+		result_notice(
+			res, "cache-holds",
+			"The drive's cache answers for a sector until %s are read elsewhere, for which there was no time: cannot tell whether it rotates. Give a longer --time.",
+			text);
+	else if (rot->events < EVENTS_GOOD)
+		result_notice(
+			res, "rotation-unclear",
+			"Only %zu reads could be timed, too few to see whether it rotates: give a longer --time, or repeat when machine and device are idle.",
+			rot->events);
+	else
+		result_notice(
+			res, "rotation-unclear",
+			"No rotation was found in the times of %zu reads, which are as slow as a disk's. Either nothing rotates, or answers came too late: repeat when machine and device are idle.",
+			rot->events);
+	return true;
 }

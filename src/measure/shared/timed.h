@@ -120,6 +120,9 @@ static inline bool timed_is_media(const struct rotation *rot, double access_ns)
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
+/* No rotation was found, and that does not mean that nothing rotates: a notice why. false: it is not so. */
+bool rotation_say_unclear(struct result *res, const struct rotation *rot);
+
 /*
  * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
  * no cache. Where none was found: a block is read, one elsewhere, and the one behind the first, which comes at once if

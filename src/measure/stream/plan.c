@@ -242,7 +242,7 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	plan->opens_itself = stream_has_directory(ses);
 	plan->is_direct = p->mode != STREAM_CACHED;
 	plan->is_latency = true;
-	plan->reads_data = true;
+	plan->reads_data = plan->lasts = true;
 	plan->writes = p->read || plan->opens_itself ? WRITE_NONE : WRITE_DESTROY;
 	all = reserve_bytes(ses, p, moved);
 	all = moved > UINT64_MAX - all ? UINT64_MAX : moved + all;

@@ -87,6 +87,7 @@ const struct field stream_try_fields[] = {
 	FIELD_F64(struct try_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_F64(struct try_row, peak_ratio, UNIT_RATIO, "peak of the ring"),
 	FIELD_U64(struct try_row, overflows, UNIT_COUNT, "overflows"),
+	FIELD_STR(struct try_row, held, "held"),
 	FIELD_END,
 };
 
@@ -338,9 +339,9 @@ static void max_rate_again(const struct result *saved, const struct table *tries
 		struct try_row row;
 
 		table_row(tries, i, stream_try_fields, &row);
-		if (row.overflows == 0 && row.rate_bytes_per_s > (double)low)
+		if (row.held && strcmp(row.held, "yes") == 0 && row.rate_bytes_per_s > (double)low)
 			low = (uint64_t)row.rate_bytes_per_s;
-		if (row.overflows && row.rate_bytes_per_s < (double)high)
+		if (row.held && strcmp(row.held, "no") == 0 && row.rate_bytes_per_s < (double)high)
 			high = (uint64_t)row.rate_bytes_per_s;
 	}
 	if (low && high != UINT64_MAX && result_find_figure(saved, "max_rate_bytes_per_s"))

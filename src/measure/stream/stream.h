@@ -148,7 +148,9 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 
 /* Judges a paced run that has just ended. */
 int stream_judge(struct stream_run *s, struct err *err);
-bool stream_has_held(const struct stream_run *s); /* sustained, for ever or at least for long */
+enum stream_answer { STREAM_NO, STREAM_OPEN, STREAM_YES }; /* sustained, for ever or at least for long */
+enum stream_answer stream_answer(const struct stream_run *s);
+extern const char *const stream_answers[];
 /* The verdict in figures and words. */
 void stream_tell_verdict(struct stream_run *s, uint64_t rate);
 void stream_tell_full_speed(const struct stream_run *s, double rate);
@@ -181,13 +183,14 @@ struct tradeoff_row {
 struct try_row {
 	double rate_bytes_per_s, peak_ratio;
 	uint64_t overflows;
+	const char *held; /* of stream_answers */
 };
 
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
 /* The same of a run under way, as far as they are known by then. */
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns);
-/* It held; what did not, or cannot, is above it. */
+/* low held; high is the least that did not, or that the disks cannot. */
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
 int stream_again(const struct result *saved, struct result *ret, struct err *err);

@@ -33,6 +33,15 @@ static bool is_whole(const struct stream_run *s)
 	return true;
 }
 
+static bool is_lost(const struct stream_run *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nlanes; i++)
+		n += s->lanes[i].is_dead;
+	return n == s->nlanes;
+}
+
 static bool is_all(const struct stream_run *s)
 {
 	return s->completed == s->ring.taken && s->completed == s->ring.blocks_max;
@@ -62,9 +71,13 @@ static bool is_steady(const struct stream_run *s)
 	return s->judgement.answer == BALANCE_FOR_EVER || s->judgement.answer == BALANCE_AT_LEAST;
 }
 
-bool stream_has_held(const struct stream_run *s)
+const char *const stream_answers[] = { [STREAM_NO] = "no", [STREAM_OPEN] = "cannot tell", [STREAM_YES] = "yes" };
+
+enum stream_answer stream_answer(const struct stream_run *s)
 {
-	return s->ring.nevents == 0 && is_steady(s);
+	if (s->ring.nevents || s->judgement.answer == BALANCE_FILLS)
+		return STREAM_NO;
+	return is_steady(s) ? STREAM_YES : STREAM_OPEN;
 }
 
 /* ---- telling ---- */
@@ -145,6 +158,8 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 		               ring, units_time(full, sizeof(full), r->events[0].start_ns), r->nevents,
 		               s->p->read ? "underrun" : "overflow", r->nevents == 1 ? "" : "s",
 		               units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
+	else if (is_lost(s))
+		(void)snprintf(buf, len, "%s held for %s, not longer: then %s was lost", rate, held, s->lanes[0].name);
 	else if (r->lost_bytes || !is_whole(s))
 		(void)snprintf(buf, len, "%s was not sustained: not everything could be %s", rate,
 		               s->p->read ? "read" : "written");
@@ -294,7 +309,7 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	asked_s = s->ses->common->time_ns ? (double)s->ses->common->time_ns * 1e-9
 	          : s->p->bytes           ? (double)s->p->bytes / (double)rate
 	                                  : 0.0;
-	if (s->is_cut && asked_s > seconds)
+	if (s->is_cut && asked_s > seconds && !session_is_over(s->ses))
 		result_notice(res, "shorter", "The targets ended after %s; what was asked for takes %s.",
 		              seconds_text(seconds, time, sizeof(time)), seconds_text(asked_s, what, sizeof(what)));
 	zone_notice(s);

@@ -86,7 +86,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               "--block=%" PRIu32 " has to be four times a multiple of %" PRIu32
 		               " bytes, the sector of %s; give another one.",
 		               block, dev->logical_block_bytes, dev->path);
-	ret_plan->is_direct = true;
+	ret_plan->is_direct = ret_plan->lasts = true;
 	ret_plan->is_latency = true;
 	ret_plan->opens_itself = is_folder;
 	ret_plan->writes = p->write ? WRITE_DESTROY : WRITE_NONE;

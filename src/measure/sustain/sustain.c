@@ -172,7 +172,7 @@ static const struct screen_decl sustain_screen = {
 	                  .instead_of = 2 },
 			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 3 },
 			{ "{last_bytes_per_s} over {measured_s}, too short to see whether that has settled; repeat with more --time",
-	                  .instead_of = 4 },
+	                  .is_open = true, .instead_of = 4 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
 			{ "limited by {limited_by}" },
 			{ "cannot tell what limits it", .because = "cause-unknown" },

@@ -262,15 +262,18 @@ static int check_target(const struct tx_params *p, const struct device *d, struc
 	return check_record(p, d, err);
 }
 
-uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
+static bool has_count(const struct tx_params *p)
 {
-	bool has_count = p->count != 0;
+	bool has = p->count != 0;
 
 	for (size_t i = 0; i < p->classes.n; i++)
-		has_count = has_count || strstr(p->classes.v[i], "count=");
-	if (ses->common->time_ns || has_count)
-		return ses->common->time_ns;
-	return TX_TIME_DEFAULT_NS;
+		has = has || strstr(p->classes.v[i], "count=");
+	return has;
+}
+
+uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
+{
+	return ses->common->time_ns || has_count(p) ? ses->common->time_ns : TX_TIME_DEFAULT_NS;
 }
 
 bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p)
@@ -332,6 +335,7 @@ int tx_plan(const struct session *ses, const void *params, struct plan *plan, st
 		return r;
 	plan->is_direct = p->mode != TX_CACHED;
 	plan->is_latency = true;
+	plan->lasts = !has_count(p);
 	plan->writes = p->write_ratio > 0.0 && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
 	plan->touch_first = datafile_first_byte(d);
 	(void)units_parse_range(p->range, d->size_bytes - plan->touch_first, &first, &end, NULL); /* as checked */

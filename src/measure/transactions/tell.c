@@ -384,14 +384,17 @@ static void judge(const struct tx_run *r)
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
 	res->verdict_is_no = false;
-	res->verdict_is_open = !s->is_growing && r->all.any.done == 0;
+	res->verdict_is_open = !s->is_growing && r->all.response->count == 0;
 	if (s->is_growing)
 		tell_growing(res);
 	else if (r->is_open && arrived(r) == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
 		              seconds, r->p->arrivals_per_s);
-	else if (r->all.any.done == 0)
-		result_notice(res, "none-ended", "No transaction ended in %.3g s; give a longer --time.", seconds);
+	else if (r->all.response->count == 0)
+		result_notice(res, "none-ended",
+		              r->all.faults ? "No transaction ended without errors in %.3g s."
+		                            : "No transaction ended in %.3g s; give a longer --time.",
+		              seconds);
 	notice_few(r);
 }
 

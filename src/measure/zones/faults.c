@@ -16,6 +16,8 @@
 
 void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
 {
+	if (res == -ENODEV) /* it went: nothing is known of the place */
+		return;
 	t->unreadable = xgrow(t->unreadable, t->nunreadable + 1, sizeof(*t->unreadable));
 	t->unreadable[t->nunreadable++] =
 		(struct zone_unreadable){ first_bytes, first_bytes + len_bytes, res < 0 ? res : 0, false };
@@ -37,7 +39,7 @@ static void note(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct failed *bad = (struct failed *)sink;
 
-	if (!is_fault)
+	if (!is_fault || load_is_lost(req))
 		return;
 	bad->error = req->res < 0 ? req->res : 0;
 	bad->first = req->offset_bytes < bad->first ? req->offset_bytes : bad->first;

@@ -656,6 +656,8 @@ static void count_figures(const struct zones_run *run)
 		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,
 		                  stretches);
 	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
+	if (run->failed_writes)
+		result_figure_u64(res, "failed_writes", "failed writes", UNIT_COUNT, run->failed_writes);
 }
 
 static void note_link(const struct zones_run *run, const struct spot *start)

@@ -218,13 +218,14 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 	if (wide)
 		result_notice(run->res, "precision", "%s: %zu of %zu places are less certain than +-%.3g %%: %s.",
 		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
-		              t->is_out_of_time ? "time ran out. Give more --time"
-		                                : "all bytes there have been read. Use a smaller --count");
+		              session_is_over(run->ses) ? "the run ended before"
+		              : t->is_out_of_time       ? "time ran out. Give more --time"
+		                                        : "all bytes there have been read. Use a smaller --count");
 	if (none)
 		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
 		              t->analysis->levels.n,
 		              session_is_over(run->ses) || t->is_out_of_time ? "the run ended before"
-		              : result_fault_count(run->res)                 ? "every reading there failed"
+		              : result_fault_count(run->res)                 ? "every request there failed"
 		                                             : "too few bytes for a sample; measure a larger --range");
 }
 
@@ -316,6 +317,8 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 		r = zones_faults_locate(run, t, err);
 	if (r < 0)
 		return r;
+	if (t->is_out_of_time && run->ses->common->time_ns) /* one more did not fit in */
+		session_ended_early(run->ses);
 	say_precision(run, t);
 	say_drift(run, t);
 	if (!run->p->places)
@@ -381,9 +384,10 @@ static void say_settings(const struct zones_run *run)
 				"for the others. They are of no single disk's media, and a slow place may be any member's; measure these one by one.",
 				t->dev->path, t->dev->below);
 		if (t->layout.wanted_positions > t->layout.npositions)
-			result_notice(run->res, "positions",
-			              "%s is too small for %zu places without reading bytes twice; %zu were measured.",
-			              t->dev->path, t->layout.wanted_positions, t->layout.npositions);
+			result_notice(
+				run->res, "positions",
+				"%s is too small for %zu places without reading bytes twice; it has room for %zu.",
+				t->dev->path, t->layout.wanted_positions, t->layout.npositions);
 	}
 }
 
@@ -477,10 +481,11 @@ static const struct screen_decl zones_screen = {
 	                  .if_none = "slow_regions", .instead_of = 4 },
 			{ "in {read_bytes@read_ratio} that were read nothing failed", .if_none = "unreadable_regions",
 	                  .unless = "healed", .instead_of = 5 },
+			{ "{failed_writes:write} failed beside {written_bytes@written_ratio} that were written",
+	                  .if_any = "failed_writes" },
 			{ "in {written_bytes@written_ratio} that were written nothing failed, and nothing was slow by {slow_least_loss_ratio%} or more",
-	                  .if_none = "slow_regions", .instead_of = 6 },
-			{ "in {written_bytes@written_ratio} that were written nothing failed",
-	                  .if_none = "unreadable_regions", .instead_of = 1 },
+	                  .if_none = "slow_regions", .instead_of = 7 },
+			{ "in {written_bytes@written_ratio} that were written nothing failed", .instead_of = 8 },
 			{ "nothing was read that gives a rate", .if_none = "read_bytes", .is_open = true },
 			{ "nothing was written that gives a rate", .if_none = "written_bytes", .is_open = true },
 			{ NULL },

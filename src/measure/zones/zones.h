@@ -54,6 +54,7 @@ struct zones_run {
 	size_t chunk_bytes;
 	struct zone_target *targets;
 	size_t ntargets;
+	uint64_t failed_writes;
 };
 
 /*
