@@ -101,7 +101,7 @@ def check_text(text, document, columns, lines):
         found.append('%d lines' % len(rows))
     if '(0 rows)' in text:
         found.append('an empty table')
-    if not re.match(r'(?:platter \w+: |[A-Z]+  )sim:\S+(?:  |\n)', text):
+    if not re.match(r'(?:platter \w+: |[A-Z]+  (?:as far as .*\n +)?)sim:\S+(?:  |\n)', text):
         found.append('its first line does not name the disk: ' + rows[0])
     if not text.startswith(('KEEP', 'DOUBT', 'REJECT')) and answer[:20] not in ''.join(rows[1:3]):
         found.append('the answer does not follow: ' + answer)

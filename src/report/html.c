@@ -27,7 +27,7 @@ static const char style[] =
 	".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
 	"figcaption{font-weight:600;font-size:.95rem}.see{font-size:.9rem;color:var(--dim);margin:.1rem 0 .3rem}.answer{font-size:1.1rem}\n"
 	"svg.plot{display:block;width:100%;height:auto}"
-	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft));background:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}"
+	".heat{--mix:color-mix(in srgb,var(--c0) calc(15% + var(--h)*85%),var(--soft));fill:var(--mix);background:var(--mix)}"
 	".legend .dim{background:var(--dim)}.n0{background:var(--c4)}.n1{background:var(--c6)}.wide svg text{font-size:8px}"
 	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
 	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
@@ -38,12 +38,12 @@ static const char style[] =
 	".figures td{font-weight:600}.figures td span{font-weight:400}.scroll th,.scroll td{overflow-wrap:normal}ul.notes{padding-left:1.2rem;color:var(--warn)}"
 	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
 	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
-	".disk>summary,.disk.head{display:grid;grid-template-columns:minmax(0,2fr) 4.5rem repeat(3,minmax(0,2fr)) 6rem;gap:.2rem .9rem;align-items:center;font-weight:400}"
+	".disk>summary,.disk.head{display:grid;grid-template-columns:minmax(0,2fr) 4.5rem repeat(3,minmax(0,2fr)) 7rem;gap:.2rem .9rem;align-items:center;font-weight:400}"
 	".disk{border-top:1px solid var(--rule);margin:0;padding:.3rem 0}.disk.head{border:0;font-size:.85rem;color:var(--dim)}.disk>summary:hover{background:var(--soft)}"
 	".disk .n{text-align:right;white-space:nowrap}.disk .why{grid-column:1/-1;font-size:.88rem;color:var(--warn)}.warn{color:var(--warn)}.state.bad{font-weight:600}"
 	"svg.small{display:block;width:100%;height:2.2rem;background:var(--soft)}.small path{vector-effect:non-scaling-stroke}.small .line{stroke-width:1.6}"
 	".then{stroke:var(--dim);opacity:.6}.dot{stroke-width:4;stroke-linecap:round}.dot.big{stroke-width:9}\n"
-	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}"
+	"@media(max-width:40rem){svg text{font-size:21px}.wide svg text{font-size:15px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}"
 	".disk>summary,.disk.head{grid-template-columns:repeat(3,minmax(0,1fr))}}\n"
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre,.row,summary{break-inside:avoid}h2,h3,h4,figcaption,summary{break-after:avoid}.row{break-after:auto;padding:.05rem 0}.disk svg.small{height:1.5rem}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
@@ -146,7 +146,8 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 	(void)fputs(n > 1 ? "</tr></thead>" : "", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < res[i]->nfigures; k++)
-			if (!is_reported(res, i, res[i]->figures[k].name))
+			if (!is_reported(res, i, res[i]->figures[k].name) &&
+			    strcmp(res[i]->figures[k].name, "next_command") != 0) /* it stands below the answer */
 				figure_row(out, res, n, &res[i]->figures[k]);
 	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
 }

@@ -153,7 +153,7 @@ void svg_heat(FILE *out, double part)
 	for (unsigned shift = 24; shift > 0; shift -= 8) {
 		double from = (double)(pale >> (shift - 8) & 0xff), to = (double)(strong >> (shift - 8) & 0xff);
 
-		(void)fprintf(out, "%02x", (unsigned)lround(from + part * (to - from)));
+		(void)fprintf(out, "%02x", (unsigned)lround(from + (0.15 + 0.85 * part) * (to - from)));
 	}
 	(void)fputc('"', out);
 }

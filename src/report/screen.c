@@ -104,29 +104,6 @@ static bool is_null(const struct figure *f)
 	return !f || f->value.is_null;
 }
 
-/* A command on lines of its own, which can be typed as they stand: the shell joins what ends in a backslash. */
-static void print_next(struct printer *p, const struct result *res)
-{
-	const struct figure *f = result_find_figure(res, "next_command");
-	cleanup_free char *command = NULL;
-	struct printer narrow = *p;
-	char *at, *end;
-
-	if (is_null(f) || f->type != FIELD_TYPE_STR)
-		return;
-	command = text_printable(p, f->value.str);
-	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
-	for (at = command; *at; at = end) {
-		size_t room = narrow.width - 6, n = strlen(at);
-
-		for (n = n > room ? room : n; at[n] && n && at[n] != ' ';)
-			n--;
-		n = n ? n : strcspn(at, " "); /* a word longer than a line */
-		end = at + n + strspn(at + n, " ");
-		text_printf(p, at == command ? "  %.*s%s\n" : "    %.*s%s\n", (int)n, at, *end ? " \\" : "");
-	}
-}
-
 static void print_head(struct printer *p, const struct screen *s, size_t n)
 {
 	cleanup_free char *answer = text_printable(p, s->res->answer);
@@ -138,7 +115,7 @@ static void print_head(struct printer *p, const struct screen *s, size_t n)
 	text_look(p, LOOK_TITLE);
 	text_fill(p, answer, 0, 0);
 	text_plain(p);
-	print_next(p, s->res);
+	text_next(p, s->res);
 }
 
 static void print_circumstances(struct printer *p, const struct screen *s, size_t n)

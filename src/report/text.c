@@ -147,6 +147,33 @@ void text_head(struct printer *p, const struct result *res)
 	text_status(p, res);
 }
 
+void text_command(struct printer *p, const char *command, unsigned indent)
+{
+	cleanup_free char *shown = text_printable(p, command);
+	const char *end;
+
+	for (const char *at = shown; *at; at = end) {
+		size_t room = p->width > indent + 24 ? p->width - indent - 4 : 20, n = strlen(at);
+
+		for (n = n > room ? room : n; at[n] && n && at[n] != ' ';)
+			n--;
+		n = n ? n : strcspn(at, " "); /* a word longer than a line */
+		end = at + n + strspn(at + n, " ");
+		text_spaces(p, indent + (at == shown ? 0 : 2));
+		text_printf(p, "%.*s%s\n", (int)n, at, *end ? " \\" : "");
+	}
+}
+
+void text_next(struct printer *p, const struct result *res)
+{
+	const struct figure *f = result_find_figure(res, "next_command");
+
+	if (!f || f->value.is_null || f->type != FIELD_TYPE_STR)
+		return;
+	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
+	text_command(p, f->value.str, 2);
+}
+
 /* ---- figures ---- */
 
 struct figure_line { /* a figure, in parts that stand below each other */

@@ -133,6 +133,7 @@ struct reason {
 static void print_reason(struct printer *p, const struct reason *r)
 {
 	cleanup_free char *what = text_printable(p, r->what), *line = text_printable(p, r->settle);
+	bool is_long;
 	unsigned room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 
 	text_printf(p, "%3zu  %s", r->rank, what);
@@ -141,8 +142,11 @@ static void print_reason(struct printer *p, const struct reason *r)
 	text_end(p);
 	if (!*line)
 		return;
-	text_printf(p, "       to settle it%s%s:  %s", r->how ? ", " : "", r->how ?: "", line);
-	text_end(p);
+	text_printf(p, "       to settle it%s%s:", r->how ? ", " : "", r->how ?: "");
+	is_long = strlen("       to settle it, :  ") + text_width(r->how ?: "") + text_width(line) > p->width;
+	if (is_long)
+		text_end(p);
+	text_command(p, line, is_long ? 9 : 2);
 }
 
 static void print_row_of(struct printer *p, const struct table *t, size_t row)

@@ -73,8 +73,8 @@ static void report_draws(struct result *res, const struct mark_draws *d)
 		double value;
 		uint64_t n;
 	} list[] = {
-		{ "position_mean_ratio", "mean place of the random records (uniform: 0.5)", d->mean, d->draws },
-		{ "position_cv_ratio", "their coefficient of variation (uniform: 0.5774)", d->cv, d->draws },
+		{ "position_mean_ratio", "mean place of the random records (uniform: 50 %)", d->mean, d->draws },
+		{ "position_cv_ratio", "their coefficient of variation (uniform: 57.74 %)", d->cv, d->draws },
 		{ "ks_distance_ratio", "largest distance to the uniform law", d->ks_distance, d->ks_draws },
 		{ "ks_p_ratio", "chance of a larger one (Kolmogorov-Smirnov)", d->ks_p, d->ks_draws },
 		{ "covered_ratio", "part of all records that was read", d->covered, d->draws },

@@ -195,7 +195,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 		struct map_row row = { .scanned_bytes = c->bytes,
 			               .failed_bytes = c->failed_bytes,
 			               .busy_ns = c->busy_ns,
-			               .worst_ns = c->worst_ns,
+			               .worst_ns = c->bytes || c->errors ? c->worst_ns : UINT64_MAX,
 			               .excess_ns = c->excess_ns,
 			               .errors = c->errors,
 			               .below_3ms = c->classes[0],
@@ -216,7 +216,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 		row.write_rate_bytes_per_s =
 			c->write_ns ? (double)c->written_bytes * 1e9 / (double)c->write_ns : (double)NAN;
 		row.most_celsius = c->milli_celsius ? (double)c->milli_celsius * 1e-3 : (double)NAN;
-		row.revolutions_lost = (double)c->excess_ns / turn_ns;
+		row.revolutions_lost = c->bytes ? (double)c->excess_ns / turn_ns : (double)NAN;
 		row.row_bytes =
 			run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i - i % MAP_COLUMNS));
 		row.column_bytes = (uint64_t)(span / SURFACE_CELLS * (double)(i % MAP_COLUMNS));
@@ -488,7 +488,7 @@ static struct surface_cell cell_of(const struct table *map, size_t i)
 		row.scanned_bytes,
 		row.failed_bytes,
 		row.busy_ns,
-		row.worst_ns,
+		row.scanned_bytes || row.errors ? row.worst_ns : 0, /* none, where nothing was read */
 		row.excess_ns,
 		{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
 		  row.over_5s },
