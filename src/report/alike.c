@@ -302,21 +302,25 @@ const char *alike_disk_text(const struct result *res, char *buf)
 	return buf;
 }
 
-double alike_years(const struct result *res)
+double alike_seconds(const struct result *res)
 {
 	struct tm tm = { 0 };
+	const char *end = res->head.started ? strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
 
-	if (!res->head.started || !strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm))
-		return NAN;
-	return (double)timegm(&tm) / (365.25 * 86400.0);
+	return end ? (double)timegm(&tm) + (*end == '.' ? strtod(end, NULL) : 0.0) : (double)NAN;
+}
+
+double alike_years(const struct result *res)
+{
+	return alike_seconds(res) / (365.25 * 86400.0);
 }
 
 int alike_by_date(const void *a, const void *b)
 {
 	const struct result *p = *(const struct result *const *)a, *q = *(const struct result *const *)b;
-	double x = alike_years(p), y = alike_years(q);
+	double x = alike_seconds(p), y = alike_seconds(q);
 
-	return x > y ? 1 : x < y ? -1 : strcmp(p->head.started ?: "", q->head.started ?: ""); /* within a second */
+	return x > y ? 1 : x < y ? -1 : strcmp(p->head.started ?: "", q->head.started ?: ""); /* or not dates */
 }
 
 const char *alike_disturbed(const struct result *res)

@@ -56,8 +56,9 @@ size_t places_compare(struct result *res, const struct result *a, const struct r
 /* All scans among these, in any order: a table "scans", a row for each with what is new, worse, gone since the scan
  * before it of that disk; none, no table. */
 void places_trend(struct result *out, const struct result *const *res, size_t n);
-/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it, of pointers,
- * for qsort(). */
+/* Seconds, and years, since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it,
+ * of pointers, for qsort(). */
+double alike_seconds(const struct result *res);
 double alike_years(const struct result *res);
 int alike_by_date(const void *a, const void *b);
 

@@ -35,7 +35,7 @@ void markup_text(FILE *out, const char *text)
 }
 
 /* One conversion; fmt is behind its percent sign. Returns what follows it. */
-static const char *convert(FILE *out, const char *fmt, va_list *ap)
+static const char *convert(FILE *out, void (*put)(FILE *out, const char *text), const char *fmt, va_list *ap)
 {
 	bool is_cut = *fmt == '.';
 	int digits = is_cut && fmt[1] == '*' ? va_arg(*ap, int) : is_cut ? 0 : -1;
@@ -48,7 +48,7 @@ static const char *convert(FILE *out, const char *fmt, va_list *ap)
 	case 's':
 		text = va_arg(*ap, const char *) ?: "";
 		part = xmust(digits < 0 ? strdup(text) : strndup(text, (size_t)digits));
-		markup_text(out, part);
+		put(out, part);
 		break;
 	case 'c':
 		(void)fputc(va_arg(*ap, int), out);
@@ -71,16 +71,25 @@ static const char *convert(FILE *out, const char *fmt, va_list *ap)
 	return fmt + 1;
 }
 
+void escaped_printf(FILE *out, void (*put)(FILE *out, const char *text), const char *fmt, va_list ap)
+{
+	va_list rest;
+
+	va_copy(rest, ap);
+	while (*fmt)
+		if (*fmt != '%')
+			(void)fputc(*fmt++, out);
+		else
+			fmt = convert(out, put, fmt + 1, &rest);
+	va_end(rest);
+}
+
 void markup(FILE *out, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	while (*fmt)
-		if (*fmt != '%')
-			(void)fputc(*fmt++, out);
-		else
-			fmt = convert(out, fmt + 1, &ap);
+	escaped_printf(out, markup_text, fmt, ap);
 	va_end(ap);
 }
 

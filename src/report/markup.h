@@ -3,6 +3,7 @@
 #ifndef PLATTER_REPORT_MARKUP_H
 #define PLATTER_REPORT_MARKUP_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -26,7 +27,10 @@ void svg_style(FILE *out, bool is_fixed);
 
 /* Text with &, <, >, quotes and control characters made harmless, for content and attributes. */
 void markup_text(FILE *out, const char *text);
-/* The format as it stands, and every %s in it through markup_text(). Also %c, %d, %zu, %llu, %g and %.1f; no widths. */
+/* The format as it stands, and every %s in it through put(). Also %c, %d, %zu, %llu, %g and %.1f; no widths. */
+void escaped_printf(FILE *out, void (*put)(FILE *out, const char *text), const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+/* Through markup_text(). */
 void markup(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

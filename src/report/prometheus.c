@@ -10,10 +10,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "report/fleet.h"
+#include "report/markup.h"
 
 struct sample {
 	char *name, *labels; /* the family; what stands between the braces, and distinguishes it */
@@ -26,8 +27,7 @@ struct sample {
 
 struct metrics {
 	struct sample *v;
-	size_t n, room;
-	bool is_short; /* of memory */
+	size_t n;
 };
 
 struct metric_unit {
@@ -60,16 +60,26 @@ static const struct metric_unit *unit_of_metric(enum unit unit)
 
 /* ---- labels ---- */
 
-static void put_escaped(FILE *f, const char *text, bool is_label)
+static void put_escaped(FILE *f, const char *text)
 {
 	while (*text) {
 		const char *shown;
 		size_t bytes = report_char(&text, &shown);
 
-		if (*shown == '\\' || (*shown == '"' && is_label))
+		if (*shown == '\\' || *shown == '"')
 			(void)fputc('\\', f);
 		(void)fwrite(shown, 1, bytes, f);
 	}
+}
+
+static void put(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(FILE *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	escaped_printf(f, put_escaped, fmt, ap);
+	va_end(ap);
 }
 
 /* "2" of sda2, "n1p2" of nvme0n1p2: what a serial number does not say. "": all of it. */
@@ -99,26 +109,18 @@ static const char *lasting_name(const struct result *res, size_t target)
 
 static void put_disk(FILE *f, const struct result *res, size_t target)
 {
-	const char *host = res->head.host.name, *name = lasting_name(res, target);
+	const char *name = lasting_name(res, target), *part = part_of(&res->targets[target]);
 	struct disk_names names;
 
-	if (name) {
-		const char *part = part_of(&res->targets[target]);
-
-		put_escaped(f, name, true);
-		if (*part)
-			(void)fputc(':', f);
-		put_escaped(f, part, true);
-		return;
-	}
 	result_names(res, target, &names);
-	put_escaped(f, host ? host : "", true);
-	(void)fputc(':', f);
-	put_escaped(f, names.place ? names.place : "", true);
+	if (name)
+		put(f, *part ? "%s:%s" : "%s%s", name, part);
+	else
+		put(f, "%s:%s", res->head.host.name, names.place);
 }
 
 /* Of all targets, in their order, with commas: `model="A,B"`. Left out when no target has it. */
-static void put_members(FILE *f, const struct result *res, const char *label, const char *key)
+static void put_members(FILE *f, const struct result *res, const char *key)
 {
 	bool is_begun = false;
 
@@ -127,15 +129,10 @@ static void put_members(FILE *f, const struct result *res, const char *label, co
 
 		if (!text)
 			continue;
-		if (is_begun)
-			(void)fputc(',', f);
-		else
-			(void)fprintf(f, ",%s=\"", label);
+		put(f, is_begun ? ",%.0s%s" : ",%s=\"%s", key, text);
 		is_begun = true;
-		put_escaped(f, text, true);
 	}
-	if (is_begun)
-		(void)fputc('"', f);
+	(void)fputs(is_begun ? "\"" : "", f);
 }
 
 /* Does it make another series? Of one that no table knows, unless it is off. */
@@ -164,12 +161,9 @@ static void put_option(FILE *f, const struct option_value *o)
 
 	for (size_t w = 0; w < ARRAY_LEN(words); w++)
 		word = strcmp(o->name, words[w][0]) == 0 ? words[w][1] : word;
-	(void)fputs(word ? "" : "--", f);
-	put_escaped(f, word ? word : o->name, true);
-	if (strcmp(o->text, "yes") == 0)
-		return;
-	(void)fputc('=', f);
-	put_escaped(f, o->text, true);
+	put(f, word ? "%s" : "--%s", word ? word : o->name);
+	if (strcmp(o->text, "yes") != 0)
+		put(f, "=%s", o->text);
 }
 
 /* What was done to it: "read", "write=30%,--block=64KiB". What reads and writes files by nature has no such word. */
@@ -193,82 +187,51 @@ static void put_operation(FILE *f, const struct result *res)
 			put_option(f, &v[i]);
 			begin = ",";
 		}
-	if (!begin[1])
-		(void)fputc('"', f);
+	(void)fputs(begin[1] ? "" : "\"", f);
 }
 
 /*
- * The same for each run of a disk, in every file; where only the host distinguishes it, the host's identity, too.
+ * Heap. The disk's are the same for each run of it, in every file; where only the host distinguishes it, with the
+ * host's identity. is_run: of this measurement and operation. name and value: one label more, or NULL.
  */
-static void put_identity(FILE *f, const struct result *res)
-{
-	bool is_of_host = false;
-
-	(void)fputs("disk=\"", f);
-	for (size_t i = 0; i < res->ntargets; i++) {
-		if (i)
-			(void)fputc(',', f);
-		put_disk(f, res, i);
-		is_of_host |= !lasting_name(res, i);
-	}
-	(void)fputc('"', f);
-	put_members(f, res, "model", "model");
-	if (!is_of_host || !res->head.host.machine_id)
-		return;
-	(void)fputs(",machine=\"", f);
-	put_escaped(f, res->head.host.machine_id, true);
-	(void)fputc('"', f);
-}
-
-/* Heap, or NULL. is_run: of this measurement and operation. name and value: one label more, or NULL. */
 static char *labels_of(const struct result *res, bool is_run, const char *name, const char *value)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = xmust(open_memstream(&text, &len));
+	bool is_of_host = false;
 
-	if (!f)
-		return NULL;
-	put_identity(f, res);
+	(void)fputs("disk=\"", f);
+	for (size_t i = 0; i < res->ntargets; i++) {
+		(void)fputs(i ? "," : "", f);
+		put_disk(f, res, i);
+		is_of_host |= !lasting_name(res, i);
+	}
+	(void)fputc('"', f);
+	put_members(f, res, "model");
+	if (is_of_host && res->head.host.machine_id)
+		put(f, ",machine=\"%s\"", res->head.host.machine_id);
 	if (is_run) {
-		(void)fputs(",measurement=\"", f);
-		put_escaped(f, res->head.measurement ? res->head.measurement : "", true);
-		(void)fputc('"', f);
+		put(f, ",measurement=\"%s\"", res->head.measurement);
 		put_operation(f, res);
 	}
-	if (name) {
-		(void)fprintf(f, ",%s=\"", name);
-		put_escaped(f, value ? value : "", true);
-		(void)fputc('"', f);
-	}
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	if (name)
+		put(f, ",%s=\"%s\"", name, value);
+	return xmust(fclose(f) == 0 ? text : NULL);
 }
 
-/* What may change while the disk stays the same. */
+/* What may change while the disk stays the same. Heap. */
 static char *details_of(const struct result *res)
 {
+	static const char *const keys[] = { "path", "serial", "wwn", "firmware" };
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = xmust(open_memstream(&text, &len));
 
-	if (!f)
-		return NULL;
-	put_members(f, res, "path", "path");
-	put_members(f, res, "serial", "serial");
-	put_members(f, res, "wwn", "wwn");
-	put_members(f, res, "firmware", "firmware");
-	(void)fputs(",host=\"", f);
-	put_escaped(f, res->head.host.name ? res->head.host.name : "", true);
-	(void)fputc('"', f);
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		put_members(f, res, keys[i]);
+	put(f, ",host=\"%s\"", res->head.host.name);
+	return xmust(fclose(f) == 0 ? text : NULL);
 }
 
 /* ---- samples ---- */
@@ -278,34 +241,17 @@ static void add(struct metrics *m, char *labels, const char *unit, const char *h
 	__attribute__((format(printf, 6, 7)));
 static void add(struct metrics *m, char *labels, const char *unit, const char *help, double value, const char *fmt, ...)
 {
-	struct sample *more = m->v;
 	char *name = NULL;
 	va_list ap;
-	int r;
 
 	va_start(ap, fmt);
-	r = vasprintf(&name, fmt, ap);
+	name = xmust(vasprintf(&name, fmt, ap) < 0 ? NULL : name);
 	va_end(ap);
-	if (m->n == m->room && r >= 0) {
-		more = reallocarray(m->v, m->room ? 2 * m->room : 64, sizeof(*more));
-		if (more) {
-			m->v = more;
-			m->room = m->room ? 2 * m->room : 64;
-		}
-	}
-	if (r < 0 || !more || !labels) {
-		m->is_short = true;
-		free(labels);
-		if (r >= 0)
-			free(name);
-		return;
-	}
 	for (char *c = name; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789_", *c))
 			*c = '_';
-	m->v[m->n] = (struct sample){
-		.name = name, .labels = labels, .unit = unit, .help = help, .turn = m->n, .value = value
-	};
+	m->v = xgrow(m->v, m->n + 1, sizeof(*m->v));
+	m->v[m->n] = (struct sample){ name, labels, NULL, unit, help, m->n, value };
 	m->n++;
 }
 
@@ -336,26 +282,13 @@ static void add_figure(struct metrics *m, const struct result *res, const struct
 			    u->name);
 }
 
-/* Seconds since 1970; NaN when the head does not say. */
-static double started_s(const struct result *res)
-{
-	struct tm tm = { 0 };
-	const char *end = res->head.started ? strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-
-	if (!end)
-		return (double)NAN;
-	return (double)timegm(&tm) + (*end == '.' ? strtod(end, NULL) : 0.0);
-}
-
 static void add_run(struct metrics *m, const struct result *res)
 {
-	const double at = started_s(res);
-	size_t n = m->n;
+	const double at = alike_seconds(res);
 
 	add(m, labels_of(res, false, NULL, NULL), "", "the disk, by where and what it was in its last run", 1,
 	    "platter_disk_info");
-	if (m->n > n && !(m->v[n].details = details_of(res)))
-		m->is_short = true;
+	m->v[m->n - 1].details = details_of(res);
 	if (isfinite(at))
 		add(m, labels_of(res, true, NULL, NULL), "seconds", "when the measurement began, since 1970", at,
 		    "platter_run_started_seconds");
@@ -383,13 +316,6 @@ static int by_name(const void *a, const void *b)
 	int r = strcmp(x->name, y->name) ?: strcmp(x->labels, y->labels);
 
 	return r ? r : (x->turn > y->turn) - (x->turn < y->turn);
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct result *x = *(const struct result *const *)a, *y = *(const struct result *const *)b;
-
-	return strcmp(x->head.started ? x->head.started : "", y->head.started ? y->head.started : "");
 }
 
 static void print_family_head(FILE *out, const struct sample *s)
@@ -424,28 +350,24 @@ static void print_samples(FILE *out, const struct metrics *m)
 /* Adds the last document of each measurement and operation of each disk: figures of different runs are not mixed. */
 static void add_latest(struct metrics *m, const struct result *const *sorted, size_t n)
 {
-	char **whose = calloc(n + 1, sizeof(*whose));
+	cleanup_free char **whose = xcalloc(n + 1, sizeof(*whose));
 
-	m->is_short |= !whose;
-	for (size_t i = 0; i < n && whose; i++)
+	for (size_t i = 0; i < n; i++)
 		whose[i] = labels_of(sorted[i], true, NULL, NULL);
-	for (size_t i = 0; i < n && whose; i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t k = i + 1;
 
-		while (k < n && whose[i] && whose[k] && strcmp(whose[i], whose[k]) != 0)
+		while (k < n && strcmp(whose[i], whose[k]) != 0)
 			k++;
-		if (k < n)
-			continue;
-		add_run(m, sorted[i]);
-		for (size_t f = 0; f < sorted[i]->nfigures; f++)
+		if (k == n)
+			add_run(m, sorted[i]);
+		for (size_t f = 0; k == n && f < sorted[i]->nfigures; f++)
 			add_figure(m, sorted[i], &sorted[i]->figures[f]);
-	}
-	for (size_t i = 0; i < n && whose; i++)
 		free(whose[i]);
-	free(whose);
+	}
 }
 
-/* What all documents of a disk say of it. */
+/* The verdict of all documents of a disk. */
 static void add_verdicts(struct metrics *m, const struct result *const *res, size_t n, double threshold)
 {
 	struct fleet *f = fleet_of(res, n, threshold);
@@ -453,33 +375,28 @@ static void add_verdicts(struct metrics *m, const struct result *const *res, siz
 	for (size_t d = 0; d < f->ndisks; d++)
 		add(m,
 		    labels_of(f->disks[d].v[f->disks[d].n - 1], false, "verdict", fleet_state_name(f->disks[d].state)),
-		    "", "1 for what all runs of the disk say of it", 1, "platter_disk_verdict");
+		    "", "1 for the verdict of all runs of the disk", 1, "platter_disk_verdict");
 	fleet_free(f);
 }
 
 int report_prometheus(FILE *out, const struct result *const *res, size_t n, double threshold)
 {
-	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
-	struct metrics m = { .is_short = !sorted };
+	cleanup_free const struct result **sorted = xcalloc(n + 1, sizeof(*sorted));
+	struct metrics m = { 0 };
 
-	if (sorted) {
-		memcpy(sorted, res, n * sizeof(*sorted));
-		qsort(sorted, n, sizeof(*sorted), by_start);
-		add_latest(&m, sorted, n);
-		if (isfinite(threshold))
-			add_verdicts(&m, res, n, threshold);
-	}
+	memcpy(sorted, res, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), alike_by_date);
+	add_latest(&m, sorted, n);
+	if (isfinite(threshold))
+		add_verdicts(&m, res, n, threshold);
 	if (m.n)
 		qsort(m.v, m.n, sizeof(*m.v), by_name);
-	if (!m.is_short)
-		print_samples(out, &m);
+	print_samples(out, &m);
 	for (size_t i = 0; i < m.n; i++) {
 		free(m.v[i].name);
 		free(m.v[i].labels);
 		free(m.v[i].details);
 	}
 	free(m.v);
-	if (m.is_short)
-		return -ENOMEM;
 	return fflush(out) || ferror(out) ? -(errno ? errno : EIO) : 0;
 }
