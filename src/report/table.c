@@ -6,6 +6,7 @@
  */
 #include "report/printer.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 #define ROWS_SHOWN 40 /* of longer tables */
 #define INDENT     2
 #define GAP        2
-#define LINES_MAX  8  /* of a heading */
 #define TEXT_MAX   60 /* columns that a text may have at most, and when there is little room */
 #define TEXT_MIN   12
 
@@ -61,55 +61,31 @@ static unsigned value_text(const struct sheet *s, const struct view *v, size_t r
 	return (unsigned)strlen(buf);
 }
 
-/* The words of the heading in lines of at most width columns; returns how many. Texts are printable; no word is cut. */
-static unsigned wrap_heading(const char *heading, unsigned width, const char *line[LINES_MAX], size_t bytes[LINES_MAX])
+/* The words of the heading in lines of at most width bytes, none cut: how many lines, and where line `want` is. */
+static unsigned wrap(const char *heading, size_t width, unsigned want, const char **ret, size_t *ret_bytes)
 {
 	unsigned n = 0;
 
-	while (*heading && n < LINES_MAX) {
-		size_t end = 0;
+	for (; *heading; n++) {
+		size_t bytes = strlen(heading);
 
-		for (size_t at = 0; heading[at];) {
-			size_t word = at + strcspn(heading + at, " ");
-			char saved[256];
-
-			(void)snprintf(saved, sizeof(saved), "%.*s", (int)word, heading);
-			if (end && (n + 1 < LINES_MAX) && text_width(saved) > width)
-				break;
-			end = word;
-			at = word + strspn(heading + word, " ");
+		if (bytes > width)
+			for (bytes = width; bytes > 0 && heading[bytes] != ' ';)
+				bytes--;
+		bytes = bytes ? bytes : strcspn(heading, " ");
+		if (n == want) {
+			*ret = heading;
+			*ret_bytes = bytes;
 		}
-		line[n] = heading;
-		bytes[n++] = end;
-		heading += end;
+		heading += bytes;
 		heading += strspn(heading, " ");
 	}
 	return n;
 }
 
-static unsigned heading_lines(const char *heading, unsigned width)
+static unsigned heading_lines(const struct view *v, size_t width)
 {
-	const char *line[LINES_MAX];
-	size_t bytes[LINES_MAX];
-
-	return wrap_heading(heading, width, line, bytes);
-}
-
-static unsigned longest_word(const char *heading)
-{
-	unsigned longest = 0;
-
-	for (const char *p = heading; *p; p += strspn(p, " ")) {
-		size_t bytes = strcspn(p, " ");
-		char word[256];
-		unsigned n;
-
-		(void)snprintf(word, sizeof(word), "%.*s", (int)bytes, p);
-		n = text_width(word);
-		longest = n > longest ? n : longest;
-		p += bytes;
-	}
-	return longest;
+	return wrap(v->heading, width, UINT_MAX, NULL, NULL);
 }
 
 static const char *unit_of(const struct view *v)
@@ -132,10 +108,15 @@ static void measure_values(const struct sheet *s, struct view *v)
 /* Smallest width that takes the values, and the heading in `lines` lines. */
 static unsigned width_for(const struct view *v, unsigned lines)
 {
-	unsigned least = longest_word(v->heading), width;
+	unsigned width = v->value_width > 0 ? v->value_width : 1;
 
-	width = v->value_width > least ? v->value_width : least;
-	while (heading_lines(v->heading, width) > lines)
+	for (const char *word = v->heading; *word; word += strspn(word, " ")) {
+		size_t bytes = strcspn(word, " ");
+
+		width = bytes > width ? (unsigned)bytes : width;
+		word += bytes;
+	}
+	while (heading_lines(v, width) > lines)
 		width++;
 	return width;
 }
@@ -156,9 +137,9 @@ static void next_block(const struct sheet *s, struct block *b)
 	do {
 		width += s->views[b->end++].width + GAP;
 	} while (b->end < s->nviews && width + s->views[b->end].width <= s->p->width);
-	b->lines = b->from ? heading_lines(s->views[0].heading, s->views[0].width) : 1;
+	b->lines = b->from ? heading_lines(&s->views[0], s->views[0].width) : 1;
 	for (size_t i = b->from; i < b->end; i++) {
-		unsigned n = heading_lines(s->views[i].heading, s->views[i].width);
+		unsigned n = heading_lines(&s->views[i], s->views[i].width);
 
 		b->lines = n > b->lines ? n : b->lines;
 	}
@@ -293,64 +274,37 @@ static bool leave_out_constants(struct sheet *s)
 
 /* ---- printing ---- */
 
-static void put_aligned(const struct sheet *s, const struct view *v, const char *text, size_t bytes)
-{
-	char buf[512];
-	unsigned n;
+enum kind { LINE_HEADING, LINE_UNIT, LINE_VALUE };
 
-	(void)snprintf(buf, sizeof(buf), "%.*s", (int)bytes, text);
-	n = text_width(buf);
-	if (!v->is_text && n < v->width)
-		text_spaces(s->p, v->width - n);
+/* What a view has in such a line of the block; i: the line of the headings, which stand on their last, or the row. */
+static void put_cell(const struct sheet *s, const struct view *v, const struct block *b, enum kind what, size_t i)
+{
+	unsigned lines = heading_lines(v, v->width), pad;
+	const char *part = "";
+	size_t bytes = 0;
+	char buf[512] = "";
+
+	if (what == LINE_HEADING)
+		(void)wrap(v->heading, v->width, (unsigned)i + lines - b->lines, &part, &bytes);
+	if (what == LINE_VALUE)
+		(void)value_text(s, v, i, buf, sizeof(buf));
+	else
+		(void)snprintf(buf, sizeof(buf), "%.*s", what == LINE_UNIT ? INT_MAX : (int)bytes,
+		               what == LINE_UNIT ? unit_of(v) : part);
+	pad = text_width(buf) < v->width ? v->width - text_width(buf) : 0;
+	text_spaces(s->p, v->is_text ? 0 : pad);
 	text_put(s->p, buf);
-	if (v->is_text && n < v->width)
-		text_spaces(s->p, v->width - n);
+	text_spaces(s->p, (v->is_text ? pad : 0) + GAP);
 }
 
-/* Calls put for each view of the block, with the space between them. */
-static void each_view(const struct sheet *s, const struct block *b,
-                      void (*put)(const struct sheet *s, const struct view *v, const struct block *b, size_t arg),
-                      size_t arg)
+static void print_cells(const struct sheet *s, const struct block *b, enum kind what, size_t i)
 {
 	text_spaces(s->p, INDENT);
-	if (b->from) {
-		put(s, &s->views[0], b, arg);
-		text_spaces(s->p, GAP);
-	}
-	for (size_t i = b->from; i < b->end; i++) {
-		put(s, &s->views[i], b, arg);
-		text_spaces(s->p, GAP);
-	}
+	if (b->from)
+		put_cell(s, &s->views[0], b, what, i);
+	for (size_t k = b->from; k < b->end; k++)
+		put_cell(s, &s->views[k], b, what, i);
 	text_end(s->p);
-}
-
-/* Headings stand on their last line. */
-static void put_heading(const struct sheet *s, const struct view *v, const struct block *b, size_t line)
-{
-	const char *lines[LINES_MAX];
-	size_t bytes[LINES_MAX];
-	unsigned n = wrap_heading(v->heading, v->width, lines, bytes), skip = b->lines > n ? b->lines - n : 0;
-
-	if (line < skip || line - skip >= n)
-		put_aligned(s, v, "", 0);
-	else
-		put_aligned(s, v, lines[line - skip], bytes[line - skip]);
-}
-
-static void put_unit(const struct sheet *s, const struct view *v, const struct block *b, size_t arg)
-{
-	(void)b;
-	(void)arg;
-	put_aligned(s, v, unit_of(v), strlen(unit_of(v)));
-}
-
-static void put_value(const struct sheet *s, const struct view *v, const struct block *b, size_t row)
-{
-	char buf[512];
-
-	(void)b;
-	(void)value_text(s, v, row, buf, sizeof(buf));
-	put_aligned(s, v, buf, strlen(buf));
 }
 
 static void print_block(const struct sheet *s, const struct block *b)
@@ -361,12 +315,12 @@ static void print_block(const struct sheet *s, const struct block *b)
 		has_units |= *unit_of(&s->views[i]) != 0;
 	text_look(s->p, LOOK_QUIET);
 	for (unsigned line = 0; line < b->lines; line++)
-		each_view(s, b, put_heading, line);
+		print_cells(s, b, LINE_HEADING, line);
 	if (has_units)
-		each_view(s, b, put_unit, 0);
+		print_cells(s, b, LINE_UNIT, 0);
 	text_plain(s->p);
 	for (size_t i = 0; i < s->nshown; i++)
-		each_view(s, b, put_value, shown_row(s, i));
+		print_cells(s, b, LINE_VALUE, shown_row(s, i));
 }
 
 static void print_blocks(const struct sheet *s)

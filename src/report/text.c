@@ -176,57 +176,41 @@ void text_next(struct printer *p, const struct result *res)
 
 /* ---- figures ---- */
 
-struct figure_line { /* a figure, in parts that stand below each other */
-	char *label;
-	struct report_parts in;
-	char samples[32];
-	char bits[32];   /* the rate in the unit of networks, where it was asked so */
-	unsigned behind; /* columns that others of the unit have behind the point, and this one has not */
-	char *text;      /* of text figures, instead of number and unit */
+/* A line has these beside each other; each is as wide as the widest of them, and nothing where none has it. */
+enum { LABEL, NUMBER, UNIT, INTERVAL, SAMPLES, BITS, CELLS };
+
+static const struct {
+	const char *heading;
+	unsigned gap; /* columns before it */
+	bool is_right;
+} cells[CELLS] = {
+	[LABEL] = { "Figures", 2, false },          [NUMBER] = { "", 2, true },         [UNIT] = { "", 1, false },
+	[INTERVAL] = { "95 % interval", 2, false }, [SAMPLES] = { "samples", 2, true }, [BITS] = { "", 2, false },
 };
 
-/* "start_bytes_per_s" as "Start": when a measurement gave no label. */
-static void label_from_name(char *name, enum unit unit)
-{
-	size_t len = strlen(name), ending = strlen(unit_name(unit));
-
-	if (len > ending + 1 && unit_by_key(name) == unit && !strcmp(name + len - ending, unit_name(unit)) &&
-	    name[len - ending - 1] == '_')
-		name[len - ending - 1] = 0;
-	if (*name >= 'a' && *name <= 'z')
-		*name = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[*name - 'a'];
-	for (; *name; name++)
-		if (*name == '_')
-			*name = ' ';
-}
+struct figure_line {
+	char *cell[CELLS];
+	char *text; /* of text figures, instead of number and unit */
+};
 
 static void line_of(struct printer *p, const struct figure *f, struct figure_line *l)
 {
 	double value = figure_number(f);
+	struct report_parts in = { .number = "" };
+	char bits[32] = "";
 
-	l->label = text_printable(p, label_or_name(f->label, f->name));
-	if (!f->label)
-		label_from_name(l->label, f->unit);
-	if (f->type == FIELD_TYPE_STR && !f->value.is_null) {
+	if (f->type == FIELD_TYPE_STR && !f->value.is_null)
 		l->text = text_printable(p, f->value.str);
-		return;
-	}
-	report_parts(f, p->style->unicode, &l->in);
+	else
+		report_parts(f, p->style->unicode, &in);
 	if (p->has_bits && f->unit == UNIT_BYTES_PER_S && isfinite(value))
-		(void)units_rate_bits(l->bits, sizeof(l->bits), value);
-	if (f->samples)
-		(void)snprintf(l->samples, sizeof(l->samples), "%llu", (unsigned long long)f->samples);
-}
-
-struct widths {
-	unsigned label, number, unit, interval, samples;
-};
-
-static unsigned max_width(unsigned a, const char *text)
-{
-	unsigned b = text_width(text);
-
-	return a > b ? a : b;
+		(void)units_rate_bits(bits, sizeof(bits), value);
+	l->cell[LABEL] = text_printable(p, label_or_name(f->label, f->name));
+	l->cell[NUMBER] = text_format("%s", in.number);
+	l->cell[UNIT] = text_format("%s", in.unit);
+	l->cell[INTERVAL] = text_format("%s", in.interval);
+	l->cell[SAMPLES] = text_format("%.0llu", l->text ? 0ull : (unsigned long long)f->samples); /* of 0 nothing */
+	l->cell[BITS] = text_format(*bits ? "= %s" : "%s", bits);
 }
 
 static unsigned fraction_width(const char *number)
@@ -238,128 +222,90 @@ static unsigned fraction_width(const char *number)
 static void align_points(struct figure_line *lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		char *number = lines[i].cell[NUMBER];
 		unsigned most = 0;
 
-		for (size_t k = 0; k < n && *lines[i].in.unit; k++)
-			if (!strcmp(lines[i].in.unit, lines[k].in.unit) && fraction_width(lines[k].in.number) > most)
-				most = fraction_width(lines[k].in.number);
-		lines[i].behind =
-			most > fraction_width(lines[i].in.number) ? most - fraction_width(lines[i].in.number) : 0;
+		for (size_t k = 0; k < n && *lines[i].cell[UNIT]; k++)
+			if (!strcmp(lines[i].cell[UNIT], lines[k].cell[UNIT]) &&
+			    fraction_width(lines[k].cell[NUMBER]) > most)
+				most = fraction_width(lines[k].cell[NUMBER]);
+		if (most <= fraction_width(number))
+			continue;
+		lines[i].cell[NUMBER] = text_format("%s%*s", number, (int)(most - fraction_width(number)), "");
+		free(number);
 	}
-}
-
-static struct widths widths_of(const struct figure_line *lines, size_t n)
-{
-	struct widths w = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		w.label = max_width(w.label, lines[i].label);
-		if (text_width(lines[i].in.number) + lines[i].behind > w.number)
-			w.number = text_width(lines[i].in.number) + lines[i].behind;
-		w.unit = max_width(w.unit, lines[i].in.unit);
-		w.interval = max_width(w.interval, lines[i].in.interval);
-		w.samples = max_width(w.samples, lines[i].samples);
-	}
-	return w;
 }
 
 /* Too narrow: the numbers of samples go first, then the rates in bits; files have them. */
-static void fit(const struct printer *p, struct figure_line *lines, size_t n, struct widths *w)
+static void fit(const struct printer *p, const struct figure_line *lines, size_t n, unsigned w[CELLS])
 {
-	unsigned interval = w->interval ? max_width(w->interval, "95 % interval") + 2 : 0, bits = 0;
-	unsigned samples = w->samples ? max_width(w->samples, "samples") + 2 : 0;
-	unsigned most = w->label + w->number + w->unit + 5 + interval;
+	static const int less[] = { SAMPLES, BITS };
+	unsigned all = 0;
 
-	for (size_t i = 0; i < n; i++)
-		bits = max_width(bits, lines[i].bits);
-	bits += bits ? 4 : 0;
-	if (most + samples + bits > p->width)
-		w->samples = samples = 0;
-	for (size_t i = 0; i < n; i++) {
-		*lines[i].samples = w->samples ? *lines[i].samples : 0;
-		*lines[i].bits = most + samples + bits > p->width ? 0 : *lines[i].bits;
+	for (size_t c = 0; c < CELLS; c++) {
+		for (size_t i = 0; i < n; i++)
+			w[c] = text_width(lines[i].cell[c]) > w[c] ? text_width(lines[i].cell[c]) : w[c];
+		if (w[c] && c != LABEL && strlen(cells[c].heading) > w[c])
+			w[c] = (unsigned)strlen(cells[c].heading);
+		all += w[c] ? w[c] + cells[c].gap : 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(less) && all > p->width; i++) {
+		all -= w[less[i]] ? w[less[i]] + cells[less[i]].gap : 0;
+		w[less[i]] = 0;
 	}
 }
 
-static void put_padded(struct printer *p, const char *text, unsigned width, bool is_right)
+/* Column c, and the space before it. */
+static void put_cell(struct printer *p, const char *text, size_t c, unsigned width, unsigned gap)
 {
-	unsigned n = text_width(text), pad = n < width ? width - n : 0;
+	unsigned pad = text_width(text) < width ? width - text_width(text) : 0;
 
-	text_spaces(p, is_right ? pad : 0);
+	text_spaces(p, gap + (cells[c].is_right ? pad : 0));
 	text_put(p, text);
-	text_spaces(p, is_right ? 0 : pad);
+	text_spaces(p, cells[c].is_right ? 0 : pad);
 }
 
-static void print_line(struct printer *p, const struct figure_line *l, const struct widths *w)
+static void print_line(struct printer *p, const struct figure_line *line, const unsigned w[CELLS])
 {
-	text_spaces(p, 2);
-	put_padded(p, l->label, w->label, false);
-	text_spaces(p, 2);
-	if (l->text) {
-		text_fill(p, l->text, w->label + 4, w->label + 4);
-		return;
-	}
-	put_padded(p, l->in.number, w->number - l->behind, true);
-	text_spaces(p, l->behind);
-	if (*l->in.unit || *l->in.interval || *l->samples) {
-		text_spaces(p, 1);
-		put_padded(p, l->in.unit, *l->in.interval || *l->samples ? w->unit : 0, false);
-	}
-	if (*l->in.interval || *l->samples) {
-		text_spaces(p, 2);
-		put_padded(p, l->in.interval, *l->samples ? w->interval : 0, false);
-	}
-	if (*l->samples) {
-		text_spaces(p, 2);
-		put_padded(p, l->samples, w->samples, true);
-	}
-	if (*l->bits) {
-		text_look(p, LOOK_QUIET);
-		text_printf(p, "  = %s", l->bits);
-		text_plain(p);
-	}
-	text_end(p);
+	put_cell(p, line->cell[LABEL], LABEL, w[LABEL], cells[LABEL].gap);
+	for (size_t c = NUMBER; c < CELLS && !line->text; c++)
+		if (w[c])
+			put_cell(p, line->cell[c], c, w[c], cells[c].gap);
+	text_spaces(p, line->text ? 2 : 0);
+	text_fill(p, line->text ?: "", w[LABEL] + 4, w[LABEL] + 4);
 }
 
-static void print_figure_head(struct printer *p, struct widths *w)
+static void print_headings(struct printer *p, const unsigned w[CELLS])
 {
-	w->interval = w->interval ? max_width(w->interval, "95 % interval") : 0;
-	w->samples = w->samples ? max_width(w->samples, "samples") : 0;
 	text_look(p, LOOK_TITLE);
-	text_put(p, "Figures");
+	text_put(p, cells[LABEL].heading);
 	text_plain(p);
-	if (w->interval || w->samples) {
-		text_look(p, LOOK_QUIET);
-		text_spaces(p, w->label + w->number + w->unit + 7 - (unsigned)strlen("Figures"));
-		put_padded(p, w->interval ? "95 % interval" : "", w->samples ? w->interval : 0, false);
-		text_spaces(p, w->samples ? 2 : 0);
-		put_padded(p, w->samples ? "samples" : "", w->samples, true);
-		text_plain(p);
-	}
+	text_spaces(p, w[LABEL] + cells[LABEL].gap - (unsigned)strlen(cells[LABEL].heading));
+	for (size_t c = NUMBER; c < CELLS; c++)
+		if (w[c])
+			put_cell(p, cells[c].heading, c, w[c], cells[c].gap);
 	text_end(p);
 }
 
 void text_figures(struct printer *p, const struct figure *const *v, size_t n)
 {
-	struct figure_line *lines = xcalloc(n + 1, sizeof(*lines));
-	struct widths w;
+	cleanup_free struct figure_line *lines = xcalloc(n + 1, sizeof(*lines));
+	unsigned w[CELLS] = { 0 };
 
+	if (!n)
+		return;
 	for (size_t i = 0; i < n; i++)
 		line_of(p, v[i], &lines[i]);
-	if (n) {
-		align_points(lines, n);
-		w = widths_of(lines, n);
-		fit(p, lines, n, &w);
-		text_end(p);
-		print_figure_head(p, &w);
-		for (size_t i = 0; i < n; i++)
-			print_line(p, &lines[i], &w);
-	}
+	align_points(lines, n);
+	fit(p, lines, n, w);
+	text_end(p);
+	print_headings(p, w);
 	for (size_t i = 0; i < n; i++) {
-		free(lines[i].label);
+		print_line(p, &lines[i], w);
+		for (size_t c = 0; c < CELLS; c++)
+			free(lines[i].cell[c]);
 		free(lines[i].text);
 	}
-	free(lines);
 }
 
 /* ---- tables ---- */
