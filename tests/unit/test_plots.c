@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plots, the page and comparisons, from documents made by hand. Golden files: PLATTER_GOLDEN_UPDATE=1 writes them. */
-#include "test.h"
+#include "golden.h"
 
 #include <time.h>
 
@@ -11,76 +11,21 @@
 
 static char *page_of(const struct result *const *res, size_t n)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
 	struct err err = { 0 };
 
-	assert_non_null(f);
-	assert_int_equal(report_html(f, res, n, &err), 0);
-	assert_int_equal(fclose(f), 0);
-	return text;
+	return WRITTEN(f, assert_int_equal(report_html(f, res, n, &err), 0));
 }
 
 static char *svg_of(struct plot_data *d)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_non_null(f);
-	svg_plot(f, d);
-	assert_int_equal(fclose(f), 0);
-	return text;
+	assert_non_null(d);
+	return WRITTEN(f, svg_plot(f, d));
 }
 
 /* The plots [from, to) of the first document, over those of the others. */
 static char *drawn(const struct result *const *res, size_t n, size_t from, size_t to, struct text_style style)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_non_null(f);
-	for (size_t i = from; i < to; i++)
-		report_plot_text(f, res, n, &res[0]->plots[i], &style);
-	assert_int_equal(fclose(f), 0);
-	return text;
-}
-
-static char *read_all(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *v = NULL;
-	size_t len = 0;
-
-	if (!f)
-		return NULL;
-	if (getdelim(&v, &len, '\0', f) < 0) {
-		free(v);
-		v = NULL;
-	}
-	(void)fclose(f);
-	return v;
-}
-
-static void assert_golden(const char *name, const char *text)
-{
-	char path[512];
-	cleanup_free char *want = NULL;
-
-	(void)snprintf(path, sizeof(path), TEST_DATA "/golden/%s", name);
-	if (getenv("PLATTER_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		assert_non_null(f);
-		assert_true(fputs(text, f) >= 0);
-		assert_int_equal(fclose(f), 0);
-	}
-	want = read_all(path);
-	if (!want)
-		fail_msg("no golden file %s", path);
-	assert_string_equal(text, want);
+	return WRITTEN(f, for (size_t i = from; i < to; i++) report_plot_text(f, res, n, &res[0]->plots[i], &style));
 }
 
 TEST(every_plot_kind_is_drawn_as_before)
@@ -91,13 +36,12 @@ TEST(every_plot_kind_is_drawn_as_before)
 
 	for (size_t i = 0; i < res->nplots; i++) {
 		struct plot_data *d = plot_data_new(one, 1, &res->plots[i], true);
-		cleanup_free char *text = d ? svg_of(d) : NULL;
 		char name[64];
 
 		assert_non_null(d);
 		kinds |= 1u << d->kind;
 		(void)snprintf(name, sizeof(name), "plot-%s.svg", res->plots[i].kind);
-		assert_golden(name, text);
+		assert_golden(name, svg_of(d));
 		plot_data_free(d);
 	}
 	assert_int_equal(kinds, (2u << PLOT_BANDS) - 1); /* all that there are */
@@ -110,7 +54,7 @@ TEST(plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii)
 
 	for (int unicode = 0; unicode < 2; unicode++) {
 		struct text_style style = { .width = 72, .unicode = unicode };
-		cleanup_free char *text = drawn(one, 1, 0, res->nplots, style);
+		char *text = drawn(one, 1, 0, res->nplots, style);
 
 		for (const unsigned char *p = (const unsigned char *)text; !unicode && *p; p++)
 			assert_true(*p < 0x80);
@@ -243,12 +187,10 @@ TEST(histograms_over_each_other_are_drawn_as_before)
 	cleanup_result struct result *b = sample_bars("Disk B", 2, NULL);
 	const struct result *both[] = { a, b };
 	struct plot_data *d = plot_data_new(both, 2, &a->plots[1], true);
-	cleanup_free char *svg = d ? svg_of(d) : NULL;
-	cleanup_free char *text = drawn(both, 2, 1, 2, (struct text_style){ .width = 72, .unicode = true });
 
-	assert_non_null(svg);
-	assert_golden("plot-histogram-two.svg", svg);
-	assert_golden("plot-histogram-two.txt", text);
+	assert_golden("plot-histogram-two.svg", svg_of(d));
+	assert_golden("plot-histogram-two.txt",
+	              drawn(both, 2, 1, 2, (struct text_style){ .width = 72, .unicode = true }));
 	plot_data_free(d);
 }
 
@@ -413,14 +355,14 @@ TEST(what_only_a_later_document_has_is_on_the_page_too)
 
 /* By the clock of this process, for others may be at work on this machine; again, for a virtual machine's processor may
  * be stolen, which that clock counts. */
-TEST(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second)
+TEST(ten_thousand_rows_go_through_text_to_a_page_in_less_than_a_second)
 {
 	cleanup_result struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
-	cleanup_free char *text = result_to_json(res);
 	clock_t took = SLOWER * CLOCKS_PER_SEC;
 
 	for (unsigned try = 0; try < TRIES && took >= SLOWER * CLOCKS_PER_SEC; try++) {
 		clock_t start = clock();
+		cleanup_free char *text = result_to_json(res);
 		cleanup_free char *page = NULL;
 		cleanup_result struct result *again = NULL;
 		const struct result *one[1];

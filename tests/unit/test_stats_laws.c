@@ -2,7 +2,6 @@
 /* Laws against tables, queues against simulation, comparisons, and the ring against brute force. */
 #include "test.h"
 
-#include "queue_laws.h"
 #include "tally.h"
 
 static bool is_near(double a, double b, double relative)
@@ -23,67 +22,6 @@ TEST(operational_laws_hold_for_the_published_transactions)
 	assert_true(is_near(30 / (0.91 + 5), 5.08, 1e-3));
 	assert_true(is_near(law_interactive_n(5.076, 0.91, 5), 30, 1e-3));
 	assert_true(is_near(law_knee_users(0.3, 0.2, 1), 6.5, 1e-12));
-}
-
-struct lindley {
-	double mean, p95;
-};
-
-/* One server, Poisson arrivals at `rate`, mean service 1: mean and 95 % response of n customers (Lindley 1952). */
-static struct lindley simulate(double rate, bool is_exponential, uint64_t seed, double *response, size_t n)
-{
-	double wait = 0, sum = 0;
-	struct rng rng;
-	struct lindley w;
-
-	rng_init(&rng, seed, 61);
-	for (size_t i = 0; i < n; i++) {
-		double service = is_exponential ? rng_exp(&rng, 1) : 1;
-
-		response[i] = wait + service;
-		sum += response[i];
-		wait = fmax(0, response[i] - rng_exp(&rng, 1 / rate));
-	}
-	stats_sort(response, n);
-	w.mean = sum / (double)n;
-	w.p95 = stats_quantile_sorted(response, n, 0.95);
-	return w;
-}
-
-TEST(queues_answer_as_simulated_ones_do)
-{
-	enum { N = 400000 };
-	cleanup_free double *response = malloc(N * sizeof(*response));
-
-	assert_non_null(response);
-	for (double u = 0.3; u < 0.85; u += 0.25) {
-		struct lindley w = simulate(u, true, 1, response, N);
-
-		assert_true(is_near(law_mm1_mean(u, 1), w.mean, 0.03));
-		assert_true(is_near(law_mm1_quantile(u, 1, 0.95), w.p95, 0.03));
-		w = simulate(u, false, 2, response, N);
-		assert_true(is_near(law_md1_mean(u, 1), w.mean, 0.02));
-		assert_true(is_near(law_md1_quantile(u, 1, 0.95), w.p95, 0.02));
-		/* units: service of 8 ms */
-		assert_true(
-			is_near(law_md1_quantile(u / 0.008, 0.008, 0.95), 0.008 * law_md1_quantile(u, 1, 0.95), 1e-9));
-	}
-}
-
-TEST(queues_have_their_textbook_values)
-{
-	assert_true(is_near(law_mm1_mean(0.5, 1), 2, 1e-12));
-	assert_true(is_near(law_mm1_quantile(0.5, 1, 0.95), 2 * 2.995732, 1e-6));
-	assert_true(is_near(law_md1_mean(0.5, 1), 1.5, 1e-12));
-	assert_true(is_near(law_mg1_mean(0.5, 1, 0.25), 1.625, 1e-12));
-	/* P(no wait) = 1 - u; Erlang: P(wait <= 1) = (1 - u) exp(u) */
-	assert_true(law_md1_quantile(0.5, 1, 0.5) == 1);
-	assert_true(is_near(law_md1_quantile(0.5, 1, 0.5 * exp(0.5)), 2, 1e-9));
-	/* heavy load: wait is nearly exponential with the mean of Pollaczek and Khinchine */
-	assert_true(is_near(law_md1_quantile(0.99, 1, 0.95), -log(0.05) * 49.5, 0.02));
-	assert_true(isnan(law_mm1_mean(1, 1)) && isnan(law_md1_mean(2, 1)) && isnan(law_md1_quantile(1, 1, 0.5)));
-	assert_true(isnan(law_mm1_quantile(0.5, 1, 1)) && isnan(law_mm1_mean((double)NAN, 1)));
-	assert_true(law_mm1_mean(0, 3) == 3 && law_md1_quantile(0, 3, 0.95) == 3);
 }
 
 /* ---- the ring ---- */

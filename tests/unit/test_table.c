@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Text and CSV against golden files in tests/data/golden; PLATTER_GOLDEN_UPDATE=1 writes them anew (look at the diff).
  */
-#include "test.h"
+#include "golden.h"
+#include "sample.h"
 
-#include "base/utf8.h"
 #include "report/report.h"
 #include "result/result.h"
 
@@ -219,42 +219,9 @@ static struct result *matrix(size_t records)
 	return res;
 }
 
-/* ---- golden files ---- */
-
 static char *rendered(const struct result *res, const struct text_style *style)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	assert_non_null(out);
-	assert_int_equal(style ? report_text(out, res, style) : report_csv(out, &res, 1), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
-static void expect_golden(const char *name, char *text)
-{
-	static char golden[1 << 20];
-	char path[512];
-	FILE *f;
-	size_t n;
-
-	(void)snprintf(path, sizeof(path), "%s/golden/%s", TEST_DATA, name);
-	if (getenv("PLATTER_GOLDEN_UPDATE")) {
-		f = fopen(path, "w");
-		assert_non_null(f);
-		assert_true(fputs(text, f) >= 0);
-		assert_int_equal(fclose(f), 0);
-	}
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("%s is not there; PLATTER_GOLDEN_UPDATE=1 writes it", path);
-	n = fread(golden, 1, sizeof(golden) - 1, f);
-	golden[n] = 0;
-	(void)fclose(f);
-	assert_string_equal(text, golden);
-	free(text);
+	return WRITTEN(out, assert_int_equal(style ? report_text(out, res, style) : report_csv(out, &res, 1), 0));
 }
 
 static const struct text_style plain = { .width = 80 }, fine = { .width = 100, .unicode = true, .colour = true },
@@ -264,35 +231,35 @@ TEST(a_zone_curve_reads_well)
 {
 	cleanup_result struct result *res = zones();
 
-	expect_golden("zones.txt", rendered(res, &plain));
-	expect_golden("zones-colour.txt", rendered(res, &fine));
-	expect_golden("zones.csv", rendered(res, NULL));
+	assert_golden("zones.txt", rendered(res, &plain));
+	assert_golden("zones-colour.txt", rendered(res, &fine));
+	assert_golden("zones.csv", rendered(res, NULL));
 }
 
 TEST(a_wide_table_fits_the_terminal)
 {
 	cleanup_result struct result *res = spans();
 
-	expect_golden("spans.txt", rendered(res, &plain));
-	expect_golden("spans-narrow.txt", rendered(res, &narrow));
-	expect_golden("spans.csv", rendered(res, NULL));
+	assert_golden("spans.txt", rendered(res, &plain));
+	assert_golden("spans-narrow.txt", rendered(res, &narrow));
+	assert_golden("spans.csv", rendered(res, NULL));
 }
 
 TEST(a_long_table_is_thinned_and_says_so)
 {
 	cleanup_result struct result *res = timeline();
 
-	expect_golden("timeline.txt", rendered(res, &plain));
+	assert_golden("timeline.txt", rendered(res, &plain));
 }
 
 TEST(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows)
 {
 	cleanup_result struct result *res = matrix(4), *wide = matrix(33);
 
-	expect_golden("matrix.txt", rendered(res, &plain));
-	expect_golden("matrix-narrow.txt", rendered(res, &narrow));
-	expect_golden("matrix.csv", rendered(res, NULL));
-	expect_golden("matrix-wide.txt", rendered(wide, &plain));
+	assert_golden("matrix.txt", rendered(res, &plain));
+	assert_golden("matrix-narrow.txt", rendered(res, &narrow));
+	assert_golden("matrix.csv", rendered(res, NULL));
+	assert_golden("matrix-wide.txt", rendered(wide, &plain));
 }
 
 /* ---- properties ---- */
