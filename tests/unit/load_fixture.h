@@ -239,6 +239,13 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Once more from the beginning. */
+static inline void fresh(void)
+{
+	(void)teardown(NULL); /* always 0 */
+	assert_int_equal(setup(NULL), 0);
+}
+
 static void go(enum load_end want)
 {
 	assert_int_equal(load_run(&fx.load, fx.eng, &fx.stats, &fx.err), 0);

@@ -4,16 +4,23 @@
 
 /* ---- the plain case ---- */
 
+/* As the engine takes it; at a smaller depth; of an engine that takes one at a time. */
 LOAD_TEST(all_is_done_in_order_and_on_time)
 {
-	go(LOAD_DONE);
-	assert_int_equal(fx.stats.ops, 64);
-	assert_int_equal(fx.stats.bytes, 64 * BLOCK);
-	for (uint64_t i = 0; i < 64; i++)
-		assert_int_equal(fx.tags[i], i);
-	assert_int_equal(fx.stats.first_submit_ns, 1000 * NS_PER_S);
-	assert_int_equal(fx.stats.last_done_ns, 1000 * NS_PER_S + 64 / 8 * SERVICE_NS);
-	assert_int_equal(fx.stats.gone_target, UINT32_MAX);
+	for (uint32_t way = 0; way < 3; way++) {
+		fresh();
+		fx.load.depth = way == 1 ? 2 : 0;
+		script.take_most = way == 2 ? 1 : 0;
+		go(LOAD_DONE);
+		assert_int_equal(fx.stats.ops, 64);
+		assert_int_equal(fx.stats.bytes, 64 * BLOCK);
+		for (uint64_t i = 0; i < 64; i++)
+			assert_int_equal(fx.tags[i], i);
+		assert_int_equal(fx.stats.first_submit_ns, 1000 * NS_PER_S);
+		if (way < 2)
+			assert_int_equal(fx.stats.last_done_ns, 1000 * NS_PER_S + 64 / (way ? 2 : 8) * SERVICE_NS);
+		assert_int_equal(fx.stats.gone_target, UINT32_MAX);
+	}
 }
 
 static uint64_t service_backwards(const struct io_req *req, uint64_t n)
@@ -28,21 +35,6 @@ LOAD_TEST(the_sink_sees_requests_in_order_of_completion)
 	go(LOAD_LIMIT);
 	for (uint64_t i = 0; i < 8; i++)
 		assert_int_equal(fx.tags[i], 7 - i);
-}
-
-LOAD_TEST(a_smaller_depth_than_the_engines_is_kept)
-{
-	fx.load.depth = 2;
-	go(LOAD_DONE);
-	assert_int_equal(fx.stats.last_done_ns, 1000 * NS_PER_S + 64 / 2 * SERVICE_NS);
-}
-
-LOAD_TEST(an_engine_that_takes_one_at_a_time_gets_all_in_order)
-{
-	script.take_most = 1;
-	go(LOAD_DONE);
-	for (uint64_t i = 0; i < 64; i++)
-		assert_int_equal(fx.tags[i], i);
 }
 
 LOAD_TEST(nothing_to_do_ends_at_once)
@@ -69,8 +61,7 @@ LOAD_TEST(a_fault_at_every_position_is_recorded_and_survived)
 
 	for (size_t r = 0; r < ARRAY_LEN(results); r++) {
 		for (bad_position = 0; bad_position < 64; bad_position++) {
-			(void)teardown(state); /* always 0 */
-			assert_int_equal(setup(state), 0);
+			fresh();
 			bad_result = results[r];
 			script.result = one_bad;
 			go(LOAD_DONE);
@@ -91,21 +82,18 @@ static int32_t all_bad(const struct io_req *req, uint64_t n)
 	return -EIO;
 }
 
-LOAD_TEST(more_faults_than_allowed_end_the_run)
-{
-	script.result = all_bad;
-	fx.load.max_faults = 10;
-	go(LOAD_FAULTS);
-	/* The eleventh is too many; what was in flight then is drained. */
-	assert_in_range(fx.stats.faults, 11, 11 + 7);
-}
-
-LOAD_TEST(as_many_faults_as_allowed_do_not)
+LOAD_TEST(more_faults_than_allowed_end_the_run_and_as_many_do_not)
 {
 	script.result = all_bad;
 	fx.load.max_faults = 64;
 	go(LOAD_DONE);
 	assert_int_equal(fx.stats.faults, 64);
+	fresh();
+	script.result = all_bad;
+	fx.load.max_faults = 10;
+	go(LOAD_FAULTS);
+	/* The eleventh is too many; what was in flight then is drained. */
+	assert_in_range(fx.stats.faults, 11, 11 + 7);
 }
 
 static int32_t ends_at_a_mebibyte(const struct io_req *req, uint64_t n)
@@ -134,6 +122,12 @@ static bool is_there(void *arg)
 static bool there;
 static uint64_t lost_from;
 
+static void watch_first(void)
+{
+	fx.targets[0].is_there = is_there;
+	fx.targets[0].is_there_arg = &there;
+}
+
 static int32_t empty_from(const struct io_req *req, uint64_t n)
 {
 	if (n < lost_from || req->target != 0)
@@ -145,11 +139,9 @@ static int32_t empty_from(const struct io_req *req, uint64_t n)
 LOAD_TEST(reads_that_succeed_with_nothing_after_removal_end_the_run_at_once)
 {
 	for (lost_from = 0; lost_from < 64; lost_from++) {
-		(void)teardown(state); /* always 0 */
-		assert_int_equal(setup(state), 0);
+		fresh();
 		there = true;
-		fx.targets[0].is_there = is_there;
-		fx.targets[0].is_there_arg = &there;
+		watch_first();
 		script.result = empty_from;
 		go(LOAD_GONE);
 		assert_int_equal(fx.stats.gone_target, 0);
@@ -158,30 +150,21 @@ LOAD_TEST(reads_that_succeed_with_nothing_after_removal_end_the_run_at_once)
 	}
 }
 
-LOAD_TEST(no_such_device_is_gone_without_asking)
+LOAD_TEST(no_such_device_is_gone_without_asking_and_an_error_of_one_that_is_there_a_fault)
 {
-	static const int32_t results[] = { -ENODEV, -ENXIO };
+	static const int32_t results[] = { -ENODEV, -ENXIO, -EIO };
 
-	for (size_t i = 0; i < 2; i++) {
-		(void)teardown(state); /* always 0 */
-		assert_int_equal(setup(state), 0);
+	for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+		fresh();
+		there = true;
+		if (results[i] == -EIO)
+			watch_first();
 		bad_position = 20;
 		bad_result = results[i];
 		script.result = one_bad;
-		go(LOAD_GONE);
+		go(results[i] == -EIO ? LOAD_DONE : LOAD_GONE);
+		assert_int_equal(fx.stats.ngone, results[i] != -EIO);
 	}
-}
-
-LOAD_TEST(errors_of_a_device_that_is_there_are_only_faults)
-{
-	there = true;
-	fx.targets[0].is_there = is_there;
-	fx.targets[0].is_there_arg = &there;
-	bad_position = 20;
-	bad_result = -EIO;
-	script.result = one_bad;
-	go(LOAD_DONE);
-	assert_int_equal(fx.stats.ngone, 0);
 }
 
 /* Round robin over the targets that have had no fault. */
@@ -217,8 +200,7 @@ LOAD_TEST(the_others_go_on_when_one_of_several_is_lost)
 
 	there = true;
 	lost_from = 100;
-	fx.targets[0].is_there = is_there;
-	fx.targets[0].is_there_arg = &there;
+	watch_first();
 	fx.load.feeder = &f.f;
 	fx.load.keep_going_when_gone = true;
 	fx.load.max_faults = 1; /* what was in flight to the lost one does not count */
@@ -248,26 +230,19 @@ LOAD_TEST(losing_the_last_target_ends_the_run)
 
 /* ---- limits and ends ---- */
 
-LOAD_TEST(no_more_requests_than_max_ops_are_issued)
+LOAD_TEST(limits_of_requests_bytes_and_time_are_kept_and_what_is_in_flight_is_drained)
 {
 	for (uint64_t n = 1; n <= 63; n++) {
-		(void)teardown(state); /* always 0 */
-		assert_int_equal(setup(state), 0);
+		fresh();
 		fx.load.max_ops = n;
 		go(LOAD_LIMIT);
 		assert_int_equal(fx.stats.ops, n);
 	}
-}
-
-LOAD_TEST(no_more_is_issued_once_max_bytes_are)
-{
+	fresh();
 	fx.load.max_bytes = 10 * BLOCK + 1;
 	go(LOAD_LIMIT);
 	assert_int_equal(fx.stats.bytes, 11 * BLOCK);
-}
-
-LOAD_TEST(time_is_up_exactly_and_what_is_in_flight_is_drained)
-{
+	fresh();
 	fx.load.max_ns = 5 * SERVICE_NS / 2;
 	go(LOAD_LIMIT);
 	assert_int_equal(fx.stats.ops, 3 * 8); /* issued at 0, 1 and 2 service times */
@@ -279,17 +254,14 @@ static uint64_t service_50ms(const struct io_req *req, uint64_t n)
 	return 50 * NS_PER_MS;
 }
 
-LOAD_TEST(a_cancel_is_seen_within_100_ms)
+LOAD_TEST(a_cancel_is_seen_within_100_ms_and_one_before_the_start_issues_nothing)
 {
 	script.service = service_50ms;
 	fx.cancel_at_ns = 1000 * NS_PER_S + 150 * NS_PER_MS;
 	go(LOAD_CANCELLED);
 	assert_in_range(fx.stats.end_ns, fx.cancel_at_ns, fx.cancel_at_ns + 150 * NS_PER_MS);
 	assert_true(fx.stats.ops < 64);
-}
-
-LOAD_TEST(a_cancel_before_the_start_issues_nothing)
-{
+	fresh();
 	atomic_store(&fx.cancel, 15);
 	go(LOAD_CANCELLED);
 	assert_int_equal(script.nsubmitted, 0);
@@ -309,6 +281,13 @@ LOAD_TEST(a_stall_is_told_once_and_then_the_run_goes_on)
 	/* The other 63 go on for a moment, then nothing comes for 5 s. */
 	assert_in_range(fx.stalled_at_ns, fx.stats.start_ns + 5 * NS_PER_S, fx.stats.start_ns + 52 * NS_PER_S / 10);
 	assert_int_equal(fx.stats.ops, 64);
+	fresh(); /* within submit: told afterwards */
+	script.service = service_third_hangs;
+	script.waits_in_submit = true;
+	fx.load.depth = 1;
+	go(LOAD_DONE);
+	assert_int_equal(fx.nstalls, 1);
+	assert_int_equal(fx.stalled_offset, 3 * BLOCK);
 }
 
 static size_t late_requests(void)
@@ -358,16 +337,6 @@ LOAD_TEST(a_slow_disk_is_no_stop_of_the_program)
 	assert_int_equal(late_requests(), 0);
 }
 
-LOAD_TEST(a_stall_within_submit_is_told_afterwards)
-{
-	script.service = service_third_hangs;
-	script.waits_in_submit = true;
-	fx.load.depth = 1;
-	go(LOAD_DONE);
-	assert_int_equal(fx.nstalls, 1);
-	assert_int_equal(fx.stalled_offset, 3 * BLOCK);
-}
-
 LOAD_TEST(ticks_come_ten_times_a_second)
 {
 	script.service = service_50ms;
@@ -379,11 +348,20 @@ LOAD_TEST(ticks_come_ten_times_a_second)
 
 /* ---- what the loop refuses ---- */
 
+/* With one for its target it is done; one for another target is none. */
 LOAD_TEST(a_write_without_permit_is_refused_and_nothing_is_written)
 {
-	fx.seq.op = IO_WRITE;
-	must_refuse(-EPERM, "no permit");
-	assert_int_equal(script.nwrites, 0);
+	for (int permits = 0; permits < 3; permits++) {
+		fresh();
+		fx.seq.op = IO_WRITE;
+		fx.seq.target = permits == 1;
+		fx.targets[0].permit = permits ? (const struct write_permit *)&some_permit : NULL;
+		if (permits == 2)
+			go(LOAD_DONE);
+		else
+			must_refuse(-EPERM, "no permit");
+		assert_int_equal(script.nwrites, permits == 2 ? 64 : 0);
+	}
 }
 
 LOAD_TEST(a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it)
@@ -413,23 +391,6 @@ LOAD_TEST(commands_are_refused_where_the_engine_knows_none)
 	assert_int_equal(script.nsubmitted, 0);
 }
 
-LOAD_TEST(a_write_with_permit_is_done)
-{
-	fx.seq.op = IO_WRITE;
-	fx.targets[0].permit = (const struct write_permit *)&some_permit;
-	go(LOAD_DONE);
-	assert_int_equal(script.nwrites, 64);
-}
-
-LOAD_TEST(a_permit_for_one_target_is_none_for_the_next)
-{
-	fx.seq.op = IO_WRITE;
-	fx.seq.target = 1;
-	fx.targets[0].permit = (const struct write_permit *)&some_permit;
-	must_refuse(-EPERM, "no permit");
-	assert_int_equal(script.nwrites, 0);
-}
-
 LOAD_TEST(requests_outside_of_the_plan_are_refused)
 {
 	static const struct {
@@ -453,8 +414,7 @@ LOAD_TEST(requests_outside_of_the_plan_are_refused)
 		const struct list_item item = { .offset_bytes = cases[i].offset, .len_bytes = cases[i].len };
 		struct list_feeder list;
 
-		(void)teardown(state); /* always 0 */
-		assert_int_equal(setup(state), 0);
+		fresh();
 		fx.targets[0].touch_first = cases[i].first;
 		fx.targets[0].touch_end = cases[i].end;
 		list_feeder_init(&list, &item, 1);
@@ -498,8 +458,7 @@ LOAD_TEST(the_gate_looks_at_each_of_a_handful)
 			struct list_feeder list;
 
 			items[place] = bad[i].item;
-			(void)teardown(state); /* always 0 */
-			assert_int_equal(setup(state), 0);
+			fresh();
 			fx.targets[0].touch_first = 8192;
 			fx.targets[0].touch_end = 65536;
 			list_feeder_init(&list, items, 7);
@@ -553,12 +512,6 @@ LOAD_TEST(limits_hold_for_handfuls)
 	fx.load.max_bytes = 0;
 	go(LOAD_DONE); /* the rest */
 	assert_int_equal(fx.ntaken, 1000 - 137);
-}
-
-LOAD_TEST(a_target_that_does_not_exist_is_refused)
-{
-	fx.seq.target = 3;
-	must_refuse(-EINVAL, "target 3 of 3");
 }
 
 LOAD_TEST(what_was_issued_before_a_refusal_is_drained)

@@ -268,88 +268,56 @@ TEST(every_case_is_decided_as_the_table_says)
 	}
 }
 
-TEST(the_claim_comes_before_the_look)
+/* All is consented to that can be. 0, or the error; a permit is given back. */
+static int acquire(struct outside *o, enum write_kind kind, struct err *err)
 {
-	struct outside o = { .claim = CLAIM_FD };
-	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
-	struct write_permit *permit = NULL;
-
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
-	assert_string_equal(o.order, "cs");
-	assert_int_equal(permit_kind(permit), WRITE_DESTROY);
-	permit_release(permit);
-}
-
-TEST(without_a_claim_there_is_no_permit)
-{
-	static const int codes[] = { -EBUSY, -EROFS, -EACCES, -ENODEV, -EIO };
-	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
-
-	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
-		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
-			struct outside o = { .claim = codes[i] };
-			struct write_permit *permit = NULL;
-			struct err err = { 0 };
-
-			assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, (enum write_kind)kind, &consent,
-			                                NULL, &err),
-			                 codes[i]);
-			assert_null(permit);
-			assert_true(err.text[0] != '\0');
-		}
-	}
-}
-
-TEST(a_kernel_that_says_busy_is_believed_when_nothing_was_found)
-{
-	struct outside o = { .claim = -EBUSY };
-	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
-	struct write_permit *permit = NULL;
-	struct err err = { 0 };
-
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
-	assert_non_null(strstr(err.text, "cannot see"));
-	/* and with a mount that explains it, the riddle is left out */
-	o = (struct outside){ .claim = -EBUSY, .finds = { MOUNTED }, .nfinds = 1 };
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
-	assert_non_null(strstr(err.text, "mounted"));
-	assert_null(strstr(err.text, "cannot see"));
-}
-
-TEST(a_failed_look_refuses)
-{
-	struct outside o = { .claim = CLAIM_FD, .survey = -EIO };
-	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
-	struct write_permit *permit = NULL;
-
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), -EIO);
-	assert_null(permit);
-	assert_int_equal(o.open_fds, 0);
-}
-
-TEST(our_own_claim_is_no_other_user)
-{
-	struct outside o = { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 };
-	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
-	struct write_permit *permit = NULL;
-
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
-	permit_release(permit);
-}
-
-TEST(outputs_on_the_device_refuse_whatever_else_is_given)
-{
-	struct outside o = { .claim = CLAIM_FD, .holds = true };
 	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }),
 		                   .outputs = names((const char *[]){ "-", "/mnt/out.json", NULL }) };
 	struct write_permit *permit = NULL;
-	struct err err = { 0 };
+	int r;
 
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
-	assert_non_null(strstr(err.text, "/mnt/out.json"));
-	o.holds = false;
-	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), 0);
+	*err = (struct err){ 0 };
+	r = permit_acquire(&permit, &fake, o, &disk, kind, &consent, NULL, err);
+	assert_int_equal(permit != NULL, r == 0);
+	assert_true(r == 0 ? permit_kind(permit) == kind : err->text[0] != '\0');
 	permit_release(permit);
+	assert_int_equal(o->open_fds, 0);
+	return r;
+}
+
+/* What the claim and the look say, in that order, and what follows. */
+TEST(neither_a_claim_that_fails_nor_a_look_that_fails_nor_an_output_there_gives_a_permit)
+{
+	static const struct {
+		struct outside o;
+		int result;
+		const char *order, *says, *says_not;
+	} cases[] = {
+		{ { .claim = CLAIM_FD }, 0, "cs", "", NULL },
+		{ { .claim = -EBUSY }, -EBUSY, "cs", "cannot see", NULL },
+		/* with a mount that explains it, the riddle is left out */
+		{ { .claim = -EBUSY, .finds = { MOUNTED }, .nfinds = 1 }, -EBUSY, "cs", "mounted", "cannot see" },
+		{ { .claim = -EROFS }, -EROFS, "cs", "", NULL },
+		{ { .claim = -EACCES }, -EACCES, "c", "", NULL },
+		{ { .claim = -ENODEV }, -ENODEV, "c", "", NULL },
+		{ { .claim = -EIO }, -EIO, "c", "", NULL },
+		{ { .claim = CLAIM_FD, .survey = -EIO }, -EIO, "cs", "", NULL },
+		/* our own claim is no other user */
+		{ { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 }, 0, "cs", "", NULL },
+		{ { .claim = CLAIM_FD, .holds = true }, -EBUSY, "cs", "/mnt/out.json", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
+			struct outside o = cases[i].o;
+			struct err err;
+
+			assert_int_equal(acquire(&o, (enum write_kind)kind, &err), cases[i].result);
+			assert_string_equal(o.order, cases[i].order);
+			if (!strstr(err.text, cases[i].says) ||
+			    (cases[i].says_not && strstr(err.text, cases[i].says_not)))
+				fail_msg("case %zu: %s", i, err.text);
+		}
 }
 
 static int would(const struct device *dev, const char *name, struct err *err)
@@ -360,77 +328,59 @@ static int would(const struct device *dev, const char *name, struct err *err)
 	return permit_would(dev, &nothing, WRITE_DESTROY, &consent, err);
 }
 
-TEST(an_empty_or_shared_serial_is_no_consent)
-{
-	struct device dev = disk;
-	struct err err = { 0 };
-
-	dev.serial_is_shared = true;
-	assert_int_equal(would(&dev, "ZFN12345", &err), -EPERM);
-	assert_non_null(strstr(err.text, "Several disks"));
-	assert_non_null(strstr(err.text, "--destroy-data=sdq"));
-	assert_int_equal(would(&dev, "sdq", &err), 0);
-	dev.serial_is_shared = false;
-	for (size_t i = 0; i < 4; i++) { /* what says nothing names nothing */
-		(void)snprintf(dev.serial, sizeof(dev.serial), "%s",
-		               ((const char *[]){ "", "0", "000000000000", "abc" })[i]);
-		assert_int_equal(would(&dev, dev.serial, &err), -EPERM);
-		assert_non_null(strstr(err.text, "shows no serial number"));
-		assert_int_equal(would(&dev, "sdq", &err), 0);
-	}
-}
-
-/* Serial, world-wide name, name of a mapping, names by id: each will do, and the kernel name then will not. */
+/*
+ * Serial, world-wide name, name of a mapping, names by id: each will do, and the kernel name then will not. A serial
+ * number that is shared or says nothing names nothing, and that of a disk not its partition.
+ */
 TEST(every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none)
 {
 	static const struct {
-		const char *wwn, *transport, *alias, *by_id, *good[4], *bad[4];
+		const char *serial, *wwn, *transport, *alias, *by_id;
+		uint32_t partition;
+		bool is_shared;
+		const char *good[4], *bad[5], *says;
 	} cases[] = {
-		{ "naa.5000c500a1b2c3d4", "sas", "", "", { "naa.5000c500a1b2c3d4" }, { "sdq", "5000c500a1b2c3d4" } },
-		{ "", "dm", "vg-home", "", { "vg-home" }, { "sdq", "vg", "home" } },
-		{ "",
-		  "md",
-		  "raid1",
-		  "md-name-host:0 md-uuid-12:34",
-		  { "md-name-host:0", "md-uuid-12:34" },
-		  { "sdq", "raid1", "md-name-host:0 md-uuid-12:34", "md-uuid-12" } },
-		{ "", "loop", "", "", { "sdq" }, { "loop", "" } },
+		{ "ZFN12345", .good = { "ZFN12345" }, .bad = { "sdq", "sdq3", "ZFN12345-part3" } },
+		{ "ZFN12345", .is_shared = true, .good = { "sdq" }, .bad = { "ZFN12345" },
+		  .says = "Several disks here have the serial number ZFN12345; name this one (ST4000DM004, 4.00 TB) by "
+		          "--destroy-data=sdq" },
+		{ "", .good = { "sdq" }, .bad = { "" }, .says = "shows no serial number" },
+		{ "0", .good = { "sdq" }, .bad = { "0" }, .says = "shows no serial number" },
+		{ "000000000000", .good = { "sdq" }, .bad = { "000000000000" }, .says = "shows no serial number" },
+		{ "abc", .good = { "sdq" }, .bad = { "abc" }, .says = "shows no serial number" },
+		{ "", "naa.5000c500a1b2c3d4", "sas", .good = { "naa.5000c500a1b2c3d4" },
+		  .bad = { "sdq", "5000c500a1b2c3d4" } },
+		{ "", "", "dm", "vg-home", .good = { "vg-home" }, .bad = { "sdq", "vg", "home" } },
+		{ "", "", "md", "raid1", "md-name-host:0 md-uuid-12:34", .good = { "md-name-host:0", "md-uuid-12:34" },
+		  .bad = { "sdq", "raid1", "md-name-host:0 md-uuid-12:34", "md-uuid-12" } },
+		{ "", "", "loop", .good = { "sdq" }, .bad = { "loop", "" } },
+		{ "ZFN12345", .partition = 3, .good = { "ZFN12345-part3" },
+		  .bad = { "sdq", "sdq3", "ZFN12345-part2", "ZFN12345" }, .says = "--destroy-data=ZFN12345-part3" },
+		{ "", .partition = 3, .good = { "sdq3" }, .bad = { "sdq" } },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct device dev = disk;
+		struct err err = { 0 };
 
-		dev.serial[0] = '\0';
-		(void)snprintf(dev.wwn, sizeof(dev.wwn), "%s", cases[i].wwn);
-		(void)snprintf(dev.transport, sizeof(dev.transport), "%s", cases[i].transport);
-		(void)snprintf(dev.alias, sizeof(dev.alias), "%s", cases[i].alias);
-		(void)snprintf(dev.by_id, sizeof(dev.by_id), "%s", cases[i].by_id);
-		for (size_t k = 0; k < 4 && cases[i].good[k]; k++)
+		dev.serial_is_shared = cases[i].is_shared;
+		(void)snprintf(dev.serial, sizeof(dev.serial), "%s", cases[i].serial);
+		(void)snprintf(dev.wwn, sizeof(dev.wwn), "%s", cases[i].wwn ?: "");
+		(void)snprintf(dev.transport, sizeof(dev.transport), "%s", cases[i].transport ?: "");
+		(void)snprintf(dev.alias, sizeof(dev.alias), "%s", cases[i].alias ?: "");
+		(void)snprintf(dev.by_id, sizeof(dev.by_id), "%s", cases[i].by_id ?: "");
+		if (cases[i].partition) {
+			dev.kind = DEVICE_PARTITION;
+			dev.partition = cases[i].partition;
+			(void)snprintf(dev.name, sizeof(dev.name), "sdq%u", dev.partition);
+		}
+		for (size_t k = 0; k < ARRAY_LEN(cases[i].good) && cases[i].good[k]; k++)
 			assert_int_equal(would(&dev, cases[i].good[k], NULL), 0);
-		for (size_t k = 0; k < 4 && cases[i].bad[k]; k++)
-			assert_int_equal(would(&dev, cases[i].bad[k], NULL), -EPERM);
+		for (size_t k = 0; k < ARRAY_LEN(cases[i].bad) && cases[i].bad[k]; k++)
+			assert_int_equal(would(&dev, cases[i].bad[k], &err), -EPERM);
+		if (cases[i].says && !strstr(err.text, cases[i].says))
+			fail_msg("case %zu: %s", i, err.text);
 	}
-}
-
-TEST(disk_and_partition_are_not_taken_for_each_other)
-{
-	struct device part = disk;
-	struct err err = { 0 };
-
-	part.kind = DEVICE_PARTITION;
-	part.partition = 3;
-	(void)snprintf(part.name, sizeof(part.name), "sdq3");
-	assert_int_equal(would(&part, "sdq", &err), -EPERM);
-	assert_int_equal(would(&part, "sdq3", &err), -EPERM);
-	assert_int_equal(would(&part, "ZFN12345", &err), -EPERM); /* the serial of the disk is not the partition */
-	assert_non_null(strstr(err.text, "--destroy-data=ZFN12345-part3"));
-	assert_int_equal(would(&part, "ZFN12345-part3", &err), 0);
-	assert_int_equal(would(&part, "ZFN12345-part2", &err), -EPERM);
-	assert_int_equal(would(&disk, "sdq3", &err), -EPERM);
-	assert_int_equal(would(&disk, "ZFN12345-part3", &err), -EPERM);
-	part.serial[0] = '\0';
-	assert_int_equal(would(&part, "sdq", &err), -EPERM);
-	assert_int_equal(would(&part, "sdq3", &err), 0);
 }
 
 TEST(a_device_without_size_and_a_folder_take_no_writes)

@@ -17,89 +17,93 @@ static bool is_it(const struct finding *f, const struct expect *e)
 	       (!e->where || strcmp(f->where, e->where) == 0);
 }
 
-static void look(const char *dump, const char *path, struct survey *ret)
+static void survey_in(const struct dump *d, const char *path, struct device *dev, struct survey *found)
 {
-	struct device_context ctx;
-	struct device dev;
+	struct device_context ctx = { .sysroot = d->root };
 	struct err err = { 0 };
-	DUMP(d, dump);
 
-	ctx.sysroot = d.root;
-	*ret = (struct survey){ 0 };
-	if (device_system.probe(&ctx, path, &dev, &err) != 0 || device_system.survey(&ctx, &dev, ret, &err) != 0)
-		fail_msg("%s", err.text);
+	*found = (struct survey){ 0 };
+	if (device_system.probe(&ctx, path, dev, &err) != 0 || device_system.survey(&ctx, dev, found, &err) != 0)
+		fail_msg("%s: %s", path, err.text);
 }
 
-/* Exactly these findings, in any order. */
-static void assert_findings(const char *dump, const char *path, const struct expect *e, size_t n)
+/* Each device answers for all that is stacked on it, and for nothing else: exactly these findings, in any order. */
+static const struct stacked {
+	const char *dump, *path;
+	struct expect e[10];
+} stacked[] = {
+	{ "stack",
+	  "/dev/sda",
+	  { { FINDING_MOUNT, "sda1", "ext4", "/data" },
+	    { FINDING_MOUNT, "sda1", "ext4", "/data2" },           /* a bind mount */
+	    { FINDING_LOOP, "sda1", "loop0", "/data/disk image" }, /* a file on its file system */
+	    { FINDING_HOLDER, "sda2", "dm-0 (crypt-two)", NULL },
+	    { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
+	    { FINDING_MOUNT, "dm-1", "xfs", "/home" },
+	    { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" },
+	    { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" } } },
+	{ "stack",
+	  "/dev/sda1",
+	  { { FINDING_MOUNT, "sda1", "ext4", "/data" },
+	    { FINDING_MOUNT, "sda1", "ext4", "/data2" },
+	    { FINDING_LOOP, "sda1", "loop0", "/data/disk image" } } },
+	{ "sata-512e", "/dev/sda10", { { 0 } } },
+	/* one that overlaps it */
+	{ "stack", "/dev/sda4", { { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" } } },
+	{ "stack", "/dev/sdb", { { FINDING_HOLDER, "sdb", "md0", NULL } } },
+	{ "stack",
+	  "/dev/dm-0",
+	  { { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
+	    { FINDING_MOUNT, "dm-1", "xfs", "/home" },
+	    { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" } } },
+	{ "stack", "/dev/md0", { { 0 } } },
+	{ "emulated", "/dev/sda", { { FINDING_HOLDER, "sda", "md0", NULL } } },
+	{ "emulated", "/dev/sdb2", { { FINDING_HOLDER, "sdb2", "dm-0 (vg-home)", NULL } } },
+	/* every device of a btrfs; another path to the same disk */
+	{ "stack", "/dev/sdd", { { FINDING_MOUNT, "sdd", "btrfs", "/pool" } } },
+	{ "stack", "/dev/sde", { { FINDING_MOUNT, "sde", "btrfs", "/pool" } } },
+	{ "stack", "/dev/sdf", { { FINDING_MOUNT, "sdg", "ext4", "/via-other-path" } } },
+	/* a world-wide name that several share bars nobody */
+	{ "dock", "/dev/sda", { { 0 } } },
+	{ "dock", "/dev/sdb", { { FINDING_MOUNT, "sdb1", "ext4", "/srv/b" } } },
+	{ "nvme-eui", "/dev/nvme0n1", { { 0 } } },
+	/* loop devices, both ways; the file system that the file of one lies on is no obstacle */
+	{ "stack",
+	  "/dev/sdh",
+	  { { FINDING_LOOP, "sdh", "loop1", "/dev/sdh" }, { FINDING_MOUNT, "loop1", "ext4", "/over loop" } } },
+	{ "stack", "/dev/loop1", { { FINDING_MOUNT, "loop1", "ext4", "/over loop" } } },
+	{ "stack", "/dev/loop0", { { 0 } } },
+	/* the root file system by number, whatever its source is called */
+	{ "sata-512e",
+	  "/dev/sda",
+	  { { FINDING_MOUNT, "sda2", "ext4", "/" }, { FINDING_MOUNT, "sda1", "vfat", "/boot dir" } } },
+	{ "emulated", "/dev/sde", { { FINDING_ZONED, "sde", "host-managed", NULL } } },
+	{ "emulated", "/dev/sr0", { { FINDING_READ_ONLY, "sr0", NULL, NULL } } },
+};
+
+TEST(a_device_answers_for_all_that_is_stacked_on_it_and_nothing_else)
 {
-	struct survey found;
+	for (size_t i = 0; i < ARRAY_LEN(stacked); i++) {
+		const struct stacked *s = &stacked[i];
+		struct survey found;
+		struct device dev;
+		size_t n = 0;
+		DUMP(d, s->dump);
 
-	look(dump, path, &found);
-	for (size_t i = 0; i < n; i++) {
-		bool is_there = false;
+		survey_in(&d, s->path, &dev, &found);
+		for (; n < ARRAY_LEN(s->e) && s->e[n].on; n++) {
+			bool is_there = false;
 
-		for (size_t k = 0; k < found.n && !is_there; k++)
-			is_there = is_it(&found.v[k], &e[i]);
-		if (!is_there)
-			fail_msg("%s: not found: %s on %s", path, finding_kind_name(e[i].kind), e[i].on);
+			for (size_t k = 0; k < found.n; k++)
+				is_there = is_there || is_it(&found.v[k], &s->e[n]);
+			if (!is_there)
+				fail_msg("%s: not found: %s on %s", s->path, finding_kind_name(s->e[n].kind),
+				         s->e[n].on);
+		}
+		if (found.n != n) /* none is listed twice, so one of them is not true */
+			fail_msg("%s of %s: %zu findings, not %zu", s->path, s->dump, found.n, n);
+		survey_done(&found);
 	}
-	for (size_t k = 0; k < found.n; k++) {
-		bool is_expected = false;
-
-		for (size_t i = 0; i < n && !is_expected; i++)
-			is_expected = is_it(&found.v[k], &e[i]);
-		if (!is_expected)
-			fail_msg("%s: found but not true: %s on %s, %s, %s", path, finding_kind_name(found.v[k].kind),
-			         found.v[k].on, found.v[k].what, found.v[k].where);
-	}
-	assert_int_equal(found.n, n);
-	survey_done(&found);
-}
-#define FINDINGS(dump, path, ...)                                           \
-	assert_findings(dump, path, (const struct expect[]){ __VA_ARGS__ }, \
-	                sizeof((const struct expect[]){ __VA_ARGS__ }) / sizeof(struct expect))
-
-TEST(a_disk_answers_for_all_that_is_stacked_on_it)
-{
-	FINDINGS("stack", "/dev/sda", { FINDING_MOUNT, "sda1", "ext4", "/data" },
-	         { FINDING_MOUNT, "sda1", "ext4", "/data2" },           /* a bind mount */
-	         { FINDING_LOOP, "sda1", "loop0", "/data/disk image" }, /* a file on its file system */
-	         { FINDING_HOLDER, "sda2", "dm-0 (crypt-two)", NULL },
-	         { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL }, { FINDING_MOUNT, "dm-1", "xfs", "/home" },
-	         { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" },
-	         { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" });
-}
-
-TEST(a_partition_answers_for_itself_only)
-{
-	FINDINGS("stack", "/dev/sda1", { FINDING_MOUNT, "sda1", "ext4", "/data" },
-	         { FINDING_MOUNT, "sda1", "ext4", "/data2" }, { FINDING_LOOP, "sda1", "loop0", "/data/disk image" });
-	assert_findings("sata-512e", "/dev/sda10", NULL, 0);
-}
-
-TEST(a_partition_answers_for_one_that_overlaps_it)
-{
-	FINDINGS("stack", "/dev/sda4", { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" });
-}
-
-TEST(members_of_arrays_and_mappings_are_held)
-{
-	FINDINGS("stack", "/dev/sdb", { FINDING_HOLDER, "sdb", "md0", NULL });
-	FINDINGS("stack", "/dev/dm-0", { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
-	         { FINDING_MOUNT, "dm-1", "xfs", "/home" }, { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" });
-	assert_findings("stack", "/dev/md0", NULL, 0);
-}
-
-TEST(every_device_of_a_btrfs_is_mounted)
-{
-	FINDINGS("stack", "/dev/sdd", { FINDING_MOUNT, "sdd", "btrfs", "/pool" });
-	FINDINGS("stack", "/dev/sde", { FINDING_MOUNT, "sde", "btrfs", "/pool" });
-}
-
-TEST(another_path_to_the_same_disk_counts)
-{
-	FINDINGS("stack", "/dev/sdf", { FINDING_MOUNT, "sdg", "ext4", "/via-other-path" });
 }
 
 /* ---- a dump with more in it ---- */
@@ -140,16 +144,6 @@ static void dump_folder(const struct dump *d, const char *path)
 
 	(void)snprintf(full, sizeof(full), "%s/%s/x", d->root, path);
 	dump_folders(full);
-}
-
-static void survey_in(const struct dump *d, const char *path, struct device *dev, struct survey *found)
-{
-	struct device_context ctx = { .sysroot = d->root };
-	struct err err = { 0 };
-
-	*found = (struct survey){ 0 };
-	if (device_system.probe(&ctx, path, dev, &err) != 0 || device_system.survey(&ctx, dev, found, &err) != 0)
-		fail_msg("%s: %s", path, err.text);
 }
 
 static bool finds(const struct dump *d, const char *path, enum finding_kind kind, const char *on, const char *what)
@@ -260,13 +254,6 @@ TEST(targets_with_bytes_or_a_disk_in_common_are_found)
 		if (one != pairs[i].kind || two != one)
 			fail_msg("%s and %s: %d, and the other way %d", pairs[i].a, pairs[i].b, one, two);
 	}
-}
-
-TEST(a_shared_world_wide_name_bars_nobody)
-{
-	assert_findings("dock", "/dev/sda", NULL, 0);
-	assert_findings("nvme-eui", "/dev/nvme0n1", NULL, 0);
-	assert_findings("dock", "/dev/sdb", &(struct expect){ FINDING_MOUNT, "sdb1", "ext4", "/srv/b" }, 1);
 }
 
 /* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no
@@ -440,32 +427,6 @@ TEST(names_that_last_are_found)
 	survey_done(&found);
 }
 
-TEST(loop_devices_are_looked_through_both_ways)
-{
-	FINDINGS("stack", "/dev/sdh", { FINDING_LOOP, "sdh", "loop1", "/dev/sdh" },
-	         { FINDING_MOUNT, "loop1", "ext4", "/over loop" });
-	FINDINGS("stack", "/dev/loop1", { FINDING_MOUNT, "loop1", "ext4", "/over loop" });
-	assert_findings("stack", "/dev/loop0", NULL, 0); /* the file system that its file lies on is no obstacle */
-}
-
-TEST(the_root_file_system_is_found_by_number_whatever_its_source_is_called)
-{
-	FINDINGS("sata-512e", "/dev/sda", { FINDING_MOUNT, "sda2", "ext4", "/" },
-	         { FINDING_MOUNT, "sda1", "vfat", "/boot dir" });
-}
-
-TEST(zones_and_write_protection_are_findings)
-{
-	FINDINGS("emulated", "/dev/sde", { FINDING_ZONED, "sde", "host-managed", NULL });
-	FINDINGS("emulated", "/dev/sr0", { FINDING_READ_ONLY, "sr0", NULL, NULL });
-}
-
-TEST(a_real_array_member_and_mapping_are_seen)
-{
-	FINDINGS("emulated", "/dev/sda", { FINDING_HOLDER, "sda", "md0", NULL });
-	FINDINGS("emulated", "/dev/sdb2", { FINDING_HOLDER, "sdb2", "dm-0 (vg-home)", NULL });
-}
-
 /* Consent, signature and all: what lies under a mapping or an array is not written, neither destroyed nor put back. */
 TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 {
@@ -481,15 +442,12 @@ TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		const char *destroy[] = { held[i].name, NULL };
 		const struct consent consent = { .destroy = { .v = destroy, .n = 1 } };
-		struct device_context ctx;
-		struct survey found = { 0 };
+		struct survey found;
 		struct device dev;
 		struct err err = { 0 };
 		DUMP(d, held[i].dump);
 
-		ctx.sysroot = d.root;
-		assert_int_equal(device_system.probe(&ctx, held[i].path, &dev, &err), 0);
-		assert_int_equal(device_system.survey(&ctx, &dev, &found, &err), 0);
+		survey_in(&d, held[i].path, &dev, &found);
 		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
 			assert_int_equal(permit_would(&dev, &found, (enum write_kind)kind, &consent, &err), -EBUSY);
 			if (!strstr(err.text, held[i].says) || !strstr(err.text, held[i].advice))
@@ -536,14 +494,12 @@ TEST(strange_tables_are_survived)
 	memset(huge, 'a', sizeof(huge) - 1);
 	dump_open(&d, "sata-512e");
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-		struct device_context ctx = { .sysroot = d.root };
-		struct survey found = { 0 };
+		struct survey found;
 		struct device dev;
 
 		dump_set(&d, "proc/self/mountinfo", tables[i]);
 		dump_set(&d, "proc/swaps", tables[i]);
-		assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, NULL), 0);
-		assert_int_equal(device_system.survey(&ctx, &dev, &found, NULL), 0);
+		survey_in(&d, "/dev/sda", &dev, &found);
 		survey_done(&found);
 	}
 }
