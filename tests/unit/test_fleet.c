@@ -16,20 +16,6 @@
 #define DISKS  24
 #define MONTHS 8
 
-struct target {
-	const char *path, *kind, *model, *serial, *wwn;
-	uint64_t size_bytes;
-};
-static const struct field target_fields[] = {
-	FIELD_STR(struct target, path, "path"),
-	FIELD_STR(struct target, kind, "kind"),
-	FIELD_STR(struct target, model, "model"),
-	FIELD_STR(struct target, serial, "serial number"),
-	FIELD_STR(struct target, wwn, "wwn"),
-	FIELD_U64(struct target, size_bytes, UNIT_BYTES, "size"),
-	FIELD_END,
-};
-
 #define FIGURES (ARRAY_LEN(figures))
 
 /* Student's law with 4 degrees of freedom, of deviation 1: heavier tails than disks are expected to have. */
@@ -53,7 +39,7 @@ struct fleet_run {
 static struct result *document(const char *serial, const char *path, size_t month)
 {
 	struct result *res = result_new("zones");
-	struct target t = { path, "disk", "MODEL", serial, NULL, 4000000000000 };
+	struct target t = { path, "disk", NULL, "MODEL", serial, NULL, 4000000000000, 4000000000000 };
 	char started[64];
 
 	(void)snprintf(started, sizeof(started), "%zu-%02zu-01T00:00:00.000000Z", 2024 + month / 12, month % 12 + 1);

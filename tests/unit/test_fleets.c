@@ -19,22 +19,6 @@
 #define THRESHOLD  0.02
 #define YEAR_DISKS 40.0
 
-struct target {
-	const char *path, *kind, *disk, *model, *serial, *shared_names;
-	uint64_t size_bytes, disk_size_bytes;
-};
-static const struct field target_fields[] = {
-	FIELD_STR(struct target, path, "path"),
-	FIELD_STR(struct target, kind, "kind"),
-	FIELD_STR(struct target, disk, "disk"),
-	FIELD_STR(struct target, model, "model"),
-	FIELD_STR(struct target, serial, "serial"),
-	FIELD_STR(struct target, shared_names, "shared"),
-	FIELD_U64(struct target, size_bytes, UNIT_BYTES, "size"),
-	FIELD_U64(struct target, disk_size_bytes, UNIT_BYTES, "disk size"),
-	FIELD_END,
-};
-
 enum fate { STAYS, SLOPES, STEPS, SLOW_PLACES, UNREADABLE, FATES };
 enum life { AT_HOME, MOVES, REPLACED, SHARES, NAMELESS, LIVES };
 
