@@ -161,5 +161,6 @@ TEST(no_mutation_of_a_document_ends_the_program)
 			fail_msg("mutation %zu took %.1f s", i, (double)took * 1e-9);
 	}
 	assert_true(loaded > n / 10); /* else nothing was tried but the parser */
-	print_message("fault-count: mutated documents %zu, loaded and rendered %zu\n", n, loaded);
+	print_message("fault-count: mutated-documents %zu no crash, nothing over 5 s; %zu loaded and rendered\n", n,
+	              loaded);
 }

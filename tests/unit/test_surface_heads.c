@@ -379,7 +379,9 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 			fail_msg("mutation %zu took more than 5 s", i);
 	}
 	assert_true(taken > n / 10);
-	print_message("fault-count: mutated states and geometries %zu, taken %zu\n", n, taken);
+	print_message(
+		"fault-count: mutated-states %zu refused in a sentence, or a scan of 0 to 100 %%: %zu; nothing over 5 s\n",
+		n, taken);
 	json_decref(docs[0]);
 	json_decref(docs[1]);
 	(void)unlink(state_path);
@@ -393,13 +395,13 @@ TEST(heads_of_wild_disks_are_true)
 {
 	size_t disks = 0, all = 0, bad = 0;
 
-	if (!getenv("PLATTER_LONG"))
-		skip(); /* geometry knows the heads of few */
 	for (uint64_t seed = 5001; seed < 5061; seed++) {
 		cleanup_profile struct profile p = { 0 };
 		struct err err;
 		size_t told, wrong;
 
+		if (!getenv("PLATTER_LONG") && seed != 5013 && seed != 5043)
+			continue; /* geometry knows the heads of few: of these */
 		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
 		if (p.kind == DISK_ROTATING && learn(&p, "sda")) {
 			check_heads(&p, &told, &wrong);
