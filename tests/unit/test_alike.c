@@ -390,6 +390,16 @@ static bool differs(const struct result *a, const struct result *b, double thres
 	return no;
 }
 
+TEST(the_next_command_of_a_run_is_no_difference)
+{
+	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	cleanup_result struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
+
+	result_figure_text(a, "next_command", "to read each block", "platter surface sda");
+	result_figure_text(b, "next_command", "to read each block", "platter surface sdb");
+	assert_false(differs(a, b, 0.0));
+}
+
 TEST(a_change_beyond_the_intervals_is_found_and_one_within_is_not)
 {
 	static const struct {
