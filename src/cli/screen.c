@@ -57,7 +57,9 @@ static bool extent(const struct result *res, const struct figure *f, const char 
 
 static void count_text(double n, const char *noun, size_t bytes, char *buf, size_t len)
 {
-	(void)snprintf(buf, len, "%.0f %.*s%s", n, (int)bytes, noun, n == 1 ? "" : "s");
+	const char *many = bytes && noun[bytes - 1] == 's' ? "es" : "s";
+
+	(void)snprintf(buf, len, "%.0f %.*s%s", n, (int)bytes, noun, n == 1 ? "" : many);
 }
 
 /* What stands for "{name}", "{name~}", "{name%}", "{name@ratio}", "{name:noun}" or "{name#noun}"; false: there is

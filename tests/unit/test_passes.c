@@ -385,6 +385,22 @@ TEST_WITH(a_first_pass_that_the_time_budget_ends_has_a_rate, files_dir_make, fil
 	assert_int_equal(unlink(files_path("large")), 0);
 }
 
+TEST(the_part_from_the_device_is_one_of_bytes_and_known_of_all_passes_or_of_none)
+{
+	struct passes_step v[] = {
+		{ .kind = STEP_WRITE, .elapsed_ns = NS_PER_S, .moved_bytes = 300.0, .from_device_ratio = NAN },
+		{ .kind = STEP_READ, .elapsed_ns = NS_PER_S, .moved_bytes = 100.0, .from_device_ratio = 1.2 },
+		{ .kind = STEP_READ, .elapsed_ns = NS_PER_S, .moved_bytes = 300.0, .from_device_ratio = 0.0 },
+	};
+	struct passes_found found;
+
+	passes_analyse(v, 3, 1, &found);
+	assert_true(found.from_device_ratio == 0.25); /* the kernel read ahead for others */
+	v[1].from_device_ratio = NAN;
+	passes_analyse(v, 3, 1, &found);
+	assert_true(isnan(found.from_device_ratio));
+}
+
 #define READ(file, from, to, bytes)                                           \
 	{                                                                     \
 		file, STEP_READ, from, ((to) - (from)) * NS_PER_S, 0.0, bytes \

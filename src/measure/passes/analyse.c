@@ -94,6 +94,7 @@ void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passe
 {
 	cleanup_free struct passes_step *reads = xcalloc(n + 1, sizeof(*reads));
 	cleanup_free double *rates = xcalloc(n + 1, sizeof(*rates));
+	double moved = 0.0, from_device = 0.0;
 	bool has_each = true;
 	struct summary s;
 
@@ -106,9 +107,12 @@ void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passe
 			ret->fsync_ns = fmax(ret->fsync_ns, (double)v[i].elapsed_ns);
 		if (v[i].kind != STEP_READ)
 			continue;
+		moved += v[i].moved_bytes;
+		from_device += v[i].moved_bytes * (v[i].from_device_ratio > 1.0 ? 1.0 : v[i].from_device_ratio);
 		rates[ret->reads] = v[i].rate_bytes_per_s;
 		reads[ret->reads++] = v[i];
 	}
+	ret->from_device_ratio = moved > 0.0 ? from_device / moved : (double)NAN;
 	for (size_t file = 0; file < nfiles; file++) {
 		bool has = false;
 

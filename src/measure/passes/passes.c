@@ -124,7 +124,8 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 			                     .start_s = row.start_s,
 			                     .elapsed_ns = row.elapsed_ns,
 			                     .rate_bytes_per_s = row.rate_bytes_per_s,
-			                     .moved_bytes = (double)row.moved_bytes };
+			                     .moved_bytes = (double)row.moved_bytes,
+			                     .from_device_ratio = row.from_device_ratio };
 		has_written = has_written || v[n].kind == STEP_WRITE;
 		if (v[n].kind == STEP_READ && row.moved_bytes < most[file])
 			continue;
@@ -140,11 +141,12 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 
 static const struct screen_decl passes_screen = {
 	.shows =
-		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,verify_errors,wrong_words,#steps",
+		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,read_from_device_ratio,verify_errors,wrong_words,#steps",
 	.says =
 		(const struct clause[]){
 			{ "Writing {write_synced_bytes_per_s} with fsync" },
 			{ "reading {read_bytes_per_s} in {read_bytes_per_s#whole pass}" },
+			{ "{read_from_device_ratio} of it came from the device" },
 			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
 			{ "all {checked_bytes} that were compared are as written", .if_any = "checked_bytes",
 	                  .if_none = "verify_errors" },

@@ -54,7 +54,7 @@ struct passes_step { /* of one of several files; done in full */
 	enum passes_kind { STEP_WRITE, STEP_FSYNC, STEP_READ } kind;
 	double start_s;
 	uint64_t elapsed_ns;
-	double rate_bytes_per_s, moved_bytes;
+	double rate_bytes_per_s, moved_bytes, from_device_ratio; /* NaN: the kernel does not count it */
 };
 /*
  * Bytes per second of all nfiles files together, while all of them were being read: from the latest first start to the
@@ -67,7 +67,8 @@ struct passes_found {
 	bool has_reads;                                         /* of each file */
 	double write_bytes_per_s, synced_bytes_per_s, fsync_ns; /* NaN: not of all files */
 	double read_bytes_per_s;
-	struct interval read_ci; /* of one file */
+	double from_device_ratio; /* of all that was read; NaN: not known of some pass */
+	struct interval read_ci;  /* of one file */
 };
 /* What all steps say; puts them in the order of their begin. 0 or -ENOMEM. */
 void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret);

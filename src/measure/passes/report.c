@@ -66,6 +66,9 @@ void passes_report_figures(struct result *res, const struct passes_found *f, boo
 		result_figure(res, "read_bytes_per_s",
 		              is_one ? "reading, mean of the passes" : "reading, while all files were read",
 		              UNIT_BYTES_PER_S, f->read_bytes_per_s, is_one ? &f->read_ci : NULL, f->reads);
+	if (f->has_reads && isfinite(f->from_device_ratio))
+		result_figure(res, "read_from_device_ratio", "of what was read, from the device", UNIT_RATIO,
+		              f->from_device_ratio, NULL, f->reads);
 	if (f->has_reads && !is_one && isnan(f->read_bytes_per_s))
 		result_notice(
 			res, "not-together",

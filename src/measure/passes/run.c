@@ -256,7 +256,8 @@ static void keep(struct passes_work *w, enum passes_kind kind, const struct pass
 		                                      .start_s = row->start_s,
 		                                      .elapsed_ns = row->elapsed_ns,
 		                                      .rate_bytes_per_s = row->rate_bytes_per_s,
-		                                      .moved_bytes = (double)row->moved_bytes };
+		                                      .moved_bytes = (double)row->moved_bytes,
+		                                      .from_device_ratio = row->from_device_ratio };
 }
 
 static void write_step(struct passes_work *w)
