@@ -11,27 +11,7 @@
 #include "base/cleanup.h"
 #include "report/report.h"
 
-/* Lines and tabs stay: programs read them back. */
-static void put_chars(FILE *out, const char *text)
-{
-	while (*text) {
-		bool is_space = *text == '\n' || *text == '\t';
-		const char *shown = is_space ? text++ : NULL;
-		size_t bytes = shown ? 1 : report_char(&text, &shown);
-
-		if (*shown == '"')
-			(void)fputc('"', out);
-		(void)fwrite(shown, 1, bytes, out);
-	}
-}
-
-static void put_quoted(FILE *out, const char *text, bool is_defused)
-{
-	(void)fputs(is_defused ? "\"'" : "\"", out);
-	put_chars(out, text);
-	(void)fputc('"', out);
-}
-
+/* Quoted where it has to be. Lines and tabs stay: programs read them back. */
 static void put_text(FILE *out, const char *text)
 {
 	/* what spreadsheets begin to calculate with; '#' would read as a heading of ours */
@@ -39,10 +19,16 @@ static void put_text(FILE *out, const char *text)
 	bool is_quoted = is_formula || *text == '#' || strpbrk(text, ",\"\r\n;'") || *text == ' ' ||
 	                 (*text && text[strlen(text) - 1] == ' ');
 
-	if (is_quoted)
-		put_quoted(out, text, is_formula);
-	else
-		put_chars(out, text);
+	(void)fputs(is_formula ? "\"'" : is_quoted ? "\"" : "", out);
+	while (*text) {
+		bool is_space = *text == '\n' || *text == '\t';
+		const char *shown = is_space ? text++ : NULL;
+		size_t bytes = shown ? 1 : report_char(&text, &shown);
+
+		(void)fputs(*shown == '"' ? "\"" : "", out);
+		(void)fwrite(shown, 1, bytes, out);
+	}
+	(void)fputs(is_quoted ? "\"" : "", out);
 }
 
 static void put_cell(FILE *out, enum field_type type, const struct cell *cell)

@@ -53,7 +53,7 @@ size_t map_fill(struct series *s)
 		v[level_of(ys, ny, s->v[i].y) * nx + level_of(xs, nx, s->v[i].x)] = s->v[i];
 	free(s->v);
 	s->v = v;
-	s->n = s->room = nx * ny;
+	s->n = nx * ny;
 	return nx;
 }
 

@@ -16,7 +16,7 @@ struct point {
 struct series {
 	char *name;
 	struct point *v;
-	size_t n, room;
+	size_t n;
 	size_t document; /* index of the document it came from */
 	bool is_dots;    /* behind the lines of a plot: points that are not joined */
 };

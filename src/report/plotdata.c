@@ -30,46 +30,17 @@ static void label_axis(const struct plot_data *d, struct axis *a, const char *la
 	a->unit = unit;
 }
 
-static struct series *add_series(struct plot_data *d, const char *name, size_t document)
-{
-	struct series *s;
-
-	d->series = xmust(realloc(d->series, (d->nseries + 1) * sizeof(*d->series)));
-	s = &d->series[d->nseries++];
-	*s = (struct series){ .name = shown(d, name), .document = document };
-	return s;
-}
-
-static void add_point(struct series *s, const struct point *p)
-{
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->v = xmust(realloc(s->v, s->room * sizeof(*s->v)));
-	}
-	s->v[s->n++] = *p;
-}
-
 /* Element i of a comma-separated list as a column of the table; -1: none. */
 static int list_column(const struct table *t, const char *list, size_t i)
 {
 	char key[64];
-	size_t len;
 
-	if (!list)
-		return -1;
-	while (i > 0) {
+	for (; list && i > 0; i--) {
 		list = strchr(list, ',');
-		if (!list)
-			return -1;
-		list++;
-		i--;
+		list += list != NULL;
 	}
-	len = strcspn(list, ",");
-	if (len == 0 || len >= sizeof(key))
-		return -1;
-	memcpy(key, list, len);
-	key[len] = '\0';
-	return table_column(t, key);
+	(void)snprintf(key, sizeof(key), "%.*s", (int)strcspn(list ?: "", ","), list ?: "");
+	return *key ? table_column(t, key) : -1;
 }
 
 static double number(const struct table *t, size_t row, int col)
@@ -98,14 +69,19 @@ struct columns {
 	int split[SPLITS_MAX]; /* -1: no more */
 };
 
+/* The one of that name and document, made where it is not there yet. */
 static struct series *series_of(struct plot_data *d, const char *name, size_t document)
 {
-	cleanup_free char *text = shown(d, name);
+	char *text = shown(d, name);
 
 	for (size_t i = 0; i < d->nseries; i++)
-		if (d->series[i].document == document && strcmp(d->series[i].name, text) == 0)
+		if (d->series[i].document == document && strcmp(d->series[i].name, text) == 0) {
+			free(text);
 			return &d->series[i];
-	return add_series(d, name, document);
+		}
+	d->series = xgrow(d->series, d->nseries + 1, sizeof(*d->series));
+	d->series[d->nseries] = (struct series){ .name = text, .document = document };
+	return &d->series[d->nseries++];
 }
 
 static double bar_place(struct plot_data *d, const struct table *t, size_t row, int col)
@@ -119,7 +95,7 @@ static double bar_place(struct plot_data *d, const struct table *t, size_t row, 
 			free(name);
 			return (double)i;
 		}
-	d->names = xmust(realloc(d->names, (d->nnames + 1) * sizeof(*d->names)));
+	d->names = xgrow(d->names, d->nnames + 1, sizeof(*d->names));
 	d->names[d->nnames++] = name;
 	return (double)(d->nnames - 1);
 }
@@ -128,6 +104,7 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
                     size_t document)
 {
 	for (size_t row = 0; row < t->nrows; row++) {
+		struct series *s;
 		char full[300];
 		struct point p = {
 			.x = d->kind == PLOT_BARS ? bar_place(d, t, row, c->x) : number(t, row, c->x),
@@ -148,7 +125,9 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 			split_text(t, row, c->split[i], part, sizeof(part));
 			(void)snprintf(full + used, sizeof(full) - used, "%s%s", used && part[0] ? ", " : "", part);
 		}
-		add_point(series_of(d, full, document), &p);
+		s = series_of(d, full, document);
+		s->v = xgrow(s->v, s->n + 1, sizeof(*s->v));
+		s->v[s->n++] = p;
 	}
 }
 
@@ -251,7 +230,7 @@ static struct marks *add_marks(struct plot_data *d, const char *name)
 			free(text);
 			return &d->marks[i];
 		}
-	d->marks = xmust(realloc(d->marks, (d->nmarks + 1) * sizeof(*d->marks)));
+	d->marks = xgrow(d->marks, d->nmarks + 1, sizeof(*d->marks));
 	d->marks[d->nmarks] = (struct marks){ .name = text };
 	return &d->marks[d->nmarks++];
 }
@@ -263,7 +242,7 @@ static void add_mark(struct plot_data *d, const char *name, double first, double
 	if (!isfinite(first))
 		return;
 	m = add_marks(d, name);
-	m->v = xmust(realloc(m->v, (m->n + 1) * sizeof(*m->v)));
+	m->v = xgrow(m->v, m->n + 1, sizeof(*m->v));
 	m->v[m->n][0] = first;
 	m->v[m->n++][1] = isfinite(last) && last > first ? last : first;
 }
@@ -330,11 +309,6 @@ static int compare_x(const void *a, const void *b)
 	return (p->x > q->x) - (p->x < q->x);
 }
 
-static void sort_points(struct series *s)
-{
-	qsort(s->v, s->n, sizeof(*s->v), compare_x);
-}
-
 /* Of the cells of a map of places: in a row they begin at 0, and the next row where the last one ends. */
 static double cell_bytes(const struct plot_data *d)
 {
@@ -386,7 +360,7 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 		bool is_line = d->kind == PLOT_LINE || d->kind == PLOT_STEP;
 
 		if (is_line) /* rows stand in the order in which they were measured */
-			sort_points(&d->series[i]);
+			qsort(d->series[i].v, d->series[i].n, sizeof(struct point), compare_x);
 		is_drawable |= d->series[i].n > (is_line && !d->series[i].is_dots ? 1 : 0);
 	}
 	if (!is_drawable) {
@@ -485,28 +459,19 @@ void plot_thin(struct series *s, size_t max)
 	free(s->v);
 	s->v = v;
 	s->n = kept;
-	s->room = 2 * groups;
-}
-
-static const char *text_of(const struct result *res, const char *key)
-{
-	return target_text(res->targets, key) ?: "";
 }
 
 char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len)
 {
-	const char *model = text_of(res[which], "model"), *serial = text_of(res[which], "serial");
-	const char *name = model[0] ? model : text_of(res[which], "path");
+	const struct target_info *t = res[which]->targets;
+	const char *model = target_text(t, "model") ?: "", *serial = target_text(t, "serial") ?: "";
+	const char *name = model[0] ? model : target_text(t, "path") ?: "";
 	bool is_same = false;
 
 	for (size_t i = 0; i < n; i++)
-		if (i != which && strcmp(text_of(res[i], "model"), model) == 0 &&
-		    strcmp(text_of(res[i], "serial"), serial) == 0)
-			is_same = true;
-	if (is_same)
-		(void)snprintf(buf, len, "%.80s%s%.40s, %.10s", name, serial[0] ? " " : "", serial,
-		               res[which]->head.started ? res[which]->head.started : "");
-	else
-		(void)snprintf(buf, len, "%.80s%s%.60s", name, serial[0] ? " " : "", serial);
+		is_same |= i != which && strcmp(target_text(res[i]->targets, "model") ?: "", model) == 0 &&
+		           strcmp(target_text(res[i]->targets, "serial") ?: "", serial) == 0;
+	(void)snprintf(buf, len, "%.80s%s%.60s%s%.10s", name, serial[0] ? " " : "", serial, is_same ? ", " : "",
+	               is_same ? res[which]->head.started ?: "" : "");
 	return buf;
 }
