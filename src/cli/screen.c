@@ -15,8 +15,6 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 {
 	double v = figure_number(f), half = isfinite(f->ci.low) ? interval_half(f->ci) : 0;
 	struct value_scale scale;
-	const char *unit;
-	char number[64];
 
 	if (f->unit == UNIT_COUNT) {
 		(void)snprintf(buf, len, "%.6g", v);
@@ -27,9 +25,7 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 		return;
 	}
 	scale = report_scale_of(f->unit, v, fmax(half, 0.1 * fabs(v)));
-	unit = scale.is_mixed ? "" : scale.unit; /* a mixed number has its own */
-	(void)report_number(number, sizeof(number), &scale, v);
-	(void)snprintf(buf, len, "%s%s%s", number, *scale.unit == '/' || !*unit ? "" : " ", unit);
+	(void)report_with_unit(buf, len, &scale, v);
 }
 
 /* Of all of it: nothing; never rounded to all. false: it is not known. */

@@ -289,27 +289,37 @@ static void add_row(struct judge *j, struct difference *row)
 	result_row(j->t, row);
 }
 
+static struct difference row_of(const struct result *res, const char *disk, const char *figure)
+{
+	return (struct difference){ .measurement = res->head.measurement,
+		                    .disk = disk,
+		                    .figure = figure,
+		                    .label = figure,
+		                    .unit = unit_name(UNIT_TEXT),
+		                    .a = NAN,
+		                    .b = NAN,
+		                    .change_percent = NAN,
+		                    .needed_percent = NAN,
+		                    .low_percent = NAN,
+		                    .high_percent = NAN,
+		                    .p = NAN };
+}
+
 static void compare_figures(struct judge *j, const struct result *a, const struct result *b)
 {
 	for (size_t i = 0; i < a->nfigures; i++) {
 		const struct figure *fa = &a->figures[i], *fb = result_find_figure(b, fa->name);
 		char was[CELL_TEXT + 32], is[CELL_TEXT + 32];
-		struct difference row = { .measurement = a->head.measurement,
-			                  .disk = alike_disk(a),
-			                  .figure = fa->name,
-			                  .unit = unit_name(fa->unit),
-			                  .needed_percent = NAN,
-			                  .low_percent = NAN,
-			                  .high_percent = NAN,
-			                  .p = NAN };
+		struct difference row = row_of(a, alike_disk(a), fa->name);
 
 		if (!is_comparable(fa, fb))
 			continue;
 		row.label = label_or_name(fb->label, fb->name);
 		row.was = report_figure(was, sizeof(was), fa);
 		row.is = report_figure(is, sizeof(is), fb);
-		row.a = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fa);
-		row.b = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fb);
+		row.unit = unit_name(fa->unit);
+		row.a = figure_number(fa); /* of a text NaN */
+		row.b = figure_number(fb);
 		row.change_percent = row.a == row.b ? 0.0
 		                     : row.a != 0.0 ? 100.0 * (row.b - row.a) / fabs(row.a)
 		                                    : (double)NAN;
@@ -334,6 +344,7 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 static void compare_status(struct judge *j, const struct result *a, const struct result *b)
 {
 	int was = alike_outcome(a), is = alike_outcome(b);
+	struct difference row = row_of(a, alike_disk(a), "status");
 
 	if (was < 0 || is < 0) {
 		result_notice(j->res, "status", "%s of %s: A is %s, B is %s: not all of it is there.",
@@ -342,23 +353,11 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 	}
 	if (was == is)
 		return;
-	add_row(j, &(struct difference){ .measurement = a->head.measurement,
-	                                 .disk = alike_disk(a),
-	                                 .figure = "status",
-	                                 .label = "status",
-	                                 .was = status_name(a->status),
-	                                 .is = status_name(b->status),
-	                                 .unit = unit_name(UNIT_TEXT),
-	                                 .a = NAN,
-	                                 .b = NAN,
-	                                 .change_percent = NAN,
-	                                 .needed_percent = NAN,
-	                                 .low_percent = NAN,
-	                                 .high_percent = NAN,
-	                                 .p = NAN,
-	                                 .verdict = is > was ? "worse" : "better" });
-	find(j, b, "status", is > was ? "worse" : "better", NAN, "%s was %s, is %s", a->head.measurement,
-	     status_name(a->status), status_name(b->status));
+	row.was = status_name(a->status);
+	row.is = status_name(b->status);
+	row.verdict = is > was ? "worse" : "better";
+	add_row(j, &row);
+	find(j, b, "status", row.verdict, NAN, "%s was %s, is %s", a->head.measurement, row.was, row.is);
 	result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
 	              status_name(a->status), status_name(b->status));
 }

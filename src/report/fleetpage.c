@@ -62,11 +62,9 @@ static struct scales scales_of(const struct fleet *f)
 
 static void begin_picture(FILE *out, const char *title)
 {
-	(void)fprintf(out,
-	              "<svg class=\"small\" viewBox=\"0 0 %g %g\" preserveAspectRatio=\"none\" role=\"img\"><title>",
-	              WIDE, HIGH);
-	markup_text(out, title);
-	(void)fputs("</title>", out);
+	markup(out,
+	       "<svg class=\"small\" viewBox=\"0 0 %g %g\" preserveAspectRatio=\"none\" role=\"img\"><title>%s</title>",
+	       WIDE, HIGH, title);
 }
 
 static bool is_part(const struct table *t, size_t row, const struct columns *c, size_t part)
@@ -209,25 +207,19 @@ static void keep_trend(void *arg, const struct trend_row *row)
 	t->v[t->n++] = *row;
 }
 
-static void put_value(FILE *out, enum unit unit, double value)
+static const char *value_text(char *buf, size_t len, enum unit unit, double value)
 {
-	char text[64];
-	struct cell c = { .f64 = value };
-
-	markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, unit, &c));
+	return report_value(buf, len, FIELD_TYPE_F64, unit, &(struct cell){ .f64 = value });
 }
 
 static void figure_row(FILE *out, const struct result *res, const struct figure *f, const struct trends *trends)
 {
-	(void)fputs("<tr><th>", out);
-	markup_text(out, label_or_name(f->label, f->name));
-	(void)fputs("</th><td>", out);
-	put_value(out, f->unit, figure_number(f));
-	(void)fputs("</td><td><span class=\"dim\">", out);
-	put_value(out, f->unit, f->ci.low);
-	(void)fputs(" to ", out);
-	put_value(out, f->unit, f->ci.high);
-	(void)fputs("</span></td><td>", out);
+	char text[3][64];
+
+	markup(out, "<tr><th>%s</th><td>%s</td><td><span class=\"dim\">%s to %s</span></td><td>",
+	       label_or_name(f->label, f->name), value_text(text[0], sizeof(text[0]), f->unit, figure_number(f)),
+	       value_text(text[1], sizeof(text[1]), f->unit, f->ci.low),
+	       value_text(text[2], sizeof(text[2]), f->unit, f->ci.high));
 	for (size_t i = 0; i < trends->n; i++) {
 		const struct trend_row *t = &trends->v[i];
 
@@ -248,11 +240,10 @@ static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d
 	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends, .scatter = f->scatter };
 
 	(void)trend_all(&tr, d->v, d->n);
-	(void)fprintf(
-		out,
-		"<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 %% interval</th>"
-		"<th>%s</th></tr></thead>\n",
-		trends.n ? "a year, with the interval of the fleet&#39;s level" : "");
+	markup(out,
+	       "<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 %% interval</th>"
+	       "<th>%s</th></tr></thead>\n",
+	       trends.n ? "a year, with the interval of the fleet's level" : "");
 	for (size_t i = 0; i < d->n; i++) {
 		const struct result *res = d->v[i];
 
@@ -280,61 +271,51 @@ static void runs(FILE *out, const struct fleet_disk *d)
 {
 	(void)fputs("<p class=\"dim\">Runs: ", out);
 	for (size_t i = 0; i < d->n; i++) {
-		markup_text(out, i ? ", " : "");
-		(void)fprintf(out, "%.10s ", d->v[i]->head.started ? d->v[i]->head.started : "?");
-		markup_text(out, d->v[i]->head.measurement);
-		if (d->v[i]->status != STATUS_COMPLETE)
-			(void)fprintf(out, " (%s)", status_name(d->v[i]->status));
+		const struct result *res = d->v[i];
+		bool is_whole = res->status == STATUS_COMPLETE;
+
+		markup(out, "%s%.10s %s%s%s%s", i ? ", " : "", res->head.started ?: "?", res->head.measurement,
+		       is_whole ? "" : " (", is_whole ? "" : status_name(res->status), is_whole ? "" : ")");
 	}
 	(void)fputs(".</p>\n", out);
 }
 
 static void findings(FILE *out, const struct fleet_disk *d)
 {
-	if (!d->nfindings)
-		return;
-	(void)fputs("<ul class=\"notes\">", out);
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct fleet_finding *one = &d->findings[i];
 
-		(void)fprintf(out, "<li>%s: ", fleet_state_name(one->state));
-		markup_text(out, one->text);
-		if (isfinite(one->chance))
-			(void)fprintf(out, " (sure to %.2f %%)", fleet_sure_percent(one));
-		(void)fputs("</li>", out);
+		markup(out, i ? "<li>%s: %s" : "<ul class=\"notes\"><li>%s: %s", fleet_state_name(one->state),
+		       one->text);
+		markup(out, isfinite(one->chance) ? " (sure to %.2f %%)</li>" : "</li>", fleet_sure_percent(one));
 	}
-	(void)fputs("</ul>\n", out);
+	(void)fputs(d->nfindings ? "</ul>\n" : "", out);
 }
 
 static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *d, const struct scales *s)
 {
 	const struct result *last = d->v[d->n - 1], *zones = fleet_part(d, "zones");
-	const char *model = alike_text(last, "model");
+	char rate[64];
 
 	/* On paper all that is known stands below those of which there is something to be said. */
-	(void)fprintf(out, "<details class=\"disk %s\"><summary><span><b>", d->nfindings ? "paper" : "row");
-	markup_text(out, alike_disk(last));
-	(void)fputs("</b> <span class=\"dim\">", out);
-	markup_text(out, model ? model : "");
-	(void)fprintf(out, "</span></span><span class=\"state%s\">%s<br>%s</span>",
-	              d->state <= FLEET_WORSE ? " bad"
-	              : d->state <= FLEET_ODD ? " warn"
-	                                      : "",
-	              d->verdict, fleet_state_name(d->state));
+	markup(out,
+	       "<details class=\"disk %s\"><summary><span><b>%s</b> <span class=\"dim\">%s</span></span><span class=\"state%s\">%s<br>%s</span>",
+	       d->nfindings ? "paper" : "row", alike_disk(last), alike_text(last, "model"),
+	       d->state <= FLEET_WORSE ? " bad"
+	       : d->state <= FLEET_ODD ? " warn"
+	                               : "",
+	       d->verdict, fleet_state_name(d->state));
 	zones_picture(out, d, s);
 	access_picture(out, d, s);
 	health_picture(out, d, s);
-	(void)fputs("<span class=\"n\">", out);
-	put_value(out, UNIT_BYTES_PER_S,
-	          zones ? figure_number(result_find_figure(zones, "mean_bytes_per_s")) : (double)NAN);
-	(void)fputs("</span>", out);
-	if (d->nfindings) {
-		(void)fputs("<span class=\"why\">", out);
-		markup_text(out, d->findings[0].text);
-		if (d->nfindings > 1)
-			(void)fprintf(out, ", and %zu more", d->nfindings - 1);
-		(void)fputs("</span>", out);
-	}
+	markup(out, "<span class=\"n\">%s</span>",
+	       value_text(rate, sizeof(rate), UNIT_BYTES_PER_S,
+	                  zones ? figure_number(result_find_figure(zones, "mean_bytes_per_s")) : (double)NAN));
+	if (d->nfindings)
+		markup(out,
+		       d->nfindings > 1 ? "<span class=\"why\">%s, and %zu more</span>"
+		                        : "<span class=\"why\">%s</span>",
+		       d->findings[0].text, d->nfindings - 1);
 	(void)fputs("</summary>\n", out);
 	findings(out, d);
 	figures(out, f, d);
@@ -347,12 +328,10 @@ static void fleet_section(FILE *out, const struct fleet *f, const char *sentence
 {
 	struct scales s = scales_of(f);
 
-	(void)fputs("<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">", out);
-	markup_text(out, sentence);
-	(void)fputs(
-		"</p>\n<div class=\"disk head\"><span>disk</span><span>state</span><span>rate by place</span><span>access by span</span>"
-		"<span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
-		out);
+	markup(out,
+	       "<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">%s</p>\n<div class=\"disk head\"><span>disk</span><span>state</span>"
+	       "<span>rate by place</span><span>access by span</span><span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
+	       sentence);
 	for (size_t d = 0; d < f->ndisks; d++)
 		disk_row(out, f, &f->disks[d], &s);
 	(void)fprintf(

@@ -154,21 +154,25 @@ size_t places_compare(struct result *res, const struct result *a, const struct r
 
 struct scan_row {
 	const char *disk, *started;
-	uint64_t scanned_bytes, places, unreadable, added, worse, better, same, gone;
+	uint64_t scanned_bytes, places, unreadable, now[PLACE_GONE + 1]; /* of each verdict */
 	char date[20];
 };
 
+#define NOW(v, key_, label_)                                                                       \
+	{                                                                                          \
+		FIELD_TYPE_U64, key_, label_, UNIT_COUNT, offsetof(struct scan_row, now[v]), false \
+	}
 static const struct field scan_fields[] = {
 	FIELD_STR(struct scan_row, disk, "disk"),
 	FIELD_STR(struct scan_row, started, "scan of"),
 	FIELD_U64(struct scan_row, scanned_bytes, UNIT_BYTES, "scanned"),
 	FIELD_U64(struct scan_row, places, UNIT_COUNT, "slow or unreadable"),
 	FIELD_U64(struct scan_row, unreadable, UNIT_COUNT, "unreadable"),
-	FIELD_U64(struct scan_row, added, UNIT_COUNT, "new"),
-	FIELD_U64(struct scan_row, worse, UNIT_COUNT, "worse"),
-	FIELD_U64(struct scan_row, better, UNIT_COUNT, "better"),
-	FIELD_U64(struct scan_row, same, UNIT_COUNT, "the same"),
-	FIELD_U64(struct scan_row, gone, UNIT_COUNT, "gone"),
+	NOW(PLACE_NEW, "added", "new"),
+	NOW(PLACE_WORSE, "worse", "worse"),
+	NOW(PLACE_BETTER, "better", "better"),
+	NOW(PLACE_SAME, "same", "the same"),
+	NOW(PLACE_GONE, "gone", "gone"),
 	FIELD_END,
 };
 
@@ -184,11 +188,8 @@ static struct scan_row scan_row(const struct result *before, const struct result
 		row.unreadable += strcmp(v[i].kind, "unreadable") == 0;
 	if (before)
 		judge_places(before, now, &j);
-	row.added = before ? j.count[PLACE_NEW] : UINT64_MAX;
-	row.worse = before ? j.count[PLACE_WORSE] : UINT64_MAX;
-	row.better = before ? j.count[PLACE_BETTER] : UINT64_MAX;
-	row.same = before ? j.count[PLACE_SAME] : UINT64_MAX;
-	row.gone = before ? j.count[PLACE_GONE] : UINT64_MAX;
+	for (size_t i = 0; i < ARRAY_LEN(row.now); i++)
+		row.now[i] = before ? j.count[i] : UINT64_MAX;
 	(void)snprintf(row.date, sizeof(row.date), "%.10s %.8s", now->head.started, now->head.started + 11);
 	return row;
 }

@@ -109,6 +109,15 @@ unsigned text_width(const char *text)
 	return n;
 }
 
+size_t text_line(const char *text, size_t room)
+{
+	size_t n = strlen(text);
+
+	for (n = n > room ? room : n; text[n] && n > 0 && text[n] != ' ';)
+		n--;
+	return n ? n : strcspn(text, " ");
+}
+
 /* Bytes of the first word; a number and its unit are one. */
 static size_t word_bytes(const char *text)
 {

@@ -132,6 +132,8 @@ struct value_scale report_scale(enum unit unit, const double *x, size_t n);
 struct value_scale report_scale_of(enum unit unit, double value, double half_width);
 /* The number alone, in the scale's unit ("183.2"), or with its own when mixed; "-" when not finite. Returns buf. */
 char *report_number(char *buf, size_t len, const struct value_scale *scale, double value);
+/* The same with its unit: "183.2 MB/s". */
+char *report_with_unit(char *buf, size_t len, const struct value_scale *scale, double value);
 /* A figure in parts that stand beside each other: "7200.00", "rpm", "± 0.11"; "": there is none. */
 struct report_parts {
 	char number[64], unit[16], interval[64];

@@ -163,16 +163,6 @@ static void print_notes(struct printer *p, const struct screen *s, size_t n)
 	}
 }
 
-/* Plot n - 1, where it fits into the lines that are free. */
-static void print_picture(struct printer *p, const struct screen *s, size_t n)
-{
-	struct text_style style = *p->style;
-
-	style.lines = (unsigned)(s->lines < PICTURE_MOST ? s->lines : PICTURE_MOST);
-	if (!p->style->plots)
-		report_plot_text(p->out, &s->res, 1, &s->res->plots[n - 1], &style);
-}
-
 /* ---- which of them ---- */
 
 /* What the document says that is shown; of one that does not say it, all. */
@@ -221,29 +211,31 @@ static void fit_tables(struct screen *s, size_t room)
 		s->rows--;
 }
 
-/* The first plot that has points; res->nplots: none has. */
-static size_t first_plot(const struct result *res)
+/* The first plot that has points in so many lines, heap; "": that does not do. Another one may not show what the answer
+ * says. */
+static char *draw(const struct screen *s, size_t lines)
 {
-	size_t i = 0;
+	struct text_style style = *s->page->style;
+	char *text = NULL;
+	size_t len = 0, i = 0;
+	FILE *out = xmust(open_memstream(&text, &len));
 
-	while (i < res->nplots && !plot_has_points(&res, 0, i))
+	while (i < s->res->nplots && !plot_has_points(&s->res, 0, i))
 		i++;
-	return i;
+	style.lines = (unsigned)lines;
+	if (i < s->res->nplots && !style.plots)
+		report_plot_text(out, &s->res, 1, &s->res->plots[i], &style);
+	return xmust(fclose(out) == 0 ? text : NULL);
 }
 
-/* The first plot that has points, as small as it has to be: another one may not show what the answer says. */
 static void fit_picture(struct screen *s)
 {
-	const size_t room = s->lines, i = first_plot(s->res);
+	for (size_t lines = s->lines < PICTURE_MOST ? s->lines : PICTURE_MOST;
+	     !s->shown[PART_PICTURE] && lines >= PICTURE_LEAST; lines--) {
+		char *text = draw(s, lines);
 
-	for (size_t lines = room; i < s->res->nplots && !s->shown[PART_PICTURE] && lines >= PICTURE_LEAST; lines--) {
-		char *text;
-
-		s->lines = lines;
-		text = capture(s, print_picture, i + 1);
-		s->lines = room;
 		if (*text)
-			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, room);
+			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, s->lines);
 		else
 			free(text);
 	}
@@ -318,21 +310,17 @@ static void print_rest(struct printer *p, const struct screen *s)
 		text_end(p);
 }
 
-/* The fewest lines in which the first plot that can be drawn is one; 0: there is none. Of a disk that fails it has
- * marks. */
-static size_t picture_needs(struct screen *s)
+/* The fewest lines in which the picture can be drawn; 0: there is none. Of a disk that fails it has marks. */
+static size_t picture_needs(const struct screen *s)
 {
-	const size_t lines = s->lines, i = first_plot(s->res);
-	size_t needs = 0;
+	for (size_t lines = s->lines > 2 * PICTURE_USUAL ? PICTURE_USUAL : PICTURE_LEAST; lines <= PICTURE_MOST;
+	     lines++) {
+		cleanup_free char *text = draw(s, lines);
 
-	for (s->lines = lines > 2 * PICTURE_USUAL ? PICTURE_USUAL : PICTURE_LEAST;
-	     i < s->res->nplots && s->lines <= PICTURE_MOST && needs == 0; s->lines++) {
-		cleanup_free char *text = capture(s, print_picture, i + 1);
-
-		needs = *text ? s->lines : 0;
+		if (*text)
+			return lines;
 	}
-	s->lines = lines;
-	return needs;
+	return 0;
 }
 
 /* picture: the lines that are kept for it; 0: none. */
@@ -368,7 +356,7 @@ void text_screen(struct printer *p, const struct result *res)
 	size_t picture;
 
 	choose(&s);
-	picture = p->style->plots ? 0 : picture_needs(&s);
+	picture = picture_needs(&s);
 	lay_out(&s, picture);
 	if (picture && !s.shown[PART_PICTURE]) /* none can be drawn so small */
 		lay_out(&s, 0);

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "report/map.h"
-#include "report/report.h"
+#include "report/printer.h"
 
 #define MARK_HUES  2
 #define MARK_WIDTH 3.0  /* of a place */
@@ -340,13 +340,8 @@ static void sheet_text(struct sheet *s, const char *look, double x, const char *
 static void sheet_fill(struct sheet *s, const char *look, const char *text, size_t most)
 {
 	while (text && *text) {
-		size_t n = strlen(text);
+		size_t n = text_line(text, most);
 
-		if (n > most)
-			for (n = most; n > 0 && text[n] != ' '; n--)
-				;
-		if (n == 0) /* a word that is longer than a line */
-			n = strcspn(text, " ");
 		s->y += LINE;
 		sheet_text(s, look, MARGIN, text, n);
 		text += n + (text[n] == ' ');

@@ -67,12 +67,8 @@ static unsigned wrap(const char *heading, size_t width, unsigned want, const cha
 	unsigned n = 0;
 
 	for (; *heading; n++) {
-		size_t bytes = strlen(heading);
+		size_t bytes = text_line(heading, width);
 
-		if (bytes > width)
-			for (bytes = width; bytes > 0 && heading[bytes] != ' ';)
-				bytes--;
-		bytes = bytes ? bytes : strcspn(heading, " ");
 		if (n == want) {
 			*ret = heading;
 			*ret_bytes = bytes;
@@ -244,34 +240,6 @@ static void add_view(struct sheet *s, size_t col)
 	s->views[s->nviews++] = v;
 }
 
-/* Of a short table that is too wide: words that all rows have in common. Whether any were left out. */
-static bool leave_out_constants(struct sheet *s)
-{
-	size_t kept = 0, before = s->nviews;
-	struct block b = { 0 };
-
-	if (s->nviews)
-		next_block(s, &b);
-	if (!s->p->rows || s->t->nrows < 2 || b.end == s->nviews)
-		return false;
-	for (size_t i = 0; i < before; i++) {
-		bool is_constant = s->views[i].is_text;
-
-		for (size_t row = 1; row < s->t->nrows && is_constant; row++) {
-			const char *a = table_string(s->t, row - 1, s->views[i].col),
-				   *z = table_string(s->t, row, s->views[i].col);
-
-			is_constant = a && z && !strcmp(a, z);
-		}
-		if (is_constant)
-			free(s->views[i].heading);
-		else
-			s->views[kept++] = s->views[i];
-	}
-	s->nviews = kept;
-	return kept < before;
-}
-
 /* ---- printing ---- */
 
 enum kind { LINE_HEADING, LINE_UNIT, LINE_VALUE };
@@ -355,8 +323,6 @@ void text_table(struct printer *p, const struct table *t)
 	print_title(p, title, s.nviews == 0);
 	match_decimals(&s);
 	lay_out(&s);
-	if (leave_out_constants(&s))
-		lay_out(&s);
 	print_blocks(&s);
 	if (s.nviews && s.nshown < t->nrows)
 		text_printf(p, "  (%zu of %zu rows%s)\n", s.nshown, t->nrows,

@@ -153,11 +153,8 @@ void text_command(struct printer *p, const char *command, unsigned indent)
 	const char *end;
 
 	for (const char *at = shown; *at; at = end) {
-		size_t room = p->width > indent + 24 ? p->width - indent - 4 : 20, n = strlen(at);
+		size_t n = text_line(at, p->width > indent + 24 ? p->width - indent - 4 : 20);
 
-		for (n = n > room ? room : n; at[n] && n && at[n] != ' ';)
-			n--;
-		n = n ? n : strcspn(at, " "); /* a word longer than a line */
 		end = at + n + strspn(at + n, " ");
 		text_spaces(p, indent + (at == shown ? 0 : 2));
 		text_printf(p, "%.*s%s\n", (int)n, at, *end ? " \\" : "");

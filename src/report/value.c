@@ -221,11 +221,20 @@ char *report_number(char *buf, size_t len, const struct value_scale *scale, doub
 	return buf;
 }
 
+char *report_with_unit(char *buf, size_t len, const struct value_scale *scale, double value)
+{
+	const char *unit = scale->is_mixed ? "" : scale->unit; /* a mixed number has its own */
+	char number[64];
+
+	(void)units_printf(buf, len, "%s%s%s", report_number(number, sizeof(number), scale, value),
+	                   *unit && *unit != '/' ? " " : "", unit);
+	return buf;
+}
+
 /* Digits that a data sheet would give. */
 static char *single(char *buf, size_t len, enum unit unit, double value)
 {
-	struct value_scale scale;
-	char number[64];
+	struct value_scale scale = report_scale(unit, &value, 1);
 
 	if (unit == UNIT_BYTES_PER_S)
 		return units_rate(buf, len, value);
@@ -233,10 +242,7 @@ static char *single(char *buf, size_t len, enum unit unit, double value)
 		return mixed(buf, len, unit, value);
 	if (unit == UNIT_S && ((value > 0.0 && value < 0.1) || value >= 59.95) && value < 1e9)
 		return units_time(buf, len, (uint64_t)llround(value * 1e9));
-	scale = report_scale(unit, &value, 1);
-	(void)report_number(number, sizeof(number), &scale, value);
-	(void)units_printf(buf, len, "%s%s%s", number, *scale.unit && *scale.unit != '/' ? " " : "", scale.unit);
-	return buf;
+	return report_with_unit(buf, len, &scale, value);
 }
 
 char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, const struct cell *cell)

@@ -21,16 +21,13 @@ static const char *value(const struct result *res, const char *name, char *buf)
 	const struct figure *f = result_find_figure(res, name);
 	double v = figure_number(f);
 	struct value_scale scale;
-	char number[32];
 
 	if (isnan(v))
 		return NULL;
 	if (f->type != FIELD_TYPE_F64 || v == 0.0)
 		return report_figure(buf, VALUE, f);
 	scale = report_scale_of(f->unit, v, 0.01 * fabs(v));
-	(void)snprintf(buf, VALUE, "%s%s%s", report_number(number, sizeof(number), &scale, v),
-	               scale.is_mixed || !*scale.unit ? "" : " ", scale.is_mixed ? "" : scale.unit);
-	return buf;
+	return report_with_unit(buf, VALUE, &scale, v);
 }
 
 /* ", " and the text, or the text alone at the start. */
@@ -169,18 +166,20 @@ static void print_line(struct printer *p, const char *line)
 
 static void print_rates(struct printer *p, const struct result *res)
 {
+	static const char *const rates[][2] = {
+		{ "start_bytes_per_s", "reads %s at the start" },
+		{ "middle_bytes_per_s", "%s in the middle" },
+		{ "end_bytes_per_s", "%s at the end" },
+		{ "interface_bytes_per_s", "%s from its buffer" },
+	};
+	const double start = figure_number(result_find_figure(res, rates[0][0])),
+		     buffer = figure_number(result_find_figure(res, rates[3][0]));
 	char a[VALUE], line[400] = "";
 
-	if (value(res, "start_bytes_per_s", a))
-		add(line, sizeof(line), "reads %s at the start", a);
-	if (value(res, "middle_bytes_per_s", a))
-		add(line, sizeof(line), "%s in the middle", a);
-	if (value(res, "end_bytes_per_s", a))
-		add(line, sizeof(line), "%s at the end", a);
-	if (value(res, "interface_bytes_per_s", a) &&
-	    figure_number(result_find_figure(res, "interface_bytes_per_s")) >
-	            figure_number(result_find_figure(res, "start_bytes_per_s")))
-		add(line, sizeof(line), "%s from its buffer", a);
+	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+		if (value(res, rates[i][0], a) && (i < 3 || buffer > start))
+			add(line, sizeof(line), "%.*s%s%s", (int)strcspn(rates[i][1], "%"), rates[i][1], a,
+			    strchr(rates[i][1], '%') + 2);
 	print_line(p, line);
 }
 
@@ -214,30 +213,29 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 {
 	const struct figure *bad = result_find_figure(res, "bad_places_ratio");
 	double ratio = figure_number(result_find_figure(res, "scanned_ratio"));
-	char a[VALUE], n[VALUE], time[32];
+	bool is_all = ratio >= 1.0; /* no sample */
+	char a[VALUE], n[VALUE], time[32], most[64];
 
 	line[0] = '\0';
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
 		return line;
-	if (ratio >= 1.0) /* no sample */
+	if (is_all)
 		(void)snprintf(line, len, "all %s read", a);
 	else
-		(void)snprintf(line, len, "%s (%.3g %%) read", a, fmin(100.0 * ratio, 99.9));
-	if (!is_short && ratio >= 1.0)
-		(void)snprintf(line + strlen(line), len - strlen(line), ", %s in all",
-		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
-	else if (!is_short)
-		(void)snprintf(line + strlen(line), len - strlen(line), " at %s random places, %s in all", n,
-		               units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
-	if (bad && ratio >= 1.0)
-		(void)snprintf(line + strlen(line), len - strlen(line), ": %.2g %% of places are bad",
-		               100.0 * figure_number(bad));
-	else if (bad && figure_number(bad) == 0.0)
-		(void)snprintf(line + strlen(line), len - strlen(line), ": at most %.2g %% of places are bad (95 %%)",
-		               100.0 * bad->ci.high);
-	else if (bad)
-		(void)snprintf(line + strlen(line), len - strlen(line), ": %.2g to %.2g %% of places are bad (95 %%)",
-		               100.0 * bad->ci.low, 100.0 * bad->ci.high);
+		(void)snprintf(line, len, "%s (%.3g %%) read%s%s%s", a, fmin(100.0 * ratio, 99.9),
+		               is_short ? "" : " at ", is_short ? "" : n, is_short ? "" : " random places");
+	if (!is_short)
+		add(line, len, "%s in all", units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
+	if (!bad)
+		return line;
+	if (is_all)
+		(void)snprintf(most, sizeof(most), "%.2g %%", 100.0 * figure_number(bad));
+	else if (figure_number(bad) == 0.0)
+		(void)snprintf(most, sizeof(most), "at most %.2g %%", 100.0 * bad->ci.high);
+	else
+		(void)snprintf(most, sizeof(most), "%.2g to %.2g %%", 100.0 * bad->ci.low, 100.0 * bad->ci.high);
+	(void)snprintf(line + strlen(line), len - strlen(line), ": %s of places are bad%s", most,
+	               is_all ? "" : " (95 %)");
 	return line;
 }
 
