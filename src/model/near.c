@@ -12,10 +12,13 @@
 #define SPREAD        0.12 /* of what the arm takes longer, that a pair may be off (a choice) */
 
 static const double shares[] = { 0.1, 0.5, 0.9 }; /* of the pairs, that lie on one surface */
-/* How tracks follow each other: so many surfaces, and as many tracks to the next cylinder, or one. */
+/* How tracks follow each other: so many surfaces, and as many tracks to the next cylinder, or one. Steps by which the
+ * arm's time over three tracks differs by less than a pair is known; below 1 the arm's time rises by less than the
+ * curve says of far ones. */
 static const struct order {
 	double surfaces, tracks;
-} orders[] = { { 1, 1 }, { 2, 1 }, { 4, 1 }, { 8, 1 }, { 16, 1 }, { 2, 2 }, { 4, 4 }, { 8, 8 }, { 16, 16 } };
+} orders[] = { { 0.5, 1 }, { 1, 1 },  { 1.5, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 6, 1 },
+	       { 8, 1 },   { 12, 1 }, { 16, 1 },  { 2, 2 }, { 4, 4 }, { 8, 8 }, { 16, 16 } };
 
 struct next {
 	const struct near_pairs *pairs;

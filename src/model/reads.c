@@ -46,27 +46,27 @@ static double likely(const struct judge *j, const double *time, double scatter)
 	return sum;
 }
 
-struct seek_fit reads_coarse_fit(const struct reads_way *v, size_t n, double period)
+/* The likeliest a + b sqrt(d), on a grid that a real curve lies within a twentieth of a revolution of: its times. */
+static void coarse(const struct reads_way *v, size_t n, double period, double *ret)
 {
 	const double step = COARSE_STEP * period;
-	struct seek_fit best = { .knee = INFINITY };
 	double most = -INFINITY;
 
 	n = n < COARSE_MOST ? n : COARSE_MOST;
 	for (int i = 0; i < 30; i++)
 		for (int k = 0; k < 60; k++) {
-			const struct seek_fit f = { .a = i * step, .b = k * 1.5 * step, .knee = INFINITY };
+			const double a = i * step, b = k * 1.5 * step;
 			double sum = 0.0;
 
 			for (size_t j = 0; j < n; j++)
-				sum += log(arrival_likelihood(v[j].ns, seek_fit_at(&f, v[j].stroke), step, period,
-				                              MISSED));
-			if (sum > most) {
-				most = sum;
-				best = f;
-			}
+				sum += log(
+					arrival_likelihood(v[j].ns, a + b * sqrt(v[j].stroke), step, period, MISSED));
+			if (sum <= most)
+				continue;
+			most = sum;
+			for (size_t m = 0; m < NODES; m++)
+				ret[m] = a + b * node_root[m];
 		}
-	return best;
 }
 
 /* From there always to what is likelier, by ever smaller steps. */
@@ -94,7 +94,7 @@ static double climb(struct judge *j, double scatter)
 }
 
 /* The likeliest, by scatters as sharp as the times allow; which is the best of those. */
-static double likeliest(struct judge *j, double *ret_scatter)
+static void likeliest(struct judge *j, double *ret_scatter)
 {
 	static const double scatters[] = { 0.06, 0.03, 0.015, 0.008 }; /* of a revolution */
 	double most = -INFINITY, time[NODES] = { 0.0 };
@@ -109,31 +109,19 @@ static double likeliest(struct judge *j, double *ret_scatter)
 		memcpy(time, j->time, sizeof(time));
 	}
 	memcpy(j->time, time, sizeof(time));
-	return most;
 }
 
-struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from, double *ret_log)
+struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from)
 {
-	struct curve c = { .is_known = true, .fit = { .knee = NAN } };
+	struct curve c = { .is_known = true };
 	struct judge j = { .v = v, .n = n, .period = period };
-	const struct seek_fit coarse = from ? c.fit : reads_coarse_fit(v, n, period);
 
-	for (size_t m = 0; m < NODES; m++) {
-		const double stroke = node_root[m] * node_root[m];
-
-		j.time[m] = from ? curve_at(from, stroke) : seek_fit_at(&coarse, stroke);
-	}
-	*ret_log = likeliest(&j, &c.rms_ns);
+	if (!from)
+		coarse(v, n, period, j.time);
+	for (size_t m = 0; from && m < NODES; m++)
+		j.time[m] = curve_at(from, node_root[m] * node_root[m]);
+	likeliest(&j, &c.rms_ns);
 	for (size_t i = 0; i < CURVE_CELLS; i++)
-		c.smooth[i] = time_at(j.time, curve_cell(i));
+		c.time[i] = time_at(j.time, curve_cell(i));
 	return c;
-}
-
-double reads_log_likely(const struct curve *c, const struct reads_way *v, size_t n, double scatter, double period)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += log(arrival_likelihood(v[i].ns, curve_at(c, v[i].stroke), scatter, period, MISSED));
-	return sum;
 }

@@ -13,11 +13,7 @@
 struct reads_way {
 	double stroke, ns; /* part of it that the head went; until the sector began */
 };
-/* The likeliest a + b sqrt(d), on a grid that a real curve lies within a twentieth of a revolution of. */
-struct seek_fit reads_coarse_fit(const struct reads_way *v, size_t n, double period);
-/* The likeliest, from there or from a curve that is near it; and how likely they are by it, as a logarithm. */
-struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from, double *ret_log);
-/* The same by any curve. */
-double reads_log_likely(const struct curve *c, const struct reads_way *v, size_t n, double scatter, double period);
+/* The likeliest; from: a curve that is near it; NULL: none is known. */
+struct curve reads_curve(const struct reads_way *v, size_t n, double period, const struct curve *from);
 
 #endif

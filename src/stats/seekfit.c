@@ -1,204 +1,174 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The seek curve in two pieces (Ruemmler and Wilkes, "An introduction to disk drive modeling", 1994): square root of
- * the distance while the arm is still being accelerated, linear after that. For each knee the rest is linear least
- * squares, so the knee is searched by profile: every gap between distances, then closer inside the best. Two shapes:
- * pieces that meet (a, b, e and knee), and free ones (a, b, c, e and knee); the free one only if Schwarz's criterion
- * (1978) wants it.
+ * The seek curve in two pieces that meet (Ruemmler and Wilkes, "An introduction to disk drive modeling", 1994): square
+ * root of the distance while the arm is still being accelerated, linear after that. For each knee the rest is linear
+ * least squares; where the knee lies is as likely as its squares say, and that is in all intervals. A single root where
+ * Schwarz's criterion (1978) wants no knee.
  */
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 
-#define PARAMETERS_MAX 4
-
-enum shape { SHAPE_ROOT, SHAPE_MEETING, SHAPE_FREE };
-static const size_t shape_columns[] = { 2, 3, 4 };
-
-struct point {
-	double d, y, w;
-};
+#define KNEES   256 /* in the logarithm, from the second distance to the last but one: closer than a knee is known */
+#define CLOSER  8   /* rounds, each a quarter as far apart, about the best */
+#define COLUMNS 3
 
 double seek_fit_at(const struct seek_fit *f, double distance)
 {
-	if (distance < f->knee)
-		return f->a + f->b * sqrt(fmax(distance, 0));
-	return f->c + f->e * distance;
+	if (distance < f->knee.value)
+		return f->a.value + f->b.value * sqrt(fmax(distance, 0.0));
+	return f->c.value + f->e.value * distance;
 }
 
-static void columns(enum shape shape, double d, double knee, double *ret)
-{
-	bool is_near = shape == SHAPE_ROOT || d < knee;
-
-	ret[0] = is_near || shape == SHAPE_MEETING;
-	ret[1] = is_near ? sqrt(d) : shape == SHAPE_MEETING ? sqrt(knee) : 0;
-	ret[2] = is_near ? 0 : shape == SHAPE_MEETING ? d - knee : 1;
-	ret[3] = is_near || shape == SHAPE_MEETING ? 0 : d;
-}
-
-/*
- * Least squares by Givens rotations (Gentleman 1974) on scaled columns: each observation is rotated into a triangle,
- * and what remains of it is residual. false: columns depend on each other. Returns the weighted sum of squares in
- * ret_rss.
- */
-static bool solve(enum shape shape, const struct point *p, size_t n, double knee, double *ret_x, double *ret_rss)
-{
-	double tri[PARAMETERS_MAX][PARAMETERS_MAX + 1] = { { 0 } }, scale[PARAMETERS_MAX], row[PARAMETERS_MAX + 1];
-	size_t m = shape_columns[shape];
-	double rss = 0, far = p[n - 1].d;
-
-	scale[0] = 1;
-	scale[1] = sqrt(far);
-	scale[2] = shape == SHAPE_MEETING ? far : 1;
-	scale[3] = far;
-	for (size_t i = 0; i < n; i++) {
-		double root = sqrt(p[i].w);
-
-		columns(shape, p[i].d, knee, row);
-		for (size_t j = 0; j < m; j++)
-			row[j] *= root / scale[j];
-		row[m] = root * p[i].y;
-		for (size_t j = 0; j < m; j++) {
-			double h = hypot(tri[j][j], row[j]), c, s;
-
-			if (row[j] == 0)
-				continue;
-			c = tri[j][j] / h;
-			s = row[j] / h;
-			for (size_t k = j; k <= m; k++) {
-				double up = tri[j][k];
-
-				tri[j][k] = c * up + s * row[k];
-				row[k] = c * row[k] - s * up;
-			}
-		}
-		rss += row[m] * row[m];
-	}
-	for (size_t j = m; j-- > 0;) {
-		double v = tri[j][m];
-
-		if (!(fabs(tri[j][j]) > 1e-9 * fabs(tri[0][0])))
-			return false;
-		for (size_t k = j + 1; k < m; k++)
-			v -= tri[j][k] * ret_x[k];
-		ret_x[j] = v / tri[j][j];
-	}
-	for (size_t j = 0; j < m; j++)
-		ret_x[j] /= scale[j];
-	*ret_rss = rss;
-	return true;
-}
-
-static int by_distance(const void *pa, const void *pb)
-{
-	const struct point *a = pa, *b = pb;
-
-	return (a->d > b->d) - (a->d < b->d);
-}
-
-/* Schwarz's criterion; the knee counts as a parameter. The floor: residuals of a billionth prove nothing. */
-static double criterion(enum shape shape, double rss, double floor, size_t n)
-{
-	double parameters = (double)shape_columns[shape] + (shape != SHAPE_ROOT);
-
-	return (double)n * log(fmax(rss, floor)) + parameters * log((double)n);
-}
-
-struct profile {
-	double knee, rss, x[PARAMETERS_MAX];
-	double most; /* the largest of the times */
+struct solved { /* at one knee */
+	double knee, x[COLUMNS], covariance[COLUMNS][COLUMNS], chi2;
 };
 
-/* Two distances that are nearly one give any slope before them: a curve does not fall, nor begin beyond what was seen.
- */
-static bool try_knee(enum shape shape, const struct point *p, size_t n, double knee, struct profile *best)
+static void columns(double d, double knee, double *ret)
 {
-	double x[PARAMETERS_MAX] = { 0 }, rss;
+	ret[0] = 1.0;
+	ret[1] = sqrt(fmin(d, knee));
+	ret[2] = fmax(d - knee, 0.0);
+}
 
-	if (!solve(shape, p, n, knee, x, &rss) || rss >= best->rss ||
-	    (shape != SHAPE_ROOT && !(x[1] >= 0 && fabs(x[0]) <= best->most)))
-		return false;
-	best->knee = knee;
-	best->rss = rss;
-	memcpy(best->x, x, sizeof(x));
+/* Inverse of the first m by m of a matrix that is symmetric and positive (Gauss and Jordan, in place); false: columns
+ * depend on each other. */
+static bool invert(double a[COLUMNS][COLUMNS], size_t m)
+{
+	for (size_t j = 0; j < m; j++) {
+		const double pivot = a[j][j];
+
+		if (!(pivot > 1e-12))
+			return false;
+		a[j][j] = 1.0;
+		for (size_t k = 0; k < m; k++)
+			a[j][k] /= pivot;
+		for (size_t i = 0; i < m; i++) {
+			const double times = a[i][j];
+
+			if (i == j)
+				continue;
+			a[i][j] = 0.0;
+			for (size_t k = 0; k < m; k++)
+				a[i][k] -= times * a[j][k];
+		}
+	}
 	return true;
 }
 
-/* Every gap between distances, then for pieces that meet ever finer steps about the best. */
-static void search_knee(enum shape shape, const struct point *p, size_t n, struct profile *best)
+/* knee: infinite: a single root. A curve does not fall at its begin, nor begin beyond what was seen, as two distances
+ * that are nearly one would have it. */
+static bool solve(const struct smooth_point *p, size_t n, double knee, struct solved *ret)
 {
-	double low, high;
-	size_t at;
+	const size_t m = isfinite(knee) ? COLUMNS : COLUMNS - 1;
+	double a[COLUMNS][COLUMNS] = { { 0.0 } }, to[COLUMNS] = { 0.0 }, scale[COLUMNS] = { 0.0 }, f[COLUMNS],
+	       most = 0.0;
 
-	for (size_t i = 1; i + 2 < n; i++) {
-		if (p[i + 1].d > p[i].d && p[i].d > 0)
-			(void)try_knee(shape, p, n, sqrt(p[i].d * p[i + 1].d), best);
+	*ret = (struct solved){ .knee = knee };
+	for (size_t i = 0; i < n; i++) {
+		columns(p[i].x, knee, f);
+		most = fmax(most, fabs(p[i].y));
+		for (size_t j = 0; j < m; j++) {
+			scale[j] = hypot(scale[j], f[j] / p[i].se);
+			to[j] += f[j] * p[i].y / (p[i].se * p[i].se);
+			for (size_t k = 0; k < m; k++)
+				a[j][k] += f[j] * f[k] / (p[i].se * p[i].se);
+		}
 	}
-	if (shape == SHAPE_FREE || isinf(best->rss))
-		return;
-	for (at = 1; at + 1 < n && p[at].d < best->knee; at++)
-		;
-	/* p[at - 1] and p[at] enclose the knee; one gap more to either side */
-	low = p[at > 1 ? at - 2 : 0].d;
-	high = p[at + 1 < n ? at + 1 : n - 1].d;
-	low = low > 0 ? low : best->knee / 16;
-	for (int round = 0; round < 14; round++) { /* a quarter as wide each time */
-		double centre = best->knee, ratio = pow(high / low, pow(0.25, round) / 32);
-
-		for (int k = -16; k <= 16; k++)
-			(void)try_knee(shape, p, n, centre * pow(ratio, k), best);
+	for (size_t j = 0; j < m * m; j++)
+		a[j / m][j % m] /= scale[j / m] * scale[j % m];
+	if (!invert(a, m))
+		return false;
+	for (size_t j = 0; j < m * m; j++) {
+		ret->covariance[j / m][j % m] = a[j / m][j % m] / scale[j / m] / scale[j % m];
+		ret->x[j / m] += ret->covariance[j / m][j % m] * to[j % m];
 	}
+	for (size_t i = 0; i < n; i++) {
+		columns(p[i].x, knee, f);
+		ret->chi2 += pow((p[i].y - f[0] * ret->x[0] - f[1] * ret->x[1] - f[2] * ret->x[2]) / p[i].se, 2.0);
+	}
+	return m < COLUMNS || (ret->x[1] >= 0.0 && fabs(ret->x[0]) <= most);
 }
 
-bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret)
+/* a, b, c, e or the knee, at one knee, and its variance there. */
+static double part_of(const struct solved *s, int which, double *ret_variance)
 {
-	cleanup_free struct point *p = xcalloc(n, sizeof(*p));
-	struct profile root = { .rss = INFINITY }, meeting, loose;
-	struct seek_fit f = { .knee = INFINITY };
-	double sw = 0, floor = 0, best;
-	size_t used = 0;
+	const double g[][COLUMNS] = { { 1 }, { 0, 1 }, { 1, sqrt(s->knee), -s->knee }, { 0, 0, 1 }, { 0 } };
+	double value = which == 4 ? s->knee : 0.0;
+
+	*ret_variance = 0.0;
+	for (size_t j = 0; j < COLUMNS; j++) {
+		value += g[which][j] * s->x[j];
+		for (size_t k = 0; k < COLUMNS; k++)
+			*ret_variance += g[which][j] * g[which][k] * s->covariance[j][k];
+	}
+	return value;
+}
+
+/* The same at the best knee, and how sure by all, each as likely as it is. */
+static struct stats_estimate told(const struct solved *v, size_t n, size_t best, double wider, int which)
+{
+	double own, sum = 0.0, all = 0.0;
+	const double value = part_of(&v[best], which, &own);
 
 	for (size_t i = 0; i < n; i++) {
-		double wi = w ? w[i] : 1;
+		const double likely = exp((v[best].chi2 - v[i].chi2) / 2.0 / wider),
+			     off = part_of(&v[i], which, &own) - value;
 
-		if (!(isfinite(distance[i]) && distance[i] >= 0 && isfinite(seek[i]) && isfinite(wi) && wi > 0))
-			continue;
-		p[used++] = (struct point){ distance[i], seek[i], wi };
-		root.most = fmax(root.most, fabs(seek[i]));
-		sw += wi;
-		floor += wi * seek[i] * seek[i] * 1e-18;
+		all += likely;
+		sum += likely * (own * wider + off * off);
 	}
-	if (used < 2)
+	return stats_about(value, 1.96 * sqrt(sum / all));
+}
+
+static size_t best_of(const struct solved *v, size_t n)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++)
+		best = v[i].chi2 < v[best].chi2 ? i : best;
+	return best;
+}
+
+bool fit_seek(const struct smooth_point *p, size_t n, struct seek_fit *ret)
+{
+	struct solved root, v[KNEES + 1];
+	double ratio = n > 5 ? pow(p[n - 2].x / p[1].x, 1.0 / (KNEES - 1)) : 1.0, wider, free = (double)n - 4.0;
+	size_t nv = 0, best;
+
+	if (n < 3 || !solve(p, n, INFINITY, &root))
 		return false;
-	meeting = loose = root;
-	qsort(p, used, sizeof(*p), by_distance);
-	if (!try_knee(SHAPE_ROOT, p, used, 0, &root))
-		return false;
-	f.a = root.x[0];
-	f.b = root.x[1];
-	f.rms = sqrt(root.rss / sw);
-	best = criterion(SHAPE_ROOT, root.rss, floor, used);
-	search_knee(SHAPE_MEETING, p, used, &meeting);
-	if (used > 5 && criterion(SHAPE_MEETING, meeting.rss, floor, used) < best) {
-		best = criterion(SHAPE_MEETING, meeting.rss, floor, used);
-		f.knee = meeting.knee;
-		f.a = meeting.x[0];
-		f.b = meeting.x[1];
-		f.e = meeting.x[2];
-		f.c = f.a + f.b * sqrt(f.knee) - f.e * f.knee;
-		f.rms = sqrt(meeting.rss / sw);
+	for (size_t i = 0; ratio > 1.0 && i < KNEES; i++)
+		nv += solve(p, n, p[1].x * pow(ratio, (double)i), &v[nv]);
+	best = best_of(v, nv);
+	for (int round = 0; nv && round < CLOSER; round++) { /* the best one itself, closer */
+		const double about = v[best].knee;
+
+		ratio = pow(ratio, 0.25);
+		for (int k = -4; k <= 4; k++)
+			if (solve(p, n, about * pow(ratio, k), &v[nv]) && v[nv].chi2 < v[best].chi2)
+				v[best] = v[nv];
 	}
-	search_knee(SHAPE_FREE, p, used, &loose);
-	if (used > 6 && criterion(SHAPE_FREE, loose.rss, floor, used) < best - 6) {
-		f =
-			(struct seek_fit){ loose.x[0], loose.x[1], loose.x[2],
-			                   loose.x[3], loose.knee, sqrt(loose.rss / sw) };
+	wider = nv ? fmax(v[best].chi2 / free, 1.0) : fmax(root.chi2 / ((double)n - 2.0), 1.0);
+	if (!nv || root.chi2 - v[best].chi2 < 2.0 * log((double)n) * wider) {
+		v[0] = root;
+		nv = 1;
+		best = 0;
 	}
-	*ret = f;
+	*ret = (struct seek_fit){ .a = told(v, nv, best, wider, 0),
+		                  .b = told(v, nv, best, wider, 1),
+		                  .knee = { INFINITY, { NAN, NAN } } };
+	if (isfinite(v[best].knee)) {
+		ret->c = told(v, nv, best, wider, 2);
+		ret->e = told(v, nv, best, wider, 3);
+		ret->knee = told(v, nv, best, wider, 4);
+	}
+	/* Beyond what chance does once in thousands of runs. */
+	if (v[best].chi2 > (double)n + 4.0 * sqrt(2.0 * (double)n))
+		for (size_t i = 0; i < n; i++)
+			ret->misfit += pow(p[i].y - seek_fit_at(ret, p[i].x), 2.0) / (double)n;
+	ret->misfit = sqrt(ret->misfit);
 	return true;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A smooth curve through points that are known so and so well: a Gaussian process (Rasmussen and Williams, Gaussian
- * Processes for Machine Learning, 2006, 2.2 and 5.4) about 0, so about a trend that the caller has taken off. Its
- * covariance is Matern's of 3/2 in the logarithm of x; how far the curve goes and over which length it bends is not
- * chosen, but averaged over, each by its likelihood. What is asked for are sums of the curve at some places: one place,
- * or a mean.
+ * Processes for Machine Learning, 2006, 2.2, 2.7 and 5.4) about a trend of which little is known beforehand: a
+ * constant, or a root and a line that meet at a knee. Its covariance is Matern's of 3/2 in the logarithm of x. How far
+ * the curve goes from the trend, over which length it bends, and where the knee is, is not chosen, but averaged over,
+ * each by its likelihood. What is asked for are sums of the curve at some places: one place, or a mean.
  */
 #include <math.h>
 
@@ -12,107 +12,181 @@
 #include "base/xalloc.h"
 #include "stats/stats.h"
 
-static const double reaches[] = { 0.1, 0.3, 1.0, 3.0 }; /* of the points' own size */
-static const double lengths[] = { 0.15, 0.4, 1.0,
+static const double reaches[] = { 0.01, 0.05, 0.25, 1.0 }; /* of the points' own deviation */
+static const double lengths[] = { 0.15, 0.6,
 	                          2.5 }; /* in the logarithm of x: from less than two points are apart to half of all */
-#define MODELS (ARRAY_LEN(reaches) * ARRAY_LEN(lengths))
+static const double knees[] = { INFINITY, 0.05, 0.1, 0.2, 0.35, 0.6 }; /* of the largest x */
+#define MODELS (ARRAY_LEN(reaches) * ARRAY_LEN(lengths) * ARRAY_LEN(knees))
+#define BEGIN  0.001 /* of the largest x: before it the curve goes on as the trend does (a choice) */
+#define VAGUE  10.0  /* times the mean square of the points: of the trend's parts little is known beforehand */
 
-static double covariance(double x, double other, double reach, double length)
-{
-	double z = sqrt(3.0) * fabs(log(fmax(x, 1e-9) / fmax(other, 1e-9))) / length;
-
-	return reach * reach * (1.0 + z) * exp(-z);
-}
-
-struct model {
+struct smooth {
 	size_t n;
-	double triangle[SMOOTH_MAX][SMOOTH_MAX]; /* of the points' covariance: Cholesky's */
-	double solved[SMOOTH_MAX];
+	bool has_trend;
+	double most, vague, x[SMOOTH_MAX], y[SMOOTH_MAX], bent[SMOOTH_MAX];
+	struct model {
+		double reach, length, knee, log_likely;
+		double triangle[SMOOTH_MAX][SMOOTH_MAX]; /* of the points' covariance: Cholesky's */
+		double solved[SMOOTH_MAX];
+	} model[MODELS];
 };
 
-static void forward(const struct model *m, double *v)
+static double bent(const struct smooth *s, double x)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		for (size_t k = 0; k < i; k++)
+	return log(x + BEGIN * s->most);
+}
+
+static double covariance(const struct smooth *s, const struct model *m, double x, double at, double other,
+                         double other_at)
+{
+	const double z = sqrt(3.0) * fabs(at - other_at) / m->length;
+	const double bend = m->reach * m->reach * (1.0 + z) * exp(-z);
+
+	if (!s->has_trend)
+		return bend + s->vague;
+	return bend + s->vague * (1.0 + sqrt(fmin(x, m->knee) * fmin(other, m->knee)) / s->most +
+	                          fmax(x - m->knee, 0.0) * fmax(other - m->knee, 0.0) / (s->most * s->most));
+}
+
+static void forward(const struct model *m, size_t from, size_t n, double *v)
+{
+	for (size_t i = from; i < n; i++) {
+		for (size_t k = from; k < i; k++)
 			v[i] -= m->triangle[i][k] * v[k];
 		v[i] /= m->triangle[i][i];
 	}
 }
 
-/* The log of its likelihood. */
-static double learn(struct model *m, const struct smooth_point *p, size_t n, double reach, double length)
+static void learn(const struct smooth *s, struct model *m, const struct smooth_point *p)
 {
-	double sum = 0.0;
-
-	m->n = n;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k <= i; k++) {
-			double v = covariance(p[i].x, p[k].x, reach, length) +
-			           (i == k ? p[i].se * p[i].se + 1e-9 * reach * reach : 0.0);
+			double v = covariance(s, m, s->x[i], s->bent[i], s->x[k], s->bent[k]);
 
+			if (i == k)
+				v += p[i].se * p[i].se + 1e-12 * s->vague;
 			for (size_t j = 0; j < k; j++)
 				v -= m->triangle[i][j] * m->triangle[k][j];
-			m->triangle[i][k] = i == k ? sqrt(fmax(v, 1e-12 * reach * reach)) : v / m->triangle[k][k];
+			m->triangle[i][k] = i == k ? sqrt(fmax(v, 1e-14 * s->vague)) : v / m->triangle[k][k];
 		}
-	for (size_t i = 0; i < n; i++)
-		m->solved[i] = p[i].y;
-	forward(m, m->solved);
-	for (size_t i = 0; i < n; i++)
-		sum -= 0.5 * m->solved[i] * m->solved[i] + log(m->triangle[i][i]);
-	return sum;
+	for (size_t i = 0; i < s->n; i++)
+		m->solved[i] = s->y[i];
+	forward(m, 0, s->n, m->solved);
+	for (size_t i = 0; i < s->n; i++)
+		m->log_likely -= 0.5 * m->solved[i] * m->solved[i] + log(m->triangle[i][i]);
 }
 
-/* Mean and variance of the sum under one model. */
-static void predict(const struct model *m, const struct smooth_point *p, const double *x, const double *w, size_t n,
-                    double reach, double length, double *ret_mean, double *ret_variance)
+struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend)
 {
-	double to[SMOOTH_MAX] = { 0 }, own = 0.0;
-
-	for (size_t k = 0; k < n; k++) {
-		for (size_t i = 0; i < m->n; i++)
-			to[i] += w[k] * covariance(p[i].x, x[k], reach, length);
-		for (size_t j = 0; j < n; j++)
-			own += w[k] * w[j] * covariance(x[j], x[k], reach, length);
-	}
-	forward(m, to);
-	*ret_mean = 0.0;
-	for (size_t i = 0; i < m->n; i++) {
-		*ret_mean += to[i] * m->solved[i];
-		own -= to[i] * to[i];
-	}
-	*ret_variance = fmax(own, 0.0);
-}
-
-bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
-                double *ret_se)
-{
-	cleanup_free struct model *m = xcalloc(1, sizeof(*m));
-	double size = 0.0, best = -INFINITY, total = 0.0, likelihood[MODELS], mean[MODELS], variance[MODELS];
+	struct smooth *s;
+	double mean = 0.0, size = 0.0, square = 0.0;
 
 	if (n < 4 || n > SMOOTH_MAX)
-		return false;
+		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(p[i].y) || !(p[i].se > 0.0) || !(p[i].x > 0.0))
-			return false;
-		size += (p[i].y * p[i].y + p[i].se * p[i].se) / (double)n;
+			return NULL;
+		mean += p[i].y / (double)n;
 	}
-	size = sqrt(size);
+	s = xcalloc(1, sizeof(*s));
+	s->n = n;
+	s->has_trend = has_trend;
+	for (size_t i = 0; i < n; i++) {
+		s->x[i] = p[i].x;
+		s->y[i] = p[i].y;
+		s->most = fmax(s->most, p[i].x);
+		size += ((p[i].y - mean) * (p[i].y - mean) + p[i].se * p[i].se) / (double)n;
+		square += (p[i].y * p[i].y + p[i].se * p[i].se) / (double)n;
+	}
+	for (size_t i = 0; i < n; i++)
+		s->bent[i] = bent(s, s->x[i]);
+	s->vague = VAGUE * square;
 	for (size_t k = 0; k < MODELS; k++) {
-		double reach = reaches[k / ARRAY_LEN(lengths)] * size, length = lengths[k % ARRAY_LEN(lengths)];
+		struct model *m = &s->model[k];
 
-		likelihood[k] = learn(m, p, n, reach, length);
-		best = fmax(best, likelihood[k]);
-		predict(m, p, x, w, nx, reach, length, &mean[k], &variance[k]);
+		m->reach = reaches[k % ARRAY_LEN(reaches)] * sqrt(size);
+		m->length = lengths[k / ARRAY_LEN(reaches) % ARRAY_LEN(lengths)];
+		m->knee = knees[k / ARRAY_LEN(reaches) / ARRAY_LEN(lengths)] * s->most;
+		if (has_trend || isinf(m->knee))
+			learn(s, m, p);
+		else
+			m->log_likely = -INFINITY;
 	}
-	*ret_mean = *ret_se = 0.0;
-	for (size_t k = 0; k < MODELS; k++) {
-		likelihood[k] = exp(likelihood[k] - best);
-		total += likelihood[k];
-		*ret_mean += likelihood[k] * mean[k];
-	}
-	*ret_mean /= total;
+	return s;
+}
+
+/* Of all models, each as likely as it is. */
+static double mixed(const double *log_likely, const double *mean, const double *variance, double *ret_se)
+{
+	double most = -INFINITY, total = 0.0, all = 0.0, sum = 0.0;
+
 	for (size_t k = 0; k < MODELS; k++)
-		*ret_se += likelihood[k] / total * (variance[k] + pow(mean[k] - *ret_mean, 2.0));
-	*ret_se = sqrt(*ret_se);
-	return true;
+		most = fmax(most, log_likely[k]);
+	for (size_t k = 0; k < MODELS; k++) {
+		const double likely = exp(log_likely[k] - most);
+
+		total += likely;
+		all += likely * mean[k];
+		sum += likely * (variance[k] + mean[k] * mean[k]);
+	}
+	all /= total;
+	*ret_se = sqrt(fmax(sum / total - all * all, 0.0));
+	return all;
+}
+
+double smooth_left_out(const struct smooth *s, size_t point, double *ret_se)
+{
+	double log_likely[MODELS], mean[MODELS], variance[MODELS];
+
+	/* By a column of the inverse (Rasmussen and Williams, 5.12). */
+	for (size_t k = 0; k < MODELS; k++) {
+		const struct model *m = &s->model[k];
+		double v[SMOOTH_MAX] = { 0.0 }, own = 0.0, other = 0.0;
+
+		mean[k] = variance[k] = 0.0;
+		log_likely[k] = m->log_likely;
+		if (isinf(m->log_likely))
+			continue;
+		v[point] = 1.0;
+		forward(m, point, s->n, v);
+		for (size_t i = point; i < s->n; i++) {
+			own += v[i] * v[i];
+			other += v[i] * m->solved[i];
+		}
+		variance[k] = 1.0 / own;
+		mean[k] = s->y[point] - other / own;
+		log_likely[k] += 0.5 * (other * other / own - log(own));
+	}
+	return mixed(log_likely, mean, variance, ret_se);
+}
+
+double smooth_sum(const struct smooth *s, const double *x, const double *w, size_t nx, double *ret_se)
+{
+	cleanup_free double *at = xcalloc(nx, sizeof(*at));
+	double log_likely[MODELS], mean[MODELS], variance[MODELS];
+
+	for (size_t j = 0; j < nx; j++)
+		at[j] = bent(s, x[j]);
+	for (size_t k = 0; k < MODELS; k++) {
+		const struct model *m = &s->model[k];
+		double to[SMOOTH_MAX] = { 0.0 };
+
+		mean[k] = variance[k] = 0.0;
+		log_likely[k] = m->log_likely;
+		if (isinf(m->log_likely))
+			continue;
+		for (size_t j = 0; j < nx; j++) {
+			for (size_t i = 0; i < s->n; i++)
+				to[i] += w[j] * covariance(s, m, s->x[i], s->bent[i], x[j], at[j]);
+			for (size_t i = 0; i < nx; i++)
+				variance[k] += w[j] * w[i] * covariance(s, m, x[i], at[i], x[j], at[j]);
+		}
+		forward(m, 0, s->n, to);
+		for (size_t i = 0; i < s->n; i++) {
+			mean[k] += to[i] * m->solved[i];
+			variance[k] -= to[i] * to[i];
+		}
+		variance[k] = fmax(variance[k], 0.0);
+	}
+	return mixed(log_likely, mean, variance, ret_se);
 }

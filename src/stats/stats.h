@@ -313,29 +313,30 @@ double phase_distance(double a, double b); /* the short way from b to a, in [-0.
  */
 size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max);
 
-/* ---- seekfit.c ---- */
-
-/*
- * seek(d) = a + b sqrt(d) for d < knee, c + e d above (Ruemmler and Wilkes 1994), least squares over all knees; the
- * two pieces meet unless the data speak clearly against it. With too few distances for two pieces knee is infinite
- * and c, e are 0.
- */
-struct seek_fit {
-	double a, b, c, e, knee, rms;
-};
-bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret);
-double seek_fit_at(const struct seek_fit *f, double distance);
-
 /* ---- smooth.c ---- */
 
-#define SMOOTH_MAX 192 /* points */
+#define SMOOTH_MAX 64 /* points */
 struct smooth_point {
-	double x, y, se; /* x > 0; y: about 0, what a trend leaves; se > 0 */
+	double x, y, se; /* x > 0; se > 0 */
 };
-/* The smooth curve through points, summed over nx places with the weights w, and its standard error. false: fewer than
- * four points, or too many. */
-bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
-                double *ret_se);
+/* What a smooth curve through points may be; free() it. NULL: fewer than four points, or too many. has_trend: about a
+ * root and a line that meet, else about a constant. */
+struct smooth *smooth_new(const struct smooth_point *p, size_t n, bool has_trend);
+/* The curve, summed over nx places with the weights w, and its standard error. */
+double smooth_sum(const struct smooth *s, const double *x, const double *w, size_t nx, double *ret_se);
+/* What the others say of one of the points, and how far that is to be off it. */
+double smooth_left_out(const struct smooth *s, size_t point, double *ret_se);
+
+/* ---- seekfit.c ---- */
+
+/* seek(d) = a + b sqrt(d) for d < knee, c + e d above, where the pieces meet. Where no knee shows it is infinite, and c
+ * and e are 0. */
+struct seek_fit {
+	struct stats_estimate a, b, c, e, knee;
+	double misfit; /* root of the mean square that the points are off, where that is no chance; else 0 */
+};
+bool fit_seek(const struct smooth_point *p, size_t n, struct seek_fit *ret); /* in order of distance */
+double seek_fit_at(const struct seek_fit *f, double distance);
 
 /* ---- laws: what zero events mean, and the operational laws of Denning and Buzen (1978) ---- */
 

@@ -90,7 +90,7 @@ static void check_interval(const struct sim_run *run, const char *name, double t
 	assert_true(f->ci.low <= figure_number(f) && figure_number(f) <= f->ci.high);
 	cover->n++;
 	cover->held += f->ci.low <= truth && truth <= f->ci.high;
-	if (getenv("PLATTER_LONG") && !(f->ci.low <= truth && truth <= f->ci.high))
+	if (!(f->ci.low <= truth && truth <= f->ci.high))
 		print_message("  %s: %g, %g to %g, truth %g\n", name, figure_number(f), f->ci.low, f->ci.high, truth);
 }
 
@@ -235,6 +235,25 @@ TEST(late_answers_set_the_estimates_apart_and_that_is_told)
 		(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda", seed);
 		run = run_changed(words, "quantum-fireball-tm2110a", slow_answers);
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
+	}
+}
+
+/* What came by a few times only is no rotation, nor none; and a seek time is known to itself. */
+TEST(what_a_moment_shows_is_no_figure)
+{
+	static const char *const times[] = { "1ms", "50ms", "300ms", "4s" };
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		const struct figure *track;
+		char words[64];
+		cleanup_run struct sim_run run = { 0 };
+
+		(void)snprintf(words, sizeof(words), "--time=%s sda", times[i]);
+		run = seek_on(words, "modern-4tb");
+		track = result_find_figure(run.res, "track_to_track_ns");
+		assert_true(!track || !isfinite(figure_number(track)) ||
+		            interval_half(track->ci) <= figure_number(track));
+		assert_false(result_has_notice(run.res, "not-rotating"));
 	}
 }
 

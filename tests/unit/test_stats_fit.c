@@ -114,96 +114,94 @@ TEST(exact_density_curves_are_met_exactly)
 
 /* ---- seek ---- */
 
-TEST(a_seek_curve_is_found_with_its_knee)
+static double two_pieces(double d, double a, double b, double e, double knee)
 {
-	static const struct seek_fit truth = { .a = 0.9, .b = 0.012, .c = 4.5, .e = 6e-6, .knee = 200e3 };
-	struct tally middle = { 0 }, near = { 0 }, far = { 0 }, knee = { 0 };
-	double d[48], y[48], w[48], at_knee;
-	struct seek_fit meets = truth;
+	return a + b * sqrt(fmin(d, knee)) + e * fmax(d - knee, 0.0);
+}
 
-	meets.c = meets.a + meets.b * sqrt(meets.knee) - meets.e * meets.knee;
-	at_knee = seek_fit_at(&meets, meets.knee);
-	for (uint64_t seed = 0; seed < 300; seed++) {
+TEST(a_seek_curve_is_found_with_its_knee_and_honest_intervals)
+{
+	enum { RUNS = 300 };
+	const double a = 0.9, b = 12.0, e = 6.0, knee = 0.2, c = a + b * sqrt(knee) - e * knee;
+	const double truths[] = { a, b, c, e, knee };
+	struct tally t[ARRAY_LEN(truths)] = { { 0 } };
+	struct smooth_point p[40];
+
+	for (uint64_t seed = 0; seed < RUNS; seed++) {
 		struct seek_fit f;
 		struct rng rng;
 
 		rng_init(&rng, seed, 3);
-		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
-			double sigma = 0.05 + 0.1 * rng_double(&rng);
-
-			d[i] = floor(pow(1e6, (double)i / (ARRAY_LEN(d) - 1)));
-			w[i] = 1 / (sigma * sigma);
-			y[i] = seek_fit_at(&meets, d[i]) + sigma * rng_normal(&rng);
+		for (size_t i = 0; i < ARRAY_LEN(p); i++) {
+			p[i].se = 0.02 + 0.04 * rng_double(&rng);
+			p[i].x = 0.003 * pow(1.0 / 0.003, (double)i / (ARRAY_LEN(p) - 1));
+			p[i].y = two_pieces(p[i].x, a, b, e, knee) + p[i].se * rng_normal(&rng);
 		}
-		assert_true(fit_seek(d, y, w, ARRAY_LEN(d), &f));
-		tally_add(&near, seek_fit_at(&f, 1), about(NAN, NAN), seek_fit_at(&meets, 1));
-		tally_add(&middle, seek_fit_at(&f, meets.knee), about(NAN, NAN), at_knee);
-		tally_add(&far, seek_fit_at(&f, 1e6), about(NAN, NAN), seek_fit_at(&meets, 1e6));
-		tally_add(&knee, log2(f.knee), about(NAN, NAN), log2(meets.knee));
+		assert_true(fit_seek(p, ARRAY_LEN(p), &f));
+		assert_true(isfinite(f.knee.value) && f.misfit == 0.0);
+		tally_add(&t[0], f.a.value, f.a.ci, a);
+		tally_add(&t[1], f.b.value, f.b.ci, b);
+		tally_add(&t[2], f.c.value, f.c.ci, c);
+		tally_add(&t[3], f.e.value, f.e.ci, e);
+		tally_add(&t[4], f.knee.value, f.knee.ci, knee);
 	}
-	tally_print(&near, "fit_seek at one track, 48 distances, 0.1 ms", 1, "ms");
-	tally_print(&middle, "fit_seek at the knee", 1, "ms");
-	tally_print(&far, "fit_seek at full stroke", 1, "ms");
-	tally_print(&knee, "fit_seek knee, octaves", 1, "");
-	assert_true(tally_rms(&near) < 0.05 && tally_rms(&middle) < 0.1 && tally_rms(&far) < 0.15);
-	assert_true(fabs(tally_bias(&middle)) < 0.05 && fabs(tally_bias(&far)) < 0.03);
-	assert_true(tally_rms(&knee) < 1);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		tally_print(&t[i], "fit_seek: a, b, c, e, knee, 40 distances", 1, "");
+		assert_true(tally_covers(&t[i]));
+	}
 }
 
 /* Two of the nearest are nearly one: what they differ by is chance, and no slope. */
 TEST(a_seek_curve_does_not_begin_beyond_what_was_seen)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
-		double d[9] = { 0.01, 0.01 + 1e-6, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1 }, y[ARRAY_LEN(d)], most = 0;
+		static const double d[9] = { 0.01, 0.01 + 1e-6, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1 };
+		struct smooth_point p[ARRAY_LEN(d)];
+		double most = 0;
 		struct seek_fit f;
 		struct rng rng;
 
 		rng_init(&rng, seed, 11);
 		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
-			y[i] = 1 + 5 * sqrt(d[i]) + 0.3 * rng_normal(&rng);
-			most = fmax(most, y[i]);
+			p[i] = (struct smooth_point){ d[i], 1 + 5 * sqrt(d[i]) + 0.3 * rng_normal(&rng), 0.3 };
+			most = fmax(most, p[i].y);
 		}
-		assert_true(fit_seek(d, y, NULL, ARRAY_LEN(d), &f));
+		assert_true(fit_seek(p, ARRAY_LEN(d), &f));
 		assert_true(fabs(seek_fit_at(&f, 0)) <= most);
 	}
 }
 
-TEST(exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not)
+TEST(exact_seek_curves_are_met_exactly_with_a_knee_or_none)
 {
-	const struct seek_fit truths[] = {
-		{ .a = 1, .b = 0.01, .c = 6, .e = 5e-6, .knee = 300e3 }, /* jumps at the knee */
-		{ .a = 2, .b = 0.02, .c = 7, .e = 2e-5, .knee = 250e3 }, /* meets: 2 + 10 = 7 + 5 */
-		{ .a = 1, .b = 0.01, .c = 0, .e = 0, .knee = INFINITY }, /* root only */
-	};
-	double d[60], y[60];
+	static const double knees[] = { INFINITY, 0.25, 0.031 };
 
-	for (size_t k = 0; k < ARRAY_LEN(truths); k++) {
+	for (size_t k = 0; k < ARRAY_LEN(knees); k++) {
+		struct smooth_point p[60];
 		struct seek_fit f;
 
-		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
-			d[i] = 1 + 1e6 * pow((double)i / ARRAY_LEN(d), 2);
-			y[i] = seek_fit_at(&truths[k], d[i]);
+		for (size_t i = 0; i < ARRAY_LEN(p); i++) {
+			p[i] = (struct smooth_point){ 0.001 + pow((double)i / ARRAY_LEN(p), 2), 0, 1e-3 };
+			p[i].y = isinf(knees[k]) ? 1 + 9 * sqrt(p[i].x) : two_pieces(p[i].x, 1, 9, 4, knees[k]);
 		}
-		assert_true(fit_seek(d, y, NULL, ARRAY_LEN(d), &f));
-		for (size_t i = 0; i < ARRAY_LEN(d); i++)
-			assert_true(fabs(seek_fit_at(&f, d[i]) - y[i]) < 1e-3);
-		assert_true(f.rms < 1e-3);
-		if (isinf(truths[k].knee))
-			assert_true(isinf(f.knee));
+		assert_true(fit_seek(p, ARRAY_LEN(p), &f));
+		for (size_t i = 0; i < ARRAY_LEN(p); i++)
+			assert_true(fabs(seek_fit_at(&f, p[i].x) - p[i].y) < 1e-3);
+		assert_true(isinf(knees[k]) == isinf(f.knee.value));
 	}
 }
 
 TEST(few_or_hostile_distances_give_what_they_can)
 {
-	const double d[] = { 1, 100, 10000, (double)NAN, -5 }, y[] = { 1.01, 1.1, 2, 5, 5 }, same[] = { 7, 7, 7 };
-	struct seek_fit f = { .a = 99 };
+	const struct smooth_point few[] = { { 1, 1.01, 0.01 }, { 100, 1.1, 0.01 }, { 10000, 2, 0.01 } },
+				  same[] = { { 7, 1, 1 }, { 7, 2, 1 }, { 7, 3, 1 } };
+	struct seek_fit f = { .misfit = 99 };
 
-	assert_false(fit_seek(d, y, NULL, 0, &f));
-	assert_false(fit_seek(d, y, NULL, 1, &f));
-	assert_false(fit_seek(same, y, NULL, 3, &f));
-	assert_true(f.a == 99);
-	assert_true(fit_seek(d, y, NULL, 5, &f));
-	assert_true(isinf(f.knee) && is_near(f.b, 0.01, 1e-6) && is_near(f.a, 1, 1e-6) && f.c == 0 && f.e == 0);
+	assert_false(fit_seek(few, 0, &f));
+	assert_false(fit_seek(few, 2, &f));
+	assert_false(fit_seek(same, 3, &f));
+	assert_true(f.misfit == 99);
+	assert_true(fit_seek(few, 3, &f));
+	assert_true(isinf(f.knee.value) && is_near(f.b.value, 0.01, 1e-6) && is_near(f.a.value, 1, 1e-6));
 }
 
 /* ---- segments ---- */

@@ -90,10 +90,9 @@ double seek_bound_overhead(const struct seek_known *k, const struct seek_samples
 	return k->overhead.ci.high > least ? fmax(least, k->overhead.ns) : k->overhead.ci.high;
 }
 
-struct stats_estimate seek_less_overhead(const struct seek_known *k, double arrival, struct interval ci)
+struct stats_estimate seek_less_overhead(const struct seek_known *k, struct stats_estimate arrival)
 {
-	return stats_difference((struct stats_estimate){ arrival, ci },
-	                        (struct stats_estimate){ k->overhead.ns, k->overhead.ci });
+	return stats_difference(arrival, (struct stats_estimate){ k->overhead.ns, k->overhead.ci });
 }
 
 bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a)

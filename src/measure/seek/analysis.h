@@ -139,8 +139,9 @@ struct seek_known {
 	struct seek_overhead overhead;
 	struct seek_scatter scatter;
 	struct curve curve;
-	struct arrival track, third, full; /* arrivals after the command, overhead and seek; NaN: not known */
-	struct curve parts[SEEK_PARTS];    /* the curve as the random reads of the other parts have it */
+	struct seek_fit fit;                      /* of two pieces, beside it */
+	struct stats_estimate track, third, full; /* arrivals after the command, overhead and seek */
+	struct curve parts[SEEK_PARTS];           /* the curve as the random reads of the other parts have it */
 	bool has_parts;
 	double later_ns;                /* than by the curve, a block over the whole device was there */
 	const struct seek_known *reads; /* of writes: whose curve they go by; NULL: by none */
@@ -163,7 +164,7 @@ struct seek_overhead seek_overhead_of(const struct seek_known *k, const struct s
 /* No head is there before the command is through: the upper end, by the shortest arrival, least or of the aimed. */
 double seek_bound_overhead(const struct seek_known *k, const struct seek_samples *m, double least);
 /* What is left of an arrival. All seek times share what the overhead, which is taken off them, is wrong. */
-struct stats_estimate seek_less_overhead(const struct seek_known *k, double arrival, struct interval ci);
+struct stats_estimate seek_less_overhead(const struct seek_known *k, struct stats_estimate arrival);
 /* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's.
  */
 bool seek_is_after_overhead(const struct seek_known *k, const struct arrival *a);
@@ -178,11 +179,8 @@ void seek_point_fit(const struct seek_known *k, struct seek_point *p, const stru
 #define SEEK_STRAY      0.35
 #define SEEK_TURNS_MOST 8.0 /* revolutions: no arm takes longer */
 struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_samples *m);
-/* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all), and the
- * figures from it. */
-struct curve seek_curve_of(const struct seek_known *k, const struct seek_samples *m, int without);
-/* Of all but one part, or where the reads are explained better by it, their likeliest (model/reads.h). */
-struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, int without);
+/* The likeliest by the aimed accesses and the random reads of all parts but one, which is judged by it. */
+struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, size_t without);
 /* Most reads take another time than any wait for the sector explains: the aimed accesses were a cache's. */
 bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples *m);
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m);
@@ -197,7 +195,7 @@ struct seek_pairs {
 	double shortest_ns;         /* but for one, which may be nonsense */
 };
 struct seek_pairs seek_pairs_of(const struct seek_known *k, const struct seek_point *p, size_t n);
-struct arrival seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *pairs);
+struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *pairs);
 extern const struct field seek_near_fields[];
 void seek_tell_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
                     const struct seek_point *p, size_t n);

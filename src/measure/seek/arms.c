@@ -48,19 +48,19 @@ const struct field seek_arm_fields[] = {
 static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
 {
 	struct table *t = result_table(s->res, "arms", "Each actuator", seek_arm_fields);
-	const struct stats_estimate arrives = a->known.curve.average,
-				    average = seek_less_overhead(&a->known, arrives.value, arrives.ci),
-				    full = seek_less_overhead(&a->known, a->known.full.median, a->known.full.ci);
-	const double less = a->known.overhead.ns;
+	const struct seek_known *k = &a->known;
+	const struct stats_estimate average = seek_less_overhead(k, k->curve.average),
+				    full = seek_less_overhead(k, k->full);
+	const double less = k->overhead.ns;
 	struct arm_row row = { .arm = arm + 1,
 		               .first_byte = range->first_byte,
 		               .last_byte = range->first_byte + range->bytes - 1,
-		               .track_ns = a->known.track.median - less,
+		               .track_ns = k->track.value - less,
 		               .average_ns = average.value,
-		               .third_ns = a->known.third.median - less,
+		               .third_ns = k->third.value - less,
 		               .full_ns = full.value,
-		               .average_with_overhead_ns = arrives.value,
-		               .full_with_overhead_ns = a->known.full.median,
+		               .average_with_overhead_ns = k->curve.average.value,
+		               .full_with_overhead_ns = k->full.value,
 		               .overhead_ns = less,
 		               .random_ns = a->whole.mean_ns,
 		               .average_low_ns = average.ci.low,

@@ -5,10 +5,11 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define APART     3    /* tracks: nearer the places overlap, and the drive reads on from one into the other */
-#define BEGIN_OFF 0.05 /* of where the curve begins, that its law may be off there (a choice) */
-#define SHARP     0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
-#define MODEL_NS  10e3 /* no pair is better than the model, as of points */
+#define APART    3     /* tracks: nearer the places overlap, and the drive reads on from one into the other */
+#define RISE     0.04  /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
+#define SHARP    0.01  /* of a revolution, standard error: a pair that is shown by itself (a choice) */
+#define STATS_T4 2.776 /* 95 % of Student's law with four degrees of freedom */
+#define MODEL_NS 10e3  /* no pair is better than the model, as of points */
 
 struct near_row {
 	uint64_t tracks, distance_bytes;
@@ -62,28 +63,24 @@ struct seek_pairs seek_pairs_of(const struct seek_known *k, const struct seek_po
 	return pairs;
 }
 
-/* What is believed of it before: of writes, that of the reads and what they take more; else where the curve begins. */
+/* What is believed of it before: of writes, that of the reads and what they take more; else what the curve says of so
+ * near. */
 static struct near_prior believed(const struct seek_known *k)
 {
 	const double track = seek_track_bytes(&k->places, 0.0) / (double)k->places.size_bytes;
-	const struct arrival *reads = k->reads ? &k->reads->track : NULL;
 	const struct curve *c = &k->curve;
-	struct near_prior p = { .rise = fmax(c->fit.b, 0.0) * sqrt(track),
-		                .least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0) };
-	double half;
+	const bool is_by_reads = k->reads && isfinite(k->reads->track.value) && isfinite(c->more.value);
+	const struct stats_estimate first =
+		is_by_reads ? stats_sum(k->reads->track, c->more) : curve_about(c, APART * track);
 
-	if (reads && isfinite(reads->median) && isfinite(c->more_ns)) {
-		p.fitted = reads->median + c->more_ns;
-		half = hypot(interval_half(reads->ci), 1.96 * hypot(c->more_se, c->fit.rms));
-	} else {
-		p.fitted = curve_at(c, 3.0 * track);
-		half = BEGIN_OFF * p.fitted + 0.1e6 + fmax(interval_half(c->fit_ci.a), 0.0) + 2.0 * c->fit.rms;
-	}
-	p.scale = fmin(half, k->places.period_ns) / 2.776; /* 95 % of Student's law with four degrees of freedom */
-	return p;
+	return (struct near_prior){ .fitted = first.value,
+		                    .scale = fmin(interval_half(first.ci) + c->rms_ns, k->places.period_ns) / STATS_T4,
+		                    .rise = fmax(curve_at(c, RISE) - curve_at(c, RISE / 4.0), 0.0) /
+		                            (sqrt(RISE) / 2.0) * sqrt(track),
+		                    .least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0) };
 }
 
-struct arrival seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *all)
+struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *all)
 {
 	const struct near_prior prior = believed(k);
 	struct near_pairs pairs = { .n = 0 };
@@ -91,13 +88,18 @@ struct arrival seek_next_cylinder(const struct seek_known *k, const struct seek_
 	double off;
 
 	if (!k->curve.is_known)
-		return (struct arrival){ .median = NAN };
+		return STATS_UNKNOWN;
 	for (size_t i = 0; i < all->of.n; i++)
 		if (pairs.n || all->of.v[i].tracks >= APART)
 			pairs.v[pairs.n++] = all->of.v[i];
 	next = near_next_cylinder(&pairs, &prior);
+	/* Where all pairs say what the curve does not, one of the two is of something else, as what a cache answers. */
+	if (fabs(next.value - prior.fitted) > STATS_T4 * prior.scale) {
+		next.ci.low = fmin(next.ci.low, prior.fitted);
+		next.ci.high = fmax(next.ci.high, prior.fitted);
+	}
 	off = MODEL_NS + (isfinite(k->scatter.ns) ? k->scatter.ns / 3.0 : 0.0); /* that all may be off together */
-	return (struct arrival){ .median = next.value, .ci = { next.ci.low - off, next.ci.high + off } };
+	return (struct stats_estimate){ next.value, { next.ci.low - off, next.ci.high + off } };
 }
 
 void seek_tell_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,

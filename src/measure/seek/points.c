@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -14,16 +15,17 @@
 #include "measure/seek/analysis.h"
 #include "model/reads.h"
 
-#define ROUNDS       3   /* of reads by a curve, and the curve from them: little changes then */
-#define HITS_MOST    4   /* times the reads of the media: one in 50 hits comes late */
-#define READS_LEAST  60  /* of fewer the curve would follow chance (a choice) */
-#define TREND_OFF    0.3 /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
-#define KNOWN_HALF   0.1 /* of a revolution, half of the interval: a point is known then, if not well */
-#define BIN_READS    30  /* of a point: between the last in time and the first too late is 1/30 of a revolution */
-#define BINS_LEAST   4   /* of fewer points no curve is told */
-#define JUDGED_LEAST 40  /* reads: of fewer the likeliest curve is any (a choice) */
-#define AIMED_MOST   24  /* accesses of one distance: it does not outweigh all reads (a choice) */
-#define BINS_MOST    12  /* then each has more reads instead (a choice) */
+#define ROUNDS       2    /* of reads by a curve, and the curve from them: little changes then */
+#define HITS_MOST    4    /* times the reads of the media: one in 50 hits comes late */
+#define READS_LEAST  60   /* of fewer the curve would follow chance (a choice) */
+#define TREND_OFF    0.3  /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
+#define KNOWN_HALF   0.1  /* of a revolution, half of the interval: a point is known then, if not well */
+#define BIN_READS    30   /* of a point: between the last in time and the first too late is 1/30 of a revolution */
+#define BINS_LEAST   4    /* of fewer points no curve is told */
+#define JUDGED_LEAST 40   /* reads: of fewer the likeliest curve is any (a choice) */
+#define MODEL_NS     30e3 /* no point is better than the model of two pieces, which need not meet (a choice) */
+#define AIMED_MOST   24   /* accesses of one distance: it does not outweigh all reads (a choice) */
+#define BINS_MOST    12   /* then each has more reads instead (a choice) */
 
 void seek_point_fit(const struct seek_known *k, struct seek_point *p, const struct arrival_prior *prior, double most)
 {
@@ -89,7 +91,6 @@ struct points {
 		struct arrival fit;
 		const struct seek_point *aimed; /* NULL: random reads */
 		double bytes;                   /* their mean distance */
-		bool is_full;                   /* the whole stroke was wanted */
 	} v[CURVE_POINTS];
 	struct curve_point at[CURVE_POINTS]; /* the same, for the curve */
 	size_t n;
@@ -110,7 +111,7 @@ static int compare_stroke(const void *a, const void *b)
 }
 
 /* The reads of like distances, as if all had gone the same. false: not known. */
-static bool one_bin(const struct seek_known *k, const struct seek_fit *trend, const struct seek_random *v, size_t n,
+static bool one_bin(const struct seek_known *k, const struct curve *trend, const struct seek_random *v, size_t n,
                     struct told *ret)
 {
 	const struct arrival_prior prior = { .missed = 0.0 };
@@ -121,7 +122,7 @@ static bool one_bin(const struct seek_known *k, const struct seek_fit *trend, co
 	for (size_t i = 0; i < n; i++)
 		ret->stroke += v[i].stroke / (double)n;
 	for (size_t i = 0; i < n && i < ARRAY_LEN(p->log.access); i++) {
-		double by = seek_fit_at(trend, ret->stroke) - seek_fit_at(trend, v[i].stroke);
+		double by = curve_at(trend, ret->stroke) - curve_at(trend, v[i].stroke);
 
 		p->log.access[p->log.n++] = (struct aim_access){ v[i].ns + by, v[i].bytes, 0, AIM_RANDOM, AIM_THERE };
 		ret->bytes += v[i].bytes / (double)n;
@@ -135,35 +136,31 @@ static bool one_bin(const struct seek_known *k, const struct seek_fit *trend, co
 	return p->is_known;
 }
 
-static struct seek_fit coarse_fit(const struct seek_random *v, size_t n, double period)
+static size_t ways_of(const struct seek_samples *m, size_t without, struct reads_way *ret)
 {
-	struct reads_way ways[SEEK_RANDOM_MAX];
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		ways[i] = (struct reads_way){ v[i].stroke, v[i].ns };
-	return reads_coarse_fit(ways, n, period);
+	for (size_t i = 0; i < m->nrandom; i++)
+		if (m->random[i].part != without)
+			ret[n++] = (struct reads_way){ m->random[i].stroke, m->random[i].ns };
+	return n;
 }
 
-static void add_reads(const struct seek_known *k, const struct seek_samples *m, int without, const struct curve *c,
+static void add_reads(const struct seek_known *k, const struct seek_samples *m, const struct curve *c,
                       struct points *to)
 {
 	struct seek_random v[SEEK_RANDOM_MAX];
-	struct seek_fit trend = c->fit;
-	size_t n = 0, bins;
+	size_t n = m->nrandom, bins;
 
-	for (size_t i = 0; i < m->nrandom; i++)
-		if (without < 0 || m->random[i].part != (size_t)without)
-			v[n++] = m->random[i];
 	if (n < READS_LEAST)
 		return;
-	if (!c->is_known)
-		trend = coarse_fit(v, n, k->places.period_ns);
+	memcpy(v, m->random, n * sizeof(*v));
 	qsort(v, n, sizeof(*v), compare_stroke);
 	bins = n / BIN_READS < BINS_LEAST ? BINS_LEAST : n / BIN_READS > BINS_MOST ? BINS_MOST : n / BIN_READS;
 	for (size_t i = 0; i < bins; i++) {
 		size_t from = i * n / bins, end = (i + 1) * n / bins;
 
-		to->n += one_bin(k, &trend, v + from, end - from, &to->v[to->n]);
+		to->n += one_bin(k, c, v + from, end - from, &to->v[to->n]);
 	}
 }
 
@@ -174,30 +171,28 @@ static struct told told_of(const struct seek_places *places, const struct seek_p
 	const double size = (double)places->size_bytes;
 	uint64_t reads, hits;
 	double distance = (double)seek_distance(&p->log, &reads, &hits), off = fmax(size - distance, 0.0) / size / 2.0;
-	struct told t = { .stroke = p->stroke, .fit = p->fit, .aimed = p, .is_full = p->stroke == 1.0 };
+	struct told t = { .stroke = p->stroke, .fit = p->fit, .aimed = p };
 
-	if (t.is_full)
+	if (p->stroke == 1.0)
 		t.stroke = seek_stroke_of(places, 1.0 - off) - seek_stroke_of(places, off);
 	return t;
 }
 
 /*
- * What random reads say, by the curve so far, and the aimed accesses of distances that are known. Of these what the
- * curve is far from, where that is from random reads, is of something else: of a bridge's cache, which knows a place
- * that was read before.
+ * What random reads say, by the curve so far, and the aimed accesses of distances that are known. Of these what that is
+ * far from, where it is from random reads, is of something else: of a bridge's cache, which knows a place that was read
+ * before.
  */
-static struct points gather(const struct seek_known *k, const struct seek_samples *m, int without, bool has_aimed,
-                            const struct curve *c)
+static struct points gather(const struct seek_known *k, const struct seek_samples *m, const struct curve *c)
 {
 	struct points p = { .n = 0 };
 
-	add_reads(k, m, without, c, &p);
-	for (size_t i = 0, read = p.n; has_aimed && i < m->naimed && p.n < CURVE_POINTS; i++) {
+	add_reads(k, m, c, &p);
+	for (size_t i = 0, read = p.n; i < m->naimed && p.n < CURVE_POINTS; i++) {
 		const struct seek_point *a = &m->aimed[i];
 
 		if (a->is_known &&
-		    !(c->is_known && read &&
-		      fabs(a->fit.median - seek_fit_at(&c->fit, a->stroke)) > SEEK_STRAY * k->places.period_ns))
+		    !(read && fabs(a->fit.median - curve_at(c, a->stroke)) > SEEK_STRAY * k->places.period_ns))
 			p.v[p.n++] = told_of(&k->places, a);
 	}
 	qsort(p.v, p.n, sizeof(p.v[0]), compare_told);
@@ -208,26 +203,20 @@ static struct points gather(const struct seek_known *k, const struct seek_sample
 
 /* ---- the curve ---- */
 
-static struct curve curve_and_points(const struct seek_known *k, const struct seek_samples *m, int without,
-                                     struct points *ret)
+/* By the likeliest of the reads at first, whose points make a better one. */
+static struct curve curve_and_points(const struct seek_known *k, const struct seek_samples *m, struct points *ret)
 {
 	const struct curve *reads = k->reads && k->reads->curve.is_known ? &k->reads->curve : NULL;
-	struct curve c = { .is_known = false, .fit = { .knee = NAN }, .average = STATS_UNKNOWN };
+	struct reads_way v[SEEK_RANDOM_MAX];
+	const size_t n = ways_of(m, SEEK_PARTS, v);
+	const bool is_by_reads = n >= READS_LEAST;
+	struct curve c = is_by_reads ? reads_curve(v, n, k->places.period_ns, NULL) : CURVE_UNKNOWN;
 
-	for (int round = m->nrandom ? 0 : ROUNDS; round <= ROUNDS; round++) {
-		*ret = gather(k, m, without, round >= ROUNDS - 1, &c);
-		c = curve_fit(ret->at, ret->n, k->places.period_ns, reads);
+	for (int round = 0; round == 0 || (is_by_reads && c.is_known && round < ROUNDS); round++) {
+		*ret = gather(k, m, &c);
+		c = curve_of(ret->at, ret->n, k->places.period_ns, k->places.off, reads);
 	}
-	if (c.is_known)
-		curve_smooth(&c, ret->at, ret->n, k->places.off, reads, without < 0);
 	return c;
-}
-
-struct curve seek_curve_of(const struct seek_known *k, const struct seek_samples *m, int without)
-{
-	struct points p;
-
-	return curve_and_points(k, m, without, &p);
 }
 
 /* What aimed accesses say: of distances that are known, and not far from what reads say, as what a bridge's cache
@@ -251,24 +240,18 @@ static size_t add_aimed(const struct seek_samples *m, const struct curve *c, dou
 	return all;
 }
 
-struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, int without)
+struct curve seek_curve_without(const struct seek_known *k, const struct seek_samples *m, size_t without)
 {
 	const double period = k->places.period_ns;
-	const struct curve curve = seek_curve_of(k, m, without);
 	struct reads_way v[SEEK_RANDOM_MAX + AIMED_MOST * CURVE_POINTS];
 	struct curve c;
-	double most;
-	size_t n = 0;
+	size_t n = ways_of(m, without, v);
 
-	for (size_t i = 0; i < m->nrandom; i++)
-		if (m->random[i].part != (size_t)without)
-			v[n++] = (struct reads_way){ m->random[i].stroke, m->random[i].ns };
-	if (n < JUDGED_LEAST)
-		return curve;
-	c = reads_curve(v, n, period, NULL, &most);
+	if (n < JUDGED_LEAST) /* the curve is not from these either */
+		return k->curve;
+	c = reads_curve(v, n, period, NULL);
 	n += add_aimed(m, &c, period, v + n);
-	c = reads_curve(v, n, period, &c, &most);
-	return curve.is_known && reads_log_likely(&curve, v, n, c.rms_ns, period) >= most ? curve : c;
+	return reads_curve(v, n, period, &c);
 }
 
 bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples *m)
@@ -284,28 +267,24 @@ bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples 
 	return 2 * stray > m->nrandom;
 }
 
-/* What a point says of the part of the stroke that was wanted. */
-static struct arrival wanted(const struct seek_known *k, const struct points *p, size_t i, double stroke)
-{
-	struct stats_estimate at = curve_moved(&k->curve, &p->at[i], stroke, k->places.off);
-	struct arrival a = p->v[i].fit;
-
-	a.median = at.value;
-	a.ci = at.ci;
-	return a;
-}
-
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 {
+	struct smooth_point v[CURVE_POINTS];
 	struct points p;
 
-	k->curve = curve_and_points(k, m, -1, &p);
-	k->third = k->full = (struct arrival){ .median = NAN };
-	for (size_t i = 0; i < p.n && k->curve.is_known; i++)
-		if (p.v[i].is_full)
-			k->full = wanted(k, &p, i, 1.0);
-		else if (p.v[i].aimed && p.v[i].stroke == 1.0 / 3.0)
-			k->third = wanted(k, &p, i, p.v[i].stroke);
+	k->curve = curve_and_points(k, m, &p);
+	k->third = k->full = STATS_UNKNOWN;
+	for (size_t i = 0; i < p.n; i++) {
+		const double stroke = p.v[i].aimed && k->curve.is_known ? p.v[i].aimed->stroke : 0.0;
+
+		if (stroke == 1.0 || stroke == 1.0 / 3.0)
+			*(stroke == 1.0 ? &k->full : &k->third) =
+				curve_moved(&k->curve, &p.at[i], stroke, k->places.off);
+		v[i] = (struct smooth_point){ p.at[i].stroke, p.at[i].at.value,
+			                      hypot(interval_half(p.at[i].at.ci) / 1.96, MODEL_NS) };
+	}
+	if (!k->curve.is_known || !fit_seek(v, p.n, &k->fit))
+		k->fit = (struct seek_fit){ .knee = STATS_UNKNOWN };
 }
 
 /* ---- tables ---- */
@@ -391,7 +370,7 @@ static void tell_smooth(struct result *res, const struct seek_known *k, double f
 
 static void tell_row(struct table *t, const struct seek_known *k, const struct told *p, size_t random_reads)
 {
-	struct stats_estimate seek = seek_less_overhead(k, p->fit.median, p->fit.ci);
+	struct stats_estimate seek = seek_less_overhead(k, (struct stats_estimate){ p->fit.median, p->fit.ci });
 	struct summary even;
 	double mean = p->aimed && seek_even_mean(&p->aimed->log, &even) ? even.mean : (double)NAN;
 	struct curve_row row = {
@@ -403,7 +382,7 @@ static void tell_row(struct table *t, const struct seek_known *k, const struct t
 		.with_overhead_ns = p->fit.median,
 		.scatter_ns = p->fit.scatter,
 		.mean_seek_ns = mean - k->places.period_ns / 2.0 - k->overhead.ns,
-		.fit_ns = k->curve.is_known ? seek_fit_at(&k->curve.fit, p->stroke) - k->overhead.ns : (double)NAN,
+		.fit_ns = k->curve.is_known ? seek_fit_at(&k->fit, p->stroke) - k->overhead.ns : (double)NAN,
 		.distance_bytes = (uint64_t)p->bytes,
 		.samples = random_reads,
 	};
@@ -420,7 +399,7 @@ void seek_tell_curve(struct result *res, const struct seek_known *k, const struc
 	                               seek_curve_fields);
 	struct points p;
 
-	(void)curve_and_points(k, m, -1, &p);
+	(void)curve_and_points(k, m, &p);
 	if (!k->is_writing)
 		compare_estimates(res, k, m);
 	if (k->curve.is_known && !k->is_writing)

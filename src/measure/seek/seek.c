@@ -192,10 +192,10 @@ static struct seek_known unknown(uint64_t size_bytes)
 		.hits = { .without_ns = NAN, .bus_ns = NAN },
 		.overhead = SEEK_NO_OVERHEAD,
 		.scatter = { .ns = NAN },
-		.curve = { .fit = { .knee = NAN }, .average = STATS_UNKNOWN, .more_ns = NAN },
-		.track = { .median = NAN },
-		.third = { .median = NAN },
-		.full = { .median = NAN }
+		.curve = CURVE_UNKNOWN,
+		.track = STATS_UNKNOWN,
+		.third = STATS_UNKNOWN,
+		.full = STATS_UNKNOWN,
 	};
 }
 

@@ -114,19 +114,49 @@ void seek_tell_overhead(struct seek_run *s)
 		result_notice(s->res, "overhead", UNSEPARATED("The command"));
 }
 
-/* A seek time, and the same with the overhead, which is known even where the overhead is not. */
-static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
+/* What reaches further to either side than it is large, or nobody knows how far, is no figure. */
+static struct stats_estimate enough_seen(struct stats_estimate e)
 {
-	struct stats_estimate seek = seek_less_overhead(&s->known, a->median, a->ci);
+	return interval_half(e.ci) <= fabs(e.value) ? e : STATS_UNKNOWN;
+}
+
+/* A seek time, and the same with the overhead, which is known even where the overhead is not. n: reads. */
+static void seek_figure(const struct seek_run *s, const char *name, const char *title, struct stats_estimate arrives,
+                        size_t n)
+{
+	const struct stats_estimate seek = enough_seen(seek_less_overhead(&s->known, arrives));
 	const char *which = seek_of(&s->known, "", "write_"), *whose = seek_of(&s->known, "", "writes: ");
 	char key[64], text[96];
 
-	(void)snprintf(key, sizeof(key), "%s%s", which, name);
+	(void)snprintf(key, sizeof(key), "%s%s_ns", which, name);
 	(void)snprintf(text, sizeof(text), "%s%s", whose, title);
-	result_figure(s->res, key, text, UNIT_NS, seek.value, &seek.ci, a->n);
-	(void)snprintf(key, sizeof(key), "%s%.*s_with_overhead_ns", which, (int)(strlen(name) - 3), name);
+	arrives = enough_seen(arrives);
+	result_figure(s->res, key, text, UNIT_NS, seek.value, &seek.ci, n);
+	(void)snprintf(key, sizeof(key), "%s%s_with_overhead_ns", which, name);
 	(void)snprintf(text, sizeof(text), "%s%s, with overhead", whose, title);
-	result_figure(s->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
+	result_figure(s->res, key, text, UNIT_NS, arrives.value, &arrives.ci, n);
+}
+
+static void fit_figures(const struct seek_run *s)
+{
+	const struct seek_fit *f = &s->known.fit;
+	struct stats_estimate a = seek_less_overhead(&s->known, f->a), c = seek_less_overhead(&s->known, f->c);
+	char text[32];
+
+	result_estimate(s->res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, &a);
+	result_estimate(s->res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, &f->b);
+	if (isfinite(f->knee.value)) {
+		result_estimate(s->res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, &c);
+		result_estimate(s->res, "fit_e_ns", "fit far, e", UNIT_NS, &f->e);
+		result_estimate(s->res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, &f->knee);
+	}
+	if (!(f->misfit > 0.0))
+		return;
+	result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, f->misfit, NULL, 0);
+	result_notice(
+		s->res, "fit-misfit",
+		"The points miss the fit a + b sqrt(d), c + e d by %s (root mean square), more than by chance. Take seek times from the smooth curve, as the figures do, not from the fit.",
+		units_time(text, sizeof(text), (uint64_t)f->misfit));
 }
 
 static void time_figures(struct seek_run *s)
@@ -134,9 +164,7 @@ static void time_figures(struct seek_run *s)
 	const struct seek_known *k = &s->known;
 	struct result *res = s->res;
 	const struct curve *curve = &k->curve;
-	const struct curve_fit_ci *ci = &curve->fit_ci;
-	struct stats_estimate a, c;
-	struct arrival average;
+	size_t n = s->samples->nrandom;
 
 	if (!curve->is_known && s->samples->naimed && !k->is_writing)
 		result_notice(
@@ -146,30 +174,22 @@ static void time_figures(struct seek_run *s)
 				: "Seek times not reported: the accesses that reached the media are too few, or too scattered, for a curve.");
 	if (!curve->is_known)
 		return;
-	average = (struct arrival){ .median = curve->average.value, .ci = curve->average.ci };
-	a = seek_less_overhead(&s->known, s->known.curve.fit.a, ci->a);
-	c = seek_less_overhead(&s->known, s->known.curve.fit.c, ci->c);
-	arrival_figure(s, "track_to_track_ns", "seek, track to track", &k->track);
-	arrival_figure(s, "average_seek_ns", "average seek", &average);
-	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &k->third);
-	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &k->full);
-	result_figure(res, seek_of(&s->known, "overhead_ns", "write_overhead_ns"),
-	              seek_of(&s->known, "command overhead", "writes: command overhead"), UNIT_NS, s->known.overhead.ns,
-	              &s->known.overhead.ci, 0);
-	if (s->known.is_writing)
+	for (size_t i = 0; i < s->samples->naimed; i++)
+		n += s->samples->aimed[i].is_known ? s->samples->aimed[i].fit.n : 0;
+	seek_figure(s, "track_to_track", "seek, track to track", k->track, 0);
+	seek_figure(s, "average_seek", "average seek", curve->average, n);
+	seek_figure(s, "third_stroke", "seek, a third of the stroke", k->third, n);
+	seek_figure(s, "full_stroke", "seek, full stroke", k->full, n);
+	result_figure(res, seek_of(k, "overhead_ns", "write_overhead_ns"),
+	              seek_of(k, "command overhead", "writes: command overhead"), UNIT_NS, k->overhead.ns,
+	              &k->overhead.ci, 0);
+	if (k->is_writing)
 		return;
-	if (interval_half(s->known.overhead.ci) > 0.5 * s->known.overhead.ns)
+	if (interval_half(k->overhead.ci) > 0.5 * k->overhead.ns)
 		result_notice(
 			res, "overhead-wide",
 			"Reads ahead of the head take no longer than what the cache answers, so the overhead may be more, up to the shortest access. Seek times without it are as uncertain; those with overhead are not.");
-	result_estimate(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, &a);
-	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->known.curve.fit.b, &ci->b, 0);
-	if (isfinite(s->known.curve.fit.knee)) {
-		result_estimate(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, &c);
-		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->known.curve.fit.e, &ci->e, 0);
-		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->known.curve.fit.knee,
-		              &ci->knee, 0);
-	}
+	fit_figures(s);
 }
 
 /* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own.
@@ -191,19 +211,8 @@ static void scatter_figures(struct seek_run *s)
 void seek_tell_figures(struct seek_run *s)
 {
 	time_figures(s);
-	if (s->known.is_writing)
-		return;
-	scatter_figures(s);
-	if (s->known.curve.is_known && s->known.curve.misfit_ns > 0.0) {
-		char text[32];
-
-		result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, s->known.curve.misfit_ns,
-		              NULL, 0);
-		result_notice(
-			s->res, "fit-misfit",
-			"The points miss the fit a + b sqrt(d), c + e d by %s (root mean square), more than by chance. Take seek times from the smooth curve, as the figures do, not from the fit.",
-			units_time(text, sizeof(text), (uint64_t)s->known.curve.misfit_ns));
-	}
+	if (!s->known.is_writing)
+		scatter_figures(s);
 }
 
 void seek_tell_parts(struct seek_run *s)

@@ -10,7 +10,6 @@
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
-#define SETTLES_LEAST   4  /* distances (a choice) */
 #define LOOKS           24 /* writes at random that tell whether a cache takes them */
 #define QUICK_WRITES_NS (10 * NS_PER_S)
 #define FULL_WRITES_NS  (60 * NS_PER_S)
@@ -51,67 +50,30 @@ static struct seek_run begin(const struct seek_run *s, struct seek_samples *samp
 		                       .hits = { .without_ns = NAN, .bus_ns = k->hits.bus_ns },
 		                       .overhead = SEEK_NO_OVERHEAD,
 		                       .scatter = k->scatter,
-		                       .track = { .median = NAN },
+		                       .track = STATS_UNKNOWN,
+		                       .curve = CURVE_UNKNOWN,
 		                       .reads = k };
 	return w;
 }
 
-/* Of what a write takes longer as a whole: without what the two overheads differ by. */
-static struct stats_estimate without_overheads(const struct seek_known *s, const struct seek_known *w,
-                                               struct stats_estimate more)
+/* What a seek takes longer where it ends in a write: by how much writes lie above the curve of the reads, which may be
+ * off as a whole by about as much as its average, without what the two overheads differ by. false: not known. */
+static bool find_settle(const struct seek_known *s, const struct seek_known *w, struct stats_estimate *ret)
 {
-	return stats_sum(seek_less_overhead(w, more.value, more.ci),
+	const struct stats_estimate off = stats_difference(s->curve.average, stats_about(s->curve.average.value, 0.0));
+
+	*ret = stats_sum(seek_less_overhead(w, stats_difference(w->curve.more, off)),
 	                 (struct stats_estimate){ s->overhead.ns, s->overhead.ci });
-}
-
-/* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its
- * average. */
-static bool settle_beyond(const struct seek_known *s, const struct seek_known *w, struct stats_estimate *ret)
-{
-	const struct curve *c = &w->curve;
-	struct stats_estimate average = stats_difference(s->curve.average, stats_about(s->curve.average.value, 0.0));
-
-	*ret = without_overheads(s, w, stats_difference(stats_about(c->more_ns, 1.96 * c->more_se), average));
 	return isfinite(ret->value) && isfinite(ret->ci.low) && isfinite(ret->ci.high);
-}
-
-/* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own.
- * false: not known. */
-static bool find_settle(const struct seek_run *reads, const struct seek_run *writes, struct stats_estimate *ret,
-                        size_t *ret_n)
-{
-	const struct seek_samples *s = reads->samples, *w = writes->samples;
-	double more[CURVE_POINTS];
-	struct summary sum;
-	size_t n = 0, known = 0;
-
-	for (size_t k = 0; k < w->naimed; k++) {
-		const struct seek_point *q = &w->aimed[k];
-
-		known += q->is_known;
-		for (size_t i = 0; i < s->naimed && q->is_known; i++)
-			if (s->aimed[i].stroke == q->stroke && s->aimed[i].is_known)
-				more[n++] = q->fit.median - s->aimed[i].fit.median;
-	}
-	*ret_n = known;
-	if (isfinite(writes->known.curve.more_ns))
-		return settle_beyond(&reads->known, &writes->known, ret);
-	if (n < SETTLES_LEAST || !isfinite(reads->known.overhead.ns - writes->known.overhead.ns) ||
-	    !summary_of(more, n, &sum))
-		return false;
-	*ret = without_overheads(&reads->known, &writes->known,
-	                         stats_about(sum.mean, stats_t_975((double)n - 1.0) * sum.stddev / sqrt((double)n)));
-	*ret_n = n;
-	return true;
 }
 
 /*
  * No head may write sooner than it may read. Where it seems so, the returns that told the overhead were none on one
  * track, but to another head, and that is in the overhead.
  */
-static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stats_estimate *ret, size_t *ret_n)
+static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stats_estimate *ret)
 {
-	if (!find_settle(s, w, ret, ret_n))
+	if (!find_settle(&s->known, &w->known, ret))
 		return false;
 	if (ret->ci.high >= 0.0)
 		return true;
@@ -123,8 +85,7 @@ static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stat
 static void tell(struct seek_run *s, struct seek_run *w)
 {
 	struct stats_estimate settle;
-	size_t n;
-	bool is_known = is_settled(s, w, &settle, &n);
+	bool is_known = is_settled(s, w, &settle);
 
 	seek_conclude_near(w);
 	seek_tell_curve(w->res, &w->known, w->samples);
