@@ -52,20 +52,6 @@ static void print_notices(struct printer *p, const struct result *res)
 	}
 }
 
-/* Of a measurement (--classic); line for line, since names of files may be in it. */
-static void print_own_layout(struct printer *p, const char *text)
-{
-	while (*text) {
-		size_t bytes = strcspn(text, "\n");
-		cleanup_free char *raw = xmust(strndup(text, bytes));
-		cleanup_free char *line = text_printable(p, raw);
-
-		text_put(p, line);
-		text_end(p);
-		text += bytes + (text[bytes] == '\n');
-	}
-}
-
 static int end_page(FILE *out)
 {
 	return fflush(out) || ferror(out) ? (errno ? -errno : -EIO) : 0;
@@ -80,10 +66,7 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 	if (p.width < 40)
 		p.width = 40; /* below that nothing reads well; let the terminal wrap */
 	p.has_bits = rate && strstr(rate, "bit");
-	if (res->text) {
-		print_own_layout(&p, res->text);
-	} else if (style->lines && !style->plots && !strcmp(measurement, "check") &&
-	           result_find_table(res, "reasons")) {
+	if (style->lines && !style->plots && !strcmp(measurement, "check") && result_find_table(res, "reasons")) {
 		text_verdict(&p, res);
 	} else if (style->lines) {
 		text_screen(&p, res);
@@ -92,13 +75,10 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 		text_circumstances(&p, res);
 		print_figures(&p, res);
 		print_tables(&p, res);
-	}
-	if (res->text || !style->lines) {
 		text_faults(&p, res);
 		print_notices(&p, res);
-	}
-	if (!res->text && !style->lines)
 		text_verdict_of(&p, res);
+	}
 	return end_page(out);
 }
 

@@ -215,7 +215,6 @@ void result_free(struct result *res)
 		members_done(plot_members, &res->plots[i]);
 	free(res->plots);
 	members_done(screen_members, res);
-	free(res->text);
 	free(res);
 }
 
@@ -543,25 +542,6 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	res->notices = build_grow(res->notices, res->nnotices, sizeof(*res->notices));
 	res->notices[res->nnotices++] = (struct notice){ .code = result_strdup(code), .text = text };
 	text = NULL;
-}
-
-void result_text(struct result *res, const char *fmt, ...)
-{
-	cleanup_free char *more = NULL;
-	cleanup_free char *old = res->text;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&more, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		more = NULL; /* glibc leaves it undefined */
-	(void)xmust(more);
-	res->text = NULL;
-	if (asprintf(&res->text, "%s%s", old ? old : "", more) < 0)
-		res->text = NULL;
-	(void)xmust(res->text);
 }
 
 bool result_has_notice(const struct result *res, const char *code)

@@ -154,8 +154,6 @@ struct result {
 	/* The first screen: the answer in a sentence; then the figures and tables (with # before the name) that answer
 	 * the user's question, comma-separated. NULL: not given. */
 	char *answer, *shows;
-	/* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
-	char *text;
 };
 
 #define RESULT_FAULTS_MAX  1000
@@ -235,8 +233,6 @@ void result_plot(struct result *res, const struct plot_decl *plot); /* copied; u
 int result_plot_kind(const char *name);
 /* Are its table and the columns of x and y there? Others are neither saved nor loaded. */
 bool result_plot_is_whole(const struct result *res, const struct plot *plot);
-/* Appends to res->text. */
-void result_text(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_option(struct result *res, const char *name, const char *text);
 /* As it was in force; NULL: the run has none of that name, or it had no value. */
 const char *result_option_text(const struct result *res, const char *name);

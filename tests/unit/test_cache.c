@@ -264,41 +264,6 @@ TEST_WITH(a_knee_that_is_not_reached_is_not_made_up, files_dir_make, files_dir_r
 	}
 }
 
-/* ---- iozone's table (Doupnik 1993) ---- */
-
-TEST_WITH(the_classic_table_has_the_lines_of_1993, files_dir_make, files_dir_remove)
-{
-	static const char *const lines[] = {
-		"IOZONE: auto-test mode",
-		"        MB      reclen  bytes/sec written   bytes/sec read",
-		"        1       512     293718              258269",
-		"        1       1024    406424              374491",
-		"        1       2048    532272              453929",
-		"        1       4096    635500              579323",
-		"        1       8192    765383              659481",
-		"        2       512     296207              268865",
-		"        2       1024    406424              366634",
-		"        2       2048    530924              459901",
-		"        2       4096    647269              569878",
-		"        2       8192    765383              659481",
-	};
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const struct table *t;
-	char line[128];
-
-	start(&run, "--mode=cached --without=knee --size=1M-2M --block=-8K --classic --slice=1s");
-	files_run_well(&run);
-	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
-	assert_null(strchr(run.res->text, '\t')); /* a terminal need not know where iozone's tabs were */
-	t = files_table(&run, "matrix");
-	for (size_t i = 0; i + 3 < t->nrows; i += 7) { /* the numbers are those of the matrix: written, read again */
-		(void)snprintf(line, sizeof(line), "        %-8.6g%-8.0f%-20.0f%.0f\n",
-		               number(t, i, "file_bytes") / 1048576.0, number(t, i, "record_bytes"),
-		               number(t, i, "rate_bytes_per_s"), number(t, i + 3, "rate_bytes_per_s"));
-		assert_non_null(strstr(run.res->text, line));
-	}
-}
-
 TEST_WITH(senseless_sizes_are_refused, files_dir_make, files_dir_remove)
 {
 	static const char *const bad[] = { "--size=1M-512K", "--block=8K-4K", "--memory=1K", "--repeat=2" };
@@ -394,7 +359,7 @@ TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_rem
 	const struct table *t;
 
 	start(&run, "--mode=cached --without=knee --operations=random_write,read --size=128K-256K "
-	            "--block=8K-16K --classic");
+	            "--block=8K-16K");
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 8);
@@ -404,7 +369,6 @@ TEST_WITH(operations_are_measured_as_if_all_were, files_disk_make, files_dir_rem
 		if (i % 2 == 0)
 			assert_near(number(t, i, "hit_ratio"), 0.0, 1e-9);
 	}
-	assert_non_null(strstr(run.res->text, "        0.125   8192    -                   -\n"));
 	assert_int_equal(files_left(), 0);
 }
 

@@ -242,10 +242,9 @@ TEST_WITH(a_signal_keeps_the_steps_so_far_and_removes_the_file, files_dir_make, 
 	assert_int_equal(files_left(), 0);
 }
 
-TEST_WITH(several_files_are_several_jobs_with_letters, files_dir_make, files_dir_remove)
+TEST_WITH(several_files_have_steps_of_their_own, files_dir_make, files_dir_remove)
 {
 	cleanup_files struct files_run run = RUN(.is_done = false);
-	unsigned rows[3] = { 0 };
 	const struct table *t;
 
 	/* the same folder three times: the names differ by themselves */
@@ -255,91 +254,13 @@ TEST_WITH(several_files_are_several_jobs_with_letters, files_dir_make, files_dir
 	t = files_table(&run, "steps");
 	assert_int_equal(t->nrows, 12);
 	for (size_t i = 0; i < t->nrows; i++) {
-		const char *job = files_string(t, i, "job");
+		size_t same = 0;
 
-		assert_non_null(job);
-		assert_in_range(job[0], 'A', 'C');
-		rows[job[0] - 'A']++;
+		for (size_t k = 0; k < t->nrows; k++)
+			same += strcmp(files_string(t, i, "file"), files_string(t, k, "file")) == 0;
+		assert_int_equal(same, 4);
 	}
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(rows[i], 4);
 	assert_int_equal(files_left(), 0);
-}
-
-/* ---- the logs of 1997 (Longbottom, DISKMBPS, appendix 1), without what names the program ---- */
-
-TEST_WITH(the_classic_log_has_the_lines_of_1997, files_dir_make, files_dir_remove)
-{
-	static const char *const lines[] = {
-		"##############################################",
-		"Disk test platter 0.1.0",
-		"Job J143308Z  Wed May 21 14:33:08 1997",
-		"Data File J143308N/tmp 10.0 Mbytes",
-		"Files written 10485760 bytes (data*10)",
-		"    1.62 seconds for writing file at 6.17 MB/s 14:33:10",
-		"    0.40 seconds for read pass 1 at 25.00 MB/s 14:33:10",
-		"    0.13 seconds for read pass 2 at 76.92 MB/s 14:33:10",
-		"    0.13 seconds for read pass 3 at 76.92 MB/s 14:33:11",
-	};
-	cleanup_files struct files_run run = RUN(.is_done = false);
-
-	start(&run, "--size=10M --repeat=3 --classic", files_dir);
-	files_run_well(&run);
-	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
-	assert_non_null(strstr(run.res->text, "10.0 Mbytes\nFiles written 10485760 bytes (data*10)\n"));
-}
-
-TEST_WITH(the_classic_log_of_reading_has_its_own_lines, files_dir_make, files_dir_remove)
-{
-	static const char *const lines[] = {
-		"##############################################",
-		"Disk test platter 0.1.0",
-		"Reading file D:/funstuff/videos/weezer.avi",
-		"Job J143646Z  Wed May 21 14:36:46 1997",
-		"   26.07 seconds 30.1MB pass 1 at 1.15 MB/s 14:37:13",
-		"   27.54 seconds 30.1MB pass 2 at 1.09 MB/s 14:37:40",
-	};
-	cleanup_files struct files_run run = RUN(.is_done = false);
-
-	make_kept("video", "3M");
-	start(&run, "--repeat=2 --classic", files_path("video"));
-	files_run_well(&run);
-	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
-	assert_non_null(strstr(run.res->text, "seconds 3.0MB pass 2 at "));
-	assert_int_equal(unlink(files_path("video")), 0);
-}
-
-TEST_WITH(each_job_has_a_classic_log_with_its_own_steps, files_dir_make, files_dir_remove)
-{
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const char *second;
-
-	(void)snprintf(run.words, sizeof(run.words), "--size=128K --repeat=2 --classic %s %s", files_dir, files_dir);
-	files_run_well(&run);
-	second = strstr(run.res->text + 1, "####\n\nDisk test");
-	assert_non_null(second);
-	second = strstr(second + 10, "####\n\nDisk test");
-	assert_non_null(second);
-	assert_non_null(strstr(second, "read pass 2"));
-	assert_null(strstr(strstr(second, "read pass 2") + 1, "read pass 2"));
-}
-
-TEST_WITH(two_files_read_by_two_jobs_have_two_classic_logs, files_dir_make, files_dir_remove)
-{
-	cleanup_files struct files_run run = RUN(.is_done = false);
-	const char *at;
-	unsigned passes = 0;
-
-	make_kept("video", "1M");
-	make_kept("other", "1M");
-	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --classic %s %s/other", files_path("video"),
-	               files_dir);
-	files_run_well(&run);
-	for (at = run.res->text; (at = strstr(at, " pass 1 at ")); at++)
-		passes++;
-	assert_int_equal(passes, 2);
-	assert_int_equal(unlink(files_path("video")), 0);
-	assert_int_equal(unlink(files_path("other")), 0);
 }
 
 /* ---- what was there, and when to end ---- */

@@ -297,8 +297,6 @@ static int run_matrix(struct cache_run *c, struct err *err)
 		r = cache_find_knee(c, p->size.min_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->size.min_bytes,
 		                    largest);
 	cache_report_findings(c->ses->res, t, c->page_bytes);
-	if (p->classic)
-		cache_report_classic(c, t);
 	close_files(c);
 	return r;
 }

@@ -23,7 +23,6 @@ struct cache_params {
 	int mode, sync;
 	const char *operations;
 	struct strs without;
-	bool classic;
 };
 
 struct cache_operation {
@@ -126,7 +125,6 @@ double cache_hits(const struct cache_run *c, const struct cache_loop *l, const s
 extern const struct field cache_cell_fields[], cache_knee_fields[];
 void cache_report_extremes(struct result *res, const struct table *t);
 void cache_report_findings(struct result *res, const struct table *t, uint64_t page_bytes);
-void cache_report_classic(const struct cache_run *c, const struct table *t);
 void cache_report_plots(struct session *ses);
 /* The figure, from the rows of the search. false: they do not bracket it. */
 bool cache_report_knee(struct result *res, const struct table *t);

@@ -34,7 +34,6 @@ const struct opt cache_opts[] = {
 	OPT_STRS(struct cache_params, without, "without", 0, "WORD",
 	         "do not look for the end of the cache between the sizes of the matrix", .choices = cache_parts,
 	         .is_aside = true),
-	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993", .is_aside = true),
 	OPT_END,
 };
 

@@ -107,34 +107,6 @@ void cache_report_findings(struct result *res, const struct table *t, uint64_t p
 	          back / cell_number(t, file, record, "direct", OP_REWRITE, key));
 }
 
-static void classic_rate(char *buf, size_t len, double rate)
-{
-	(void)snprintf(buf, len, isfinite(rate) ? "%.0f" : "-", rate); /* -: not measured */
-}
-
-/* iozone's own table, of the modes in use: written, and read again. */
-void cache_report_classic(const struct cache_run *c, const struct table *t)
-{
-	const char *mode = c->p->mode == MODE_DIRECT ? "direct" : "cached", *key = "rate_bytes_per_s";
-	enum operation read = c->p->mode == MODE_DIRECT ? OP_READ : OP_REREAD;
-	double file = 0.0, record = 0.0;
-
-	result_text(c->ses->res, "IOZONE: auto-test mode\n\n"
-	                         "        MB      reclen  bytes/sec written   bytes/sec read\n");
-	for (size_t i = 0; i < t->nrows; i++) {
-		char written[32], again[32];
-
-		if (table_number(t, i, 0) == file && table_number(t, i, 1) == record)
-			continue;
-		file = table_number(t, i, 0);
-		record = table_number(t, i, 1);
-		classic_rate(written, sizeof(written),
-		             cell_number(t, (uint64_t)file, (uint64_t)record, mode, OP_WRITE, key));
-		classic_rate(again, sizeof(again), cell_number(t, (uint64_t)file, (uint64_t)record, mode, read, key));
-		result_text(c->ses->res, "        %-8.6g%-8.0f%-20s%s\n", file / 1048576.0, record, written, again);
-	}
-}
-
 void cache_report_plots(struct session *ses)
 {
 	result_plot(

@@ -50,7 +50,6 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	int r = 0;
 
 	payload_pool_init(&shared.pool, PASSES_SEED, PASSES_BLOCK_BYTES);
-	shared.started = time(NULL);
 	while (r == 0 && n < ses->ndevs) {
 		struct passes_work *w = &works[n];
 
@@ -74,8 +73,6 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 		figures(ses, p, works, n);
 		passes_report_words(ses->res, works, n);
 		passes_report_plots(ses);
-		for (size_t i = 0; p->classic && i < n; i++)
-			passes_report_classic(&works[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		passes_work_done(&works[i]);

@@ -19,14 +19,14 @@ enum passes_mode { PASSES_CACHED, PASSES_COLD, PASSES_DIRECT };
 struct passes_params {
 	uint64_t size_bytes, passes;
 	int mode;
-	bool keep, classic;
+	bool keep;
 };
 
 struct passes_row {
 	const char *step, *end_time;
 	uint64_t elapsed_ns;
 	double rate_bytes_per_s, cpu_percent, cpu_s_per_mb, from_device_ratio, from_disk_ratio, cached_before_ratio;
-	const char *file, *job;
+	const char *file;
 	double start_s;
 	uint64_t moved_bytes;
 };
@@ -84,7 +84,6 @@ struct passes_work {
 	struct passes_shared *shared;
 	struct datafile *df; /* NULL: an existing file */
 	char path[512];
-	char job[48]; /* tag of its lines; "": none */
 	int fd;
 	bool is_ours;         /* the words are known: we wrote them, or the file begins with them */
 	uint64_t first, size; /* of the data */
@@ -101,7 +100,6 @@ struct passes_shared {
 	pthread_mutex_t lock;     /* of the document and the session */
 	struct payload_pool pool; /* the words of each block */
 	struct passes_pace pace;  /* the bytes that were done: atomic, the rest: under the lock */
-	time_t started;           /* of the wall clock, for the classic log */
 };
 
 /* Opens or makes the file. 0 or negative errno and a sentence; passes_work_done() in any case. */
@@ -117,7 +115,6 @@ extern const struct measure_table passes_tables[];
 void passes_report_step(struct passes_work *w, const struct passes_row *row);
 void passes_report_figures(struct result *res, const struct passes_found *f, bool has_written);
 void passes_report_words(struct result *res, const struct passes_work *works, size_t n);
-void passes_report_classic(const struct passes_work *w);
 void passes_report_plots(struct session *ses);
 
 #endif

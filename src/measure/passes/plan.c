@@ -16,8 +16,6 @@ const struct opt passes_opts[] = {
 	OPT_CHOICE(struct passes_params, mode, "mode", 0, modes, "cached",
 	           "through the page cache, dropped from it before each pass, or past it"),
 	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is", .is_aside = true),
-	OPT_FLAG(struct passes_params, classic, "classic", 0, "print the layout of the program of 1997",
-	         .is_aside = true),
 	OPT_END,
 };
 

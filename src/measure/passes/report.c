@@ -18,7 +18,6 @@ const struct field passes_fields[] = {
 	FIELD_F64(struct passes_row, from_device_ratio, UNIT_RATIO, "from device"),
 	FIELD_F64(struct passes_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
 	FIELD_F64(struct passes_row, cached_before_ratio, UNIT_RATIO, "in memory"),
-	FIELD_STR(struct passes_row, job, "job"), /* of several; else null, and then not shown */
 	FIELD_STR(struct passes_row, file, "file", .detail = true),
 	FIELD_F64(struct passes_row, start_s, UNIT_S, "began", .detail = true),
 	FIELD_U64(struct passes_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
@@ -39,8 +38,8 @@ static void log_step(struct passes_work *w, const struct passes_row *row)
 		(void)units_printf(device, sizeof(device), ", from the device %.1f %%", 100.0 * row->from_device_ratio);
 	if (isfinite(row->rate_bytes_per_s))
 		(void)snprintf(rate, sizeof(rate), ", %s", units_rate(number, sizeof(number), row->rate_bytes_per_s));
-	session_log(w->ses, "%s%s%s %s: %.3f s%s, CPU %.1f %%%s", w->job, w->job[0] ? " " : "", w->path, row->step,
-	            (double)row->elapsed_ns * 1e-9, rate, row->cpu_percent, device);
+	session_log(w->ses, "%s %s: %.3f s%s, CPU %.1f %%%s", w->path, row->step, (double)row->elapsed_ns * 1e-9, rate,
+	            row->cpu_percent, device);
 }
 
 void passes_report_step(struct passes_work *w, const struct passes_row *row)
@@ -96,50 +95,6 @@ void passes_report_words(struct result *res, const struct passes_work *works, si
 	}
 	if (wrong)
 		res->verdict_is_no = true;
-}
-
-/*
- * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that
- * was only read has lines of their own kind.
- */
-void passes_report_classic(const struct passes_work *w)
-{
-	struct session *ses = w->ses;
-	const struct passes_params *p = w->p;
-	const struct table *t = result_find_table(ses->res, "steps");
-	char start[64], name[16];
-	double mib = (double)w->size / 1048576.0;
-	struct tm tm;
-
-	(void)gmtime_r(&w->shared->started, &tm);
-	(void)strftime(start, sizeof(start), "%a %b %e %H:%M:%S %Y", &tm);
-	(void)strftime(name, sizeof(name), "J%H%M%S", &tm);
-	result_text(ses->res, "##############################################\n\nDisk test platter %s\n",
-	            PLATTER_VERSION);
-	if (!p->size_bytes)
-		result_text(ses->res, "Reading file %s\n", w->path);
-	result_text(ses->res, "Job %s%s  %s\n\n", name, w->job[0] ? w->job : "Z", start);
-	if (p->size_bytes)
-		result_text(ses->res, "Data File %s %.1f Mbytes\nFiles written %" PRIu64 " bytes (data*%.4g)\n\n",
-		            w->path, mib, w->size, mib);
-	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *step = table_string(t, i, (size_t)table_column(t, "step")),
-			   *end = table_string(t, i, (size_t)table_column(t, "end_time")) + 11; /* the time of day */
-		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
-		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
-
-		if (w->job[0] && strcmp(table_string(t, i, (size_t)table_column(t, "job")), w->job) != 0)
-			continue;
-		if (strcmp(step, "write") == 0)
-			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %.8s\n", seconds, rate, end);
-		else if (strncmp(step, "read ", 5) == 0 && p->size_bytes)
-			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %.8s\n", seconds, step + 5,
-			            rate, end);
-		else if (strncmp(step, "read ", 5) == 0)
-			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %.8s\n", seconds, mib,
-			            step + 5, rate, end);
-	}
-	result_text(ses->res, "\n");
 }
 
 void passes_report_plots(struct session *ses)

@@ -79,7 +79,6 @@ static struct passes_row watch_finish(struct passes_work *w, const struct stopwa
 		.from_disk_ratio = share.disk_ratio,
 		.cached_before_ratio = s->cached_ratio,
 		.file = w->path,
-		.job = w->job[0] ? w->job : NULL,
 		.start_s = (double)(s->start_ns - w->ses->start_ns) * 1e-9,
 		.moved_bytes = moved,
 	};
@@ -391,19 +390,8 @@ static int open_existing(struct passes_work *w, struct err *err)
 	return env->devices->open(env->devices_ctx, d, NULL, w->p->mode == PASSES_DIRECT ? DEVICE_OPEN_DIRECT : 0, err);
 }
 
-/* Several files are several jobs: a letter each, as copies of the program had in 1997. */
-static void name_job(struct passes_work *w)
-{
-	size_t i = w->index;
-
-	w->job[0] = '\0';
-	if (w->ses->ndevs > 1)
-		(void)snprintf(w->job, sizeof(w->job), i < 26 ? "%c" : "%c%zu", (char)('A' + i % 26), i / 26);
-}
-
 int passes_work_init(struct passes_work *w, struct err *err)
 {
-	name_job(w);
 	(void)snprintf(w->path, sizeof(w->path), "%s", w->ses->devs[w->index].path);
 	w->steps = xcalloc(w->p->passes + 2, sizeof(*w->steps));
 	w->buf = xaligned(PASSES_BLOCK_BYTES);
