@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Linux native asynchronous I/O (io_submit(2)). All requests of a submit() go out in one call. Completions are taken
- * straight from the ring that the kernel maps into the process (struct aio_ring of fs/aio.c, stable since Linux 2.5;
- * magic number and feature words say whether it is the one known here), so that reaping costs no system call unless
- * there is nothing to reap. It is asynchronous with O_DIRECT only; otherwise io_submit() itself waits.
+ * Linux native asynchronous I/O (io_submit(2)). All requests of a submit() go out in one call. It is asynchronous with
+ * O_DIRECT only; otherwise io_submit() itself waits.
  */
 #include <errno.h>
 #include <libaio.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "engine/engine.h"
 
-#define AIO_RING_MAGIC 0xa10a10a1u
-
-struct aio_ring { /* as the kernel has it */
-	unsigned id, nr;
-	_Atomic unsigned head; /* written by us */
-	_Atomic unsigned tail; /* written by the kernel */
-	unsigned magic, compat_features, incompat_features, header_length;
-	struct io_event events[];
-};
-
 struct aio_state {
 	io_context_t ctx;
-	struct aio_ring *ring; /* NULL: not the layout known here */
-	struct iocb *iocbs;    /* depth of them */
-	struct iocb **batch;   /* as io_submit wants them; also the stack of free ones: [0, nfree) */
+	struct iocb *iocbs;  /* depth of them */
+	struct iocb **batch; /* as io_submit wants them; also the stack of free ones: [0, nfree) */
 	uint32_t nfree;
 	struct io_req **failed; /* could not be issued; handed out by the next reap */
 	uint32_t nfailed;
@@ -66,10 +52,6 @@ static int aio_open(struct engine *eng, struct err *err)
 		return err_set(err, r, "libaio refused (io_setup: %s%s)", err_name(r),
 		               r == -EAGAIN ? ", see /proc/sys/fs/aio-max-nr" : "");
 	}
-	st->ring = (struct aio_ring *)st->ctx;
-	if (st->ring->magic != AIO_RING_MAGIC || st->ring->incompat_features != 0 ||
-	    st->ring->header_length != sizeof(struct aio_ring))
-		st->ring = NULL;
 	for (uint32_t i = 0; i < depth; i++)
 		st->batch[i] = &st->iocbs[i];
 	st->nfree = depth;
@@ -153,26 +135,6 @@ static uint32_t take_events(struct engine *eng, const struct io_event *ev, struc
 	return n;
 }
 
-/* From the mapped ring: the kernel moves tail, we move head. */
-static uint32_t take_ring(struct engine *eng, struct io_req **done, uint32_t max)
-{
-	struct aio_state *st = eng->priv;
-	struct aio_ring *ring = st->ring;
-	unsigned head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	unsigned tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-	uint32_t n = 0;
-
-	while (n < max && head != tail) {
-		st->events[n++] = ring->events[head];
-		if (++head == ring->nr)
-			head = 0;
-	}
-	if (n == 0)
-		return 0;
-	atomic_store_explicit(&ring->head, head, memory_order_release);
-	return take_events(eng, st->events, done, n);
-}
-
 static int wait_events(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns)
 {
 	struct aio_state *st = eng->priv;
@@ -204,11 +166,6 @@ static int aio_reap(struct engine *eng, struct io_req **done, uint32_t max, uint
 		st->nfailed -= n;
 		memmove(st->failed, st->failed + n, st->nfailed * sizeof(struct io_req *));
 		return (int)n;
-	}
-	if (st->ring) {
-		n = take_ring(eng, done, max);
-		if (n || until_ns == 0)
-			return (int)n;
 	}
 	return wait_events(eng, done, max, until_ns);
 }
