@@ -216,11 +216,6 @@ static int run_record(struct cache_run *c, struct table *t, uint64_t record)
 		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !cache_is_over(c); op++) {
 			if ((direct && cache_ops[op].has_twin) || !(c->operations & 1u << op))
 				continue;
-			if (session_time_left_ns(c->ses) == 0) {
-				result_notice(c->ses->res, "time", "--time ended before all cells were measured.");
-				session_ended_early(c->ses);
-				return 0;
-			}
 			r = run_cell(c, t, op, record, direct);
 		}
 	}
@@ -278,8 +273,7 @@ static int run_matrix(struct cache_run *c, struct err *err)
 	c->cells = cache_count_doublings(smallest, largest) *
 	           cache_count_doublings(p->block.min_bytes, p->block.max_bytes) *
 	           (size_t)__builtin_popcount(c->operations) * (p->mode == MODE_BOTH ? 2 : 1);
-	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c) && session_time_left_ns(c->ses);
-	     size *= 2) {
+	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c); size *= 2) {
 		size_begun = size;
 		for (uint64_t record = p->block.min_bytes;
 		     r == 0 && record <= p->block.max_bytes && record <= size && !cache_is_over(c); record *= 2) {
@@ -288,6 +282,8 @@ static int run_matrix(struct cache_run *c, struct err *err)
 		}
 	}
 	if (cache_is_late(c))
+		session_ended_early(c->ses);
+	if (cache_is_late(c) && !c->ses->common->time_ns)
 		result_notice(
 			c->ses->res, "time",
 			"Without --size and --time it ends after 5 minutes: files of %s and more were measured in part or not at all, and the end of the cache was not looked for; give either.",
@@ -308,7 +304,9 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	struct cache_run c = { .ses = ses,
 		               .p = p,
 		               .first = d->kind == DEVICE_FILE ? datafile_first_byte(d) : DATAFILE_DATA_OFFSET,
-		               .end_ns = cache_has_default_end(ses, p) ? ses->start_ns + CACHE_DEFAULT_NS : 0,
+		               .end_ns = ses->common->time_ns            ? ses->start_ns + ses->common->time_ns
+		                         : cache_has_default_end(ses, p) ? ses->start_ns + CACHE_DEFAULT_NS
+		                                                         : 0,
 		               .cached_fd = -1,
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
@@ -376,8 +374,8 @@ static const struct screen_decl cache_screen = {
 		"hit_bytes_per_s,miss_bytes_per_s,knee_bytes,hit_ns,miss_ns,read_ahead_gain_ratio,write_back_gain_ratio,#knee",
 	.says =
 		(const struct clause[]){
-			{ "{hit_bytes_per_s} from memory" },
-			{ "{miss_bytes_per_s} with an empty cache" },
+			{ "{hit_bytes_per_s} from memory, the best of {hit_bytes_per_s#cell}" },
+			{ "{miss_bytes_per_s} with an empty cache, the best of {miss_bytes_per_s#cell}" },
 			{ "files of up to {knee_bytes} are read from memory" },
 			{ NULL },
 		},

@@ -172,7 +172,7 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 		return err_prefix(err, "--size");
 	if (r < 0)
 		return r;
-	plan->opens_itself = plan->lasts = true; /* a cell goes on to its end */
+	plan->opens_itself = plan->lasts = true;
 	plan->read_bytes = UINT64_MAX;
 	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
 	if (limit_ns == 0 && cache_has_default_end(ses, p))

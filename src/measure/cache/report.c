@@ -56,6 +56,7 @@ static void figure_if(struct result *res, const char *name, const char *label, e
 void cache_report_extremes(struct result *res, const struct table *t)
 {
 	double hit = NAN, miss = NAN;
+	uint64_t hits = 0, misses = 0;
 
 	for (size_t i = 0; i < t->nrows; i++) {
 		struct cell_row row;
@@ -63,13 +64,21 @@ void cache_report_extremes(struct result *res, const struct table *t)
 		table_row(t, i, cache_cell_fields, &row);
 		if (strcmp(row.mode, cache_mode_names[MODE_CACHED]) != 0)
 			continue;
-		if (strcmp(row.operation, cache_ops[OP_REREAD].name) == 0 && row.hit_ratio >= CACHE_HIT_RATIO)
+		if (strcmp(row.operation, cache_ops[OP_REREAD].name) == 0 && row.hit_ratio >= CACHE_HIT_RATIO) {
 			hit = fmax(hit, row.rate_bytes_per_s);
-		if (strcmp(row.operation, cache_ops[OP_READ].name) == 0)
+			hits++;
+		}
+		if (strcmp(row.operation, cache_ops[OP_READ].name) == 0) {
 			miss = fmax(miss, row.rate_bytes_per_s);
+			misses++;
+		}
 	}
-	figure_if(res, "hit_bytes_per_s", "best second reading, from memory", UNIT_BYTES_PER_S, hit);
-	figure_if(res, "miss_bytes_per_s", "best first reading, nothing in memory", UNIT_BYTES_PER_S, miss);
+	if (hits)
+		result_figure(res, "hit_bytes_per_s", "best second reading, from memory", UNIT_BYTES_PER_S, hit, NULL,
+		              hits);
+	if (misses)
+		result_figure(res, "miss_bytes_per_s", "best first reading, nothing in memory", UNIT_BYTES_PER_S, miss,
+		              NULL, misses);
 }
 
 /*
