@@ -4,7 +4,6 @@
 # and no test of ours may step a machine's clock to try it. Durations come from the clock of base/clock.h, which is CLOCK_MONOTONIC.
 cd "$(dirname "$0")/.." || exit 1
 allowed='src/base/clock.c:clock_gettime(CLOCK_REALTIME 1
-src/measure/passes/passes.c:time(NULL) 1
 src/session/machine.c:clock_gettime(CLOCK_REALTIME 1'
 # In this order: stamps of documents and logs; the hour of the layout of 1997, twice; a seed where none was given.
 found=$(
