@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import termios
 import threading
 
 END = b'\0'
+MOST_S = 60  # between two pieces of output
 
 
 def on_terminal(args, columns, lines, env=None):
@@ -22,6 +24,9 @@ def on_terminal(args, columns, lines, env=None):
         waiter.start()
         text = b''
         while not text.endswith(END):
+            if not select.select([reader], [], [], MOST_S)[0]:
+                run.kill()
+                raise TimeoutError('nothing was printed for %d s: %s' % (MOST_S, ' '.join(args)))
             text += os.read(reader, 1 << 16)
         waiter.join()
     os.close(reader)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tests/words.py [--update] [PLATTER-SIM]: what platter says keeps to the style guide of src/README.
+"""tests/words.py [--update] [PLATTER-SIM [PLATTER]]: what platter says keeps to the style guide of src/README.
 
 Of every text in src (literals of two words and more: notices, labels, clauses, errors, help): no word of the list "Not:" there, no sentence over 25 words. Files that
 are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator each command is run
 on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
-terminal, numbers have units, bad places and the next command are there. Status 1: something is over.
+terminal, numbers have units, bad places and the next command are there; with the program the same of what measures files. Status 1: something is over.
 """
 import json
 import os
@@ -28,8 +28,10 @@ MORE = {'bridge': 'bridge_kb 64\n'}  # on top of the profile
 COMMANDS = [
     'info', 'zones --quick', 'seek --quick', 'geometry --quick', 'buffer', 'surface --sample --time=20s', 'surface --range=0-256MiB', 'smr',
     'smr --write --destroy-data={serial} --range=0-256MiB', 'sustain --random --rate=20MB --time=20s', 'check --time=30s', 'stream --read --rate=20MB --time=20s',
-    'stream --read --tradeoff --size=64MB --buffer=8MB', 'stream --read --rate=64Mbit --time=10s', 'transactions --users=4 --count=20',
+    'stream --read --tradeoff --size=64MB --buffer=8MB', 'stream --read --rate=64Mbit --time=10s', 'stream --read --find --time=20s', 'transactions --users=4 --count=20',
 ]
+ON_FILES = ['passes --size=1M --repeat=3', 'mark --time=20ms --repeat=1', 'cache --size=1M-2M --block=16K-32K --repeat=3 --slice=1ms --without=knee']
+MOST_S = 60  # of one run
 BAD_ON_SCREEN = re.compile(r'^ {9,}[\^! ]*[\^!]|!!|\bLBA\b|^(?:Slow regions|Unreadable regions|Bad places)|unreadable place', re.M)
 BAD_ON_PAGE = re.compile(r'class="(?:mark m|heat ring)|Errors of the disk|unreadable place')
 
@@ -101,7 +103,7 @@ def check_text(text, document, columns, lines):
         found.append('%d lines' % len(rows))
     if '(0 rows)' in text:
         found.append('an empty table')
-    if not re.match(r'(?:platter \w+: |[A-Z]+  (?:as far as .*\n +)?)sim:\S+(?:  |\n)', text):
+    if not re.match(r'(?:platter \w+: |[A-Z]+  (?:as far as .*\n +)?)(?:sim:|/)\S+(?:  |\n)', text):
         found.append('its first line does not name the disk: ' + rows[0])
     if not text.startswith(('KEEP', 'DOUBT', 'REJECT')) and answer[:20] not in ''.join(rows[1:3]):
         found.append('the answer does not follow: ' + answer)
@@ -115,32 +117,41 @@ def check_text(text, document, columns, lines):
     return found, has_bad
 
 
-def check_run(sim, command, kind, folder):
+ENV = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': '', 'NO_COLOR': '1', 'TERM': 'xterm'}
+
+
+def check_run(program, words, target, where, folder):
     """Measured once, then drawn on terminals of several sizes and as a page."""
-    env = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': '', 'NO_COLOR': '1', 'TERM': 'xterm'}
-    profile = (TOP / 'tools' / 'simdisk' / 'profiles' / (KINDS[kind] + '.disk')).read_text(encoding='utf-8') + MORE.get(kind, '')
-    words = command.format(serial=re.search(r'^serial +(\S+)', profile, re.M).group(1)).split()
-    disk, path, page = Path(folder) / (kind + '.disk'), Path(folder) / 'document.json', Path(folder) / 'page.html'
-    disk.write_text(profile, encoding='utf-8')
+    path, page = Path(folder) / 'document.json', Path(folder) / 'page.html'
     path.unlink(missing_ok=True)
-    run = subprocess.run([sim, *words, 'sim:%s' % disk, '--quiet', '--json=%s' % path], stderr=subprocess.PIPE, text=True, env=env, check=False)
-    where = '%s of a %s disk' % (command, kind)
+    try:
+        run = subprocess.run([program, *words, target, '--quiet', '--json=%s' % path], stderr=subprocess.PIPE, text=True, env=ENV, check=False, timeout=MOST_S)
+    except subprocess.TimeoutExpired:
+        return ['%s: not done in %d s' % (where, MOST_S)]
     if not path.exists():
         return ['%s: no document: %s' % (where, run.stderr)]
     document = json.loads(path.read_text(encoding='utf-8'))
     problems = []
     for columns, lines in SIZES:
-        text = on_terminal([sim, 'report', str(path)], columns, lines, env)
+        text = on_terminal([program, 'report', str(path)], columns, lines, ENV)
         found, has_bad = check_text(text, document, columns, lines)
         problems += ['%s, %dx%d: %s' % (where, columns, lines, one) for one in found]
-    subprocess.run([sim, 'report', str(path), '-o', str(page), '--force'], env=env, check=True)
+    subprocess.run([program, 'report', str(path), '-o', str(page), '--force'], env=ENV, check=True, timeout=MOST_S)
     html = page.read_text(encoding='utf-8')
-    name = '%s %s' % (document['targets'][0]['model'], document['targets'][0]['serial'])
-    if '<title>platter %s: %s</title>' % (words[0], name) not in html:
-        problems.append('%s: the title of its page is not %s' % (where, name))
+    title = '%s %s' % (document['targets'][0].get('model') or target, document['targets'][0].get('serial') or '')
+    if '<title>platter %s: %s</title>' % (words[0], title.strip()) not in html:
+        problems.append('%s: the title of its page is not %s' % (where, title))
     if has_bad and not BAD_ON_PAGE.search(html):
         problems.append('%s: where are the bad places on its page?' % where)
     return problems
+
+
+def check_disk(sim, command, kind, folder):
+    profile = (TOP / 'tools' / 'simdisk' / 'profiles' / (KINDS[kind] + '.disk')).read_text(encoding='utf-8') + MORE.get(kind, '')
+    words = command.format(serial=re.search(r'^serial +(\S+)', profile, re.M).group(1)).split()
+    disk = Path(folder) / (kind + '.disk')
+    disk.write_text(profile, encoding='utf-8')
+    return check_run(sim, words, 'sim:%s' % disk, '%s of a %s disk' % (command, kind), folder)
 
 
 def main():
@@ -150,7 +161,9 @@ def main():
         for i, command in enumerate(COMMANDS if args else []):
             for k, kind in enumerate(KINDS):  # a failing disk always, of the others every third; all of them in a long run
                 if k == 0 or (i + k) % 3 == 0 or os.environ.get('PLATTER_LONG'):
-                    problems += check_run(args[0], command, kind, folder)
+                    problems += check_disk(args[0], command, kind, folder)
+        for command in ON_FILES if args[1:] else []:
+            problems += check_run(args[1], command.split(), folder, '%s of files' % command, folder)
     print('\n'.join(problems))
     return 1 if problems else 0
 
