@@ -120,7 +120,7 @@ int cli_describe(const struct env *env, FILE *out)
 	set(j, "common_options", describe_options(common.opts));
 	set(j, "view_options", describe_options(view_opts));
 	set(j, "exit_codes", codes);
-	(void)json_dumpf(j, out, JSON_INDENT(1)); /* output_flush() tells of a failed write */
+	(void)json_dumpf(j, out, JSON_INDENT(1)); /* output_flush() reports a failed write */
 	fputc('\n', out);
 	json_decref(j);
 	return 0;

@@ -10,7 +10,7 @@
 
 /* ---- what the run calls ---- */
 
-/* Told once, at once: the user may be able to make room before the end. */
+/* Once, at once: the user may be able to make room before the end. */
 static void tell_trouble(struct run *run)
 {
 	struct err err;
@@ -172,7 +172,7 @@ void run_save_and_show(struct run *run, const struct result *const *docs, size_t
 	const struct cli_params *c = &run->p;
 	bool is_stdout_taken = run_is_stdout(c->json) || run_is_stdout(c->csv) || run_is_stdout(c->html) ||
 	                       run_is_stdout(c->prometheus);
-	bool is_stdout_bad = false; /* and told already */
+	bool is_stdout_bad = false; /* and reported already */
 	struct err err = { 0 };
 	struct documents all = { docs, n, &err };
 	const struct {

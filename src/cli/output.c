@@ -112,7 +112,7 @@ int output_flush(FILE *out, struct err *err)
 		return err_set(
 			err, -EIO,
 			"Writing to standard output failed; what is missing there is lost: see whether there is room.");
-	/* Some file systems tell of a failed write only at close. */
+	/* Some file systems report a failed write only at close. */
 	copy = fd >= 0 ? dup(fd) : -1;
 	if (copy >= 0 && close(copy) < 0)
 		return err_set(err, -errno, "Writing to standard output failed (%s); what is missing there is lost.",

@@ -15,7 +15,7 @@
 
 #define REDRAW_NS   (100 * NS_PER_MS)
 #define PLAIN_NS    (60 * NS_PER_S)
-#define ETA_MIN     0.02 /* done before a time left is told */
+#define ETA_MIN     0.02 /* done before a time left is shown */
 #define BAR_MAX     24
 #define BAR_MIN     8
 #define LINE_BYTES  512
@@ -35,7 +35,7 @@ struct progress {
 	uint8_t map[MAP_ROWS * MAP_COLUMNS];
 	bool has_map;
 	size_t map_drawn;           /* lines of it above the line */
-	bool is_known, was_unknown; /* how far it is: told at least once; not told at least once before */
+	bool is_known, was_unknown; /* how far it is: shown at least once; not shown at least once before */
 };
 
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name)

@@ -83,8 +83,8 @@ void signals_catch(void)
 		(void)sigaction(caught[i], &sa, NULL);
 	}
 	(void)sigaction(SIGUSR1, &asked, NULL);  /* as dd(1) */
-	(void)sigaction(SIGPIPE, &ignore, NULL); /* write tells */
-	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write tells, too */
+	(void)sigaction(SIGPIPE, &ignore, NULL); /* write() fails */
+	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write() fails, too */
 }
 
 int signals_open(sigset_t *ret_before)
@@ -124,7 +124,7 @@ int signals_end(int status)
 
 	if (number == 0 || status != EXIT_SIGNAL + number)
 		return status;
-	(void)fflush(NULL);                  /* what could not be written was told */
+	(void)fflush(NULL);                  /* what could not be written was reported */
 	(void)sigaction(number, &def, NULL); /* cannot fail: the number is right */
 	(void)raise(number);
 	return status; /* blocked by who started us */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What lies over a device: its partitions, and the holders that sysfs names: mappings, whose tables the device mapper
- * tells (LVM's volumes are such), and arrays of md, which sysfs tells. Only what has a plain rule is followed: linear
- * and striped mappings and those that change no address, RAID 0 of equal members, 1, 4, 5 and 6 in md's usual layout,
- * and 10 with near copies.
+ * reports (LVM's volumes are such), and arrays of md, which sysfs reports. Only what has a plain rule is followed:
+ * linear and striped mappings and those that change no address, RAID 0 of equal members, 1, 4, 5 and 6 in md's usual
+ * layout, and 10 with near copies.
  */
 #include <errno.h>
 #include <fcntl.h>

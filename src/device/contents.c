@@ -188,7 +188,7 @@ static void ask(struct search *s, const struct content_question *q, const struct
 	if (m) {
 		text_copy(g->fs_type, sizeof(g->fs_type), m->fs_type);
 		text_copy(g->where, sizeof(g->where), m->where);
-		if (strcmp(m->fs_type, "btrfs") != 0) /* whose extents are not told in bytes of a device */
+		if (strcmp(m->fs_type, "btrfs") != 0) /* whose extents are not in bytes of a device */
 			extents_find(q, g, s->found);
 	} else {
 		rest = unmounted(s->root, g);

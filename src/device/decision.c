@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * May it be written, and what does that take? One function decides, and all who tell it (`info`, --dry-run, the
- * refusal) tell what it has found. No option overrides a use. What nobody can see from here (other hosts, other name
+ * May it be written, and what does that take? One function decides, and all who report it (`info`, --dry-run, the
+ * refusal) report what it has found. No option overrides a use. What nobody can see from here (other hosts, other name
  * spaces) refuses, too, until it is insisted upon by the word of the refusal. And every kind of writing wants the
  * device's name, putting back what was read as well: the name that stays with the disk, since a kernel name belongs to
  * whatever came up in that order today.
@@ -229,7 +229,7 @@ static void find_unseen(const struct survey *s, const struct consent *consent, s
 			ask(d, finding_text(&s->v[i], sentence, sizeof(sentence)), "despite", s->v[i].what);
 }
 
-/* ---- the decision, and those who tell it ---- */
+/* ---- the decision, and those who report it ---- */
 
 static void decide(const struct device *dev, const struct survey *survey, enum write_kind kind,
                    const struct consent *consent, struct decision *ret)

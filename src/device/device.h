@@ -20,7 +20,7 @@
 #include "base/samedisk.h"
 #include "device/reported.h"
 
-/* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
+/* Can another host write to it? UNKNOWN: where the connection does not show it (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
 
 /* Part of a disk with an arm of its own, in bytes of the whole disk. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which file of a mounted file system has its bytes at a place. GETFSMAP (xfs, ext4; ioctl_getfsmap(2)) tells what is
- * free and what is metadata, and on an xfs that keeps reverse mappings the inode. What it does not tell is looked for
+ * Which file of a mounted file system has its bytes at a place. GETFSMAP (xfs, ext4; ioctl_getfsmap(2)) reports what is
+ * free and what is metadata, and on an xfs that keeps reverse mappings the inode. What it does not report is looked for
  * in the extents of all files (FIEMAP). One walk over the tree answers for all places.
  */
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #define SIGNATURE_UNREADABLE "unreadable"
 
 bool survey_has(const struct survey *s, enum finding_kind kind);
-bool survey_is_in_use(const struct survey *s); /* mounted, swap or held: that tells why the kernel gives no claim */
+bool survey_is_in_use(const struct survey *s); /* mounted, swap or held: that is why the kernel gives no claim */
 void survey_drop(struct survey *s, enum finding_kind kind);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is directly below and above one node of a stack, and which bytes are the same. Each kind of link is told by its
+ * What is directly below and above one node of a stack, and which bytes are the same. Each kind of link is known by its
  * upper end; whoever asks what is above gets the same links, of all that may be there. Of mappings with a plain table
  * the bytes are known, of arrays and other mappings only that they are somewhere on the member.
  */

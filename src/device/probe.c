@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a path is. Block devices are found by number (st_rdev), so that links and odd names lead to the same device;
- * sysfs tells the rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx,
+ * sysfs has the rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx,
  * and then it is right.
  */
 
@@ -72,7 +72,8 @@ static void read_scheduler(const char *root, const char *dir, struct device *dev
 	text_copy(dev->scheduler, sizeof(dev->scheduler), close ? open + 1 : text);
 }
 
-/* Disks with several arms: folders 0, 1, ... Of more than fit, or of those that are not told whole, nothing is kept. */
+/* Disks with several arms: folders 0, 1, ... Of more than fit, or of those that are not reported whole, nothing is
+ * kept. */
 static void read_ranges(const char *root, const char *dir, struct device *dev)
 {
 	uint64_t first, count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who may write to a device besides this host. By the connection of the disks at the bottom: of mappings and arrays by
- * their members, of loop devices by what they are over. What the connection does not tell (SAS shelves with two heads,
- * disks that a hypervisor lends) is not known; there the keys that hosts have registered tell (PERSISTENT RESERVE IN,
- * SPC-6 6.16).
+ * their members, of loop devices by what they are over. What the connection does not show (SAS shelves with two heads,
+ * disks that a hypervisor lends) is not known; there the keys that hosts have registered show it (PERSISTENT RESERVE
+ * IN, SPC-6 6.16).
  */
 #include <fcntl.h>
 #include <scsi/sg.h>

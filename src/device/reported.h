@@ -11,7 +11,7 @@
 
 /* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
 struct device_health {
-	char untold[160]; /* a half sentence why nothing is told; "": it is */
+	char untold[160]; /* a half sentence why nothing is reported; "": it is */
 	int passed;       /* the disk's own verdict; -1: none */
 	bool is_standby;  /* so it was not asked, as that would have woken it */
 	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
@@ -21,8 +21,8 @@ struct device_health {
 	uint64_t used_percent, spare_below, warnings; /* NVMe: wear, spare below its threshold, critical_warning */
 	uint64_t suspects[DEVICE_SUSPECTS_MAX];       /* bytes of the disk that it reports trouble at */
 	uint32_t nsuspects;
-	char model[64], serial[64];        /* of the drive itself, whatever a bridge before it shows; "": not told */
-	uint64_t size_bytes, native_bytes; /* of the drive itself; what it could show (ATA); 0: not told */
+	char model[64], serial[64]; /* of the drive itself, whatever a bridge before it shows; "": not reported */
+	uint64_t size_bytes, native_bytes; /* of the drive itself; what it could show (ATA); 0: not reported */
 };
 void device_health_clear(struct device_health *ret, const char *untold);
 struct device;

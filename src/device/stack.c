@@ -302,7 +302,7 @@ int stack_below(const char *root, const struct sys_block *b, struct stack *ret)
 	int r = mounts_read(root, &s.mounts, NULL);
 
 	if (r < 0)
-		s.mounts = (struct mounts){ 0 }; /* files are told by their names then */
+		s.mounts = (struct mounts){ 0 }; /* files are known by their names then */
 	r = build(&s, &target, UINT64_MAX, NULL, false);
 	if (r < 0)
 		stack_done(&s);
@@ -375,7 +375,7 @@ static bool wants_disk(const struct stack *s, const struct stack_node *n)
  * A claim of a disk is one of all its partitions, and one of a partition keeps others from the disk (bd_may_claim() in
  * the kernel's block/bdev.c). So the disk is left where only partitions of it are concerned, whose neighbours may be in
  * use; and partitions are where the disk is claimed. Where a part of a disk between its partitions is concerned the
- * disk is claimed, and a partition in use refuses that: the kernel does not tell which it is.
+ * disk is claimed, and a partition in use refuses that: the kernel does not report which it is.
  */
 bool stack_wants_claim(const struct stack *s, const struct stack_node *n)
 {

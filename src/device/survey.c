@@ -198,7 +198,7 @@ static void find_exclusive(struct look *l)
 
 /* ---- files ---- */
 
-/* To tell early; the claim looks at the descriptor that it holds. */
+/* To report it early; the claim looks at the descriptor that it holds. */
 static void find_alien(struct look *l)
 {
 	if (!datafile_is_ours(l->dev->node))

@@ -35,7 +35,8 @@ static int system_probe(void *ctx, const char *path, struct device *ret_dev, str
 
 /* ---- opening ---- */
 
-/* The number may have gone to another disk since the probe (unplugged, plugged in again): its sequence number tells. */
+/* The number may have gone to another disk since the probe (unplugged, plugged in again): its sequence number shows
+ * that. */
 static bool is_same(const struct device *dev, int fd)
 {
 	struct stat st;
@@ -210,7 +211,7 @@ static int system_claim_others(void *ctx, const struct device *dev, struct claim
 
 /* ---- during the run ---- */
 
-/* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry tell (lost: 0, gone,
+/* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry show that (lost: 0, gone,
  * another). */
 static bool system_is_there(void *ctx, const struct device *dev, int fd)
 {
@@ -361,7 +362,7 @@ static int system_drive_look(void *ctx, const struct device *dev, struct drive_s
 
 /*
  * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by
- * itself, in a moment, after such a command; sd when told to.
+ * itself, in a moment, after such a command; sd when asked to.
  */
 static void tell_kernel(const char *root, const char *dir, bool is_on)
 {

@@ -19,7 +19,7 @@ struct exports {
 	struct survey *out;
 };
 
-/* path: what a target was told to lend. */
+/* path: what a target was set to lend. */
 static void check_path(const struct exports *e, const char *by, const char *folder, const char *path)
 {
 	dev_t rdev = node_rdev(e->root, path);

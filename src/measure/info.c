@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is this device, what is on it, may it be written. Opens nothing for writing; what it tells is what probe.c and
+ * What is this device, what is on it, may it be written. Opens nothing for writing; what it reports is what probe.c and
  * survey.c found, and the verdict is the write gate's own (permit_verdict), so that `info` and a refusal never
  * disagree. For people there are sections of properties as text; scripts find the same typed in the document's targets.
  */

@@ -8,7 +8,7 @@
 #define CELLS    800
 #define NONSENSE 0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
 #define FLOOR_NS 10e3 /* it is known by no better: what the interface takes is known so well */
-#define FEWEST   6    /* of fewer nothing is told (a choice) */
+#define FEWEST   6    /* of fewer nothing is reported (a choice) */
 
 static const double scales[] = { 10e3, 17e3, 30e3, 50e3, 90e3 }; /* of completions: any is as likely beforehand */
 

@@ -7,7 +7,7 @@
 
 #define HARDLY 5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
 #define FORGETS                                                                                                       \
-	0.5 /* what the places before tell of the next ones: their log likelihood times this (a choice: half as sure) \
+	0.5 /* what the places before show of the next ones: their log likelihood times this (a choice: half as sure) \
 	     */
 
 void belief_anything(struct belief *b, double most, size_t n, double scatter)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the head arrives, as far as accesses tell: the logarithm of the likelihood of its median on a grid, from which
+ * When the head arrives, as far as accesses show: the logarithm of the likelihood of its median on a grid, from which
  * the next time to aim at is drawn (Thompson 1933).
  */
 #ifndef PLATTER_MODEL_BELIEF_H

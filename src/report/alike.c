@@ -22,7 +22,7 @@ static const char *const cached_measurements[] = { "cache", "mark", "passes" };
 
 /* Members of a target that must be equal where both know them; the disk itself is samedisk.h's question. */
 static const char *const must_equal[] = { "kind", "partition_offset_bytes", "zoned", "fs_type" };
-/* What may have been set otherwise: told. */
+/* What may have been set otherwise: notices. */
 static const char *const settings[] = { "firmware",    "transport",         "scheduler",   "read_ahead_bytes",
 	                                "write_cache", "max_sectors_bytes", "nr_requests", "queue_depth" };
 /* Notices of what came from outside. */

@@ -70,7 +70,7 @@ enum figure_role {
 	FIGURE_OF_RUN, /* what was asked, or happened to this run: not compared */
 };
 enum figure_role figure_role(const struct figure *f);
-/* Tells what it means when a figure has grown: "better", "worse", "different". */
+/* What it means when a figure has grown: "better", "worse", "different". */
 const char *figure_judge(const struct figure *f, double change);
 
 /* The standard error that its 95 % interval was made of, as of ten values; 0: it has none. */

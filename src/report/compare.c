@@ -61,7 +61,7 @@ struct judge {
 	bool is_counting;
 	/* of the pair: headline figures that are the same, and of which that cannot be told */
 	size_t same, open;
-	bool is_open;       /* of some pair no headline figure could be told */
+	bool is_open;       /* of some pair no headline figure could be judged */
 	bool is_two;        /* documents, and no folders */
 	bool is_one_run;    /* the pair is one document, or copies of it */
 	bool other_sizes;   /* of the pair's disks: what grows with the disk is not better or worse */

@@ -10,7 +10,7 @@
 enum fleet_state {
 	FLEET_FAILING, /* its verdict is REJECT */
 	FLEET_WORSE,   /* a figure falls, or slow places grow, beyond chance */
-	FLEET_WATCH,   /* something that one more run will tell, or that was so from the start */
+	FLEET_WATCH,   /* something that one more run will show, or that was so from the start */
 	FLEET_ODD,     /* far from the others of its model */
 	FLEET_DIFFERENT,
 	FLEET_BETTER,
@@ -73,7 +73,7 @@ const struct result *fleet_last(const struct fleet_disk *d, const char *measurem
 const struct result *fleet_part(const struct fleet_disk *d, const char *measurement);
 /* And the first. */
 const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
-/* How sure a finding is, as people are told: at most 99.99, NaN where nothing was estimated. */
+/* How sure a finding is, as people are shown it: at most 99.99, NaN where nothing was estimated. */
 double fleet_sure_percent(const struct fleet_finding *one);
 
 #endif

@@ -16,7 +16,7 @@
 #define HIGH            30.0
 #define BRIEF_POINTS    48    /* of a line in a small picture */
 #define DOT             4.0   /* half of a large one */
-#define UNKNOWN_PERCENT 200.0 /* an interval of a trend that is wider tells nothing */
+#define UNKNOWN_PERCENT 200.0 /* an interval of a trend that is wider shows nothing */
 #define HEALTH_LOW      0.8   /* the rate against the first run's, at the picture's edges */
 #define HEALTH_HIGH     1.1
 
@@ -202,7 +202,7 @@ static void keep_trend(void *arg, const struct trend_row *row)
 	struct trend_row *more = reallocarray(t->v, t->n + 1, sizeof(*more));
 
 	if (!more)
-		return; /* then the page says nothing of it */
+		return; /* then the page has nothing of it */
 	t->v = more;
 	t->v[t->n++] = *row;
 }

@@ -40,7 +40,7 @@ static const struct result *latest_match(const struct result *const *v, size_t n
 }
 
 /* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What
- * is not the same is told. */
+ * is not the same is a notice. */
 void pair_tell_why_not(struct result *res, const struct result *a, const struct result *b)
 {
 	char why[WHY_TEXT];

@@ -3,7 +3,7 @@
  * How far a figure scatters from run to run, by all disks of a fleet: few runs of one disk do not show it. As Smyth
  * (2004): the disks' variances scatter around one of theirs all, with prior degrees of freedom, which are few where
  * the disks differ in this. Both are found by what half of the disks may spoil: cube roots of variances are nearly
- * normal (Wilson and Hilferty 1931), their median is the centre, and Qn tells how much wider they are than chance.
+ * normal (Wilson and Hilferty 1931), their median is the centre, and Qn is how much wider they are than chance.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Does a drive read ahead? By its answers, as some take the command for its look-ahead without effect, and say
  * otherwise or nothing: two blocks in a row at some place, a rest in which it could have read on, and the third, which
  * comes at once if it did, and else waits for its angle. The same block again shows how quick the buffer is; where that
- * is no quicker than a place anywhere, nothing can be told.
+ * is no quicker than a place anywhere, nothing can be reported.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@
 #define QUICK                                                                                                          \
 	8.0 /* times quicker than anywhere is the buffer's answer, and by chance one in five of the media's (a choice) \
 	     */
-#define MOST_CHANCE 6 /* of the places, by chance; between this and the next nothing is told (choices) */
+#define MOST_CHANCE 6 /* of the places, by chance; between this and the next nothing is reported (choices) */
 #define LEAST_HELD  13
 
 struct look {

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "session/internal.h"
 
-#define WARMER_KELVIN 5.0 /* is told */
+#define WARMER_KELVIN 5.0 /* is reported */
 
 struct health_row {
 	const char *device, *quantity;

@@ -5,7 +5,7 @@
 
 #include "session/session.h"
 
-/* While all privileges are there. true: somebody told something, so that it is worth asking again. */
+/* While all privileges are there. true: somebody reported something, so that it is worth asking again. */
 bool health_before(struct session *ses);
 /* The same afterwards, into an array of one per device; again with all privileges. */
 void health_again(const struct session *ses, struct device_health *ret);

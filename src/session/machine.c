@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The computer that a run was made on. machine-id(5) is not to be given away, and documents are: what stands in them is
- * 64 bits mixed from its 128, enough to tell machines apart, and each of them comes from 2^64 different ids.
+ * 64 bits mixed from its 128, enough to distinguish machines, and each of them comes from 2^64 different ids.
  */
 #include "session/machine.h"
 

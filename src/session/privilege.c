@@ -17,7 +17,7 @@
 
 /*
  * What stays: results and files of the measurement go into folders of others and are theirs (CHOWN, DAC_OVERRIDE;
- * FOWNER, without which mincore() tells nothing about files of others); rings and registered buffers are locked memory
+ * FOWNER, without which mincore() reports nothing of files of others); rings and registered buffers are locked memory
  * (IPC_LOCK). Under sudo the caller's identity is taken for each output (base/caller.h; SETUID, SETGID).
  */
 #define KEPT       (1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_IPC_LOCK)

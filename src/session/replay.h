@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For measurements whose every question follows from the answer before: no table of samples tells their figures, only
+ * For measurements whose every question follows from the answer before: no table of samples gives their figures, only
  * asking again does. So the document keeps what was asked and answered, and the same run() is had once more with these
- * answers, on the clock that they tell.
+ * answers, on the clock that they have.
  */
 #ifndef PLATTER_SESSION_REPLAY_H
 #define PLATTER_SESSION_REPLAY_H

@@ -124,7 +124,8 @@ static int check_files(const struct session *ses, bool *ret_refused, struct err 
 	return 0;
 }
 
-/* What speaks against writing without forbidding it: a notice; and told at once, as afterwards it would be too late. */
+/* What speaks against writing without forbidding it: a notice; and shown at once, as afterwards it would be too late.
+ */
 static void tell_warnings(struct session *ses, const struct survey *found)
 {
 	char text[512];

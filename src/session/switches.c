@@ -29,7 +29,7 @@ struct switched {
 	struct drive_state was;
 	unsigned mask, on; /* to be turned, and how they are to stand */
 	bool is_noted;     /* so it is to be put back */
-	int reads_ahead;   /* during the run, by its answers: 1, 0, -1: not told; where the look-ahead was turned */
+	int reads_ahead;   /* during the run, by its answers: 1, 0, -1: not known; where the look-ahead was turned */
 	int fd;            /* of the state file; -1: none, in virtual time, where nobody is killed */
 	char path[640];
 };
@@ -52,7 +52,7 @@ bool switches_wanted(const struct session *ses)
 	return ses->common->write_cache != SWITCH_AS_IS || ses->common->look_ahead != SWITCH_AS_IS;
 }
 
-/* Turned, and seen to be, as far as the drive tells. */
+/* Turned, and seen to be, as far as the drive reports. */
 static int turn(const struct env *env, const struct device *disk, unsigned mask, unsigned on, struct err *err)
 {
 	struct drive_state now = { 0 };
@@ -86,7 +86,7 @@ static int make_dir(const char *dir)
 	(void)snprintf(path, sizeof(path), "%s", dir);
 	for (char *c = strchr(path + 1, '/'); c; c = strchr(c + 1, '/')) {
 		*c = '\0';
-		(void)mkdir(path, 0755); /* it is there, or the last one tells */
+		(void)mkdir(path, 0755); /* it is there, or the last one fails */
 		*c = '/';
 	}
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
@@ -215,7 +215,7 @@ static void want(struct switched *s, unsigned which, int wish)
 	}
 }
 
-/* Which are to be turned. What the drive does not tell could not be put back for sure. */
+/* Which are to be turned. What the drive does not report could not be put back for sure. */
 static int choose(struct session *ses, struct switched *s, struct err *err)
 {
 	const struct common_params *c = ses->common;

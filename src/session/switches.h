@@ -20,7 +20,7 @@ bool switches_wanted(const struct session *ses);
 /* Notes it durably; then the keeper has to be started; then turns, and looks whether they are. */
 int switches_note(struct session *ses, struct err *err);
 int switches_turn(struct session *ses, struct err *err);
-/* Whether look-aheads that were turned are as they were told to be, by how the drives answer. */
+/* Whether look-aheads that were turned are as they were set, by how the drives answer. */
 void switches_watch(struct session *ses);
 
 #define SWITCHES_TROUBLE 512

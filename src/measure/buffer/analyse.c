@@ -2,8 +2,8 @@
 /*
  * Votes to edges. Something is held up to a place and not beyond it; each read at some place x is quick or slow.
  * Between any two neighbours of those that were tried the edge may lie, and each such gap has a likelihood: of the
- * quick ones before it and the slow ones behind it. The gap that is told has to be a thousand times as likely as all
- * others together (noisy bisection: Burnashev and Zigangirov 1974).
+ * quick ones before it and the slow ones behind it. The gap that is reported has to be a thousand times as likely as
+ * all others together (noisy bisection: Burnashev and Zigangirov 1974).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -157,8 +157,8 @@ struct buffer_found {
 	enum buffer_end end;
 	int before; /* 1, 0, -1 */
 	bool has_written;
-	int write_cache, flush;    /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
-	int fua_reads, fua_writes; /* the media: 1, the buffer or cache: 0, -1: not told */
+	int write_cache, flush;    /* on: 1, off: 0, -1: not known; a flush waits for the media: the same */
+	int fua_reads, fua_writes; /* the media: 1, the buffer or cache: 0, -1: not known */
 	struct stats_estimate write_cache_bytes, emptying;
 	int passes;                                 /* reads do not wait until it is empty: the same */
 	struct stats_estimate read_busy, read_idle; /* ns */

@@ -7,7 +7,7 @@
 #include "measure/buffer/buffer.h"
 
 #define PLACES       6
-#define TIMES        5   /* at each; all but the first tell */
+#define TIMES        5   /* at each; all but the first count */
 #define TRIED        4   /* so many places for each that is looked for, as some hold no data */
 #define REST         1.5 /* of the time that the write cache takes to be emptied by what was measured */
 #define REST_MOST_NS (60 * NS_PER_S)

@@ -106,7 +106,7 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 uint64_t cache_now_ns(const struct cache_run *c);
 /* Puts a fault on record, of n as the system call returned it. Its negative errno. */
 int cache_failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n);
-/* Tells the kernel what comes: at random it reads nothing ahead. false: it takes no such advice. */
+/* Lets the kernel know what comes: at random it reads nothing ahead. false: it takes no such advice. */
 bool cache_advise(const struct cache_run *c, bool is_random);
 /* A pass over the whole file in large blocks. 0 or negative errno, as all below. */
 int cache_pass(struct cache_run *c, int fd, bool writes);

@@ -8,7 +8,7 @@
 
 #define PLACES      12    /* where that is tried */
 #define AHEAD_MOST  0.1   /* of a revolution: from the media one in ten takes no more, and half of PLACES hardly ever */
-#define WIDTH_LEAST 100e3 /* ns: hits are not told apart better from what is read */
+#define WIDTH_LEAST 100e3 /* ns: hits are not better distinguished from what is read */
 
 /* No hit takes longer, if those that were short are hits; NaN: they are none. v: at places, in any order. */
 static double most_of_hits(double *v, size_t n, double period_ns)

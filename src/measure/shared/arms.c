@@ -5,7 +5,7 @@
  * about one place, where one arm would need the whole stroke each time, which is more than a revolution. From where on
  * the second one's range goes is found by halving: a place that the first arm holds is far from the begin and costs
  * nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
- * What the kernel tells of ranges (queue/independent_access_ranges) is taken as it is.
+ * What the kernel reports of ranges (queue/independent_access_ranges) is taken as it is.
  */
 #include "measure/shared/arms.h"
 

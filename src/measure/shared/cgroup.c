@@ -60,7 +60,7 @@ int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	ret->version = h.version;
 	(void)snprintf(ret->group, sizeof(ret->group), "%s/platter-%s", h.mount, pid);
-	if (h.version == 2) /* may be there already, or be refused: the limit tells */
+	if (h.version == 2) /* may be there already, or be refused: the limit shows that */
 		add_step(ret, h.mount, "cgroup.subtree_control", "+memory", true);
 	ret->before = ret->nsteps;
 	if (h.version == 2)

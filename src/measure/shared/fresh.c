@@ -5,7 +5,7 @@
  * About each of a few places the next read is that of a sector before the one that was read last, and in between the
  * head is away at the others. What a drive reads ahead lies behind what was asked for, so none of these is in its
  * cache. They lie at other angles than the first one of their place, but so near that how far away is known: the
- * sequential rate tells what passes in a time. (It has the skews in it, a few percent of a way that is a few percent of
+ * sequential rate shows what passes in a time. (It has the skews in it, a few percent of a way that is a few percent of
  * a revolution.) With that taken off, completions lie on the lattice of the period as those of one sector read again
  * would.
  *

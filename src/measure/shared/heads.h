@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which surface (which head reads it) the bytes of a disk are on: geometry tells it in its document, and others find it
+/* Which surface (which head reads it) the bytes of a disk are on: geometry has it in its document, and others find it
  * there. */
 #ifndef PLATTER_MEASURE_HEADS_H
 #define PLATTER_MEASURE_HEADS_H

@@ -22,7 +22,7 @@ struct journal_identity {
 	uint32_t kind, serial_is_bridges;
 };
 
-struct journal_header { /* little-endian machines write, little-endian machines read: the magic tells */
+struct journal_header { /* little-endian machines write, little-endian machines read: the magic shows it */
 	char magic[8];
 	uint32_t state, header_bytes;
 	uint64_t nplaces, data_bytes, list_hash;
@@ -50,7 +50,7 @@ struct journal_flight {    /* two slots, written by turns: one of them is whole 
 struct rewrite_journal {
 	int fd, dir_fd;
 	bool is_pending;   /* of an earlier run, or the one in work */
-	bool is_uncertain; /* nothing tells that the pending places are of this very device */
+	bool is_uncertain; /* nothing shows that the pending places are of this very device */
 	char name[320];
 	char path[720];
 	struct journal_header h;

@@ -23,7 +23,7 @@ struct pagecache_state {
 	enum pagecache_method method;
 };
 
-/* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel tells nothing (method is
+/* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel reports nothing (method is
  * PAGECACHE_NONE then). */
 int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret);
 /* The same by one method alone: what pagecache_look() falls back on, and what tests hold against each other. */
@@ -43,7 +43,7 @@ ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, 
  */
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
-/* Notes in the head of the document who tells what is in memory of the file. */
+/* Notes in the head of the document who reports what is in memory of the file. */
 void pagecache_note_witness(struct session *ses, int fd);
 
 /* Counters to be subtracted: what the process asked for and what the storage below moved for it, and for all. */

@@ -74,7 +74,7 @@ struct rewrite_recovery {
 };
 enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };
 /*
- * Compares and, as wished, puts back, with requests of at most the engine's buffers. 0: *ret tells, and all is
+ * Compares and, as wished, puts back, with requests of at most the engine's buffers. 0: *ret has it, and all is
  * forgotten unless damaged or differing sectors were left; negative errno and a sentence: nothing more than *ret says
  * was done, the journal stays.
  */

@@ -48,8 +48,8 @@
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
 #define TEETH_LEAST 128  /* of the comb, that have had their turn */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better */
-/* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls
- * better. */
+/* Accesses that a request without one takes: more hides what writes wait for, and few requests do not distinguish
+ * stalls better. */
 #define PATH_MOST (SORTED / 2)
 
 struct view { /* of the samples */
@@ -391,7 +391,7 @@ static bool is_full(const struct view *v, const double *x, size_t n, size_t late
 }
 
 /*
- * A band cannot go in less time than it takes to read and write it. (That it takes longer tells nothing: conventional
+ * A band cannot go in less time than it takes to read and write it. (That it takes longer shows nothing: conventional
  * drives clean what lies together at once, too, and as long as it takes.)
  */
 static void weigh_comb(const struct view *v, const struct comb *c, double log_l[SMR_MODELS])

@@ -109,7 +109,7 @@ struct smr_io {
 
 /* ---- back.c: the bytes that were there before ---- */
 
-/* Reads and notes all that will be written; io->is_noted: it was not told to stop meanwhile. */
+/* Reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
 /* What belongs there: block number i, a piece of the comb. */
 int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err);
@@ -122,7 +122,7 @@ int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *la
 void smr_close(struct smr_io *io);
 /* For single reads; stream: of random numbers, one for each purpose. */
 void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret);
-/* Does it turn, as far as reads below end tell? 1, 0, or -1: they do not. */
+/* Does it turn, as far as reads below end show? 1, 0, or -1: they do not. */
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
 /* Writes that stretch in sequence. */
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err);

@@ -9,8 +9,8 @@
 #define SLOT_NS 1000000u /* the shortest: of a run of 256 ms */
 
 /*
- * A run that is so many times as long tells, if the drift is what it seems: the half-width falls with the root of the
- * time, and is to be half of the drift.
+ * A run that is so many times as long can tell, if the drift is what it seems: the half-width falls with the root of
+ * the time, and is to be half of the drift.
  */
 #define MARGIN       2.0
 #define HIDDEN_TIMES 4.0  /* till a cache is full that was not yet (a choice) */

@@ -233,7 +233,7 @@ void stream_make_cold(struct stream_run *s)
 	for (size_t i = 0; i < s->ntargets; i++) {
 		int r = pagecache_make_cold(s->targets[i].fd, &left);
 
-		if (r < 0) /* the kernel tells of a lost write once only, to whoever asks first */
+		if (r < 0) /* the kernel reports a lost write once only, to whoever asks first */
 			result_fault(s->ses->res, s->targets[i].name, "flush", 0, 0, r,
 			             (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) * 1e-9);
 		else if (left != UINT64_MAX)

@@ -133,7 +133,7 @@ static uint64_t files_needed(const struct session *ses, const struct stream_para
 	return ses->ndevs > 1 && p->layout == LAYOUT_BALANCE ? n + share / 2 / each + 1 : n;
 }
 
-/* What the ring and the files would hold: wrong command lines are told before anything is opened. */
+/* What the ring and the files would hold: wrong command lines are refused before anything is opened. */
 static int check_room(const struct session *ses, const struct stream_params *p, uint64_t time_ns, struct err *err)
 {
 	uint64_t each = p->file_bytes - p->file_bytes % p->block_bytes, total = p->bytes, places;

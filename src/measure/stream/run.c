@@ -26,7 +26,7 @@
 
 #define STEP_BLOCKS 10.0 /* in a step of the timeline at least: a block more or less is 10 % */
 
-/* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
+/* Silence for longer is reported as a stall: half a second, and what a block takes at 4 MB/s. */
 #define STALL_NS          (500 * NS_PER_MS)
 #define STALL_NS_PER_BYTE 250
 
@@ -75,7 +75,7 @@ static bool all_closed(const struct stream_run *s)
 }
 
 /* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back
- * is told by where the lane stands. */
+ * is known by where the lane stands. */
 static void advance_lane(const struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
@@ -259,7 +259,7 @@ static void reset_lanes(struct stream_run *s)
 	}
 }
 
-/* The kernel takes every disk for one that turns unless told; of these it cannot know. */
+/* The kernel takes every disk for one that turns, where nothing reports it; of these it cannot know. */
 static bool turns(const struct device *d)
 {
 	return d->rotational == 1 && strcmp(d->transport, "loop") != 0 && strcmp(d->transport, "virtio") != 0;

@@ -70,8 +70,8 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 }
 
 /*
- * A block that cannot be read fails at every rate, and is told as the error that it is: it says nothing against this
- * one. But a target that was lost, or of which more than a hundredth failed, bears nothing.
+ * A block that cannot be read fails at every rate, and is reported as the error that it is: it says nothing against
+ * this one. But a target that was lost, or of which more than a hundredth failed, bears nothing.
  */
 static bool is_borne(const struct stream_run *s)
 {
@@ -171,7 +171,8 @@ static void tell_not_found(struct stream_run *s, const struct bracket *b)
 	res->verdict_is_open = !is_no;
 }
 
-/* To 1 %; the first guess comes from the run at full speed. Only a rate that has held in a run of its own is told. */
+/* To 1 %; the first guess comes from the run at full speed. Only a rate that has held in a run of its own is reported.
+ */
 int stream_find_max(struct stream_run *s, struct err *err)
 {
 	uint64_t time_ns = stream_time_ns(s->ses, s->p);

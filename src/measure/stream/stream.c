@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Will these disks hold this rate? (Mujunen, wr.c 2001.) A clock makes data at the rate, a ring holds them until a disk
- * has taken them; ring.c keeps the account, run.c does the I/O. This file: what a run is made of; stream.h tells where
+ * has taken them; ring.c keeps the account, run.c does the I/O. This file: what a run is made of; stream.h has where
  * the rest is.
  */
 #include "measure/stream/stream.h"

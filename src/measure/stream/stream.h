@@ -85,7 +85,7 @@ struct stream_run {
 	size_t turn;       /* round robin */
 
 	bool is_max;       /* no producer's clock: as fast as the disks take it */
-	bool is_under_way; /* what is told now is of what came so far */
+	bool is_under_way; /* what is reported now is of what came so far */
 	void (*tell_so_far)(struct stream_run *s, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
@@ -160,7 +160,8 @@ void stream_tell_full_speed(const struct stream_run *s, double rate);
 /* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --size, from the start of every target. */
 int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
 void stream_once_done(struct stream_run *s);
-/* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
+/* Reads everything back and checks it; blocks that are not as written are counted and reported. The lanes begin anew.
+ */
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
 
 /* ---- pace.c ---- */

@@ -80,7 +80,7 @@ enum stream_answer stream_answer(const struct stream_run *s)
 	return is_steady(s) ? STREAM_YES : STREAM_OPEN;
 }
 
-/* ---- telling ---- */
+/* ---- words ---- */
 
 /* As exactly as it was asked for, and in that family, the other beside it. */
 static const char *rate_text(const struct stream_run *s, double rate, char *buf, size_t len)

@@ -14,7 +14,7 @@
 
 #include "measure/surface/surface.h"
 
-#define RESTS_MOST     16 /* slow places of a request that are told apart; the rest counts as not read again */
+#define RESTS_MOST     16 /* slow places of a request that are kept apart; the rest counts as not read again */
 #define AGAIN_LEAST    2  /* good readings, and nothing more is asked */
 #define AGAIN_MOST     3  /* readings in all: what a busy moment does to all three is rare */
 #define RESTARTS_MOST  2  /* of a bisection that its proof denied: then it is only sometimes slow */
@@ -176,7 +176,7 @@ static enum surface_kind without_proof(enum surface_kind kind)
 }
 
 /*
- * Time does not tell where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was
+ * Time does not show where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was
  * found is well by itself: that and what lies near is asked alone, all of it, and if that is slow halves of it, down to
  * a sector.
  */

@@ -41,7 +41,7 @@ static int by_place(const void *a, const void *b)
 	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
 }
 
-/* Files have parts that are told row by row; each counts once. */
+/* Files have parts that are listed row by row; each counts once. */
 static uint64_t count_files(const struct contents *c)
 {
 	uint64_t n = 0;

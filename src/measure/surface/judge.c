@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is slow. Neighbouring requests are the measure: their median tells the rate of the place, and what sticks out in
+ * What is slow. Neighbouring requests are the measure: their median is the rate of the place, and what sticks out in
  * most batches (changes of tracks, a revolution that this drive always loses somewhere) is the drive's own way and no
  * sign of a weak place.
  */

@@ -177,7 +177,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	ret_plan->is_direct = true;
 	ret_plan->keeps_privileges =
 		(!p->without.n && !p->write) ||
-		p->verify; /* which file lies where the kernel tells root only; so are commands of ATA */
+		p->verify; /* which file lies where the kernel shows root only; so are commands of ATA */
 	return 0;
 }
 

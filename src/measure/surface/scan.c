@@ -169,7 +169,7 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 	s->last_batch_ns = now_ns;
 }
 
-/* A sample tells weak places from others by reading them again, all of them. */
+/* A sample distinguishes weak places from others by reading them again, all of them. */
 static void note_slow(struct surface_sample *sample, const struct request *q, size_t i, double longer_ns, bool is_slow)
 {
 	if (q->error || q->is_lead)

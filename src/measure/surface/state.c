@@ -23,7 +23,7 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 	if (!run->p->state || (!is_due && now_ns - run->saved_ns < SAVE_NS))
 		return 0;
 	run->saved_ns = now_ns;
-	if (!is_due) /* else it was told just now */
+	if (!is_due) /* else it was reported just now */
 		surface_tell(run);
 	return session_save(run->ses, run->p->state, OUTFILE_STATE, result_write, run->ses->res, err);
 }

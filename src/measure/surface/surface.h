@@ -81,7 +81,7 @@ struct surface_run {
 	size_t nactive, nplaces, places_room;
 	struct surface_suspect *places;
 	uint64_t nkinds[SURFACE_KINDS]; /* of all suspects that came to an end, also of those that are not listed */
-	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when told last */
+	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when reported last */
 	uint64_t halved[SURFACE_KINDS],
 		halved_weak[SURFACE_KINDS];   /* that would be this kind; where a weak sector was found */
 	uint64_t slow, failed;                /* requests, when scanned */
@@ -247,7 +247,7 @@ double surface_heads_block(const struct surface_run *run);
 void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len, uint64_t time_ns, double expected_ns,
                          bool is_error);
 void surface_heads_tell(struct surface_run *run);
-void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was told last */
+void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was reported last */
 void surface_heads_take(struct surface_run *run, const struct result *state);
 /* For report --again. 0, or negative errno and a sentence. */
 int surface_heads_again(const struct result *saved, struct result *ret, struct err *err);
@@ -255,7 +255,7 @@ int surface_heads_again(const struct result *saved, struct result *ret, struct e
 /* ---- contents.c ---- */
 
 extern const struct field surface_content_fields[];
-/* Tells in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or
+/* Lists in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or
  * negative errno and a sentence. */
 int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err);
 
@@ -292,8 +292,8 @@ void surface_tell_ending(struct surface_run *run);
 
 /* ---- state.c ---- */
 
-/* Saves the state when it is time, or is_due, when the caller has just told all. Between two batches. 0, or negative
- * errno and a sentence. */
+/* Saves the state when it is time, or is_due, when the caller has just reported all. Between two batches. 0, or
+ * negative errno and a sentence. */
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);

@@ -12,7 +12,7 @@
 #define SURFACE_BATCH           64    /* requests: a few tracks of neighbours; one slow one does not move the median */
 #define SURFACE_BASE            31    /* batches that say what is usual */
 #define SURFACE_LEAST_OVER_NS   2.2e6 /* half a revolution of the quickest drives */
-#define SURFACE_REVOLUTION_PART 0.9   /* of a revolution: what is told only beyond it leaves weak sectors out */
+#define SURFACE_REVOLUTION_PART 0.9   /* of a revolution: what is reported only beyond it leaves weak sectors out */
 
 struct surface_base { /* of the last batches: ns per byte */
 	double level[SURFACE_BASE], over[SURFACE_BASE], mad[SURFACE_BASE];

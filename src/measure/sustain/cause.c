@@ -20,7 +20,7 @@
 #define PACED_SD      0.05 /* and of the same requests at another rate */
 #define TIME_LESS     1.0  /* decades less likely beforehand: no provider describes a credit of seconds */
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
-#define CELSIUS_LEAST 5.0  /* warmer than before: less tells nothing */
+#define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
 #define SURE          2.0  /* decades */
 
 static bool is_paced(const struct sustain_rest *r)

@@ -26,7 +26,7 @@ struct sustain_params { /* what the options fill */
 extern const struct opt sustain_opts[];
 int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 uint32_t sustain_block(const struct sustain_params *p);
-/* A size of requests that tells bytes from requests. */
+/* A size of requests that distinguishes bytes from requests. */
 uint32_t sustain_other_block(const struct sustain_params *p);
 /* What may be touched: of a target, or of the file that is made in a directory. */
 int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,

@@ -9,7 +9,7 @@
  * the same queue is calculated.
  *
  * Response counts from the intended start: the end of the think time, or the arrival that the Poisson process drew.
- * What the loop was late by is part of it, and is told apart (lateness).
+ * What the loop was late by is part of it, and is reported apart (lateness).
  */
 #include <errno.h>
 #include <math.h>
@@ -21,8 +21,8 @@
 
 #define WAIT_NS (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
 #define OPEN_DRAIN_NS \
-	(60 * NS_PER_S)      /* after the last arrival: what has not ended by then is told as unfinished (a choice) */
-#define STREAM_ARRIVALS 1    /* numbers of the random streams: arrivals, */
+	(60 * NS_PER_S)   /* after the last arrival: what has not ended by then is reported as unfinished (a choice) */
+#define STREAM_ARRIVALS 1 /* numbers of the random streams: arrivals, */
 #define STREAM_USERS    1000 /* and from here on one for each user */
 
 /* ---- the way of a transaction ---- */

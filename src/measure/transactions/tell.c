@@ -320,7 +320,7 @@ static void tell_responses(struct result *res, const struct hist *h, const struc
 	worst_figure(res, h->max, h->count);
 }
 
-/* How long a run would tell what this one cannot; the tail of the 99 % response wants most. */
+/* How long a run would show what this one cannot; the tail of the 99 % response wants most. */
 static void notice_few(const struct tx_run *r)
 {
 	const struct tx_steady *s = &r->steady;
