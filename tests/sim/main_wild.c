@@ -32,7 +32,7 @@ struct options {
 	uint64_t disks, disk_limit_ns, time_limit_ns, plant, sample_bytes;
 	const char *seeds, *class_name, *profile, *keep, *json, *judge, *row;
 	int noise, writes, laws;
-	bool by_class, is_list, is_quiet;
+	bool by_class, is_list, is_quiet, is_hard;
 	/* not options: */
 	const char *command;
 	char **more;
@@ -60,6 +60,7 @@ static const struct opt opts[] = {
 		"as drawn; or what a read ahead of the head costs and the switch of heads are drawn freely; or the host's lateness is"),
 	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
 	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
+	OPT_FLAG(struct options, is_hard, "hard", 0, "media caches with large bands and maps, most full at the start"),
 	OPT_U64(struct options, plant, "plant", 0, "N", "0",
 	        "plant N weak sectors (a revolution more) in what is read of each rotating disk", .max = 1000),
 	OPT_BYTES(struct options, sample_bytes, "sample", 0, "SIZE", "0",
@@ -161,21 +162,18 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 		if (r == 0 && (o->seeds || !o->judge))
 			ret->seed = seed;
 	}
-	if (r == 0 && o->laws) {
+	if (r < 0)
+		return r;
+	if (o->is_hard)
+		wild_hard_cache(ret, seed);
+	if (o->laws)
 		r = o->laws == 1 ? profile_vary_laws(ret, seed, err) : profile_vary_host(ret, seed, err);
-		if (r < 0)
-			profile_done(ret);
-	}
-	if (r == 0 && o->noise) {
+	if (r == 0 && o->noise)
 		r = profile_add_noise(ret, (enum wild_noise)(o->noise - 1), seed, err);
-		if (r < 0)
-			profile_done(ret);
-	}
-	if (r == 0 && o->plant && !o->judge) {
+	if (r == 0 && o->plant && !o->judge)
 		r = plant(o, ret, seed, err);
-		if (r < 0)
-			profile_done(ret);
-	}
+	if (r < 0)
+		profile_done(ret);
 	return r;
 }
 
@@ -260,6 +258,8 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	else
 		(void)sim_add_disk(sim, &through, "sda");
 	sim_set_contents(sim, false);
+	if (o->is_hard)
+		sim_fill_cache(sim, p->mcache_entries, (enum sim_filled)(seed % 3));
 	env->out = open_memstream(&text, &len);
 	env->err = open_memstream(ret_said, &said);
 	if (!env->out || !env->err)

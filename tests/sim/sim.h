@@ -42,6 +42,9 @@ struct sim_disk *sim_add_file(struct sim *sim, struct sim_disk *disk, const char
                               uint64_t bytes);
 struct sim_disk *sim_find(struct sim *sim, const char *path); /* NULL: no such disk, partition or file */
 
+/* Before anything else somebody writes n blocks: all over half of the disk "sda", or in its first 11 GiB. */
+enum sim_filled { SIM_EMPTY, SIM_ALL_OVER, SIM_SAME_PLACE };
+void sim_fill_cache(struct sim *sim, size_t n, enum sim_filled how);
 struct disk *sim_model(struct sim_disk *sd); /* the model below: contents, counters, write log, geometry */
 /* What probe will say: change it before the run (is_read_only, rotational = -1, ...). */
 struct device *sim_device(struct sim_disk *sd);

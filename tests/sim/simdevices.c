@@ -343,3 +343,31 @@ const struct device_ops device_sim = {
 	.partitions = dev_partitions,
 	.contents = dev_contents,
 };
+
+void sim_fill_cache(struct sim *sim, size_t n, enum sim_filled how)
+{
+	struct sim_disk *sd = sim_find(sim, "sda");
+	uint64_t size = sim_device(sd)->size_bytes, t = 0;
+	uint64_t from = how == SIM_ALL_OVER ? size / 4 / 8192 : 0;
+	uint64_t places = (how == SIM_ALL_OVER ? size / 2 : 11ull << 30) / 8192;
+	struct disk *d = sim_model(sd);
+	struct disk_done done;
+
+	for (size_t i = 0; how != SIM_EMPTY && i < n; i++) {
+		const struct disk_req q = { .op = DISK_WRITE,
+			                    .len_bytes = 4096,
+			                    .offset_bytes = (from + permute(i, places, 7)) * 8192,
+			                    .fua = true };
+
+		if (disk_submit(d, t, &q) < 0)
+			abort();
+		while (disk_in_flight(d)) {
+			while (disk_next_done_ns(d) == DISK_NEVER)
+				disk_advance(d, t = disk_next_event_ns(d));
+			t = disk_next_done_ns(d);
+			disk_advance(d, t);
+			(void)disk_pop_done(d, t, &done);
+		}
+	}
+	sim_clock(sim)->now_ns = t;
+}

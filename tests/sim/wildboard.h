@@ -43,6 +43,8 @@ size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, js
 json_t *wild_check(const struct wild_case *c);
 /* What a disk reports of itself in a run of `check`. */
 void wild_check_plant(struct sim_disk *sd, const struct profile *p);
+/* A media cache, if it has one, becomes one of those that take long to judge: --hard. */
+void wild_hard_cache(struct profile *p, uint64_t seed);
 /* {"what", "text"} to a list. */
 void wild_say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

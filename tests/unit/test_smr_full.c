@@ -2,7 +2,6 @@
 /* `smr` goes on for as long as it takes: bands of all sizes, and caches that others have filled. */
 #include "test.h"
 
-#include "load/load.h"
 #include "simrun.h"
 
 extern const struct measure measure_smr;
@@ -13,56 +12,27 @@ extern const struct measure measure_smr;
 	"write_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\nmedia_cache_idle_ms 10000000\n" \
 	"zone 8000 330\nzone 4000 250\n"
 
-/* Before, somebody wrote blocks until its map was full: all over half of it, or where smr writes. */
-enum filled { EMPTY, ALL_OVER, SAME_PLACE };
-
-static void fill_cache(struct sim_run *run, size_t n, enum filled how)
-{
-	struct disk *d = sim_model(sim_find(run->sim, "sda"));
-	uint64_t size = sim_device(sim_find(run->sim, "sda"))->size_bytes, t = 0;
-	uint64_t from = how == ALL_OVER ? size / 4 / 8192 : 0;
-	uint64_t places = (how == ALL_OVER ? size / 2 : 11ull << 30) / 8192;
-	struct disk_done done;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct disk_req q = { .op = DISK_WRITE,
-			                    .len_bytes = 4096,
-			                    .offset_bytes = (from + permute(i, places, 7)) * 8192,
-			                    .fua = true };
-
-		assert_int_equal(disk_submit(d, t, &q), 0);
-		while (disk_in_flight(d)) {
-			while (disk_next_done_ns(d) == DISK_NEVER)
-				disk_advance(d, t = disk_next_event_ns(d));
-			t = disk_next_done_ns(d);
-			disk_advance(d, t);
-			(void)disk_pop_done(d, t, &done);
-		}
-	}
-	sim_clock(run->sim)->now_ns = t;
-}
-
 /* However large a band is, and whether the cache was full before: it goes on until it can tell. */
 TEST(it_goes_on_until_it_can_tell)
 {
 	static const struct {
 		int band_mib, entries;
-		enum filled filled;
+		enum sim_filled filled;
 		const char *verdict, *more;
 	} v[] = {
-		{ 128, 6000, EMPTY, "yes", "" },
-		{ 30, 6000, ALL_OVER, "yes", "" },
-		{ 204, 124288, EMPTY, "yes", "" },
-		{ 239, 146422, EMPTY, "yes", "" },
-		{ 241, 179882, EMPTY, "yes", "" },
-		{ 256, 8000, EMPTY, "yes", "" },
-		{ 160, 30000, EMPTY, "yes", "" },
-		{ 147, 33585, ALL_OVER, "yes", "" },
-		{ 49, 31060, SAME_PLACE, "yes", "" },
-		{ 49, 6824, SAME_PLACE, "yes",
+		{ 128, 6000, SIM_EMPTY, "yes", "" },
+		{ 30, 6000, SIM_ALL_OVER, "yes", "" },
+		{ 204, 124288, SIM_EMPTY, "yes", "" },
+		{ 239, 146422, SIM_EMPTY, "yes", "" },
+		{ 241, 179882, SIM_EMPTY, "yes", "" },
+		{ 256, 8000, SIM_EMPTY, "yes", "" },
+		{ 160, 30000, SIM_EMPTY, "yes", "" },
+		{ 147, 33585, SIM_ALL_OVER, "yes", "" },
+		{ 49, 31060, SIM_SAME_PLACE, "yes", "" },
+		{ 49, 6824, SIM_SAME_PLACE, "yes",
 		  "media_cache_first coldest\nmedia_cache_idle_ms 2590\nrpm 7200\nwrite_cache_kb 16384\n" },
-		{ 146, 15234, SAME_PLACE, "yes", "media_cache_first coldest\n" },
-		{ 0, 40000, ALL_OVER, "undecided", "media_cache_first coldest\n" },
+		{ 146, 15234, SIM_SAME_PLACE, "yes", "media_cache_first coldest\n" },
+		{ 0, 40000, SIM_ALL_OVER, "undecided", "media_cache_first coldest\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
@@ -81,8 +51,7 @@ TEST(it_goes_on_until_it_can_tell)
 			                .words = "--write --destroy-data=SMRTEST1 sda" };
 		(void)sim_add_disk(run.sim, &p, "sda");
 		sim_set_contents(run.sim, false);
-		if (v[i].filled)
-			fill_cache(&run, (size_t)v[i].entries, v[i].filled);
+		sim_fill_cache(run.sim, (size_t)v[i].entries, v[i].filled);
 		assert_int_equal(sim_run(&run), 0);
 		f = result_find_figure(run.res, "shingled");
 		if (!f || strcmp(f->value.str, v[i].verdict) != 0)

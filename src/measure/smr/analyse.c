@@ -19,6 +19,7 @@
 #define ACCESS_NS   8e6   /* where it is not known: what the slowest and the fastest differ from by a factor of two */
 #define STREAM      100e6 /* bytes per second, the same */
 #define SORTED      0.15  /* accesses: no disk writes blocks at random in less each, however many it sorts */
+#define ALONE_LEAST 0.4   /* accesses: and where nothing is sorted, as the write cache is off: less than half a turn */
 #define SORTED_MOST 2.5   /* nor takes more, a flush included */
 #define FLUSH       4     /* accesses that a flush may take besides */
 #define WINDOW      12    /* of the 16 singles */
@@ -54,7 +55,7 @@
 
 struct view { /* of the samples */
 	const struct smr_input *in;
-	double access_ns, band_least_ns, band_most_ns;
+	double access_ns, band_least_ns, band_most_ns, arm_least_ns; /* arm: of a write among many */
 	bool is_media_rate; /* the rate in sequence was held up neither by the interface nor by lost turns: inside, the
 	                       drive is no faster */
 	uint64_t bulk;      /* number of its first write */
@@ -99,6 +100,11 @@ static size_t batches(const struct view *v, double (*of)(const struct smr_sample
 	return n;
 }
 
+static double written(const struct smr_input *in)
+{
+	return in->n ? (double)(in->v[in->n - 1].first + in->v[in->n - 1].writes) : 0;
+}
+
 static void view_init(struct view *v, const struct smr_input *in)
 {
 	double stream = in->stream_bytes_per_s > 0 ? in->stream_bytes_per_s : STREAM, x[BATCHES_MAX];
@@ -110,7 +116,10 @@ static void view_init(struct view *v, const struct smr_input *in)
 	turn_s = 60 / (in->rpm > 0 ? in->rpm : RPM);
 	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream && stream * turn_s > TRACK_LEAST;
 	v->band_least_ns = 2 * BAND_LEAST / (v->is_media_rate ? stream : TRACK_MOST / turn_s) * 1e9;
-	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
+	v->arm_least_ns = (in->is_through ? ALONE_LEAST : SORTED) * v->access_ns;
+	/* read and written; before, all that the cache holds of it is fetched */
+	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9 +
+	                  v->access_ns * (4 + written(in) * BAND_MOST / (double)in->layout->size_bytes);
 	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
 		v->first_bulk++;
 	for (v->tail = in->n; v->tail > v->first_bulk && smr_is_single(&in->v[v->tail - 1]); v->tail--)
@@ -142,7 +151,7 @@ static bool is_slow(const struct view *v, size_t i)
 {
 	const struct smr_sample *s = &v->in->v[i];
 
-	return total_ns(s) > v->access_ns * (SORTED * (double)s->writes + FLUSH);
+	return total_ns(s) > v->arm_least_ns * (double)s->writes + FLUSH * v->access_ns;
 }
 
 static bool are_slow(const struct view *v, size_t first, size_t end)
@@ -204,8 +213,8 @@ static void weigh_batches(const struct view *v, double log_l[SMR_MODELS])
 	double x[BATCHES_MAX], fast;
 	size_t n = batches(v, each_ns, x);
 
-	log_l[SMR_PLAIN] += smr_common_time(x, n, SORTED * v->access_ns, SORTED_MOST * v->access_ns, 0.35);
-	fast = smr_common_time(x, n, 0.0005 * v->access_ns, SORTED * v->access_ns, 0.35);
+	log_l[SMR_PLAIN] += smr_common_time(x, n, v->arm_least_ns, SORTED_MOST * v->access_ns, 0.35);
+	fast = smr_common_time(x, n, 0.0005 * v->access_ns, v->arm_least_ns, 0.35);
 	log_l[SMR_CACHED] += fast;
 	log_l[SMR_SHINGLED] += fast;
 }
@@ -216,8 +225,7 @@ static void weigh_window(const struct view *v, const double *x, double log_l[SMR
 
 	log_l[SMR_PLAIN] += arm;
 	log_l[SMR_CACHED] += arm;
-	log_l[SMR_SHINGLED] +=
-		smr_common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns + 4 * v->access_ns, 0.25);
+	log_l[SMR_SHINGLED] += smr_common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns, 0.25);
 }
 
 /*
@@ -251,20 +259,15 @@ static void slowest_window(const double *x, size_t n, double ret[WINDOW])
 
 	for (size_t i = 0; i + WINDOW <= n; i++) {
 		double w[WINDOW];
-		size_t longer = 0;
 
-		for (size_t k = 0; k < WINDOW; k++) {
-			w[k] = x[i + k];
-			longer += w[k] > best / 2;
-		}
-		if (longer < WINDOW / 2)
+		if (x[i] <= best / 2 && i + WINDOW < n) /* the next one holds no fewer that are longer */
 			continue;
+		memcpy(w, x + i, sizeof(w));
 		stats_sort(w, WINDOW);
 		if (w[WINDOW / 2 - 1] + w[WINDOW / 2] <= best)
 			continue;
 		best = w[WINDOW / 2 - 1] + w[WINDOW / 2];
-		for (size_t k = 0; k < WINDOW; k++)
-			ret[k] = w[k];
+		memcpy(ret, w, sizeof(w));
 	}
 }
 

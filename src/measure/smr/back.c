@@ -43,8 +43,6 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 	if (r < 0)
 		return r;
 	n = smr_places(io->layout, io->ses->seed, &v);
-	if (!v)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	return rewrite_save(io->journal, v, n, &(struct rewrite_watch){ go_on, &w }, &io->is_noted, err);
 }
 

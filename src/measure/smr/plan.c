@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "measure/smr/smr.h"
 
 #define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
@@ -79,6 +80,11 @@ enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i)
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
 {
 	enum smr_part k = smr_part_of(l, i);
+	uint64_t all = smr_layout_writes(l);
+
+	if (i >= all)
+		return l->part[SMR_SINGLES].first_bytes + (i - all) % SINGLES * l->part[SMR_SINGLES].step_bytes +
+		       (1 + (i - all) / SINGLES) * SLOT;
 
 	for (int before = 0; before < (int)k; before++)
 		i -= l->part[before].n;
@@ -127,17 +133,15 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 	const struct smr_run_of *comb = &l->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, bulk = smr_layout_writes(l);
 	struct smr_places c = smr_places_count(l);
-	struct rewrite_place *v = calloc(c.before_comb + c.pieces + c.bulk, sizeof(*v));
+	struct rewrite_place *v = xcalloc(c.before_comb + c.pieces + c.bulk + SMR_AGAIN, sizeof(*v));
 	size_t n = 0;
 
 	*ret = v;
-	if (!v)
-		return 0;
 	for (uint64_t i = 0; i < c.before_comb; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	for (uint64_t at = comb->first_bytes; at < end; at += SMR_PIECE)
 		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
-	for (uint64_t i = bulk - c.bulk; i < bulk; i++)
+	for (uint64_t i = bulk - c.bulk; i < bulk + SMR_AGAIN; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	return n;
 }
@@ -186,7 +190,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		return err_set(err, -EINVAL, "%s has less than the %d MiB there that smr needs; give another --range.",
 		               dev->path, (int)(LEAST >> 20));
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
-	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
+	ret_plan->write_bytes = (smr_layout_writes(&l) + SMR_AGAIN) * SMR_BLOCK;
 	if (is_folder)
 		ret_plan->write_bytes += l.size_bytes;
 	else
@@ -197,8 +201,8 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 
 		ret_plan->journal_bytes = rewrite_file_bytes(v, n);
 		r = datafile_check_space(p->journal, ret_plan->journal_bytes, err);
-		if (!v || r < 0)
-			return v ? r : err_set(err, -ENOMEM, "Out of memory.");
+		if (r < 0)
+			return r;
 		plan_phase(ret_plan, "reading what will be written", l.size_bytes / 100 * 1000);
 	}
 	plan_phase(ret_plan, "writing in sequence", ret_plan->write_bytes / 100 * 1000);

@@ -13,7 +13,7 @@
 
 #define LOOK_EACH 16           /* single writes between two looks at what they say, or ... */
 #define LOOK_PART 64           /* this part of all */
-#define AGAIN     8192         /* behind so many, and each time twice as many, the parts but the bulk come again */
+#define AGAIN     8192         /* behind so many, and each time twice as many, the singles come again */
 #define MEMORY    (1ull << 30) /* more than any drive has */
 
 /* ---- what is known without writing ---- */
@@ -28,21 +28,21 @@ static bool does_not_turn(const struct device *dev, int turns)
 
 /* Where the next ones go: to places of their own; or once more where each costs what a band does. */
 struct places {
-	uint64_t next, again, again_at, before_bulk;
+	uint64_t next, again, again_end, again_at, all, singles;
 };
 
 static uint64_t place(struct places *p, const struct smr_found *f)
 {
-	if (f->has_others && f->behind >= p->again_at) {
-		p->again = 0;
+	if (f->has_others && f->behind >= p->again_at && p->again + p->singles <= SMR_AGAIN) {
+		p->again_end = p->again + p->singles;
 		p->again_at = 2 * f->behind;
 	}
-	return p->again < p->before_bulk ? p->again : p->next;
+	return p->again < p->again_end ? p->all + p->again : p->next;
 }
 
 static void has_written(struct places *p, uint64_t writes)
 {
-	*(p->again < p->before_bulk ? &p->again : &p->next) += writes;
+	*(p->again < p->again_end ? &p->again : &p->next) += writes;
 }
 
 /* Single writes that need not wait make one row: behind others' writes they are hundreds of thousands. */
@@ -66,15 +66,15 @@ static void join_quick(struct smr_samples *s, double quick_ns)
 static int write_until_known(struct smr_io *io, struct smr_input *in, struct err *err)
 {
 	struct smr_samples samples = { NULL, 0, 0 };
-	uint64_t all = smr_layout_writes(io->layout), bulk = all - io->layout->part[SMR_BULK].n;
-	struct places at = { 0, bulk, AGAIN, bulk };
+	uint64_t all = smr_layout_writes(io->layout);
+	struct places at = { .again_at = AGAIN, .all = all, .singles = io->layout->part[SMR_SINGLES].n };
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
 	uint64_t look_at = 0, done = 0;
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
+	while (r == 0 && step != SMR_STOP && at.next < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
 		r = smr_write(io, place(&at, &found), step == SMR_BATCH ? io->layout->batch : 1, &samples, err);

@@ -55,6 +55,8 @@ static inline size_t smr_cushion_left(const struct smr_layout *l)
 {
 	return l->part[SMR_CUSHION].n - l->batch;
 }
+/* Behind all of them, singles once more: beside those before, whose turn would come later if they were rewritten. */
+#define SMR_AGAIN 128
 /* Where the block lies that is written as number i; and to which part it belongs. */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
@@ -65,10 +67,10 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 /* The same in places that share no byte, in the order in which they are written: for the journal of --rewrite. */
 #define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
 struct smr_places {
-	uint64_t before_comb, pieces, bulk; /* the comb is in large pieces, without gaps */
+	uint64_t before_comb, pieces, bulk; /* the comb is in large pieces, without gaps; SMR_AGAIN follow */
 };
 struct smr_places smr_places_count(const struct smr_layout *l);
-/* All of them; free() it. NULL, 0: no memory. */
+/* All of them; free() it. */
 size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret);
 
 /* ---- run.c: writes out, times kept; nothing is judged here ---- */
