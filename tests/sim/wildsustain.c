@@ -12,23 +12,26 @@
 #define DEPTH    16
 #define REQUESTS 60000
 #define PLENTY   (1ull << 49)
+#define PIECES   16
 
 static uint32_t block_of(const struct profile *p)
 {
 	return p->limit_ops > 0 ? 4096 : 1 << 20;
 }
 
-/* Bytes a second of so many requests, the first third left out. */
-static double rate_of(const struct profile *p, uint64_t n)
+/* Bytes a second of n requests, behind as many that are left out; as sure as pieces of them are. */
+static struct stats_estimate rate_of(const struct profile *p, uint64_t skip, uint64_t n)
 {
 	struct disk *d = disk_new(p, 0);
-	uint64_t now = 0, sent = 0, done = 0, begin = 0, block = block_of(p), blocks;
+	uint64_t now = 0, sent = 0, done = 0, block = block_of(p), blocks, begin[PIECES + 1] = { 0 };
+	double x, rate, squares = 0;
 	struct disk_done back;
+	size_t k = 0;
 
 	if (!d)
-		return (double)NAN;
+		return (struct stats_estimate)STATS_UNKNOWN;
 	blocks = geometry_bytes(disk_geometry(d)) / block;
-	while (done < n) {
+	while (k <= PIECES) {
 		for (; sent < done + DEPTH; sent++)
 			(void)disk_submit(d, now,
 			                  &(struct disk_req){
@@ -42,14 +45,19 @@ static double rate_of(const struct profile *p, uint64_t n)
 		now = disk_next_done_ns(d);
 		disk_advance(d, now);
 		while (disk_pop_done(d, now, &back))
-			if (++done == n / 3)
-				begin = now;
+			if (++done >= skip + n / PIECES * k && k <= PIECES)
+				begin[k++] = now;
 	}
 	disk_free(d);
-	return (double)(done - n / 3) * (double)block / ((double)(now - begin) * 1e-9);
+	rate = (double)(n / PIECES * PIECES * block) / ((double)(begin[PIECES] - begin[0]) * 1e-9);
+	for (k = 0; k < PIECES; k++) {
+		x = (double)(n / PIECES * block) / ((double)(begin[k + 1] - begin[k]) * 1e-9) - rate;
+		squares += x * x;
+	}
+	return stats_about(rate, 2 * sqrt(squares / PIECES / (PIECES - 1)));
 }
 
-static double fast(const struct wild_case *c)
+static struct stats_estimate fast(const struct wild_case *c)
 {
 	struct profile p = *c->p;
 
@@ -60,14 +68,18 @@ static double fast(const struct wild_case *c)
 	if (c->p->limit_ops > 0)
 		p.limit_ops = 1e9;
 	if (p.ntrims && p.trims[0].count < p.capacity_lba / 2)
-		return fmin(p.interface_bytes_per_s, DEPTH * (1 << 20) / (p.trimmed_us * 1e-6));
-	return rate_of(&p, c->p->limit_ops > 0 ? 20 * REQUESTS : REQUESTS); /* what a credit is worth hangs on it */
+		return stats_about(fmin(p.interface_bytes_per_s, DEPTH * (1 << 20) / (p.trimmed_us * 1e-6)), 0);
+	/* what a credit is worth hangs on it */
+	return rate_of(&p, REQUESTS / 3, c->p->limit_ops > 0 ? 20 * REQUESTS : REQUESTS);
 }
 
-static double slow(const struct wild_case *c)
+/* skip: requests of the burst. */
+static struct stats_estimate slow(const struct wild_case *c, uint64_t skip)
 {
 	struct profile p = *c->p;
+	struct stats_estimate r;
 	uint64_t n = REQUESTS;
+	double least;
 
 	p.keeps.slc_bytes = p.keeps.slc_bytes ? 1024 : 0;
 	p.keeps.spare_bytes = 0;
@@ -78,9 +90,9 @@ static double slow(const struct wild_case *c)
 		p.trims = &(struct profile_range){ p.capacity_lba - 8, 8 };
 	if (p.keeps.hot_mbs > 0 || p.keeps.collect_bytes)
 		n = 12 * REQUESTS;
-	return fmin(rate_of(&p, n), c->p->limit_ops > 0           ? c->p->limit_ops * block_of(&p)
-	                            : c->p->limit_bytes_per_s > 0 ? c->p->limit_bytes_per_s
-	                                                          : HUGE_VAL);
+	r = rate_of(&p, skip + REQUESTS / 3, n);
+	least = c->p->limit_ops > 0 ? c->p->limit_ops * block_of(&p) : c->p->limit_bytes_per_s;
+	return least > 0 && least < r.value ? stats_about(least, 0) : r;
 }
 
 static const char *cause_of(const struct profile *p)
@@ -98,6 +110,8 @@ static double amount(const struct profile *p, double r)
 {
 	double ops = r / block_of(p), over = p->keeps.heat_limit_c - 30;
 
+	if (isnan(r)) /* there is no burst */
+		return r;
 	if (p->keeps.slc_bytes)
 		return (double)p->keeps.slc_bytes;
 	if (p->credit_bytes)
@@ -116,6 +130,8 @@ static double amount(const struct profile *p, double r)
 
 static double minute(const struct profile *p, double r)
 {
+	if (isnan(r))
+		return r;
 	if (p->keeps.slc_bytes)
 		return 60e6 * p->keeps.fold_mbs;
 	if (p->credit_bytes)
@@ -130,17 +146,25 @@ static json_t *real(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void add(const struct wild_case *c, json_t *figures, const char *name, double truth)
+static void add(const struct wild_case *c, json_t *figures, const char *name, struct stats_estimate truth)
 {
 	const json_t *ci = json_object_get(json_object_get(c->doc, "intervals"), name);
 	double told = wild_number(json_object_get(c->doc, "figures"), name);
 
-	if (isfinite(truth))
+	if (isfinite(truth.value))
 		(void)json_array_append_new(
 			figures, json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:i}", "name", name, "value", real(told), "low",
 		                           real(ci ? json_number_value(json_array_get(ci, 0)) : (double)NAN), "high",
 		                           real(ci ? json_number_value(json_array_get(ci, 1)) : (double)NAN),
-		                           "true_low", real(truth), "true_high", real(truth), "scale", WILD_RATIO));
+		                           "true_low", real(fmin(truth.ci.low, truth.ci.high)), "true_high",
+		                           real(fmax(truth.ci.low, truth.ci.high)), "scale", WILD_RATIO));
+}
+
+/* What follows from a rate that is known that well. */
+static struct stats_estimate from(const struct profile *p, const struct stats_estimate *r,
+                                  double (*of)(const struct profile *, double))
+{
+	return (struct stats_estimate){ of(p, r->value), { of(p, r->ci.low), of(p, r->ci.high) } };
 }
 
 bool wild_is(const struct wild_case *c, const char *command)
@@ -154,18 +178,20 @@ size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, js
 {
 	const char *told = json_string_value(json_object_get(json_object_get(c->doc, "figures"), "limited_by"));
 	const char *cause = cause_of(c->p);
-	double r;
+	struct stats_estimate r, last;
 
 	if (!wild_is(c, "sustain"))
 		return 0;
 	r = fast(c);
-	if (!(slow(c) < 0.9 * r)) /* something else limits it already */
+	last = slow(c, c->p->keeps.hot_mbs > 0 ? (uint64_t)(1.2 * amount(c->p, r.value) / block_of(c->p)) : 0);
+	if (!(last.value < 0.9 * r.value)) { /* something else limits it already */
 		cause = "nothing";
-	r = strcmp(cause, "nothing") != 0 ? r : (double)NAN;
+		r = (struct stats_estimate)STATS_UNKNOWN;
+	}
 	add(c, figures, "burst_bytes_per_s", r);
-	add(c, figures, "burst_bytes", isnan(r) ? r : amount(c->p, r));
-	add(c, figures, "settled_bytes_per_s", slow(c));
-	add(c, figures, "minute_of_rest_bytes", isnan(r) ? r : minute(c->p, r));
+	add(c, figures, "burst_bytes", from(c->p, &r, amount));
+	add(c, figures, "settled_bytes_per_s", last);
+	add(c, figures, "minute_of_rest_bytes", from(c->p, &r, minute));
 	if (!told)
 		wild_say(missed, "limited_by", "%s", cause);
 	else if (strcmp(told, cause) != 0)

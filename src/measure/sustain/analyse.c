@@ -22,7 +22,8 @@
 #define RANGE       9.2  /* logarithm of the factor over which rates may lie: 10000 */
 #define SURE        2.0  /* decades: that there is more than one state */
 #define ALIKE       0.9  /* neighbours that differ by less are one state */
-#define AMOUNT_BINS 20   /* behind a change that are looked at, at least */
+#define AMOUNT_BINS 20   /* behind a change that are looked at, at least; or ... */
+#define AMOUNT_PART 0.1  /* of the burst: over longer, heat that comes and goes weighs the amount down */
 #define AGAIN       0.75 /* of the difference: what is as fast for as long later on is no burst */
 #define SETTLED     1.0  /* times as long as all before it; and at least ... */
 #define SETTLED_S   600.0
@@ -293,7 +294,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
                                        const struct stats_estimate *fast, const struct stats_estimate *slow)
 {
 	double excess = 0, sum = 0, squares = 0, bytes = 0, requests = 0, part = 1 - slow->value / fast->value, half;
-	double as_long = span_s(s, first, edge);
+	double as_long = AMOUNT_PART * span_s(s, first, edge);
 	size_t n = 0, i;
 
 	for (i = first; i < end && (i <= edge + AMOUNT_BINS || span_s(s, edge + 1, i) < as_long); i++) {
