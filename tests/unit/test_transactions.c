@@ -407,6 +407,8 @@ TEST(the_disk_is_as_busy_as_the_law_says)
 		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), by_truth, 0.02));
 		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), sim_figure(&run, "law_device_ratio"), 0.02));
 		assert_true(is_near(sim_figure(&run, "law_users"), loads[i].users, 0.01));
+		if (loads[i].users == 1)
+			assert_true(is_near(sim_figure(&run, "io_service_mean_ns"), truth.service_ns, 0.02));
 	}
 }
 
