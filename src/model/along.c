@@ -12,25 +12,28 @@
 
 #define EDGE_SURE 0.98 /* probability of an edge that is listed (a decision) */
 #define DRAWS     200
+#define ROUGH                                                                                                     \
+	-5.0 /* log of the odds of rates that rise as well as fall, from which on surfaces may last from place to \
+	         place (trial: drives whose surfaces differ) */
 
 /* ---- which hypotheses ---- */
 
 struct weighed {
-	struct hypothesis v[APARTS + ZONES * SHAPES + APARTS];
+	struct hypothesis v[APARTS * LASTS + ZONES * SHAPES + 3 * LASTS];
 	size_t n;
 };
 
-static const struct hypothesis *weigh(struct chain *c, struct weighed *w, size_t zones, size_t shape, size_t apart)
+static void weigh(struct chain *c, struct weighed *w, size_t zones, size_t shape, size_t apart, size_t lasts)
 {
 	struct hypothesis *h = &w->v[w->n];
 
 	for (size_t i = 0; i < w->n; i++)
-		if (w->v[i].zones == zones && w->v[i].shape == shape && w->v[i].apart == apart)
-			return &w->v[i];
-	*h = (struct hypothesis){ .zones = zones, .shape = shape, .apart = apart };
+		if (w->v[i].zones == zones && w->v[i].shape == shape && w->v[i].apart == apart &&
+		    w->v[i].lasts == lasts)
+			return;
+	*h = (struct hypothesis){ .zones = zones, .shape = shape, .apart = apart, .lasts = lasts };
 	(void)chain_filter(c, h);
 	w->n++;
-	return h;
 }
 
 static struct hypothesis best_of(const struct weighed *w)
@@ -53,24 +56,24 @@ static double sum_of(const struct weighed *w)
 }
 
 /* One direction after the other, from the best hypothesis; those left out have almost no weight. */
-static void weigh_all(struct chain *c, struct weighed *w)
+static void weigh_all(struct chain *c, struct weighed *w, size_t lasts)
 {
 	struct hypothesis best;
 
 	for (size_t a = 0; a < APARTS; a++)
-		weigh(c, w, ZONES / 2, 0, a);
+		for (size_t t = 0; t < (a ? lasts : 1); t++)
+			weigh(c, w, ZONES / 2, 0, a, t);
 	best = best_of(w);
 	for (size_t z = 0; z < ZONES; z++)
-		weigh(c, w, z, SHAPES / 2, best.apart);
+		weigh(c, w, z, SHAPES / 2, best.apart, best.lasts);
 	best = best_of(w);
 	for (size_t z = best.zones - (best.zones > 0); z < ZONES && z <= best.zones + 1; z++)
 		for (size_t s = 0; s < SHAPES; s++)
-			weigh(c, w, z, s, best.apart);
+			weigh(c, w, z, s, best.apart, best.lasts);
 	best = best_of(w);
-	if (best.apart)
-		weigh(c, w, best.zones, best.shape, best.apart - 1);
-	if (best.apart + 1 < APARTS)
-		weigh(c, w, best.zones, best.shape, best.apart + 1);
+	for (size_t a = best.apart - (best.apart > 0); a < APARTS && a <= best.apart + 1; a++)
+		for (size_t t = 0; t < (a ? lasts : 1); t++)
+			weigh(c, w, best.zones, best.shape, a, t);
 }
 
 /* Log of the odds that levels go up as well as down. */
@@ -80,7 +83,7 @@ static double both_ways(struct chain *c, double log_down)
 
 	c->is_both_ways = true;
 	for (size_t a = 0; a < APARTS; a += 2)
-		weigh(c, &w, 0, 0, a);
+		weigh(c, &w, 0, 0, a, 0);
 	c->is_both_ways = false;
 	return sum_of(&w) - log((double)w.n) - log_down;
 }
@@ -112,7 +115,8 @@ static void draw_all(struct chain *c, const struct weighed *w, struct draws *d, 
 		struct hypothesis h = w->v[i];
 		double share = exp(h.log_evidence - all);
 
-		*ret_apart += share * apart_of[h.apart];
+		/* What lasts says less: of places that hang together (Bartlett) these are as few. */
+		*ret_apart += share * apart_of[h.apart] * sqrt((1.0 + lasts_of[h.lasts]) / (1.0 - lasts_of[h.lasts]));
 		due += share * DRAWS;
 		if (d->n < DRAWS && due >= (double)d->n + 1.0)
 			(void)chain_filter(c, &h);
@@ -267,11 +271,15 @@ void along_zones(const struct along_at *v, size_t n, double end, struct along *r
 	if (!n)
 		return;
 	chain_make(v, n, end, &c);
-	weigh_all(&c, &w);
-	ret->both_ways = both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS)));
+	weigh_all(&c, &w, 1);
+	if (both_ways(&c, sum_of(&w) - log((double)(ZONES * SHAPES * APARTS))) > ROUGH) {
+		w.n = 0;
+		weigh_all(&c, &w, LASTS);
+	}
 	d = xcalloc(1, sizeof(*d));
 	draw_all(&c, &w, d, &ret->apart);
 	edges_find(&c, d, end, ret);
+	ret->mean_var = ret->apart * ret->apart / (double)c.ngroups;
 	ret->least_step = least_step(&c, ret->apart, zones_of[best_of(&w).zones]);
 	draws_free(d);
 	chain_done(&c);

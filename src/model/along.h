@@ -32,9 +32,9 @@ struct along {
 	struct along_edge *v; /* edges that are sure; v[0] is the begin of all */
 	size_t n;
 	double p_count;    /* that there are as many zones */
-	double apart;      /* deviation of places of one zone, relative; that is of surfaces, or of what lasts */
+	double apart;      /* deviation of places of one zone, relative, as if each lay on surfaces of its own */
+	double mean_var;   /* of the mean of all places, by how far they lie apart */
 	double least_step; /* relative: a step as large between two places is seen */
-	double both_ways;  /* log of the odds that levels go up and down, as where surfaces differ */
 };
 
 /* free(ret->v). */

@@ -23,6 +23,7 @@
 
 const double zones_of[ZONES] = { 1, 2, 3, 4, 6, 9, 13, 19, 28, 41 };
 const double apart_of[APARTS] = { 0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064 };
+const double lasts_of[LASTS] = { 0, 0.5, 0.75, 0.9 };
 static const size_t shape_of[SHAPES] = { 1, 4, 12 };
 
 /* ---- the grid ---- */
@@ -209,6 +210,25 @@ static void emit_all(struct chain *c, size_t apart)
 	}
 }
 
+/* The likelihood of each group by the level of the one before, wherever that lies. */
+static void same_all(struct chain *c)
+{
+	for (size_t k = 1; k < c->ngroups; k++) {
+		const short_lanes *own = c->own + k / PHASES * c->nlevels,
+				  *last = c->own + (k - 1) / PHASES * c->nlevels;
+		double both = 0.0, all = 0.0, sum = 0.0;
+
+		for (size_t l = 0; l < c->nlevels; l++) {
+			double x = (double)own[l][k % PHASES], before = (double)last[l][(k - 1) % PHASES];
+
+			both += x * before;
+			all += before;
+			sum += x;
+		}
+		c->same[k] = (1.0 - STRAY) * both / all + STRAY * c->dx / STRAY_WIDE * sum;
+	}
+}
+
 void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 {
 	cleanup_free double *work = xcalloc(n, sizeof(*work));
@@ -237,10 +257,12 @@ void chain_make(const struct along_at *v, size_t n, double end, struct chain *c)
 	c->alpha = xcalloc(cells, sizeof(*c->alpha));
 	c->moved = xcalloc(cells, sizeof(*c->moved));
 	c->log_scale = xcalloc(c->ngroups, sizeof(*c->log_scale));
+	c->same = xcalloc(c->ngroups, sizeof(*c->same));
 	for (size_t e = 1; e < EDGES; e++)
 		c->kernel[e] = xcalloc(c->nlevels, sizeof(*c->kernel[e]));
 	for (size_t k = 0; k < c->ngroups; k++)
 		read_group(c, k);
+	same_all(c);
 }
 
 void chain_done(struct chain *c)
@@ -254,6 +276,7 @@ void chain_done(struct chain *c)
 	free(c->alpha);
 	free(c->moved);
 	free(c->log_scale);
+	free(c->same);
 	for (size_t e = 0; e < EDGES; e++)
 		free(c->kernel[e]);
 }
@@ -307,18 +330,22 @@ static void predict(const struct chain *c, const struct hypothesis *h, size_t k,
 double chain_filter(struct chain *c, struct hypothesis *h)
 {
 	lanes *moved = c->work + c->nlevels;
-	double sum = 0.0;
+	double sum = 0.0, lasts = lasts_of[h->lasts];
 
 	law_make(c, h);
 	emit_all(c, h->apart);
 	for (size_t k = 0; k < c->ngroups; k++) {
 		const short_lanes *emit = c->emit + k / PHASES * c->nlevels;
 		lanes *alpha = alpha_of(c, k), all = { 0 };
-		double whole;
+		double whole, stays = k && !c->g[k].is_anew ? lasts : 0.0;
 
 		predict(c, h, k, alpha, moved);
 		for (size_t l = 0; l < c->nlevels; l++) {
-			alpha[l] *= (double)emit[l][k % PHASES];
+			double by_level = (double)emit[l][k % PHASES];
+
+			/* Behind an edge it lies anywhere in its zone, whatever the one before did. */
+			alpha[l] = alpha[l] * ((1.0 - stays) * by_level + stays * c->same[k]) +
+			           moved[l] * stays * (by_level - c->same[k]);
 			all += alpha[l];
 		}
 		whole = all[0] + all[1] + all[2] + all[3];

@@ -21,14 +21,15 @@
 #define UP_ZONES   32.0 /* such changes: ignorance */
 
 /* Hypotheses, all alike: zones of the disk (published: 1 to 30); how regular steps are (shape of their gamma law); how
- * far places of one zone lie apart, relative. */
+ * far places of one zone lie apart, relative; how likely one lies on the surfaces of the one before. */
 #define ZONES  10
 #define SHAPES 3
 #define APARTS 9
-extern const double zones_of[ZONES], apart_of[APARTS];
+#define LASTS  4
+extern const double zones_of[ZONES], apart_of[APARTS], lasts_of[LASTS];
 
 struct hypothesis {
-	size_t zones, shape, apart; /* which of them */
+	size_t zones, shape, apart, lasts; /* which of them */
 	double log_evidence;
 };
 
@@ -57,6 +58,7 @@ struct chain {
 	lanes *work;       /* room for a level each, three times */
 	short_lanes *own;  /* by as many groups as there are lanes, and level: what their readings say ... */
 	double *log_scale; /* ... and the log of its scale */
+	double *same;      /* by group: what its readings say where it lies as far from its zone as the one before */
 	/* of the hypothesis that was filtered last */
 	short_lanes *emit;     /* what groups say of the level of their zone, as own ... */
 	size_t apart;          /* ... by this hypothesis; APARTS: none yet */

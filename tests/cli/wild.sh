@@ -111,7 +111,6 @@ judge seek "$(say not-one-arm)" not-one-arm
 judge zones "$(say token-bucket)" token-bucket
 judge zones "$(say bursts)" bursts
 judge zones "$(say spin-up)" spin-up
-judge zones "$(say surfaces)" surfaces
 judge zones "$(say healed)" healed
 figure seek '.figures.full_stroke_ns *= 2 | .intervals.full_stroke_ns |= map(. * 2)' full_stroke_ns
 figure seek '.figures.random_access_mean_ns *= 1.5 | .intervals.random_access_mean_ns |= map(. * 1.5)' random_access_mean_ns

@@ -246,7 +246,7 @@ static size_t zones_of_each_surface(const json_t *zones)
 
 /*
  * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and
- * their number where it is told exactly. Where it is said that surfaces differ, a band may be of surfaces.
+ * their number where it is told exactly.
  */
 static void bands(struct judge *j)
 {
@@ -255,8 +255,6 @@ static void bands(struct judge *j)
 	size_t places = json_array_size(wild_rows(j->c->doc, "curve")), i, k;
 	double spacing = (double)geometry_bytes(j->c->g) / (double)(places > 1 ? places - 1 : 1);
 
-	if (wild_has_notice(j->c->doc, "surfaces"))
-		return;
 	if (json_array_size(rows) && !wild_has_notice(j->c->doc, "zones-at-least") &&
 	    json_array_size(rows) != json_array_size(zones) && json_array_size(rows) != zones_of_each_surface(zones))
 		lie(j, "number of zones", "%zu are told of %zu", json_array_size(rows), json_array_size(zones));
@@ -349,7 +347,8 @@ static void stretches(struct judge *j)
 		if (strcmp(kind, "not stored, or cached") == 0 && !(unstored_share(j->c, first, end) >= STRETCH_PART))
 			lie(j, "stretch not stored", "of %.0f to %.0f, %.0f %% hold no data", first, end - 1,
 			    100 * unstored_share(j->c, first, end));
-		if (strcmp(kind, "another device or actuator") == 0 && !(fabs(first - second_begins(j->c)) <= 2 * spacing))
+		if (strcmp(kind, "another device or actuator") == 0 &&
+		    !(fabs(first - second_begins(j->c)) <= 2 * spacing))
 			lie(j, "stretch of another device", "none begins near %.0f", first);
 		if (is_uneven_row(j->c, row) && !(is_flat(j->c) && differs(j->c, first, end)))
 			lie(j, "uneven stretch", "%.0f to %.0f is as the rest", first, end - 1);
@@ -653,17 +652,6 @@ static bool sleeps(const struct wild_case *c)
 	return c->p->park_after_s > 0 || c->p->standby_after_s > 0 || c->p->begins_asleep;
 }
 
-static bool do_surfaces_differ(const struct wild_case *c)
-{
-	const struct profile *p = c->p;
-
-	for (size_t i = 0; i < p->nzones; i++)
-		for (uint32_t s = 1; s < p->surfaces; s++)
-			if (p->zones[i].spt[s] != p->zones[i].spt[0])
-				return true;
-	return false;
-}
-
 static bool fails_at_times(const struct wild_case *c)
 {
 	for (size_t i = 0; i < c->p->nbads; i++)
@@ -708,7 +696,6 @@ static const struct claim {
 	{ "says-rotating", is_flat, "it rotates, as it says" },
 	{ "says-not-rotating", is_rotating, "nothing rotates there" },
 	{ "rotation-unclear", is_far, "the machine was idle, and no network between" },
-	{ "surfaces", do_surfaces_differ, "all surfaces are alike" },
 	{ "not-stored", has_unstored, "all of it is stored" },
 	{ "not-one-arm", has_two_arms, "one arm moves over all of it" },
 	{ "another-device", is_of_two, "it is one device with one arm" },

@@ -59,16 +59,6 @@ TEST(the_answer_says_what_the_figures_say)
 	expect_answer(zones(0, 1), PLACES "1 unreadable region in the 3.20 GB (0.08 %) that were read" NEXT);
 }
 
-/* A band may be of a zone or of surfaces: zones are not counted. */
-TEST(zones_that_may_be_surfaces_are_not_said)
-{
-	struct result *res = zones(0, 0);
-
-	result_notice(res, "surfaces", "A band may be of a zone or of surfaces.");
-	expect_answer(res, "82.0 MB/s at the start, 70.3 MB/s in the middle, 45.0 MB/s at the end; " OF_READ
-	                   ", and nothing was slow by 10 % or more" NEXT);
-}
-
 /* Nothing was looked for: that nothing was found must not be said. */
 TEST(what_is_not_known_is_not_said)
 {

@@ -117,6 +117,8 @@ TEST(what_is_slow_as_often_as_all_else_is_not)
 
 /* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half.
  * The mean is 10 ns a byte. */
+static const struct zone_bands no_bands = { 0 };
+
 TEST(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts)
 {
 	static struct zone_sample v[PLACES * 3 + 30];
@@ -154,7 +156,7 @@ TEST(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts)
 		zone_levels_fit(&samples, &l, &lv);
 		held += lv.drift_ci.low <= 0.0 && lv.drift_ci.high >= 0.0;
 		told += lv.has_drift;
-		assert_true(zone_mean(&samples, &l, &lv, false, NULL, &mean, &ci));
+		assert_true(zone_mean(&samples, &l, &lv, &no_bands, NULL, &mean, &ci));
 		mean_held += ci.low <= 10.0 && ci.high >= 10.0;
 		zone_levels_done(&lv);
 	}
@@ -174,12 +176,12 @@ TEST(what_is_usually_lost_is_known_from_readings_for_edges_too)
 	struct made m;
 
 	make(&m, 1, 0.0, false);
-	zone_losses_find(&m.samples, NULL, &l, &places);
+	zone_losses_find(&m.samples, &l, &places);
 	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
 		m.v[i].kind = SAMPLE_EDGE;
 		m.v[i].position = ZONE_NONE;
 	}
-	zone_losses_find(&m.samples, NULL, &l, &edges);
+	zone_losses_find(&m.samples, &l, &edges);
 	assert_true(places.loss_var > 0.0);
 	assert_true(fabs(edges.loss_var / places.loss_var - 1.0) < 1e-9);
 }
@@ -203,12 +205,12 @@ TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 		m.v[i].waits = m.v[i].wait_revs = 0;
 	}
 	l.interface_bytes_per_s = 5.2e8;
-	zone_losses_find(&m.samples, NULL, &l, &all);
+	zone_losses_find(&m.samples, &l, &all);
 	for (size_t p = 0; p < PLACES / 2; p++)
 		assert_true(all.v[p].loss == 0.0 && sqrt(all.v[p].loss_var) < 0.02);
 	for (size_t i = 0; i < m.samples.n; i++)
 		m.v[i].is_good = m.v[i].position >= PLACES / 2;
-	zone_losses_find(&m.samples, NULL, &l, &media);
+	zone_losses_find(&m.samples, &l, &media);
 	assert_true(all.loss > 0.1 && all.loss == media.loss); /* what is usual is of media */
 	for (size_t p = PLACES / 2; p < PLACES; p++)
 		assert_true(all.v[p].loss == media.v[p].loss && all.v[p].loss_var == media.v[p].loss_var);

@@ -52,6 +52,8 @@ static void make(struct made *m, struct rng *rng)
 	}
 }
 
+static const struct zone_bands no_bands = { 0 };
+
 TEST(a_stall_counts_once_in_the_mean)
 {
 	static struct made m;
@@ -71,7 +73,7 @@ TEST(a_stall_counts_once_in_the_mean)
 	for (size_t i = 0; i < m.samples.n; i++)
 		all += m.v[i].elapsed_ns / m.v[i].moved_bytes / (double)m.samples.n;
 	zone_levels_fit(&m.samples, &m.l, &lv);
-	assert_true(zone_mean(&m.samples, &m.l, &lv, false, NULL, &mean, &ci));
+	assert_true(zone_mean(&m.samples, &m.l, &lv, &no_bands, NULL, &mean, &ci));
 	print_message("%.3f ns per byte of %.3f, without stalls %.3f\n", mean, all, NS);
 	assert_true(all > 1.1 * NS);
 	assert_true(fabs(mean / all - 1.0) < 0.01);
@@ -129,7 +131,7 @@ TEST(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance)
 		if (!slows.n)
 			continue;
 		zone_levels_fit(&m.samples, &m.l, &lv);
-		assert_true(zone_mean(&m.samples, &m.l, &lv, false, &slows, &mean, &ci));
+		assert_true(zone_mean(&m.samples, &m.l, &lv, &no_bands, &slows, &mean, &ci));
 		all++;
 		held += ci.low <= truth && ci.high >= truth;
 		zone_levels_done(&lv);
@@ -193,32 +195,6 @@ static void find_bands(struct made *m, const double *off, const struct zone_slow
 	for (size_t i = 0; i < m->samples.n; i++)
 		m->v[i].ns_per_byte = NS * exp(off[m->v[i].position] + 0.0005 * rng_normal(&rng));
 	fit_bands(m, slows, st, ret);
-}
-
-/* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of
- * surfaces? */
-static bool is_of_surfaces(double fall)
-{
-	static struct made m;
-	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { 0 };
-	struct zone_bands bands;
-	double off[PLACES];
-	struct rng rng;
-
-	rng_init(&rng, 1, 3);
-	make(&m, &rng);
-	for (size_t p = 0; p < PLACES; p++)
-		off[p] = (double)(p / 4 % 2) * 0.06 + fall * (double)(p / 16) / 3.0;
-	find_bands(&m, off, &slows, &st, &bands);
-	free(bands.v);
-	return bands.has_sawtooth;
-}
-
-TEST(rates_that_go_up_and_down_are_of_surfaces)
-{
-	assert_true(is_of_surfaces(0.3));
-	assert_true(is_of_surfaces(0.0));
 }
 
 #define SLOW_FIRST 20 /* places of a slow region, in which a zone begins */

@@ -54,17 +54,12 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_no_zones = true;
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
-	/* Where another device begins rates rise again, so that they need not fall from start to end. Where requests
-	 * come one at a time, rates that rise may be of how these lie to the tracks, as well as of surfaces. */
-	a->hides_zones =
-		!a->has_no_zones &&
-		((a->bands.n == 1 && (isfinite(zone_begins_anew(&a->stretches)) ||
-	                              !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s))) ||
-	         (a->bands.has_sawtooth && t->layout.is_one_at_a_time));
-	if (a->has_no_zones || a->hides_zones) {
+	/* Where another device begins rates rise again, so that they need not fall from start to end. */
+	a->hides_zones = !a->has_no_zones && a->bands.n == 1 &&
+	                 (isfinite(zone_begins_anew(&a->stretches)) ||
+	                  !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s));
+	if (a->has_no_zones || a->hides_zones)
 		a->bands.n = 0;
-		a->bands.has_sawtooth = false;
-	}
 	if (a->has_no_zones || isfinite(zone_begins_anew(&a->stretches)))
 		a->has_density = false;
 }
@@ -88,10 +83,9 @@ void zone_analyse(struct zone_target *t)
 	zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
 	free(fast.v);
 	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
-	zone_heads_levels(t, &a->levels);
 	zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
-	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->slows,
-	                        &a->mean_ns_per_byte, &a->mean_ci);
+	a->has_mean =
+		zone_mean(&t->samples, &t->layout, &a->levels, &a->bands, &a->slows, &a->mean_ns_per_byte, &a->mean_ci);
 	a->is_by_length = zone_is_by_length(&t->samples, &t->layout, &a->levels);
 	a->has_mean = a->has_mean && !a->is_by_length;
 	fit_curve(t, a);
@@ -107,7 +101,6 @@ void zone_targets_done(struct zones_run *run)
 		zone_layout_done(&run->targets[i].layout);
 		zone_analysis_free(run->targets[i].analysis);
 		free(run->targets[i].samples.v);
-		free(run->targets[i].spread.v);
 		free(run->targets[i].unreadable);
 	}
 	free(run->targets);

@@ -54,9 +54,8 @@ struct zone_levels;
 
 /* Level of a sample, log(ns per byte), without the revolutions lost in it. */
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
-/* Fills the losses of lv and of its positions; spread: windows over cycles, NULL: none. */
-void zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread,
-                      const struct zone_layout *l, struct zone_levels *lv);
+/* Fills the losses of lv and of its positions. */
+void zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv);
 
 /* ---- level.c ---- */
 
@@ -86,7 +85,6 @@ struct zone_level {
 	size_t outliers; /* samples set aside */
 	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
 	bool wants_more; /* two samples that disagree: a third has to decide */
-	bool is_cycle;   /* of windows over one cycle of the surfaces */
 };
 
 struct zone_levels {
@@ -99,8 +97,6 @@ struct zone_levels {
 	double lost_ratio, lost_var; /* time lost in the samples set aside, as part of all; the mean may hold it */
 	double loss, loss_var;       /* time lost by revolutions lost, usually, as part of the rest; and its variance */
 	size_t samples, outliers;
-	bool has_cycles;    /* places are of whole cycles over the surfaces */
-	double cycle_bytes; /* one of them, where it was looked at first */
 	struct zone_regime {
 		bool is_found;
 		double at_s, step; /* log of the time per byte: after less before */
@@ -177,8 +173,7 @@ struct zone_bands {
 	struct zone_band *v;
 	size_t n;
 	double least_step; /* relative: a larger change of the rate between two places is always seen */
-	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of
-	                      surfaces */
+	double mean_var;   /* of the mean of all places, by what surfaces differ; relative */
 	bool is_least;     /* there may be more */
 };
 
@@ -192,7 +187,8 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
  * not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
+               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
+               struct interval *ret_ci);
 
 /* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
@@ -278,28 +274,6 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
  * of the whole.
  */
 bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv);
-
-/* ---- heads.c: of windows and levels alone ---- */
-
-#define ZONE_SPREAD_MIN 6  /* windows of a cycle that speak for it */
-#define ZONE_LOOK_CHUNK 16 /* windows of a grid, between two looks at what they show */
-
-/*
- * How far places lie apart: usual deviation, by each place's difference from the middle of its neighbours (3/2 of the
- * variance of one).
- */
-double zone_places_apart(const struct zone_levels *lv);
-/*
- * Of windows on a grid: the part of neighbours that are unlike (von Neumann's ratio, by the variance of all, or of
- * places that lie `apart`); NaN: not known.
- */
-double zone_look_change(const double *z, size_t n, double apart);
-/* How many steps there are in them, by the noise of neighbours, or sigma where that is less. */
-size_t zone_look_steps(const double *z, size_t n, double sigma);
-/* z: log(ns per byte) of windows on a grid, NaN: none. Fills *ret but for its bytes and times, when a cycle is found.
- * sigma: noise that is known, infinity: none; expected: lag of that of another place, which less needs to be seen of;
- * 0: none. */
-bool zone_cycle_find(const double *z, size_t n, double sigma, double expected, struct zone_cycle *ret);
 
 /* ---- all of it ---- */
 

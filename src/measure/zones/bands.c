@@ -11,10 +11,9 @@
 #include "measure/zones/analysis.h"
 #include "model/along.h"
 
-#define COUNT_SURE 0.98        /* probability of a number that is reported as exact */
-#define FRONT_WIDE 3.0         /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
-#define FRONT_MOST 0.9         /* ... of two zones one is so much of the disk as seldom */
-#define BOTH_WAYS  log(1000.0) /* odds that rates rise as well as fall, from which on bands may be of surfaces */
+#define COUNT_SURE 0.98 /* probability of a number that is reported as exact */
+#define FRONT_WIDE 3.0  /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
+#define FRONT_MOST 0.9  /* ... of two zones one is so much of the disk as seldom */
 
 /* Readings for the model; one that straddles where rates begin anew is none. Returns how many. */
 static size_t readings_of(const struct zone_at *v, size_t n, double anew, struct along_at *ret)
@@ -83,11 +82,11 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 		.v = xcalloc(a.n + 1, sizeof(*ret->v)),
 		.n = a.n,
 		.least_step = a.least_step,
-		.has_sawtooth = !lv->has_cycles && a.both_ways > BOTH_WAYS,
+		.mean_var = a.mean_var,
 	};
 	for (size_t k = 0; k < a.n; k++)
 		fill_band(&a, k, l, lv, &ret->v[k]);
-	ret->is_least = !ret->has_sawtooth && a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
+	ret->is_least = a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
 }
 

@@ -2,9 +2,8 @@
 /*
  * The least time that intervals of these widths take by physics, for each place: one seek and half a revolution, which
  * the samples of the upward pass show themselves (all of a sample's time, less its bytes at its rate), and the
- * revolutions that the variance between tracks demands. Those are the ones that were counted (where surfaces come by
- * turns each of the windows has its own seek), less what Student's t wanted for the variance was not known: of a mean's
- * width that is its square.
+ * revolutions that the variance between tracks demands. Those are the ones that were counted, less what Student's t
+ * wanted for the variance was not known: of a mean's width that is its square.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,9 +35,9 @@ double zone_least_ns(const struct zone_target *t)
 
 	for (size_t p = 0; p < lv->n; p++) {
 		const struct zone_level *v = &lv->v[p];
-		double part = v->n && !v->is_cycle && v->df > 0.0 ? NORMAL_975 / stats_t_975(v->df) : 1.0;
+		double part = v->n && v->df > 0.0 ? NORMAL_975 / stats_t_975(v->df) : 1.0;
 
-		sum += v->n ? (v->is_cycle ? (double)v->n : 1.0) * wait + v->elapsed_ns * part * part : 0.0;
+		sum += v->n ? wait + v->elapsed_ns * part * part : 0.0;
 	}
 	return sum > 0.0 ? sum : (double)NAN;
 }
@@ -47,8 +46,8 @@ double zone_used_ns(const struct zone_target *t)
 {
 	double first_s = INFINITY, last_s = 0.0;
 
-	for (size_t i = 0; i < t->samples.n + t->spread.n; i++) {
-		const struct zone_sample *s = i < t->samples.n ? &t->samples.v[i] : &t->spread.v[i - t->samples.n];
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
 		double half = 0.5e-9 * fmax(s->whole_ns, s->elapsed_ns);
 
 		first_s = fmin(first_s, s->at_s - half);

@@ -33,12 +33,11 @@ static size_t add_good(const struct zone_samples *samples, struct piece *pieces)
 /* Bytes that at least one good sample moved, each once; NaN: out of memory. */
 static double moved_once(const struct zone_target *t)
 {
-	cleanup_free struct piece *v = xcalloc(t->samples.n + t->spread.n + 1, sizeof(*v));
+	cleanup_free struct piece *v = xcalloc(t->samples.n + 1, sizeof(*v));
 	uint64_t bytes = 0, at = 0;
 	size_t n;
 
 	n = add_good(&t->samples, v);
-	n += add_good(&t->spread, v + n);
 	qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = v[i].first > at ? v[i].first : at;

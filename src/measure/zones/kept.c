@@ -41,9 +41,8 @@ const struct field zone_layout_fields[] = {
 struct cell_row {
 	uint64_t first_byte;
 	const char *figure;
-	uint64_t extra;                          /* not of the curve */
-	uint64_t longer;                         /* its samples are those of a place of the figures */
-	uint64_t cycle_first_bytes, cycle_bytes; /* 0: none */
+	uint64_t extra;  /* not of the curve */
+	uint64_t longer; /* its samples are those of a place of the figures */
 	const char *target;
 };
 
@@ -52,8 +51,6 @@ const struct field zone_cell_fields[] = {
 	FIELD_STR(struct cell_row, figure, "figure"),
 	FIELD_U64(struct cell_row, extra, UNIT_COUNT, "beside the curve", .detail = true),
 	FIELD_U64(struct cell_row, longer, UNIT_COUNT, "longer", .detail = true),
-	FIELD_U64(struct cell_row, cycle_first_bytes, UNIT_BYTES, "cycle from", .detail = true),
-	FIELD_U64(struct cell_row, cycle_bytes, UNIT_BYTES, "cycle", .detail = true),
 	FIELD_STR(struct cell_row, target, "target"),
 	FIELD_END,
 };
@@ -100,8 +97,8 @@ const struct field zone_sample_fields[] = {
 };
 
 static const char *const kind_names[] = {
-	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",     [SAMPLE_CHECK] = "check",
-	[SAMPLE_PROBE] = "probe", [SAMPLE_LOOK] = "look",   [SAMPLE_SPREAD] = "spread",
+	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",
+	[SAMPLE_CHECK] = "check", [SAMPLE_PROBE] = "probe",
 };
 
 static const char *const figure_names[] = { "start", "middle", "end" };
@@ -149,8 +146,6 @@ static void keep_cells(const struct zone_layout *l, const char *name, struct tab
 			                                           : NULL,
 			                .extra = pos->is_extra,
 			                .longer = pos->class == ZONE_LONG,
-			                .cycle_first_bytes = pos->cycle_bytes ? pos->cycle_first_bytes : UINT64_MAX,
-			                .cycle_bytes = pos->cycle_bytes ? pos->cycle_bytes : UINT64_MAX,
 			                .target = name };
 
 		result_row(table, &row);
@@ -202,8 +197,6 @@ void zone_keep(const struct zones_run *run, const struct zone_target *t, struct 
 	keep_cells(&t->layout, name, cells);
 	for (size_t i = 0; i < t->samples.n; i++)
 		keep_sample(&t->samples.v[i], name, samples);
-	for (size_t i = 0; i < t->spread.n; i++)
-		keep_sample(&t->spread.v[i], name, samples);
 }
 
 /* ---- and back ---- */
@@ -242,17 +235,26 @@ static void load_cells(const struct table *cells, const struct layout_row *layou
 		l->positions[l->npositions++] =
 			(struct zone_position){ .cell_bytes = row.first_byte,
 			                        .class = row.longer == 1 ? ZONE_LONG : ZONE_SHORT,
-			                        .is_extra = row.extra == 1,
-			                        .cycle_first_bytes = row.cycle_first_bytes,
-			                        .cycle_bytes = row.cycle_bytes == UINT64_MAX ? 0 : row.cycle_bytes };
+			                        .is_extra = row.extra == 1 };
 	}
 }
 
-/* false: no row of a sample that this version knows. */
+/* ARRAY_LEN(kind_names): one of an earlier version, which is none here. */
+static size_t kind_of(const char *name)
+{
+	size_t k = 0;
+
+	while (k < ARRAY_LEN(kind_names) && strcmp(name ? name : "", kind_names[k]) != 0)
+		k++;
+	return k;
+}
+
+/* false: no row of a sample. */
 static bool load_sample(const struct sample_row *row, const struct zone_target *t, struct zone_sample *s)
 {
 	*s = (struct zone_sample){
 		.position = row->position,
+		.kind = (enum sample_kind)kind_of(row->kind),
 		.pass = (uint32_t)row->pass,
 		.first_bytes = row->offset_bytes,
 		.end_bytes = row->end_bytes,
@@ -282,13 +284,8 @@ static bool load_sample(const struct sample_row *row, const struct zone_target *
 	    !(s->ns_per_byte > 0.0 && isfinite(s->ns_per_byte) && isfinite(s->at_s) && s->elapsed_ns > 0.0 &&
 	      s->moved_bytes > 0.0 && s->se_ratio >= 0.0 && s->from_bytes < s->end_bytes))
 		return false;
-	for (size_t k = 0; row->kind && k < ARRAY_LEN(kind_names); k++) {
-		s->kind = (enum sample_kind)k;
-		if (strcmp(row->kind, kind_names[k]) == 0)
-			return s->position < t->layout.npositions ||
-			       (s->position == ZONE_NONE && (s->kind == SAMPLE_EDGE || s->kind == SAMPLE_CHECK));
-	}
-	return false;
+	return s->position < t->layout.npositions ||
+	       (s->position == ZONE_NONE && (s->kind == SAMPLE_EDGE || s->kind == SAMPLE_CHECK));
 }
 
 /* What its completions say, where the document has them (`requests`; NULL: no such table): they hold its bytes. */
@@ -321,21 +318,17 @@ static int load_samples(const struct table *samples, const struct table *request
                         struct zone_target *t)
 {
 	t->samples.v = xcalloc(samples->nrows + 1, sizeof(*t->samples.v));
-	t->spread.v = xcalloc(samples->nrows + 1, sizeof(*t->spread.v));
 	for (size_t i = 0; i < samples->nrows; i++) {
 		struct sample_row row;
 		struct zone_sample s;
 
 		table_row(samples, i, zone_sample_fields, &row);
-		if (!is_of(row.target, layout))
+		if (!is_of(row.target, layout) || kind_of(row.kind) == ARRAY_LEN(kind_names))
 			continue;
 		if (!load_sample(&row, t, &s))
 			return -ENODATA;
 		estimate_anew(requests, &t->layout, &s);
-		if (s.kind == SAMPLE_LOOK || s.kind == SAMPLE_SPREAD)
-			t->spread.v[t->spread.n++] = s;
-		else
-			t->samples.v[t->samples.n++] = s;
+		t->samples.v[t->samples.n++] = s;
 	}
 	return 0;
 }

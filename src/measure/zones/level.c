@@ -406,7 +406,7 @@ void zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, 
 	lv.v = xcalloc(l->npositions, sizeof(*lv.v));
 	zone_regime_find(samples, l, &lv.regime);
 	groups_make(samples, l->npositions, &g);
-	zone_losses_find(samples, NULL, l, &lv);
+	zone_losses_find(samples, l, &lv);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
 		sigma[c] = isnan(sigma[c]) ? robust_sigma(&g, l, ZONE_CLASSES) : sigma[c];

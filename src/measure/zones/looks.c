@@ -11,23 +11,11 @@
 #define LOOKS_MAX                                                                                                 \
 	8 /* at a suspect: where a quarter of all else is slow, so many slow ones decide (lossy.h) of hundreds of \
 	     places */
-#define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
 
 /* Do more looks decide? */
 static bool is_open(const struct zone_slow *s)
 {
 	return !s->is_of_place && !s->is_of_time && s->looks < LOOKS_MAX;
-}
-
-static bool is_suspect(const struct zone_target *t, size_t position)
-{
-	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow *s = &t->analysis->slows.v[i];
-
-		if (is_open(s) && position >= s->first && position <= s->last)
-			return true;
-	}
-	return false;
 }
 
 static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
@@ -38,8 +26,6 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 
 	if (t->layout.positions[position].used == t->layout.slots)
 		return false;
-	if (v->is_cycle) /* the samples beside its windows only show what is slow, or not stored */
-		return v->wants_more;
 	return !run->p->full && /* everything was read already */
 	       (!v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)));
 }
@@ -118,27 +104,4 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			return 0;
 	}
 	return 0;
-}
-
-/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples.
- */
-int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	size_t n = t->layout.npositions, taken = 0;
-	int r = 0;
-
-	for (uint32_t round = 0; r == 0 && round < ODD_ROUNDS; round++) {
-		for (size_t p = 0; r == 0 && p < n && !session_is_over(run->ses) && zones_has_time(run, t, true); p++) {
-			const struct zone_level *v = &t->analysis->levels.v[p];
-
-			if (!v->wants_more && !v->loses_itself && !is_suspect(t, p) &&
-			    !zone_is_in_stretch(&t->analysis->stretches, p))
-				continue;
-			r = zone_visit(run, t, p, SAMPLE_AGAIN, 2 + round, err);
-			taken++;
-		}
-		if (r == 0 && taken)
-			zones_renew(run, t);
-	}
-	return r;
 }

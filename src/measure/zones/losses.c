@@ -155,7 +155,7 @@ static size_t place_of(const struct zone_sample *s, const struct zone_layout *l)
 		return ZONE_NONE;
 	if (s->kind == SAMPLE_EDGE && s->position == ZONE_NONE)
 		return l->npositions;
-	return s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN || s->kind == SAMPLE_SPREAD ? s->position : ZONE_NONE;
+	return s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN ? s->position : ZONE_NONE;
 }
 
 /* v: one per position and one more. Of those that come out of the drive's buffer, or of the others. */
@@ -181,16 +181,15 @@ static void find(struct place *v, bool is_from_buffer, const struct zone_layout 
 			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
 }
 
-void zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread,
-                      const struct zone_layout *l, struct zone_levels *lv)
+void zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv)
 {
 	size_t n = l->npositions + 1;
 	cleanup_free struct place *v = xcalloc(n, sizeof(*v));
 
 	for (size_t p = 0; p < n; p++)
 		v[p].first = INFINITY;
-	for (size_t i = 0; i < samples->n + (spread ? spread->n : 0); i++) {
-		const struct zone_sample *s = i < samples->n ? &samples->v[i] : &spread->v[i - samples->n];
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
 
 		if (place_of(s, l) != ZONE_NONE)
 			add(&v[place_of(s, l)], l, s);

@@ -27,20 +27,6 @@ static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layo
 	return true;
 }
 
-/*
- * Variance of the mean of all places where surfaces differ. The samples of a place lie close together, and mostly over
- * the same ones, so that they scatter less than places do: how much those do, a place's difference from the middle of
- * its neighbours tells (3/2 of the variance of one).
- */
-static double variance_of_places(const struct zone_levels *lv)
-{
-	double sd = zone_places_apart(lv), n = 0.0;
-
-	for (size_t p = 1; p + 1 < lv->n; p++)
-		n += lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n;
-	return n > 0.0 ? sd * sd / n : 0.0;
-}
-
 static int by_position(const void *a, const void *b)
 {
 	const struct zone_at *x = a, *y = b;
@@ -105,7 +91,8 @@ static double variance_of_unmet(const struct zone_layout *l, const struct zone_s
 }
 
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci)
+               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
+               struct interval *ret_ci)
 {
 	const struct zone_left_out none = { NULL, NULL };
 	size_t n;
@@ -130,7 +117,8 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 	}
 	var += noise_var * lasting_noise(v, n);
 	var += variance_of_unmet(l, slows);
-	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
+	/* The samples of a place lie close together, mostly on the same surfaces, and scatter less than places do. */
+	var = fmax(var / mean / mean, bands->mean_var);
 	/* In the logarithm, as all else: a time is never negative. */
 	half = 1.96 * sqrt(var + lv->lost_var + lv->loss_var);
 	*ret_ns_per_byte = mean;

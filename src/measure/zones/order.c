@@ -27,31 +27,6 @@ bool zone_is_left_out(const struct zone_left_out *out, const struct zone_sample 
 	return false;
 }
 
-/* Where places are of whole cycles over the surfaces: those, each as one. */
-static size_t add_cycles(struct zone_at *v, const struct zone_levels *lv, const struct zone_left_out *out)
-{
-	double apart = zone_places_apart(lv);
-	size_t n = 0;
-
-	for (size_t p = 0; p < lv->n; p++) {
-		const struct zone_level *level = &lv->v[p];
-		const struct zone_sample s = { .from_bytes = level->first_bytes, .end_bytes = level->end_bytes };
-
-		/* A place that has none is of some surfaces only: no word on zones, but the mean has nothing better. */
-		if (!level->n || (!level->is_cycle && out->slows) || zone_is_left_out(out, &s))
-			continue;
-		v[n].from = (double)level->first_bytes;
-		v[n].end = (double)level->end_bytes;
-		v[n].mid = 0.5 * (v[n].from + v[n].end);
-		v[n].y = level->y;
-		v[n].sigma = level->noise_half / 1.96;
-		if (!level->is_cycle)
-			v[n].sigma = hypot(isnan(v[n].sigma) ? 0.0 : v[n].sigma, apart);
-		v[n++].position = p;
-	}
-	return n;
-}
-
 /*
  * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends
  * lies in it in part, and of what an edge between zones was looked for by a single one may meet a bad track.
@@ -65,13 +40,10 @@ static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l
 struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
                               const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n)
 {
-	struct zone_at *v = xcalloc(samples->n + lv->n + 1, sizeof(*v));
+	struct zone_at *v = xcalloc(samples->n + 1, sizeof(*v));
 	size_t n = 0;
 
-	*ret_n = 0;
-	if (v && lv->has_cycles)
-		n = add_cycles(v, lv, out);
-	for (size_t i = 0; i < samples->n && !lv->has_cycles; i++) {
+	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
@@ -86,8 +58,7 @@ struct zone_at *zone_in_order(const struct zone_samples *samples, const struct z
 		v[n].position = s->position;
 		n++;
 	}
-	if (v)
-		qsort(v, n, sizeof(*v), by_mid);
+	qsort(v, n, sizeof(*v), by_mid);
 	*ret_n = n;
 	return v;
 }

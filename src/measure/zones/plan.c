@@ -426,25 +426,3 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 	*ret_end = *ret_first + want_bytes;
 	return true;
 }
-
-size_t zone_layout_insert(struct zone_target *t, uint64_t at_bytes)
-{
-	struct zone_layout *l = &t->layout;
-	struct zone_position *more = xgrow(l->positions, l->npositions + 1, sizeof(*more));
-	size_t *const figures[] = { &l->start, &l->middle, &l->end };
-	size_t k = 0;
-
-	l->positions = more;
-	while (k < l->npositions && more[k].cell_bytes <= at_bytes)
-		k++;
-	memmove(more + k + 1, more + k, (l->npositions++ - k) * sizeof(*more));
-	more[k] = (struct zone_position){ .cell_bytes = round_down(at_bytes, l->align_bytes), .is_extra = true };
-	for (size_t i = 0; i < t->samples.n + t->spread.n; i++) {
-		struct zone_sample *s = i < t->samples.n ? &t->samples.v[i] : &t->spread.v[i - t->samples.n];
-
-		s->position += s->position != ZONE_NONE && s->position >= k;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-		*figures[i] += *figures[i] != ZONE_NONE && *figures[i] >= k;
-	return k;
-}

@@ -12,8 +12,6 @@
 #include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
-#define PIECES_MAX 256 /* of two looks: half of what they have windows */
-
 struct curve_row {
 	uint64_t offset_bytes;
 	double rate_bytes_per_s, low, high;
@@ -58,13 +56,6 @@ static const struct field band_fields[] = {
 	ITS_BYTES,
 	ITS_INTERVAL,
 	FIELD_U64(R, edge_half_bytes, UNIT_BYTES, "begin +-"),
-	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
-	ITS_TARGET,
-};
-
-static const struct field surface_fields[] = {
-	ITS_BYTES,
-	ITS_INTERVAL,
 	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
 	ITS_TARGET,
 };
@@ -123,7 +114,6 @@ static const struct field place_fields[] = {
 const struct measure_table zones_tables[] = {
 	{ "curve", "Transfer rate by place", curve_fields },
 	{ "bands", "Recording zones", band_fields },
-	{ "surfaces", "Surfaces that come by turns, where they were looked at", surface_fields },
 	{ "slow_regions", "Slow regions", slow_fields },
 	{ "stretches", "Stretches that are not the media of one disk", stretch_fields },
 	{ "arms", "Arms, each alone and all at once", zone_arm_fields },
@@ -228,15 +218,6 @@ static void fill_bands(const struct zones_run *run, const struct zone_target *t,
 		row.samples = b->samples;
 		result_row(table, &row);
 	}
-}
-
-/* The surfaces one by one, where they were looked at. */
-static void fill_surfaces(const struct zones_run *run, const struct zone_target *t, struct table *table)
-{
-	struct zone_band pieces[PIECES_MAX];
-
-	if (t->analysis->levels.has_cycles)
-		fill_bands(run, t, pieces, zone_heads_pieces(t, pieces, PIECES_MAX), table);
 }
 
 static void fill_slow(const struct zones_run *run, const struct zone_target *t, struct table *table)
@@ -617,9 +598,6 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	if (!run->p->places && !a->has_no_zones)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);
-	if (a->levels.has_cycles)
-		result_figure(res, "cycle_bytes", "all surfaces come by in", UNIT_BYTES, round(a->levels.cycle_bytes),
-		              NULL, 0);
 	regime_figures(run, t, is_final);
 }
 
@@ -627,7 +605,7 @@ static void count_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
 	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
-	bool has_zones = false, is_counted = false, may_hide = false, has_surfaces = false;
+	bool has_zones = false, is_counted = false, may_hide = false;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
@@ -639,18 +617,14 @@ static void count_figures(const struct zones_run *run)
 		is_counted |= t->analysis->bands.n > 0;
 		bands += t->analysis->bands.n;
 		may_hide |= t->analysis->hides_zones || t->analysis->bands.is_least;
-		has_surfaces |= t->analysis->bands.has_sawtooth;
 		stretches += t->analysis->stretches.n;
 		for (size_t k = 0; k < t->analysis->slows.n; k++)
 			slow += t->analysis->slows.v[k].is_confirmed;
 	}
 	/* Taken back where the last samples made an end of them. */
 	if (!run->p->places && (has_zones || result_find_figure(res, "bands")))
-		result_figure_u64(res, "bands",
-		                  has_surfaces ? "bands of zones or surfaces"
-		                  : may_hide   ? "recording zones, at least"
-		                               : "recording zones",
-		                  UNIT_COUNT, is_counted ? bands : UINT64_MAX);
+		result_figure_u64(res, "bands", may_hide ? "recording zones, at least" : "recording zones", UNIT_COUNT,
+		                  is_counted ? bands : UINT64_MAX);
 	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
 	if (stretches)
 		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,
@@ -703,8 +677,8 @@ void zones_report(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
 	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
-	struct table *surfaces = fresh_table(res, "surfaces"), *stretches = fresh_table(res, "stretches");
-	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
+	struct table *stretches = fresh_table(res, "stretches"), *bad = fresh_table(res, "unreadable"), *places = NULL;
+	struct table *samples = fresh_table(res, "samples");
 	struct table *layouts = fresh_table(res, "layouts"), *cells = fresh_table(res, "cells");
 
 	if (!run->p->places)
@@ -719,7 +693,6 @@ void zones_report(struct zones_run *run, bool is_final)
 		if (!t->analysis)
 			continue;
 		fill_curve(run, t, curve);
-		fill_surfaces(run, t, surfaces);
 		fill_slow(run, t, slow);
 		fill_stretches(run, t, stretches);
 		fill_bands(run, t, t->analysis->bands.v, t->analysis->bands.n, bands);

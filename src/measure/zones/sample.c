@@ -517,7 +517,6 @@ void zone_samples_add(struct zone_samples *all, const struct zone_sample *z)
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err)
 {
-	struct zone_samples *all = how->kind == SAMPLE_LOOK || how->kind == SAMPLE_SPREAD ? &t->spread : &t->samples;
 	struct zone_sample z = *how;
 	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = session_stolen_ticks(run->ses),
 		 foreign = session_foreign_bytes(run->ses, t->index);
@@ -543,8 +542,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	if (zone_is_usable(&z))
 		t->layout.positions[z.position].bytes_per_s = t->bytes_per_s;
-	zone_samples_add(all, &z);
+	zone_samples_add(&t->samples, &z);
 	if (ret)
-		*ret = &all->v[all->n - 1];
+		*ret = &t->samples.v[t->samples.n - 1];
 	return 0;
 }

@@ -59,12 +59,8 @@ struct zone_position {
 	uint32_t used;   /* windows taken */
 	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
 	uint32_t step[2]; /* --zones: from one window to the next, of the passes' and of the others; 0: not drawn yet */
-	uint64_t cycle_first_bytes,
-		cycle_bytes;   /* where surfaces differ: one cycle over them, which windows are spread over; 0: none */
-	double cycle_turn;     /* of a window's distance, that the first of them lies behind its begin */
-	uint32_t cycle_rounds; /* of windows that were read */
-	double bytes_per_s;    /* of its last sample; 0: none yet */
-	char label[24];        /* --zones: what the user called it; else "" */
+	double bytes_per_s; /* of its last sample; 0: none yet */
+	char label[24];     /* --zones: what the user called it; else "" */
 };
 
 struct zone_layout {
@@ -130,12 +126,10 @@ double zone_guess_rate(const struct device *dev); /* for plans, before anything 
 
 enum sample_kind {
 	SAMPLE_CURVE,
-	SAMPLE_AGAIN,  /* of the curve as well: more precision, or a second look */
-	SAMPLE_EDGE,   /* narrows down where something begins or ends; not at a position */
-	SAMPLE_CHECK,  /* the bytes of a slow sample once more, in other requests; not at a position */
-	SAMPLE_PROBE,  /* the first of all: spins up, tells about how fast it is; not used */
-	SAMPLE_LOOK,   /* a window of a grid that shows the surfaces' cycle */
-	SAMPLE_SPREAD, /* a window of those that are spread over one cycle of a place */
+	SAMPLE_AGAIN, /* of the curve as well: more precision, or a second look */
+	SAMPLE_EDGE,  /* narrows down where something begins or ends; not at a position */
+	SAMPLE_CHECK, /* the bytes of a slow sample once more, in other requests; not at a position */
+	SAMPLE_PROBE, /* the first of all: spins up, tells about how fast it is; not used */
 };
 
 #define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */
@@ -190,19 +184,6 @@ static inline double zone_slowest_part(const struct zone_sample *s)
 struct zone_samples {
 	struct zone_sample *v;
 	size_t n, room;
-};
-
-#define ZONE_SPREAD_MOST 48 /* windows over a cycle of a place */
-
-/* Surfaces that come by turns: what windows on a grid show of it (heads.c). */
-struct zone_cycle {
-	double lag, spacing; /* windows in a cycle, bytes from one to the next */
-	double cycle_ns;     /* how long all of it takes */
-	double sigma;        /* of a window, relative: noise */
-	double steps;        /* sum of the squares of the steps in a cycle, relative */
-	double changes;      /* so many steps there are in it */
-	double missed_var[ZONE_SPREAD_MOST +
-	                  1]; /* by the number of windows over a cycle: variance of their mean, relative */
 };
 
 #endif

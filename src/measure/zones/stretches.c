@@ -310,7 +310,7 @@ bool zone_is_by_length(const struct zone_samples *samples, const struct zone_lay
 	for (size_t i = 0; i < ARRAY_LEN(figures) && lv->n >= ZONE_BESIDE; i++) {
 		double y, beside;
 
-		if (figures[i] == ZONE_NONE || !lv->v[figures[i]].n || lv->v[figures[i]].is_cycle)
+		if (figures[i] == ZONE_NONE || !lv->v[figures[i]].n)
 			continue;
 		y = lv->v[figures[i]].y;
 		beside = beside_of(l, lv, figures[i]);

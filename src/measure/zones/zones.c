@@ -5,8 +5,7 @@
  * 1. A probe spins the disk up and tells roughly how fast it is.
  * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one
  * read (plan.c), the lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place
- * (level.c). Where surfaces differ their cycle is looked for after the second, and windows over it take the place of
- * the rest (heads.c, spread.c).
+ * (level.c).
  * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree,
  * where a fault spoiled them, where something looks slow.
  * 4. Edges: where slow regions begin and end, by halving; which sectors of a failed request are unreadable (faults.c).
@@ -165,27 +164,43 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 
 /* ---- edges of recording zones ---- */
 
+/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some
+ * more. */
+static uint64_t unread_from(const struct zone_target *t, uint64_t at, uint64_t bytes)
+{
+	for (bool is_moved = true; is_moved;) {
+		is_moved = false;
+		for (size_t i = 0; i < t->samples.n; i++) {
+			const struct zone_sample *s = &t->samples.v[i];
+
+			if (s->first_bytes < at + bytes && s->end_bytes + bytes > at) {
+				at = s->end_bytes + bytes;
+				is_moved = true;
+			}
+		}
+	}
+	return at;
+}
+
 /* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean
  * with them. */
 static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
 
-	if (t->analysis->levels.has_cycles)
-		return zone_spread_narrow(run, t, err);
 	for (int round = 0; round < BAND_STEPS; round++) {
 		const struct zone_bands *bands = &t->analysis->bands;
 		size_t taken = 0;
 		int r = 0;
 
-		for (size_t k = 1; r == 0 && k < bands->n && !bands->has_sawtooth; k++) {
+		for (size_t k = 1; r == 0 && k < bands->n; k++) {
 			struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_EDGE };
 
 			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) ||
 			    !zones_has_time(run, t, true))
 				continue;
 			/* An edge that has not moved is where it was read before: the drive still holds those bytes. */
-			how.first_bytes = zone_unread(t, bands->v[k].first_bytes - bytes / 2, bytes);
+			how.first_bytes = unread_from(t, bands->v[k].first_bytes - bytes / 2, bytes);
 			if (how.first_bytes > bands->v[k].first_bytes + bands->v[k].edge_half_bytes ||
 			    how.first_bytes + bytes > t->layout.end_bytes)
 				continue;
@@ -243,6 +258,28 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
 
+static void say_bands(const struct zones_run *run, const struct zone_target *t)
+{
+	const struct zone_bands *bands = &t->analysis->bands;
+
+	if (t->analysis->bands.is_least)
+		result_notice(run->res, "zones-at-least",
+		              "%s has at least %zu recording zones; steps below %.2g %% are lost in noise.",
+		              t->dev->path, bands->n, 100.0 * bands->least_step);
+	if (t->analysis->hides_zones)
+		result_notice(
+			run->res, "zones-hidden",
+			"Cannot tell whether %s has recording zones: no step stands out from the scatter of its samples. "
+			"Its interface may also be no faster than its media.",
+			t->dev->path);
+	if (t->analysis->is_by_length)
+		result_notice(
+			run->res, "by-length",
+			"Long samples of %s at its start, middle or end are far faster than short ones beside them, as with several actuators "
+			"or striped disks. The curve is of short reads; a mean is not reported, and a sequential read is faster.",
+			t->dev->path);
+}
+
 static void say_stretches(const struct zones_run *run, const struct zone_target *t)
 {
 	for (size_t i = 0; i < t->analysis->stretches.n; i++) {
@@ -286,14 +323,8 @@ static int run_passes(struct zones_run *run, struct zone_target *t, struct err *
 		if (!zones_has_time(run, t, false))
 			continue;
 		r = run_pass(run, t, pass, err);
-		if (r == 0 && pass >= 1 && !session_is_over(run->ses) && zone_spread_may(run, t))
-			r = zone_spread_find(run, t, err);
-		if (t->has_cycle)
-			break;
 	}
-	if (r == 0 && t->has_cycle)
-		r = zone_look_at_odd(run, t, err);
-	return r == 0 && t->has_cycle ? zone_spread_run(run, t, err) : r;
+	return r;
 }
 
 static int measure_target(struct zones_run *run, struct zone_target *t, struct err *err)
@@ -322,7 +353,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	say_precision(run, t);
 	say_drift(run, t);
 	if (!run->p->places)
-		zone_bands_say(run, t);
+		say_bands(run, t);
 	say_stretches(run, t);
 	return 0;
 }
@@ -352,7 +383,7 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 	};
 	const struct plot_decl bands = {
 		.name = "bands",
-		.see = "Each bar is a stretch of one rate: a recording zone, whose tracks hold the same number of sectors; or, where bars go up and down, of one surface.",
+		.see = "Each bar is a stretch of one rate: a recording zone, whose tracks hold the same number of sectors.",
 		.kind = "bands",
 		.title = "Recording zones",
 		.table = "bands",
@@ -468,7 +499,7 @@ static const struct screen_decl zones_screen = {
 			{ "{start_bytes_per_s} at the start", .instead_of = 2 },
 			{ "{lowest_bytes_per_s} at the slowest place measured", .instead_of = 3 },
 			{ "at least {bands:recording zone}", .if_any = "bands", .because = "zones-at-least" },
-			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces", .instead_of = 1 },
+			{ "{bands:recording zone}", .if_any = "bands", .instead_of = 1 },
 			{ "{slow_regions:slow region} and {unreadable_regions:unreadable region} in {read_bytes@read_ratio} that were read",
 	                  .if_any = "slow_regions" },
 			{ "{unreadable_regions:unreadable region} in {read_bytes@read_ratio} that were read",

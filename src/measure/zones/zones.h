@@ -2,10 +2,10 @@
 /*
  * What the parts of `platter zones` share that have the run. zones.c: options and the run; probe.c: the first sample;
  * plan.c: where to read and how much; sample.c: one sample; fine.c: the size of its requests; outlast.c: writing behind
- * a cache; interface.c: what the drive holds; heads.c: surfaces that differ, their cycle; spread.c: windows over it;
- * arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; faults.c: what cannot be read;
- * full.c: all of it; analyse.c: all that the samples of a target say; bound.c: the least time by physics; report.c:
- * tables and figures; kept.c: samples in the document; again.c: their analysis anew.
+ * a cache; interface.c: what the drive holds; arms.c: several arms at once; visit.c: one sample of a place; looks.c:
+ * second looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say;
+ * bound.c: the least time by physics; report.c: tables and figures; kept.c: samples in the document; again.c: their
+ * analysis anew.
  */
 #ifndef PLATTER_MEASURE_ZONES_H
 #define PLATTER_MEASURE_ZONES_H
@@ -18,11 +18,7 @@ struct zone_target {
 	const struct device *dev;
 	struct zone_layout layout;
 	struct zone_samples samples;
-	struct zone_samples spread; /* SAMPLE_LOOK and SAMPLE_SPREAD */
-	bool is_taken_back;         /* samples in small requests were, as those are slower, or lose more */
-	bool has_cycle;             /* surfaces differ, and this is their cycle at two places: */
-	struct zone_cycle cycle[2];
-	double cycle_at[2];
+	bool is_taken_back;      /* samples in small requests were, as those are slower, or lose more */
 	struct zone_unreadable { /* narrowed down to the smallest pieces that fail */
 		uint64_t first_bytes, end_bytes;
 		int error; /* negative errno; 0: a short transfer */
@@ -105,49 +101,6 @@ void zone_fine_begin(struct zone_target *t, size_t position);
  * be done anew? */
 bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
-/* ---- plan.c, during the run ---- */
-
-/* One more place, which is none of the curve; those behind it are numbered anew. The analysis is to be
- * done anew. */
-size_t zone_layout_insert(struct zone_target *t, uint64_t at_bytes);
-
-/* ---- heads.c ---- */
-
-/*
- * By the first passes: do samples of one place differ by more than they say of their own errors, and by so much that
- * windows over a cycle reach the precision asked for sooner than samples?
- */
-bool zone_heads_may_differ(const struct zone_target *t, double precision);
-/* Noise of one window, by all grids until the last of this position: the least, for where the grid is coarse neighbours
- * lie on unlike surfaces. */
-double zone_look_sigma(const struct zone_target *t, size_t position);
-/* Do many windows lose revolutions? What is lost then is another at each place, and windows see too little of it. */
-bool zone_looks_lose(const struct zone_target *t);
-/* As zone_cycle_find(), of the last look at a position. */
-bool zone_heads_look(const struct zone_target *t, size_t position, double expected, struct zone_cycle *ret);
-/* The levels of places whose windows are spread over a cycle. */
-void zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
-/* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that
- * are alike. Returns how many. */
-size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
-
-/* ---- spread.c ---- */
-
-/* After two passes or more: is it worth to look for a cycle? Once only. */
-bool zone_spread_may(const struct zones_run *run, const struct zone_target *t);
-/* Looks for the cycle: t->has_cycle. 0; negative errno. */
-int zone_spread_find(struct zones_run *run, struct zone_target *t, struct err *err);
-/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some
- * more. */
-uint64_t zone_unread(const struct zone_target *t, uint64_t at, uint64_t bytes);
-/* Instead of the passes that are left: windows over a cycle of each place, once more where that does not suffice. 0;
- * negative errno. */
-int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *err);
-/* One more place in the middle between two zones, in the time that there is. 0; negative errno. */
-int zone_spread_narrow(struct zones_run *run, struct zone_target *t, struct err *err);
-/* Notices of zones and surfaces. */
-void zone_bands_say(const struct zones_run *run, const struct zone_target *t);
-
 /* ---- arms.c ---- */
 
 struct zone_arm_row {
@@ -228,9 +181,6 @@ size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint3
 /* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative
  * errno. */
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err);
-/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples.
- * 0; negative errno. */
-int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- again.c ---- */
 
