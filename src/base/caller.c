@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 
 #define NAME_ROOM 16384 /* of an entry of passwd(5), with all its texts */
 
@@ -50,24 +51,23 @@ bool caller_is_known(void)
 /* The caller's groups; *gid is the first. From sudo, else from passwd(5), else none. */
 static gid_t *groups_of(uid_t uid, gid_t *gid, size_t *ret_n)
 {
-	cleanup_free char *room = malloc(NAME_ROOM);
+	cleanup_free char *room = xcalloc(1, NAME_ROOM);
 	struct passwd entry, *found = NULL;
 	bool has_gid = id_from("SUDO_GID", gid);
 	int n = 1, most = 64;
 	gid_t *groups;
 
-	if (room)
-		(void)getpwuid_r(uid, &entry, room, NAME_ROOM, &found);
+	(void)getpwuid_r(uid, &entry, room, NAME_ROOM, &found);
 	if (!has_gid)
 		*gid = found ? found->pw_gid : 65534;
 	for (;; most = n > most ? n : 2 * most) {
-		groups = calloc((size_t)most, sizeof(*groups));
+		groups = xcalloc((size_t)most, sizeof(*groups));
 		n = most;
-		if (!groups || !found || getgrouplist(found->pw_name, *gid, groups, &n) >= 0)
+		if (!found || getgrouplist(found->pw_name, *gid, groups, &n) >= 0)
 			break;
 		free(groups);
 	}
-	if (groups && !found) {
+	if (!found) {
 		groups[0] = *gid;
 		n = 1;
 	}
@@ -88,18 +88,15 @@ int caller_enter(struct caller *was, struct err *err)
 	size_t n = 0;
 	uid_t uid;
 	gid_t gid;
-	int r = 0;
+	int r;
 
 	*was = (struct caller){ .uid = (uid_t)setfsuid((uid_t)-1), .gid = (gid_t)setfsgid((gid_t)-1) };
 	if (!find_caller(&uid))
 		return 0;
 	groups = groups_of(uid, &gid, &n);
 	was->ngroups = (size_t)getgroups(0, NULL);
-	was->groups = calloc(was->ngroups + 1, sizeof(*was->groups));
-	if (!groups || !was->groups || getgroups((int)was->ngroups, was->groups) < 0)
-		r = -ENOMEM;
-	if (r == 0)
-		r = set_groups(groups, n);
+	was->groups = xcalloc(was->ngroups, sizeof(*was->groups));
+	r = getgroups((int)was->ngroups, was->groups) < 0 ? -errno : set_groups(groups, n);
 	if (r == 0) {
 		was->is_in = true;
 		r = put_on(uid, gid) ? 0 : -EPERM;

@@ -8,6 +8,7 @@
 
 #include "base/caller.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 static const char *kind_name(mode_t mode)
 {
@@ -63,14 +64,8 @@ int input_read(char **ret_text, size_t *ret_len, const char *path, size_t most, 
 	size_t n = 0, room = 0;
 
 	for (ssize_t got = 1; fd >= 0 && got != 0; n += got > 0 ? (size_t)got : 0) {
-		if (n + 1 >= room) {
-			char *more = realloc(text, room = room ? room * 2 : 65536);
-
-			if (!more)
-				return err_set(err, -ENOMEM,
-				               "there is not enough memory to read it; give a smaller file.");
-			text = more;
-		}
+		if (n + 1 >= room)
+			text = xgrow(text, room = room ? room * 2 : 65536, 1);
 		got = read(fd, text + n, room - n - 1);
 		if (got < 0 && errno != EINTR)
 			return err_set(err, -errno, "it cannot be read (%s); give a file that holds all of its text.",

@@ -20,8 +20,6 @@ struct opt_set { /* one table and the struct it fills */
  */
 int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err);
 void opt_done(const struct opt_set *sets, size_t nsets); /* frees arrays of OPT_TYPE_STRS */
-/* What is wrong with a table (a bug of ours): 0 or a sentence. */
-int opt_lint(const struct opt *opts, struct err *err);
 /* Nearest name by edit distance, NULL: nothing near. */
 const char *opt_nearest(const char *word, const char *const *names, size_t n);
 

@@ -15,18 +15,9 @@
 
 #include "base/caller.h"
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 #define PART_BYTES 4096 /* of a file, by which it is known again */
-
-struct outfile {
-	struct outfile *next;
-	char *option, *path; /* option: NULL or a name */
-	char label[40];      /* "--json: " for sentences, or "" */
-	const char *name;    /* the last part of path */
-	enum outfile_kind kind;
-	bool is_forced;
-	int dir, trouble;
-};
 
 /* ---- whose is it ---- */
 
@@ -320,11 +311,9 @@ static int open_folder(struct outfile *f, struct err *err)
 {
 	char *slash = strrchr(f->path, '/');
 	cleanup_free char *folder =
-		slash ? strndup(f->path, slash == f->path ? 1 : (size_t)(slash - f->path)) : strdup(".");
+		xmust(slash ? strndup(f->path, slash == f->path ? 1 : (size_t)(slash - f->path)) : strdup("."));
 	struct stat st;
 
-	if (!folder)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	f->name = slash ? slash + 1 : f->path;
 	if (!*f->name || !strcmp(f->name, ".") || !strcmp(f->name, ".."))
 		return err_set(err, -EISDIR, "%s'%s' names no file; give a file in it.", f->label, f->path);
@@ -388,21 +377,16 @@ static void outfile_free(struct outfile *f)
 
 static struct outfile *outfile_new(const char *option, const char *path, enum outfile_kind kind, bool is_forced)
 {
-	struct outfile *f = calloc(1, sizeof(*f));
+	struct outfile *f = xcalloc(1, sizeof(*f));
 
-	if (!f)
-		return NULL;
 	f->dir = -1;
 	f->kind = kind;
 	f->is_forced = is_forced;
-	f->path = strdup(path);
-	f->option = option ? strdup(option) : NULL;
+	f->path = xmust(strdup(path));
+	f->option = option ? xmust(strdup(option)) : NULL;
 	if (option)
 		(void)snprintf(f->label, sizeof(f->label), "--%s: ", option);
-	if (f->path && (f->option || !option))
-		return f;
-	outfile_free(f);
-	return NULL;
+	return f;
 }
 
 int outfiles_add(struct outfiles *all, const char *option, const char *path, enum outfile_kind kind, bool is_forced,
@@ -410,11 +394,8 @@ int outfiles_add(struct outfiles *all, const char *option, const char *path, enu
 {
 	struct outfile *f = outfile_new(option, path, kind, is_forced), **end = &all->first;
 	struct caller was;
-	int r;
+	int r = caller_enter(&was, err);
 
-	if (!f)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	r = caller_enter(&was, err);
 	if (r == 0) {
 		r = check(f, err);
 		for (; r == 0 && *end; end = &(*end)->next)
@@ -447,31 +428,6 @@ void outfiles_done(struct outfiles *all)
 		outfile_free(f);
 	}
 	all->first = NULL;
-}
-
-struct outfile *outfile_next(const struct outfile *f)
-{
-	return f->next;
-}
-
-const char *outfile_option(const struct outfile *f)
-{
-	return f->option;
-}
-
-const char *outfile_path(const struct outfile *f)
-{
-	return f->path;
-}
-
-enum outfile_kind outfile_kind(const struct outfile *f)
-{
-	return f->kind;
-}
-
-int outfile_trouble(const struct outfile *f)
-{
-	return f->trouble;
 }
 
 static bool is_one(const struct stat *a, const struct stat *b)

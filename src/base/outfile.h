@@ -29,7 +29,15 @@ enum outfile_kind {
 	OUTFILE_BLOCKS,
 };
 
-struct outfile;
+struct outfile {
+	struct outfile *next;
+	char *option, *path; /* option: NULL or a name */
+	char label[40];      /* "--json: " for sentences, or "" */
+	const char *name;    /* the last part of path */
+	enum outfile_kind kind;
+	bool is_forced;
+	int dir, trouble; /* trouble: errno (negative) of the last save, so that it is reported once; 0: it worked */
+};
 /* All files of one run. */
 struct outfiles {
 	struct outfile *first;
@@ -44,10 +52,6 @@ int outfiles_add(struct outfiles *all, const char *option, const char *path, enu
                  struct err *err);
 struct outfile *outfiles_find(const struct outfiles *all, const char *path); /* as it was given; NULL: none */
 void outfiles_done(struct outfiles *all);
-struct outfile *outfile_next(const struct outfile *f);
-const char *outfile_option(const struct outfile *f);
-const char *outfile_path(const struct outfile *f);
-enum outfile_kind outfile_kind(const struct outfile *f);
 /* Do both names stand, or would they, for one file? */
 bool outfile_is(const struct outfile *f, const char *path);
 /* Is it there, and in that folder? */
@@ -63,7 +67,5 @@ int outfile_save(struct outfile *f, int (*write)(FILE *out, void *arg), void *ar
 int outfile_grow(struct outfile *f, struct err *err);
 /* One line at the end of what others append to as well, whole or not at all. */
 int outfile_append(struct outfile *f, const char *text, size_t len, struct err *err);
-/* Errno (negative) of the last save; 0: it worked. Kept here so that it is reported once. */
-int outfile_trouble(const struct outfile *f);
 
 #endif

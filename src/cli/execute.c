@@ -265,11 +265,11 @@ static void note_unsaved(struct run *run)
 {
 	struct err err = { 0 };
 
-	for (const struct outfile *f = run->p.common.files.first; f; f = outfile_next(f))
-		if (outfile_trouble(f) < 0 && is_saved_by_run(outfile_kind(f)))
+	for (const struct outfile *f = run->p.common.files.first; f; f = f->next)
+		if (f->trouble < 0 && is_saved_by_run(f->kind))
 			note_failure(run,
-			             err_set(&err, outfile_trouble(f), "--%s: %s could not be saved (%s); make room.",
-			                     outfile_option(f), outfile_path(f), err_name(outfile_trouble(f))),
+			             err_set(&err, f->trouble, "--%s: %s could not be saved (%s); make room.",
+			                     f->option, f->path, err_name(f->trouble)),
 			             &err);
 }
 

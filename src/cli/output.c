@@ -49,12 +49,12 @@ static int add(const struct output_request *q, const struct opt *o, const char *
 static int refuse_if(const struct outfile *f, const char *path, bool reads_folders, const char *what, struct err *err)
 {
 	struct stat st;
-	bool is_within = reads_folders && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-	                 strstr(outfile_path(f), ".json") && outfile_is_in(f, path);
+	bool is_within = reads_folders && stat(path, &st) == 0 && S_ISDIR(st.st_mode) && strstr(f->path, ".json") &&
+	                 outfile_is_in(f, path);
 
 	if (!is_within && !outfile_is(f, path))
 		return 0;
-	return err_set(err, -EPERM, "--%s: %s is %s; give another path.", outfile_option(f), outfile_path(f), what);
+	return err_set(err, -EPERM, "--%s: %s is %s; give another path.", f->option, f->path, what);
 }
 
 static int check_input(const struct outfile *f, const struct opt *o, const void *params, struct err *err)
@@ -92,7 +92,7 @@ int output_open(const struct output_request *q, struct err *err)
 		for (const struct opt *o = q->sets[i].opts; r == 0 && o && o->type != OPT_TYPE_END; o++)
 			if (o->writes && text_of(o, q->sets[i].params))
 				r = add(q, o, text_of(o, q->sets[i].params), &on_stdout, err);
-	for (const struct outfile *f = q->files->first; r == 0 && f; f = outfile_next(f))
+	for (const struct outfile *f = q->files->first; r == 0 && f; f = f->next)
 		r = check_inputs(q, f, err);
 	return r;
 }

@@ -173,7 +173,7 @@ int requests_close(struct requests *r, struct err *err)
 		(void)err_set(
 			err, error,
 			"--requests: writing %s failed (%s), so it holds the first requests only; make room or give another path.",
-			outfile_path(r->file), err_name(error));
+			r->file->path, err_name(error));
 	for (struct name *name = r->names, *next; name; name = next) {
 		next = name->next;
 		free(name);

@@ -80,13 +80,13 @@ static int note_outputs(struct run *run, struct err *err)
 	const struct outfile *f = run->p.common.files.first;
 	size_t n = 0;
 
-	for (const struct outfile *k = f; k; k = outfile_next(k))
+	for (const struct outfile *k = f; k; k = k->next)
 		n++;
 	names->v = calloc(n + 1, sizeof(*names->v));
 	if (!names->v)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (; f; f = outfile_next(f))
-		names->v[names->n++] = outfile_path(f);
+	for (; f; f = f->next)
+		names->v[names->n++] = f->path;
 	return 0;
 }
 

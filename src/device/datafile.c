@@ -60,9 +60,7 @@ static struct doomed *doom(const struct datafile *df)
 		pid_t unused = 0;
 
 		if (!d) {
-			d = calloc(1, sizeof(*d));
-			if (!d)
-				return NULL;
+			d = xcalloc(1, sizeof(*d));
 			if (!atomic_compare_exchange_strong(&doomed_table[i], &none, d)) {
 				free(d);
 				d = none;
@@ -342,13 +340,4 @@ int datafile_cut(struct datafile *df, uint64_t data_bytes)
 const struct write_permit *datafile_permit(const struct datafile *df)
 {
 	return df->permit;
-}
-
-uint64_t datafile_data_bytes(const struct datafile *df)
-{
-	struct stat st;
-
-	return fstat(df->fd, &st) == 0 && st.st_size > DATAFILE_DATA_OFFSET
-	               ? (uint64_t)st.st_size - DATAFILE_DATA_OFFSET
-	               : 0;
 }

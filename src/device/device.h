@@ -341,7 +341,6 @@ struct consent {
 /* What a permit is worth is known to safety.c and device ops only. */
 struct write_permit;
 dev_t permit_rdev(const struct write_permit *p);
-enum write_kind permit_kind(const struct write_permit *p);
 /* Is the open descriptor the device or file that the permit is for? */
 bool permit_covers(const struct write_permit *p, int fd);
 
@@ -413,7 +412,6 @@ int datafile_reset(struct datafile *df, struct err *err);
 /* Ends behind so many bytes of data, the rest of what was reserved given back; of none, it goes when it is closed. */
 int datafile_cut(struct datafile *df, uint64_t data_bytes);
 const struct write_permit *datafile_permit(const struct datafile *df);
-uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, now */
 
 /* Is that a file with our header (and no symbolic link)? */
 bool datafile_is_ours(const char *path);

@@ -1,14 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the links between a disk and the processor carry, as sysfs says of them: the slowest counts. Rates are those of
- * data, after the line's code: SATA and SAS 8b/10b (SAS of 22.5 Gbit 128b/150b), PCIe 8b/10b and from 8 GT/s on
- * 128b/130b, USB 8b/10b and from 10 Gbit on 128b/132b; USB 2.0 carries 13 packets of 512 bytes in 125 us, 1.1 19 of 64
- * in 1 ms (USB 2.0, tables 5-10 and 5-9).
+ * What lies between a disk and the processor, by its place in sysfs: bridges of PCI are passed over, hosts and USB
+ * devices named with their drivers. What the links on that way carry: the slowest counts. Rates are those of data,
+ * after the line's code: SATA and SAS 8b/10b (SAS of 22.5 Gbit 128b/150b), PCIe 8b/10b and from 8 GT/s on 128b/130b,
+ * USB 8b/10b and from 10 Gbit on 128b/132b; USB 2.0 carries 13 packets of 512 bytes in 125 us, 1.1 19 of 64 in 1 ms
+ * (USB 2.0, tables 5-10 and 5-9).
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/steps.h"
+
+/* The driver that a folder of sysfs links to; "" when none. */
+static void driver_of(const char *root, const char *dir, char *buf, size_t len)
+{
+	char link[PATH_MAX + 16], to[PATH_MAX];
+	ssize_t n = -1;
+
+	if (snprintf(link, sizeof(link), "%s%s/driver", root, dir) < (int)sizeof(link))
+		n = readlink(link, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	text_copy(buf, len, n > 0 && strrchr(to, '/') ? strrchr(to, '/') + 1 : to);
+}
+
+static void add(struct device *dev, const char *first, const char *second)
+{
+	size_t at = strlen(dev->chain);
+
+	(void)snprintf(dev->chain + at, sizeof(dev->chain) - at, "%s%s%s%s", at ? ", " : "", first,
+	               second[0] ? " " : "", second); /* cut is fine */
+}
+
+bool device_shares_link(const struct device *a, const struct device *b)
+{
+	size_t n;
+
+	for (const char *part = a->chain; *part; part += n + strspn(part + n, ", ")) {
+		const char *other = b->chain;
+
+		n = strcspn(part, ",");
+		while (*other && !(strncmp(part, other, n) == 0 && (other[n] == ',' || other[n] == '\0'))) {
+			other += strcspn(other, ",");
+			other += strspn(other, ", ");
+		}
+		if (*other)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the wire ---- */
 
 /* "6.0 Gbps", "480", "8.0 GT/s PCIe" in thousandths, whatever the locale; 0: not said. */
 static uint64_t thousandths(const char *text)
@@ -42,8 +84,10 @@ static uint64_t usb_bytes_per_s(uint64_t mbit)
 /* Keeps the slowest. max: what the port or the device could; 0: not known. */
 static void keep(struct device *dev, uint64_t rate, uint64_t max, const char *kind, const char *text)
 {
-	if (!rate || (dev->link_bytes_per_s && dev->link_bytes_per_s <= rate))
-		return;
+	bool has_wire = strcmp(dev->transport, "virtio") != 0 && strcmp(dev->transport, "xen") != 0;
+
+	if (!has_wire || !rate || (dev->link_bytes_per_s && dev->link_bytes_per_s <= rate))
+		return; /* no wire: whatever the bus says */
 	dev->link_bytes_per_s = rate;
 	dev->link_max_bytes_per_s = max;
 	(void)snprintf(dev->link, sizeof(dev->link), "%s %s", kind, text);
@@ -128,27 +172,74 @@ static void look_at_sas(struct device *dev, const char *root, const char *dir)
 	keep(dev, sum, most, "SAS", text);
 }
 
+/* ---- the way ---- */
+
+/* "ata7": the word and its number. */
+static bool is_numbered(const char *part, const char *word, unsigned *ret)
+{
+	size_t len = strlen(word);
+	char *end;
+
+	if (strncmp(part, word, len) != 0)
+		return false;
+	*ret = (unsigned)strtoul(part + len, &end, 10);
+	return end > part + len && !*end;
+}
+
+static bool is_pci(const char *part)
+{
+	unsigned u;
+	int n = 0;
+
+	return sscanf(part, "%4x:%2x:%2x.%1x%n", &u, &u, &u, &u, &n) == 4 && !part[n];
+}
+
+static void take_host(struct device *dev, const char *root, const char *dir, const char *part)
+{
+	char maker[64] = "";
+
+	(void)sys_text(root, maker, sizeof(maker), "%s/scsi_host/%s/proc_name", dir, part); /* else "" */
+	add(dev, part, strcmp(maker, "<NULL>") != 0 && !strstr(dev->chain, maker) ? maker : "");
+}
+
+static void take_part(struct device *dev, const char *root, const char *dir, const char *part)
+{
+	char driver[64], product[64];
+	unsigned u;
+
+	driver_of(root, dir, driver, sizeof(driver));
+	if (is_pci(part)) {
+		if (driver[0] && strcmp(driver, "pcieport") != 0)
+			add(dev, driver, part);
+		look_at_pcie(dev, root, dir);
+	} else if (is_numbered(part, "ata", &u)) {
+		add(dev, part, "");
+		look_at_sata(dev, root, dir, u);
+	} else if (is_numbered(part, "virtio", &u)) {
+		add(dev, part, "");
+	} else if (is_numbered(part, "host", &u)) {
+		take_host(dev, root, dir, part);
+	} else if (strncmp(part, "port-", 5) == 0) {
+		look_at_sas(dev, root, dir);
+	} else if (strchr(part, ':')) {
+		if (strcmp(driver, "usb-storage") == 0 || strcmp(driver, "uas") == 0)
+			add(dev, driver, "");
+	} else if (sscanf(part, "%u-%u", &u, &u) == 2) {
+		if (sys_text(root, product, sizeof(product), "%s/product", dir) == 0)
+			add(dev, product, part);
+		look_at_usb(dev, root, dir);
+	}
+}
+
 void link_find(struct device *dev, const char *root, const struct sys_block *b)
 {
 	char dir[PATH_MAX], part[NAME_MAX + 1];
-	const char *p = b->disk_dir;
-	unsigned u;
 
-	if (strcmp(dev->transport, "virtio") == 0 || strcmp(dev->transport, "xen") == 0)
-		return; /* no wire is there, whatever the bus says */
-	while ((p = strchr(p, '/')) != NULL) {
+	for (const char *p = b->disk_dir; (p = strchr(p, '/')) != NULL;) {
 		const char *end = strchrnul(++p, '/');
-		int n = 0;
 
 		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(end - b->disk_dir), b->disk_dir);
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - p), p);
-		if (sscanf(part, "%4x:%2x:%2x.%1x%n", &u, &u, &u, &u, &n) == 4 && !part[n])
-			look_at_pcie(dev, root, dir);
-		else if (sscanf(part, "ata%u%n", &u, &n) == 1 && !part[n])
-			look_at_sata(dev, root, dir, u);
-		else if (strncmp(part, "port-", 5) == 0)
-			look_at_sas(dev, root, dir);
-		else if (sscanf(part, "%u-%u", &u, &u) == 2 && !strchr(part, ':'))
-			look_at_usb(dev, root, dir);
+		take_part(dev, root, dir, part);
 	}
 }

@@ -189,7 +189,6 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	identity_sysfs(dev, root, b);
 	names_find(dev, root, b);
 	reach_find(dev, root, b);
-	chain_find(dev, root, b);
 	link_find(dev, root, b);
 }
 

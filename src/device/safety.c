@@ -36,11 +36,6 @@ dev_t permit_rdev(const struct write_permit *p)
 	return p->rdev;
 }
 
-enum write_kind permit_kind(const struct write_permit *p)
-{
-	return p->kind;
-}
-
 bool permit_covers(const struct write_permit *p, int fd)
 {
 	struct stat st;

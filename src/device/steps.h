@@ -5,9 +5,7 @@
 
 #include "device/sysfs.h"
 
-/* What lies between the disk and the processor. */
-void chain_find(struct device *dev, const char *root, const struct sys_block *b);
-/* The slowest wire on that way. */
+/* What lies between the disk and the processor, and the slowest wire on that way. */
 void link_find(struct device *dev, const char *root, const struct sys_block *b);
 /* Names that stay: by_id, uuid, part_uuid. */
 void names_find(struct device *dev, const char *root, const struct sys_block *b);

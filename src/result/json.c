@@ -20,21 +20,13 @@ struct out {
 	unsigned lines; /* > 0: everything on one line */
 	bool is_first;  /* nothing yet in the innermost object or array */
 	bool has_key;   /* the next value belongs to the key just written */
-	bool is_out_of_memory;
 };
 
 static void put(struct out *o, const char *text, size_t n)
 {
 	if (o->n + n + 1 > o->room) {
-		size_t room = o->room * 2 > o->n + n + 1 ? o->room * 2 : o->n + n + 4096;
-		char *text_new = o->is_out_of_memory ? NULL : realloc(o->text, room);
-
-		if (!text_new) {
-			o->is_out_of_memory = true;
-			return;
-		}
-		o->text = text_new;
-		o->room = room;
+		o->room = o->room * 2 > o->n + n + 1 ? o->room * 2 : o->n + n + 4096;
+		o->text = xgrow(o->text, o->room, 1);
 	}
 	memcpy(o->text + o->n, text, n);
 	o->n += n;
@@ -365,8 +357,5 @@ char *result_to_json(const struct result *res)
 	write_lists(&o, res);
 	end(&o, "}");
 	put(&o, "\n", 1);
-	if (!o.is_out_of_memory)
-		return o.text;
-	free(o.text);
-	return NULL;
+	return o.text;
 }

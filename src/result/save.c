@@ -23,7 +23,7 @@ int result_write(FILE *f, void *res)
 {
 	cleanup_free char *text = result_to_json(res);
 
-	return text ? write_text(f, text) : -ENOMEM;
+	return write_text(f, text);
 }
 
 /* Without the white space between the parts: one line, as no text holds a newline that is not escaped. */
@@ -47,11 +47,8 @@ static size_t make_one_line(char *text)
 int result_append(const struct result *res, struct outfile *f, struct err *err)
 {
 	cleanup_free char *text = result_to_json(res);
-	size_t len;
+	size_t len = make_one_line(text);
 
-	if (!text)
-		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", outfile_path(f));
-	len = make_one_line(text);
 	text[len++] = '\n'; /* in place of the NUL, or of what was left out */
 	return outfile_append(f, text, len, err);
 }

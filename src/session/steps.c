@@ -336,7 +336,7 @@ int session_save(struct session *ses, const char *path, enum outfile_kind kind, 
 
 	if (r < 0)
 		return r;
-	before = outfile_trouble(f);
+	before = f->trouble;
 	if (outfile_save(f, write, arg, &why) < 0 && before == 0) {
 		session_log(ses, "%s", why.text);
 		if (ses->hooks.warn)

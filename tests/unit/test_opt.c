@@ -273,43 +273,6 @@ TEST(help_tells_letter_name_argument_choices_and_default)
 	assert_non_null(strstr(text, " -f, --flag                 a flag\n"));
 }
 
-TEST(lint_finds_what_is_wrong_with_a_table)
-{
-	static const char *const none[] = { NULL };
-	const struct opt good = OPT_U64(struct params, count, "count", 'c', "COUNT", "7", "how many");
-	struct opt bad[][3] = {
-		{ good, good },
-		{ good, good },
-		{ good },
-		{ good },
-		{ good },
-		{ good },
-		{ good },
-		{ good },
-		{ good },
-		{ OPT_CHOICE(struct params, mode, "mode", 0, none, NULL, "what") },
-		{ OPT_CHOICE(struct params, mode, "mode", 0, modes, "erase", "what") },
-	};
-	struct err err = { 0 };
-
-	bad[1][1].name = "other"; /* same letter */
-	bad[2][0].name = "Count";
-	bad[3][0].help = "how many.";
-	bad[4][0].help = "How many";
-	bad[5][0].def = "seven";
-	bad[6][0].arg = NULL;
-	bad[7][0].min = 10;
-	bad[7][0].max = 5;
-	bad[8][0].implied = "x";
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		err.text[0] = '\0';
-		if (opt_lint(bad[i], &err) != -EINVAL || !*err.text)
-			fail_msg("bad table %zu passed", i);
-	}
-	assert_int_equal(opt_lint((const struct opt[]){ good, OPT_END }, &err), 0);
-	assert_int_equal(opt_lint(opts, &err), 0);
-}
-
 TEST(the_nearest_name_is_near)
 {
 	static const char *const names[] = { "info", "zones", "seek", "geometry", "stream", "cache", "compare" };

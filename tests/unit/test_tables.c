@@ -6,12 +6,54 @@
 #include "cli/cli.h"
 #include "measure/measures.h"
 
-static void assert_lint(const char *name, const struct opt *table)
+/* "DiskMark" and "CPU" keep their capitals. */
+static bool is_proper_name(const char *help)
 {
-	struct err err = { 0 };
+	for (const char *c = help + 1; *c && *c != ' '; c++)
+		if (isupper((unsigned char)*c))
+			return true;
+	return false;
+}
 
-	if (opt_lint(table, &err) < 0)
-		fail_msg("%s: %s", name, err.text);
+/* Lower case, no full stop. */
+static bool is_help(const char *help)
+{
+	return help && *help && (!isupper((unsigned char)help[0]) || is_proper_name(help)) &&
+	       help[strlen(help) - 1] != '.';
+}
+
+static const char *trouble_of(const struct opt *o)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+	return strlen(o->name) < 2 || !islower(o->name[0]) || strspn(o->name, letters) != strlen(o->name) ? "its name"
+	       : o->letter && !isalnum((unsigned char)o->letter)                                          ? "its letter"
+	       : !is_help(o->help)                                                                        ? "its help"
+	       : o->type != OPT_TYPE_FLAG && o->type != OPT_TYPE_CHOICE && !o->arg ? "its argument has no name"
+	       : o->type == OPT_TYPE_FLAG && (o->def || o->implied)                ? "a flag with a value"
+	       : o->type == OPT_TYPE_CHOICE && !(o->choices && o->choices[0])      ? "nothing to choose from"
+	       : o->max < o->min && o->max != 0.0                                  ? "its bounds"
+	                                                                           : NULL;
+}
+
+/* Its defaults and implied values are values that it takes, and no name or letter is there twice. */
+static void assert_sound(const char *name, const struct opt *table)
+{
+	cleanup_free void *params = calloc(1, 1 << 20);
+	const struct opt_set set = { table, params };
+
+	for (const struct opt *o = table; o && o->type != OPT_TYPE_END; o++) {
+		char word[80], *argv[] = { word, word, NULL };
+		struct err err = { 0 };
+		int first;
+
+		(void)snprintf(word, sizeof(word), "--%s", o->name);
+		if (trouble_of(o))
+			fail_msg("%s --%s: %s", name, o->name, trouble_of(o));
+		if (opt_parse(&set, 1, o->implied ? 2 : 1, argv, &first, &err) < 0)
+			fail_msg("%s: %s", name, err.text);
+		opt_done(&set, 1);
+	}
 }
 
 /* Sets are parsed together, so they may not share names or letters. */
@@ -25,37 +67,25 @@ static void assert_apart(const char *name, const struct opt *a, const struct opt
 
 TEST(tables_of_all_commands_are_sound)
 {
-	assert_lint("common", common_opts);
-	assert_lint("view", view_opts);
+	assert_sound("common", common_opts);
+	assert_sound("view", view_opts);
 	assert_apart("common", common_opts, view_opts);
 	for (size_t i = 0; measures[i]; i++) {
-		assert_lint(measures[i]->name, measures[i]->opts);
+		assert_sound(measures[i]->name, measures[i]->opts);
 		assert_apart(measures[i]->name, measures[i]->opts, common_opts);
 		assert_apart(measures[i]->name, measures[i]->opts, view_opts);
 	}
 	for (size_t i = 0; commands[i]; i++) {
-		assert_lint(commands[i]->name, commands[i]->opts);
+		assert_sound(commands[i]->name, commands[i]->opts);
 		assert_apart(commands[i]->name, commands[i]->opts, view_opts);
 	}
-}
-
-/* "DiskMark" and "CPU" keep their capitals. */
-static bool is_proper_name(const char *help)
-{
-	for (const char *c = help + 1; *c && *c != ' '; c++)
-		if (isupper((unsigned char)*c))
-			return true;
-	return false;
 }
 
 TEST(help_is_lower_case_without_full_stop)
 {
 	for (size_t i = 0; measures[i]; i++) {
-		const char *help = measures[i]->help;
-
 		assert_non_null(measures[i]->group);
-		assert_true(!isupper((unsigned char)help[0]) || is_proper_name(help));
-		assert_true(help[strlen(help) - 1] != '.');
+		assert_true(is_help(measures[i]->help));
 	}
 }
 
