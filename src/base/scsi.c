@@ -11,6 +11,7 @@
 #define FETCH_MS        10000
 #define DID_NO_CONNECT  1
 #define CHECK_CONDITION 2
+#define RESERVATION     0x18 /* RESERVATION CONFLICT: of another host */
 
 enum sense { /* SPC-4, keys */
 	     SENSE_NONE,
@@ -34,8 +35,8 @@ static int judge(const struct sg_io_hdr *h, const uint8_t *sense)
 
 	if (h->host_status)
 		return h->host_status == DID_NO_CONNECT ? -ENODEV : -EIO;
-	if ((h->status & 0x3e) == 0)
-		return 0;
+	if ((h->status & 0x3e) == 0 || (h->status & 0x3e) == RESERVATION)
+		return h->status & 0x3e ? -EBUSY : 0;
 	if ((h->status & 0x3e) != CHECK_CONDITION || h->sb_len_wr < 3)
 		return -EIO;
 	switch (sense[is_descriptor ? 1 : 2] & 0xf) {

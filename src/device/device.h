@@ -287,8 +287,8 @@ struct device_ops {
 	int (*claim_others)(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
 	                    struct err *err);
 	/*
-	 * Have targets bytes in common, or a disk? Of several such pairs one, bytes before disks. NULL: by
-	 * shares_simple(). 0, or negative errno.
+	 * Have targets bytes in common, or a disk? Of several such pairs one, bytes before disks. NULL: never. 0, or
+	 * negative errno.
 	 */
 	int (*share)(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err);
 	/* Drops the page cache of the device. */
@@ -310,9 +310,6 @@ struct device_ops {
 	int (*contents)(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
 	                struct err *err);
 };
-
-/* What targets have in common, by device numbers and offsets alone; device_ops.share knows more. */
-void shares_simple(const struct device *devs, size_t n, struct device_share *ret);
 
 struct device_context {      /* ctx of device_system */
 	const char *sysroot; /* "/" but in tests */

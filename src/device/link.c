@@ -8,21 +8,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "device/steps.h"
-
-/* The driver that a folder of sysfs links to; "" when none. */
-static void driver_of(const char *root, const char *dir, char *buf, size_t len)
-{
-	char link[PATH_MAX + 16], to[PATH_MAX];
-	ssize_t n = -1;
-
-	if (snprintf(link, sizeof(link), "%s%s/driver", root, dir) < (int)sizeof(link))
-		n = readlink(link, to, sizeof(to) - 1);
-	to[n > 0 ? n : 0] = '\0';
-	text_copy(buf, len, n > 0 && strrchr(to, '/') ? strrchr(to, '/') + 1 : to);
-}
 
 static void add(struct device *dev, const char *first, const char *second)
 {
@@ -207,7 +194,7 @@ static void take_part(struct device *dev, const char *root, const char *dir, con
 	char driver[64], product[64];
 	unsigned u;
 
-	driver_of(root, dir, driver, sizeof(driver));
+	(void)sys_link(root, driver, sizeof(driver), "%s/driver", dir);
 	if (is_pci(part)) {
 		if (driver[0] && strcmp(driver, "pcieport") != 0)
 			add(dev, driver, part);

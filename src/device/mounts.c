@@ -113,10 +113,9 @@ static int read_table(const char *root, const char *path, struct mounts *ret, st
 static bool is_other_namespace(void)
 {
 	char ours[64], theirs[64];
-	ssize_t a = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
-	ssize_t b = readlink("/proc/1/ns/mnt", theirs, sizeof(theirs));
 
-	return a > 0 && b > 0 && (a != b || memcmp(ours, theirs, (size_t)a) != 0);
+	return sys_link("", ours, sizeof(ours), "/proc/self/ns/mnt") &&
+	       sys_link("", theirs, sizeof(theirs), "/proc/1/ns/mnt") && strcmp(ours, theirs) != 0;
 }
 
 int mounts_read(const char *root, struct mounts *ret, struct err *err)

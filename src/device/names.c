@@ -15,20 +15,11 @@
 
 static bool leads_to(const char *root, const char *link, const struct sys_block *b)
 {
-	char full[PATH_MAX], to[PATH_MAX];
-	const char *last;
-	ssize_t n;
+	char name[64];
 
 	if (sysroot_is_real(root))
 		return node_rdev(root, link) == b->rdev;
-	if (snprintf(full, sizeof(full), "%s%s", root, link) >= (int)sizeof(full))
-		return false;
-	n = readlink(full, to, sizeof(to) - 1);
-	if (n <= 0)
-		return false;
-	to[n] = '\0';
-	last = strrchr(to, '/');
-	return strcmp(last ? last + 1 : to, b->name) == 0;
+	return sys_link(root, name, sizeof(name), "%s", link) && strcmp(name, b->name) == 0;
 }
 
 /* The names in the folder that lead to the device, blanks between them (udev leaves none in names); whole ones only. */

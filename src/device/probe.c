@@ -389,16 +389,12 @@ static int absent(const char *path, int code, struct err *err)
 
 static int probe_in_dump(const char *root, const char *path, struct device *ret, struct err *err)
 {
-	char link[PATH_MAX], to[PATH_MAX];
+	char name[64];
 	struct sys_block b;
-	ssize_t n;
 	int r;
 
 	/* by-id links of the dump; everything else by its last part */
-	(void)snprintf(link, sizeof(link), "%s%s", root, path);
-	n = readlink(link, to, sizeof(to) - 1);
-	to[n > 0 ? n : 0] = '\0';
-	r = sys_block_by_name(root, last_part(n > 0 ? to : path), &b);
+	r = sys_block_by_name(root, sys_link(root, name, sizeof(name), "%s", path) ? name : last_part(path), &b);
 	if (r < 0)
 		return err_set(err, r, "The dump %s has no device %s.", root, path);
 	return probe_block(root, &b, path, ret, err);

@@ -119,7 +119,6 @@ static void look_at_descriptors(struct census *c, const char *dir)
 	for (cleanup_list struct sys_list l = sys_list("", "%s/fd", dir); sys_next(&l);) {
 		struct statx sx;
 		struct stat st;
-		ssize_t n;
 		int r;
 
 		(void)snprintf(path, sizeof(path), "%s/fd/%.32s", dir, l.name);
@@ -134,9 +133,7 @@ static void look_at_descriptors(struct census *c, const char *dir)
 			note_open(c, path, &sx, "");
 		if ((sx.stx_mode & S_IFMT) != 0)
 			continue;
-		n = readlink(path, to, sizeof(to) - 1);
-		to[n > 0 ? n : 0] = '\0';
-		if (strcmp(to, RING) == 0)
+		if (sys_link("", to, sizeof(to), "%s", path) && strcmp(to, RING) == 0)
 			look_at_ring(c, dir, l.name);
 	}
 }
@@ -272,12 +269,9 @@ const char *sight_veil(const struct sight *s, char *buf, size_t len)
 /* The first name spaces have these numbers in every kernel (PROC_PID_INIT_INO, PROC_USER_INIT_INO). */
 static bool is_first(const char *kind, const char *number)
 {
-	char link[64], space[64] = "";
-	ssize_t n;
+	char space[64];
 
-	(void)snprintf(link, sizeof(link), "/proc/self/ns/%s", kind);
-	n = readlink(link, space, sizeof(space) - 1);
-	return n > 0 && strcmp(space, number) == 0;
+	return sys_link("", space, sizeof(space), "/proc/self/ns/%s", kind) && strcmp(space, number) == 0;
 }
 
 static bool has_ptrace(void)
@@ -331,7 +325,7 @@ void find_processes(const struct stack *stack, const char *self, struct survey *
 	if (!sysroot_is_real(stack->root))
 		return;
 	/* As this /proc counts, which may be that of another name space than ours. */
-	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
+	if (!sys_link("", own, sizeof(own), "/proc/self"))
 		(void)snprintf(own, sizeof(own), "%d", (int)getpid());
 	for (cleanup_list struct sys_list l = sys_list("", "/proc"); sys_next(&l);) {
 		if (!isdigit((unsigned char)l.name[0]))

@@ -5,20 +5,20 @@
  * disks that a hypervisor lends) is not known; there the keys that hosts have registered show it (PERSISTENT RESERVE
  * IN, SPC-6 6.16).
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <scsi/sg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/scsi.h"
 #include "device/identity.h"
 #include "device/steps.h"
 #include "device/users.h"
 
-#define KEYS_MAX 512
+#define KEYS_BYTES (8 + 8 * 512)
 
 /* ---- the connection ---- */
 
@@ -133,29 +133,11 @@ int reserve_keys(const uint8_t *page, size_t len)
 /* Keys registered; -1: not known; -2: reserved in the older way, which refuses even the question. */
 static int ask_keys(int fd)
 {
-	uint8_t page[8 + 8 * KEYS_MAX] = { 0 }, sense[32];
-	uint8_t cdb[10] = { 0x5e, 0 /* READ KEYS */, 0, 0, 0, 0, 0, (uint8_t)(sizeof(page) >> 8), (uint8_t)sizeof(page),
-		            0 };
-	struct sg_io_hdr io = {
-		.interface_id = 'S',
-		.dxfer_direction = SG_DXFER_FROM_DEV,
-		.cmd_len = sizeof(cdb),
-		.mx_sb_len = sizeof(sense),
-		.dxfer_len = sizeof(page),
-		.dxferp = page,
-		.cmdp = cdb,
-		.sbp = sense,
-		.timeout = 3000,
-	};
+	static const uint8_t cdb[10] = { 0x5e, 0 /* READ KEYS */, [7] = KEYS_BYTES >> 8, KEYS_BYTES & 255 };
+	uint8_t page[KEYS_BYTES];
+	int moved = scsi_fetch(scsi_real_ioctl, fd, cdb, page, sizeof(page));
 
-	if (ioctl(fd, SG_IO, &io) < 0)
-		return -1;
-	if (io.status == 0x18) /* RESERVATION CONFLICT */
-		return -2;
-	if (io.status != 0 || io.host_status != 0 || io.driver_status != 0 || io.resid < 0 ||
-	    (size_t)io.resid > sizeof(page) - 8)
-		return -1;
-	return reserve_keys(page, sizeof(page) - (size_t)io.resid);
+	return moved == -EBUSY ? -2 : moved < 0 ? -1 : reserve_keys(page, (size_t)moved);
 }
 
 static void ask_bottom(const struct sys_block *b, const char *on, struct survey *out)

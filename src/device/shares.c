@@ -38,27 +38,10 @@ static bool has_disk_of(const struct stack *a, const struct stack *b)
 	return false;
 }
 
-void shares_simple(const struct device *devs, size_t n, struct device_share *ret)
+/* Neither of which may be there yet. */
+static bool is_one_name(const struct device *a, const struct device *b)
 {
-	*ret = (struct device_share){ .kind = SHARE_NOTHING };
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++) {
-			const struct device *a = &devs[k], *b = &devs[i];
-			bool is_disk = a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev, is_same;
-
-			is_same =
-				is_block(a) && is_block(b)
-					? is_disk &&
-						  a->partition_offset_bytes <
-							  b->partition_offset_bytes + b->size_bytes &&
-						  b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes
-					: a->kind == DEVICE_FILE && b->kind == DEVICE_FILE &&
-						  strcmp(a->node, b->node) == 0;
-			if (is_same || (is_disk && ret->kind == SHARE_NOTHING))
-				*ret = (struct device_share){ is_same ? SHARE_BYTES : SHARE_DISK, k, i };
-			if (is_same)
-				return;
-		}
+	return a->kind == DEVICE_FILE && b->kind == DEVICE_FILE && strcmp(a->node, b->node) == 0;
 }
 
 int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
@@ -67,7 +50,7 @@ int shares_find(const char *root, const struct device *devs, size_t n, struct de
 	size_t built = 0;
 	int r = 0;
 
-	shares_simple(devs, n, ret);
+	*ret = (struct device_share){ .kind = SHARE_NOTHING };
 	for (size_t i = 0; i < n && r == 0; i++) {
 		r = stack_build(root, &devs[i], &s[i], NULL, err);
 		built += r == 0;
@@ -76,7 +59,8 @@ int shares_find(const char *root, const struct device *devs, size_t n, struct de
 		for (size_t k = 0; k < i && ret->kind != SHARE_BYTES; k++) {
 			bool is_dir = devs[i].kind == DEVICE_DIRECTORY || devs[k].kind == DEVICE_DIRECTORY;
 
-			if (!is_dir && (has_bytes_of(&s[i], &devs[k]) || has_bytes_of(&s[k], &devs[i])))
+			if (!is_dir && (is_one_name(&devs[i], &devs[k]) || has_bytes_of(&s[i], &devs[k]) ||
+			                has_bytes_of(&s[k], &devs[i])))
 				*ret = (struct device_share){ SHARE_BYTES, k, i };
 			else if (ret->kind == SHARE_NOTHING && has_disk_of(&s[k], &s[i]))
 				*ret = (struct device_share){ SHARE_DISK, k, i };

@@ -180,6 +180,23 @@ bool sys_exists(const char *root, const char *fmt, ...)
 	return r == 0 && stat(path, &st) == 0;
 }
 
+bool sys_link(const char *root, char *buf, size_t len, const char *fmt, ...)
+{
+	char path[PATH_MAX], to[PATH_MAX] = "";
+	const char *slash;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = vpath(path, sizeof(path), root, fmt, ap);
+	va_end(ap);
+	if (r < 0 || readlink(path, to, sizeof(to) - 1) < 0)
+		to[0] = '\0';
+	slash = strrchr(to, '/');
+	text_copy(buf, len, slash ? slash + 1 : to);
+	return buf[0] != '\0';
+}
+
 FILE *sys_open(const char *root, const char *path)
 {
 	char full[PATH_MAX];
@@ -187,6 +204,22 @@ FILE *sys_open(const char *root, const char *path)
 	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
 		return NULL;
 	return fopen(full, "re");
+}
+
+size_t sys_stat(const char *root, const char *dir, uint64_t ret[STAT_COUNTERS])
+{
+	char text[512], *at = text, *end;
+	size_t n = 0;
+
+	memset(ret, 0, STAT_COUNTERS * sizeof(*ret));
+	if (sys_text(root, text, sizeof(text), "%s/stat", dir) < 0)
+		return 0;
+	for (; n < STAT_COUNTERS; n++, at = end) {
+		ret[n] = strtoull(at, &end, 10);
+		if (end == at)
+			break;
+	}
+	return n;
 }
 
 static int by_name(const void *a, const void *b)

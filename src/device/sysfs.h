@@ -29,6 +29,26 @@ bool sys_u64(const char *root, uint64_t *ret, const char *fmt, ...) __attribute_
 /* Raw bytes: how many, or negative errno. */
 ssize_t sys_bytes(const char *root, void *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 bool sys_exists(const char *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The last part of where a link leads to; "" and false: it is none. */
+bool sys_link(const char *root, char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/*
+ * Counters of /sys/block/x/stat (Documentation/admin-guide/iostats.rst of the kernel): how many of them there are.
+ * Sectors of 512 bytes, times in ms.
+ */
+enum {
+	STAT_READS,
+	STAT_READ_SECTORS = 2,
+	STAT_READ_MS,
+	STAT_WRITES,
+	STAT_WRITTEN_SECTORS = 6,
+	STAT_WRITE_MS,
+	STAT_IN_FLIGHT,
+	STAT_BUSY_MS,
+	STAT_QUEUE_MS,
+	STAT_DISCARDED_SECTORS = 13,
+	STAT_COUNTERS = 17
+};
+size_t sys_stat(const char *root, const char *dir, uint64_t ret[STAT_COUNTERS]);
 FILE *sys_open(const char *root, const char *path); /* for reading line by line; NULL when there is none */
 
 /*

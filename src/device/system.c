@@ -228,33 +228,23 @@ static bool system_is_there(void *ctx, const struct device *dev, int fd)
 	return dev->diskseq == 0 || !sys_u64(root, &v, "%s/diskseq", b.disk_dir) || v == dev->diskseq;
 }
 
-/* Documentation/admin-guide/iostats.rst of the kernel: sectors of 512 bytes, times in ms. */
 static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 {
-	const char *root = sysroot_of(ctx);
-	char text[256];
-	uint64_t reads, rsect, rms, writes, wsect, wms, inflight, busy, queue;
+	uint64_t v[STAT_COUNTERS];
 	struct sys_block b;
 
-	if (!dev->disk[0] || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ||
-	    sys_text(root, text, sizeof(text), "%s/stat", b.disk_dir) < 0)
+	if (!dev->disk[0] || sys_block_by_rdev(sysroot_of(ctx), dev->disk_rdev, &b) < 0 ||
+	    sys_stat(sysroot_of(ctx), b.disk_dir, v) <= STAT_QUEUE_MS)
 		return -ENOENT;
-	if (sscanf(text,
-	           "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64
-	           " %" SCNu64 " %" SCNu64,
-	           &reads, &rsect, &rms, &writes, &wsect, &wms, &inflight, &busy, &queue) != 9)
-		return -ENOENT;
-	*ret = (struct device_io){
-		.reads = reads,
-		.read_bytes = rsect * 512,
-		.read_ns = rms * 1000000,
-		.writes = writes,
-		.written_bytes = wsect * 512,
-		.write_ns = wms * 1000000,
-		.in_flight = inflight,
-		.busy_ns = busy * 1000000,
-		.queue_ns = queue * 1000000,
-	};
+	*ret = (struct device_io){ .reads = v[STAT_READS],
+		                   .read_bytes = v[STAT_READ_SECTORS] * 512,
+		                   .read_ns = v[STAT_READ_MS] * 1000000,
+		                   .writes = v[STAT_WRITES],
+		                   .written_bytes = v[STAT_WRITTEN_SECTORS] * 512,
+		                   .write_ns = v[STAT_WRITE_MS] * 1000000,
+		                   .in_flight = v[STAT_IN_FLIGHT],
+		                   .busy_ns = v[STAT_BUSY_MS] * 1000000,
+		                   .queue_ns = v[STAT_QUEUE_MS] * 1000000 };
 	return 0;
 }
 

@@ -5,7 +5,6 @@
  * there.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,14 +21,11 @@
 /* Written and discarded, in bytes: both replace what was there. */
 static bool read_stat(const char *root, const char *dir, uint64_t *ret)
 {
-	uint64_t written, discarded = 0;
-	char text[512];
+	uint64_t v[STAT_COUNTERS];
 
-	if (sys_text(root, text, sizeof(text), "%s/stat", dir) < 0 ||
-	    sscanf(text, "%*u %*u %*u %*u %*u %*u %" SCNu64 " %*u %*u %*u %*u %*u %*u %" SCNu64, &written, &discarded) <
-	            1)
+	if (sys_stat(root, dir, v) <= STAT_WRITTEN_SECTORS)
 		return false;
-	*ret = (written + discarded) * 512;
+	*ret = (v[STAT_WRITTEN_SECTORS] + v[STAT_DISCARDED_SECTORS]) * 512;
 	return true;
 }
 

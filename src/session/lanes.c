@@ -14,8 +14,6 @@ static int share_of(const struct env *env, const struct device *devs, size_t n, 
 	*ret = (struct device_share){ .kind = SHARE_NOTHING };
 	if (env->devices->share)
 		r = env->devices->share(env->devices_ctx, devs, n, ret, err);
-	else
-		shares_simple(devs, n, ret);
 	if (r < 0 || ret->kind != SHARE_BYTES)
 		return r;
 	return err_set(err, -EINVAL, "%s and %s are the same place, or have bytes in common; name each place once.",

@@ -326,6 +326,33 @@ static int dev_drive_set(void *ctx, const struct device *dev, unsigned mask, uns
 	return 0;
 }
 
+/* By device numbers and offsets alone. */
+static int dev_share(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
+{
+	(void)ctx;
+	(void)err; /* it cannot fail */
+	*ret = (struct device_share){ .kind = SHARE_NOTHING };
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct device *a = &devs[k], *b = &devs[i];
+			bool is_disk = a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev, is_same;
+
+			is_same =
+				a->kind <= DEVICE_PARTITION && b->kind <= DEVICE_PARTITION
+					? is_disk &&
+						  a->partition_offset_bytes <
+							  b->partition_offset_bytes + b->size_bytes &&
+						  b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes
+					: a->kind == DEVICE_FILE && b->kind == DEVICE_FILE &&
+						  strcmp(a->node, b->node) == 0;
+			if (is_same || (is_disk && ret->kind == SHARE_NOTHING))
+				*ret = (struct device_share){ is_same ? SHARE_BYTES : SHARE_DISK, k, i };
+			if (is_same)
+				return 0;
+		}
+	return 0;
+}
+
 const struct device_ops device_sim = {
 	.probe = dev_probe,
 	.open = dev_open,
@@ -337,6 +364,7 @@ const struct device_ops device_sim = {
 	.health = dev_health,
 	.drive_look = dev_drive_look,
 	.drive_set = dev_drive_set,
+	.share = dev_share,
 	.survey = dev_survey,
 	.claim = dev_claim,
 	.drop_cache = dev_drop_cache,
