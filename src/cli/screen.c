@@ -20,7 +20,7 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 		(void)snprintf(buf, len, "%.6g", v);
 		return;
 	}
-	if (f->type != FIELD_TYPE_F64 || v == 0) {
+	if (f->type != FIELD_TYPE_F64 || v == 0 || (f->unit == UNIT_S && v < 0.1)) {
 		(void)report_figure(buf, len, f);
 		return;
 	}
