@@ -21,52 +21,41 @@
 
 /* ---- what was measured, on what ---- */
 
-/* Parts with commas between, in lines; the first begins at column `at`. Ends the line. */
+/* What there is of the parts, with commas between, from column `at` on. Ends the line. */
 static void put_parts(struct printer *p, const char *const *parts, size_t n, unsigned at)
 {
-	for (size_t i = 0; i < n; i++) {
-		cleanup_free char *part = text_printable(p, parts[i]);
-		unsigned width = text_width(part) + (i + 1 < n);
+	cleanup_free char *text = NULL, *shown = NULL;
+	size_t len;
+	FILE *f = xmust(open_memstream(&text, &len));
 
-		if (at + (i > 0) + width > p->width) {
-			text_end(p);
-			text_spaces(p, 4);
-			at = 4;
-		} else if (i) {
-			text_spaces(p, 1);
-			at++;
-		}
-		text_put(p, part);
-		text_put(p, i + 1 < n ? "," : "");
-		at += width;
-	}
-	text_end(p);
+	for (size_t i = 0; i < n; i++)
+		if (parts[i] && *parts[i])
+			(void)fprintf(f, "%s%s", ftell(f) > 0 ? ", " : "", parts[i]);
+	(void)xmust(fclose(f) == 0 ? text : NULL);
+	shown = text_printable(p, text);
+	text_fill(p, shown, at, 4);
 }
 
 /* "/dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "/tmp/x  on sda, ext4, 105 MB"; it begins at column `at`. */
 static void print_target(struct printer *p, const struct target_info *t, unsigned at)
 {
-	const char *kind = target_text(t, "kind");
-	bool is_file = kind && (!strcmp(kind, "file") || !strcmp(kind, "directory"));
-	const char *name = target_text(t, is_file ? "disk" : "model");
-	const char *second = target_text(t, is_file ? "fs_type" : "serial");
+	const char *kind = target_text(t, "kind") ?: "";
+	bool is_file = !strcmp(kind, "file") || !strcmp(kind, "directory");
+	const char *marked = target_text(t, is_file ? "disk" : "serial"),
+		   *plain = target_text(t, is_file ? "fs_type" : "model");
 	double size = target_number(t, "size_bytes");
-	cleanup_free char *path = text_printable(p, target_text(t, "path"));
-	cleanup_free char *marked = /* "on sda" or "serial WD-WCC7K5" */
-		text_format("%s%s", is_file ? "on " : "serial ", (is_file ? name : second) ?: "");
-	char amount[32];
-	const char *parts[3];
-	size_t n = 0;
+	cleanup_free char *path = text_printable(p, target_text(t, "path")),
+			  *mark = text_format("%s%s", is_file ? "on " : "serial ", marked ?: "");
+	char amount[32] = "";
 
-	if (name)
-		parts[n++] = is_file ? marked : name;
-	if (second)
-		parts[n++] = is_file ? second : marked;
 	if (size > 0.0 && size < 0x1p64) /* a new file has none yet; a file of a stranger any */
-		parts[n++] = units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
+		(void)units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
 	text_put(p, path);
 	text_spaces(p, 2);
-	put_parts(p, parts, n, at + text_width(path) + 2);
+	if (!marked)
+		*mark = '\0';
+	put_parts(p, (const char *const[]){ is_file ? mark : plain, is_file ? plain : mark, amount }, 3,
+	          at + text_width(path) + 2);
 }
 
 char *text_started(const char *started)
@@ -82,29 +71,19 @@ char *text_started(const char *started)
 
 void text_circumstances(struct printer *p, const struct result *res)
 {
-	cleanup_free char *started = text_started(res->head.started);
-	const char *engine = res->head.engine ? res->head.engine : "";
+	const struct result_head *h = &res->head;
+	cleanup_free char *started = text_started(h->started),
+			  *engine = text_format("%s%s", h->engine && *h->engine ? "engine " : "", h->engine ?: "");
 	char took[32] = "", seed[40] = "";
-	const char *parts[4];
-	cleanup_free char *engine_part = text_format("engine %s", engine);
-	size_t n = 0;
 
-	if (isfinite(res->head.elapsed_s) && res->head.elapsed_s >= 0 && res->head.elapsed_s < 1e9)
-		(void)units_time(took, sizeof(took), (uint64_t)llround(res->head.elapsed_s * 1e9));
-	if (res->head.seed)
-		(void)snprintf(seed, sizeof(seed), "seed %llu", (unsigned long long)res->head.seed);
-	if (*started)
-		parts[n++] = started;
-	if (*took && res->head.elapsed_s > 0)
-		parts[n++] = took;
-	if (*engine)
-		parts[n++] = engine_part;
-	if (*seed)
-		parts[n++] = seed;
-	if (n == 0)
+	if (h->elapsed_s > 0 && h->elapsed_s < 1e9)
+		(void)units_time(took, sizeof(took), (uint64_t)llround(h->elapsed_s * 1e9));
+	if (h->seed)
+		(void)snprintf(seed, sizeof(seed), "seed %llu", (unsigned long long)h->seed);
+	if (!*started && !*took && !*engine && !*seed)
 		return;
 	text_spaces(p, 2);
-	put_parts(p, parts, n, 2);
+	put_parts(p, (const char *const[]){ started, took, engine, seed }, 4, 2);
 }
 
 static const char *const status_sentences[] = {

@@ -411,20 +411,6 @@ TEST(plots_are_drawn_when_asked_for)
 	free(with);
 }
 
-TEST(a_layout_of_the_measurement_replaces_figures_and_tables_only)
-{
-	cleanup_result struct result *res = zones();
-	cleanup_free char *text = NULL;
-
-	result_text(res, "start  %d\n\n", 1);
-	result_text(res, "file\033[1m  2");
-	result_fault(res, "/dev/sda", "read", 0, 512, -EIO, 1);
-	text = rendered(res, &plain);
-	assert_ptr_equal(strstr(text, "start  1\n\nfile?[1m  2\n\nDisk errors: 1 (1 EIO)\n"), text);
-	assert_non_null(strstr(text, "note: Something else"));
-	assert_null(strstr(text, "Recording zones"));
-}
-
 TEST(a_failed_write_is_an_error)
 {
 	cleanup_result struct result *res = zones();
