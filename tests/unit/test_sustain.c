@@ -109,6 +109,7 @@ TEST(a_run_that_ends_before_it_settles_says_so)
 	cleanup_run struct sim_run run = run_on(cases[0].text, "--time=60s " WRITE);
 
 	assert_true(run.res->verdict_is_open);
+	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	assert_true(isnan(sim_figure(&run, "settled_bytes_per_s")));
 	near(&run, "short", "burst_bytes", 1024e6, 0.02);
 	near(&run, "short", "last_bytes_per_s", 20e6, 0.02);
@@ -141,9 +142,10 @@ TEST(a_signal_during_a_rest_keeps_what_was_measured)
 
 TEST(no_more_is_asked_than_the_rate_that_was_given)
 {
-	cleanup_run struct sim_run run = run_on(cases[0].text, "--rate=10MB --time=100s " WRITE);
+	cleanup_run struct sim_run run = run_on(cases[0].text, "--rate=10MB " WRITE);
 
-	near(&run, "paced", "last_bytes_per_s", 10e6, 0.02);
+	near(&run, "paced", "settled_bytes_per_s", 10e6, 0.02);
+	assert_string_equal(limited_by(&run), "--rate");
 }
 
 TEST(the_same_samples_give_the_same_figures_again)

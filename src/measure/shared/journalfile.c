@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "measure/shared/journal.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -531,9 +532,18 @@ uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n)
 	return bytes;
 }
 
-int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, size_t len, struct err *err)
+int rewrite_fetch(struct rewrite_journal *j, uint64_t offset_bytes, void *buf, size_t len, struct err *err)
 {
+	size_t n = j->h.nplaces, i = j->last_index < n ? j->last_index : 0;
+	const struct rewrite_place *p = &j->list[i].place;
 	int r = 0;
+
+	for (size_t k = 0; k < n && !(offset_bytes >= p->offset_bytes && offset_bytes < p->offset_bytes + p->len_bytes);
+	     k++) {
+		i = (i + 1) % n;
+		p = &j->list[i].place;
+	}
+	assert(offset_bytes >= p->offset_bytes && offset_bytes + len <= p->offset_bytes + p->len_bytes);
 
 	if (!j->last)
 		j->last = xmust(malloc(j->most_bytes));
@@ -549,6 +559,6 @@ int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, s
 		return r;
 	j->last_index = i;
 	j->is_used[i] = true;
-	memcpy(buf, j->last + skip, len);
+	memcpy(buf, j->last + (offset_bytes - p->offset_bytes), len);
 	return 0;
 }

@@ -102,9 +102,10 @@ struct rewrite_watch {
 int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, size_t n,
                  const struct rewrite_watch *watch, bool *ret_is_noted, struct err *err);
 /*
- * Bytes of place i, from skip on, to be written there next: checked against what was noted, and against other writers.
+ * Bytes that belong there, to be written there next: checked against what was noted, and against other writers. All of
+ * them lie in one place; quick in the order in which the places were noted.
  */
-int rewrite_fetch(struct rewrite_journal *j, size_t i, size_t skip, void *buf, size_t len, struct err *err);
+int rewrite_fetch(struct rewrite_journal *j, uint64_t offset_bytes, void *buf, size_t len, struct err *err);
 /*
  * A flush; then what was fetched is read again and compared, as far as go_on() lets it, and forgotten. 0: ret->same of
  * ret->sectors were read and are as before. Negative errno and a sentence: the journal keeps all of it.

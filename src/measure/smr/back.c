@@ -46,29 +46,6 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 	return rewrite_save(io->journal, v, n, &(struct rewrite_watch){ go_on, &w }, &io->is_noted, err);
 }
 
-int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err)
-{
-	const struct smr_layout *l = io->layout;
-	struct smr_places c = smr_places_count(l);
-	uint64_t at = i * SMR_BLOCK;
-
-	if (i < c.before_comb)
-		return rewrite_fetch(io->journal, i, 0, buf, SMR_BLOCK, err);
-	i -= c.before_comb;
-	if (i >= l->part[SMR_COMB].n)
-		return rewrite_fetch(io->journal, c.before_comb + c.pieces + i - l->part[SMR_COMB].n, 0, buf, SMR_BLOCK,
-		                     err);
-	at = i * l->part[SMR_COMB].step_bytes;
-	return rewrite_fetch(io->journal, c.before_comb + at / SMR_PIECE, at % SMR_PIECE, buf, SMR_BLOCK, err);
-}
-
-int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err)
-{
-	uint64_t k = (offset_bytes - io->layout->part[SMR_COMB].first_bytes) / SMR_PIECE;
-
-	return rewrite_fetch(io->journal, smr_places_count(io->layout).before_comb + k, 0, buf, len, err);
-}
-
 static int verify(struct smr_io *io, struct err *err)
 {
 	struct watched w = { io, "comparing what was written", true, false,

@@ -119,29 +119,19 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 	return 0;
 }
 
-struct smr_places smr_places_count(const struct smr_layout *l)
-{
-	const struct smr_run_of *part = l->part;
-	uint64_t comb = part[SMR_COMB].n * part[SMR_COMB].step_bytes;
-
-	return (struct smr_places){ part[SMR_CUSHION].n + part[SMR_SINGLES].n, (comb + SMR_PIECE - 1) / SMR_PIECE,
-		                    part[SMR_BULK].n };
-}
-
 size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret)
 {
 	const struct smr_run_of *comb = &l->part[SMR_COMB];
-	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, bulk = smr_layout_writes(l);
-	struct smr_places c = smr_places_count(l);
-	struct rewrite_place *v = xcalloc(c.before_comb + c.pieces + c.bulk + SMR_AGAIN, sizeof(*v));
+	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, all = smr_layout_writes(l) + SMR_AGAIN;
+	struct rewrite_place *v = xcalloc(all + (end - comb->first_bytes) / SMR_PIECE + 1, sizeof(*v));
 	size_t n = 0;
 
 	*ret = v;
-	for (uint64_t i = 0; i < c.before_comb; i++)
+	for (uint64_t i = 0; i < l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	for (uint64_t at = comb->first_bytes; at < end; at += SMR_PIECE)
 		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
-	for (uint64_t i = bulk - c.bulk; i < bulk + SMR_AGAIN; i++)
+	for (uint64_t i = all - SMR_AGAIN - l->part[SMR_BULK].n; i < all; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	return n;
 }

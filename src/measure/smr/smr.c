@@ -101,6 +101,8 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
+	if (samples.n == 0)
+		return r;
 	smr_tell_samples(io->ses->res, &samples);
 	smr_tell_found(io->ses->res, in, &found);
 	smr_tell_plots(io->ses->res);

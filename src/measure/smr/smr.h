@@ -66,10 +66,6 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 
 /* The same in places that share no byte, in the order in which they are written: for the journal of --rewrite. */
 #define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
-struct smr_places {
-	uint64_t before_comb, pieces, bulk; /* the comb is in large pieces, without gaps; SMR_AGAIN follow */
-};
-struct smr_places smr_places_count(const struct smr_layout *l);
 /* All of them; free() it. */
 size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret);
 
@@ -113,9 +109,6 @@ struct smr_io {
 
 /* Reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
-/* What belongs there: block number i, a piece of the comb. */
-int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err);
-int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err);
 /* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were.
  */
 int smr_back_end(struct smr_io *io, int r, struct err *err);

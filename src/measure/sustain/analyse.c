@@ -25,6 +25,7 @@
 #define AMOUNT_BINS 20   /* behind a change that are looked at, at least; or ... */
 #define AMOUNT_PART 0.1  /* of the burst: over longer, heat that comes and goes weighs the amount down */
 #define AGAIN       0.75 /* of the difference: what is as fast for as long later on is no burst */
+#define KEPT_UP     0.98 /* of the rate that was asked for */
 #define SETTLED     1.0  /* times as long as all before it; and at least ... */
 #define SETTLED_S   600.0
 #define ROUND_S     60.0 /* SNIA PTS: rounds of a minute, five of them, range 20 %, slope 10 % of their mean */
@@ -399,7 +400,9 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	cleanup_free struct cells *c = xcalloc(1, sizeof(*c));
 	size_t end[SUSTAIN_STATES];
 
-	*f = (struct sustain_states){ .amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN };
+	*f = (struct sustain_states){
+		.amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN, .asked_bytes_per_s = NAN
+	};
 	if (s->n == 0)
 		return false;
 	cells_init(c, s);
@@ -431,6 +434,9 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 		f->burst = 1;
 	}
 	f->pts_s = pts(s);
+	if (f->burst == f->n && s->asked_bytes_per_s > 0 &&
+	    sustain_last(f)->rate.value >= KEPT_UP * s->asked_bytes_per_s)
+		f->asked_bytes_per_s = s->asked_bytes_per_s;
 	f->block_bytes = (uint64_t)(f->v[0].bytes / f->v[0].requests + 0.5);
 	return true;
 }

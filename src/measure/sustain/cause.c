@@ -222,7 +222,9 @@ void sustain_find_cause(const struct sustain_states *f, const struct sustain_res
 	*ret = (struct sustain_found){ .cause_log10_ratio = NAN, .minute_bytes = STATS_UNKNOWN };
 	ret->is_settled = sustain_is_settled(f);
 	if (f->burst >= f->n) {
-		ret->cause = ret->is_settled ? SUSTAIN_NOTHING : SUSTAIN_UNKNOWN;
+		ret->cause = !ret->is_settled           ? SUSTAIN_UNKNOWN
+		             : f->asked_bytes_per_s > 0 ? SUSTAIN_ASKED
+		                                        : SUSTAIN_NOTHING;
 		return;
 	}
 	ret->minute_bytes = per_minute(f, r);

@@ -224,7 +224,8 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 
 	l.begin_ns = now_ns;
 	s->depth = (double)io->p->depth;
-	l.rate_bytes_per_s = o->rate_bytes_per_s > 0 ? o->rate_bytes_per_s : (double)io->p->rate_bytes_per_s;
+	s->asked_bytes_per_s = (double)io->p->rate_bytes_per_s;
+	l.rate_bytes_per_s = o->rate_bytes_per_s > 0 ? o->rate_bytes_per_s : s->asked_bytes_per_s;
 	l.base_s = l.last_s = s->time_s;
 	feel(&l, now_ns);
 	load.arg = &l;

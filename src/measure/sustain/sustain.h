@@ -44,9 +44,10 @@ struct sustain_bin {                              /* a row */
 #define SUSTAIN_PARTS 8    /* of an octave, from 256 ns on, in which waits are counted */
 #define SUSTAIN_WAITS (SUSTAIN_PARTS * 34)
 struct sustain_series {
-	double width_s, time_s; /* of the last bin; of all, while requests were under way */
-	double depth;           /* requests under way at once */
-	size_t n;               /* bins with their end */
+	double width_s, time_s;   /* of the last bin; of all, while requests were under way */
+	double depth;             /* requests under way at once */
+	double asked_bytes_per_s; /* 0: as fast as it goes */
+	size_t n;                 /* bins with their end */
 	struct sustain_bin *v;
 	uint32_t (*waits)[SUSTAIN_WAITS]; /* of each bin; NULL: not counted */
 };
@@ -101,8 +102,9 @@ struct sustain_states {
 	struct stats_estimate amount; /* bytes of the burst */
 	double log10_ratio;           /* evidence: so many states to one */
 	double time_s, begin_celsius;
-	uint64_t block_bytes; /* of a request */
-	double pts_s;         /* SNIA's rule was met by then; NaN: never */
+	uint64_t block_bytes;     /* of a request */
+	double asked_bytes_per_s; /* NaN: it was asked for more than it kept up */
+	double pts_s;             /* SNIA's rule was met by then; NaN: never */
 };
 /* The bin in which that time lies, n at most. */
 size_t sustain_bin_at(const struct sustain_series *s, double at_s);
@@ -149,7 +151,8 @@ enum sustain_cause {
 	SUSTAIN_TIME,
 	SUSTAIN_HEAT,
 	SUSTAIN_PLACE,
-	SUSTAIN_SPACE
+	SUSTAIN_SPACE,
+	SUSTAIN_ASKED
 };
 struct sustain_found {
 	enum sustain_cause cause;

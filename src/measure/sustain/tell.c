@@ -75,9 +75,9 @@ void sustain_tell_rows(struct result *res, const struct sustain_series *s, const
 }
 
 static const char *const causes[] = {
-	[SUSTAIN_UNKNOWN] = NULL,        [SUSTAIN_NOTHING] = "nothing", [SUSTAIN_BYTES] = "bytes",
-	[SUSTAIN_REQUESTS] = "requests", [SUSTAIN_TIME] = "time",       [SUSTAIN_HEAT] = "temperature",
-	[SUSTAIN_PLACE] = "place",       [SUSTAIN_SPACE] = "free space"
+	[SUSTAIN_UNKNOWN] = NULL,        [SUSTAIN_NOTHING] = "nothing",  [SUSTAIN_BYTES] = "bytes",
+	[SUSTAIN_REQUESTS] = "requests", [SUSTAIN_TIME] = "time",        [SUSTAIN_HEAT] = "temperature",
+	[SUSTAIN_PLACE] = "place",       [SUSTAIN_SPACE] = "free space", [SUSTAIN_ASKED] = "--rate"
 };
 
 static void tell_state(struct result *res, const char *which, const struct sustain_state *st, bool has_waits)
@@ -163,6 +163,8 @@ void sustain_tell_figures(struct result *res, const struct sustain_states *f, co
 	              NULL, 0);
 	result_figure(res, "burst_log10_ratio", "evidence for a burst (log10 odds)", UNIT_NONE,
 	              f->burst < f->n ? f->log10_ratio : (double)NAN, NULL, 0);
+	result_figure(res, "asked_bytes_per_s", "asked for, and kept up", UNIT_BYTES_PER_S, f->asked_bytes_per_s, NULL,
+	              0);
 	result_figure(res, "pts_steady_s", "steady by the rule of SNIA's PTS", UNIT_S, f->pts_s, NULL, 0);
 	result_figure(res, "measured_s", "measured without a rest", UNIT_S, f->time_s, NULL, 0);
 	res->verdict_is_open = !found->is_settled || found->cause == SUSTAIN_UNKNOWN;
@@ -184,6 +186,7 @@ int sustain_again(const struct result *saved, struct result *ret, struct err *er
 		table_row(t, s.n, bin_fields, &s.v[s.n]);
 	for (; rests && r.n < rests->nrows && r.n < SUSTAIN_RESTS; r.n++)
 		table_row(rests, r.n, rest_fields, &r.v[r.n]);
+	s.asked_bytes_per_s = fmax(0, figure_number(result_find_figure(saved, "asked_bytes_per_s")));
 	s.depth = atof(result_option_text(saved, "depth") ?: "0");
 	s.width_s = s.v[s.n - 1].time_s - s.v[s.n - 2].time_s;
 	s.time_s = fmax(figure_number(result_find_figure(saved, "measured_s")), 0);
