@@ -137,6 +137,17 @@ int output_open(const struct output_request *q, struct err *err);
 /* To the file that was opened under this name; "-": out. write: 0 or negative errno. */
 int output_save(const struct outfiles *files, const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg,
                 struct err *err);
+/* What output_save() writes of documents; arg: this. */
+struct documents {
+	const struct result *const *v;
+	size_t n;
+	struct compare_options options;
+	double metrics_threshold; /* NaN: of no fleet */
+	struct err *err;
+};
+int documents_csv(FILE *f, void *arg);
+int documents_page(FILE *f, void *arg);
+int documents_metrics(FILE *f, void *arg);
 /* What was written to the stream has arrived: 0, or negative errno and a sentence. */
 int output_flush(FILE *out, struct err *err);
 unsigned output_width(FILE *f); /* columns of the terminal behind it, else $COLUMNS, else 80 */

@@ -71,34 +71,27 @@ static json_t *describe_table(const struct measure_table *t)
 	return j;
 }
 
-static json_t *describe_measure(const struct measure *m)
+static json_t *describe_one(const struct command *c, const char *kind, const struct measure_table *tables)
 {
-	json_t *j = json_object(), *tables = json_array();
+	json_t *j = json_object(), *list = json_array();
 
-	for (const struct measure_table *t = m->tables; t && t->name; t++)
-		(void)json_array_append_new(tables, describe_table(t)); /* as in set() */
-	set(j, "name", json_string(m->name));
-	set(j, "kind", json_string("measurement"));
-	set(j, "help", json_string(m->help));
-	set(j, "group", json_string(m->group));
-	set(j, "operands", text_or_null(m->targets));
-	set(j, "options", describe_options(m->opts));
-	set(j, "tables", tables);
-	return j;
-}
-
-static json_t *describe_command(const struct command *c)
-{
-	json_t *j = json_object();
-
+	for (const struct measure_table *t = tables; t && t->name; t++)
+		(void)json_array_append_new(list, describe_table(t)); /* as in set() */
 	set(j, "name", json_string(c->name));
-	set(j, "kind", json_string("document"));
+	set(j, "kind", json_string(kind));
 	set(j, "help", json_string(c->help));
 	set(j, "group", json_string(c->group));
 	set(j, "operands", text_or_null(c->operands));
 	set(j, "options", describe_options(c->opts));
-	set(j, "tables", json_array());
+	set(j, "tables", list);
 	return j;
+}
+
+static json_t *describe_measure(const struct measure *m)
+{
+	const struct command c = { m->name, m->help, m->group, m->targets, .opts = m->opts };
+
+	return describe_one(&c, "measurement", m->tables);
 }
 
 int cli_describe(const struct env *env, FILE *out)
@@ -110,7 +103,7 @@ int cli_describe(const struct env *env, FILE *out)
 	for (size_t i = 0; measures[i]; i++)
 		(void)json_array_append_new(list, describe_measure(measures[i])); /* as in set() */
 	for (size_t i = 0; commands[i]; i++)
-		(void)json_array_append_new(list, describe_command(commands[i])); /* as in set() */
+		(void)json_array_append_new(list, describe_one(commands[i], "document", NULL)); /* as in set() */
 	for (const struct exit_code_info *e = exit_codes; e->name; e++)
 		(void)json_array_append_new(codes, json_pack("{s:i, s:s, s:s}", "code", e->code, "name", e->name,
 		                                             "help", e->help)); /* as in set() */

@@ -107,12 +107,6 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 
 /* ---- after ---- */
 
-struct documents {
-	const struct result *const *v;
-	size_t n;
-	struct err *err;
-};
-
 static int write_documents(FILE *f, void *arg)
 {
 	const struct documents *d = arg;
@@ -121,27 +115,6 @@ static int write_documents(FILE *f, void *arg)
 	for (size_t i = 0; r == 0 && i < d->n; i++)
 		r = result_write(f, (void *)(uintptr_t)d->v[i]);
 	return r;
-}
-
-static int write_csv(FILE *f, void *arg)
-{
-	const struct documents *d = arg;
-
-	return report_csv(f, d->v, d->n);
-}
-
-static int write_html(FILE *f, void *arg)
-{
-	const struct documents *d = arg;
-
-	return report_page(f, d->v, d->n, &(struct compare_options){ .threshold = 0.0 }, d->err);
-}
-
-static int write_prometheus(FILE *f, void *arg)
-{
-	const struct documents *d = arg;
-
-	return report_prometheus(f, d->v, d->n, (double)NAN);
 }
 
 static void note_failure(struct run *run, int r, const struct err *err)
@@ -174,14 +147,14 @@ void run_save_and_show(struct run *run, const struct result *const *docs, size_t
 	                       run_is_stdout(c->prometheus);
 	bool is_stdout_bad = false; /* and reported already */
 	struct err err = { 0 };
-	struct documents all = { docs, n, &err };
+	struct documents all = { docs, n, .metrics_threshold = NAN, .err = &err };
 	const struct {
 		const char *path;
 		int (*write)(FILE *f, void *arg);
 	} files[] = { { c->json, write_documents },
-		      { c->csv, write_csv },
-		      { c->html, write_html },
-		      { c->prometheus, write_prometheus } };
+		      { c->csv, documents_csv },
+		      { c->html, documents_page },
+		      { c->prometheus, documents_metrics } };
 	int r;
 
 	saver_rest(run->saver);

@@ -99,6 +99,27 @@ int output_open(const struct output_request *q, struct err *err)
 
 /* ---- writing ---- */
 
+int documents_csv(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_csv(f, d->v, d->n);
+}
+
+int documents_page(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_page(f, d->v, d->n, &d->options, d->err);
+}
+
+int documents_metrics(FILE *f, void *arg)
+{
+	const struct documents *d = arg;
+
+	return report_prometheus(f, d->v, d->n, d->metrics_threshold);
+}
+
 int output_flush(FILE *out, struct err *err)
 {
 	int fd = fileno(out), copy;

@@ -81,33 +81,16 @@ static const struct opt report_opts[] = {
 };
 
 struct page_job {
+	struct documents docs; /* first */
 	const struct shelf *shelf;
-	struct compare_options options;
-	const char *picture; /* or NULL: the page */
-	struct err *err;
+	const char *picture;
 };
 
-static int write_page(FILE *f, void *arg)
-{
-	const struct page_job *job = arg;
-	const struct result *const *v = (const struct result *const *)job->shelf->v;
-
-	return job->picture ? report_picture(f, v, job->shelf->n, job->picture)
-	                    : report_page(f, v, job->shelf->n, &job->options, job->err);
-}
-
-static int write_all_csv(FILE *f, void *arg)
+static int write_picture(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
 
-	return report_csv(f, (const struct result *const *)job->shelf->v, job->shelf->n);
-}
-
-static int write_all_metrics(FILE *f, void *arg)
-{
-	const struct page_job *job = arg;
-
-	return report_prometheus(f, (const struct result *const *)job->shelf->v, job->shelf->n, job->options.threshold);
+	return report_picture(f, job->docs.v, job->docs.n, job->picture);
 }
 
 static int open_outputs(const struct opt *opts, const void *params, bool is_forced, const char *const *operands,
@@ -181,7 +164,7 @@ static int exit_of_checks(const struct result *const *v, size_t n, size_t *ret_c
 
 static struct result *fleet_document(const struct page_job *job)
 {
-	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+	struct result *res = report_fleet(job->docs.v, job->docs.n, &job->docs.options);
 
 	tell_passed_over(res, job->shelf);
 	return res;
@@ -223,7 +206,11 @@ static int run_report(const struct env *env, const struct view_params *view, con
 {
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
-	struct page_job job = { &shelf, { .threshold = p->threshold }, p->picture, err };
+	struct page_job job = {
+		{ .options = { .threshold = p->threshold }, .metrics_threshold = p->threshold, .err = err },
+		&shelf,
+		p->picture
+	};
 	const char *page = p->picture && !p->html ? "-" : p->html;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
@@ -240,14 +227,16 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	for (size_t i = 0; r == 0 && i < shelf.n; i++)
 		if (p->again || !shelf.v[i]->shows)
 			cli_screen(shelf.v[i]);
+	job.docs.v = (const struct result *const *)shelf.v;
+	job.docs.n = shelf.n;
 	if (r == 0 && p->picture)
-		r = report_picture_check((const struct result *const *)shelf.v, shelf.n, p->picture, err);
+		r = report_picture_check(job.docs.v, shelf.n, p->picture, err);
 	if (r == 0 && page)
-		r = output_save(&files, page, env->out, write_page, &job, err);
+		r = output_save(&files, page, env->out, p->picture ? write_picture : documents_page, &job, err);
 	if (r == 0 && p->csv)
-		r = output_save(&files, p->csv, env->out, write_all_csv, &job, err);
+		r = output_save(&files, p->csv, env->out, documents_csv, &job, err);
 	if (r == 0 && p->prometheus)
-		r = output_save(&files, p->prometheus, env->out, write_all_metrics, &job, err);
+		r = output_save(&files, p->prometheus, env->out, documents_metrics, &job, err);
 	if (r == 0 && p->json)
 		r = output_save(&files, p->json, env->out, write_fleet, &job, err);
 	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)

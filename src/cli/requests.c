@@ -18,8 +18,7 @@ struct requests {
 	struct name {
 		struct name *next;
 		char text[];
-	} * names, **of_target; /* all of them; the last seen of each target's number */
-	size_t ntargets;
+	} * names;
 };
 
 struct row {
@@ -100,33 +99,21 @@ static int open_file(struct requests *r)
 }
 
 /* The name, kept; NULL: out of memory. */
-static const struct name *name_of(struct requests *r, uint32_t target, const char *text)
+static const struct name *name_of(struct requests *r, const char *text)
 {
-	size_t len = strlen(text) + 1;
-	struct name *name;
+	struct name *name = r->names;
 
-	if (target < r->ntargets && r->of_target[target] && !strcmp(r->of_target[target]->text, text))
-		return r->of_target[target];
-	if (target >= r->ntargets) {
-		struct name **all = reallocarray(r->of_target, target + 1, sizeof(struct name *));
-
-		if (!all)
-			return NULL;
-		r->of_target = all;
-		while (r->ntargets <= target)
-			all[r->ntargets++] = NULL;
-	}
-	for (name = r->names; name && strcmp(name->text, text) != 0;)
+	while (name && strcmp(name->text, text) != 0)
 		name = name->next;
-	if (!name) {
-		name = malloc(sizeof(*name) + len);
-		if (!name)
-			return NULL;
-		memcpy(name->text, text, len);
+	if (name)
+		return name;
+	name = malloc(sizeof(*name) + strlen(text) + 1);
+	if (name) {
+		strcpy(name->text, text);
 		name->next = r->names;
 		r->names = name;
 	}
-	return r->of_target[target] = name;
+	return name;
 }
 
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns)
@@ -137,7 +124,7 @@ void requests_take(struct requests *r, const char *target, const struct io_req *
 		r->error = open_file(r);
 	if (!r || r->error)
 		return;
-	name = name_of(r, req->target, target);
+	name = name_of(r, target);
 	if (!name) {
 		r->error = -ENOMEM;
 		return;
@@ -178,7 +165,6 @@ int requests_close(struct requests *r, struct err *err)
 		next = name->next;
 		free(name);
 	}
-	free(r->of_target);
 	free(r);
 	return error;
 }

@@ -70,7 +70,7 @@ static void look_at_verdict(struct fleet_disk *d)
 
 		one.state = r->says == VERDICT_REJECT || j.is_by_two ? FLEET_FAILING : FLEET_WATCH;
 		(void)verdict_text(&j, i, one.text);
-		if (strcmp(r->name, "slow") != 0)
+		if (strcmp(r->name, "slow") != 0 && r->says != VERDICT_KEEP)
 			fleet_add(d, &one);
 	}
 	verdict_done(&j);

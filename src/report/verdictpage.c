@@ -133,10 +133,12 @@ static void print_reason(struct printer *p, const struct reason *r)
 	bool is_long;
 	unsigned room = p->width > SURE_COLUMNS + 1 ? p->width - SURE_COLUMNS - 1 : 0;
 
-	text_printf(p, "%3zu  %s", r->rank, what);
-	text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
-	text_put(p, r->sure ?: "");
-	text_end(p);
+	if (r->what) {
+		text_printf(p, "%3zu  %s", r->rank, what);
+		text_spaces(p, 5 + text_width(what) < room ? room - 5 - text_width(what) : 2);
+		text_put(p, r->sure ?: "");
+		text_end(p);
+	}
 	if (!*line)
 		return;
 	text_printf(p, "       to settle it%s%s:", r->how ? ", " : "", r->how ?: "");
@@ -146,12 +148,14 @@ static void print_reason(struct printer *p, const struct reason *r)
 	text_command(p, line, is_long ? 9 : 2);
 }
 
-static void print_row_of(struct printer *p, const struct table *t, size_t row)
+/* is_said: what it is stands in the first line. */
+static void print_row_of(struct printer *p, const struct table *t, size_t row, bool is_said)
 {
-	print_reason(p, &(struct reason){ row + 1, table_string(t, row, (size_t)table_column(t, "what")),
-	                                  table_string(t, row, (size_t)table_column(t, "sure")),
-	                                  table_string(t, row, (size_t)table_column(t, "settle")),
-	                                  table_string(t, row, (size_t)table_column(t, "how")) });
+	print_reason(p,
+	             &(struct reason){ row + 1, is_said ? NULL : table_string(t, row, (size_t)table_column(t, "what")),
+	                               table_string(t, row, (size_t)table_column(t, "sure")),
+	                               table_string(t, row, (size_t)table_column(t, "settle")),
+	                               table_string(t, row, (size_t)table_column(t, "how")) });
 }
 
 /* ---- what was seen ---- */
@@ -177,7 +181,7 @@ static void print_rates(struct printer *p, const struct result *res)
 	char a[VALUE], line[400] = "";
 
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-		if (value(res, rates[i][0], a) && (i < 3 || buffer > start))
+		if (value(res, rates[i][0], a) && (i < 3 || buffer > 1.05 * start))
 			add(line, sizeof(line), "%.*s%s%s", (int)strcspn(rates[i][1], "%"), rates[i][1], a,
 			    strchr(rates[i][1], '%') + 2);
 	print_line(p, line);
@@ -213,17 +217,19 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 {
 	const struct figure *bad = result_find_figure(res, "bad_places_ratio");
 	double ratio = figure_number(result_find_figure(res, "scanned_ratio"));
-	bool is_all = ratio >= 1.0; /* no sample */
+	bool is_all = ratio >= 1.0, /* no sample */
+		is_read = !(figure_number(result_find_figure(res, "failed_bytes")) > 0.0);
 	char a[VALUE], n[VALUE], time[32], most[64];
 
 	line[0] = '\0';
 	if (!value(res, "scanned_bytes", a) || !value(res, "sampled_places", n) || isnan(ratio))
 		return line;
 	if (is_all)
-		(void)snprintf(line, len, "all %s read", a);
+		(void)snprintf(line, len, "all %s %s", a, is_read ? "read" : "tried");
 	else
-		(void)snprintf(line, len, "%s (%.3g %%) read%s%s%s", a, fmin(100.0 * ratio, 99.9),
-		               is_short ? "" : " at ", is_short ? "" : n, is_short ? "" : " random places");
+		(void)snprintf(line, len, "%s (%.3g %%) %s%s%s%s", a, fmin(100.0 * ratio, 99.9),
+		               is_read ? "read" : "tried", is_short ? "" : " at ", is_short ? "" : n,
+		               is_short ? "" : " random places");
 	if (!is_short)
 		add(line, len, "%s in all", units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
 	if (!bad)
@@ -268,7 +274,7 @@ void text_verdict(struct printer *p, const struct result *res)
 
 	print_head(p, res);
 	for (size_t i = 0; i < shown; i++)
-		print_row_of(p, t, i);
+		print_row_of(p, t, i, lack_of(res));
 	if (t && shown < t->nrows)
 		text_printf(p, "     and %zu more, with -v\n", t->nrows - shown);
 	text_status(p, res);
@@ -349,7 +355,7 @@ static void print_row(struct printer *p, const struct result *res, unsigned line
 		print_cut(p, 0, at + 2, share_text(res, true, share, sizeof(share)));
 	if (lines < 2 || !t || !t->nrows || lack_of(res))
 		return;
-	reason = text_format(t->nrows > 1 ? "%s, and %zu more reasons" : "%s",
+	reason = text_format(t->nrows > 1 ? "%s, and %zu more" : "%s",
 	                     table_string(t, 0, (size_t)table_column(t, "what")), t->nrows - 1);
 	print_cut(p, 0, at + 2, reason);
 	for (size_t i = 0; i < t->nrows && !settle; i++)

@@ -17,15 +17,6 @@ static bool holds(const struct verdict_rule *r, const struct result *signs)
 	return (f && isfinite(f->ci.low) ? f->ci.low : figure_number(f)) > r->above;
 }
 
-/* Each read that failed is at a place that cannot be read, or was read since: nothing more is to be said of it. */
-static bool is_said(const struct verdict_rule *r, const struct judgement *j)
-{
-	for (size_t i = 0; strcmp(r->name, "faults") == 0 && i < j->n; i++)
-		if (strcmp(j->reasons[i]->name, "unreadable") == 0)
-			return true;
-	return false;
-}
-
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret)
 {
 	bool doubts[SIGN_RUN + 1] = { false }, is_whole = false;
@@ -34,7 +25,7 @@ void verdict_judge(const struct result *const *docs, size_t n, struct judgement 
 		is_whole = is_whole || docs[i]->status <= STATUS_ENDED_EARLY;
 	*ret = (struct judgement){ .is = VERDICT_KEEP, .signs = verdict_signs(docs, n) };
 	for (const struct verdict_rule *r = verdict_rules; r->name && ret->n < VERDICT_REASONS; r++) {
-		if (!holds(r, ret->signs) || is_said(r, ret))
+		if (!holds(r, ret->signs))
 			continue;
 		ret->reasons[ret->n++] = r;
 		ret->is = r->says < ret->is ? r->says : ret->is;

@@ -172,6 +172,7 @@ static void of_sample(struct result *signs, const struct result *doc, bool is_ch
 struct result *verdict_signs(const struct result *const *docs, size_t n)
 {
 	struct result *signs = result_new("signs");
+	double failed = 0.0;
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_check = docs[i]->head.measurement && strcmp(docs[i]->head.measurement, "check") == 0;
@@ -190,7 +191,11 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 			      figure_number(result_find_figure(docs[i], "unreadable_regions")));
 		if (docs[i]->status == STATUS_DEVICE_GONE)
 			count(signs, "device_gone", 1.0);
-		count(signs, "failed_requests", (double)result_fault_count(docs[i]));
+		failed += (double)result_fault_count(docs[i]);
 	}
+	/* Each is at a place that cannot be read, or was read since; or it failed as the disk went. */
+	if (!(figure_number(result_find_figure(signs, "unreadable_places")) > 0.0) &&
+	    !result_find_figure(signs, "device_gone"))
+		count(signs, "failed_requests", failed);
 	return signs;
 }
