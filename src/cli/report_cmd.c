@@ -86,11 +86,11 @@ struct page_job {
 	const char *picture;
 };
 
-static int write_picture(FILE *f, void *arg)
+static int write_page(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
 
-	return report_picture(f, job->docs.v, job->docs.n, job->picture);
+	return job->picture ? report_picture(f, job->docs.v, job->docs.n, job->picture) : documents_page(f, arg);
 }
 
 static int open_outputs(const struct opt *opts, const void *params, bool is_forced, const char *const *operands,
@@ -232,7 +232,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	if (r == 0 && p->picture)
 		r = report_picture_check(job.docs.v, shelf.n, p->picture, err);
 	if (r == 0 && page)
-		r = output_save(&files, page, env->out, p->picture ? write_picture : documents_page, &job, err);
+		r = output_save(&files, page, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)
 		r = output_save(&files, p->csv, env->out, documents_csv, &job, err);
 	if (r == 0 && p->prometheus)

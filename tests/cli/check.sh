@@ -82,6 +82,8 @@ run 5 check --seed=1 --time=60s --json="$dir/shelf.json" --jsonl="$dir/shelf.jso
 head -n 1 "$dir/out" | grep -qx '3 disks: 1 REJECT, 2 KEEP' || fail "$last: another first line"
 [ "$(grep -oE '^(REJECT|KEEP|DOUBT) +sd.' "$dir/out" | tr -s ' \n' ' ')" = 'REJECT sdb KEEP sda KEEP sdc ' ] || fail "$last: the rows are others"
 [ "$(wc -L <"$dir/out")" -le 80 ] || fail "$last: wider than 80 columns"
+grep -q 'is going bad' "$dir/shelf.html" || fail "$last: no disk that goes bad"
+grep -q 'to watch' "$dir/shelf.html" && fail "$last: a disk is watched for counters that were not read"
 for disk in sda sdb sdc; do
 	holds "$dir/shelf-$disk.json" ".targets[0].path == \"$disk\" and (.targets | length) == 1"
 done

@@ -82,7 +82,6 @@ static const struct claim {
 	{ "unreadable", "unreadable sector", false, true },
 	{ "healed", "sector that failed once", true, true },
 	{ "always", "weak sector", false, false },
-	{ "sometimes", "place slow sometimes", true, false },
 };
 
 static void false_place(const struct wild_case *c, const struct claim *claim, uint64_t first, uint64_t end,

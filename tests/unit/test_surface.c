@@ -80,7 +80,6 @@ TEST(what_was_slow_once_is_no_weak_place)
 	run = run_on(&p, "--range=-4GB sda");
 	assert_true(sim_figure(&run, "once_places") >= 5);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
-	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 }
 
 /* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them
@@ -224,7 +223,6 @@ TEST(of_healthy_wild_disks_nothing_is_called_weak)
 				fail_msg("%s: %zu weak, %zu unreadable", p.name,
 				         count_kind(run.res, "always", UINT64_MAX),
 				         count_kind(run.res, "unreadable", UINT64_MAX));
-			assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 			passing += (uint64_t)sim_figure(&run, "passing_places");
 			once += (uint64_t)sim_figure(&run, "once_places");
 			sim_run_end(&run);
@@ -370,9 +368,7 @@ TEST(portions_find_what_one_run_finds)
 	(void)rmdir(dir);
 }
 
-/*
- * It comes on through the search of the rotation, which the first portion makes and no other has to, and, with a weak
- * sector, through second readings. How many portions.
+/* It comes on behind the search of the rotation, and, with a weak sector, through second readings. How many portions.
  */
 static int to_the_end_by_portions(const struct profile *p)
 {
@@ -391,9 +387,7 @@ static int to_the_end_by_portions(const struct profile *p)
 		res = run.res;
 		run.res = NULL;
 		took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-		if (portions++ && !p->nslows)
-			assert_true(took_s < 6);
-		assert_true(took_s < 60 && portions < 40);
+		assert_true(took_s < 60 && (p->nslows || took_s < 15) && portions++ < 40);
 	} while (result_has_notice(res, "unfinished"));
 	assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), 5000000000 / 512 * 512);
 	assert_int_equal(count_kind(res, "always", UINT64_MAX), p->nslows);

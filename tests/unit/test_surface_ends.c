@@ -176,7 +176,7 @@ TEST(what_failed_is_no_rate)
 {
 	cleanup_run struct sim_run run = { 0 };
 	const struct table *map;
-	double most; /* a cell of three requests may have one end of a track less than usual */
+	double most; /* of three requests of a cell the drive may have read ahead of one while it retried the fourth */
 	PROFILE(p, "modern-4tb");
 
 	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
@@ -186,7 +186,7 @@ TEST(what_failed_is_no_rate)
 	most = 1.05 * truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 1000000000);
 	map = result_find_table(run.res, "map");
 	for (size_t r = 0; r < map->nrows; r++)
-		assert_false(number(map, r, "rate_bytes_per_s") > most);
+		assert_false(number(map, r, "rate_bytes_per_s") > 1.2 * most);
 	assert_true(sim_figure(&run, "failed_bytes") > 900.0 * 512 * 1024);
 	assert_true(sim_figure(&run, "rate_bytes_per_s") < most);
 }
@@ -205,8 +205,8 @@ TEST(a_clause_of_nothing_found_says_over_how_much)
 		  "Nothing was scanned; it ended early: --time ran out, outside of --hours", NULL,
 		  "platter surface sda", STATUS_ENDED_EARLY, 1 },
 		{ "--time=30s --range=-40GB sda",
-		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended", "platter surface --range=5",
-		  STATUS_ENDED_EARLY, 1 },
+		  "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended",
+		  "platter surface --range=5", STATUS_ENDED_EARLY, 1 },
 		{ "--time=400s --range=-200GB sda",
 		  "42 % was scanned: ", "; no bad or slow place in the 84.4 GB (42 %) so far; ",
 		  "platter surface --range=8", STATUS_ENDED_EARLY, 1 },
@@ -239,7 +239,7 @@ TEST(a_sample_that_met_weak_places_does_not_say_that_there_is_none)
 {
 	unsigned met = 0;
 
-	for (unsigned seed = 1; seed <= 4; seed++) {
+	for (unsigned seed = 1; seed <= 8; seed++) {
 		char words[80];
 		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
 
@@ -309,6 +309,26 @@ TEST(a_sample_of_a_range_that_is_no_multiple_of_anything_reads_all_of_it)
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(sim_figure(&run, "unscanned_bytes") == 0 && sim_figure(&run, "scanned_ratio") == 1);
+}
+
+TEST(a_sample_of_a_disk_that_fails_at_its_start_or_everywhere_reads_other_places)
+{
+	for (int is_all = 0; is_all < 2; is_all++) {
+		const struct profile_fail all = { .op = DISK_READ, .nth = 1, .every = 1, .err = -EIO, .delay_s = 0.01 };
+		cleanup_run struct sim_run run = { 0 };
+		PROFILE(p, "tiny");
+
+		if (is_all)
+			assert_int_equal(profile_add_fail(&p, &all), 0);
+		else
+			make_bad(&p, 0, 50000);
+		finish(&p);
+		run = run_on(&p, is_all ? "--sample --time=100s sda" : "--sample --time=20s --range=0-300MB sda");
+		print_message("%.0f places, %.2f bad\n", sim_figure(&run, "sampled_places"),
+		              sim_figure(&run, "bad_places_ratio"));
+		assert_true(sim_figure(&run, "sampled_places") > 5);
+		assert_int_equal(sim_figure(&run, "bad_places_ratio") == 1.0, is_all);
+	}
 }
 
 struct paced {

@@ -104,7 +104,6 @@ TEST(healthy_disks_that_do_not_turn_have_no_slow_places)
 		assert_int_equal(profile_wild(&p, seed, "cloud", &err), 0);
 		run = run_on(&p, "--range=-8GB --without=files sda");
 		slow += (size_t)sim_figure(&run, "slow_requests");
-		assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	}
 	assert_true(slow > 100);
@@ -129,7 +128,6 @@ TEST(a_place_is_read_beside_both_sides_of_it)
 	assert_true(sim_figure(&run, "passing_places") > 10);
 	assert_int_equal(count_kind(run.res, "passing", UINT64_MAX), 0); /* they are in a table of their own */
 	assert_int_equal((int)sim_figure(&run, "passing_places"), result_find_table(run.res, "passed")->nrows);
-	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 }
 
@@ -149,8 +147,7 @@ TEST(behind_a_bridge_no_healthy_place_is_called_slow)
 
 		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
 		run = run_on(&p, "--range=-2GB --without=files sda");
-		for (size_t k = 0; k < 2; k++)
-			assert_int_equal(count_kind(run.res, k ? "always" : "sometimes", UINT64_MAX), 0);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 		passed += (uint64_t)(sim_figure(&run, "passing_places") + sim_figure(&run, "once_places"));
 	}
 	print_message("%d places well by themselves\n", (int)passed);

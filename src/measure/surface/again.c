@@ -167,15 +167,6 @@ static void ask_anew(struct surface_suspect *s, enum surface_stage stage)
 }
 
 /*
- * Only what was shown is called slow: not what was so in some readings, which a bridge, a network or another program
- * makes so.
- */
-static enum surface_kind without_proof(enum surface_kind kind)
-{
-	return kind == SURFACE_SOMETIMES ? SURFACE_UNCHECKED : kind;
-}
-
-/*
  * Time does not show where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was
  * found is well by itself: that and what lies near is asked alone, all of it, and if that is slow halves of it, down to
  * a sector.
@@ -185,7 +176,7 @@ static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum
 	uint64_t near = (uint64_t)NEAR_UNITS * run->range.unit_bytes, end = run->range.end_bytes;
 
 	if (!surface_can_doubt(run) || run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
-		narrow(run, s, without_proof(kind));
+		narrow(run, s, kind);
 		return;
 	}
 	run->halved[kind]++;
@@ -202,12 +193,12 @@ static void halve_request(struct surface_run *run, struct surface_suspect *s)
 {
 	s->good_end = s->first_bytes;
 	s->bad_end = s->end_bytes;
-	halve_alone(run, s, SURFACE_SOMETIMES);
+	halve_alone(run, s, SURFACE_UNCHECKED);
 }
 
 static void end_otherwise(struct surface_run *run, struct surface_suspect *s, bool is_well)
 {
-	enum surface_kind kind = without_proof(s->otherwise.kind);
+	enum surface_kind kind = s->otherwise.kind;
 
 	s->good_end = s->otherwise.first_bytes;
 	s->bad_end = s->otherwise.end_bytes;
@@ -331,7 +322,7 @@ static void after_alone(struct surface_run *run, struct surface_suspect *s)
 	if (!is_weak && odds > ALONE_WELL && s->step < ALONE_MOST)
 		return;
 	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) { /* how it stood is not known */
-		narrow(run, s, SURFACE_SOMETIMES);
+		narrow(run, s, SURFACE_UNCHECKED);
 	} else if (is_weak && !(s->is_halved && is_told(run, s))) {
 		run->halved_weak[s->otherwise.kind] += s->is_halved;
 		narrow(run, s, SURFACE_ALWAYS);
@@ -340,7 +331,7 @@ static void after_alone(struct surface_run *run, struct surface_suspect *s)
 	} else if (s->rests && s->good_end == s->first_bytes && odds < 0) { /* only where two requests met */
 		put_away(run, s, SURFACE_ONCE);
 	} else {
-		halve_alone(run, s, odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES : SURFACE_PASSING);
+		halve_alone(run, s, odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_UNCHECKED : SURFACE_PASSING);
 	}
 }
 

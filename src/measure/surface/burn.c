@@ -65,7 +65,7 @@ static void fill_buffers(const struct surface_run *run)
 static bool skip_failing(struct writer *w)
 {
 	uint64_t failed_ns = w->run->burn->failed_ns;
-	uint64_t to = failed_ns ? surface_skip_writes_to(w->run, w->at, failed_ns) : w->at;
+	uint64_t to = failed_ns ? surface_skip_to(w->run, w->at, failed_ns, true) : w->at;
 
 	if (to == w->at)
 		return false;

@@ -101,7 +101,7 @@ void surface_burn_tell(struct surface_run *run, const struct measure_table *tabl
 	for (size_t i = 0; i < b->wrongs.n; i++)
 		wrong += length_of(&b->wrongs.v[i]);
 	for (size_t i = 0; i < SURFACE_CELLS; i++)
-		read += run->cells[i].bytes - run->cells[i].failed_bytes;
+		read += run->cells[i].scanned_bytes - run->cells[i].failed_bytes;
 	(void)snprintf(id, sizeof(id), "%016" PRIx64, b->run_id);
 	result_figure_text(res, "run_id", "in each block", id);
 	result_figure_u64(res, "written_to_bytes", "written up to", UNIT_BYTES, b->written_to);

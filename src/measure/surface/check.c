@@ -31,9 +31,9 @@ void surface_burn_feel(struct surface_run *run, const struct io_req *req)
 		return;
 	b->felt_ns = req->done_ns;
 	mc = env->devices->temperature(env->devices_ctx, &run->ses->devs[0]);
-	c->milli_celsius = mc > c->milli_celsius ? mc : c->milli_celsius;
 	if (!mc)
 		return;
+	c->most_celsius = fmax(c->most_celsius, mc * 1e-3);
 	b->least_celsius = fmin(b->least_celsius, mc * 1e-3);
 	b->most_celsius = fmax(b->most_celsius, mc * 1e-3);
 }

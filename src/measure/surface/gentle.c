@@ -8,12 +8,9 @@
 #include "measure/surface/writing.h"
 
 #define LOOK_NS        (5 * NS_PER_MS)   /* less than most requests of others take */
-#define QUIET_NS       (100 * NS_PER_MS) /* a program that thinks between two reads is not done yet, */
-#define QUIET_MOST_NS  (150 * NS_PER_MS) /* more, and beside one who comes evenly every 200 ms it never came on */
-#define QUIET_GAPS     3.0  /* nor before so many of his usual pauses: of those at random one in 20 is longer */
-#define GAPS           16.0 /* that say what is usual */
-#define LOOK_AROUND_NS (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */
-#define COOLER_CELSIUS 3.0             /* than the limit, before it goes on: not to and fro */
+#define QUIET_NS       (150 * NS_PER_MS) /* of others; with more it never came on beside one who comes every 200 ms */
+#define LOOK_AROUND_NS (10 * NS_PER_S)   /* a disk warms up by less than a degree meanwhile */
+#define COOLER_CELSIUS 3.0               /* than the limit, before it goes on: not to and fro */
 #define DAY_S          86400u
 #define BURST_BATCHES  4 /* at full rate between two pauses: enough for judging, about a second for others */
 
@@ -35,24 +32,13 @@ static bool is_used(struct surface_run *run)
 	return !is_first && is_foreign;
 }
 
-/* Others are there: how long has it to be quiet until they are taken to be gone? */
-static double quiet_after(struct surface_run *run, uint64_t now_ns)
-{
-	double gap = fmin((double)(now_ns - run->gentle.seen_ns), QUIET_MOST_NS);
-
-	if (gap > 2.0 * LOOK_NS) /* else it is the same request, or the next one in a row */
-		run->gentle.gap_ns += (gap - run->gentle.gap_ns) / GAPS;
-	run->gentle.seen_ns = now_ns;
-	return fmin(fmax(QUIET_GAPS * run->gentle.gap_ns, QUIET_NS), QUIET_MOST_NS);
-}
-
 uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns)
 {
 	if (!run->p->idle)
 		return 0;
 	if (is_used(run)) {
 		run->gentle.yields += run->gentle.quiet_ns <= now_ns;
-		run->gentle.quiet_ns = now_ns + (uint64_t)quiet_after(run, now_ns);
+		run->gentle.quiet_ns = now_ns + QUIET_NS;
 	}
 	return run->gentle.quiet_ns > now_ns ? now_ns + LOOK_NS : 0;
 }

@@ -22,14 +22,16 @@
 #define WORSE        3.0  /* times the median of the others: sound heads differ, too */
 #define LEAST_PER_GB 0.1  /* lost revolutions: fewer are no harm yet */
 
-struct tally {
-	uint64_t bytes, requests, busy_ns, slow, excess_ns, worst_ns, errors;
+struct tally { /* of a stretch and head: a row of "by_head_place" */
+	uint64_t first_byte, last_byte, surface;
+	uint64_t scanned_bytes, requests, busy_ns, slow_requests, excess_ns, worst_ns, errors;
+	double revolutions_lost;
 };
 
 struct head_row {
 	uint64_t surface, scanned_bytes, requests, slow_requests;
 	double rate_bytes_per_s, revolutions_lost, low, high, excess_ns;
-	uint64_t worst_ns, errors, always_places, sometimes_places, unreadable_places, worst_in, stretches;
+	uint64_t worst_ns, errors, always_places, unreadable_places, worst_in, stretches;
 };
 
 struct surface_heads {
@@ -40,24 +42,18 @@ struct surface_heads {
 	double times;
 };
 
-struct place_row {
-	uint64_t first_byte, last_byte, surface;
-	uint64_t scanned_bytes, requests, busy_ns, slow_requests, excess_ns, worst_ns, errors;
-	double revolutions_lost;
-};
-
 const struct field surface_head_place_fields[] = {
-	FIELD_U64(struct place_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
-	FIELD_U64(struct place_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
-	FIELD_U64(struct place_row, surface, UNIT_COUNT, "surface", .detail = true),
-	FIELD_U64(struct place_row, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
-	FIELD_U64(struct place_row, requests, UNIT_COUNT, "requests", .detail = true),
-	FIELD_U64(struct place_row, busy_ns, UNIT_NS, "busy", .detail = true),
-	FIELD_U64(struct place_row, slow_requests, UNIT_COUNT, "slow requests", .detail = true),
-	FIELD_U64(struct place_row, excess_ns, UNIT_NS, "longer than expected", .detail = true),
-	FIELD_U64(struct place_row, worst_ns, UNIT_NS, "worst", .detail = true),
-	FIELD_U64(struct place_row, errors, UNIT_COUNT, "errors", .detail = true),
-	FIELD_F64(struct place_row, revolutions_lost, UNIT_NONE, "revolutions lost per GB", .detail = true),
+	FIELD_U64(struct tally, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct tally, last_byte, UNIT_BYTES, "last byte", .detail = true),
+	FIELD_U64(struct tally, surface, UNIT_COUNT, "surface", .detail = true),
+	FIELD_U64(struct tally, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
+	FIELD_U64(struct tally, requests, UNIT_COUNT, "requests", .detail = true),
+	FIELD_U64(struct tally, busy_ns, UNIT_NS, "busy", .detail = true),
+	FIELD_U64(struct tally, slow_requests, UNIT_COUNT, "slow requests", .detail = true),
+	FIELD_U64(struct tally, excess_ns, UNIT_NS, "longer than expected", .detail = true),
+	FIELD_U64(struct tally, worst_ns, UNIT_NS, "worst", .detail = true),
+	FIELD_U64(struct tally, errors, UNIT_COUNT, "errors", .detail = true),
+	FIELD_F64(struct tally, revolutions_lost, UNIT_NONE, "revolutions lost per GB", .detail = true),
 	FIELD_END,
 };
 
@@ -74,7 +70,6 @@ const struct field surface_head_fields[] = {
 	FIELD_U64(struct head_row, worst_ns, UNIT_NS, "worst", .detail = true),
 	FIELD_U64(struct head_row, errors, UNIT_COUNT, "errors", .detail = true),
 	FIELD_U64(struct head_row, always_places, UNIT_COUNT, "always slow", .detail = true),
-	FIELD_U64(struct head_row, sometimes_places, UNIT_COUNT, "slow sometimes", .detail = true),
 	FIELD_U64(struct head_row, unreadable_places, UNIT_COUNT, "unreadable", .detail = true),
 	FIELD_U64(struct head_row, worst_in, UNIT_COUNT, "worst of all in", .detail = true),
 	FIELD_U64(struct head_row, stretches, UNIT_COUNT, "of stretches", .detail = true),
@@ -132,7 +127,7 @@ void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len,
 	if (head < 0)
 		return;
 	t = &run->heads->v[i < STRETCHES ? i : STRETCHES - 1][head];
-	t->bytes += len;
+	t->scanned_bytes += len;
 	t->requests++;
 	t->errors += is_error;
 	if (is_error || isnan(expected_ns))
@@ -140,7 +135,7 @@ void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len,
 	t->busy_ns += time_ns;
 	t->worst_ns = time_ns > t->worst_ns ? time_ns : t->worst_ns;
 	if (over_ns > run->rot.period_ns / 2) { /* whatever else sticks out: that is the same under all heads */
-		t->slow++;
+		t->slow_requests++;
 		t->excess_ns += (uint64_t)over_ns;
 	}
 }
@@ -149,10 +144,10 @@ void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len,
 
 static void add(struct tally *to, const struct tally *t)
 {
-	to->bytes += t->bytes;
+	to->scanned_bytes += t->scanned_bytes;
 	to->requests += t->requests;
 	to->busy_ns += t->busy_ns;
-	to->slow += t->slow;
+	to->slow_requests += t->slow_requests;
 	to->excess_ns += t->excess_ns;
 	to->errors += t->errors;
 	to->worst_ns = t->worst_ns > to->worst_ns ? t->worst_ns : to->worst_ns;
@@ -169,7 +164,7 @@ static struct tally sum_of(const struct tally v[STRETCHES][HEADS_MOST], size_t h
 
 static double per_gb(const struct tally *t, double turn_ns)
 {
-	return surface_lost_per_gb(t->excess_ns, t->bytes, turn_ns);
+	return surface_lost_per_gb(t->excess_ns, t->scanned_bytes, turn_ns);
 }
 
 /* Was about as much read under each head? */
@@ -179,9 +174,9 @@ static bool is_even(const struct tally *v, size_t n)
 	bool is_enough = true;
 
 	for (size_t h = 0; h < n; h++)
-		mean += (double)v[h].bytes / (double)n;
+		mean += (double)v[h].scanned_bytes / (double)n;
 	for (size_t h = 0; h < n; h++)
-		is_enough = is_enough && (double)v[h].bytes > LEAST_PART * mean;
+		is_enough = is_enough && (double)v[h].scanned_bytes > LEAST_PART * mean;
 	return is_enough;
 }
 
@@ -228,19 +223,19 @@ static void vote(const struct tally v[STRETCHES][HEADS_MOST], struct head_row *r
 static struct interval interval_of(const struct tally v[STRETCHES][HEADS_MOST], size_t head, const struct tally *sum,
                                    double turn_ns)
 {
-	double rate = per_gb(sum, turn_ns), squares = 0.0, k = 0.0, half = 0.0, n = (double)sum->slow;
-	double each = sum->slow ? rate / n : 1e9 / (double)sum->bytes;
+	double rate = per_gb(sum, turn_ns), squares = 0.0, k = 0.0, half = 0.0, n = (double)sum->slow_requests;
+	double each = sum->slow_requests ? rate / n : 1e9 / (double)sum->scanned_bytes;
 	double low = n > 0.0 ? n * pow(fmax(0.0, 1.0 - 1.0 / (9.0 * n) - 1.96 / (3.0 * sqrt(n))), 3.0) : 0.0;
 	double high = (n + 1.0) * pow(1.0 - 1.0 / (9.0 * (n + 1.0)) + 1.96 / (3.0 * sqrt(n + 1.0)), 3.0);
 
 	for (size_t i = 0; i < STRETCHES; i++) {
-		double off = (double)v[i][head].excess_ns / turn_ns - rate * (double)v[i][head].bytes * 1e-9;
+		double off = (double)v[i][head].excess_ns / turn_ns - rate * (double)v[i][head].scanned_bytes * 1e-9;
 
 		squares += off * off;
-		k += v[i][head].bytes > 0;
+		k += v[i][head].scanned_bytes > 0;
 	}
 	if (k > 1.0)
-		half = stats_t_975(k - 1.0) * sqrt(k / (k - 1.0) * squares) / ((double)sum->bytes * 1e-9);
+		half = stats_t_975(k - 1.0) * sqrt(k / (k - 1.0) * squares) / ((double)sum->scanned_bytes * 1e-9);
 	return (struct interval){ fmax(0.0, fmin(low * each, rate - half)), fmax(high * each, rate + half) };
 }
 
@@ -303,18 +298,19 @@ static void tell_heads(struct result *res, struct surface_heads *heads, double t
 		struct interval ci = interval_of(v, h, &sum, turn_ns);
 
 		row[h].surface = h;
-		row[h].scanned_bytes = sum.bytes;
+		row[h].scanned_bytes = sum.scanned_bytes;
 		row[h].requests = sum.requests;
-		row[h].slow_requests = sum.slow;
-		row[h].rate_bytes_per_s = sum.busy_ns ? (double)sum.bytes * 1e9 / (double)sum.busy_ns : (double)NAN;
+		row[h].slow_requests = sum.slow_requests;
+		row[h].rate_bytes_per_s =
+			sum.busy_ns ? (double)sum.scanned_bytes * 1e9 / (double)sum.busy_ns : (double)NAN;
 		row[h].revolutions_lost = per_gb(&sum, turn_ns);
-		row[h].low = sum.bytes ? ci.low : (double)NAN;
-		row[h].high = sum.bytes ? ci.high : (double)NAN;
+		row[h].low = sum.scanned_bytes ? ci.low : (double)NAN;
+		row[h].high = sum.scanned_bytes ? ci.high : (double)NAN;
 		row[h].excess_ns = sum.requests ? (double)sum.excess_ns / (double)sum.requests : (double)NAN;
 		row[h].worst_ns = sum.worst_ns;
 		row[h].errors = sum.errors;
 		result_row(t, &row[h]);
-		bytes += (double)sum.bytes;
+		bytes += (double)sum.scanned_bytes;
 	}
 	heads->times = NAN;
 	heads->bad = bad_head(row, n, &heads->times);
@@ -337,7 +333,6 @@ static void count_places(const struct surface_run *run)
 		if (head < 0)
 			continue;
 		row[head].always_places += s->kind == SURFACE_ALWAYS;
-		row[head].sometimes_places += s->kind == SURFACE_SOMETIMES;
 	}
 	for (size_t i = 0; i < run->failures.n; i++) {
 		const struct surface_failed *f = &run->failures.v[i];
@@ -362,12 +357,13 @@ void surface_heads_tell(struct surface_run *run)
 	result_table_clear(t);
 	for (size_t h = 0; h < run->heads->map.n; h++)
 		for (size_t i = 0; i < STRETCHES; i++) {
-			const struct tally *v = &run->heads->v[i][h];
+			struct tally *v = &run->heads->v[i][h];
 
-			result_row(t, &(struct place_row){ g->first_bytes + (uint64_t)(span * (double)i),
-			                                   g->first_bytes + (uint64_t)(span * (double)(i + 1)) - 1, h,
-			                                   v->bytes, v->requests, v->busy_ns, v->slow, v->excess_ns,
-			                                   v->worst_ns, v->errors, per_gb(v, run->rot.period_ns) });
+			v->first_byte = g->first_bytes + (uint64_t)(span * (double)i);
+			v->last_byte = g->first_bytes + (uint64_t)(span * (double)(i + 1)) - 1;
+			v->surface = h;
+			v->revolutions_lost = per_gb(v, run->rot.period_ns);
+			result_row(t, v);
 		}
 	count_places(run);
 	tell_heads(res, run->heads, run->rot.period_ns);
@@ -381,14 +377,8 @@ static uint32_t take(struct tally v[STRETCHES][HEADS_MOST], const struct result 
 	const struct table *t = result_find_table(saved, "by_head_place");
 	size_t n = t ? t->nrows / STRETCHES : 0;
 
-	for (size_t i = 0; n <= HEADS_MOST && i < n * STRETCHES; i++) {
-		struct place_row row;
-
-		table_row(t, i, surface_head_place_fields, &row);
-		v[i % STRETCHES][i / STRETCHES] =
-			(struct tally){ row.scanned_bytes, row.requests, row.busy_ns, row.slow_requests,
-			                row.excess_ns,     row.worst_ns, row.errors };
-	}
+	for (size_t i = 0; n <= HEADS_MOST && i < n * STRETCHES; i++)
+		table_row(t, i, surface_head_place_fields, &v[i % STRETCHES][i / STRETCHES]);
 	return n <= HEADS_MOST ? (uint32_t)n : 0;
 }
 
@@ -414,7 +404,6 @@ int surface_heads_again(const struct result *saved, struct result *ret, struct e
 
 		table_row(told, h, surface_head_fields, &was); /* which sector is whose is not in the document */
 		heads->row[h].always_places = was.always_places;
-		heads->row[h].sometimes_places = was.sometimes_places;
 		heads->row[h].unreadable_places = was.unreadable_places;
 	}
 	tell_heads(ret, heads, turn_ns);

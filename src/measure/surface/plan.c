@@ -11,7 +11,7 @@
 #define BLOCK_BYTES (1u << 20)
 #define SEARCH_NS   (120 * NS_PER_S) /* beside others who pause now and then */
 
-const char *const surface_kind_names[SURFACE_KINDS] = { "pending",    "always", "sometimes", "passing", "once",
+const char *const surface_kind_names[SURFACE_KINDS] = { "pending",    "always", "passing",   "once",
 	                                                "unreadable", "healed", "unchecked", "skipped" };
 
 const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,

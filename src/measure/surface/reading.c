@@ -257,16 +257,14 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 {
 	int r = 0;
 
-	if (!run->is_known) {
-		run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
-		run->leads = 1;
-		if (run->ses->devs[0].rotational != 0)
-			r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
-		if (r == 0 && run->rot.is_rotating)
-			r = learn_leads(run, err);
-		run->is_known = r == 0 && !surface_is_over(run);
-	}
+	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
+	run->leads = 1;
+	if (run->ses->devs[0].rotational != 0)
+		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
+	if (r == 0 && run->rot.is_rotating)
+		r = learn_leads(run, err);
+	run->is_known = r == 0 && !surface_is_over(run);
 	run->flush_reads = run->rot.flush_reads + SURFACE_FLUSH_LEAST;
-	run->again_end_ns = surface_now(run);
+	run->start_ns = run->again_end_ns = surface_now(run); /* a portion is of the scan */
 	return r;
 }

@@ -52,7 +52,7 @@ static size_t gather(const struct surface_run *run, struct refresh *ret, size_t 
 	for (size_t i = 0; i < run->nplaces; i++) {
 		const struct surface_suspect *s = &run->places[i];
 
-		if ((s->kind != SURFACE_ALWAYS && s->kind != SURFACE_SOMETIMES && s->kind != SURFACE_HEALED) ||
+		if ((s->kind != SURFACE_ALWAYS && s->kind != SURFACE_HEALED) ||
 		    s->end_bytes - s->first_bytes > run->eng->cfg.buf_bytes / 2)
 			continue;
 		if (n == SURFACE_REWRITE_MOST) {

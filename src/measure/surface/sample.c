@@ -232,34 +232,24 @@ static unsigned most_strewn(const struct surface_run *run)
 	return k > STREWN_LEAST ? k : STREWN_LEAST;
 }
 
-static bool has_unreadable(const struct stretch *v, const struct surface_suspect *places, size_t n)
-{
-	for (size_t k = 0; k < n; k++)
-		if (places[k].kind == SURFACE_UNREADABLE && places[k].first_bytes < v->end_bytes &&
-		    places[k].end_bytes > v->first_bytes)
-			return true;
-	return false;
-}
-
 void surface_sample_tell(struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
 	struct result *res = run->ses->res;
-	size_t n = 0, weak = 0, bad = 0, nplaces;
-	struct surface_suspect *places = s ? surface_all_places(run, &nplaces) : NULL;
+	size_t n = 0, weak = 0, bad = 0;
 	unsigned most = s ? most_strewn(run) : 0;
 	struct interval ci;
 
-	if (!places)
+	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
-		bool is_weak = slow_of(run, &s->v[i]) > most;
+		const struct stretch *v = &s->v[i];
+		bool is_weak = slow_of(run, v) > most, is_one = v->is_random && v->readings;
 
 		weak += is_weak;
-		n += s->v[i].is_random && s->v[i].readings;
-		bad += s->v[i].is_random && s->v[i].readings && (is_weak || has_unreadable(&s->v[i], places, nplaces));
+		n += is_one;
+		bad += is_one && (is_weak || surface_has_failed(&run->failures, v->first_bytes, v->end_bytes));
 	}
-	free(places);
 	ci = stats_share_ci(bad, n);
 	if (!bad && n) /* one side: 0.05 is the chance to miss this share n times */
 		ci = (struct interval){ 0.0, 1.0 - pow(0.05, 1.0 / (double)n) };

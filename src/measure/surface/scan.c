@@ -120,7 +120,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	uint64_t fresh = run->later.sample ? fresh_of(run, offset, q->len_bytes) : q->len_bytes;
 	size_t k = 0;
 
-	c->bytes += fresh;
+	c->scanned_bytes += fresh;
 	if (q->error) {
 		c->errors++;
 		c->failed_bytes += fresh;
@@ -296,7 +296,7 @@ static void end_after_failure(struct scan *s)
 	for (size_t k = 0; k < ARRAY_LEN(s->batches); k++)
 		for (size_t i = 0; i < s->batches[k].n; i++)
 			failed_ns += s->batches[k].v[i].error ? s->batches[k].v[i].time_ns : 0;
-	s->skip_to = s->is_later ? s->at + (s->end - s->at) / 2 : surface_skip_to(s->run, s->at, failed_ns);
+	s->skip_to = s->is_later ? s->at + (s->end - s->at) / 2 : surface_skip_to(s->run, s->at, failed_ns, false);
 	if (s->is_later || s->skip_to > s->at || surface_is_out_of_time(s->run))
 		s->end = s->at;
 }
@@ -390,6 +390,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 		surface_skip(run, s.skip_to);
 	if (!run->is_tuned && run->bytes_per_s > 0.0 && !session_is_over(run->ses))
 		tune(run);
+	run->is_tuned |= run->later.sample != NULL; /* where the start cannot be read, other places can */
 	if (r == 0 && run->error)
 		r = err_set(err, run->error, "%s", run->why.text);
 	return r;

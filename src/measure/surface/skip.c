@@ -11,10 +11,12 @@
 #define FAILED_LEAST (300 * NS_PER_S) /* and this: damage of 100 reads of 3 s is read through */
 #define UNKNOWN_NS   10.0             /* a byte, where nothing was read so far: 100 MB/s */
 
-static uint64_t far_enough(const struct surface_run *run, uint64_t at, double failed_ns, double ns_per_byte)
+static uint64_t far_enough(const struct surface_run *run, uint64_t at, uint64_t failed_ns, uint64_t busy_ns,
+                           uint64_t bytes)
 {
 	const struct surface_range *g = &run->range;
-	double owed_ns = failed_ns - (double)FAILED_LEAST;
+	double owed_ns = (double)failed_ns - (double)FAILED_LEAST;
+	double ns_per_byte = busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS;
 	uint64_t ahead = owed_ns > 0.0 ? (uint64_t)(owed_ns / FAILED_SHARE / ns_per_byte) : 0;
 
 	ahead -= ahead % g->block_bytes;
@@ -23,27 +25,17 @@ static uint64_t far_enough(const struct surface_run *run, uint64_t at, double fa
 	return ahead < g->end_bytes - g->first_bytes ? g->first_bytes + ahead : g->end_bytes;
 }
 
-uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns)
+uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns, bool is_write)
 {
 	uint64_t busy_ns = 0, bytes = 0;
 
 	for (size_t i = 0; i < SURFACE_CELLS; i++) {
-		busy_ns += run->cells[i].busy_ns;
-		bytes += run->cells[i].bytes - run->cells[i].failed_bytes;
-	}
-	return far_enough(run, at, (double)(run->later.failed_ns + failed_ns),
-	                  busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS);
-}
+		const struct surface_cell *c = &run->cells[i];
 
-uint64_t surface_skip_writes_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns)
-{
-	uint64_t busy_ns = 0, bytes = 0;
-
-	for (size_t i = 0; i < SURFACE_CELLS; i++) {
-		busy_ns += run->cells[i].write_ns;
-		bytes += run->cells[i].written_bytes;
+		busy_ns += is_write ? c->write_ns : c->busy_ns;
+		bytes += is_write ? c->written_bytes : c->scanned_bytes - c->failed_bytes;
 	}
-	return far_enough(run, at, (double)failed_ns, busy_ns ? (double)busy_ns / (double)bytes : UNKNOWN_NS);
+	return far_enough(run, at, (is_write ? 0 : run->later.failed_ns) + failed_ns, busy_ns, bytes);
 }
 
 void surface_skip(struct surface_run *run, uint64_t to)

@@ -33,14 +33,6 @@ static uint64_t count_of(const struct result *res, const char *name)
 	return whole(figure_number(result_find_figure(res, name)));
 }
 
-/* Seconds; what is no number is 0. */
-static uint64_t nanoseconds(const struct result *res, const char *name)
-{
-	double s = figure_number(result_find_figure(res, name));
-
-	return s > 0.0 && s < (double)UINT64_MAX / 1e10 ? (uint64_t)(s * 1e9) : 0;
-}
-
 static bool is_equal(const struct target_info *a, const struct target_info *b, const char *key)
 {
 	const char *x = target_text(a, key), *y = target_text(b, key);
@@ -129,17 +121,8 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 
 static bool take(struct surface_run *run, const struct result *state)
 {
-	run->position = count_of(state, "scanned_to_bytes");
-	run->slow = count_of(state, "slow_requests");
-	run->failed = count_of(state, "unreadable_requests");
-	run->portions = count_of(state, "portions");
-	run->scan_ns = nanoseconds(state, "scan_s");
+	surface_take_counts(run, state);
 	run->scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
-	run->again_spent_ns[AGAIN_OF_ERRORS] = nanoseconds(state, "again_failed_s");
-	run->again_spent_ns[AGAIN_OF_SLOW] = nanoseconds(state, "again_slow_s");
-	run->again_spent_ns[AGAIN_OF_SKIPPED] = nanoseconds(state, "again_skipped_s");
-	run->later.failed_ns = nanoseconds(state, "failed_s");
-	surface_take_rotation(run, state);
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
 	return !run->burn || surface_burn_take(run, state, &surface_tables[SURFACE_TABLE_WRONG]);

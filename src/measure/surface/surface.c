@@ -5,104 +5,53 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/sample.h"
 #include "measure/surface/writing.h"
 
-static void declare_surface_plots(struct result *res, bool is_written)
-{
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "cells",
-			.see = "Row by row, each cell by its longest request, a failed one as 10 s: strong colours were retried, or failed; blank cells were not read.",
-			.kind = "heatmap",
-			.title = "The surface",
-			.table = "map",
-			.x = "column_bytes",
-			.y = "row_bytes,shown_ns",
-			.marks = "slow:offset_bytes" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "rate",
-			.see = "The rate falls in steps from the outer tracks to the inner ones; dips and marks are places that took longer.",
-			.kind = "line",
-			.title = "Rate by place",
-			.table = "map",
-			.x = "first_byte",
-			.y = "rate_bytes_per_s",
-			.marks = "slow:offset_bytes" });
-	if (is_written)
-		result_plot(
-			res,
-			&(struct plot_decl){
-				.name = "write-rate",
-				.see = "Writing falls in the same steps as reading; dips are places where the drive verified or remapped.",
-				.kind = "line",
-				.title = "Rate of writing by place",
-				.table = "map",
-				.x = "first_byte",
-				.y = "write_rate_bytes_per_s",
-				.marks = "wrong:offset_bytes" });
-	result_plot(res, &(struct plot_decl){
-				 .name = "worst",
-				 .see = "A healthy disk gives a flat line; one revolution higher means one retry.",
-				 .kind = "step",
-				 .title = "Longest request by place",
-				 .table = "map",
-				 .x = "first_byte",
-				 .y = "worst_ns",
-				 .marks = "slow:offset_bytes" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "lost",
-			.see = "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.",
-			.kind = "step",
-			.title = "Revolutions lost by place",
-			.table = "map",
-			.x = "first_byte",
-			.y = "revolutions_lost",
-			.marks = "slow:offset_bytes" });
-}
-
-static void declare_head_plots(struct result *res)
-{
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "heads",
-			.see = "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.",
-			.kind = "bars",
-			.title = "Revolutions lost by head",
-			.table = "by_head",
-			.x = "surface",
-			.y = "revolutions_lost",
-			.low = "low",
-			.high = "high" });
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "heads-places",
-			.see = "A bad head loses all over the disk; a line that rises at one place only is damage there.",
-			.kind = "line",
-			.title = "Revolutions lost by head and place",
-			.table = "by_head_place",
-			.x = "first_byte",
-			.y = "revolutions_lost",
-			.series = "surface" });
-}
+#define PLOT(name_, kind_, title_, table_, x_, y_, see_, ...)                                                  \
+	{                                                                                                      \
+		.name = name_, .kind = kind_, .title = title_, .table = table_, .x = x_, .y = y_, .see = see_, \
+		__VA_ARGS__                                                                                    \
+	}
+static const struct plot_decl plots[] = {
+	PLOT("cells", "heatmap", "The surface", "map", "column_bytes", "row_bytes,shown_ns",
+	     "Row by row, each cell by its longest request, a failed one as 10 s: strong colours were retried, or failed; blank cells were not read.",
+	     .marks = "slow:offset_bytes"),
+	PLOT("rate", "line", "Rate by place", "map", "first_byte", "rate_bytes_per_s",
+	     "The rate falls in steps from the outer tracks to the inner ones; dips and marks are places that took longer.",
+	     .marks = "slow:offset_bytes"),
+	PLOT("write-rate", "line", "Rate of writing by place", "map", "first_byte", "write_rate_bytes_per_s",
+	     "Writing falls in the same steps as reading; dips are places where the drive verified or remapped.",
+	     .marks = "wrong:offset_bytes"),
+	PLOT("worst", "step", "Longest request by place", "map", "first_byte", "worst_ns",
+	     "A healthy disk gives a flat line; one revolution higher means one retry.", .marks = "slow:offset_bytes"),
+	PLOT("lost", "step", "Revolutions lost by place", "map", "first_byte", "revolutions_lost",
+	     "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.",
+	     .marks = "slow:offset_bytes"),
+	PLOT("heads", "bars", "Revolutions lost by head", "by_head", "surface", "revolutions_lost",
+	     "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.",
+	     .low = "low", .high = "high"),
+	PLOT("heads-places", "line", "Revolutions lost by head and place", "by_head_place", "first_byte",
+	     "revolutions_lost",
+	     "A bad head loses all over the disk; a line that rises at one place only is damage there.",
+	     .series = "surface"),
+};
 
 /* Of nothing there is no picture. */
 static void declare_plots(const struct surface_run *run)
 {
-	if (run->position == run->range.first_bytes || run->ses->res->nplots)
+	struct result *res = run->ses->res;
+
+	if (run->position == run->range.first_bytes || res->nplots)
 		return;
-	declare_surface_plots(run->ses->res, run->burn != NULL);
-	if (run->heads)
-		declare_head_plots(run->ses->res);
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
+		if ((strcmp(plots[i].name, "write-rate") != 0 || run->burn) &&
+		    (strncmp(plots[i].table, "by_head", 7) != 0 || run->heads))
+			result_plot(res, &plots[i]);
 }
 
 static int run_init(struct surface_run *run, struct err *err)
@@ -213,7 +162,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
-#define FINDINGS 11 /* clauses, of which none is said where nothing was found */
+#define FINDINGS 10 /* clauses, of which none is said where nothing was found */
 
 static const struct screen_decl surface_screen = {
 	.shows =
@@ -236,7 +185,6 @@ static const struct screen_decl surface_screen = {
 	                  .if_any = "unnarrowed_places", .unless = "unchecked" },
 			{ "{healed_places:place} failed, then read well", .if_any = "healed_places" },
 			{ "{always_places:place} always slow", .if_any = "always_places" },
-			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
 			{ "{weak_places:place} lost revolutions in each of three readings", .if_any = "weak_places" },
 			{ "{suspects:slow suspect} still to be rechecked", .if_any = "suspects" },
 			{ "{unchecked_places:suspect} not rechecked (limit of rechecks reached)",

@@ -67,7 +67,7 @@ struct surface_run {
 	struct timed_manners manners;
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
-	bool is_known;     /* the rotation, from the state or a search that came to its end */
+	bool is_known;     /* the rotation, by a search that came to its end */
 	bool is_scanned;   /* when this run began: second readings are left */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
@@ -146,7 +146,7 @@ bool surface_wants_skipped(const struct surface_run *run); /* what was skipped *
 /* ---- skip.c ---- */
 
 /* Requests fail up to here, which took so long beside what is counted: where to go on. */
-uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns);
+uint64_t surface_skip_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns, bool is_write);
 /* The scan goes on there; what lies before it is left for later. */
 void surface_skip(struct surface_run *run, uint64_t to);
 /* What is scanned next: [first, end), of what was skipped when all else was scanned. */
@@ -167,8 +167,7 @@ void surface_moved(struct surface_run *run, const struct io_req *req); /* toward
 
 /* ---- bound.c ---- */
 
-/* Up to where the connection is slower than the medium, and hides what that loses: run->bound_bytes. 0, or negative
- * errno. */
+/* Up to where the connection is slower than the medium, and hides what that loses. 0, or negative errno. */
 int surface_find_bound(struct surface_run *run, struct err *err);
 
 /* ---- verify.c ---- */
@@ -209,10 +208,10 @@ static inline bool surface_is_turn_before(const struct surface_suspect *s)
 	return (s->step + s->hits) % 2;
 }
 
+/* run->blind.buffer_ns. 0, or negative errno. */
+int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
 /* The rotation period, and how the drive's cache forgets: before all else. */
 int surface_learn_rotation(struct surface_run *run, struct err *err);
-/* run->buffer_ns. 0, or negative errno. */
-int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
 
 /* ---- again.c ---- */
 
@@ -267,17 +266,16 @@ enum surface_table {
 	SURFACE_TABLE_MAP,
 	SURFACE_TABLE_CONTENTS,
 	SURFACE_TABLE_REFRESH,
-	SURFACE_TABLE_ROTATION,
 	SURFACE_TABLE_PASSED,
 	SURFACE_TABLE_WRONG,
 };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
-void surface_take_rotation(struct surface_run *run, const struct result *state);
 int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
 /* Can a scan up to there have come to a state's tables? Then what they say goes into the run. */
 bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes);
 void surface_take_tables(struct surface_run *run, const struct result *state);
+void surface_take_counts(struct surface_run *run, const struct result *state);
 
 /* ---- lists.c: --mapfile, --badblocks ---- */
 

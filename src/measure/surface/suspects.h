@@ -35,8 +35,7 @@ struct surface_limit surface_judge(struct surface_base *base, const double *ns_p
 
 enum surface_kind { /* what became of it */
 	            SURFACE_PENDING,
-	            SURFACE_ALWAYS,    /* slow whenever it is read, also alone */
-	            SURFACE_SOMETIMES, /* slow in some of the readings; of a disk without rotation only */
+	            SURFACE_ALWAYS, /* slow whenever it is read, also alone */
 	            /* slow when it is passed, not by itself: the drive goes elsewhere, or skips; no bad place */
 	            SURFACE_PASSING,
 	            SURFACE_ONCE,       /* never again, or not by itself */
@@ -151,11 +150,15 @@ struct surface_later {
 #define SURFACE_CLASSES 7                                /* of times; the last: more than all */
 extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
 
-struct surface_cell {
-	uint64_t bytes, failed_bytes, busy_ns, worst_ns,
-		excess_ns; /* bytes: also those that failed; busy: without them */
-	uint64_t classes[SURFACE_CLASSES], errors;
-	uint64_t written_bytes, write_ns, write_errors, milli_celsius; /* --write; the warmest */
+struct surface_cell { /* a row of the table "map"; what follows from others only when it is told */
+	uint64_t first_byte, last_byte;
+	uint64_t scanned_bytes, failed_bytes, busy_ns, worst_ns,
+		excess_ns; /* scanned: also those that failed; busy: without */
+	uint64_t errors, classes[SURFACE_CLASSES];
+	double rate_bytes_per_s, revolutions_lost;
+	uint64_t row_bytes, column_bytes, shown_ns;
+	uint64_t written_bytes, write_ns, write_errors; /* --write */
+	double write_rate_bytes_per_s, most_celsius;
 };
 
 struct surface_blind {          /* where weak places may hide */
@@ -172,8 +175,6 @@ struct surface_blind {          /* where weak places may hide */
 struct surface_gentle {
 	uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
 	uint64_t quiet_ns;   /* when it will have been quiet for long enough */
-	uint64_t seen_ns;    /* when others were seen last */
-	double gap_ns;       /* their usual pause */
 	uint64_t yields, paused_ns, paused_until_ns;
 	uint64_t burst_bytes, burst_ns; /* since the last pause */
 	uint64_t looked_ns, hold_ns, held_since_ns,

@@ -11,13 +11,11 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
-#include "measure/shared/lattice.h"
 #include "measure/surface/writing.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */
 #define ERRNO_MOST      4095            /* the kernel's */
 #define LBAS_SHOWN      4               /* in a sentence */
-#define FLUSH_MOST      1000000         /* more is no state of ours */
 #define FAILED_SHOWN_NS (10 * NS_PER_S) /* above what a drive takes that reads at last */
 
 struct slow_row {
@@ -55,61 +53,38 @@ static const struct field class_fields[] = {
 	FIELD_END,
 };
 
-struct map_row {
-	uint64_t first_byte, last_byte, scanned_bytes, failed_bytes, busy_ns, worst_ns, excess_ns, errors;
-	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
-	double rate_bytes_per_s, revolutions_lost;
-	uint64_t row_bytes, column_bytes, shown_ns;
-	uint64_t written_bytes, write_ns, write_errors;
-	double write_rate_bytes_per_s, most_celsius;
-};
+#define CLASS(i, of, text)                                                                       \
+	{                                                                                        \
+		.type = FIELD_TYPE_U64, .key = of, .label = text, .unit = UNIT_COUNT,            \
+		.offset = DESC_OFFSET(struct surface_cell, classes[i], uint64_t), .detail = true \
+	}
 
 static const struct field map_fields[] = {
-	FIELD_U64(struct map_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
-	FIELD_U64(struct map_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
-	FIELD_U64(struct map_row, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
-	FIELD_U64(struct map_row, failed_bytes, UNIT_BYTES, "of these failed", .detail = true),
-	FIELD_U64(struct map_row, busy_ns, UNIT_NS, "busy", .detail = true),
-	FIELD_U64(struct map_row, worst_ns, UNIT_NS, "worst", .detail = true),
-	FIELD_U64(struct map_row, excess_ns, UNIT_NS, "longer than expected", .detail = true),
-	FIELD_U64(struct map_row, errors, UNIT_COUNT, "errors", .detail = true),
-	FIELD_U64(struct map_row, below_3ms, UNIT_COUNT, "below 3 ms", .detail = true),
-	FIELD_U64(struct map_row, below_10ms, UNIT_COUNT, "below 10 ms", .detail = true),
-	FIELD_U64(struct map_row, below_50ms, UNIT_COUNT, "below 50 ms", .detail = true),
-	FIELD_U64(struct map_row, below_150ms, UNIT_COUNT, "below 150 ms", .detail = true),
-	FIELD_U64(struct map_row, below_500ms, UNIT_COUNT, "below 500 ms", .detail = true),
-	FIELD_U64(struct map_row, below_5s, UNIT_COUNT, "below 5 s", .detail = true),
-	FIELD_U64(struct map_row, over_5s, UNIT_COUNT, "over", .detail = true),
-	FIELD_F64(struct map_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
-	FIELD_F64(struct map_row, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
-	FIELD_U64(struct map_row, row_bytes, UNIT_BYTES, "offset", .detail = true),
-	FIELD_U64(struct map_row, column_bytes, UNIT_BYTES, "offset within the row", .detail = true),
-	FIELD_U64(struct map_row, shown_ns, UNIT_NS, "longest request", .detail = true),
-	FIELD_U64(struct map_row, written_bytes, UNIT_BYTES, "written", .detail = true),
-	FIELD_U64(struct map_row, write_ns, UNIT_NS, "busy with writes", .detail = true),
-	FIELD_U64(struct map_row, write_errors, UNIT_COUNT, "writes that failed", .detail = true),
-	FIELD_F64(struct map_row, write_rate_bytes_per_s, UNIT_BYTES_PER_S, "rate of writing", .detail = true),
-	FIELD_F64(struct map_row, most_celsius, UNIT_NONE, "warmest, in degrees Celsius", .detail = true),
-	FIELD_END,
-};
-
-struct rotation_row {
-	double period_ns, error_ns, noise_ns, hit_ns, hit_width_ns, hit_most_ns, forget_ns;
-	uint64_t flush_reads, flush_bytes, leads, events;
-};
-
-static const struct field rotation_fields[] = {
-	FIELD_F64(struct rotation_row, period_ns, UNIT_NS, "one revolution", .detail = true),
-	FIELD_F64(struct rotation_row, error_ns, UNIT_NS, "its standard error", .detail = true),
-	FIELD_F64(struct rotation_row, noise_ns, UNIT_NS, "scatter of completions", .detail = true),
-	FIELD_F64(struct rotation_row, hit_ns, UNIT_NS, "read from the drive's cache", .detail = true),
-	FIELD_F64(struct rotation_row, hit_width_ns, UNIT_NS, "scatter of those", .detail = true),
-	FIELD_F64(struct rotation_row, hit_most_ns, UNIT_NS, "at most", .detail = true),
-	FIELD_F64(struct rotation_row, forget_ns, UNIT_NS, "until it has forgotten", .detail = true),
-	FIELD_U64(struct rotation_row, flush_reads, UNIT_COUNT, "reads until then", .detail = true),
-	FIELD_U64(struct rotation_row, flush_bytes, UNIT_BYTES, "of each", .detail = true),
-	FIELD_U64(struct rotation_row, leads, UNIT_COUNT, "requests that lead in", .detail = true),
-	FIELD_U64(struct rotation_row, events, UNIT_COUNT, "reads that showed it", .detail = true),
+	FIELD_U64(struct surface_cell, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct surface_cell, last_byte, UNIT_BYTES, "last byte", .detail = true),
+	FIELD_U64(struct surface_cell, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
+	FIELD_U64(struct surface_cell, failed_bytes, UNIT_BYTES, "of these failed", .detail = true),
+	FIELD_U64(struct surface_cell, busy_ns, UNIT_NS, "busy", .detail = true),
+	FIELD_U64(struct surface_cell, worst_ns, UNIT_NS, "worst", .detail = true),
+	FIELD_U64(struct surface_cell, excess_ns, UNIT_NS, "longer than expected", .detail = true),
+	FIELD_U64(struct surface_cell, errors, UNIT_COUNT, "errors", .detail = true),
+	CLASS(0, "below_3ms", "below 3 ms"),
+	CLASS(1, "below_10ms", "below 10 ms"),
+	CLASS(2, "below_50ms", "below 50 ms"),
+	CLASS(3, "below_150ms", "below 150 ms"),
+	CLASS(4, "below_500ms", "below 500 ms"),
+	CLASS(5, "below_5s", "below 5 s"),
+	CLASS(6, "over_5s", "over"),
+	FIELD_F64(struct surface_cell, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
+	FIELD_F64(struct surface_cell, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
+	FIELD_U64(struct surface_cell, row_bytes, UNIT_BYTES, "offset", .detail = true),
+	FIELD_U64(struct surface_cell, column_bytes, UNIT_BYTES, "offset within the row", .detail = true),
+	FIELD_U64(struct surface_cell, shown_ns, UNIT_NS, "longest request", .detail = true),
+	FIELD_U64(struct surface_cell, written_bytes, UNIT_BYTES, "written", .detail = true),
+	FIELD_U64(struct surface_cell, write_ns, UNIT_NS, "busy with writes", .detail = true),
+	FIELD_U64(struct surface_cell, write_errors, UNIT_COUNT, "writes that failed", .detail = true),
+	FIELD_F64(struct surface_cell, write_rate_bytes_per_s, UNIT_BYTES_PER_S, "rate of writing", .detail = true),
+	FIELD_F64(struct surface_cell, most_celsius, UNIT_NONE, "warmest, in degrees Celsius", .detail = true),
 	FIELD_END,
 };
 
@@ -119,7 +94,6 @@ const struct measure_table surface_tables[] = {
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
-	{ "rotation", "What a run that goes on need not find out again", rotation_fields },
 	{ "passed", "Places that are passed slowly and well by themselves: the drive's or the bridge's own way",
 	  slow_fields },
 	{ "wrong", "What is not as it was written", surface_wrong_fields },
@@ -173,7 +147,7 @@ static void tell_classes(struct result *res, const struct surface_cell *all)
 
 static void add_cell(struct surface_cell *to, const struct surface_cell *c)
 {
-	to->bytes += c->bytes;
+	to->scanned_bytes += c->scanned_bytes;
 	to->failed_bytes += c->failed_bytes;
 	to->busy_ns += c->busy_ns;
 	to->excess_ns += c->excess_ns;
@@ -190,39 +164,24 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 	struct table *t = empty_table(run->ses->res, SURFACE_TABLE_MAP);
 
 	for (size_t i = 0; i < SURFACE_CELLS; i++) {
-		const struct surface_cell *c = &run->cells[i];
-		double from = span / SURFACE_CELLS * (double)i;
-		struct map_row row = { .scanned_bytes = c->bytes,
-			               .failed_bytes = c->failed_bytes,
-			               .busy_ns = c->busy_ns,
-			               .worst_ns = c->bytes || c->errors ? c->worst_ns : UINT64_MAX,
-			               .excess_ns = c->excess_ns,
-			               .errors = c->errors,
-			               .below_3ms = c->classes[0],
-			               .below_10ms = c->classes[1],
-			               .below_50ms = c->classes[2],
-			               .below_150ms = c->classes[3],
-			               .below_500ms = c->classes[4],
-			               .below_5s = c->classes[5],
-			               .over_5s = c->classes[6],
-			               .written_bytes = c->written_bytes,
-			               .write_ns = c->write_ns,
-			               .write_errors = c->write_errors };
+		struct surface_cell c = run->cells[i];
+		uint64_t read_bytes = c.scanned_bytes - c.failed_bytes, first = run->range.first_bytes;
+		size_t column = i % MAP_COLUMNS;
 
-		row.first_byte = run->range.first_bytes + (uint64_t)from;
-		row.last_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
-		row.rate_bytes_per_s =
-			c->busy_ns ? (double)(c->bytes - c->failed_bytes) * 1e9 / (double)c->busy_ns : (double)NAN;
-		row.write_rate_bytes_per_s =
-			c->write_ns ? (double)c->written_bytes * 1e9 / (double)c->write_ns : (double)NAN;
-		row.most_celsius = c->milli_celsius ? (double)c->milli_celsius * 1e-3 : (double)NAN;
-		row.revolutions_lost = c->bytes ? (double)c->excess_ns / turn_ns : (double)NAN;
-		row.row_bytes =
-			run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i - i % MAP_COLUMNS));
-		row.column_bytes = (uint64_t)(span / SURFACE_CELLS * (double)(i % MAP_COLUMNS));
-		row.shown_ns = c->errors ? FAILED_SHOWN_NS : c->bytes ? c->worst_ns : UINT64_MAX;
-		add_cell(ret_all, c);
-		result_row(t, &row);
+		c.first_byte = first + (uint64_t)(span / SURFACE_CELLS * (double)i);
+		c.last_byte = first + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
+		c.rate_bytes_per_s = c.busy_ns ? (double)read_bytes * 1e9 / (double)c.busy_ns : (double)NAN;
+		c.write_rate_bytes_per_s =
+			c.write_ns ? (double)c.written_bytes * 1e9 / (double)c.write_ns : (double)NAN;
+		c.most_celsius = c.most_celsius > 0.0 ? c.most_celsius : (double)NAN;
+		c.revolutions_lost = c.scanned_bytes ? (double)c.excess_ns / turn_ns : (double)NAN;
+		c.row_bytes = first + (uint64_t)(span / SURFACE_CELLS * (double)(i - column));
+		c.column_bytes = (uint64_t)(span / SURFACE_CELLS * (double)column);
+		add_cell(ret_all, &c);
+		if (!c.scanned_bytes && !c.errors) /* nothing was read there */
+			c.worst_ns = UINT64_MAX;
+		c.shown_ns = c.errors ? FAILED_SHOWN_NS : c.worst_ns;
+		result_row(t, &c);
 	}
 }
 
@@ -235,15 +194,9 @@ static const char *kind_figure(char *buf, size_t len, size_t kind)
 }
 
 static const char *const kind_labels[SURFACE_KINDS] = {
-	"places to recheck",
-	"places always slow",
-	"places sometimes slow",
-	"passed slowly, well by themselves",
-	"slow once, and well since",
-	"unreadable places",
-	"places that failed once",
-	"suspects not rechecked",
-	"ranges skipped",
+	"places to recheck",         "places always slow", "passed slowly, well by themselves",
+	"slow once, and well since", "unreadable places",  "places that failed once",
+	"suspects not rechecked",    "ranges skipped",
 };
 
 /* What is in no list is counted, and reported: nobody may take the list for all there is. */
@@ -309,35 +262,67 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 	                  unnarrowed);
 	result_figure_u64(run->ses->res, "skipped_bytes", "skipped after failed reads", UNIT_BYTES,
 	                  surface_failures_bytes(&run->later.skipped, 0, UINT64_MAX));
-	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->bytes);
-	result_figure(run->ses->res, "scanned_ratio", "share scanned", UNIT_RATIO, (double)all->bytes / (double)span,
-	              NULL, 0);
+	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->scanned_bytes);
+	result_figure(run->ses->res, "scanned_ratio", "share scanned", UNIT_RATIO,
+	              (double)all->scanned_bytes / (double)span, NULL, 0);
 	result_figure(run->ses->res, "scanned_of_all_ratio", "share of the device scanned", UNIT_RATIO,
-	              (double)all->bytes / (double)run->ses->devs[0].size_bytes, NULL, 0);
-}
-
-static void tell_rotation(struct surface_run *run)
-{
-	const struct rotation *rot = &run->rot;
-
-	if (!run->p->state || !run->is_known || !rot->is_rotating) /* what was not found is looked for again */
-		return;
-	result_row(empty_table(run->ses->res, SURFACE_TABLE_ROTATION),
-	           &(struct rotation_row){ rot->period_ns, rot->se_ns, rot->noise_ns, rot->hit_ns, rot->hit_width_ns,
-	                                   rot->hit_most_ns, rot->forget_ns, rot->flush_reads, rot->flush_bytes,
-	                                   run->leads, rot->events });
+	              (double)all->scanned_bytes / (double)run->ses->devs[0].size_bytes, NULL, 0);
 }
 
 /* What follows from the cells. */
 static void tell_sums(struct result *res, const struct surface_cell *all, double turn_ns)
 {
 	tell_classes(res, all);
-	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->bytes);
+	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->scanned_bytes);
 	result_figure_u64(res, "failed_bytes", "of these in requests that failed", UNIT_BYTES, all->failed_bytes);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
-	              surface_lost_per_gb(all->excess_ns, all->bytes - all->failed_bytes, turn_ns), NULL, 0);
+	              surface_lost_per_gb(all->excess_ns, all->scanned_bytes - all->failed_bytes, turn_ns), NULL, 0);
 	result_figure(res, "worst_ns", "longest request", UNIT_NS, all->worst_ns ? (double)all->worst_ns : (double)NAN,
 	              NULL, 0);
+}
+
+/* What a run that goes on has from the document. */
+static const struct {
+	const char *name, *label;
+	enum unit unit; /* seconds: of nanoseconds */
+	size_t offset;
+} counts[] = {
+#define COUNT(of, name, label, unit)                                \
+	{                                                           \
+		name, label, unit, offsetof(struct surface_run, of) \
+	}
+	COUNT(portions, "portions", "runs", UNIT_COUNT),
+	COUNT(scan_ns, "scan_s", "scanning took", UNIT_S),
+	COUNT(position, "scanned_to_bytes", "up to", UNIT_BYTES),
+	COUNT(slow, "slow_requests", "requests slower than expected", UNIT_COUNT),
+	COUNT(failed, "unreadable_requests", "requests that failed", UNIT_COUNT),
+	COUNT(again_spent_ns[AGAIN_OF_ERRORS], "again_failed_s", "second readings of what failed took", UNIT_S),
+	COUNT(again_spent_ns[AGAIN_OF_SLOW], "again_slow_s", "of what was slow", UNIT_S),
+	COUNT(again_spent_ns[AGAIN_OF_SKIPPED], "again_skipped_s", "failed reads in ranges skipped at first took",
+	      UNIT_S),
+	COUNT(later.failed_ns, "failed_s", "failed reads of the scan took", UNIT_S),
+};
+
+static void tell_counts(const struct surface_run *run)
+{
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		uint64_t v = *(const uint64_t *)((const char *)run + counts[i].offset);
+
+		if (counts[i].unit == UNIT_S)
+			result_figure(run->ses->res, counts[i].name, counts[i].label, UNIT_S, (double)v * 1e-9, NULL,
+			              0);
+		else
+			result_figure_u64(run->ses->res, counts[i].name, counts[i].label, counts[i].unit, v);
+	}
+}
+
+void surface_take_counts(struct surface_run *run, const struct result *state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		double v = figure_number(result_find_figure(state, counts[i].name));
+
+		*(uint64_t *)((char *)run + counts[i].offset) = whole(counts[i].unit == UNIT_S ? 1e9 * v : v);
+	}
 }
 
 void surface_tell(struct surface_run *run)
@@ -372,14 +357,10 @@ void surface_tell(struct surface_run *run)
 	if (run->p->hours || run->p->max_celsius > 0.0)
 		result_figure(res, "held_s", "outside of the hours, or too warm", UNIT_S,
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
-	result_figure_u64(res, "portions", "runs", UNIT_COUNT, run->portions);
-	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
 	tell_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
-	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
 	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,
 	              run->scan_bytes ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
-	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
-	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);
+	tell_counts(run);
 	tell_kinds(run, places, n);
 	tell_unreadable(run, places, n);
 	tell_share(run, &all, places, n);
@@ -390,15 +371,6 @@ void surface_tell(struct surface_run *run)
 	result_figure(res, "again_s", "second readings took", UNIT_S,
 	              (double)(run->again_spent_ns[AGAIN_OF_SLOW] + run->again_spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
 	              0);
-	result_figure(res, "again_failed_s", "of these of what failed", UNIT_S,
-	              (double)run->again_spent_ns[AGAIN_OF_ERRORS] * 1e-9, NULL, 0);
-	result_figure(res, "failed_s", "requests of the scan that failed took", UNIT_S,
-	              (double)run->later.failed_ns * 1e-9, NULL, 0);
-	result_figure(res, "again_skipped_s", "and those in ranges that were skipped at first", UNIT_S,
-	              (double)run->again_spent_ns[AGAIN_OF_SKIPPED] * 1e-9, NULL, 0);
-	result_figure(res, "again_slow_s", "of what was slow", UNIT_S,
-	              (double)run->again_spent_ns[AGAIN_OF_SLOW] * 1e-9, NULL, 0);
-	tell_rotation(run);
 	surface_heads_tell(run);
 	surface_burn_tell(run, &surface_tables[SURFACE_TABLE_WRONG]);
 }
@@ -452,52 +424,13 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 	}
 }
 
-void surface_take_rotation(struct surface_run *run, const struct result *state)
-{
-	const struct table *t = result_find_table(state, surface_tables[SURFACE_TABLE_ROTATION].name);
-	struct rotation_row row;
-
-	if (!t || t->nrows != 1)
-		return;
-	table_row(t, 0, rotation_fields, &row);
-	run->is_known = row.period_ns > PERIOD_LOW_NS && row.period_ns < NS_PER_S &&
-	                (row.leads == 1 || row.leads == 2) && row.flush_reads <= FLUSH_MOST &&
-	                row.flush_bytes <= run->eng->cfg.buf_bytes;
-	if (!run->is_known)
-		return;
-	run->rot = (struct rotation){ .is_rotating = true,
-		                      .period_ns = row.period_ns,
-		                      .se_ns = row.error_ns,
-		                      .noise_ns = row.noise_ns,
-		                      .hit_ns = row.hit_ns,
-		                      .hit_width_ns = row.hit_width_ns,
-		                      .hit_most_ns = row.hit_most_ns,
-		                      .forget_ns = row.forget_ns,
-		                      .flush_reads = (uint32_t)row.flush_reads,
-		                      .flush_bytes = (uint32_t)row.flush_bytes,
-		                      .events = row.events };
-	run->leads = row.leads;
-}
-
 static struct surface_cell cell_of(const struct table *map, size_t i)
 {
-	struct map_row row;
+	struct surface_cell c;
 
-	table_row(map, i, map_fields, &row);
-	return (struct surface_cell){
-		row.scanned_bytes,
-		row.failed_bytes,
-		row.busy_ns,
-		row.scanned_bytes || row.errors ? row.worst_ns : 0, /* none, where nothing was read */
-		row.excess_ns,
-		{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
-		  row.over_5s },
-		row.errors,
-		row.written_bytes,
-		row.write_ns,
-		row.write_errors,
-		row.most_celsius > 0.0 ? whole(row.most_celsius * 1e3) : 0,
-	};
+	table_row(map, i, map_fields, &c);
+	c.worst_ns = c.scanned_bytes || c.errors ? c.worst_ns : 0;
+	return c;
 }
 
 int surface_anew(const struct result *saved, struct result *ret, struct err *err)
@@ -555,9 +488,9 @@ bool surface_are_tables_of(const struct surface_run *run, const struct result *s
 	for (size_t i = 0; map && i < map->nrows; i++) {
 		struct surface_cell c = cell_of(map, i);
 
-		if (c.bytes > left || c.failed_bytes > c.bytes || i >= SURFACE_CELLS)
+		if (c.scanned_bytes > left || c.failed_bytes > c.scanned_bytes || i >= SURFACE_CELLS)
 			return false;
-		left -= c.bytes;
+		left -= c.scanned_bytes;
 	}
 	return !left && are_rows_of(run, slow, to_bytes) &&
 	       are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_PASSED].name), to_bytes);

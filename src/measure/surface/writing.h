@@ -74,9 +74,6 @@ static inline bool surface_is_written(const struct surface_run *run)
 	return !run->burn || run->burn->written_to == run->range.end_bytes;
 }
 
-/* skip.c: as surface_skip_to(), of writes that failed. */
-uint64_t surface_skip_writes_to(const struct surface_run *run, uint64_t at, uint64_t failed_ns);
-
 /* ---- check.c ---- */
 
 /* The sector at this place, as it is written. */
