@@ -74,15 +74,6 @@ static const char *member_text(const struct target_info *t, const char *key, cha
 	return c && (type != FIELD_TYPE_STR || c->str[0]) ? result_cell_text(buf, CELL_TEXT, type, c) : NULL;
 }
 
-static const struct column *member(const struct target_info *t, const char *key)
-{
-	const struct column *c = t->columns;
-
-	while (c < t->columns + t->n && strcmp(c->key, key) != 0)
-		c++;
-	return c < t->columns + t->n ? c : NULL;
-}
-
 /* "write cache" of write_cache, "size" of size_bytes. */
 static const char *key_words(const char *key, char *buf)
 {
@@ -97,9 +88,10 @@ static const char *key_words(const char *key, char *buf)
 /* As people read it: "450.1 GB". */
 static const char *member_shown(const struct target_info *t, const char *key, char *buf)
 {
-	const struct column *c = member(t, key);
-
-	return c ? report_value(buf, CELL_TEXT, c->type, c->unit, &t->cells[c - t->columns]) : "";
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->columns[i].key, key) == 0)
+			return report_value(buf, CELL_TEXT, t->columns[i].type, t->columns[i].unit, &t->cells[i]);
+	return "";
 }
 
 /* +1 equal, -1 not, 0: one of them does not know. */

@@ -32,39 +32,23 @@ static const struct step ns_steps[] = { { 7.2e12, 3.6e12, "h" },
 static const struct step s_steps[] = { { 7200, 3600, "h" }, { 300, 60, "min" }, { 0, 1, "s" } };
 static const struct step per_s_steps[] = { { 2e6, 1e6, "million/s" }, { 2e4, 1e3, "thousand/s" }, { 0, 1, "/s" } };
 
+static const struct step ratio_steps[] = { { 2, 1, "" }, { 0, 0.01, "%" } };
+static const struct step percent_steps[] = { { 0, 1, "%" } };
+static const struct step rpm_steps[] = { { 0, 1, "rpm" } };
+static const struct step mib_steps[] = { { 0, 1, "MiB/s" } };
+static const struct step plain_steps[] = { { 0, 1, "" } };
+
 static const struct step *steps_of(enum unit unit)
 {
-	static const struct step plain[] = { { 0, 1, "" } };
-	static const struct step percent[] = { { 0, 1, "%" } };
-	static const struct step ratio[] = { { 2, 1, "" }, { 0, 0.01, "%" } };
-	static const struct step rpm[] = { { 0, 1, "rpm" } };
-	static const struct step mib[] = { { 0, 1, "MiB/s" } };
+	static const struct step *const steps[] = {
+		[UNIT_BYTES] = byte_steps,      [UNIT_BYTES_PER_S] = rate_steps,
+		[UNIT_NS] = ns_steps,           [UNIT_S] = s_steps,
+		[UNIT_PER_S] = per_s_steps,     [UNIT_RATIO] = ratio_steps,
+		[UNIT_PERCENT] = percent_steps, [UNIT_RPM] = rpm_steps,
+		[UNIT_MIB_PER_S] = mib_steps,
+	};
 
-	switch (unit) {
-	case UNIT_BYTES:
-		return byte_steps;
-	case UNIT_BYTES_PER_S:
-		return rate_steps;
-	case UNIT_NS:
-		return ns_steps;
-	case UNIT_S:
-		return s_steps;
-	case UNIT_PER_S:
-		return per_s_steps;
-	case UNIT_PERCENT:
-		return percent;
-	case UNIT_RATIO:
-		return ratio;
-	case UNIT_RPM:
-		return rpm;
-	case UNIT_MIB_PER_S:
-		return mib;
-	case UNIT_NONE:
-	case UNIT_TEXT:
-	case UNIT_COUNT:
-		break;
-	}
-	return plain;
+	return unit < ARRAY_LEN(steps) && steps[unit] ? steps[unit] : plain_steps;
 }
 
 static double nice_step(double raw)

@@ -89,6 +89,19 @@ static void drop(struct screen *s, enum part part)
 	s->shown[part] = 0;
 }
 
+/* What is one thing becomes the part, where it takes at most room lines. */
+static void fit_one(struct screen *s, enum part part, void (*print)(struct printer *p, const struct result *res),
+                    size_t room)
+{
+	struct printer p = *s->page;
+	char *text = NULL;
+	size_t len = 0;
+
+	p.out = xmust(open_memstream(&text, &len));
+	print(&p, s->res);
+	s->shown[part] = keep(s, part, xmust(fclose(p.out) == 0 ? text : NULL), room);
+}
+
 /* The first of n things, as many as fit into room lines, become the part. */
 static void fit(struct screen *s, enum part part, print_fn *print, size_t n, size_t room)
 {
@@ -104,25 +117,23 @@ static bool is_null(const struct figure *f)
 	return !f || f->value.is_null;
 }
 
-static void print_head(struct printer *p, const struct screen *s, size_t n)
+static void print_head(struct printer *p, const struct result *res)
 {
-	cleanup_free char *answer = text_printable(p, s->res->answer);
+	cleanup_free char *answer = text_printable(p, res->answer);
 
-	(void)n;
-	text_head(p, s->res);
+	text_head(p, res);
 	if (!*answer)
 		return;
 	text_look(p, LOOK_TITLE);
 	text_fill(p, answer, 0, 0);
 	text_plain(p);
-	text_next(p, s->res);
+	text_next(p, res);
 }
 
-static void print_circumstances(struct printer *p, const struct screen *s, size_t n)
+static void print_circumstances(struct printer *p, const struct result *res)
 {
-	(void)n;
 	text_look(p, LOOK_QUIET);
-	text_circumstances(p, s->res);
+	text_circumstances(p, res);
 	text_plain(p);
 }
 
@@ -137,18 +148,6 @@ static void print_tables(struct printer *p, const struct screen *s, size_t n)
 		text_end(p);
 		text_table_of(p, s->res, s->tables[i]);
 	}
-}
-
-static void print_verdict(struct printer *p, const struct screen *s, size_t n)
-{
-	(void)n;
-	text_verdict_of(p, s->res);
-}
-
-static void print_faults(struct printer *p, const struct screen *s, size_t n)
-{
-	(void)n;
-	text_faults(p, s->res);
 }
 
 static void print_notes(struct printer *p, const struct screen *s, size_t n)
@@ -332,13 +331,13 @@ static void lay_out(struct screen *s, size_t picture)
 	for (size_t i = 0; i < PARTS; i++)
 		drop(s, i);
 	s->lines = s->page->style->lines;
-	fit(s, PART_HEAD, print_head, 1, SIZE_MAX);
-	fit(s, PART_VERDICT, print_verdict, 1, SIZE_MAX);
+	fit_one(s, PART_HEAD, print_head, SIZE_MAX);
+	fit_one(s, PART_VERDICT, text_verdict_of, SIZE_MAX);
 	if (s->page->style->lines >= LINES_OF_ONE)
-		fit(s, PART_CIRCUMSTANCES, print_circumstances, 1, SIZE_MAX);
+		fit_one(s, PART_CIRCUMSTANCES, print_circumstances, SIZE_MAX);
 	s->lines = less(s->lines, 1); /* what else there is */
 	if (is_failing)
-		fit(s, PART_FAULTS, print_faults, 1, s->lines);
+		fit_one(s, PART_FAULTS, text_faults, s->lines);
 	kept = (s->ntables ? TABLE_LEAST : 0) + (picture            ? picture
 	                                         : is_failing       ? PICTURE_LEAST
 	                                         : s->res->nnotices ? NOTE_LEAST
