@@ -121,7 +121,7 @@ static bool is_meant(const struct result *res, const struct clause *c)
 /* What ended before its end says so, and so does what has too little for any clause: then the run cannot tell. */
 static void say_ending(struct result *res, char *answer, size_t len)
 {
-	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "its time ran out",
+	static const char *const how[STATUS_N] = { [STATUS_ENDED_EARLY] = "time ran out",
 		                                   [STATUS_CANCELLED] = "it was interrupted",
 		                                   [STATUS_DEVICE_GONE] = "the disk disappeared" };
 	const struct figure *said = result_find_figure(res, "ended_by");
@@ -136,7 +136,7 @@ static void say_ending(struct result *res, char *answer, size_t len)
 		res->verdict_is_open = true;
 	if (why && (!used || !said || said->value.is_null || !strstr(answer, said->value.str)))
 		(void)snprintf(answer + used, len - used, "%s%s before %s", used ? "; " : "", why,
-		               used ? "its end" : "there was an answer");
+		               used ? "the end" : "there was an answer");
 	else if (!used && (res->status == STATUS_COMPLETE || res->status == STATUS_WITH_ERRORS))
 		(void)snprintf(answer, len, "too little was measured for an answer");
 }
