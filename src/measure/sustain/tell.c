@@ -132,7 +132,7 @@ static void tell_second(struct result *res, const struct sustain_states *f)
 	const struct sustain_state *s = &f->v[is_there ? f->burst + 1 : 0];
 
 	result_estimate(res, "second_bytes_per_s", "second state: rate", UNIT_BYTES_PER_S,
-	                is_there ? &s->rate : &(struct stats_estimate)STATS_UNKNOWN);
+	                is_there ? &s->rate : &STATS_UNKNOWN);
 	result_figure(res, "second_bytes", "second state: size", UNIT_BYTES, is_there ? s->bytes : (double)NAN, NULL,
 	              0);
 }
