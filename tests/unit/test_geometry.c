@@ -509,6 +509,28 @@ static void ends_with_the_budget(const char *words, double budget_s)
 	sim_free(sim);
 }
 
+/* Nor is what was not looked at long enough called a disk without rotation. */
+TEST(a_run_that_is_too_short_for_the_rotation_says_so)
+{
+	static const char *const words[] = { "--time=1ms sda", "--time=700ms sda" };
+	static const double most_s[] = { 0.05, 0.75 };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run;
+
+		sim_add_profile(sim, "quantum-fireball-tm2110a", "sda");
+		run_words(&run, sim, words[i]);
+		print_message("%s: %.3f s\n", words[i], (double)sim_elapsed_ns(sim) * 1e-9);
+		assert_true((double)sim_elapsed_ns(sim) * 1e-9 < most_s[i]);
+		assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
+		assert_true(run.res->verdict_is_open && result_has_notice(run.res, "too-short"));
+		assert_false(result_has_notice(run.res, "not-rotating"));
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+}
+
 TEST(a_run_ends_with_its_budget)
 {
 	if (TALLY_LARGE)
@@ -800,7 +822,8 @@ static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 	run_words(&run, sim, words);
 	rpm = sim_figure(&run, "rotation_rpm");
 	assert_false(result_has_notice(run.res, "not-rotating"));
-	assert_true(isfinite(rpm) != result_has_notice(run.res, "rotation-unclear"));
+	assert_true(isfinite(rpm) !=
+	            (result_has_notice(run.res, "rotation-unclear") || result_has_notice(run.res, "too-short")));
 	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
 		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
 		         p.rpm);

@@ -393,7 +393,7 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 	return n;
 }
 
-size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
+size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
 	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
@@ -401,11 +401,13 @@ size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, 
 	for (size_t seen = 0; i < p->o->n && seen < GEO_ENDS; i++) {
 		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
 
+		p->matched++;
 		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
 		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
 		if (!geo_is_real_end(p->o, i))
 			continue;
 		seen++;
+		p->matched += heads * (left_out + 1);
 		for (uint64_t k = 1; k <= heads; k++)
 			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
 				uint64_t m = (end + more) / k;

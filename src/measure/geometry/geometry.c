@@ -22,11 +22,12 @@
 #define WALK_MORE 0.66
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
-#define SOON_PART 0.275
-#define SOON_END  0.4
-#define QUICK_NS  (55 * NS_PER_S) /* a quick run is over within a minute */
-#define LATE_PART 1.5             /* what only computes may go on until then */
-#define FEW_SEEN  1000            /* tracks: enough for a layout, wherever the walk ended */
+#define SOON_PART  0.275
+#define SOON_END   0.4
+#define QUICK_NS   (55 * NS_PER_S) /* a quick run is over within a minute */
+#define LATE_PART  1.5             /* what only computes may go on until then */
+#define ROTATION_S 8               /* its search, with ways around a usual cache */
+#define FEW_SEEN   1000            /* tracks: enough for a layout, wherever the walk ended */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -78,10 +79,11 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 		               d->path, d->size_bytes);
 	plan->is_direct = true;
 	plan->is_latency = true;
-	plan_phase(plan, "rotation", 8 * NS_PER_S);
+	plan_phase(plan, "rotation", ROTATION_S * NS_PER_S);
 	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
 	if (!p->quick)
-		plan_phase(plan, "tracks, surfaces", (uint64_t)(SOON_END * GEO_BUDGET_NS) - 38 * NS_PER_S);
+		plan_phase(plan, "tracks, surfaces",
+		           (uint64_t)(SOON_END * GEO_BUDGET_NS) - (30 + ROTATION_S) * NS_PER_S);
 	return 0;
 }
 
@@ -127,6 +129,12 @@ static void rotation_figures(struct geo *g)
 	struct result *res = g->ses->res;
 	const struct device *d = &g->ses->devs[0];
 
+	if (!g->rot.is_rotating && timed_is_over(&g->t)) {
+		res->verdict_is_open = true;
+		result_notice(res, "too-short",
+		              "The run ended before a rotation was found; give a --time of %d s or more.", ROTATION_S);
+		return;
+	}
 	res->verdict_is_open = rotation_say_unclear(res, &g->rot);
 	if (res->verdict_is_open)
 		return;
@@ -418,16 +426,10 @@ static int walk(struct geo *g, struct err *err)
 	return r;
 }
 
-static int run_phases(struct geo *g, struct err *err)
+static int look_at_tracks(struct geo *g, struct err *err)
 {
-	int r = rotation_find(&g->t, 4 * NS_PER_S, &g->rot, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	rotation_figures(g);
-	session_checkpoint(g->ses);
-	if (!g->rot.is_rotating || session_is_over(g->ses))
-		return 0;
 	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR));
 	g->spindle.period_ns = g->rot.period_ns;
 	r = rotation_find_ahead(&g->t, &g->rot, &g->is_fua_ahead, err);
@@ -440,6 +442,22 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
+	tell_speed(g);
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
+		result_plot(g->ses->res, &plots[i]);
+	return r;
+}
+
+static int run_phases(struct geo *g, struct err *err)
+{
+	int r = rotation_find(&g->t, 4 * NS_PER_S, &g->rot, err);
+
+	if (r < 0)
+		return r;
+	rotation_figures(g);
+	session_checkpoint(g->ses);
+	if (g->rot.is_rotating && !session_is_over(g->ses))
+		r = look_at_tracks(g, err);
 	if (r == 0 && (geo_done(g, 0.0) >= 1.0 || g->cost.is_cut)) {
 		session_ended_early(g->ses);
 		result_notice(g->ses->res, "out-of-time",
@@ -447,10 +465,7 @@ static int run_phases(struct geo *g, struct err *err)
 		              g->ses->common->time_ns ? "The time given by --time"
 		                                      : "The time that a run takes without --time");
 	}
-	tell_speed(g);
 	fua_figure(g);
-	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
-		result_plot(g->ses->res, &plots[i]);
 	return r;
 }
 
@@ -469,6 +484,7 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	};
 	g.sectors = ses->targets[0].size_bytes / sector;
 	g.budget_ns = ses->common->time_ns ? ses->common->time_ns : g.p->quick ? QUICK_NS : GEO_BUDGET_NS;
+	g.t.until_ns = ses->common->time_ns ? ses->start_ns + g.budget_ns : 0;
 	geo_may_take(&g, 1.0);
 	session_rng(ses, 0x47454f4dull, &g.t.rng);
 	null_figures(ses);
@@ -505,6 +521,7 @@ static const struct screen_decl geometry_screen = {
 		(const struct clause[]){
 			{ "Rotation was not found: an SSD, a virtual disk, or a cache in front",
 	                  .because = "not-rotating" },
+			{ "Cannot tell whether it rotates: the run was too short", .because = "too-short" },
 			{ "Cannot tell whether it rotates", .because = "rotation-unclear" },
 			{ "Cannot tell whether it rotates: its cache answers", .because = "cache-holds" },
 			{ "It turns at {rotation_rpm~}" },

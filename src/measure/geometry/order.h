@@ -183,7 +183,7 @@ bool geo_is_real_end(struct geo_order *o, size_t i);
 size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
 /* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
  * many. */
-size_t geo_partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max);
+size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max);
 /* What makes sizes of the first zone's surfaces unlikely; those that are not known yet are 0. */
 double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size);
 /* What makes sizes unlikely behind those of the zone before. */

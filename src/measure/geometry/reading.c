@@ -415,7 +415,8 @@ static size_t first_odd(struct reading *q, size_t last)
 	return next;
 }
 
-/* The same bands again, now that they are known, to say where each track is. */
+/* The same bands again, now that they are known, to show where each track is; at an infinite cost if that was cut
+ * short. */
 static void write_labels(struct reading *q, const struct way *w, struct geo_labels *labels, struct geo_fit *fit)
 {
 	struct geo_state st = w->st;
@@ -428,7 +429,7 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 
 		q->p.cylinder = z->cylinder;
 		q->p.zone = i;
-		while (left && t < z->track + z->tracks) {
+		while (left && t < z->track + z->tracks && !is_cut(q)) {
 			struct geo_band b = { .most = INFINITY,
 				              .skip = SIZE_MAX,
 				              .is_back = q->p.shape->is_alternate && in_zone++ % 2,
@@ -452,6 +453,10 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 		}
 	}
 	q->p.labels = NULL;
+	if (q->is_cut) {
+		fit->n = 0;
+		fit->cost = INFINITY;
+	}
 }
 
 static const struct way start = {
