@@ -29,8 +29,8 @@ struct track_row {
 const struct field geo_track_fields[] = {
 	FIELD_U64(struct track_row, first_byte, UNIT_BYTES, "first byte"),
 	FIELD_U64(struct track_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_U64(struct track_row, sectors, UNIT_COUNT, "sectors"),
-	FIELD_U64(struct track_row, sectors_per_track, UNIT_COUNT, "sectors, with missing ones"),
+	FIELD_U64(struct track_row, sectors, UNIT_COUNT, "sectors with data"),
+	FIELD_U64(struct track_row, sectors_per_track, UNIT_COUNT, "sectors per track"),
 	FIELD_U64(struct track_row, missing, UNIT_COUNT, "missing", .detail = true),
 	FIELD_F64(struct track_row, skew_ratio, UNIT_RATIO, "skew"),
 	FIELD_STR(struct track_row, place, "place"),
