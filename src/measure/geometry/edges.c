@@ -487,11 +487,14 @@ static void put_edges(struct edges *ret, uint64_t from, uint64_t to, const struc
 	ret->n += add->n - (end - first);
 }
 
-/* A piece that has no spacing which a track could have: there is another edge in it. */
+/* A piece that has no spacing which a track could have, or too many sectors for one: there is another edge in it. */
 static bool is_crooked(const struct geo_edge *one, const struct geo_edge *two)
 {
-	return two->first - one->first > 1 &&
-	       !(one->after > 0.6 * fmin(one->before, two->after) && one->after < 1.6 * fmax(one->before, two->after));
+	uint64_t n = two->first - one->first;
+
+	return n > 1 && (!(one->after > 0.6 * fmin(one->before, two->after) &&
+	                   one->after < 1.6 * fmax(one->before, two->after)) ||
+	                 (double)n * one->after > GEO_ROUND);
 }
 
 /* The same place again with a finer grid. */
@@ -564,6 +567,7 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 		if (!is_crooked(&ret[i], &ret[i + 1]))
 			continue;
 		finer = (high - low) / FINER ? (high - low) / FINER : 1;
+		finer = finer < step ? finer : step;
 		low = low > from + 4 * finer ? low - 4 * finer : from;
 		r = survey_finer(g, low, high + 1, finer, per_track, &e, &ignore, err);
 	}

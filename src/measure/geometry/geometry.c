@@ -410,7 +410,7 @@ static int walk(struct geo *g, struct err *err)
 	int r;
 
 	w->g = g;
-	w->per_track = figure_number(result_find_figure(g->ses->res, "start_sectors_per_track"));
+	w->per_track = w->outermost = figure_number(result_find_figure(g->ses->res, "start_sectors_per_track"));
 	if (!isfinite(w->per_track)) {
 		free(w);
 		return 0;

@@ -28,9 +28,11 @@
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer */
 #define LIKELY        8.0  /* of the log evidence: 1 in 3000 */
-#define LIKELY_ONE    4.0  /* that there is one surface: 1 in 50, as others would need a coincidence in each zone */
-#define GROWS         3.0  /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
-#define RISEN         8    /* tracks: over so many an arm takes longer than over one */
+/* That there is one surface: 1 in 50, as others would need a coincidence in each zone; where tracks are in no order no
+ * zone is known. */
+#define LIKELY_ONE 4.0
+#define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
+#define RISEN      8   /* tracks: over so many an arm takes longer than over one */
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
 #define ODD_LIKELIER 20.0
 /* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
@@ -198,10 +200,12 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	bool is_one = shape->heads == 1;
 	struct common c = common_of(s);
 	bool unordered, likely, unseen = are_bands_unseen(s);
+	double least;
 
 	geo_read_first(s, best);
 	unordered = s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 	likely = unordered || c.surfaces <= GEO_SPEAKS;
+	least = !is_one ? LIKELY : unordered ? GEO_SPEAKS : LIKELY_ONE;
 	if (!geo_fits(s, best) || (best->is_counted && shape->heads > 1)) {
 		say_unknown(s, both, "sizes and skews repeat, but no known layout fits the access times");
 	} else if (shape->heads > 1 && shape->band > 1 && !comes_again(s->fit, shape)) {
@@ -210,7 +214,7 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, both, "sizes and skews are irregular, and any order looks like zones of one band");
 	} else if (unseen && shape->band <= GEO_HEADS) {
 		say_unknown(s, both, "neither sizes nor skews show where a band ends");
-	} else if (c.surfaces <= (is_one ? LIKELY_ONE : LIKELY) || (likely && !geo_fits_closely(s, best))) {
+	} else if (c.surfaces <= least || (likely && !geo_fits_closely(s, best))) {
 		say_unknown(s, both, "several layouts fit sizes, skews and access times");
 	} else if ((c.layout <= LIKELY && !is_one) || unseen) {
 		tell_surfaces(s, are_several_arms, likely);

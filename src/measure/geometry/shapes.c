@@ -131,11 +131,23 @@ static void add_candidate(struct ranking *s, const struct candidate *c)
 		s->c[s->n++] = *c;
 }
 
-/* The cost of a shape over so many tracks. */
-static void rank(struct ranking *s, struct candidate *c, uint64_t tracks)
+/*
+ * Do tracks without data make up half of a surface? They are rare, while skews that scatter may be taken for some in
+ * each cylinder, and for a surface more by that. The last band may have been cut.
+ */
+static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *shape)
 {
-	geo_order_fit(s->o, &c->shape, tracks, limit(s), NULL, s->fit);
-	c->cost = s->fit->cost;
+	const struct geo_fit_zone *z = geo_longest_zone(fit);
+	uint64_t whole = z && shape->band && z->cylinders > shape->band ? z->cylinders - shape->band : 0;
+
+	return whole && 2 * z->tracks < (2 * shape->heads - 1) * whole;
+}
+
+/* The cost of a shape over so many tracks, up to a limit. */
+static void rank(struct ranking *s, struct candidate *c, uint64_t tracks, double most)
+{
+	geo_order_fit(s->o, &c->shape, tracks, most, NULL, s->fit);
+	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost;
 	c->zones = s->fit->n;
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
@@ -228,10 +240,9 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 
 			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
 				continue;
-			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
-			add.cost = s->fit->cost;
+			rank(s, &add, tracks, most);
 			if (isfinite(add.cost) && !is_idle(s, &add) &&
-			    s->fit->n <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
+			    add.zones <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
 				s->c[s->n++] = add;
 		}
 	}
@@ -289,7 +300,7 @@ static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t 
 	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
 		session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i, n,
 		                 s->n);
-		rank(s, &all[i], tracks);
+		rank(s, &all[i], tracks, limit(s));
 		if (!(all[i].cost <= limit(s)) || (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
 			continue;
 		all[m++] = all[i];

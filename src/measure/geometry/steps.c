@@ -93,13 +93,39 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 	return r;
 }
 
+/* The size that most of the tracks before have, the smallest of those; 0: there are none. */
+static double usual_size(const struct geo_walk *w)
+{
+	size_t from = w->nruns > USUAL_RUNS ? w->nruns - USUAL_RUNS : 0;
+	uint64_t most = 0, size = 0;
+
+	for (size_t i = from; i < w->nruns; i++) {
+		uint64_t n = 0;
+
+		for (size_t k = from; k < w->nruns; k++)
+			n += w->runs[k].per_track == w->runs[i].per_track ? w->runs[k].tracks : 0;
+		if (n < most || (n == most && w->runs[i].per_track > size))
+			continue;
+		most = n;
+		size = w->runs[i].per_track;
+	}
+	return (double)size;
+}
+
+/* Several tracks, as ends between them were hidden: they may show the next time, so nothing is expected of them. */
+static bool is_several(const struct geo_walk *w, const struct geo_run *run)
+{
+	return run->tracks == 1 && (double)run->per_track > TWO * fmin(usual_size(w), w->outermost);
+}
+
 /* What came after the last time that the last run was seen. */
 static const struct geo_run *expected(const struct geo_walk *w)
 {
 	for (size_t i = w->nruns; i-- > 1;) {
 		const struct geo_run *last = &w->runs[w->nruns - 1];
 
-		if (geo_same_run(w->g, &w->runs[i - 1], last) && w->runs[i - 1].tracks == last->tracks)
+		if (!is_several(w, &w->runs[i]) && geo_same_run(w->g, &w->runs[i - 1], last) &&
+		    w->runs[i - 1].tracks == last->tracks)
 			return &w->runs[i];
 	}
 	return NULL;
@@ -239,6 +265,9 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 
 	if (c >= w->nruns)
 		return false;
+	for (size_t i = 1; i <= c; i++)
+		if (is_several(w, &w->runs[w->nruns - i]))
+			return false;
 	for (size_t i = 1; i <= depth && i <= c; i++) {
 		const struct geo_run *a = &w->runs[w->nruns - i], *b = &w->runs[w->nruns - i - c];
 
@@ -292,25 +321,6 @@ static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
 }
 
 /* ---- the walk ---- */
-
-/* The size that most of the tracks before have; 0: there are none. */
-static double usual_size(const struct geo_walk *w)
-{
-	size_t from = w->nruns > USUAL_RUNS ? w->nruns - USUAL_RUNS : 0;
-	uint64_t most = 0, size = 0;
-
-	for (size_t i = from; i < w->nruns; i++) {
-		uint64_t n = 0;
-
-		for (size_t k = from; k < w->nruns; k++)
-			n += w->runs[k].per_track == w->runs[i].per_track ? w->runs[k].tracks : 0;
-		if (n <= most)
-			continue;
-		most = n;
-		size = w->runs[i].per_track;
-	}
-	return (double)size;
-}
 
 /* What is known of the next track; a piece of the one before says nothing of it, and a survey finds no ends by it. */
 static double expected_size(const struct geo_walk *w)

@@ -61,8 +61,7 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 
 /* ---- tracks ---- */
 
-#define ROUND 1.5 /* revolutions: no track goes on for so long, there is an end in between that was not seen */
-/* The same: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe. */
+/* Of a revolution: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe. */
 #define PART 0.75
 
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
@@ -158,7 +157,7 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 			                       .skew = edge[i].jump,
 			                       .is_sure = whole != 0,
 			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure ||
-			                                      (double)len * edge[i].after > ROUND ||
+			                                      (double)len * edge[i].after > GEO_ROUND ||
 			                                      (!whole && (double)len * edge[i].after < PART) };
 	}
 	return m;

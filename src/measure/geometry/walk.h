@@ -15,6 +15,8 @@ struct geo_edge {
 	bool is_unsure;       /* it was not there again when it was looked at once more */
 };
 
+#define GEO_ROUND 1.5 /* revolutions: no track goes on for so long, an end in between was not seen */
+
 /* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN:
  * could not tell. */
 int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err);
@@ -100,6 +102,7 @@ struct geo_walk {
 	struct geo *g;
 	uint64_t at;      /* the first sector of a track */
 	double angle;     /* of it */
+	double outermost; /* sectors of a track at the begin of the disk */
 	double per_track; /* about */
 	double next_size; /* the same for the track at `at`, once that is known */
 	bool is_stuck;
