@@ -342,7 +342,7 @@ static bool is_long(void)
 
 static uint64_t how_many(uint64_t n)
 {
-	return is_long() ? n * 32 : IS_SLOW ? (n + 15) / 16 : n;
+	return is_long() ? n * 64 : IS_SLOW ? (n + 7) / 8 : n;
 }
 
 static uint64_t how_large(uint64_t bytes)
@@ -350,7 +350,7 @@ static uint64_t how_large(uint64_t bytes)
 	return IS_SLOW && !is_long() ? bytes / 2 : bytes;
 }
 
-/* A sixteenth of the disks, and smaller ones, are enough to look for what is false, and for faults of memory, but not
+/* An eighth of the disks, and smaller ones, are enough to look for what is false, and for faults of memory, but not
  * for shares. */
 static bool is_of_few(void)
 {
@@ -371,7 +371,7 @@ TEST(any_disk_is_found_out)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 1; seed <= how_many(32); seed++)
+	for (uint64_t seed = 1; seed <= how_many(16); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000) }, &r);
 	say("any disks", &r);
 	assert_nothing_false_is_sure(&r);
@@ -393,7 +393,7 @@ TEST(disks_without_defects_are_exact)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 5001; seed <= 5000 + how_many(14); seed++)
+	for (uint64_t seed = 5001; seed <= 5000 + how_many(7); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000), .no_defects = true }, &r);
 	say("without defects", &r);
 	assert_nothing_false_is_sure(&r);
@@ -437,7 +437,7 @@ TEST(noise_and_outliers_make_no_false_answers)
 	struct rates r = { 0 };
 
 	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
-	for (uint64_t seed = 7001; seed <= 7000 + how_many(8); seed++)
+	for (uint64_t seed = 7001; seed <= 7000 + how_many(4); seed++)
 		one_with(seed, &(struct profile_limits){ .max_bytes = how_large(300000000), .jitter_us = 10.0 }, 0.003,
 		         &r);
 	say("noise and defects", &r);
@@ -451,7 +451,7 @@ TEST(noise_alone_is_borne)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 7501; seed <= 7500 + how_many(8); seed++)
+	for (uint64_t seed = 7501; seed <= 7500 + how_many(4); seed++)
 		one_with(seed,
 		         &(struct profile_limits){
 				 .max_bytes = how_large(300000000), .jitter_us = 10.0, .no_defects = true },
@@ -470,7 +470,7 @@ TEST(unreadable_sectors_are_survived)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 8001; seed <= 8000 + how_many(8); seed++)
+	for (uint64_t seed = 8001; seed <= 8000 + how_many(4); seed++)
 		one(seed,
 		    &(struct profile_limits){ .max_bytes = how_large(300000000), .no_defects = true, .bad_regions = 3 },
 		    &r);
@@ -487,6 +487,8 @@ TEST_LARGE(what_accesses_say_again_and_again_is_no_evidence)
 {
 	struct rates r = { 0 };
 
+	if (!is_long()) /* 11 s */
+		skip();
 	one(354, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
 	say("few sectors", &r);
 	assert_nothing_false_is_sure(&r);

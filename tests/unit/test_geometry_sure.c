@@ -502,7 +502,7 @@ TEST(a_search_for_layouts_asks_often_whether_it_may_go_on)
 	memset(&between, 0, sizeof(between));
 	between.g = &r.g;
 	r.clk.now_ns = time_of_thoughts;
-	(void)geo_shapes(&r.g, &s.o, shape, cost);
+	(void)geo_shapes(&r.g, &s.o, shape, cost, cost);
 	print_message("asked %" PRIu64 " times, after %" PRIu64 " slots at most\n", between.asked, between.most);
 	assert_true(between.asked > 100);
 	assert_true(between.most <= 100000);

@@ -407,7 +407,7 @@ size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64
 		if (!geo_is_real_end(p->o, i))
 			continue;
 		seen++;
-		p->matched += heads * (left_out + 1);
+		p->matched += heads;
 		for (uint64_t k = 1; k <= heads; k++)
 			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
 				uint64_t m = (end + more) / k;

@@ -10,8 +10,9 @@
 /* That are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full. */
 #define GEO_SHAPES_MAX 320
 
-/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. How many. */
-size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost);
+/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. How many.
+ * ret_chance: of the log evidence, for surfaces that are alike by chance. */
+size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, double *ret_chance);
 /* Figure layout. */
 void geo_tell_layout(struct result *res, const struct geo_shape *shape);
 /* The same but for whether every second band goes through the heads backwards. */
@@ -89,7 +90,7 @@ struct geo_hypothesis {
 	struct geo_shape shape;
 	struct geo_access *seen; /* all accesses, as it has them; GEO_MADE_MOST of the search's */
 	struct geo_law law;      /* that suits them */
-	double turned;           /* what it costs that its bands began elsewhere */
+	double turned;           /* what it costs that its bands began elsewhere, or surfaces are alike by chance */
 	double dear;             /* how much less likely sizes and skews are than under the likeliest */
 	double cost;             /* minus the log evidence of all that was seen, but for a constant */
 	size_t off;              /* accesses that do not fit */

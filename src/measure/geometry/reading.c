@@ -158,7 +158,12 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	if (q->p.shape->band == 1 && b->cylinders == 1)
 		alike = geo_pass_alike(&q->p, b, &ret->st, &ret->t, q->to);
 	if (ret->is_new) {
-		ret->st.cost += COST_ZONE + geo_odd_sizes(&q->p, z->size, b->size);
+		double odd = geo_odd_sizes(&q->p, z->size, b->size);
+
+		/* Less than a band in front of all shows no sizes, unless all surfaces hold less behind it. */
+		if (odd > 0.0 && q->p.shape->band > 1 && z->track == 0 && !z->bands)
+			odd = fmax(odd, geo_odd_first_sizes(&q->p, b->size));
+		ret->st.cost += COST_ZONE + odd;
 		*z = (struct geo_fit_zone){ .track = from->t,
 			                    .first = geo_order_first(q->p.o, from->t),
 			                    .cylinder = from->cylinder };

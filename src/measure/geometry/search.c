@@ -230,11 +230,13 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 
 /* ---- the search ---- */
 
-static void add(struct geo_search *s, const struct geo_shape *shape, double cost, bool is_counted)
+static void add(struct geo_search *s, const struct geo_shape *shape, double cost, double chance, bool is_counted)
 {
-	s->h[s->n] = (struct geo_hypothesis){
-		.shape = *shape, .seen = s->made + s->n * GEO_MADE_MOST, .dear = cost, .is_counted = is_counted
-	};
+	s->h[s->n] = (struct geo_hypothesis){ .shape = *shape,
+		                              .seen = s->made + s->n * GEO_MADE_MOST,
+		                              .dear = cost,
+		                              .turned = chance,
+		                              .is_counted = is_counted };
 	for (size_t i = 0; i < s->n; i++)
 		if (geo_is_turned(shape, &s->h[i].shape) && shape->heads > 1)
 			s->h[i].was_turned = s->h[s->n].was_turned = true;
@@ -267,8 +269,8 @@ static void find_hypotheses(struct geo_search *s)
 {
 	static const struct geo_shape one = { .heads = 1, .band = 1 };
 	struct geo_shape shape[GEO_SHAPES_MAX];
-	double cost[GEO_SHAPES_MAX], least = INFINITY;
-	size_t n = geo_shapes(s->g, s->o, shape, cost);
+	double cost[GEO_SHAPES_MAX], chance[GEO_SHAPES_MAX], least = INFINITY;
+	size_t n = geo_shapes(s->g, s->o, shape, cost, chance);
 
 	s->made = xcalloc((size_t)GEO_ASKED_MAX * GEO_MADE_MOST, sizeof(*s->made));
 	for (size_t i = 0; i < n; i++) {
@@ -280,7 +282,7 @@ static void find_hypotheses(struct geo_search *s)
 			                                                 : UINT64_MAX;
 		}
 		if (shape[i].heads > 1 && band <= BAND_MOST)
-			add(s, &shape[i], cost[i], false);
+			add(s, &shape[i], cost[i], chance[i], false);
 		least = fmin(least, cost[i]);
 	}
 	s->dear = least + GEO_SPEAKS * ODD_LIKELIER;
@@ -288,7 +290,7 @@ static void find_hypotheses(struct geo_search *s)
 	if (geo_has_thought_enough(s->g)) /* then it is not known what one surface costs */
 		s->fit->cost = least;
 	for (uint32_t heads = 1; n && heads <= GEO_HEADS; heads++)
-		add(s, &(struct geo_shape){ .heads = heads, .band = 1 }, s->fit->cost, true);
+		add(s, &(struct geo_shape){ .heads = heads, .band = 1 }, s->fit->cost, 0.0, true);
 	for (size_t i = 0; i < s->n; i++)
 		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER) +
 		               (s->h[i].shape.heads == 1 ? grows(s->o) : 0.0);
@@ -307,7 +309,7 @@ static int look(struct geo_search *s, struct err *err)
 	geo_read_first(s, &s->h[0]);
 	if (s->looks == 0)
 		geo_choose_stretch(s, s->fit);
-	else if (s->looks == 1 && !is_one)
+	else if (s->looks == 1)
 		geo_choose_other_stretch(s, s->fit);
 	else if (is_one && s->looks % 2)
 		geo_choose_wide_pairs(s, s->fit);
@@ -316,7 +318,8 @@ static int look(struct geo_search *s, struct err *err)
 	if (s->looks)
 		says = geo_choose_telling_pairs(s);
 	/* All looks that may be would not tell: of a disk whose layouts nothing tells apart. */
-	if (s->looks >= TURN_LOOKS && common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
+	if (!is_one && s->looks >= TURN_LOOKS &&
+	    common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;
 		return 0;
 	}

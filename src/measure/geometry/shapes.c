@@ -27,6 +27,8 @@
 #define DEARER 1.2
 /* Of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks. */
 #define TWIN_DEARER 16.0
+/* Of the log evidence: 10 times less likely, as surfaces that differ do so by some 5 % of a few hundred sectors. */
+#define COINCIDENCE 2.3
 #define TWIN_ZONES  2 /* of them one has at most so many times as many zones, and: */
 #define TWIN_MORE   4
 
@@ -34,6 +36,7 @@ struct candidate {
 	struct geo_shape shape;
 	double cost;
 	size_t zones;
+	size_t alike;     /* surfaces that hold as much as another one, where not all do */
 	size_t rank;      /* of two that cost the same the simpler one comes first */
 	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
 };
@@ -143,12 +146,29 @@ static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *s
 	return whole && 2 * z->tracks < (2 * shape->heads - 1) * whole;
 }
 
+/* Surfaces that hold just as much as one before, where not all are alike: each by chance. */
+static size_t coincidences(const struct geo_fit *fit, uint32_t heads)
+{
+	const struct geo_fit_zone *z = geo_longest_zone(fit);
+	size_t n = 0;
+	bool differ = false;
+
+	for (uint32_t k = 1, j; z && k < heads; k++) {
+		for (j = 0; j < k && z->size[j] != z->size[k];)
+			j++;
+		n += j < k && z->size[k];
+		differ = differ || (z->size[k] && z->size[k] != z->size[0]);
+	}
+	return differ ? n : 0;
+}
+
 /* The cost of a shape over so many tracks, up to a limit. */
 static void rank(struct ranking *s, struct candidate *c, uint64_t tracks, double most)
 {
 	geo_order_fit(s->o, &c->shape, tracks, most, NULL, s->fit);
 	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost;
 	c->zones = s->fit->n;
+	c->alike = coincidences(s->fit, c->shape.heads);
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
@@ -179,10 +199,12 @@ static void list_shapes(struct ranking *s, struct candidate *all, size_t *n)
 				}
 }
 
-/* Heads that alternate where that makes no difference. */
+/* Heads that alternate where it makes no difference, unless that is by sizes which are the same from either end. */
 static bool is_idle(const struct ranking *s, const struct candidate *c)
 {
-	for (size_t i = 0; c->shape.is_alternate && i < s->n; i++)
+	bool may_be_mirrored = c->alike && c->shape.band && 2 * c->alike + 1 >= c->shape.heads;
+
+	for (size_t i = 0; c->shape.is_alternate && !may_be_mirrored && i < s->n; i++)
 		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
 		    s->c[i].cost <= c->cost)
 			return true;
@@ -241,8 +263,8 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
 				continue;
 			rank(s, &add, tracks, most);
-			if (isfinite(add.cost) && !is_idle(s, &add) &&
-			    add.zones <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
+			if (isfinite(add.cost) &&
+			    (2 * s->c[i].alike >= c->heads || add.zones <= TWIN_ZONES * s->c[i].zones + TWIN_MORE))
 				s->c[s->n++] = add;
 		}
 	}
@@ -328,7 +350,7 @@ static void find_candidates(struct ranking *s)
 	add_ways(s);
 }
 
-size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost)
+size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, double *ret_chance)
 {
 	cleanup_free struct ranking *s = xcalloc(1, sizeof(*s));
 	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
@@ -340,6 +362,7 @@ size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, dou
 	for (size_t i = 0; i < s->n; i++) {
 		ret[i] = s->c[i].shape;
 		ret_cost[i] = s->c[i].cost;
+		ret_chance[i] = COINCIDENCE * (double)s->c[i].alike;
 	}
 	return s->n;
 }
