@@ -22,12 +22,11 @@
 #define WALK_MORE 0.66
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
-#define SOON_PART  0.275
-#define SOON_END   0.4
-#define QUICK_NS   (55 * NS_PER_S) /* a quick run is over within a minute */
-#define LATE_PART  1.5             /* what only computes may go on until then */
-#define ROTATION_S 8               /* its search, with ways around a usual cache */
-#define FEW_SEEN   1000            /* tracks: enough for a layout, wherever the walk ended */
+#define SOON_PART 0.275
+#define SOON_END  0.4
+#define QUICK_NS  (55 * NS_PER_S) /* a quick run is over within a minute */
+#define LATE_PART 1.5             /* what only computes may go on until then */
+#define FEW_SEEN  1000            /* tracks: enough for a layout, wherever the walk ended */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -79,11 +78,10 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 		               d->path, d->size_bytes);
 	plan->is_direct = true;
 	plan->is_latency = true;
-	plan_phase(plan, "rotation", ROTATION_S * NS_PER_S);
+	plan_phase(plan, "rotation", 8 * NS_PER_S);
 	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
 	if (!p->quick)
-		plan_phase(plan, "tracks, surfaces",
-		           (uint64_t)(SOON_END * GEO_BUDGET_NS) - (30 + ROTATION_S) * NS_PER_S);
+		plan_phase(plan, "tracks, surfaces", (uint64_t)(SOON_END * GEO_BUDGET_NS) - 38 * NS_PER_S);
 	return 0;
 }
 
@@ -129,12 +127,7 @@ static void rotation_figures(struct geo *g)
 	struct result *res = g->ses->res;
 	const struct device *d = &g->ses->devs[0];
 
-	if (!g->rot.is_rotating && timed_is_over(&g->t)) {
-		res->verdict_is_open = true;
-		result_notice(res, "too-short",
-		              "The run ended before a rotation was found; give a --time of %d s or more.", ROTATION_S);
-		return;
-	}
+	g->rot.is_unclear = g->rot.is_unclear || (!g->rot.is_rotating && timed_is_over(&g->t));
 	res->verdict_is_open = rotation_say_unclear(res, &g->rot);
 	if (res->verdict_is_open)
 		return;
@@ -521,7 +514,6 @@ static const struct screen_decl geometry_screen = {
 		(const struct clause[]){
 			{ "Rotation was not found: an SSD, a virtual disk, or a cache in front",
 	                  .because = "not-rotating" },
-			{ "Cannot tell whether it rotates: the run was too short", .because = "too-short" },
 			{ "Cannot tell whether it rotates", .because = "rotation-unclear" },
 			{ "Cannot tell whether it rotates: its cache answers", .because = "cache-holds" },
 			{ "It turns at {rotation_rpm~}" },
