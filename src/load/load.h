@@ -179,6 +179,7 @@ struct list_item {
 	uint64_t offset_bytes;
 	uint32_t len_bytes, target;
 	enum io_op op;
+	uint64_t wait_ns; /* before it */
 };
 struct list_feeder {
 	struct feeder f;

@@ -182,11 +182,11 @@ static enum feed list_next(struct feeder *feeder, uint64_t now_ns, struct io_req
 	struct list_feeder *f = (struct list_feeder *)feeder;
 	const struct list_item *item;
 
-	(void)now_ns;
 	(void)ret_until_ns;
 	if (f->at == f->n)
 		return FEED_END;
 	item = f->items + f->at;
+	req->due_ns = item->wait_ns ? now_ns + item->wait_ns : 0;
 	req->op = item->op;
 	req->target = item->target;
 	req->offset_bytes = item->offset_bytes;

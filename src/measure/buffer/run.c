@@ -36,68 +36,38 @@ const char *const buffer_test_names[BUFFER_TESTS] = {
 
 /* ---- reads with waits between them ---- */
 
-struct step {
-	uint64_t offset_bytes, wait_ns; /* wait_ns: before it */
-	uint32_t len_bytes;
-};
-
-struct steps {
-	struct feeder feeder; /* first */
-	struct sink sink;
-	const struct step *v;
-	size_t n, at;
-	double first_ns, last_ns; /* of these; NaN: it failed, or was not done */
-	size_t taken;
-};
-
-static enum feed next_step(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static struct list_item read_of(uint64_t offset, uint64_t len)
 {
-	struct steps *s = (struct steps *)f;
-	const struct step *step = &s->v[s->at];
-
-	(void)ret_until_ns;
-	if (s->at == s->n)
-		return FEED_END;
-	s->at++;
-	req->op = IO_READ;
-	req->target = 0;
-	req->offset_bytes = step->offset_bytes;
-	req->len_bytes = step->len_bytes;
-	req->due_ns = step->wait_ns ? now_ns + step->wait_ns : 0;
-	return FEED_IO;
+	return (struct list_item){ .offset_bytes = offset, .len_bytes = (uint32_t)len, .op = IO_READ };
 }
 
-static void take_step(struct sink *sink, const struct io_req *req, bool is_fault)
-{
-	struct steps *s = (struct steps *)((char *)sink - offsetof(struct steps, sink));
-
-	s->last_ns = load_took_ns(req, is_fault);
-	if (s->taken++ == 0)
-		s->first_ns = s->last_ns;
-}
-
-static int go(struct buffer_io *io, const struct step *v, size_t n, double *ret_first_ns, double *ret_last_ns,
+/* What the first and the last of them took; NaN: it failed, or was not done. */
+static int go(struct buffer_io *io, const struct list_item *v, size_t n, double *ret_first_ns, double *ret_last_ns,
               struct err *err)
 {
-	struct steps s = {
-		.feeder = { .next = next_step }, .sink = { take_step }, .v = v, .n = n, .first_ns = NAN, .last_ns = NAN
-	};
-	struct load load = { .targets = io->t.target, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = 1 };
-	struct load_stats stats;
-	int r = session_load(io->ses, &load, io->t.eng, &stats, err);
+	cleanup_free double *ns = xcalloc(n, sizeof(*ns));
+	int r = timed_list(&io->t, v, n, ns, NULL, err);
 
-	*ret_last_ns = s.taken == n ? s.last_ns : (double)NAN;
+	*ret_last_ns = ns[n - 1];
 	if (ret_first_ns)
-		*ret_first_ns = s.first_ns;
+		*ret_first_ns = ns[0];
 	return r;
+}
+
+static int read_one(struct buffer_io *io, uint64_t offset, uint64_t len, double *ret_ns, struct err *err)
+{
+	const struct list_item one = read_of(offset, len);
+
+	return go(io, &one, 1, NULL, ret_ns, err);
 }
 
 int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err)
 {
 	uint64_t now_ns = clock_now_ns(io->ses->env->clk), left_ns = io->end_ns > now_ns ? io->end_ns - now_ns : 0;
-	const struct step one = { at, ns < left_ns ? ns : left_ns, io->t.block_bytes };
+	struct list_item one = read_of(at, io->t.block_bytes);
 	double last_ns;
 
+	one.wait_ns = ns < left_ns ? ns : left_ns;
 	return go(io, &one, 1, NULL, &last_ns, err);
 }
 
@@ -124,14 +94,14 @@ uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes)
 }
 
 /* The steps of reading so many bytes from there on. Returns how many. */
-static size_t run_of(const struct buffer_io *io, uint64_t first, uint64_t bytes, struct step *ret)
+static size_t run_of(const struct buffer_io *io, uint64_t first, uint64_t bytes, struct list_item *ret)
 {
 	size_t n = 0;
 
 	for (uint64_t at = 0; at < bytes; n++) {
 		uint64_t len = bytes - at < io->chunk_bytes ? bytes - at : io->chunk_bytes;
 
-		ret[n] = (struct step){ first + at, 0, (uint32_t)len };
+		ret[n] = read_of(first + at, len);
 		at += len;
 	}
 	return n;
@@ -149,7 +119,7 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	const struct buffer_conditions *c = &io->cond;
 	uint32_t block = (uint32_t)c->block_bytes;
 	size_t n = 0;
-	cleanup_free struct step *v = xcalloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
+	cleanup_free struct list_item *v = xcalloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
 	uint64_t first = buffer_fresh(io, at + 2 * block), second = test == BUFFER_AHEAD_SECOND ? block : 0;
 	double first_ns, ns;
 	int r;
@@ -157,10 +127,10 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	if (test == BUFFER_RUN)
 		n = run_of(io, first, at, v);
 	else
-		v[n++] = (struct step){ first, 0, block };
+		v[n++] = read_of(first, block);
 	if (second)
-		v[n++] = (struct step){ first + second, 0, block };
-	v[n] = (struct step){ first, 0, block };
+		v[n++] = read_of(first + second, block);
+	v[n] = read_of(first, block);
 	if (test == BUFFER_BEFORE) {
 		v[n].offset_bytes = first - block;
 	} else if (test != BUFFER_RUN) { /* until it would have come there, and some revolutions */
@@ -181,16 +151,15 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
                         struct err *err)
 {
-	cleanup_free struct step *v = xcalloc(steps_of(io, bytes), sizeof(*v));
+	cleanup_free struct list_item *v = xcalloc(steps_of(io, bytes), sizeof(*v));
 	int r = 0;
 
 	*ret_n = 0;
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(io->ses); i++) {
 		uint64_t first = buffer_fresh(io, bytes);
-		struct step one = { first, 0, (uint32_t)io->cond.block_bytes };
 		double ns;
 
-		r = go(io, &one, 1, NULL, &ns, err);
+		r = read_one(io, first, io->cond.block_bytes, &ns, err);
 		if (r < 0 || !buffer_is_media(&io->cond, ns))
 			continue;
 		ret[(*ret_n)++] = first;
@@ -209,10 +178,9 @@ int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 	int r = read_streams(io, places, bytes, first, &n, err);
 
 	for (size_t i = 1; r == 0 && i <= n && i <= most && slow < SLOW_IN_A_ROW && !session_is_over(io->ses); i++) {
-		struct step one = { first[n - i], 0, (uint32_t)io->cond.block_bytes };
 		double ns;
 
-		r = go(io, &one, 1, NULL, &ns, err);
+		r = read_one(io, first[n - i], io->cond.block_bytes, &ns, err);
 		slow = buffer_is_media(&io->cond, ns) ? slow + 1 : 0;
 		if (r == 0)
 			buffer_keep(io, test, i, ns, bytes);
@@ -229,8 +197,7 @@ int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct 
 
 	r = read_streams(io, places, bytes, first, &n, err);
 	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
-		r = go(io, &(struct step){ first[0] + bytes - io->cond.block_bytes, 0, (uint32_t)io->cond.block_bytes },
-		       1, NULL, &ns, err);
+		r = read_one(io, first[0] + bytes - io->cond.block_bytes, io->cond.block_bytes, &ns, err);
 	if (r == 0)
 		buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
 	return r;
@@ -246,14 +213,14 @@ int buffer_reread(struct buffer_io *io, struct err *err)
 		size_t before = io->samples.n, held = 0;
 		double ns;
 
-		r = go(io, &(struct step){ first, 0, large }, 1, NULL, &ns, err);
+		r = read_one(io, first, large, &ns, err);
 		for (size_t i = 0; r == 0 && i < 2 * REREADS; i++) {
-			struct step one = { first, 0, i % 2 ? large : large / 4 };
+			const uint32_t len = i % 2 ? large : large / 4;
 
-			r = go(io, &one, 1, NULL, &ns, err);
+			r = read_one(io, first, len, &ns, err);
 			held += ns < (double)limit;
 			if (r == 0)
-				buffer_keep(io, BUFFER_REREAD, one.len_bytes, ns, 0);
+				buffer_keep(io, BUFFER_REREAD, len, ns, 0);
 		}
 		if (held > REREADS * 3 / 2)
 			break;

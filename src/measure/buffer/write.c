@@ -19,19 +19,6 @@
 #define READS        24
 #define LEAST_TURN   0.25 /* of a revolution, that a write in one of thousands of places takes (a choice) */
 
-struct timed_sink {
-	struct sink sink; /* first */
-	double *ns;
-	size_t n;
-};
-
-static void take(struct sink *sink, const struct io_req *req, bool is_fault)
-{
-	struct timed_sink *s = (struct timed_sink *)sink;
-
-	s->ns[s->n++] = load_took_ns(req, is_fault);
-}
-
 uint64_t buffer_next_place(struct buffer_io *io, uint64_t block)
 {
 	uint64_t places = io->write_bytes / (2 * block);
@@ -54,11 +41,7 @@ static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, b
                 struct err *err)
 {
 	cleanup_free struct list_item *v = xcalloc(n + 1, sizeof(*v));
-	struct timed_sink sink = { { take }, ret_ns, 0 };
-	struct load load = { .targets = io->t.target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
 	uint64_t places = io->write_bytes / (2 * block);
-	struct load_stats stats;
-	struct list_feeder feeder;
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_read = op == IO_READ;
@@ -69,11 +52,7 @@ static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, b
 		io->written_bytes += is_read ? 0 : block;
 	}
 	v[n].op = IO_FLUSH;
-	list_feeder_init(&feeder, v, n + flushes);
-	load.feeder = &feeder.f;
-	for (size_t i = 0; i < n + flushes; i++)
-		ret_ns[i] = NAN;
-	return session_load(io->ses, &load, io->t.eng, &stats, err);
+	return timed_list(&io->t, v, n + flushes, ret_ns, NULL, err);
 }
 
 bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n)

@@ -81,28 +81,31 @@ static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req
 	return FEED_WAIT;
 }
 
-int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
-                struct err *err)
+int timed_list(struct timed *t, const struct list_item *items, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+               struct err *err)
 {
-	cleanup_free struct list_item *items = xcalloc(n ? n : 1, sizeof(*items));
 	struct timed_sink sink = { { take }, t->manners, ret_access_ns, ret_done_ns, n, 0 };
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
 	struct timed_feeder feeder = { .f = { .next = next_when_free }, .t = t };
 	struct load_stats stats;
-	int r;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
+		ret_access_ns[i] = NAN;
+	list_feeder_init(&feeder.list, items, n);
+	load.feeder = t->manners ? &feeder.f : &feeder.list.f;
+	return timed_has_time(t, &load.max_ns) ? session_load(t->ses, &load, t->eng, &stats, err) : 0;
+}
+
+int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                struct err *err)
+{
+	cleanup_free struct list_item *items = xcalloc(n ? n : 1, sizeof(*items));
+
+	for (size_t i = 0; i < n; i++)
 		items[i] = (struct list_item){ .offset_bytes = t->first_bytes + offsets[i],
 			                       .len_bytes = t->block_bytes,
 			                       .op = t->op };
-		ret_access_ns[i] = NAN;
-	}
-	list_feeder_init(&feeder.list, items, n);
-	load.feeder = t->manners ? &feeder.f : &feeder.list.f;
-	if (!timed_has_time(t, &load.max_ns))
-		return 0;
-	r = session_load(t->ses, &load, t->eng, &stats, err);
-	return r;
+	return timed_list(t, items, n, ret_access_ns, ret_done_ns, err);
 }
 
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)

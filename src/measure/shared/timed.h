@@ -68,6 +68,10 @@ static inline uint64_t timed_size(const struct timed *t)
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err);
 
+/* Any requests, one after the other, each after its wait; of the target's own offsets. */
+int timed_list(struct timed *t, const struct list_item *items, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+               struct err *err);
+
 /* The same, with FUA where that is known to pass the drive's cache by: t->fua. */
 int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                       struct err *err);
