@@ -5,7 +5,6 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -121,87 +120,37 @@ bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret
 	return true;
 }
 
-/*
- * How far between rank r and r + 1 the limit of exactly 2.5 % lies (Nyblom 1992; for the median this is
- * Hettmansperger and Sheather 1986).
- */
-static double between_ranks(uint64_t n, double q, uint64_t r)
-{
-	double below = stats_binomial_cdf(r - 1, n, q), above = stats_binomial_cdf(r, n, q), a = 0.025;
-
-	if (r >= n || !(above > a) || !(a > below))
-		return 0;
-	return 1 / (1 + (double)r * (1 - q) * (above - a) / ((double)(n - r) * q * (a - below)));
-}
-
 struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
 {
-	struct interval ci = unknown;
-	uint64_t low, high, from_top;
-	double part;
+	uint64_t low, high;
 
 	while (n && !isfinite(x[n - 1])) /* NaNs are sorted last */
 		n--;
 	if (!stats_quantile_ranks(n, q, &low, &high))
 		return unknown;
-	part = between_ranks(n, q, low);
-	ci.low = part > 0 ? x[low - 1] + part * (x[low] - x[low - 1]) : x[low - 1];
-	from_top = n + 1 - high;
-	part = between_ranks(n, 1 - q, from_top);
-	ci.high = part > 0 ? x[high - 1] - part * (x[high - 1] - x[high - 2]) : x[high - 1];
-	return ci;
+	return (struct interval){ x[low - 1], x[high - 1] };
 }
 
-/*
- * Trimmed mean; its error is that of the winsorised series (Tukey and McLaughlin 1963) divided by 1 - 2 trim, and
- * that series goes through batch means in its order of time, so that autocorrelation counts.
- */
-bool stats_location(const double *x, size_t n, double trim, struct location *ret)
+void stop_init(struct stop *s, double precision, size_t min_n)
 {
-	cleanup_free double *own = stats_copy_finite(x, &n), *sorted = stats_copy_finite(own, &n);
-	struct location loc = { .ci = { NAN, NAN }, .relative_half = INFINITY };
-	double mean, low, high, sum = 0;
-	size_t cut;
-
-	if (n == 0 || !(trim >= 0 && trim < 0.5))
-		return false;
-	stats_sort(sorted, n);
-	cut = (size_t)(trim * (double)n);
-	low = sorted[cut];
-	high = sorted[n - 1 - cut];
-	for (size_t i = cut; i < n - cut; i++)
-		sum += sorted[i];
-	loc.n = n;
-	loc.value = sum / (double)(n - 2 * cut);
-	for (size_t i = 0; i < n; i++)
-		own[i] = own[i] < low ? low : own[i] > high ? high : own[i];
-	loc.ci = batch_means(own, n, &mean);
-	loc.ci.low = loc.value + (loc.ci.low - mean) / (1 - 2 * trim);
-	loc.ci.high = loc.value + (loc.ci.high - mean) / (1 - 2 * trim);
-	if (isfinite(loc.ci.low) && loc.value != 0)
-		loc.relative_half = interval_half(loc.ci) / fabs(loc.value);
-	*ret = loc;
-	return true;
-}
-
-void stop_init(struct stop *s, double precision, double trim, size_t min_n)
-{
-	memset(s, 0, sizeof(*s));
-	s->precision = precision;
-	s->trim = trim;
-	s->min_n = min_n ? min_n : 40;
-	s->next_n = s->min_n;
+	*s = (struct stop){ .precision = precision, .next_n = min_n ? min_n : 40 };
 }
 
 bool stop_check(struct stop *s, const double *x, size_t n)
 {
+	cleanup_free double *own = NULL;
+	struct interval ci;
+	double mean;
+	bool is_narrow;
+
 	if (s->is_reached || n < s->next_n)
 		return s->is_reached;
 	s->next_n = n + n / 4 + 1;
-	if (!stats_location(x, n, s->trim, &s->at))
-		return false;
-	s->is_reached = s->was_narrow && s->at.relative_half <= s->precision;
-	s->was_narrow = s->at.relative_half <= s->precision;
+	own = stats_copy_finite(x, &n);
+	ci = batch_means(own, n, &mean);
+	is_narrow = interval_half(ci) <= s->precision * fabs(mean); /* false where it is not known */
+	s->is_reached = s->was_narrow && is_narrow;
+	s->was_narrow = is_narrow;
 	return s->is_reached;
 }
 

@@ -145,33 +145,20 @@ struct stats_estimate stats_ratio(struct stats_estimate a,
 struct interval stats_share_ci(uint64_t k, uint64_t n);
 /* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
 struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
-/* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */
+/* The 1-based ranks of that interval's ends: never less than 95 %. */
 bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
 /*
- * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 tolerates 10 % outliers;
- * below 0.5).
- */
-struct location {
-	size_t n;
-	double value;
-	struct interval ci;   /* holds with autocorrelation (batch means of the winsorised series) */
-	double relative_half; /* half the width over |value|; infinity when not known */
-};
-bool stats_location(const double *x, size_t n, double trim, struct location *ret);
-
-/*
- * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at
+ * Sequential stopping: is the relative half-width of the mean reached? Looking after every value and stopping at
  * the first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from
  * min_n on, and wants two narrow looks in a row, which costs about a quarter more values and makes the interval
  * narrower than asked.
  */
 struct stop {
-	double precision, trim;
-	size_t min_n, next_n;
+	double precision;
+	size_t next_n;
 	bool was_narrow, is_reached;
-	struct location at; /* of the last look; at.n = 0: none yet */
 };
-void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* min_n 0: 40 */
+void stop_init(struct stop *s, double precision, size_t min_n); /* min_n 0: 40 */
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);
 
@@ -381,16 +368,5 @@ void bucket_log_start(struct bucket_log *l, size_t max); /* zeroed, or used befo
 void bucket_log_done(struct bucket_log *l);
 void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes);
-
-/* Storage behind a token bucket or a write cache: fast until the credit is used up, then slower. */
-struct regime_fit {
-	double burst_bytes_per_s, base_bytes_per_s;
-	struct interval burst_ci, base_ci;
-	double change_s;     /* when, since the first point */
-	double credit_bytes; /* what was moved beyond the base rate until then */
-};
-/* false: one rate describes the run (or it rises, or is too short to tell: less than half a second, or a tenth until
- * the change). */
-bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret);
 
 #endif

@@ -101,52 +101,11 @@ double stats_quantile_sorted(const double *x, size_t n, double q)
 	return x[i] + part * (x[i + 1] - x[i]);
 }
 
-/*
- * Hoare's selection as Wirth has it: x[k] gets the value of rank k, smaller ones before it, greater ones after. No
- * NaNs.
- */
-static double select_rank(double *x, size_t n, size_t k)
-{
-	ptrdiff_t low = 0, high = (ptrdiff_t)n - 1, at = (ptrdiff_t)k;
-
-	while (low < high) {
-		ptrdiff_t i = low, j = high;
-		double pivot = x[at];
-
-		do {
-			while (x[i] < pivot)
-				i++;
-			while (pivot < x[j])
-				j--;
-			if (i <= j) {
-				double v = x[i];
-
-				x[i++] = x[j];
-				x[j--] = v;
-			}
-		} while (i <= j);
-		if (j < at)
-			low = i;
-		if (at < i)
-			high = j;
-	}
-	return x[k];
-}
-
 double stats_median(double *x, size_t n)
 {
-	double upper, lower;
-
 	n = stats_keep_finite(x, n);
-	if (n == 0)
-		return NAN;
-	upper = select_rank(x, n, n / 2);
-	if (n % 2)
-		return upper;
-	lower = x[0];
-	for (size_t i = 1; i < n / 2; i++)
-		lower = fmax(lower, x[i]);
-	return lower + (upper - lower) / 2;
+	stats_sort(x, n);
+	return stats_quantile_sorted(x, n, 0.5);
 }
 
 double stats_harmonic_mean(const double *x, size_t n)

@@ -705,7 +705,6 @@ static const struct claim {
 	{ "nothing-kept", keeps_nothing, "it keeps what it has read" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },
-	{ "regime", is_limited, "there is no limit" },
 	{ "speed-up", changes_with_time, "it was idle before" },
 	{ "drift", changes_with_time, "it is as fast as before" },
 	{ "stalled", may_stall, "no request takes so long" },

@@ -127,8 +127,9 @@ TEST(spans_take_the_expected_time)
 		size_t compared;
 
 		run_words(&run, sim,
-		          is_short ? "--precision=1% --slice=10s --without=curve,queue sda"
-		                   : "--precision=0.3% --slice=3000s --without=curve,queue sda");
+		          is_short    ? "--precision=1% --slice=10s --without=curve,queue sda"
+		          : is_long() ? "--precision=0.3% --slice=3000s --without=curve,queue sda"
+		                      : "--precision=0.5% --slice=1000s --without=curve,queue sda");
 		compared = compare_spans(&run, g, disks[i], is_short, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 22);
@@ -308,85 +309,4 @@ TEST(a_queue_brings_what_the_model_says)
 		profile_done(&copy);
 		done(&run);
 	}
-}
-
-/* ---- storage that slows down ---- */
-
-TEST(storage_that_slows_down_is_told_with_both_rates)
-{
-	struct sim *sim = sim_new();
-	struct profile p = profile_of("ssd-sata");
-	struct profile_fail slower = {
-		.op = DISK_READ, .nth = 200000, .every = 1, .short_bytes = UINT64_MAX, .delay_s = 0.4e-3
-	};
-	struct sim_run run;
-	bool is_told = false;
-
-	assert_int_equal(profile_add_fail(&p, &slower), 0);
-	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--slice=1s --without=queue sda");
-	for (size_t i = 0; i < run.res->nnotices; i++) {
-		double before, after, seconds;
-
-		if (strcmp(run.res->notices[i].code, "regime") != 0)
-			continue;
-		assert_int_equal(sscanf(run.res->notices[i].text,
-		                        "In the spans, %lf reads were answered a second for %lf s, then %lf:", &before,
-		                        &seconds, &after),
-		                 3);
-		is_told = fabs(before / 12500.0 - 1.0) < 0.03 && fabs(after / 2083.0 - 1.0) < 0.03;
-	}
-	assert_true(is_told);
-	done(&run);
-}
-
-TEST(storage_that_does_not_is_not)
-{
-	struct sim *sim = sim_new();
-	struct profile p = profile_of("ssd-sata");
-	struct sim_run run;
-
-	p.jitter_us = 30;
-	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--slice=300ms sda");
-	assert_false(result_has_notice(run.res, "regime"));
-	done(&run);
-}
-
-/* Half of it was never written, and answers sooner: spans lie in the one or the other, one after the other, and no
- * credit is used up. */
-TEST(places_that_differ_are_not_taken_for_a_credit)
-{
-	for (unsigned int i = 0; i < 4; i++) {
-		struct sim *sim = sim_new();
-		struct profile p = profile_of("ssd-sata");
-		struct profile_range trim = { .lba = i % 2 ? 0 : p.capacity_lba / 20,
-			                      .count = p.capacity_lba * 9 / 10 };
-		struct sim_run run;
-
-		p.trimmed_us = 40;
-		p.jitter_us = 10;
-		assert_int_equal(profile_add_trim(&p, &trim), 0);
-		(void)disk_of(sim, &p);
-		run_words(&run, sim, i < 2 ? "--quick --without=queue sda" : "--slice=300ms --without=queue sda");
-		assert_false(result_has_notice(run.res, "regime"));
-		done(&run);
-	}
-}
-
-/* A credit of 2000 reads is used up in the first second of what --quick reads. */
-TEST(a_short_credit_is_told_by_a_quick_run)
-{
-	struct sim *sim = sim_new();
-	struct profile p = profile_of("ssd-sata");
-	struct sim_run run;
-
-	p.read_latency_us = 500;
-	p.jitter_us = 100;
-	p.limit_ops = 200;
-	p.credit_ops = 2000;
-	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--quick --without=queue sda");
-	assert_true(result_has_notice(run.res, "regime"));
-	done(&run);
 }

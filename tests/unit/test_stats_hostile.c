@@ -57,7 +57,6 @@ TEST(samples_may_hold_anything)
 	rng_init(&rng, 1, 1);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t n = rng_below(&rng, N_MAX + 1), finite;
-		struct location loc;
 		struct summary s;
 
 		fill(&rng, x, n);
@@ -70,8 +69,6 @@ TEST(samples_may_hold_anything)
 			assert_int_equal(finite, 0);
 		}
 		assert_true(is_sane(stats_batch_means_ci(x, n)));
-		if (stats_location(x, n, 0.25, &loc))
-			assert_true(is_sane(loc.ci) && loc.n == finite);
 		stats_sort(x, n);
 		assert_true(is_sane(stats_quantile_ci_sorted(x, n, 0.5)));
 		(void)stats_ks_uniform_sorted(x, finite, NULL);

@@ -75,37 +75,28 @@ void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditio
                     uint64_t len_bytes, struct buffer_edge *ret)
 {
 	cleanup_free struct tried *v = xcalloc(s->n + 1, sizeof(*v));
-	size_t n, best = 0, second = 0;
-	double l = 0.0, l_best, l_second = -INFINITY, others = 0.0;
+	cleanup_free double *l = xcalloc(s->n + 2, sizeof(*l)); /* of gap k: the first k places are held */
+	size_t n, best = 0, second = SIZE_MAX;
+	double others = 0.0;
 
 	*ret = (struct buffer_edge){ .high = UINT64_MAX };
 	n = votes_of(s, c, test, len_bytes, v, &ret->votes);
 	for (size_t i = 0; i < n; i++)
-		l += v[i].as_not;
-	l_best = l; /* gap k: the first k places are held */
+		l[0] += v[i].as_not;
 	for (size_t k = 1; k <= n; k++) {
-		l += v[k - 1].as_held - v[k - 1].as_not;
-		if (l > l_best) {
-			l_second = l_best;
-			second = best;
-			l_best = l;
-			best = k;
-		} else if (l > l_second) {
-			l_second = l;
-			second = k;
-		}
+		l[k] = l[k - 1] + v[k - 1].as_held - v[k - 1].as_not;
+		best = l[k] > l[best] ? k : best;
 	}
-	l = 0.0;
-	for (size_t i = 0; i < n; i++)
-		l += v[i].as_not;
 	for (size_t k = 0; k <= n; k++) {
-		others += k == best ? 0.0 : exp(l - l_best);
-		if (k < n)
-			l += v[k].as_held - v[k].as_not;
+		if (k == best)
+			continue;
+		others += exp(l[k] - l[best]);
+		if (second > n || l[k] > l[second])
+			second = k;
 	}
 	ret->low = best ? v[best - 1].at : 0;
 	ret->high = best < n ? v[best].at : UINT64_MAX;
-	ret->log_likelihood = l_best;
+	ret->log_likelihood = l[best];
 	ret->is_sure = n && others < 1.0 / 1000;
 	if (n)
 		ret->ask = second > best ? v[best].at : v[best ? best - 1 : 0].at;

@@ -227,9 +227,4 @@ bool seek_has_control(const struct seek_known *k, uint64_t first, uint64_t end);
 /* false: the curve is not known or does not help, or the span is too small. */
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret);
-/* Of all spans of a run together: what each lost, as far as it differs from the others. whole: the index of the whole
- * device, which is left as it is. */
-#define SEEK_POOLED_MAX 37
-void seek_control_pool(const struct seek_known *k, struct seek_controlled *c, size_t n, size_t whole);
-
 #endif

@@ -116,7 +116,7 @@ static int measure_again(struct seek_run *s, const struct seek_read *reads, cons
 	struct stop stop;
 	int r = 0;
 
-	stop_init(&stop, session_precision(s->ses) * (double)where->nreads / (double)a->nwanted, 0.0, AGAIN_LEAST);
+	stop_init(&stop, session_precision(s->ses) * (double)where->nreads / (double)a->nwanted, AGAIN_LEAST);
 	while (r == 0 && a->tried < a->nwanted && !seek_is_over(s) &&
 	       (spent < where->budget_ns || a->n < AGAIN_LEAST) && !stop_check(&stop, a->v, a->n)) {
 		size_t index = a->index[permute(a->tried++, a->nwanted, key)];

@@ -7,21 +7,14 @@
  * mean of what reads took beyond that, and the known mean of F(d) + u, are the mean over all reads without bias, and
  * with a fraction of the variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1).
  * What misses a revolution or is late is in it.
- *
- * Nearly all that is left is whole revolutions that now and then one access loses, which no angle and no curve
- * foretells. They are the disk's and the machine's, wherever the read is: so what the spans lost is pooled
- * (model/pool.h). The whole device stands alone: it has places that are in no other span.
  */
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/seek/analysis.h"
-#include "model/pool.h"
 
 #define TRACKS_LEAST 8     /* of a span: angles are even to a thousandth then (physics) */
-#define TRACKS_POOL  24    /* nearer, heads change more often than the arm moves (a choice) */
-#define POOL_LEAST   4     /* spans: of fewer nobody knows how they differ (a choice) */
 #define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
 /*
  * Reads that lose a revolution, at least, whether or not few reads show any: where a track ends within a block, by its
@@ -191,15 +184,6 @@ static double later_of(const struct seek_known *k, const struct seek_read *const
 	return told >= LATER_READS ? least + (double)last * step : 0.0;
 }
 
-static void put_together(const struct seek_known *k, struct seek_controlled *c)
-{
-	c->mean_ns = c->known_ns + c->off_ns;
-	/* Over the whole device a wrong curve is no error of the mean: what the curve says is wrong of the reads, too,
-	 * and of its mean alike. */
-	if (!c->is_whole)
-		c->half_ns = hypot(c->half_ns, 0.5 * k->curve.rms_ns);
-}
-
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret)
 {
@@ -237,35 +221,13 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 		                         .half_ns = fmax(interval_half(ci), 1.96 * sqrt(variance / (double)m)),
 		                         .variance = variance,
 		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
-		                         .is_far = is_longer(k, first, end, TRACKS_POOL),
 		                         .is_whole = is_whole,
 		                         .later_ns = all_later,
 		                         .n = m };
-	put_together(k, ret);
+	ret->mean_ns = known + sum.mean;
+	/* Over the whole device a wrong curve is no error of the mean: what the curve says is wrong of the reads, too,
+	 * and of its mean alike. */
+	if (!is_whole)
+		ret->half_ns = hypot(ret->half_ns, 0.5 * k->curve.rms_ns);
 	return true;
-}
-
-/* ---- all spans together ---- */
-
-void seek_control_pool(const struct seek_known *k, struct seek_controlled *c, size_t n, size_t whole)
-{
-	struct pool_mean v[SEEK_POOLED_MAX];
-	double variance = 0.0, reads = 0.0;
-
-	if (n < POOL_LEAST)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		v[i] = (struct pool_mean){ c[i].off_ns, (double)c[i].n };
-		variance += (double)c[i].n * c[i].variance;
-		reads += (double)c[i].n;
-	}
-	/* The curve, which is wrong by no less, is as wrong for neighbours. */
-	pool_means(v, n, variance / reads, 0.5 * k->curve.rms_ns);
-	for (size_t i = 0; i < n; i++) {
-		if (i == whole) /* what lies where no other span is, is in it alone */
-			continue;
-		c[i].off_ns = v[i].mean;
-		c[i].half_ns = 1.96 * v[i].se;
-		put_together(k, &c[i]);
-	}
 }

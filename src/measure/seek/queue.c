@@ -110,7 +110,6 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	cleanup_free double *gap = xcalloc(POINTS, sizeof(*gap));
 	struct load_stats stats;
 	struct interval ci;
-	char when[32];
 	int r;
 
 	*q = (struct queue){ .feeder = { .next = next_of_queue },
@@ -130,8 +129,6 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	r = session_load(s->ses, &load, s->t.eng, &stats, err);
 	if (r < 0 || q->n < 10)
 		return r < 0 ? r : -EAGAIN;
-	(void)snprintf(when, sizeof(when), "At depth %" PRIu32, depth);
-	seek_tell_regime(s, &q->log, when);
 	ci = gap_interval(q, gap, (double)(q->last_ns - q->steady_ns) / (double)q->n);
 	*row = (struct queue_row){ .depth = depth,
 		                   .iops = (double)q->n * 1e9 / (double)(q->last_ns - q->steady_ns),

@@ -115,8 +115,6 @@ int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
 /* The mean over all of a part of the device; nothing is told. Learns from the reads as a whole device's do. */
 int seek_part_mean(struct seek_run *s, struct err *err);
-/* Says when reads became fewer a second, if they did. */
-void seek_tell_regime(struct seek_run *s, const struct bucket_log *log, const char *when);
 
 #define SPAN_READS 20000            /* of one span that the media answered, at most */
 #define SEEK_TRIED (2 * SPAN_READS) /* and with those that the drive's cache did */

@@ -13,11 +13,11 @@
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
 
-#define CHUNK       25              /* reads between two looks at the clock and the precision: a third of a second */
-#define WHOLE_TIMES 60              /* of a span, for the whole device, where time and precision want it (a choice) */
-#define FORGET_MOST 0.2             /* of a span's time, for reads elsewhere (a choice) */
-#define SPANS_MAX   SEEK_POOLED_MAX /* three of each length, and the whole device */
-#define CACHED_TOLD 0.02            /* from that share on a notice says so (a choice: what is left out otherwise) */
+#define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
+#define WHOLE_TIMES 60   /* of a span, for the whole device, where time and precision want it (a choice) */
+#define FORGET_MOST 0.2  /* of a span's time, for reads elsewhere (a choice) */
+#define SPANS_MAX   37   /* three of each length, and the whole device */
+#define CACHED_TOLD 0.02 /* from that share on a notice says so (a choice: what is left out otherwise) */
 
 struct span_row {
 	uint64_t span_bytes;
@@ -100,75 +100,10 @@ static void control_row(struct told *t)
 	t->row.iops = 1e9 / c->mean_ns;
 }
 
-/* ---- storage that slows down ---- */
-
-/* How many reads were answered until when. */
-struct regime {
-	struct bucket_log log;
-	uint64_t first[32]; /* the places of the first ones, and what they took */
-	double first_ns[32];
-	size_t nfirst;
-};
-
-/* Of all spans: and the largest with blocks read again; with some answered by the drive's cache; with too many of them.
- */
+/* The largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
 struct notes {
-	struct regime regime;
 	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
 };
-
-/* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing.
- */
-static void regime_note(struct regime *g, const uint64_t *offsets, const double *access, const uint64_t *done_ns,
-                        size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!isfinite(access[i]))
-			continue;
-		if (g->nfirst < ARRAY_LEN(g->first)) {
-			g->first[g->nfirst] = offsets[i];
-			g->first_ns[g->nfirst++] = access[i];
-		}
-		bucket_log_add(&g->log, done_ns[i], g->log.seen + 1);
-	}
-}
-
-/*
- * Spans lie elsewhere one after the other, and of what is stored in parts, places differ as a credit's rates do. So the
- * first of all is read again: with a credit used up it takes as much longer as the rest does.
- */
-static int regime_of_spans(struct seek_run *s, const struct regime *g, struct err *err)
-{
-	const uint64_t until_ns = s->t.until_ns;
-	double again[ARRAY_LEN(g->first)], first[ARRAY_LEN(g->first)];
-	struct regime_fit fit;
-	int r = 0;
-
-	if (s->rot.is_rotating || !g->nfirst || !fit_regime(g->log.p, g->log.n, &fit) || session_is_over(s->ses))
-		return 0;
-	memcpy(first, g->first_ns, sizeof(first));
-	s->t.until_ns = 0; /* a few, and quick */
-	r = timed_reads(&s->t, g->first, g->nfirst, again, NULL, err);
-	s->t.until_ns = until_ns;
-	if (r == 0 && stats_median(again, g->nfirst) >
-	                      stats_median(first, g->nfirst) * sqrt(fit.burst_bytes_per_s / fit.base_bytes_per_s))
-		seek_tell_regime(s, &g->log, "In the spans");
-	return r;
-}
-
-void seek_tell_regime(struct seek_run *s, const struct bucket_log *log, const char *when)
-{
-	struct regime_fit fit;
-
-	/* What may turn has a cache, and then places that take time. */
-	if (s->rot.is_rotating || s->rot.is_unclear || !fit_regime(log->p, log->n, &fit) ||
-	    result_has_notice(s->res, "regime"))
-		return;
-	result_notice(
-		s->res, "regime",
-		"%s, %.0f reads were answered a second for %.3g s, then %.0f: the storage behind is fast until a credit is used up. Its figures hold for neither alone; what lasts is the second.",
-		when, fit.burst_bytes_per_s, fit.change_s, fit.base_bytes_per_s);
-}
 
 /* ---- spans ---- */
 
@@ -187,8 +122,8 @@ static bool is_whole(const struct span *sp)
 
 /* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the
  * span. */
-static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, uint64_t *done_ns,
-                      size_t *ret_n, struct err *err)
+static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
+                      struct err *err)
 {
 	uint64_t left = sp->nblocks - sp->next % sp->nblocks;
 	bool is_first = left == sp->nblocks;
@@ -201,7 +136,7 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 		offsets[i] = sp->first + permute(sp->next % sp->nblocks, sp->nblocks, sp->key) * s->t.block_bytes;
 	}
 	if (r == 0)
-		r = timed_reads(&s->t, offsets, n, access, done_ns, err);
+		r = timed_reads(&s->t, offsets, n, access, NULL, err);
 	if (is_first)
 		access[0] = NAN;
 	*ret_n = n;
@@ -331,21 +266,19 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 }
 
 /* Reads in the span until they are enough. */
-static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct notes *notes, struct err *err)
+static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct err *err)
 {
-	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK], done_ns[CHUNK];
+	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK];
 	double access[CHUNK];
 	struct stop stop;
 	size_t got;
 	int r = 0;
 
-	stop_init(&stop, sp->precision, 0.0, (size_t)sp->reads);
+	stop_init(&stop, sp->precision, (size_t)sp->reads);
 	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !seek_is_over(s)) {
-		r = read_chunk(s, sp, offsets, access, done_ns, &got, err);
+		r = read_chunk(s, sp, offsets, access, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
-		if (r == 0 && !s->rot.is_rotating)
-			regime_note(&notes->regime, offsets, access, done_ns, got);
 		if (is_enough(s, sp, &stop, t, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
@@ -375,7 +308,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 	sp->nblocks = sp->bytes / s->t.block_bytes;
 	if (is_whole(sp) && !s->t.part_bytes)
 		take_samples(s, t);
-	r = read_span(s, sp, t, notes, err);
+	r = read_span(s, sp, t, err);
 	if (r < 0)
 		return r;
 	where.nreads = t->tried;
@@ -412,31 +345,6 @@ struct all_told {
 static struct table *span_table(const struct seek_run *s)
 {
 	return result_table(s->res, "spans", "Service time of random reads", seek_span_fields);
-}
-
-/* Their means again, from what all of them say. */
-static void tell_together(struct seek_run *s, struct all_told *all)
-{
-	struct seek_controlled c[SPANS_MAX];
-	size_t of[SPANS_MAX], n = 0, whole = SPANS_MAX;
-
-	for (size_t i = 0; i < all->n; i++) {
-		if (!all->v[i].is_controlled || !all->v[i].c.is_far)
-			continue;
-		if (all->v[i].c.is_whole)
-			whole = n;
-		of[n] = i;
-		c[n++] = all->v[i].c;
-	}
-	seek_control_pool(&s->known, c, n, whole);
-	for (size_t k = 0; k < n; k++)
-		all->v[of[k]].c = c[k];
-	result_table_clear(span_table(s));
-	for (size_t i = 0; i < all->n; i++) {
-		control_row(&all->v[i]);
-		result_row(span_table(s), &all->v[i].row);
-	}
-	session_checkpoint(s->ses);
 }
 
 /* share: of the run. allowed_ns: what the spans that are left leave for this one. */
@@ -562,7 +470,6 @@ int seek_spans(struct seek_run *s, struct err *err)
 	cleanup_free struct all_told *all = xcalloc(1, sizeof(*all));
 	int r;
 
-	bucket_log_start(&all->notes.regime.log, 1024);
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, (double)seek_begin(s, SEEK_WHOLE), all, err);
 	if (r == 0 && seek_wants_curve(s))
@@ -573,10 +480,6 @@ int seek_spans(struct seek_run *s, struct err *err)
 			r = one_span(s, span[i] * 1000000, anchors[k], share,
 			             (double)seek_left_ns(s) / (double)(nspans * nanchors - i * nanchors - k), all,
 			             err);
-	tell_together(s, all);
 	span_notices(s, &all->notes);
-	if (r == 0)
-		r = regime_of_spans(s, &all->notes.regime, err);
-	bucket_log_done(&all->notes.regime.log);
 	return r;
 }
