@@ -58,6 +58,9 @@ static const struct device_case {
 	/* of 16 KiB the link takes fewer than come back: those are never slow */
 	{ DEVICE "interface_mbs 2.2\nlimit_iops 200 30000\nread_latency_us 1000\nstripe_bytes 65536\n", "--random sda",
 	  "requests", NAN, NAN, 200 * 4096e-6, NAN },
+	/* and of 8 KiB so few that the credit lasts for longer than is waited for */
+	{ DEVICE "interface_mbs 2.2\nlimit_iops 250 30000\nread_latency_us 1000\nstripe_bytes 65536\n", "--random sda",
+	  "requests", NAN, NAN, 250 * 4096e-6, NAN },
 	{ DEVICE "interface_mbs 100\nheat 20 60 60 25\n", WRITE, "temperature", 100, 1726.1 /* 100 * 60 * ln(4/3) */,
 	  NAN, NAN },
 	{ DEVICE "interface_mbs 60\nfast_time 20 0.1 20\n", WRITE, "time", 60, 1200, 20, 0.1 * 60 * 60 },

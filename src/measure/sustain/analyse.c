@@ -441,14 +441,9 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	return true;
 }
 
-bool sustain_is_settled(const struct sustain_states *f)
+double sustain_settles_s(const struct sustain_states *f)
 {
-	double from;
+	double from = f->n ? sustain_last(f)->from_s : 0;
 
-	if (f->n == 0)
-		return false;
-	from = sustain_last(f)->from_s;
-	if (f->n == 1)
-		return f->time_s >= SUSTAIN_ALONE_S;
-	return f->time_s - from >= fmax(SETTLED * from, SETTLED_S);
+	return f->n <= 1 ? SUSTAIN_ALONE_S : from + fmax(SETTLED * from, SETTLED_S);
 }

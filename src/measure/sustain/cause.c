@@ -22,6 +22,7 @@
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
 #define SURE          2.0  /* decades */
+#define AS_FAST       0.9  /* of the burst, for GIVE_UP times as long: only requests are counted */
 
 static bool is_paced(const struct sustain_rest *r)
 {
@@ -200,6 +201,11 @@ static void judge_repeats(const struct sustain_states *f, const struct sustain_r
 	for (size_t i = 0; first && i < r->n; i++) {
 		const struct sustain_rest *again = &r->v[i];
 
+		if (again->block_bytes != f->block_bytes && !(again->fast_bytes > 0) &&
+		    again->slow_bytes_per_s >= AS_FAST * f->v[f->burst].rate.value) {
+			log10_l[REQUESTS] += SURE;
+			is_known = true;
+		}
 		if (again->rest_ns != first->rest_ns || !(again->fast_bytes > 0) ||
 		    (again->block_bytes == f->block_bytes && !is_paced(again)))
 			continue;

@@ -211,7 +211,12 @@ static void tick(void *arg, uint64_t now_ns)
 		l->io->saves(l->io->arg);
 	}
 	(void)units_rate(rate, sizeof(rate), s > 0 ? (double)l->sent_bytes / s : 0);
-	session_progress(l->io->ses, l->o->phase, l->o->done, "%s, %.0f s", rate, l->base_s + s);
+	s += l->base_s;
+	if (l->o->until_s > s)
+		session_progress(l->io->ses, l->o->phase, l->o->done, "%s, %.0f s to go unless it changes", rate,
+		                 l->o->until_s - s);
+	else
+		session_progress(l->io->ses, l->o->phase, l->o->done, "%s, %.0f s", rate, s);
 }
 
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err)

@@ -37,15 +37,6 @@ static void tell(void *arg)
 	sustain_tell_figures(run->io.ses->res, &run->f, &found, true);
 }
 
-/* How far it is: until it would be settled if nothing changed any more. */
-static double part_done(const struct run *run)
-{
-	double from = run->f.n > 1 ? sustain_last(&run->f)->from_s : 0;
-	double need = run->f.n > 1 ? from + fmax(from, 600) : SUSTAIN_ALONE_S;
-
-	return fmin(0.9, 0.9 * run->s.time_s / need);
-}
-
 /* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
 static bool lies_in_the_place(const struct run *run)
 {
@@ -56,8 +47,12 @@ static bool lies_in_the_place(const struct run *run)
 static int again(struct run *run, struct err *err)
 {
 	const struct sustain_state *b = &run->f.v[run->f.burst];
-	const struct sustain_order o = { "where it began", (uint64_t)(fmin(AGAIN_S, (b->to_s - b->from_s) / 2) * 1e9),
-		                         sustain_block(run->io.p), 0, 0.9 };
+	const struct sustain_order o = { "where it began",
+		                         (uint64_t)(fmin(AGAIN_S, (b->to_s - b->from_s) / 2) * 1e9),
+		                         sustain_block(run->io.p),
+		                         0,
+		                         0.9,
+		                         0 };
 	struct sustain_series s;
 	uint64_t at = run->io.at;
 	int r;
@@ -83,9 +78,13 @@ static int until_settled(struct run *run, struct err *err)
 	int r = 0;
 
 	while (r == 0 && !sustain_is_over(&run->io) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
+		const double until_s = sustain_settles_s(&run->f);
 		const struct sustain_order o = { "until it has settled",
 			                         (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
-			                         sustain_block(run->io.p), 0, part_done(run) };
+			                         sustain_block(run->io.p),
+			                         0,
+			                         fmin(0.9, 0.9 * run->s.time_s / until_s),
+			                         until_s };
 
 		r = sustain_load(&run->io, &o, &run->s, err);
 		(void)sustain_states(&run->s, &run->f);
@@ -110,8 +109,12 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 	*to = *next;
 	timed_rest(run->io.ses, next->rest_ns);
 	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
-		const struct sustain_order o = { "after a rest", (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
-			                         (uint32_t)next->block_bytes, fmax(next->asked_bytes_per_s, 0), 0.95 };
+		const struct sustain_order o = { "after a rest",
+			                         (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
+			                         (uint32_t)next->block_bytes,
+			                         fmax(next->asked_bytes_per_s, 0),
+			                         0.95,
+			                         0 };
 
 		r = sustain_load(&run->io, &o, &s, err);
 		is_done = sustain_rest_found(&s, &run->f, to);

@@ -81,6 +81,7 @@ struct sustain_order {
 	uint32_t block_bytes;
 	double rate_bytes_per_s; /* at most; 0: as --rate says */
 	double done;             /* of the run, for the progress line */
+	double until_s;          /* when it will have settled if nothing changes; 0: not waited for */
 };
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err);
 bool sustain_is_over(const struct sustain_io *io); /* a signal, --time, or the device is gone */
@@ -113,8 +114,12 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *ret);
 /* From rates that are known: when fast became slow (0: it was not fast), and the bytes until then. */
 double sustain_change_s(const struct sustain_series *s, const struct stats_estimate *fast,
                         const struct stats_estimate *slow, struct stats_estimate *ret_bytes);
-/* The last state has lasted long enough beside what came before it. */
-bool sustain_is_settled(const struct sustain_states *f);
+/* When the last state has lasted long enough beside what came before it. */
+double sustain_settles_s(const struct sustain_states *f);
+static inline bool sustain_is_settled(const struct sustain_states *f)
+{
+	return f->n && f->time_s >= sustain_settles_s(f);
+}
 static inline const struct sustain_state *sustain_last(const struct sustain_states *f)
 {
 	return &f->v[f->n - 1];
