@@ -106,6 +106,28 @@ TEST(a_cache_that_is_full_at_once_is_a_state_of_its_own)
 	near(&run, "both caches", "burst_requests", 6000 + 2048 - sim_figure(&run, "second_bytes") / 4096, 0.02);
 }
 
+/* Nothing is answered for 70 ms, which is a state without a request; then it is fast, and then slow. */
+TEST(a_stall_before_the_first_answer_leaves_the_size_of_requests_known)
+{
+	struct sustain_series s;
+	struct sustain_states f;
+
+	sustain_series_init(&s, false);
+	for (s.n = 0; s.n < 4000; s.n++) {
+		struct sustain_bin *b = &s.v[s.n];
+
+		b->requests = s.n < 9 ? 0 : s.n < 150 ? 16 : 2;
+		b->bytes = b->requests << 20;
+		b->time_s = (double)s.n * s.width_s;
+		b->rate_bytes_per_s = (double)b->bytes / s.width_s;
+	}
+	s.time_s = (double)s.n * s.width_s;
+	assert_true(sustain_states(&s, &f));
+	assert_int_equal(f.block_bytes, 1 << 20);
+	assert_true(fabs(f.amount.value / (141.0 * 16 * (1 << 20)) - 1) < 0.02);
+	sustain_series_done(&s);
+}
+
 /* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
 TEST(a_run_that_ends_before_it_settles_says_so)
 {

@@ -423,6 +423,7 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	}
 	join_alike(s, f);
 	fill(s, f);
+	f->block_bytes = (uint64_t)(sustain_last(f)->bytes / sustain_last(f)->requests + 0.5);
 	find_burst(s, f);
 	if (f->burst < f->n && comes_again(s, f, f->burst)) {
 		f->n = 1;
@@ -437,7 +438,6 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	if (f->burst == f->n && s->asked_bytes_per_s > 0 &&
 	    sustain_last(f)->rate.value >= KEPT_UP * s->asked_bytes_per_s)
 		f->asked_bytes_per_s = s->asked_bytes_per_s;
-	f->block_bytes = (uint64_t)(f->v[0].bytes / f->v[0].requests + 0.5);
 	return true;
 }
 
