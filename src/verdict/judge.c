@@ -8,15 +8,6 @@
 
 const char *const verdict_words[] = { "REJECT", "DOUBT", "KEEP", "not known" };
 
-/* ---- do rules hold ---- */
-
-static bool holds(const struct verdict_rule *r, const struct result *signs)
-{
-	const struct figure *f = result_find_figure(signs, r->figure);
-
-	return (f && isfinite(f->ci.low) ? f->ci.low : figure_number(f)) > r->above;
-}
-
 void verdict_judge(const struct result *const *docs, size_t n, struct judgement *ret)
 {
 	bool doubts[SIGN_RUN + 1] = { false }, is_whole = false;
@@ -25,7 +16,7 @@ void verdict_judge(const struct result *const *docs, size_t n, struct judgement 
 		is_whole = is_whole || docs[i]->status <= STATUS_ENDED_EARLY;
 	*ret = (struct judgement){ .is = VERDICT_KEEP, .signs = verdict_signs(docs, n) };
 	for (const struct verdict_rule *r = verdict_rules; r->name && ret->n < VERDICT_REASONS; r++) {
-		if (!holds(r, ret->signs))
+		if (!(figure_number(result_find_figure(ret->signs, r->figure)) > r->above))
 			continue;
 		ret->reasons[ret->n++] = r;
 		ret->is = r->says < ret->is ? r->says : ret->is;
@@ -53,8 +44,6 @@ static void value_text(const struct figure *f, char how, const char *noun, char 
 
 	if (f->type == FIELD_TYPE_STR)
 		(void)snprintf(buf, len, "%s", f->value.str ? f->value.str : "");
-	else if (how == '~')
-		(void)snprintf(buf, len, "%.2g to %.2g %%", 100.0 * f->ci.low, 100.0 * f->ci.high);
 	else if (f->unit == UNIT_NS)
 		(void)snprintf(buf, len, "%s", units_time(time, sizeof(time), (uint64_t)v));
 	else
@@ -78,7 +67,7 @@ char *verdict_text(const struct judgement *j, size_t reason, char *buf)
 		text += plain;
 		if (!*text)
 			break;
-		n = strcspn(++text, "}~:");
+		n = strcspn(++text, "}:");
 		(void)snprintf(name, sizeof(name), "%.*s", (int)n, text);
 		(void)snprintf(noun, sizeof(noun), "%.*s", (int)strcspn(text + n + 1, "}"), text + n + 1);
 		f = result_find_figure(j->signs, name);

@@ -19,8 +19,8 @@ struct verdict_rule {
 	const char *name, *figure; /* of the document, or one of signs.c */
 	enum verdict says;
 	enum verdict_kind kind;
-	double above;     /* it holds above that; of a figure with an interval, when all of it is above */
-	const char *text; /* "{n:sector} pending" and other signs in braces; {n~}: its interval */
+	double above;     /* it holds above that */
+	const char *text; /* "{n:sector} pending" and other signs in braces */
 	const char *sure; /* how sure the sign is */
 	const char
 		*settle; /* the command that would settle it, without the disk; NULL: nothing is left to be settled */

@@ -127,23 +127,6 @@ TEST(two_doubts_reject_where_one_is_counted_and_one_measured)
 	assert_int_equal(of_two("power_on_hours", 90000, "slow_stretches", 0), VERDICT_KEEP);
 }
 
-TEST(an_interval_that_reaches_the_limit_is_no_reason)
-{
-	const struct interval wide = { 0.05, 0.4 }, narrow = { 0.1, 0.3 };
-	cleanup_result struct result *res = sound(600000000);
-	const struct result *const docs[] = { res };
-	struct judgement j;
-
-	result_figure(res, "missed_revolution_ratio", NULL, UNIT_RATIO, 0.2, &wide, 100);
-	verdict_judge(docs, 1, &j);
-	assert_int_equal(j.is, VERDICT_KEEP);
-	verdict_done(&j);
-	result_figure(res, "missed_revolution_ratio", NULL, UNIT_RATIO, 0.2, &narrow, 100);
-	verdict_judge(docs, 1, &j);
-	assert_int_equal(j.is, VERDICT_DOUBT);
-	verdict_done(&j);
-}
-
 TEST(a_region_slower_by_less_than_heads_differ_is_no_reason)
 {
 	struct slow_row {
