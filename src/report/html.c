@@ -120,13 +120,19 @@ static void figure_row(FILE *out, const struct result *const *res, size_t n, con
 	(void)fputs("</tr>\n", out);
 }
 
-/* Has one of the documents before this one reported it? */
-static bool is_reported(const struct result *const *res, size_t which, const char *name)
+/* Is it for this page: in no document before this one, and known in one of them? The next command is in the answer. */
+static bool is_shown(const struct result *const *res, size_t n, size_t which, const char *name)
 {
-	for (size_t i = 0; i < which; i++)
-		if (result_find_figure(res[i], name))
-			return true;
-	return false;
+	bool is_known = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct figure *f = result_find_figure(res[i], name);
+
+		if (f && i < which)
+			return false;
+		is_known |= f && !f->value.is_null;
+	}
+	return is_known && strcmp(name, "next_command") != 0;
 }
 
 /* Figures as rows, documents as columns. */
@@ -146,8 +152,7 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 	(void)fputs(n > 1 ? "</tr></thead>" : "", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < res[i]->nfigures; k++)
-			if (!is_reported(res, i, res[i]->figures[k].name) &&
-			    strcmp(res[i]->figures[k].name, "next_command") != 0) /* it stands below the answer */
+			if (is_shown(res, n, i, res[i]->figures[k].name))
 				figure_row(out, res, n, &res[i]->figures[k]);
 	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
 }

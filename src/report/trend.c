@@ -16,9 +16,10 @@
 #include "base/xalloc.h"
 #include "report/disks.h"
 
-#define DATES_MIN    3
-#define STEP_RUNS    2    /* before and behind it: one alone may be an odd one */
-#define FALSE_ALARMS 0.05 /* of all slopes together */
+#define DATES_MIN      3
+#define STEP_RUNS      2    /* before and behind it: one alone may be an odd one */
+#define FINDINGS_SHOWN 3    /* in the answer; the table has all */
+#define FALSE_ALARMS   0.05 /* of all slopes together */
 /*
  * A disk alone has few runs to show its scatter by: as a guess, worth two more runs, it is six times what the runs' own
  * intervals say. By trial, where it is three or nine times that (unit test fleets): a line rings a run earlier, and
@@ -372,6 +373,23 @@ static void add_row(void *arg, const struct trend_row *row)
 	fleet_add(disk, &one);
 }
 
+/* Of one disk: which it is, over how much it was seen, and the first of what is getting worse. */
+static void answer_of(struct result *out, const struct fleet_disk *d, size_t worse)
+{
+	size_t n = worse ? d->nfindings < FINDINGS_SHOWN ? d->nfindings : FINDINGS_SHOWN : 0, used;
+	char text[800];
+
+	used = (size_t)snprintf(text, sizeof(text), "%s %s in %zu runs from %.10s to %.10s", alike_disk(d->v[0]),
+	                        worse ? "is getting worse" : "does not get worse by more than measurement noise", d->n,
+	                        d->v[0]->head.started, d->v[d->n - 1]->head.started);
+	for (size_t i = 0; i < n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.150s", i ? "; " : ": ",
+		                         d->findings[i].text);
+	if (used + 1 < sizeof(text))
+		(void)stpcpy(text + used, ".");
+	result_set(&out->answer, text);
+}
+
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err)
 {
@@ -407,8 +425,8 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	alike_changes(out, res, n);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
-	result_set(&out->answer, to.worse ? "The disk is getting worse: the figures below."
-	                                  : "Nothing is getting worse by more than measurement noise.");
+	if (f->ndisks)
+		answer_of(out, &f->disks[0], to.worse);
 	result_set(&out->shows, "worse,verdict,#trends,#scans");
 	fleet_tell_changed(out, f, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;
