@@ -329,7 +329,7 @@ static void lay_out(struct screen *s, size_t picture)
 	size_t kept;
 
 	for (size_t i = 0; i < PARTS; i++)
-		drop(s, i);
+		drop(s, (enum part)i);
 	s->lines = s->page->style->lines;
 	fit_one(s, PART_HEAD, print_head, SIZE_MAX);
 	fit_one(s, PART_VERDICT, text_verdict_of, SIZE_MAX);
