@@ -16,13 +16,11 @@
 #define LEARNING      6     /* distances that tell the scatter for those after them (a choice) */
 #define FULL_NS       24e9  /* of the device, for the curve: of the 120 s that a run may take */
 #define QUICK_NS      2.4e9 /* and of 15 s */
-#define NEAR_NS       1.8e9 /* and of that, for those over few tracks */
-#define NEAR_ROUNDS   4
-#define FIGURE_LEAST  3    /* pairs of a distance that is a figure by itself (a choice) */
-#define PAIR_TURNS    12.0 /* of a revolution, for the first pair of places: nine reads and the seeks */
-#define PATCHY_TRIES  12   /* of both places stored by chance, where a third is: one in nine */
-#define WRITES_BEFORE 0.1  /* of a revolution: what a curve of reads may be off in a short run */
-#define WRITES_AFTER  0.4  /* and what a head rests longer for a write: 0.3 to 1 ms by data sheets, and as much again */
+#define FIGURE_LEAST  3     /* pairs of a distance that is a figure by itself (a choice) */
+#define PAIR_TURNS    12.0  /* of a revolution, for the first pair of places: nine reads and the seeks */
+#define PATCHY_TRIES  12    /* of both places stored by chance, where a third is: one in nine */
+#define WRITES_BEFORE 0.1   /* of a revolution: what a curve of reads may be off in a short run */
+#define WRITES_AFTER  0.4 /* and what a head rests longer for a write: 0.3 to 1 ms by data sheets, and as much again */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
 /* Two places, the nearer one to the start first. */
@@ -95,11 +93,10 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	return r;
 }
 
-/* So many tracks apart, in the outer tenth of the disk: up to so many pairs. */
+/* So many tracks apart, in the outer tenth of the disk. */
 static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct belief *belief, struct err *err)
 {
-	const double size = (double)s->known.places.size_bytes;
-	double at = rng_double(&s->t.rng);
+	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6, .backward_only = p->tracks < 3 };
 	uint64_t key = rng_u64(&s->t.rng);
 	int r = 0;
@@ -156,31 +153,12 @@ static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_s
 	return (size_t)fmin(fmax((fmin(budget, until) - spent) / (double)left / each, least), (double)wanted);
 }
 
-/* A short run takes them in turn, a pair of each, for its time: nearer than where the arm surely moves, which it begins
- * with, all may be changes of heads. */
-static int near_in_turn(struct seek_run *s, struct belief *belief, struct err *err)
-{
-	static const uint64_t tracks[] = { 8, 48, 4, 6, 12, 3, 24, 5, 10, 18 };
-	const uint64_t end_ns = clock_now_ns(s->ses->env->clk) + (uint64_t)(NEAR_NS * fmax(s->budget.scale, 1.0));
-	struct seek_point *p = s->samples->near;
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(tracks); i++)
-		p[i].tracks = tracks[i];
-	for (size_t i = 0; r == 0 && i < NEAR_ROUNDS * ARRAY_LEN(tracks) && !seek_is_over(s) &&
-	                   clock_now_ns(s->ses->env->clk) < end_ns;
-	     i++) {
-		s->samples->nnear = i < ARRAY_LEN(tracks) ? i + 1 : ARRAY_LEN(tracks);
-		r = one_near(s, &p[i % ARRAY_LEN(tracks)], i / ARRAY_LEN(tracks) + 1, belief, err);
-	}
-	for (size_t i = 0; i < s->samples->nnear; i++)
-		seek_tell_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
-	return r;
-}
-
 static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 {
+	/* A short run has one where the arm surely moves: nearer, all may be changes of heads. */
+	static const uint64_t few[] = { 4, 8, 48 };
 	const double period = s->known.places.period_ns;
+	const bool quick = s->p->quick;
 	struct seek_point *p = s->samples->near;
 	struct belief belief; /* of all distances, as they differ by little */
 	uint64_t most =
@@ -194,15 +172,15 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 	if (s->known.curve.is_known)
 		belief_within(&belief,
 		              (struct interval){ 0.0, curve_at(&s->known.curve, curve_low(s)) + SEEK_STRAY * period });
-	if (s->p->quick)
-		return near_in_turn(s, &belief, err);
-	for (uint64_t k = 2; n < CURVE_POINTS && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
+	for (uint64_t k = 2; !quick && n < CURVE_POINTS && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
 		p[n++].tracks = k;
-	s->samples->nnear = n;
+	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
+		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
-		r = one_near(s, &p[i], p[i].tracks <= 12 ? 5 : 3, &belief, err);
+		r = one_near(s, &p[i], quick ? 3 : p[i].tracks <= 12 ? 5 : 3, &belief, err);
 		seek_tell_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
 	}
+	s->samples->nnear = n;
 	return r;
 }
 
@@ -297,7 +275,7 @@ void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, 
 			seek_tell_read(s->res, &m->random[i]);
 		seek_conclude_curve(k, m);
 	}
-	for (size_t i = 0; i < SEEK_PARTS; i++)
+	for (int i = 0; i < SEEK_PARTS; i++)
 		k->parts[i] = seek_curve_without(k, m, i);
 	k->has_parts = true;
 }
