@@ -142,7 +142,7 @@ static const struct screen_decl passes_screen = {
 	.says =
 		(const struct clause[]){
 			{ "Writing {write_synced_bytes_per_s} with fsync" },
-			{ "reading {read_bytes_per_s} in {read_bytes_per_s#whole reading}" },
+			{ "reading {read_bytes_per_s} in {read_bytes_per_s#reading}" },
 			{ "{read_from_device_ratio} of it came from the device" },
 			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
 			{ "all {checked_bytes} that were compared are as written", .if_any = "checked_bytes",
