@@ -243,3 +243,44 @@ TEST(a_rate_that_the_disks_do_not_carry_is_never_called_sustained_however_short_
 		assert_true(run.res->verdict_is_no || run.res->verdict_is_open);
 	}
 }
+
+TEST(a_rate_that_could_not_be_told_is_not_refuted)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--read --find sda" };
+	size_t answers[2] = { 0 };
+	const struct figure *most;
+	const struct table *t;
+
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	MUST_RUN(run);
+	t = result_find_table(run.res, "tries");
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *held = table_string(t, i, (size_t)table_column(t, "held"));
+
+		answers[strcmp(held, "yes") == 0] += strcmp(held, "no") != 0;
+	}
+	assert_true(answers[0] && answers[1]);
+	assert_true(result_has_notice(run.res, "open-above"));
+	most = result_find_figure(run.res, "max_rate_bytes_per_s");
+	/* Up to what the disk carries on the average; the end of the range is not where it could not be told. */
+	assert_true(figure_number(most) < 13.4e6 && most->ci.high > 17e6);
+	sim_run_end(&run);
+}
+
+TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--read --rate=8MB --time=20s sda" };
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
+	p.gone_at_s = 5.0;
+	(void)sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	MUST_RUN(run);
+	assert_int_equal(run.res->status, STATUS_DEVICE_GONE);
+	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "8 MB/s held for "));
+	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "then sda was lost"));
+	assert_false(result_has_notice(run.res, "shorter"));
+	sim_run_end(&run);
+}
