@@ -387,7 +387,7 @@ static void check_run(const char *words, double part, enum way way, const struct
 	if (res->status == STATUS_CANCELLED && !strstr(res->answer, "was interrupted"))
 		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, res->answer);
 	if (way == BY_TIME && !lasts(words) &&
-	    (res->status != STATUS_ENDED_EARLY || !strstr(res->answer, "time ran out")))
+	    (res->status != STATUS_ENDED_EARLY || !strcasestr(res->answer, "time ran out")))
 		fail_msg("%s, %g of it: cut by --time without a word: %s", words, part, res->answer);
 	if (way != BY_REMOVAL)
 		return;
