@@ -281,6 +281,9 @@ TEST(what_takes_long_here_and_there_is_not_called_a_band)
 		assert_true(found.log10_ratio > 4);
 		assert_int_equal(found.verdict, is_each ? SMR_YES : SMR_UNDECIDED);
 		assert_true(is_each || isnan(found.band.value));
+		in.access_ns = NAN; /* no actuator was seen */
+		smr_analyse(&in, &found);
+		assert_int_equal(found.verdict, SMR_UNDECIDED);
 		free(v);
 	}
 }

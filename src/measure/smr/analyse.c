@@ -485,7 +485,7 @@ static void judge(const struct view *v, struct smr_found *f)
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;
-	if (f->behind < 2 * WINDOW)
+	if (f->behind < 2 * WINDOW || !(in->access_ns > 0)) /* no actuator was seen */
 		return;
 	/* What goes at once in pieces smaller than any band are none. */
 	f->is_likely = f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST);

@@ -166,7 +166,6 @@ struct same_feeder {
 	struct feeder f; /* first: next() gets a pointer to it */
 	struct feeder *of;
 	struct smr_io *io;
-	const uint8_t *data; /* of requests of one size, by their tag; NULL: pieces of the comb */
 	struct err why;
 };
 
@@ -175,23 +174,30 @@ static enum feed same_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	struct same_feeder *s = (struct same_feeder *)f;
 	enum feed feed = s->of->next(s->of, now_ns, req, ret_until_ns);
 
-	if (feed != FEED_IO || req->op != IO_WRITE)
-		return feed;
-	if (s->data)
-		memcpy(req->buf, s->data + req->tag * req->len_bytes, req->len_bytes);
-	else if (rewrite_fetch(s->io->journal, req->offset_bytes, req->buf, req->len_bytes, &s->why) < 0)
+	if (feed == FEED_IO && req->op == IO_WRITE &&
+	    rewrite_fetch(s->io->journal, req->offset_bytes, req->buf, req->len_bytes, &s->why) < 0)
 		return FEED_END;
-	return FEED_IO;
+	return feed;
+}
+
+static int run_load(struct smr_io *io, struct load *load, struct feeder *f, struct err *err)
+{
+	struct same_feeder same = { { same_next, NULL }, f, io, { 0 } };
+	struct load_stats stats;
+	int r;
+
+	load->targets = io->target;
+	load->ntargets = 1;
+	load->feeder = io->journal ? &same.f : f;
+	r = session_load(io->ses, load, io->eng, &stats, err);
+	return r == 0 && same.why.code ? err_set(err, same.why.code, "%s", same.why.text) : r;
 }
 
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 {
-	struct load load = { .targets = io->target, .ntargets = 1, .depth = 2 };
-	struct load_stats stats;
-	struct seq_feeder feeder;
-	struct same_feeder same = { { same_next, NULL }, &feeder.f, io, NULL, { 0 } };
 	uint64_t now_ns = clock_now_ns(io->ses->env->clk);
-	int r;
+	struct load load = { .depth = 2 };
+	struct seq_feeder feeder;
 
 	if (now_ns >= io->end_ns)
 		return 0;
@@ -200,24 +206,42 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 		io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
 	}
 	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
-	load.feeder = io->journal ? &same.f : &feeder.f;
 	load.max_ns = io->end_ns - now_ns;
 	session_progress(io->ses, "writing in sequence", 0.02, NULL);
-	r = session_load(io->ses, &load, io->eng, &stats, err);
-	return r == 0 && same.why.code ? err_set(err, same.why.code, "%s", same.why.text) : r;
+	return run_load(io, &load, &feeder.f, err);
 }
 
 /* ---- the writes at random ---- */
 
 struct batch {
+	struct feeder f; /* first: next() gets a pointer to it */
 	struct sink sink;
+	const struct smr_io *io;
+	uint64_t from, writes, sent; /* places; a flush follows */
 	uint64_t begin_ns, written_ns, flushed_ns;
 	bool is_bad;
 };
 
+static enum feed batch_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct batch *b = (struct batch *)f;
+
+	(void)now_ns;
+	(void)ret_until_ns;
+	if (b->sent > b->writes)
+		return FEED_END;
+	req->op = b->sent < b->writes ? IO_WRITE : IO_FLUSH;
+	if (req->op == IO_WRITE) {
+		req->len_bytes = SMR_BLOCK;
+		req->offset_bytes = smr_place(b->io->layout, b->from + b->sent, b->io->ses->seed);
+	}
+	b->sent++;
+	return FEED_IO;
+}
+
 static void take_write(struct sink *s, const struct io_req *req, bool is_fault)
 {
-	struct batch *b = (struct batch *)s;
+	struct batch *b = (struct batch *)((char *)s - offsetof(struct batch, sink));
 
 	b->is_bad |= is_fault && req->op == IO_FLUSH;
 	if (!b->begin_ns)
@@ -237,59 +261,26 @@ static void keep(struct smr_samples *s, const struct smr_sample *sample)
 	s->v[s->n++] = *sample;
 }
 
-/* What is to be written, and what belongs there. */
-static int fill_batch(struct smr_io *io, uint64_t from, uint64_t k, struct list_item *items, uint8_t *data,
-                      struct err *err)
-{
-	const struct smr_layout *l = io->layout;
-	int r = 0;
-
-	for (uint64_t i = 0; r == 0 && i < k; i++) {
-		items[i].len_bytes = SMR_BLOCK;
-		items[i].op = IO_WRITE;
-		items[i].offset_bytes = smr_place(l, from + i, io->ses->seed);
-		if (data)
-			r = rewrite_fetch(io->journal, items[i].offset_bytes, data + i * SMR_BLOCK, SMR_BLOCK, err);
-	}
-	items[k].op = IO_FLUSH;
-	return r;
-}
-
 int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err)
 {
-	uint64_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0, all = smr_layout_writes(io->layout);
-	cleanup_free struct list_item *items = NULL;
-	cleanup_free uint8_t *data = NULL;
-	struct batch b = { .sink = { take_write } };
-	struct load load = { .targets = io->target, .ntargets = 1, .sink = &b.sink, .depth = 1 };
-	struct list_feeder feeder;
-	struct load_stats stats;
-	struct smr_sample sample;
-	uint64_t k = 1;
-	struct same_feeder same = { .f.next = same_next, .of = &feeder.f, .io = io };
+	uint64_t all = smr_layout_writes(io->layout);
+	struct batch b = { { batch_next, NULL }, { take_write }, .io = io, .from = from, .writes = 1 };
+	struct load load = { .sink = &b.sink, .depth = 1 };
 	int r;
 
-	while (k < n && from + k < all && smr_part_of(io->layout, from + k) == smr_part_of(io->layout, from))
-		k++;
-	items = xcalloc(k + 1, sizeof(*items));
-	if (io->journal)
-		same.data = data = xcalloc(k, SMR_BLOCK);
-	r = fill_batch(io, from, k, items, data, err);
-	if (r < 0)
-		return r;
-	list_feeder_init(&feeder, items, k + 1);
-	load.feeder = data ? &same.f : &feeder.f;
-	r = session_load(io->ses, &load, io->eng, &stats, err);
+	while (b.writes < n && from + b.writes < all &&
+	       smr_part_of(io->layout, from + b.writes) == smr_part_of(io->layout, from))
+		b.writes++;
+	r = run_load(io, &load, &b.f, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
 		return r;
-	sample = (struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
-		                      .first = first,
-		                      .writes = k,
-		                      .block_bytes = SMR_BLOCK,
-		                      .flushes = 1,
-		                      .write_ns = b.written_ns - b.begin_ns,
-		                      .flush_ns = b.flushed_ns - b.written_ns };
-	sample.writes_per_s = (double)k * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1);
-	keep(s, &sample);
+	keep(s, &(struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
+	                              .writes_per_s = (double)b.writes * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1),
+	                              .first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0,
+	                              .writes = b.writes,
+	                              .block_bytes = SMR_BLOCK,
+	                              .flushes = 1,
+	                              .write_ns = b.written_ns - b.begin_ns,
+	                              .flush_ns = b.flushed_ns - b.written_ns });
 	return 0;
 }
