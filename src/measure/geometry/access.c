@@ -21,7 +21,7 @@
 #define LAPSES        0.03 /* of the accesses come a revolution late: what real hosts and drives lose at most */
 #define POINTS        48   /* of a grid over what is possible, made finer so often: */
 #define REFINED       5    /* from 4 revolutions to below the finest deviation */
-#define ASKED         24   /* pairs at most that tell how far accesses scatter */
+#define ASKED         24   /* pairs at most that show how far accesses scatter */
 #define FAR           12.0 /* of the log-likelihood: so much less likely is not looked at again */
 #define ROUNDS        40   /* more than any pair takes: an end for pairs that never settle */
 #define USUAL_ROUNDS  16.0 /* of them, until all is found */

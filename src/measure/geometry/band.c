@@ -143,7 +143,7 @@ static bool is_behind(const struct geo_parser *p, uint64_t t, uint64_t size, uin
 }
 
 /*
- * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a
+ * A track of another size, alone on its surface: with missing sectors that could not be seen, or one end mistaken by a
  * few sectors. One of the next tracks of that surface has its size, for where none has a zone may have begun; behind
  * the last ones of a band those before count.
  */

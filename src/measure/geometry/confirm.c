@@ -87,7 +87,7 @@ static void go_back(struct geo_walk *w, size_t n)
 	geo_forget(w->g);
 }
 
-/* May the walk go on from the begin of that item again? Else it stays, and is told as unsure. */
+/* May the walk go on from the begin of that item again? Else it stays, and is reported as unsure. */
 static bool may_go_back(struct geo_walk *w, size_t n)
 {
 	uint64_t first = w->items[n].first;

@@ -2,7 +2,7 @@
 /*
  * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is
  * sure has as many sectors as all others of its surface, so what it lacks is known even where noise hides the gap
- * itself; elsewhere a track tells by the spacing of its sectors. Reported is what lies among tracks that are all as
+ * itself; elsewhere a track shows it by the spacing of its sectors. Reported is what lies among tracks that are all as
  * they should be, and in noise only where a second look found both ends again.
  */
 #include <math.h>
@@ -69,7 +69,7 @@ static bool is_like(const struct geo_order *o, double skew, double other)
 	return isnan(skew) || isnan(other) || geo_order_same(o, skew, other);
 }
 
-/* Do neither sizes nor skews tell one surface of the zone from the next? Then one track that was miscounted puts all
+/* Do neither sizes nor skews distinguish the surfaces of the zone? Then one track that was miscounted puts all
  * behind it elsewhere. */
 static bool are_all_alike(const struct geo_order *o, const struct geo_fit_zone *z, uint32_t heads)
 {

@@ -514,7 +514,7 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
 
 /*
  * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid
- * is fine enough for it, but where the sectors of that stretch begin tells.
+ * is fine enough for it, but where the sectors of that stretch begin shows.
  */
 static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct edges *ret, struct err *err)
 {

@@ -144,7 +144,6 @@ int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first,
 		r = timed_reads(&g->t, offsets, lead, access, NULL, err);
 	}
 	g->cost.reads += lead;
-	g->cost.flushing += lead;
 	*ret_ns = (double)(session_answered_ns(g->ses) - start_ns);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is said for and against each layout: by accesses, by sizes and skews, by how long zones are. The logarithms of
- * all likelihoods add up, over all looks, and what is left in the end is told from their sum.
+ * all likelihoods add up, over all looks, and what is left in the end follows from their sum.
  * Where its bands begin is part of a hypothesis: the sequence may have been read from the wrong track on.
  */
 #include <math.h>
@@ -225,7 +225,7 @@ static bool came_before(const struct geo_fit *one, size_t zone)
 
 /*
  * With several surfaces a zone has as many tracks on each, so whole cylinders; where surfaces are alike, and a change
- * of heads takes as long as a step of the arm, only that tells them from one. How much less likely the lengths of zones
+ * of heads takes as long as a step of the arm, only that shows them. How much less likely the lengths of zones
  * that begin and end for certain are with so many surfaces than with one; as many spare tracks in each may be hidden.
  * Each length counts once: what comes again may be the length of a band.
  */

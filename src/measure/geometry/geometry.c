@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The disk's own shape from the times of single reads: rotation, sectors per track, skew. How angles come about:
- * probe.c; how the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H.
+ * probe.c; how the ends of tracks are found: edges.c. The idea of finding the end of a track by the jump in angle is H.
  * Wong's ("Discovering Hard Disk Physical Geometry through Microbenchmarking", 2019).
  */
 #include "base/xalloc.h"
@@ -18,7 +18,7 @@
 
 /* Of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk. */
 #define WALK_PART 0.55
-/* The same where making the cache forget is dear and no band came again, without which accesses tell nothing. */
+/* The same where making the cache forget is dear and no band came again, without which accesses show nothing. */
 #define WALK_MORE 0.66
 /* Without --time so much is enough where bands were seen to come again, and the rest of the walk, which only shows more
  * zones, ends there: of 36 drawn disks that rotate no fewer surfaces are known than with all of it. */
@@ -232,7 +232,7 @@ static void run_rows(const struct geo_walk *w)
 	}
 }
 
-/* Zones of the layout, also of one that is not told if it explains the sizes; else as the walk found them. */
+/* Zones of the layout, also of one that is not reported if it explains the sizes; else as the walk found them. */
 static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
 	const struct geo_fit *fit = layout->fit;
@@ -323,7 +323,7 @@ static int timed_walk(struct geo_walk *w, double part, struct err *err)
 	return r;
 }
 
-/* Surfaces and layout from what was seen so far, and then the rest of the disk, which tells zones only. */
+/* Surfaces and layout from what was seen so far, and then the rest of the disk, which shows zones only. */
 static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_layout *layout, struct err *err)
 {
 	struct geo *g = w->g;

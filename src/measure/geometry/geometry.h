@@ -75,7 +75,7 @@ struct geo_ways {
 };
 
 struct geo_cost {
-	uint64_t reads, flushing, failed;
+	uint64_t reads;
 	uint64_t tracks_seen;
 	uint64_t thoughts, thinks_to; /* steps of what computes, see budget.c; the end of them, 0: none */
 	bool is_cut; /* the walk ended for want of time, as what comes behind it has a share kept for it */
@@ -94,7 +94,7 @@ struct geo {
 	struct rotation rot;
 	uint64_t sectors; /* of the target */
 	double tol;       /* angles closer than this are the same */
-	unsigned looks;   /* at each sector: what is told of it is the middle of so many */
+	unsigned looks;   /* at each sector: its angle is the middle of so many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
 	uint64_t begin;   /* of a track, where a survey begins at one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Layouts, and the shortest accesses that tell them apart. Behind order.h. Not a door. */
+/* Layouts, and the shortest accesses that distinguish them. Behind order.h. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_LAYOUT_H
 #define PLATTER_MEASURE_GEOMETRY_LAYOUT_H
 
@@ -197,14 +197,14 @@ int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, 
 /* ---- settle.c ---- */
 
 /*
- * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it
- * is told and read that way; where it makes no difference, a notice says so, and a surface is one of two. (Drives of
- * which all surfaces are alike are rare since the density of each is set apart.)
+ * Of a layout that is reported, and its zones: if all that was walked shows for certain that heads alternate, or do
+ * not, it is reported and read that way; where it makes no difference, a notice says so, and a surface is one of two.
+ * (Drives of which all surfaces are alike are rare since the density of each is set apart.)
  */
 void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l);
 
-/* Of a layout in which a zone is one band, and all that was walked: if it says how long bands are, it is told and read
- * that way; if only that zones are longer, the layout is not told any more. */
+/* Of a layout in which a zone is one band, and all that was walked: if it shows how long bands are, it is reported and
+ * read that way; if only that zones are longer, the layout is not reported any more. */
 void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l);
 
 #endif

@@ -16,7 +16,7 @@
 	     smaller */
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
-/* Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the
+/* Were both answers in time? Other sectors of the two tracks show it, which the drive has not in its cache. If not, the
  * two are read until two readings agree. */
 static int check_late(struct geo *g, const uint64_t *sector, double *angle, double after, struct err *err)
 {

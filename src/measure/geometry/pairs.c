@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which accesses are made to tell layouts apart, and where: in a zone as one layout or another reads it, at the ends of
- * long bands, in another zone; at distances of which a layout has something to say, and those of which two say most
+/* Which accesses are made to distinguish layouts, and where: in a zone as one layout or another reads it, at the ends
+ * of long bands, in another zone; at distances of which a layout has something to say, and those of which two say most
  * different things. */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define NEAR_TRACKS 34    /* one more than the most surfaces, and a little */
 #define AIMS        8     /* tries to find whole tracks that are so far apart */
 #define SAME        0.01  /* of their errors: independent ones of twenty accesses are hardly ever so near */
-#define SAMPLED     3000  /* pairs that those are chosen from which tell two layouts apart */
+#define SAMPLED     3000  /* pairs that those are chosen from which distinguish two layouts */
 #define OF_A_KIND   8     /* of them at most, that say the same */
 #define WIDEST      8192  /* tracks: distances farther on add little */
 #define RIVALS      3     /* at a time */
@@ -287,7 +287,7 @@ void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 	}
 }
 
-/* ---- pairs that tell two layouts apart ---- */
+/* ---- pairs that distinguish two layouts ---- */
 
 /* A pair as two layouts have it. */
 struct sampled {
@@ -371,7 +371,7 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 	return n;
 }
 
-/* Up to so many pairs that tell these two apart, those first that tell most. What they will say. */
+/* Up to so many pairs that distinguish these two, those first that do so most. What they will show. */
 static double add_telling_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
                                 size_t most)
 {

@@ -14,7 +14,7 @@
 #define ALIKE_LEAST  2     /* of five, and that share of more with ends that are there again */
 #define EDGES_MAX    64    /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
 #define RATE_BYTES \
-	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
+	(16ull << 20) /* its rate shows sectors per track to within the factor of four that geo_spacing takes */
 #define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
 #define STARTS      4             /* more looks at the start, where none is borne out */
 #define AGAIN_MOST  4             /* part of their tracks, at most, may have ends that are not there again */
@@ -53,7 +53,7 @@ static void track_rows(struct geo *g, const struct geo_track *track, size_t n, c
 			.place = place,
 		};
 
-		if (track[i].is_doubtful) { /* its ends were not there again: not told */
+		if (track[i].is_doubtful) { /* its ends were not there again: not reported */
 			row.sectors = row.sectors_per_track = row.missing = UINT64_MAX;
 			row.skew_ratio = NAN;
 		}

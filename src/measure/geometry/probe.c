@@ -132,10 +132,8 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 
 		angles[i] = NAN;
 		doubt[i] = a < DOUBT * g->rot.period_ns && !g->t.fua;
-		if (!isfinite(a)) {
-			g->cost.failed++;
+		if (!isfinite(a))
 			continue;
-		}
 		geo_kept_read(&g->kept, sectors[i], timed_may_be_hit(&g->rot, a));
 		if (timed_may_be_hit(&g->rot, a)) {
 			++*ret_hits;
@@ -161,7 +159,6 @@ int geo_leave(struct geo *g, uint64_t sector, struct err *err)
 		return 0;
 	at = (sector > apart ? sector - apart : sector + apart < g->sectors ? sector + apart : 0) * g->t.block_bytes;
 	g->cost.reads++;
-	g->cost.flushing++;
 	return timed_reads(&g->t, &at, 1, &ignore, NULL, err);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Surfaces and the order in which they are used. Layouts that explain the sequence of tracks at about the least cost
- * (shapes.c) are hypotheses; the shortest accesses between some tracks tell them apart: a layout says which tracks lie
+ * (shapes.c) are hypotheses; the shortest accesses between some tracks distinguish them: a layout says which tracks lie
  * over each other (all are equally near), and how many cylinders are between others (law.c). Accesses are made where
  * the likeliest ones differ (pairs.c), in several places, until the evidence of all of them leaves one (evidence.c), or
- * the time is over. What is told is what all have in common that are left.
+ * the time is over. What is reported is what all have in common that are left.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 #include "measure/shared/arms.h"
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
-#define LOOKS_MOST  16 /* as pairs are all made by then that tell something */
-/* In the first look, as all have something to say: three or four times each distance that tells. */
+#define LOOKS_MOST  16 /* as pairs are all made by then that show something */
+/* In the first look, as all have something to say: three or four times each distance that matters. */
 #define FIRST_PAIRS 64
 #define MORE_PAIRS  40 /* in others: some for each of the likeliest */
-#define TURN_LOOKS  4  /* by which accesses have told whether heads alternate if they tell it at all */
+#define TURN_LOOKS  4  /* by which accesses have shown whether heads alternate if they show it at all */
 /* Of the budget: a look that would end later leaves no time for what comes behind. */
 #define LOOKS_END     0.93
 #define FIND_THOUGHTS 0.5  /* of all: layouts are found, */
@@ -42,7 +42,7 @@
 
 static const char both[] = "The number of surfaces and the layout";
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_likely)
 {
@@ -82,7 +82,7 @@ static void say_unknown(struct geo_search *s, const char *what, const char *why)
 	result_notice(s->g->ses->res, "layout-unknown", "%s cannot be determined: %s.", what, why);
 }
 
-/* ---- what may be told ---- */
+/* ---- what may be reported ---- */
 
 /* Does a zone go on with a second band, at least half of the first surface's part of it that says something? Where
  * heads alternate the surface comes first again that was last, which says nothing with all beside it that hold as
@@ -120,7 +120,7 @@ static bool are_bands_unseen(struct geo_search *s)
 
 /*
  * How much less likely accesses are if the arm takes as long over eight tracks as over one: as where tracks lie over
- * each other in some order that nobody has thought of. One surface is told of what speaks against that.
+ * each other in some order that nobody has thought of. One surface is reported by what is against that.
  */
 static double rise_speaks(const struct geo_search *s, const struct geo_hypothesis *one)
 {
@@ -175,7 +175,7 @@ static void prefer_read(struct geo_search *s)
 			put_first(s, i);
 }
 
-/* Where nothing tells whether heads alternate, it is told as if they did not. */
+/* Where nothing shows whether heads alternate, it is reported as if they did not. */
 static void prefer_plain_order(struct geo_search *s)
 {
 	for (size_t i = 1; i < s->left && s->h[0].shape.is_alternate; i++)
@@ -317,7 +317,7 @@ static int look(struct geo_search *s, struct err *err)
 		geo_choose_rival_stretch(s, s->looks);
 	if (s->looks)
 		says = geo_choose_telling_pairs(s);
-	/* All looks that may be would not tell: of a disk whose layouts nothing tells apart. */
+	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
 	if (!is_one && s->looks >= TURN_LOOKS &&
 	    common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all that was walked says of a layout that was told from the first tracks.
+ * What all that was walked says of a layout that was found from the first tracks.
  *
  * Whether heads alternate: does every second band go through them backwards? Accesses are made where the walk began,
- * and sizes show it only where surfaces differ, which may be zones that were not walked yet when the layout was told.
+ * and sizes show it only where surfaces differ, which may be zones that were not walked yet when the layout was found.
  * So all that was walked is read the other way as well.
  *
  * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer
@@ -101,7 +101,7 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	is_cut = geo_has_thought_enough(g);
-	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of
+	/* What cannot be read to its end as it was found shows nothing, as long as the other way needs any number of
 	 * zones. */
 	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
 	            !is_cut &&

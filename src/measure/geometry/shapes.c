@@ -199,27 +199,23 @@ static void list_shapes(struct ranking *s, struct candidate *all, size_t *n)
 				}
 }
 
+/* That shape, whatever the way of the arm; NULL: it is none of them. */
+static const struct candidate *find(const struct ranking *s, uint32_t heads, uint64_t band, bool is_alternate)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->c[i].shape.heads == heads && s->c[i].shape.band == band &&
+		    s->c[i].shape.is_alternate == is_alternate)
+			return &s->c[i];
+	return NULL;
+}
+
 /* Heads that alternate where it makes no difference, unless that is by sizes which are the same from either end. */
 static bool is_idle(const struct ranking *s, const struct candidate *c)
 {
 	bool may_be_mirrored = c->alike && c->shape.band && 2 * c->alike + 1 >= c->shape.heads;
+	const struct candidate *plain = find(s, c->shape.heads, c->shape.band, false);
 
-	for (size_t i = 0; c->shape.is_alternate && !may_be_mirrored && i < s->n; i++)
-		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
-		    s->c[i].cost <= c->cost)
-			return true;
-	return false;
-}
-
-static bool has_shape(const struct ranking *s, const struct geo_shape *shape)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		const struct geo_shape *c = &s->c[i].shape;
-
-		if (c->heads == shape->heads && c->band == shape->band && c->is_alternate == shape->is_alternate)
-			return true;
-	}
-	return false;
+	return c->shape.is_alternate && !may_be_mirrored && plain && plain->cost <= c->cost;
 }
 
 /* So many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
@@ -238,7 +234,7 @@ static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool 
 /*
  * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many
  * heads, head-first, as a band has tracks, and the same band cut otherwise. What disturbs the sequence costs one of two
- * many times as much as the other, so that only accesses tell them apart.
+ * many times as much as the other, so that only accesses distinguish them.
  */
 static void add_twins(struct ranking *s, uint64_t tracks)
 {
@@ -260,7 +256,7 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < RANKED_MAX && !geo_has_thought_enough(s->g); k++) {
 			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
 
-			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
+			if (twin[k].heads < 2 || find(s, twin[k].heads, twin[k].band, twin[k].is_alternate))
 				continue;
 			rank(s, &add, tracks, most);
 			if (isfinite(add.cost) &&
@@ -312,8 +308,8 @@ static void add_ways(struct ranking *s)
 		}
 }
 
-/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is told must
- * be more than that. */
+/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is reported
+ * must be more than that. */
 static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t tracks, bool is_last)
 {
 	size_t m = 0;

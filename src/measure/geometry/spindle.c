@@ -22,12 +22,12 @@
 #define WORST       0.01 /* of a revolution: a median that is less sure than that says nothing */
 #define PULL_PHASE  0.5  /* of what noise explains as well */
 #define PULL_PERIOD 0.15
-#define PARTS       4   /* of the run: the last one tells the speed at its end */
+#define PARTS       4   /* of the run: the last one shows the speed at its end */
 #define POINTS      4   /* of a part, at least */
 #define LIKE_SERIES 2.0 /* errors of a slope, as what is off comes in waves */
 /* Of the speed: as well as it is known where anchors have stepped on (surfaces differ in sectors). */
 #define SPREAD 3e-7
-#define TOLD   4.0 /* errors: a change that is told */
+#define TOLD   4.0 /* errors: a change that is reported */
 
 void geo_spindle_start(struct geo *g)
 {

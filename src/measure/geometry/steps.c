@@ -3,7 +3,7 @@
  * The walk over the whole disk, from end of track to end of track, without visiting all of them.
  *
  * Tracks of one size that are followed by one and the same jump are a run; after one of them is known, the end of the
- * track 1, 2, 4 ... further on is looked at: two reads tell whether there is such a jump at that very sector, and
+ * track 1, 2, 4 ... further on is looked at: two reads show whether there is such a jump at that very sector, and
  * whether the angle has advanced by so many jumps. If not, half as far is tried, down to one track: so the end of a run
  * is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago, those
  * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the
@@ -194,7 +194,7 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 	return 0;
 }
 
-/* A piece too short to tell its track's size: of the size that was expected here, or else as the one before. */
+/* A piece too short to show its track's size: of the size that was expected here, or else as the one before. */
 static void take_for_stump(const struct geo_walk *w, struct geo_track *track)
 {
 	const struct geo_run *e = expected(w), *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is told of zones and surfaces. Behind layout.h. Not a door. */
+/* What is reported of zones and surfaces. Behind layout.h. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_TELL_H
 #define PLATTER_MEASURE_GEOMETRY_TELL_H
 
@@ -24,9 +24,9 @@ size_t geo_walk_rows(struct geo_walk *w, uint64_t end);
 
 /* ---- heads.c ---- */
 
-#define GEO_NOWHERE UINT32_MAX /* no surface that is told */
+#define GEO_NOWHERE UINT32_MAX /* no surface that is reported */
 
-/* What lies where, as far as a layout is told and zones are sure. */
+/* What lies where, as far as a layout is reported and zones are sure. */
 struct geo_map {
 	struct geo_walk *w;
 	struct geo_order *o;

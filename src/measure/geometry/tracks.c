@@ -98,7 +98,7 @@ static bool could_be(const struct geo *g, double spacing_ratio, uint64_t len, ui
 	return len < 3 || fabs(spacing_ratio * (double)n - 1.0) * (double)len < 4.0 * g->tol * (double)n;
 }
 
-/* Sectors of a whole track as the piece from edge i on tells, 0: it does not. */
+/* Sectors of a whole track as the piece from edge i on shows, 0: it does not. */
 static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t i)
 {
 	uint64_t len = edge[i + 1].first - edge[i].first;
@@ -197,7 +197,7 @@ static size_t choose(const struct geo_track *track, size_t n, uint64_t size, str
 	for (size_t i = 0; i < n; i++) {
 		if (track[i].sectors != size || track[i].per_track != size || track[i].is_doubtful)
 			continue;
-		if (track[i].is_sure) /* the spacing alone tells it already */
+		if (track[i].is_sure) /* the spacing alone shows it already */
 			return 0;
 		usual++;
 	}
@@ -221,8 +221,8 @@ static double angle_of(const uint64_t *sector, const double *angle, size_t n, ui
 	return NAN;
 }
 
-/* Will it tell? Else the reads are better spent on the walk, as where the cache has to forget all behind each few of
- * them. */
+/* Will it show them? Else the reads are better spent on the walk, as where the cache has to forget all behind each few
+ * of them. */
 static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 {
 	return size <= LARGEST && !(geo_kept_has_below(&g->kept) && geo_flush_cost(g) > GEO_VERY_DEAR) &&

@@ -42,7 +42,7 @@ struct geo_track {
 	bool is_sure;     /* per_track is; else it is what was found */
 	bool is_doubtful; /* one of its ends may be elsewhere */
 };
-/* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
+/* Edges to the tracks between them: pieces with missing sectors between them are joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
 
 /* ---- tracks.c: sectors that nobody can address ---- */
@@ -171,7 +171,7 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 
 /* ---- steps.c ---- */
 
-#define GEO_NOISY 0.002 /* of a revolution: what is told apart better than that shows other skews at once */
+#define GEO_NOISY 0.002 /* of a revolution: what is distinguished better than that shows other skews at once */
 
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk_on(struct geo_walk *w, struct err *err);
