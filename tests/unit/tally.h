@@ -13,6 +13,11 @@
 #include "seeds.h"
 #include "stats/stats.h"
 
+static inline bool is_near(double a, double b, double relative)
+{
+	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
+}
+
 struct tally {
 	size_t n, failed, covered, width_n;
 	double sum, sum_sq, width, worst;

@@ -223,47 +223,31 @@ TEST_WITH(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop)
 	assert_string_equal(res->faults[1].op, "read");
 }
 
-TEST_WITH(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop)
+/* Of a kind a hundred, of all so many that a document of others, with a code for each, does not cost the square of its
+ * length; and one says that there were more. */
+TEST_WITH(the_same_notice_is_kept_once_and_of_many_one_says_that_there_were_more, make, drop)
 {
+	static const char more[] = "There was more of this than is listed.";
 	struct result *res = *state;
-
-	result_notice(res, "stalled", "Nothing for %d s.", 5);
-	result_notice(res, "stalled", "Nothing for %d s.", 5);
-	result_notice(res, "stalled", "Nothing for %d s.", 6);
-	assert_int_equal(res->nnotices, 2);
-	assert_true(result_has_notice(res, "stalled"));
-	assert_false(result_has_notice(res, "stall"));
-}
-
-TEST_WITH(a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more, make, drop)
-{
-	struct result *res = *state;
+	char code[32];
 
 	result_notice(res, "first", "One of another kind.");
 	for (int i = 0; i < 100000; i++)
-		result_notice(res, "stalled", "Nothing for %d s.", i);
+		result_notice(res, "stalled", "Nothing for %d s.", i / 2);
 	result_notice(res, "last", "One of another kind.");
+	assert_true(result_has_notice(res, "stalled") && !result_has_notice(res, "stall"));
 	assert_int_equal(res->nnotices, RESULT_NOTICES_MAX + 3);
 	assert_string_equal(res->notices[RESULT_NOTICES_MAX].text, "Nothing for 99 s.");
 	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 1].code, "stalled");
-	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 1].text, "There was more of this than is listed.");
+	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 1].text, more);
 	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 2].code, "last");
-}
-
-/* Else a document of others, with a code for each, costs the square of its length. */
-TEST_WITH(of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more, make, drop)
-{
-	struct result *res = *state;
-
 	for (int i = 0; i < 200000; i++) {
-		char code[32];
-
 		(void)snprintf(code, sizeof(code), "code-%d", i);
 		result_notice(res, code, "Another one.");
 	}
 	assert_int_equal(res->nnotices, RESULT_NOTICES_ALL);
 	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 2].text, "Another one.");
-	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 1].text, "There was more of this than is listed.");
+	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 1].text, more);
 }
 
 TEST(text_that_is_not_utf8_is_made_so)

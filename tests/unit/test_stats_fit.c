@@ -6,11 +6,6 @@
 
 #define SEEDS 500
 
-static bool is_near(double a, double b, double relative)
-{
-	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
-}
-
 static struct interval about(double middle, double half)
 {
 	struct interval ci = { middle - half, middle + half };

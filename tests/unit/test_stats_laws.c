@@ -4,11 +4,6 @@
 
 #include "tally.h"
 
-static bool is_near(double a, double b, double relative)
-{
-	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
-}
-
 TEST(no_event_in_t_hours_bounds_the_rate_by_three_over_t)
 {
 	assert_true(is_near(law_rule_of_three(1), 2.9957, 1e-4));

@@ -9,11 +9,6 @@
 
 #define SEEDS 500
 
-static bool is_near(double a, double b, double relative)
-{
-	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
-}
-
 TEST(students_t_agrees_with_the_tables)
 {
 	/* Abramowitz and Stegun, table 26.10; R's qt for the last ones */
