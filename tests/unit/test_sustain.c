@@ -107,7 +107,7 @@ TEST(a_cache_that_is_full_at_once_is_a_state_of_its_own)
 }
 
 /* Nothing is answered for 70 ms, which is a state without a request; then it is fast, and then slow. */
-TEST(a_stall_before_the_first_answer_leaves_the_size_of_requests_known)
+TEST(a_stall_before_the_first_answer_is_of_the_burst)
 {
 	struct sustain_series s;
 	struct sustain_states f;
@@ -124,6 +124,7 @@ TEST(a_stall_before_the_first_answer_leaves_the_size_of_requests_known)
 	s.time_s = (double)s.n * s.width_s;
 	assert_true(sustain_states(&s, &f));
 	assert_int_equal(f.block_bytes, 1 << 20);
+	assert_true(f.burst == 0 && f.v[0].from_s == 0 && f.v[0].to_s > 140 * s.width_s);
 	assert_true(fabs(f.amount.value / (141.0 * 16 * (1 << 20)) - 1) < 0.02);
 	sustain_series_done(&s);
 }

@@ -384,6 +384,8 @@ static void find_burst(const struct sustain_series *s, struct sustain_states *f)
 			first = first < k ? first : k;
 			last = k;
 		}
+	if (first > 0 && first < f->n && f->v[first - 1].rate.value < slow) /* it began with a stall */
+		first--;
 	f->burst = first;
 	if (first == f->n)
 		return;

@@ -22,6 +22,7 @@
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
 #define SURE          2.0  /* decades */
+#define VAGUE         0.2  /* of what came back: a longer rest shows more */
 #define AS_FAST       0.9  /* of the burst, for GIVE_UP times as long: only requests are counted */
 
 static bool is_paced(const struct sustain_rest *r)
@@ -80,13 +81,14 @@ static bool has_all_back(const struct sustain_states *f, const struct sustain_re
 	return r->fast_bytes + r->uncertain_bytes >= ALL_BACK * f->amount.ci.low;
 }
 
-/* The longest rest that did not bring all back, or the first that did. */
+/* The longest rest that did not bring all back, or the first that did: also where what came before is vague. */
 static const struct sustain_rest *to_repeat(const struct sustain_states *f, const struct sustain_rests *r)
 {
 	const struct sustain_rest *best = NULL;
 
 	for (size_t i = 0; i < r->n && r->v[i].block_bytes == f->block_bytes && !is_paced(&r->v[i]); i++)
-		if (r->v[i].fast_bytes > 0 && (!best || !has_all_back(f, &r->v[i])))
+		if (r->v[i].fast_bytes > 0 &&
+		    (!best || !has_all_back(f, &r->v[i]) || best->uncertain_bytes > VAGUE * best->fast_bytes))
 			best = &r->v[i];
 	return best;
 }
