@@ -242,8 +242,8 @@ static void tell_unreadable(struct surface_run *run, const struct surface_suspec
 	if (shown > LBAS_SHOWN)
 		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", shown - LBAS_SHOWN);
 	result_figure_u64(run->ses->res, "unreadable_bytes", "of these bytes", UNIT_BYTES, bytes);
-	if (shown)
-		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", text);
+	if (shown || result_find_figure(run->ses->res, "unreadable_lbas")) /* they may have been read since */
+		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", shown ? text : NULL);
 }
 
 /* How much of what was asked, and what of it is not known to the sector. */
