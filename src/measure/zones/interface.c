@@ -19,8 +19,9 @@
 #define AHEAD_REVS                                                                                                \
 	2.5 /* after a read, until what lies behind it is in the buffer (a choice): no whole ones, or what is not \
 	       comes by at once */
-#define HIT_PART 0.3   /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
-#define HIT_NS   2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
+#define HIT_PART   0.3 /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
+#define AGAIN_PART 0.9 /* the same of bytes that were just read, which the media bring by a whole one later */
+#define HIT_NS     2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
 
 /* The best time of all tries but the first; INFINITY: none. is_ahead: each time further on, for nothing may come from
  * an earlier one: *at moves. */
@@ -59,7 +60,8 @@ static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at
                        bool *ret_is_hit, struct err *err)
 {
 	uint32_t small = large / SMALL_PART - large / SMALL_PART % t->layout.align_bytes;
-	double limit_ns = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS, small_ns, large_ns = INFINITY;
+	double part = is_ahead ? HIT_PART : AGAIN_PART, small_ns, large_ns = INFINITY;
+	double limit_ns = t->layout.rev_ns > 0.0 ? part * t->layout.rev_ns : HIT_NS;
 	uint64_t all_bytes = is_ahead ? 2ull * TRIES * (LEADS * t->layout.align_bytes + large) : large;
 	int r;
 

@@ -13,7 +13,7 @@
 struct layout_row {
 	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
 	double rev_ns, interface_bytes_per_s;
-	uint64_t disk_offset_bytes, disk_bytes, queue_depth, lead_in;
+	uint64_t disk_offset_bytes, disk_bytes, queue_depth, piece_bytes, lead_in;
 	const char *disk, *members, *target;
 };
 
@@ -30,7 +30,8 @@ const struct field zone_layout_fields[] = {
 	          .detail = true),
 	FIELD_U64(struct layout_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
 	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),
-	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true), /* 0: not known */
+	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true),   /* 0: not known */
+	FIELD_U64(struct layout_row, piece_bytes, UNIT_BYTES, "its pieces", .detail = true), /* 0: not known */
 	FIELD_U64(struct layout_row, lead_in, UNIT_COUNT, "requests of a lead-in", .detail = true),
 	FIELD_STR(struct layout_row, disk, "disk"),
 	FIELD_STR(struct layout_row, members, "made of"), /* of several; else none */
@@ -126,6 +127,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.disk_offset_bytes = t->dev->partition_offset_bytes,
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
 		.queue_depth = t->dev->queue_depth,
+		.piece_bytes = l->piece_bytes,
 		.lead_in = l->lead_in,
 		.disk = t->dev->disk,
 		.members = device_has_members(t->dev) ? t->dev->below : NULL,
@@ -213,6 +215,8 @@ static void load_cells(const struct table *cells, const struct layout_row *layou
 		                   .align_bytes = (uint32_t)layout->align_bytes,
 		                   .block_bytes = (uint32_t)layout->block_bytes,
 		                   .request_bytes = (uint32_t)layout->request_bytes,
+		                   .coarse_bytes = (uint32_t)layout->block_bytes,
+		                   .piece_bytes = layout->piece_bytes == UINT64_MAX ? 0 : (uint32_t)layout->piece_bytes,
 		                   .lead_in = (uint32_t)layout->lead_in,
 		                   .cell_bytes = layout->cell_bytes,
 		                   .rev_ns = layout->rev_ns,

@@ -121,8 +121,9 @@ static struct lossy_at lost_in(const struct zone_sample *s, double behind, doubl
 	double request = s->request_bytes ? s->request_bytes : l->request_bytes; /* old documents have none */
 	double waited = fmin(s->wait_revs * rev_ns, LOST_MAX * s->elapsed_ns);
 
-	if (isfinite(behind) && log(s->ns_per_byte) - behind > threshold && waited < WAITS_PART * more &&
-	    more * request >= RETRY_REVS * rev_ns * s->moved_bytes)
+	/* Each piece of a request that is cut on the way may lose as many, and no wait stands out. */
+	if (isfinite(behind) && !zone_is_cut(l) && log(s->ns_per_byte) - behind > threshold &&
+	    waited < WAITS_PART * more && more * request >= RETRY_REVS * rev_ns * s->moved_bytes)
 		return (struct lossy_at){ more / rev_ns, clean / rev_ns };
 	return (struct lossy_at){ s->waits, (s->elapsed_ns - waited) / rev_ns };
 }
