@@ -36,8 +36,9 @@ static int list_column(const struct table *t, const char *list, size_t i)
 	char key[64];
 
 	for (; list && i > 0; i--) {
-		list = strchr(list, ',');
-		list += list != NULL;
+		const char *comma = strchr(list, ',');
+
+		list = comma ? comma + 1 : NULL;
 	}
 	(void)snprintf(key, sizeof(key), "%.*s", (int)strcspn(list ?: "", ","), list ?: "");
 	return *key ? table_column(t, key) : -1;
