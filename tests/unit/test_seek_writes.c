@@ -139,7 +139,8 @@ TEST(a_short_run_holds_its_few_writes_against_the_curve_of_reads)
 	              100.0 * track.off / (double)track.n);
 	assert_true((double)average.n >= (TALLY_SHARE == 1 ? 0.7 * (double)seeds : 1.0) && track.n == average.n);
 	assert_true((double)average.held >= 0.85 * (double)average.n && (double)track.held >= 0.85 * (double)track.n);
-	assert_true(fabs(average.off) < 0.01 * (double)average.n);
+	/* Of few, each of which is 2 % off by chance, the mean is off by more. */
+	assert_true(fabs(average.off) < fmax(0.01 * (double)average.n, 0.02 * sqrt((double)average.n)));
 }
 
 /* From the table of accesses; spans and queue are not in it. In a short run the curve of reads is a part of it. */
