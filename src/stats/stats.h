@@ -290,16 +290,6 @@ void refine_period(struct period_event *ev, size_t n, struct period_fit *fit);
 double phase_of(double t, double t0, double period);
 double phase_distance(double a, double b); /* the short way from b to a, in [-0.5, 0.5) */
 
-/* ---- segments.c ---- */
-
-/*
- * Change points of a piecewise constant series with the noise `sigma` of one value (<= 0: estimated from differences
- * by MAD), PELT (Killick 2012) with a BIC-like penalty. ret_start[k] is the first index of segment k; returns the
- * number of segments (1 when there is no change), at most max. Deviating runs shorter than min_len are outliers, not
- * segments.
- */
-size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max);
-
 /* ---- smooth.c ---- */
 
 #define SMOOTH_MAX 64 /* points */
