@@ -147,13 +147,13 @@ uint64_t requests_count(const struct requests *r)
 
 int requests_close(struct requests *r, struct err *err)
 {
-	uint64_t waits;
+	struct rowlog_cost cost;
 	int error, written;
 
 	if (!r)
 		return 0;
 	error = r->error;
-	written = r->log ? rowlog_close(r->log, &waits) : 0;
+	written = r->log ? rowlog_close(r->log, &cost) : 0;
 	if (!error)
 		error = written;
 	if (error)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,8 +33,8 @@ struct rowlog {
 	size_t nblocks;
 	bool is_over;
 	struct block *filling; /* the loop's */
-	uint64_t waits;        /* of the loop for the writer */
-	size_t len;            /* of the text; the writer's */
+	struct rowlog_cost cost;
+	size_t len; /* of the text; the writer's */
 	char text[TEXT_BYTES];
 };
 
@@ -82,6 +83,7 @@ void rowlog_u64(struct rowlog *l, uint64_t v, unsigned least_digits, char behind
 static void *writer_run(void *arg)
 {
 	struct rowlog *l = arg;
+	struct timespec t;
 
 	(void)pthread_mutex_lock(&l->lock);
 	while (l->todo || !l->is_over) {
@@ -104,6 +106,8 @@ static void *writer_run(void *arg)
 		(void)pthread_cond_signal(&l->room);
 	}
 	(void)pthread_mutex_unlock(&l->lock);
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail for this clock */
+	l->cost.cpu_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 	return NULL;
 }
 
@@ -128,7 +132,7 @@ static struct block *block_get(struct rowlog *l)
 	if (b)
 		return b;
 	while (!l->unused) {
-		l->waits++;
+		l->cost.waits++;
 		(void)pthread_cond_wait(&l->room, &l->lock);
 	}
 	b = l->unused;
@@ -148,6 +152,7 @@ static void hand_over(struct rowlog *l)
 void rowlog_add(struct rowlog *l, const void *row)
 {
 	memcpy((char *)l->filling->rows + l->filling->n++ * l->form.row_bytes, row, l->form.row_bytes);
+	l->cost.rows++;
 	if (l->filling->n < BLOCK_ROWS)
 		return;
 	(void)pthread_mutex_lock(&l->lock);
@@ -185,7 +190,7 @@ int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form)
 	return r;
 }
 
-int rowlog_close(struct rowlog *l, uint64_t *ret_waits)
+int rowlog_close(struct rowlog *l, struct rowlog_cost *ret)
 {
 	int r;
 
@@ -203,7 +208,7 @@ int rowlog_close(struct rowlog *l, uint64_t *ret_waits)
 	(void)pthread_cond_destroy(&l->work);
 	(void)pthread_cond_destroy(&l->room);
 	(void)pthread_mutex_destroy(&l->lock);
-	*ret_waits = l->waits;
+	*ret = l->cost;
 	r = l->error;
 	free(l);
 	return r;

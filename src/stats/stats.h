@@ -327,6 +327,10 @@ static inline double law_interactive_n(double throughput, double response, doubl
 	return throughput * (response + z);
 }
 /* Closed system: total demand d, largest demand d_max, think time z. */
+static inline double law_knee_users(double d, double d_max, double z)
+{
+	return (d + z) / d_max;
+}
 
 /* ---- bucket.c: rate and ring ---- */
 

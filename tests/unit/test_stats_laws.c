@@ -16,6 +16,7 @@ TEST(operational_laws_hold_for_the_published_transactions)
 	/* 30 users, think 5 s, response 0.91 s: 5.08 transactions/s */
 	assert_true(is_near(30 / (0.91 + 5), 5.08, 1e-3));
 	assert_true(is_near(law_interactive_n(5.076, 0.91, 5), 30, 1e-3));
+	assert_true(is_near(law_knee_users(0.3, 0.2, 1), 6.5, 1e-12));
 }
 
 /* ---- the ring ---- */

@@ -175,6 +175,7 @@ TEST(several_processors_answer_as_mmc_does)
 
 	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
 	assert_true(is_near(sim_figure(&run, "cpu_ratio"), 2.5, 0.01));
+	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
 }
 
 TEST(half_a_million_arrive_each_second)
@@ -381,6 +382,7 @@ TEST(closed_runs_obey_the_operational_laws)
 		run_on("tiny", "--users=30 --think=500ms --ios=2 --cpu=5ms --randomise=work --time=1000s sda");
 
 	assert_true(is_near(sim_figure(&run, "law_users"), 30, 0.01));
+	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.1 && sim_figure(&run, "device_busy_ratio") <= 1.0);
 }
 
@@ -403,6 +405,7 @@ TEST(the_disk_is_as_busy_as_the_law_says)
 		truth_random(g, 0, sim_device(sim_find(run.sim, "sda"))->size_bytes, 4096, &truth);
 		by_truth = sim_figure(&run, "transactions_per_s") * requests * truth.service_ns * 1e-9;
 		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), by_truth, 0.02));
+		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), sim_figure(&run, "law_device_ratio"), 0.02));
 		assert_true(is_near(sim_figure(&run, "law_users"), loads[i].users, 0.01));
 		if (loads[i].users == 1)
 			assert_true(is_near(sim_figure(&run, "io_service_mean_ns"), truth.service_ns, 0.02));
@@ -541,6 +544,7 @@ TEST(what_failed_is_neither_throughput_nor_response)
 			assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
 		else
 			assert_true(is_near(sim_figure(&run, "law_inside"), sim_figure(&run, "device_queue"), 0.03));
+		assert_true(is_near(sim_figure(&run, "law_device_ratio"), sim_figure(&run, "device_busy_ratio"), 0.03));
 	}
 }
 

@@ -216,6 +216,11 @@ static void device_figures(const struct tx_run *r)
 	result_figure(res, "device_service_ns", "its busy time per transfer", UNIT_NS, d.service_s * 1e9, NULL,
 	              (uint64_t)d.transfers);
 	result_figure(res, "device_busy_ratio", "device utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
+	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a
+	 * difference. */
+	if (r->p->mode != TX_CACHED && r->all.any.done)
+		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
+		              (double)r->all.any.ios / tx_seconds(r) * d.service_s, NULL, 0);
 }
 
 static void host_figures(const struct tx_run *r)
@@ -234,6 +239,22 @@ static void host_figures(const struct tx_run *r)
 
 /* ---- laws ---- */
 
+/* Asymptotic bounds of a closed run, from the demands that were measured: a processor of several has its share of the
+ * work. */
+static void bound_figures(const struct tx_run *r)
+{
+	struct device_part dev = device_part(r);
+	double n = (double)r->all.any.done, d_cpu = r->all.any.cpu_s / n;
+	double d_disk = dev.is_known ? dev.busy_ratio * tx_seconds(r) / n : 0.0;
+	double d_max = fmax(d_cpu / r->work.processors, d_disk);
+
+	if (r->all.any.done == 0 || !(d_max > 0.0))
+		return;
+	result_figure(r->ses->res, "law_max_per_s", "no more than, by 1 / D_max", UNIT_PER_S, 1.0 / d_max, NULL, 0);
+	result_figure(r->ses->res, "law_knee_users", "users where queues begin, by (D + Z) / D_max", UNIT_NONE,
+	              law_knee_users(d_cpu + d_disk, d_max, r->all.any.think_s / n), NULL, 0);
+}
+
 static void law_figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
@@ -243,6 +264,7 @@ static void law_figures(const struct tx_run *r)
 		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->work.processors);
 		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
 		              r->work.busy_s / tx_seconds(r), NULL, 0);
+		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, x * r->all.any.cpu_s / n, NULL, 0);
 	}
 	if (r->is_open) {
 		result_figure(res, "law_inside", "under way on average, by N = X R", UNIT_NONE,
@@ -261,6 +283,7 @@ static void law_figures(const struct tx_run *r)
 			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
 			"--count.",
 			law, r->jobs.n);
+	bound_figures(r);
 }
 
 /* ---- all of it ---- */

@@ -76,17 +76,20 @@ static int find_users(struct tx_run *r, struct err *err)
 
 static void each_close(struct tx_run *r)
 {
-	uint64_t waits;
+	struct rowlog_cost cost;
 
 	if (!r->each)
 		return;
-	if (rowlog_close(r->each, &waits) < 0)
+	if (rowlog_close(r->each, &cost) < 0)
 		result_notice(r->ses->res, "each-incomplete", "%s could not be written in full; is there room?",
 		              r->p->each);
-	if (waits)
+	if (cost.waits)
 		result_notice(r->ses->res, "each-waits",
 		              "Writing %s held the transactions up %" PRIu64 " times; the responses are too long.",
-		              r->p->each, waits);
+		              r->p->each, cost.waits);
+	if (cost.rows && !r->is_virtual)
+		result_figure(r->ses->res, "each_cost_ns", "processor time of a row of --each", UNIT_NS,
+		              (double)cost.cpu_ns / (double)cost.rows, NULL, cost.rows);
 }
 
 /* Read and Yread of 1997 draw the same in each run; --seed says what. */
