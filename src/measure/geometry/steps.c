@@ -20,6 +20,7 @@
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES       24  /* of a survey of two or three tracks */
 #define USUAL_RUNS  24  /* the last so many runs of equal tracks */
+#define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
 #define TWO         1.6 /* of the track before: no surface or zone holds so much more */
 
 /* ---- what was found ---- */
@@ -115,7 +116,7 @@ static double usual_size(const struct geo_walk *w)
 /* Several tracks, as ends between them were hidden: they may show the next time, so nothing is expected of them. */
 static bool is_several(const struct geo_walk *w, const struct geo_run *run)
 {
-	return run->tracks == 1 && (double)run->per_track > TWO * fmin(usual_size(w), w->outermost);
+	return run->tracks == 1 && (double)run->per_track > SEVERAL * fmin(usual_size(w), w->outermost);
 }
 
 /* What came after the last time that the last run was seen. */
