@@ -112,7 +112,7 @@ cat >"$dir/shingled.disk" <<-END
 END
 "$PLATTER_SIM" smr --write --destroy-data=SMRAGAIN --quiet --seed=1 --json="$dir/sim.json" "sim:$dir/shingled.disk" >"$dir/out" 2>&1 ||
 	fail "platter-sim smr"
-same "$dir/sim.json" 13
+same "$dir/sim.json" 14
 differs "$dir/sim.json" '.tables.writes as $t | ($t.columns | map(.key)) as $k |
 	.tables.writes.rows |= map(if .[$k | index("writes")] == 1 then .[$k | index("flush_ns")] *= 2 else . end)' band_clean_ns
 

@@ -105,8 +105,10 @@ TEST(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are)
 			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
 		assert_int_equal(run.res->verdict_is_no, d.kind != SHINGLED);
 		assert_true(sim_elapsed_ns(run.sim) < 300 * NS_PER_S);
-		if (d.kind != PLAIN)
+		if (d.kind != PLAIN) {
 			near(&run, "cache_entries", d.entries, 0.1);
+			near(&run, "cache_bytes", 4096 * d.entries, 0.1);
+		}
 		if (d.kind == SHINGLED)
 			near(&run, "band_bytes", d.band, 0.1);
 		else

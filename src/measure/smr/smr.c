@@ -222,7 +222,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl smr_screen = {
 	.shows =
-		"shingled,cache_entries,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
+		"shingled,cache_entries,cache_bytes,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
 	.says =
 		(const struct clause[]){
 			{ "cannot tell without writing", .because = "nothing-written" },

@@ -107,12 +107,14 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 
 void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *f)
 {
+	struct stats_estimate held = stats_times(f->entries, SMR_BLOCK);
 	char reason[200];
 
 	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
 	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	result_estimate(res, "cache_entries", "writes that the cache held", UNIT_COUNT, &f->entries);
+	result_estimate(res, "cache_bytes", "bytes of these writes", UNIT_BYTES, &held);
 	result_estimate(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
 	result_estimate(res, "band_clean_ns", "time to clean a band", UNIT_NS, &f->band_ns);
 	result_estimate(res, "fast_writes_per_s", "write rate, cache not full", UNIT_PER_S, &f->fast);
