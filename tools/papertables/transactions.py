@@ -108,6 +108,7 @@ def table_10_1(m):
             yield row('  95 % over the mean', 3.04 / 0.91, 3.0, measured[2]['response_p95_ns'] / measured[2]['response_mean_ns'], 0.2, '')
         heading = None
     low, high = (m.batch(n, MISSES, UNIT + DRIVING, *YREAD) for n in (int(knee / 3), int(2 * knee)))
+    yield row('knee: users where queues begin', None, knee, measured[2]['law_knee_users'], 0.1, '', note='by (D + Z) / D_max, D from the run with 60')
     yield row('  a third of them: response', None, mva(int(knee / 3), demands, 5.0)[1], low[1], 0.2, 's', note='think time hides the disk')
     yield row('  twice as many: response', None, int(2 * knee) * max(demands) - 5.0, high[1], 0.05, 's', note='N D_max - Z: it does not any more')
     yield row('  and throughput', None, 1 / max(demands), high[0], 0.03, '/s')
