@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "base/xalloc.h"
 #include "rows.h"
 #include "simrun.h"
 #include "wild.h"
@@ -122,6 +123,40 @@ static void stays_within(struct sim_run *run, const struct profile *p)
 		assert_true(log[i].offset_bytes + log[i].len_bytes <= 1000000000 + (512ull << 20) + 65536);
 	}
 	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
+}
+
+/* Reads of others take segments. Those that the kernel counts are left out; where there is no gap, nothing is known. */
+TEST(what_others_read_beside_makes_no_other_buffer)
+{
+	static const struct {
+		const char *profile;
+		double segment;
+	} disks[] = { { "modern-4tb", 4194304 }, { "samsung-hd103sj", 1048576 } };
+	static const double gaps_ms[] = { 50, 200, 1000 };
+
+	for (size_t i = 0; i < ARRAY_LEN(disks) * ARRAY_LEN(gaps_ms); i++) {
+		const char *profile = disks[i / ARRAY_LEN(gaps_ms)].profile;
+		double gap_ms = gaps_ms[i % ARRAY_LEN(gaps_ms)], segment = disks[i / ARRAY_LEN(gaps_ms)].segment;
+		struct sim_run run = { .sim = sim_new(), .m = &measure_buffer, .words = "--time=100s sda" };
+		struct sim_user user = { .mean_gap_ns = gap_ms * 1e6, .rhythm = SIM_USER_REGULAR, .most = 100000 };
+		double found[2];
+
+		user.sd = sim_add_profile(run.sim, profile, "sda");
+		sim_set_contents(run.sim, false);
+		user.took_ns = xcalloc(user.most, sizeof(*user.took_ns));
+		rng_init(&user.rng, 1, i);
+		sim_user_start(&user);
+		assert_int_equal(sim_run(&run), 0);
+		found[0] = sim_figure(&run, "segments");
+		found[1] = sim_figure(&run, "segment_bytes");
+		if ((gap_ms >= 1000 || isfinite(found[0]) ? found[0] != 32 : 0) ||
+		    (isfinite(found[1]) && fabs(found[1] / segment - 1) > 0.05))
+			fail_msg("%s, a read each %g ms: %g segments of %g", profile, gap_ms, found[0], found[1]);
+		if (strcmp(text_of(&run, "reads_ahead"), "always") != 0)
+			assert_string_equal(text_of(&run, "reads_ahead"), "none");
+		sim_run_end(&run);
+		free(user.took_ns);
+	}
 }
 
 TEST(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told)

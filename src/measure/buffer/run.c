@@ -114,7 +114,32 @@ static size_t steps_of(const struct buffer_io *io, uint64_t bytes)
 
 /* ---- experiments ---- */
 
-int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
+#define TRIES 8 /* of one experiment: others who read all the time leave no gap (a choice) */
+
+struct tries {
+	unsigned n;
+	size_t kept;
+	uint64_t foreign_bytes;
+};
+
+/*
+ * Has the experiment to be had, or once more? What others read meanwhile took segments and moved the head: the samples
+ * of such a one are dropped.
+ */
+static bool is_to_be_had(struct buffer_io *io, struct tries *t)
+{
+	uint64_t foreign_bytes = session_foreign_bytes(io->ses, 0);
+
+	if (t->n && foreign_bytes <= t->foreign_bytes)
+		return false;
+	if (t->n)
+		io->samples.n = t->kept;
+	t->kept = io->samples.n;
+	t->foreign_bytes = foreign_bytes;
+	return t->n++ < TRIES && (t->n == 1 || !buffer_is_over(io));
+}
+
+static int probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
 {
 	const struct buffer_conditions *c = &io->cond;
 	uint32_t block = (uint32_t)c->block_bytes;
@@ -146,6 +171,16 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	return r;
 }
 
+int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
+{
+	struct tries t = { .n = 0 };
+	int r = 0;
+
+	while (r == 0 && is_to_be_had(io, &t))
+		r = probe(io, test, at, err);
+	return r;
+}
+
 /* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how
  * many are left. */
 static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
@@ -170,7 +205,7 @@ static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uin
 	return r;
 }
 
-int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
+static int sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
                  struct err *err)
 {
 	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
@@ -188,18 +223,33 @@ int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 	return r;
 }
 
+int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
+                 struct err *err)
+{
+	struct tries t = { .n = 0 };
+	int r = 0;
+
+	while (r == 0 && is_to_be_had(io, &t))
+		r = sweep(io, test, places, bytes, most, err);
+	return r;
+}
+
 int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err)
 {
 	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
-	size_t n = 0;
-	double ns = NAN;
-	int r;
+	struct tries t = { .n = 0 };
+	int r = 0;
 
-	r = read_streams(io, places, bytes, first, &n, err);
-	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
-		r = read_one(io, first[0] + bytes - io->cond.block_bytes, io->cond.block_bytes, &ns, err);
-	if (r == 0)
-		buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
+	while (r == 0 && is_to_be_had(io, &t)) {
+		double ns = NAN;
+		size_t n = 0;
+
+		r = read_streams(io, places, bytes, first, &n, err);
+		if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
+			r = read_one(io, first[0] + bytes - io->cond.block_bytes, io->cond.block_bytes, &ns, err);
+		if (r == 0)
+			buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
+	}
 	return r;
 }
 
