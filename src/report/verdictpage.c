@@ -181,7 +181,7 @@ static void print_rates(struct printer *p, const struct result *res)
 	char a[VALUE], line[400] = "";
 
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-		if (value(res, rates[i][0], a) && (i < 3 || buffer > 1.05 * start))
+		if ((i < 3 || buffer > 1.05 * start) && value(res, rates[i][0], a))
 			add(line, sizeof(line), "%.*s%s%s", (int)strcspn(rates[i][1], "%"), rates[i][1], a,
 			    strchr(rates[i][1], '%') + 2);
 	print_line(p, line);

@@ -105,7 +105,6 @@ for command in seek zones geometry; do
 	judge $command "$(say something-new)" ""     # nobody knows what that means
 done
 judge seek "$(say not-rotating)" not-rotating
-judge seek "$(say regime)" regime
 judge seek "$(say rotation-unclear)" rotation-unclear
 judge seek "$(say not-one-arm)" not-one-arm
 judge zones "$(say token-bucket)" token-bucket

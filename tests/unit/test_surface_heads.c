@@ -385,6 +385,7 @@ TEST(no_mutation_of_a_state_or_a_geometry_ends_a_scan)
 	json_decref(docs[0]);
 	json_decref(docs[1]);
 	(void)unlink(state_path);
+	(void)unlink(geometry_path);
 }
 
 /* ---- wild disks ---- */
