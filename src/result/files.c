@@ -90,7 +90,7 @@ int result_load_each(const char *path, const struct result_taker *to, struct err
 	if (r == 0 && has_record) {
 		(void)err_set(
 			&why, -EIO,
-			"%s: the last line is a record of a run without its result: the run goes on, or was killed.",
+			"%s: the last line is a record of a run without its result: the run goes on, or was killed; wait for its end.",
 			path);
 		r = to->bad(to->arg, &why, false, err);
 	}
