@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define MAD_TO_SIGMA 1.482602218505602 /* 1 / the 75 % point of the normal law */
 
 static int compare(const void *pa, const void *pb)
 {

@@ -29,7 +29,7 @@ static uint64_t find_edge(struct drive *d, struct geo_kept *k, uint64_t in, uint
 	uint64_t out = in + width, cost = 0;
 
 	d->n = 0;
-	geo_kept_forget(k);
+	k->n = 0;
 	while (out - in > 1) {
 		uint64_t at = is_halved ? in + (out - in) / 2 : geo_kept_next(k, in, out, (double)d->flush);
 
@@ -37,7 +37,7 @@ static uint64_t find_edge(struct drive *d, struct geo_kept *k, uint64_t in, uint
 		cost++;
 		if (has(d, at)) {
 			geo_kept_read(k, at, true);
-			geo_kept_forget(k);
+			k->n = 0;
 			d->n = 0;
 			cost += d->flush;
 		}

@@ -13,7 +13,6 @@
 #define ROTATION_NS   (2 * NS_PER_S)
 #define RATE_BYTES    (16u << 20)
 #define REREADS       21
-#define PLACES_TRIED  20 /* for one that is stored */
 #define SLOW_IN_A_ROW 5  /* of a sweep: then nothing further back is held */
 
 const char *const buffer_test_names[BUFFER_TESTS] = {

@@ -78,7 +78,7 @@ void geo_judge_way(struct geo *g, size_t way, uint32_t lead, double ns, bool has
 	if (has_helped) {
 		w->high = lead;
 		w->low = w->low < lead ? w->low - w->low / FADE : lead / 2; /* chance may have made it fail */
-		geo_kept_forget(&g->kept);
+		g->kept.n = 0;
 	} else {
 		w->low = lead > w->low ? lead : w->low;
 		if (lead >= w->high)
@@ -203,11 +203,6 @@ void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit)
 	}
 	if (!is_hit)
 		k->recent[k->n++ % GEO_RECENT] = sector;
-}
-
-void geo_kept_forget(struct geo_kept *k)
-{
-	k->n = 0;
 }
 
 /* So far from a read as most sectors were in the cache. */

@@ -125,26 +125,11 @@ static void speed_figures(struct result *res, double period_ns, double error, si
 static void rotation_figures(struct geo *g)
 {
 	struct result *res = g->ses->res;
-	const struct device *d = &g->ses->devs[0];
 
 	g->rot.is_unclear = g->rot.is_unclear || (!g->rot.is_rotating && timed_is_over(&g->t));
-	res->verdict_is_open = rotation_say_unclear(res, &g->rot);
-	if (res->verdict_is_open)
-		return;
-	if (!g->rot.is_rotating) {
-		result_notice(
-			res, "not-rotating",
-			"No rotation was found in the times of reads of one sector: an SSD, a virtual disk, or a cache in front. There is no geometry to measure.");
-		if (d->rotational == 1)
-			result_notice(res, "says-rotating",
-			              "The kernel calls %s rotational, but it does not behave so.", d->name);
-		return;
-	}
-	speed_figures(res, g->rot.period_ns, 1.96 * g->rot.se_ns / g->rot.period_ns, g->rot.events);
-	if (d->rotational == 0)
-		result_notice(res, "says-not-rotating",
-		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
-		              d->name);
+	res->verdict_is_open = rotation_say(res, &g->rot, &g->ses->devs[0]);
+	if (g->rot.is_rotating)
+		speed_figures(res, g->rot.period_ns, 1.96 * g->rot.se_ns / g->rot.period_ns, g->rot.events);
 }
 
 /* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that

@@ -256,8 +256,6 @@ bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret);
 
 /* A sector was read, and the cache had it or not. */
 void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit);
-/* The cache has forgotten all that was read. */
-void geo_kept_forget(struct geo_kept *k);
 /* Does the drive keep what comes by before the sector that is asked for, so that what lies below a read is in the
  * cache? */
 bool geo_kept_has_below(const struct geo_kept *k);

@@ -20,24 +20,6 @@ const struct field seek_part_fields[] = {
 	FIELD_END,
 };
 
-static void not_rotating(struct seek_run *s)
-{
-	char text[32];
-
-	if (rotation_say_unclear(s->res, &s->rot))
-		return;
-	if (s->rot.anywhere_ns > 0.0)
-		result_notice(
-			s->res, "not-rotating",
-			"A read anywhere takes %s, as long as a repeated one: the device does not rotate and has no seek curve.",
-			units_time(text, sizeof(text), (uint64_t)s->rot.anywhere_ns));
-	else
-		result_notice(
-			s->res, "not-rotating",
-			"No rotation was found in the times of %zu reads of one sector: the device does not rotate and has no seek curve.",
-			s->rot.events);
-}
-
 /* How what the drive's cache had, or might have had, was read from the media. */
 static void past_the_cache(struct seek_run *s)
 {
@@ -68,21 +50,14 @@ void seek_tell_rotation(struct seek_run *s)
 		result_figure(res, "track_to_track_ns", "seek, track to track", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "average_seek_ns", "average seek", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
-		not_rotating(s);
-		if (s->ses->devs[0].rotational == 1 && !s->rot.is_unclear)
-			result_notice(res, "says-rotating",
-			              "The kernel calls %s rotational, but it does not behave so.",
-			              s->ses->devs[0].name);
+		(void)rotation_say(res, &s->rot, &s->ses->devs[0]);
 		return;
 	}
 	ci.low = rpm * (1.0 - 1.96 * s->rot.se_ns / s->rot.period_ns);
 	ci.high = rpm * (1.0 + 1.96 * s->rot.se_ns / s->rot.period_ns);
 	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, s->rot.events);
 	past_the_cache(s);
-	if (s->ses->devs[0].rotational == 0)
-		result_notice(res, "says-not-rotating",
-		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
-		              s->ses->devs[0].name);
+	(void)rotation_say(res, &s->rot, &s->ses->devs[0]);
 }
 
 #define UNSEPARATED(whose) \

@@ -541,3 +541,33 @@ bool rotation_say_unclear(struct result *res, const struct rotation *rot)
 			rot->events);
 	return true;
 }
+
+bool rotation_say(struct result *res, const struct rotation *rot, const struct device *dev)
+{
+	char text[32];
+
+	if (rot->is_rotating) {
+		if (dev->rotational == 0)
+			result_notice(
+				res, "says-not-rotating",
+				"The kernel calls %s not rotational, but reads of one sector come once a revolution.",
+				dev->name);
+		return false;
+	}
+	if (rotation_say_unclear(res, rot))
+		return true;
+	if (rot->anywhere_ns > 0.0)
+		result_notice(
+			res, "not-rotating",
+			"A read anywhere takes %s, as long as a repeated one: the device does not rotate, and has neither tracks nor a seek curve.",
+			units_time(text, sizeof(text), (uint64_t)rot->anywhere_ns));
+	else
+		result_notice(
+			res, "not-rotating",
+			"No rotation was found in the times of %zu reads of one sector: the device does not rotate, and has neither tracks nor a seek curve.",
+			rot->events);
+	if (dev->rotational == 1)
+		result_notice(res, "says-rotating", "The kernel calls %s rotational, but it does not behave so.",
+		              dev->name);
+	return false;
+}

@@ -126,6 +126,8 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 
 /* No rotation was found, and that does not mean that nothing rotates: a notice why. false: it is not so. */
 bool rotation_say_unclear(struct result *res, const struct rotation *rot);
+/* A notice of what does not rotate, as well, and of what the kernel calls otherwise. true: that is open. */
+bool rotation_say(struct result *res, const struct rotation *rot, const struct device *dev);
 
 /*
  * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows
