@@ -33,6 +33,19 @@ static size_t readings_of(const struct zone_at *v, size_t n, double anew, struct
 	return count;
 }
 
+/* From the first place that was read to behind the last one: of what lies beyond them a cut run knows nothing. */
+static void read_part(const struct zone_layout *l, const struct zone_levels *lv, uint64_t *ret_first, uint64_t *ret_end)
+{
+	size_t first = 0, end = lv->n;
+
+	while (first < end && !lv->v[first].n)
+		first++;
+	while (end > first && !lv->v[end - 1].n)
+		end--;
+	*ret_first = first ? l->positions[first].cell_bytes : l->first_bytes;
+	*ret_end = end < lv->n ? l->positions[end].cell_bytes : l->end_bytes;
+}
+
 static void fill_band(const struct along *a, size_t k, const struct zone_layout *l, const struct zone_levels *lv,
                       struct zone_band *ret)
 {
@@ -41,8 +54,7 @@ static void fill_band(const struct along *a, size_t k, const struct zone_layout 
 	ret->y = e->y;
 	ret->half = hypot(e->half, 1.96 * sqrt(lv->loss_var));
 	ret->samples = e->readings;
-	ret->first_bytes = l->first_bytes;
-	ret->end_bytes = l->end_bytes;
+	read_part(l, lv, &ret->first_bytes, &ret->end_bytes);
 	if (!k)
 		return;
 	ret->first_bytes = (uint64_t)fmax(e->at, 0.0);
