@@ -97,7 +97,7 @@ static bool ask_fsmap(int fd, struct ground *g, struct contents *c, struct wants
 
 /* ---- the walk ---- */
 
-/* Parts of extents may be several files' (reflinks): each is told. */
+/* Parts of extents may be several files' (reflinks): each is listed. */
 static void take_extent(struct ground *g, struct contents *c, struct wants *w, const struct fiemap_extent *e,
                         const char *path, enum content_kind kind)
 {

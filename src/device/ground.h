@@ -19,7 +19,7 @@ struct ground {
 /* Adds what lies from first to end of the piece; template: kind, path (copied), file_bytes that belong to first. */
 void content_list_add(struct contents *c, const struct ground *g, const struct piece *p, uint64_t first, uint64_t end,
                       enum content_kind kind, const char *path, uint64_t file_bytes);
-/* g->where is where it is mounted. Marks the pieces that it can tell about as known. */
+/* g->where is where it is mounted. Marks the pieces of which it knows all as known. */
 void extents_find(const struct content_question *q, struct ground *g, struct contents *c);
 
 #endif

@@ -105,9 +105,9 @@ struct load {
 };
 
 /* The target is not there any more, whatever the kernel's error was: this says nothing of the place. */
-static inline bool load_is_lost(const struct io_req *req)
+static inline bool load_is_lost(int res)
 {
-	return req->res == -ENODEV;
+	return res == -ENODEV;
 }
 
 /* A sample, or NaN: it failed, or this program did not run meanwhile. */

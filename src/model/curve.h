@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The seek curve: when the head is there (overhead and seek), against the part of the stroke: a smooth curve through
- * points (stats/smooth.c) about a + b sqrt(d) + c d, of which nothing is known beforehand. Of writes it is what they
- * take beyond the curve of the reads. All that is asked of it, a place or a mean, is with its uncertainty.
+ * points about a root and a line that meet (stats/smooth.c), of which little is known beforehand. Of writes it is what
+ * they take beyond the curve of the reads. All that is asked of it, a place or a mean, is with its uncertainty.
  */
 #ifndef PLATTER_MODEL_CURVE_H
 #define PLATTER_MODEL_CURVE_H

@@ -108,7 +108,7 @@ static double part_of(const struct solved *s, int which, double *ret_variance)
 }
 
 /* The same at the best knee, and how sure by all, each as likely as it is. */
-static struct stats_estimate told(const struct solved *v, size_t n, size_t best, double wider, int which)
+static struct stats_estimate estimate_of(const struct solved *v, size_t n, size_t best, double wider, int which)
 {
 	double own, sum = 0.0, all = 0.0;
 	const double value = part_of(&v[best], which, &own);
@@ -135,7 +135,7 @@ static size_t best_of(const struct solved *v, size_t n)
 bool fit_seek(const struct smooth_point *p, size_t n, struct seek_fit *ret)
 {
 	struct solved root, v[KNEES + 1];
-	double ratio = n > 5 ? pow(p[n - 2].x / p[1].x, 1.0 / (KNEES - 1)) : 1.0, wider, free = (double)n - 4.0;
+	double ratio = n > 5 ? pow(p[n - 2].x / p[1].x, 1.0 / (KNEES - 1)) : 1.0, wider, degrees = (double)n - 4.0;
 	size_t nv = 0, best;
 
 	if (n < 3 || !solve(p, n, INFINITY, &root))
@@ -151,19 +151,19 @@ bool fit_seek(const struct smooth_point *p, size_t n, struct seek_fit *ret)
 			if (solve(p, n, about * pow(ratio, k), &v[nv]) && v[nv].chi2 < v[best].chi2)
 				v[best] = v[nv];
 	}
-	wider = nv ? fmax(v[best].chi2 / free, 1.0) : fmax(root.chi2 / ((double)n - 2.0), 1.0);
+	wider = nv ? fmax(v[best].chi2 / degrees, 1.0) : fmax(root.chi2 / ((double)n - 2.0), 1.0);
 	if (!nv || root.chi2 - v[best].chi2 < 2.0 * log((double)n) * wider) {
 		v[0] = root;
 		nv = 1;
 		best = 0;
 	}
-	*ret = (struct seek_fit){ .a = told(v, nv, best, wider, 0),
-		                  .b = told(v, nv, best, wider, 1),
+	*ret = (struct seek_fit){ .a = estimate_of(v, nv, best, wider, 0),
+		                  .b = estimate_of(v, nv, best, wider, 1),
 		                  .knee = { INFINITY, { NAN, NAN } } };
 	if (isfinite(v[best].knee)) {
-		ret->c = told(v, nv, best, wider, 2);
-		ret->e = told(v, nv, best, wider, 3);
-		ret->knee = told(v, nv, best, wider, 4);
+		ret->c = estimate_of(v, nv, best, wider, 2);
+		ret->e = estimate_of(v, nv, best, wider, 3);
+		ret->knee = estimate_of(v, nv, best, wider, 4);
 	}
 	/* Beyond what chance does once in thousands of runs. */
 	if (v[best].chi2 > (double)n + 4.0 * sqrt(2.0 * (double)n))

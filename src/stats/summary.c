@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-
 static int compare(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;

@@ -213,9 +213,12 @@ static const struct candidate *find(const struct ranking *s, uint32_t heads, uin
 static bool is_idle(const struct ranking *s, const struct candidate *c)
 {
 	bool may_be_mirrored = c->alike && c->shape.band && 2 * c->alike + 1 >= c->shape.heads;
-	const struct candidate *plain = find(s, c->shape.heads, c->shape.band, false);
+	const struct candidate *plain;
 
-	return c->shape.is_alternate && !may_be_mirrored && plain && plain->cost <= c->cost;
+	if (!c->shape.is_alternate || may_be_mirrored)
+		return false;
+	plain = find(s, c->shape.heads, c->shape.band, false);
+	return plain && plain->cost <= c->cost;
 }
 
 /* So many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */

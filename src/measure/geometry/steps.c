@@ -114,18 +114,26 @@ static double usual_size(const struct geo_walk *w)
 }
 
 /* Several tracks, as ends between them were hidden: they may show the next time, so nothing is expected of them. */
-static bool is_several(const struct geo_walk *w, const struct geo_run *run)
+static bool is_several(const struct geo_run *run, double one)
 {
-	return run->tracks == 1 && (double)run->per_track > SEVERAL * fmin(usual_size(w), w->outermost);
+	return run->tracks == 1 && (double)run->per_track > SEVERAL * one;
+}
+
+/* No track holds more, about. */
+static double one_track(const struct geo_walk *w)
+{
+	return fmin(usual_size(w), w->outermost);
 }
 
 /* What came after the last time that the last run was seen. */
 static const struct geo_run *expected(const struct geo_walk *w)
 {
+	double one = one_track(w);
+
 	for (size_t i = w->nruns; i-- > 1;) {
 		const struct geo_run *last = &w->runs[w->nruns - 1];
 
-		if (!is_several(w, &w->runs[i]) && geo_same_run(w->g, &w->runs[i - 1], last) &&
+		if (!is_several(&w->runs[i], one) && geo_same_run(w->g, &w->runs[i - 1], last) &&
 		    w->runs[i - 1].tracks == last->tracks)
 			return &w->runs[i];
 	}
@@ -263,12 +271,10 @@ static int survey_here(struct geo_walk *w, struct err *err)
 static bool is_cycle(const struct geo_walk *w, size_t c)
 {
 	size_t depth = w->nruns - c < 3 ? w->nruns - c : 3;
+	double one;
 
 	if (c >= w->nruns)
 		return false;
-	for (size_t i = 1; i <= c; i++)
-		if (is_several(w, &w->runs[w->nruns - i]))
-			return false;
 	for (size_t i = 1; i <= depth && i <= c; i++) {
 		const struct geo_run *a = &w->runs[w->nruns - i], *b = &w->runs[w->nruns - i - c];
 
@@ -276,6 +282,10 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 		if (!geo_same_run(w->g, a, b) || (a->tracks != b->tracks && w->nruns - i - c > 0))
 			return false;
 	}
+	one = one_track(w);
+	for (size_t i = 1; i <= c; i++)
+		if (is_several(&w->runs[w->nruns - i], one))
+			return false;
 	return true;
 }
 

@@ -5,11 +5,11 @@
 #include "base/cleanup.h"
 #include "measure/seek/analysis.h"
 
-#define APART    3     /* tracks: nearer the places overlap, and the drive reads on from one into the other */
-#define RISE     0.04  /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
-#define SHARP    0.01  /* of a revolution, standard error: a pair that is shown by itself (a choice) */
-#define STATS_T4 2.776 /* 95 % of Student's law with four degrees of freedom */
-#define MODEL_NS 10e3  /* no pair is better than the model, as of points */
+#define APART    3    /* tracks: nearer the places overlap, and the drive reads on from one into the other */
+#define RISE     0.04 /* of the stroke: from a quarter of it to there it rises as it does at its begin (a choice) */
+#define SHARP    0.01 /* of a revolution, standard error: a pair that is shown by itself (a choice) */
+#define DEGREES  4.0  /* of freedom of the law (Student) by which the prior scatters */
+#define MODEL_NS 10e3 /* no pair is better than the model, as of points */
 
 struct near_row {
 	uint64_t tracks, distance_bytes;
@@ -73,11 +73,12 @@ static struct near_prior believed(const struct seek_known *k)
 	const struct stats_estimate first =
 		is_by_reads ? stats_sum(k->reads->track, c->more) : curve_about(c, APART * track);
 
-	return (struct near_prior){ .fitted = first.value,
-		                    .scale = fmin(interval_half(first.ci) + c->rms_ns, k->places.period_ns) / STATS_T4,
-		                    .rise = fmax(curve_at(c, RISE) - curve_at(c, RISE / 4.0), 0.0) /
-		                            (sqrt(RISE) / 2.0) * sqrt(track),
-		                    .least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0) };
+	return (struct near_prior){
+		.fitted = first.value,
+		.scale = fmin(interval_half(first.ci) + c->rms_ns, k->places.period_ns) / stats_t_975(DEGREES),
+		.rise = fmax(curve_at(c, RISE) - curve_at(c, RISE / 4.0), 0.0) / (sqrt(RISE) / 2.0) * sqrt(track),
+		.least = fmax(isfinite(k->overhead.ns) ? k->overhead.ci.low : 0.0, 0.0)
+	};
 }
 
 struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *all)
@@ -94,7 +95,7 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 			pairs.v[pairs.n++] = all->of.v[i];
 	next = near_next_cylinder(&pairs, &prior);
 	/* Where all pairs say what the curve does not, one of the two is of something else, as what a cache answers. */
-	if (fabs(next.value - prior.fitted) > STATS_T4 * prior.scale) {
+	if (fabs(next.value - prior.fitted) > stats_t_975(DEGREES) * prior.scale) {
 		next.ci.low = fmin(next.ci.low, prior.fitted);
 		next.ci.high = fmax(next.ci.high, prior.fitted);
 	}

@@ -21,7 +21,7 @@
 #define TREND_OFF    0.3  /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
 #define KNOWN_HALF   0.1  /* of a revolution, half of the interval: a point is known then, if not well */
 #define BIN_READS    30   /* of a point: between the last in time and the first too late is 1/30 of a revolution */
-#define BINS_LEAST   4    /* of fewer points no curve is told */
+#define BINS_LEAST   4    /* of fewer points no curve is reported */
 #define JUDGED_LEAST 40   /* reads: of fewer the likeliest curve is any (a choice) */
 #define MODEL_NS     30e3 /* no point is better than the model of two pieces, which need not meet (a choice) */
 #define AIMED_MOST   24   /* accesses of one distance: it does not outweigh all reads (a choice) */

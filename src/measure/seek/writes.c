@@ -68,7 +68,7 @@ static bool find_settle(const struct seek_known *s, const struct seek_known *w, 
 }
 
 /*
- * No head may write sooner than it may read. Where it seems so, the returns that told the overhead were none on one
+ * No head may write sooner than it may read. Where it seems so, the returns that showed the overhead were none on one
  * track, but to another head, and that is in the overhead.
  */
 static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stats_estimate *ret)

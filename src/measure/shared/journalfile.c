@@ -532,18 +532,26 @@ uint64_t rewrite_file_bytes(const struct rewrite_place *places, size_t n)
 	return bytes;
 }
 
+/* From the last one on: places are fetched in the order in which they were noted. */
+static size_t place_with(const struct rewrite_journal *j, uint64_t first, uint64_t end)
+{
+	size_t n = j->h.nplaces, last = j->last_index < n ? j->last_index : 0, k = 0;
+
+	for (; k < n; k++) {
+		const struct rewrite_place *p = &j->list[(last + k) % n].place;
+
+		if (first >= p->offset_bytes && end <= p->offset_bytes + p->len_bytes)
+			break;
+	}
+	assert(k < n);
+	return (last + k) % n;
+}
+
 int rewrite_fetch(struct rewrite_journal *j, uint64_t offset_bytes, void *buf, size_t len, struct err *err)
 {
-	size_t n = j->h.nplaces, i = j->last_index < n ? j->last_index : 0;
+	size_t i = place_with(j, offset_bytes, offset_bytes + len);
 	const struct rewrite_place *p = &j->list[i].place;
 	int r = 0;
-
-	for (size_t k = 0; k < n && !(offset_bytes >= p->offset_bytes && offset_bytes < p->offset_bytes + p->len_bytes);
-	     k++) {
-		i = (i + 1) % n;
-		p = &j->list[i].place;
-	}
-	assert(offset_bytes >= p->offset_bytes && offset_bytes + len <= p->offset_bytes + p->len_bytes);
 
 	if (!j->last)
 		j->last = xmust(malloc(j->most_bytes));

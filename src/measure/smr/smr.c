@@ -28,16 +28,18 @@ static bool does_not_turn(const struct device *dev, int turns)
 
 /* Where the next ones go: to places of their own; or once more where each costs what a band does. */
 struct places {
-	uint64_t next, again, again_end, again_at, all, singles;
+	uint64_t next, again, again_end, again_at;
 };
 
-static uint64_t place(struct places *p, const struct smr_found *f)
+static uint64_t place(struct places *p, const struct smr_layout *l, const struct smr_found *f)
 {
-	if (f->has_others && f->behind >= p->again_at && p->again + p->singles <= SMR_AGAIN) {
-		p->again_end = p->again + p->singles;
+	uint64_t singles = l->part[SMR_SINGLES].n;
+
+	if (f->has_others && f->behind >= p->again_at && p->again + singles <= SMR_AGAIN) {
+		p->again_end = p->again + singles;
 		p->again_at = 2 * f->behind;
 	}
-	return p->again < p->again_end ? p->all + p->again : p->next;
+	return p->again < p->again_end ? smr_layout_writes(l) + p->again : p->next;
 }
 
 static void has_written(struct places *p, uint64_t writes)
@@ -67,7 +69,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 {
 	struct smr_samples samples = { NULL, 0, 0 };
 	uint64_t all = smr_layout_writes(io->layout);
-	struct places at = { .again_at = AGAIN, .all = all, .singles = io->layout->part[SMR_SINGLES].n };
+	struct places at = { .again_at = AGAIN };
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
 	uint64_t look_at = 0, done = 0;
@@ -77,7 +79,8 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	while (r == 0 && step != SMR_STOP && at.next < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
-		r = smr_write(io, place(&at, &found), step == SMR_BATCH ? io->layout->batch : 1, &samples, err);
+		r = smr_write(io, place(&at, io->layout, &found), step == SMR_BATCH ? io->layout->batch : 1, &samples,
+		              err);
 		if (r < 0 || samples.n == before)
 			break;
 		has_written(&at, samples.v[before].writes);

@@ -154,7 +154,7 @@ static void lane_fault(struct stream_run *s, struct lane *l, int res)
 	l->streak++;
 	if (res == -ENOSPC) {
 		l->is_full = true;
-	} else if (res == -ENODEV) {
+	} else if (load_is_lost(res)) {
 		l->is_dead = true;
 	} else if (l->streak >= DEAD_STREAK && !l->is_dead && (res == 0 || !is_last(s, l))) {
 		/* Where nothing comes at all, and not even an error, there is no disk any more. */

@@ -35,11 +35,10 @@ static bool is_whole(const struct stream_run *s)
 
 static bool is_lost(const struct stream_run *s)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < s->nlanes; i++)
-		n += s->lanes[i].is_dead;
-	return n == s->nlanes;
+		if (!s->lanes[i].is_dead)
+			return false;
+	return true;
 }
 
 static bool is_all(const struct stream_run *s)

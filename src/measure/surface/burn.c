@@ -138,7 +138,7 @@ static void write_take(struct sink *sink, const struct io_req *req, bool is_faul
 	run->own_bytes += req->len_bytes;
 	surface_moved(run, req);
 	run->gentle.has_base &= !is_fault;
-	if (load_is_lost(req)) {
+	if (load_is_lost(req->res)) {
 		w->is_gone = true;
 		return;
 	}

@@ -53,7 +53,7 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 		                          surface_error(req, is_fault),
 		                          req->len_bytes <= run->range.unit_bytes };
 
-	if (load_is_lost(req))
+	if (load_is_lost(req->res))
 		return;
 	if (is_fault ? !surface_failures_add(&run->failures, &f,
 	                                     end > run->position || surface_has_failed(&run->later.skipped, first, end))

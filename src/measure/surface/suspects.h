@@ -150,7 +150,7 @@ struct surface_later {
 #define SURFACE_CLASSES 7                                /* of times; the last: more than all */
 extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
 
-struct surface_cell { /* a row of the table "map"; what follows from others only when it is told */
+struct surface_cell { /* a row of the table "map"; what follows from others only when it is shown */
 	uint64_t first_byte, last_byte;
 	uint64_t scanned_bytes, failed_bytes, busy_ns, worst_ns,
 		excess_ns; /* scanned: also those that failed; busy: without */

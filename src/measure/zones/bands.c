@@ -46,6 +46,7 @@ static void read_part(const struct zone_layout *l, const struct zone_levels *lv,
 	*ret_end = end < lv->n ? l->positions[end].cell_bytes : l->end_bytes;
 }
 
+/* ret[0] begins, and the last one ends, where reading did. */
 static void fill_band(const struct along *a, size_t k, const struct zone_layout *l, const struct zone_levels *lv,
                       struct zone_band *ret)
 {
@@ -54,7 +55,6 @@ static void fill_band(const struct along *a, size_t k, const struct zone_layout 
 	ret->y = e->y;
 	ret->half = hypot(e->half, 1.96 * sqrt(lv->loss_var));
 	ret->samples = e->readings;
-	read_part(l, lv, &ret->first_bytes, &ret->end_bytes);
 	if (!k)
 		return;
 	ret->first_bytes = (uint64_t)fmax(e->at, 0.0);
@@ -98,6 +98,8 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 	};
 	for (size_t k = 0; k < a.n; k++)
 		fill_band(&a, k, l, lv, &ret->v[k]);
+	if (a.n)
+		read_part(l, lv, &ret->v[0].first_bytes, &ret->v[a.n - 1].end_bytes);
 	ret->is_least = a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
 }

@@ -16,7 +16,7 @@
 
 void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
 {
-	if (res == -ENODEV) /* it went: nothing is known of the place */
+	if (load_is_lost(res))
 		return;
 	t->unreadable = xgrow(t->unreadable, t->nunreadable + 1, sizeof(*t->unreadable));
 	t->unreadable[t->nunreadable++] =
@@ -39,7 +39,7 @@ static void note(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct failed *bad = (struct failed *)sink;
 
-	if (!is_fault || load_is_lost(req))
+	if (!is_fault || load_is_lost(req->res))
 		return;
 	bad->error = req->res < 0 ? req->res : 0;
 	bad->first = req->offset_bytes < bad->first ? req->offset_bytes : bad->first;

@@ -254,11 +254,11 @@ static size_t kind_of(const char *name)
 }
 
 /* false: no row of a sample. */
-static bool load_sample(const struct sample_row *row, const struct zone_target *t, struct zone_sample *s)
+static bool load_sample(const struct sample_row *row, size_t kind, const struct zone_target *t, struct zone_sample *s)
 {
 	*s = (struct zone_sample){
 		.position = row->position,
-		.kind = (enum sample_kind)kind_of(row->kind),
+		.kind = (enum sample_kind)kind,
 		.pass = (uint32_t)row->pass,
 		.first_bytes = row->offset_bytes,
 		.end_bytes = row->end_bytes,
@@ -324,12 +324,14 @@ static int load_samples(const struct table *samples, const struct table *request
 	t->samples.v = xcalloc(samples->nrows + 1, sizeof(*t->samples.v));
 	for (size_t i = 0; i < samples->nrows; i++) {
 		struct sample_row row;
+		size_t kind;
 		struct zone_sample s;
 
 		table_row(samples, i, zone_sample_fields, &row);
-		if (!is_of(row.target, layout) || kind_of(row.kind) == ARRAY_LEN(kind_names))
+		kind = kind_of(row.kind);
+		if (!is_of(row.target, layout) || kind == ARRAY_LEN(kind_names))
 			continue;
-		if (!load_sample(&row, t, &s))
+		if (!load_sample(&row, kind, t, &s))
 			return -ENODATA;
 		estimate_anew(requests, &t->layout, &s);
 		t->samples.v[t->samples.n++] = s;

@@ -217,7 +217,7 @@ static void take_write(struct sink *sink, const struct io_req *req, bool is_faul
 	s->is_stopped |= req->is_late;
 	if (is_fault) {
 		s->has_fault = true;
-		s->run->failed_writes += !load_is_lost(req);
+		s->run->failed_writes += !load_is_lost(req->res);
 		return;
 	}
 	if (req->op == IO_FLUSH) {

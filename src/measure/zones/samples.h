@@ -129,7 +129,7 @@ enum sample_kind {
 	SAMPLE_AGAIN, /* of the curve as well: more precision, or a second look */
 	SAMPLE_EDGE,  /* narrows down where something begins or ends; not at a position */
 	SAMPLE_CHECK, /* the bytes of a slow sample once more, in other requests; not at a position */
-	SAMPLE_PROBE, /* the first of all: spins up, tells about how fast it is; not used */
+	SAMPLE_PROBE, /* the first of all: spins up, shows about how fast it is; not used */
 };
 
 #define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */

@@ -262,7 +262,7 @@ static void say_bands(const struct zones_run *run, const struct zone_target *t)
 {
 	const struct zone_bands *bands = &t->analysis->bands;
 
-	if (t->analysis->bands.is_least)
+	if (bands->is_least)
 		result_notice(run->res, "zones-at-least",
 		              "%s has at least %zu recording zones; steps below %.2g %% are lost in noise.",
 		              t->dev->path, bands->n, 100.0 * bands->least_step);
