@@ -357,15 +357,19 @@ static void print_cell(FILE *out, const struct plot_data *d, double z, const cha
 
 	if (style->colour && isfinite(z))
 		(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, z) * 20.0));
-	(void)fprintf(out, "%s%s", text ? text : mark, text ? "" : mark);
+	(void)fputs(text ? text : mark, out);
 	if (style->colour)
 		(void)fputs("\033[0m", out);
 }
 
-/* Rows of shades, `per` of the map in one, each cell the strongest of them; a mark is stronger than any. */
+/*
+ * Rows of shades, `per` of the map in one, each character the strongest of its cells; a mark is stronger than any. A
+ * disk's places go on along a row: what is joined are neighbours. In other maps a column stays one.
+ */
 static void print_shades(FILE *out, const struct plot_data *d, const struct series *s, size_t across, size_t per,
                          const struct text_style *style)
 {
+	bool is_disk = isfinite(d->cell);
 	char text[64];
 
 	(void)fprintf(out, "%s:", map_heat_label(d));
@@ -374,15 +378,17 @@ static void print_shades(FILE *out, const struct plot_data *d, const struct seri
 		              map_heat_text(d, i, text, sizeof(text)));
 	for (size_t row = 0; row * across < s->n; row += per) {
 		(void)fprintf(out, "\n%9s ", map_level_text(&d->y, s->v[row * across].y, text, sizeof(text)));
-		for (size_t c = 0; c < across; c++) {
+		for (size_t c = 0; c < 2 * across; c++) {
+			size_t k = row * across + (is_disk ? c * per : c) / 2;
 			double z = (double)NAN;
 			bool is_marked = false;
 
-			for (size_t k = row; k < row + per && k * across + c < s->n; k++) {
-				z = fmax(z, s->v[k * across + c].z); /* the number, where one is none */
-				is_marked |= plot_is_marked(d, &s->v[k * across + c]);
+			for (size_t n = is_disk ? (per + 1) / 2 : per; n > 0 && k < s->n;
+			     n--, k += is_disk ? 1 : across) {
+				z = fmax(z, s->v[k].z); /* the number, where one is none */
+				is_marked |= plot_is_marked(d, &s->v[k]);
 			}
-			print_cell(out, d, z, is_marked ? "!!" : NULL, style);
+			print_cell(out, d, z, is_marked ? "!" : NULL, style);
 		}
 	}
 	(void)fputc('\n', out);

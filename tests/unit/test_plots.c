@@ -487,3 +487,66 @@ TEST(lines_that_lie_on_each_other_are_seen_without_colour)
 	assert_true(count_of(text, "=") > 60);
 	assert_non_null(strstr(text, "= several"));
 }
+
+struct place_row {
+	uint64_t row_bytes, column_bytes;
+	double shown_ns;
+};
+
+static const struct field place_fields[] = {
+	FIELD_U64(struct place_row, row_bytes, UNIT_BYTES, "row"),
+	FIELD_U64(struct place_row, column_bytes, UNIT_BYTES, "place in the row"),
+	FIELD_F64(struct place_row, shown_ns, UNIT_NS, "longest request"),
+	FIELD_END,
+};
+
+struct bad_row {
+	uint64_t offset_bytes;
+};
+
+static const struct field bad_fields[] = {
+	FIELD_U64(struct bad_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_END,
+};
+
+/* A disk of 32 rows of 32 cells of 1000 bytes, with a mark in one. */
+static struct result *sample_map(uint64_t bad)
+{
+	struct result *res = sample_part(0, 100, "");
+	struct table *map = result_table(res, "map", "The surface in cells", place_fields);
+	struct table *slow = result_table(res, "slow", "Bad places", bad_fields);
+
+	for (uint64_t i = 0; i < 1024; i++)
+		result_row(map, &(struct place_row){ i / 32 * 32000, i % 32 * 1000, 1e6 });
+	result_row(slow, &(struct bad_row){ 1000 * bad });
+	result_plot(res, &(struct plot_decl){ .kind = "heatmap",
+	                                      .title = "The surface",
+	                                      .table = "map",
+	                                      .x = "column_bytes",
+	                                      .y = "row_bytes,shown_ns",
+	                                      .marks = "slow:offset_bytes" });
+	return res;
+}
+
+TEST(a_map_of_fewer_rows_shows_a_bad_place_where_it_lies)
+{
+	for (unsigned lines = 0; lines <= 48; lines += 12)
+		for (uint64_t bad = 0; bad < 1024; bad += 31) {
+			cleanup_result struct result *res = sample_map(bad);
+			const struct result *one[] = { res };
+			struct text_style style = { .width = 80, .lines = lines };
+			cleanup_free char *text = drawn(one, 1, res->nplots - 1, res->nplots, style);
+			size_t at = 0, all = 0, first = SIZE_MAX, per;
+			char *line = strstr(text, "longest request:");
+
+			assert_non_null(line);
+			while ((line = strchr(line, '\n')) && line[1] == ' ')
+				for (line += 11; *line != '\n'; line++, all++) {
+					first = *line == '!' && first == SIZE_MAX ? all : first;
+					at += *line == '!';
+				}
+			assert_in_range(at, 1, 2);
+			per = (32 + all / 64 - 1) / (all / 64); /* rows in one of 64 characters */
+			assert_true(2 * bad + 1 >= first * per && 2 * bad + 1 <= (first + at) * per);
+		}
+}
