@@ -32,7 +32,7 @@ COMMANDS = [
 ]
 ON_FILES = ['passes --size=1M --repeat=3', 'mark --time=20ms --repeat=1', 'cache --size=1M-2M --block=16K-32K --repeat=3 --slice=1ms --without=knee']
 MOST_S = 60  # of one run
-BAD_ON_SCREEN = re.compile(r'^ {9,}[\^! ]*[\^!]|!!|\bLBA\b|^(?:Slow regions|Unreadable regions|Bad places)|unreadable place', re.M)
+BAD_ON_SCREEN = re.compile(r'^ {9,}[\^! ]*[\^!]|^ *[\d.]+ [kMGT]?B .*!|\bLBA\b|^(?:Slow regions|Unreadable regions|Bad places)|unreadable place', re.M)
 BAD_ON_PAGE = re.compile(r'class="(?:mark m|heat ring)|Errors of the disk|unreadable place')
 
 
@@ -98,6 +98,7 @@ def check_text(text, document, columns, lines):
     rows = text.splitlines()
     answer = document.get('answer', '')
     found = ['%d columns: %s' % (len(row), row) for row in rows if len(row) > columns]
+    found += ['an interval of nothing: ' + row for row in rows if re.search(r'± 0(?:\.0+)?(?!\S)', row)]
     found += ['minus zero: ' + row for row in rows if re.search(r'(?<![\w.-])-0(?:\.0+)?(?![\w.])', row)]
     if not 3 < len(rows) <= lines - 2:
         found.append('%d lines' % len(rows))

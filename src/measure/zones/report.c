@@ -364,19 +364,16 @@ static void find_spots(const struct zones_run *run, struct spot *start, struct s
 	}
 }
 
-static void ratio_figure(struct result *res, const struct spot *start, const struct spot *end)
+/* Of the rates as they are reported: no better known than the clock. */
+static void ratio_figure(struct result *res)
 {
-	const struct zone_level *a = spot_level(start), *b = spot_level(end);
-	struct stats_estimate y;
-	struct interval ci;
+	const struct figure *start = result_find_figure(res, "start_bytes_per_s"),
+			    *end = result_find_figure(res, "end_bytes_per_s");
+	struct stats_estimate ratio = stats_ratio((struct stats_estimate){ figure_number(end), end->ci },
+	                                          (struct stats_estimate){ figure_number(start), start->ci });
 
-	if (!a || !b) {
-		result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, NAN, NULL, 0);
-		return;
-	}
-	y = stats_difference(stats_about(a->y, a->half), stats_about(b->y, b->half));
-	ci = (struct interval){ exp(y.ci.low), exp(y.ci.high) };
-	result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, exp(y.value), &ci, a->n + b->n);
+	result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, ratio.value, &ratio.ci,
+	              start->samples + end->samples);
 }
 
 static void lowest_figure(const struct zones_run *run)
@@ -657,7 +654,7 @@ static void fill_figures(struct zones_run *run, bool is_final)
 		rate_figure(res, "start_bytes_per_s", "start", &start);
 		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
 		rate_figure(res, "end_bytes_per_s", "end", &end);
-		ratio_figure(res, &start, &end);
+		ratio_figure(res);
 		if (is_final)
 			note_link(run, &start);
 		mean_figures(run);
