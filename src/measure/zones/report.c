@@ -589,7 +589,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 		result_figure(res, "slow_least_loss_ratio", "least loss reported as a slow region", UNIT_RATIO,
 		              a->slows.least_loss, NULL, 0);
 	time_figures(run, t);
-	if (!isnan(t->layout.interface_bytes_per_s))
+	if (!isnan(t->layout.interface_bytes_per_s) && t->layout.rev_ns != 0.0) /* what is flat has no other rate */
 		result_figure(res, "interface_bytes_per_s", "from the drive's buffer", UNIT_BYTES_PER_S,
 		              t->layout.interface_bytes_per_s, NULL, 0);
 	if (!run->p->places && !a->has_no_zones)
