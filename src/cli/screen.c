@@ -9,8 +9,10 @@
 #include "measure/measures.h"
 
 #define ANSWER_BYTES 1000
+#define VALUE_KNOWN  0.25 /* of a value: where its interval is wider by half, the ends are the answer (choice) */
 
-/* Three digits, or fewer when less is known; two of the interval's half-width at most. */
+/* Three digits, or fewer when less is known; two of the interval's half-width at most; what hardly is known, by its
+ * ends: "220 to 1194 MB/s". */
 static void value_text(const struct figure *f, char *buf, size_t len)
 {
 	double v = figure_number(f), half = isfinite(f->ci.low) ? interval_half(f->ci) : 0;
@@ -25,7 +27,13 @@ static void value_text(const struct figure *f, char *buf, size_t len)
 		return;
 	}
 	scale = report_scale_of(f->unit, v, fmax(half, 0.1 * fabs(v)));
-	(void)report_with_unit(buf, len, &scale, v);
+	buf[0] = '\0';
+	if (half > VALUE_KNOWN * fabs(v)) {
+		(void)report_number(buf, len, &scale, f->ci.low);
+		(void)snprintf(buf + strlen(buf), len - strlen(buf), " to ");
+		v = f->ci.high;
+	}
+	(void)report_with_unit(buf + strlen(buf), len - strlen(buf), &scale, v);
 }
 
 /* Of all of it: nothing; never rounded to all. false: it is not known. */

@@ -72,6 +72,28 @@ TEST(what_is_not_known_is_not_said)
 	expect_answer(result_new(NULL), NULL);
 }
 
+TEST(what_hardly_is_known_is_said_by_its_ends)
+{
+	static const struct {
+		struct interval ci;
+		const char *says;
+	} cases[] = {
+		{ { 500e6, 526e6 }, "513" },
+		{ { 400e6, 626e6 }, "513" },
+		{ { 220e6, 1194e6 }, "220 to 1194" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_result struct result *res = zones(NAN, NAN);
+		char says[64];
+
+		result_figure(res, "start_bytes_per_s", "start", UNIT_BYTES_PER_S, 513e6, &cases[i].ci, 11);
+		cli_screen(res);
+		(void)snprintf(says, sizeof(says), "%s MB/s at the start, ", cases[i].says);
+		assert_ptr_equal(strstr(res->answer, says), res->answer);
+	}
+}
+
 /* Over all that was asked; over a share; over nothing. */
 TEST(what_was_not_read_is_not_called_good)
 {
