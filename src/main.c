@@ -9,7 +9,7 @@
 /*
  * Whoever starts us with stdout or stderr closed must not find the report on the disk: the next file that is opened, a
  * disk or a journal, would get their numbers. They are taken by what can neither be read nor written, so that writing
- * still fails and is told. "/" is everywhere, /dev/null is not.
+ * still fails and is reported. "/" is everywhere, /dev/null is not.
  */
 static int hold_standard_streams(void)
 {

@@ -11,13 +11,13 @@
 /* ---- what the run calls ---- */
 
 /* Once, at once: the user may be able to make room before the end. */
-static void tell_trouble(struct run *run)
+static void report_trouble(struct run *run)
 {
 	struct err err;
 
-	if (!saver_news(run->saver, &err) || (err.code != 0) == run->is_trouble_told)
+	if (!saver_news(run->saver, &err) || (err.code != 0) == run->is_trouble_reported)
 		return;
-	run->is_trouble_told = err.code != 0;
+	run->is_trouble_reported = err.code != 0;
 	if (!err.code)
 		return;
 	progress_clear(run->progress);
@@ -30,7 +30,7 @@ static void on_checkpoint(void *arg, struct session *ses)
 
 	if (!run->saver)
 		return;
-	tell_trouble(run);
+	report_trouble(run);
 	cli_screen(ses->res);
 	saver_put(run->saver, ses->res);
 }
@@ -317,7 +317,7 @@ int run_execute(struct run *run, struct result **ret_res)
 	}
 	if (has_something) {
 		if (!run->p.common.dry_run) {
-			history_tell(&earlier, res);
+			history_report(&earlier, res);
 			cli_screen(res);
 		}
 		run_save_and_show(run, (const struct result *const *)&res, 1);

@@ -24,7 +24,7 @@ struct run {
 	struct log *log;
 	int log_error; /* of the last line: a full disk must not end a measurement */
 	struct saver *saver;
-	bool is_trouble_told; /* of the saver's */
+	bool is_trouble_reported; /* of the saver's */
 	struct series series;
 	struct requests *requests;
 	struct err save_err;    /* the first file that could not be saved */

@@ -8,7 +8,7 @@
 
 void history_load(struct shelf *s, const struct option_value *options, size_t n)
 {
-	struct err why = { 0 }; /* what cannot be read is no earlier document */
+	struct err why = { 0 }; /* what cannot be read is not an earlier document */
 
 	for (size_t i = 0; i < n; i++)
 		if (options[i].name && strcmp(options[i].name, "history") == 0 && options[i].text &&
@@ -16,7 +16,7 @@ void history_load(struct shelf *s, const struct option_value *options, size_t n)
 			(void)shelf_add_any(s, options[i].text, &why);
 }
 
-void history_tell(const struct shelf *s, struct result *res)
+void history_report(const struct shelf *s, struct result *res)
 {
 	if (s->n && report_history(res, (const struct result *const *)s->v, s->n))
 		verdict_conclude(res);

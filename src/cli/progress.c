@@ -3,7 +3,7 @@
  * How far the run is, on stderr: one line on a terminal, drawn over and over; a line a minute where there is none; or
  * one JSON object per line for front ends. SIGUSR1 asks for a line at once, as of dd(1). The time left is what the past
  * says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something. A start of which
- * nobody knew how long it would take (done < 0) is no part of that past.
+ * nobody knew how long it would take (done < 0) is not a part of that past.
  */
 #include <jansson.h>
 #include <math.h>
@@ -88,7 +88,7 @@ static size_t columns(const char *s)
 	return n;
 }
 
-/* Cuts to so many columns, never inside a character. */
+/* Cuts to that many columns, never inside a character. */
 static void cut(char *s, size_t width)
 {
 	size_t n = 0;

@@ -8,7 +8,7 @@
 #include "cli/shelf.h"
 
 /* Into a document that was made of all: it says what it is without. */
-static void tell_passed_over(struct result *res, const struct shelf *s)
+static void report_passed_over(struct result *res, const struct shelf *s)
 {
 	cleanup_free char *answer = NULL;
 
@@ -28,8 +28,8 @@ static void tell_passed_over(struct result *res, const struct shelf *s)
 }
 
 /*
- * What was passed over, at the end of it all, makes the exit status EXIT_FAILED, unless the answer is no whatever is
- * missing.
+ * What was passed over, at the end of it all, makes the exit status EXIT_FAILED, unless the answer is negative whatever
+ * is missing.
  */
 static int shelf_end(const struct shelf *s, int status, struct err *err)
 {
@@ -51,7 +51,8 @@ static int shelf_end(const struct shelf *s, int status, struct err *err)
 
 static int status_of_failure(int r)
 {
-	return r == -EINVAL ? -EIO : r; /* -EINVAL means usage to the caller; a bad document is no wrong command line */
+	return r == -EINVAL ? -EIO
+	                    : r; /* -EINVAL means usage to the caller; a bad document is not a wrong command line */
 }
 
 /* ---- report ---- */
@@ -166,7 +167,7 @@ static struct result *fleet_document(const struct page_job *job)
 {
 	struct result *res = report_fleet(job->docs.v, job->docs.n, &job->docs.options);
 
-	tell_passed_over(res, job->shelf);
+	report_passed_over(res, job->shelf);
 	return res;
 }
 
@@ -272,7 +273,7 @@ static const struct opt compare_opts[] = {
 };
 
 struct changes_job {
-	struct result *told;
+	struct result *reported;
 	const struct fleet *disks;
 	struct err *err;
 };
@@ -281,7 +282,7 @@ static int write_changes_page(FILE *f, void *arg)
 {
 	const struct changes_job *job = arg;
 
-	return report_changes_page(f, job->told, job->disks, job->err);
+	return report_changes_page(f, job->reported, job->disks, job->err);
 }
 
 static bool is_stdout(const char *path)
@@ -298,8 +299,8 @@ static int show_changes(const struct env *env, const struct view_params *view, c
 	if (p->html)
 		r = output_save(files, p->html, env->out, write_changes_page, job, job->err);
 	if (r == 0 && p->json)
-		r = output_save(files, p->json, env->out, result_write, job->told, job->err);
-	return r < 0 || is_stdout(p->json) || is_stdout(p->html) ? r : report_text(env->out, job->told, &style);
+		r = output_save(files, p->json, env->out, result_write, job->reported, job->err);
+	return r < 0 || is_stdout(p->json) || is_stdout(p->html) ? r : report_text(env->out, job->reported, &style);
 }
 
 static int run_compare(const struct env *env, const struct view_params *view, const void *params,
@@ -325,7 +326,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 		r = report_compare((const struct result *const *)all.v, na, (const struct result *const *)all.v + na,
 		                   all.n - na, &opt, &res, err);
 	if (r == 0) {
-		tell_passed_over(res, &all);
+		report_passed_over(res, &all);
 		r = show_changes(env, view, p, &files, &(struct changes_job){ res, disks, err });
 	}
 	if (r == 0)

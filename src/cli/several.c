@@ -28,7 +28,7 @@ struct one {
 	size_t lane;
 	pid_t pid;
 	int from, go; /* -1: closed; go: what is written there lets it begin */
-	char *text;   /* of what it sent, what is no whole line yet; then the document */
+	char *text;   /* of what it sent, what is not a whole line yet; then the document */
 	size_t len;
 	bool is_document; /* that has begun */
 	double done;
@@ -118,7 +118,7 @@ static int start_one(struct all *all, size_t i, struct err *err)
 
 /* ---- what they send ---- */
 
-static void tell_progress(struct all *all, const struct one *of, const json_t *line)
+static void report_progress(struct all *all, const struct one *of, const json_t *line)
 {
 	double least = 1.0;
 	char phase[320];
@@ -147,7 +147,7 @@ static void take_line(struct all *all, struct one *one, const char *text, size_t
 
 	if (line) {
 		one->done = fmax(one->done, json_number_value(json_object_get(line, "done")));
-		tell_progress(all, one, line);
+		report_progress(all, one, line);
 	} else {
 		progress_clear(all->run->progress);
 		(void)fwrite(text, 1, len, all->run->env->err);
@@ -233,7 +233,7 @@ static bool reap(struct all *all, struct one *one, int how)
 		              one->path, WTERMSIG(status));
 		cli_complain(all->run->env, all->run->m->name, &err);
 	}
-	tell_progress(all, one, NULL);
+	report_progress(all, one, NULL);
 	return true;
 }
 

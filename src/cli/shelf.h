@@ -9,7 +9,7 @@ struct shelf {
 	struct result **v;
 	size_t n, room;
 	bool is_named;  /* on the command line; else it was found in a folder */
-	bool is_many;   /* what is being read is one of many: what is no document is passed over, and counted */
+	bool is_many;   /* what is being read is one of many: what is not a document is passed over, and counted */
 	size_t files;   /* read in folders */
 	size_t foreign; /* whole JSON of other programs */
 	size_t bad;
@@ -26,6 +26,6 @@ void shelf_done(struct shelf *s);
 /* What lies in the folder that the option --history names, if there is one of them. */
 void history_load(struct shelf *s, const struct option_value *options, size_t n);
 /* Into the document of a run, and its verdict with it. */
-void history_tell(const struct shelf *s, struct result *res);
+void history_report(const struct shelf *s, struct result *res);
 
 #endif

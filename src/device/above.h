@@ -5,8 +5,8 @@
 
 #include "device/sysfs.h"
 
-/* A part of a device that lies below a part of another one. Chunks go round: column of columns, so many copies of each,
- * so many of a row for parity. */
+/* A part of a device that lies below a part of another one. Chunks go round: column of columns, that many copies of
+ * each, that many of a row for parity. */
 struct segment {
 	char name[64];   /* the upper device's kernel name */
 	char label[128]; /* as people know it: "sda2", "vg-home" */
@@ -21,7 +21,7 @@ struct segments {
 };
 /*
  * The upper byte of a lower one within the segment, and how many bytes from there on are neighbours on both. False: it
- * holds parity, of so many bytes.
+ * holds parity, of that many bytes.
  */
 bool segment_up(const struct segment *s, uint64_t lower, uint64_t *ret_upper, uint64_t *ret_bytes);
 /*

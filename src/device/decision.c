@@ -91,7 +91,7 @@ static void find_barriers(const struct device *dev, const struct survey *s, stru
 	if (device_check_capacity(dev, &empty) < 0)
 		add_reason(r, -EPERM, empty.text);
 	for (size_t i = 0; i < s->n; i++) {
-		if (names_root(&s->v[i])) { /* other mounts of that disk are no news then */
+		if (names_root(&s->v[i])) { /* other mounts of that disk are not news then */
 			add_reason(r, -EBUSY, finding_text(&s->v[i], sentence, sizeof(sentence)));
 			return;
 		}

@@ -116,7 +116,7 @@ void device_names(const struct device *dev, struct disk_names *ret);
 int device_check_capacity(const struct device *dev, struct err *err);
 bool device_has_members(const struct device *dev);                       /* a mapping or an array over several */
 bool device_shares_link(const struct device *a, const struct device *b); /* a controller, port or hub */
-bool device_is_zoned(const struct device *dev); /* by its own word, or the kernel's: shingled, most often */
+bool device_is_zoned(const struct device *dev); /* as it says, or the kernel's: shingled, most often */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */
 struct device_io {
@@ -142,8 +142,8 @@ extern const struct drive_switch_name {
 	const char *name;
 } drive_switch_names[]; /* name NULL ends them */
 struct drive_state {
-	unsigned told; /* the drive says how they stand */
-	unsigned on;   /* of those */
+	unsigned reported; /* the drive says how they stand */
+	unsigned on;       /* of those */
 };
 
 /* ---- who uses it, what is on it ---- */
@@ -260,7 +260,7 @@ struct device_ops {
 	/* Of the whole disk now, in thousandths of a degree Celsius; 0: not said. NULL: nothing is. */
 	uint32_t (*temperature)(void *ctx, const struct device *dev);
 	/*
-	 * Of the whole disk. One in standby is woken only if it may be. false: it is no disk that keeps such counts,
+	 * Of the whole disk. One in standby is woken only if it may be. false: it is not a disk that keeps such counts,
 	 * and *ret says nothing. NULL: none is.
 	 */
 	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
@@ -406,7 +406,7 @@ void datafile_close(struct datafile *df);
 int datafile_open(const struct datafile *df, bool is_direct, struct err *err);
 /* Back to the header alone, blocks given back: the next write extends the file again. */
 int datafile_reset(struct datafile *df, struct err *err);
-/* Ends behind so many bytes of data, the rest of what was reserved given back; of none, it goes when it is closed. */
+/* Ends behind that many bytes of data, the rest of what was reserved given back; of none, it goes when it is closed. */
 int datafile_cut(struct datafile *df, uint64_t data_bytes);
 const struct write_permit *datafile_permit(const struct datafile *df);
 

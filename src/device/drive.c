@@ -72,7 +72,7 @@ static int ata_look(const struct drive *d, struct drive_state *ret)
 	    (id[175] & 0xc0) != 0x40) /* words 83 and 87: they hold */
 		return -EOPNOTSUPP;
 	for (size_t i = 0; i < ARRAY_LEN(features); i++) {
-		ret->told |= (id[164] & features[i].bit) ? features[i].which : 0;
+		ret->reported |= (id[164] & features[i].bit) ? features[i].which : 0;
 		ret->on |= (id[164] & id[170] & features[i].bit) ? features[i].which : 0;
 	}
 	return 0;
@@ -179,7 +179,7 @@ static int scsi_look(const struct drive *d, struct drive_state *ret)
 	for (size_t i = 0; i < ARRAY_LEN(page_bits); i++) {
 		if (len <= page_bits[i].at)
 			continue;
-		ret->told |= page_bits[i].which;
+		ret->reported |= page_bits[i].which;
 		ret->on |= ((page[page_bits[i].at] & page_bits[i].bit) != 0) != page_bits[i].is_off ? page_bits[i].which
 		                                                                                    : 0;
 	}
@@ -257,7 +257,8 @@ static int nvme_look(const struct drive *d, struct drive_state *ret)
 	c = (struct nvme_passthru_cmd){ .opcode = NVME_GET_FEATURES, .cdw10 = NVME_WRITE_CACHE };
 	r = nvme(d, &c);
 	if (r == 0)
-		*ret = (struct drive_state){ .told = DRIVE_WRITE_CACHE, .on = c.result & 1 ? DRIVE_WRITE_CACHE : 0 };
+		*ret = (struct drive_state){ .reported = DRIVE_WRITE_CACHE,
+			                     .on = c.result & 1 ? DRIVE_WRITE_CACHE : 0 };
 	return r;
 }
 

@@ -21,7 +21,7 @@ int drive_look(const struct drive *d, struct drive_state *ret);
 int drive_set(const struct drive *d, unsigned mask, unsigned on);
 /*
  * What the drive could show (ATA): above its size lies a host protected area, or an accessible maximum that was set
- * lower. Reading only; 0: it does not tell.
+ * lower. Reading only; 0: it does not show it.
  */
 uint64_t drive_native_sectors(const struct drive *d);
 /* "active", "idle", "standby", "stopped", or "" when it does not say: as struct device_health has it. Wakes nothing. */

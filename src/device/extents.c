@@ -175,26 +175,26 @@ static void walk(const struct content_question *q, struct ground *g, struct cont
 }
 
 /* What no extent covered: between those of several files there may be what nobody is named for. */
-static void tell_rest(struct ground *g, struct contents *c, const struct want *x, enum content_kind kind)
+static void report_rest(struct ground *g, struct contents *c, const struct want *x, enum content_kind kind)
 {
 	uint64_t origin = x->p->origin - x->p->first; /* modulo 2^64 */
 	size_t n = c->n;
 
 	for (uint64_t at = x->first, to; at < x->end; at = to) {
-		bool is_told = false;
+		bool is_reported = false;
 
 		to = x->end;
 		for (size_t i = 0; i < n; i++) {
 			uint64_t first = c->v[i].first_bytes - origin, end = c->v[i].end_bytes - origin;
 
 			if (first <= at && at < end) {
-				to = is_told && to > end ? to : end;
-				is_told = true;
-			} else if (!is_told && first > at && first < to) {
+				to = is_reported && to > end ? to : end;
+				is_reported = true;
+			} else if (!is_reported && first > at && first < to) {
 				to = first;
 			}
 		}
-		if (!is_told)
+		if (!is_reported)
 			content_list_add(c, g, x->p, at, to, kind, NULL, UINT64_MAX);
 	}
 }
@@ -218,7 +218,7 @@ void extents_find(const struct content_question *q, struct ground *g, struct con
 		struct want *x = &w.v[i];
 
 		if (!x->inode || !x->is_found)
-			tell_rest(g, c, x, x->p->is_known ? rest : CONTENT_UNKNOWN);
+			report_rest(g, c, x, x->p->is_known ? rest : CONTENT_UNKNOWN);
 	}
 	for (size_t i = 0; i < g->n; i++)
 		g->v[i].is_known = fd >= 0;

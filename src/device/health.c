@@ -103,7 +103,7 @@ static char *ask_smartctl(const char *program, const char *node, bool may_wake)
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return NULL;
-	(void)posix_spawn_file_actions_init(&io); /* these fail for want of memory only, and posix_spawn then, too */
+	(void)posix_spawn_file_actions_init(&io); /* these fail for lack of memory only, and posix_spawn then, too */
 	(void)posix_spawn_file_actions_addopen(&io, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	(void)posix_spawn_file_actions_adddup2(&io, fds[1], STDOUT_FILENO);
 	(void)posix_spawn_file_actions_addopen(&io, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -308,7 +308,7 @@ static void take(const json_t *all, uint32_t block_bytes, struct device_health *
 	take_places(all, block_bytes, h);
 }
 
-static bool is_nothing_told(const struct device_health *h)
+static bool is_nothing_reported(const struct device_health *h)
 {
 	return h->passed < 0 && isnan(h->celsius) &&
 	       (h->power_on_hours & h->reallocated & h->pending & h->uncorrectable & h->crc_errors & h->media_errors) ==
@@ -330,7 +330,7 @@ static void take_answer(const char *text, uint32_t block_bytes, struct device_he
 		text_copy(why, sizeof(why), HEALTH_ASLEEP);
 	} else
 		take(all, block_bytes, h);
-	if (!why[0] && is_nothing_told(h))
+	if (!why[0] && is_nothing_reported(h))
 		(void)snprintf(why, sizeof(why), "smartctl learns nothing from this disk%s%.100s", said ? ": " : "",
 		               said ? said : "");
 	text_clean(h->untold, sizeof(h->untold), why, strlen(why));

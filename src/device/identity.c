@@ -246,8 +246,8 @@ bool identity_is_twin(const struct device *a, const struct device *b)
 	device_names(b, &y);
 	answer = same_disk(&x, &y, &by);
 	/*
-	 * Two bays of one bridge are no two ways to one disk. Where the world-wide name is equal, and its model's alone
-	 * is not, caution says yes.
+	 * Two bays of one bridge are not two ways to one disk. Where the world-wide name is equal, and its model's
+	 * alone is not, caution says yes.
 	 */
 	return by == NAME_WWN ? answer != DISK_OTHER : answer == DISK_SAME && by != NAME_BRIDGE;
 }

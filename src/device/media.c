@@ -53,7 +53,7 @@ static uint64_t count_twice(struct media_extent *v, size_t n)
 		uint64_t to = v[i].physical + v[i].bytes;
 
 		if (kind_of(v[i].flags) != MEDIA_DATA || v[i].flags & FIEMAP_EXTENT_UNKNOWN)
-			continue; /* of an unknown place nothing is said */
+			continue; /* of an unknown place nothing is reported */
 		if (v[i].physical < end)
 			twice += MIN(end, to) - v[i].physical;
 		end = MAX(end, to);

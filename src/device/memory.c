@@ -107,7 +107,7 @@ static void compare_ground(void *arg, dev_t rdev)
 	if (sys_block_by_rdev(g->root, rdev, &b) < 0)
 		return;
 	if (stack_below(g->root, &b, &below) < 0) {
-		g->is_shared = true; /* what cannot be told is taken for the worst */
+		g->is_shared = true; /* what cannot be known is taken for the worst */
 		return;
 	}
 	g->is_shared = g->is_shared || has_bottom(g->target, b.disk_rdev);

@@ -297,7 +297,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The disk below a file system: limits and identity of the disk, which a measurement of a file wants to tell. */
+/* The disk below a file system: limits and identity of the disk, which a measurement of a file wants to show. */
 static void take_disk(const char *root, dev_t rdev, struct device *dev)
 {
 	struct device disk;

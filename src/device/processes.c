@@ -294,7 +294,7 @@ static bool is_fs(const char *path, long type)
 	return statfs(path, &fs) == 0 && fs.f_type == type;
 }
 
-static void tell_unseen(const struct census *c, size_t nall, size_t nhidden)
+static void report_unseen(const struct census *c, size_t nall, size_t nhidden)
 {
 	bool is_first_users = is_first("user", "user:[4026531837]");
 	const struct sight s = {
@@ -337,5 +337,5 @@ void find_processes(const struct stack *stack, const char *self, struct survey *
 		look_at_process(&c);
 		nhidden += c.is_hidden;
 	}
-	tell_unseen(&c, nall, nhidden);
+	report_unseen(&c, nall, nhidden);
 }

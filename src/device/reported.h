@@ -9,7 +9,7 @@
 
 #define DEVICE_SUSPECTS_MAX 16
 
-/* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
+/* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not reported. */
 struct device_health {
 	char untold[160]; /* a half sentence why nothing is reported; "": it is */
 	int passed;       /* the disk's own verdict; -1: none */

@@ -199,7 +199,7 @@ static void add_twins_of(struct stack *s, size_t at)
 		struct link l = { 0 };
 		size_t k;
 
-		/* Those that are below the target together are no twins: what is above claims all of them. */
+		/* Those that are below the target together are not ambiguous: what is above claims all of them. */
 		if (sys_block_by_name(s->root, names.name, &l.b) < 0 || l.b.is_partition ||
 		    ((k = find_node(s, l.b.rdev, NULL)) < s->n && s->v[k].is_down) ||
 		    !sys_u64(s->root, &more, "%s/size", l.b.dir) || more != sectors)

@@ -54,7 +54,7 @@ static void find_mounts(struct look *l)
 }
 
 /* The mount itself was found when mountinfo has it; then one sentence is enough. */
-static bool is_told(const struct survey *s, const char *on)
+static bool is_reported(const struct survey *s, const char *on)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].kind == FINDING_MOUNT && strcmp(s->v[i].on, on) == 0)
@@ -73,7 +73,7 @@ static void find_btrfs(struct look *l)
 
 			if (sys_block_by_name(l->root, k.name, &b) == 0)
 				who = stack_find(&l->stack, b.rdev);
-			if (who && !is_told(l->out, who->b.name))
+			if (who && !is_reported(l->out, who->b.name))
 				survey_add(l->out, FINDING_MOUNT, who->b.name, "btrfs of several devices", all.name);
 		}
 }
@@ -288,7 +288,7 @@ bool survey_holds(const char *root, const struct device *dev, const char *path)
 	if (!resolve_output(path, &st, real))
 		return false; /* it cannot be written either, and that will be said in its place */
 	if (stack_build(root, dev, &s, NULL, NULL) < 0)
-		return true; /* what cannot be told is taken for the worst */
+		return true; /* what cannot be known is taken for the worst */
 	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
 	seek_shared(&k, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
 	k.is_one = k.is_one || (S_ISREG(st.st_mode) && stack_find_file(&s, &file));
@@ -309,7 +309,7 @@ bool survey_is_stacked(const char *root, const struct device *dev, const char *p
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !realpath(path, real))
 		return false; /* a new file is nothing that anything stands on */
 	if (stack_build(root, dev, &s, NULL, NULL) < 0)
-		return true; /* what cannot be told is taken for the worst */
+		return true; /* what cannot be known is taken for the worst */
 	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
 	for (size_t i = 0; i < s.n; i++)
 		is_one = is_one || (node_is_file(&s.v[i]) && file_id_is_same(&s.v[i].file, &file));

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define NAMES_MAX 65536 /* of one folder: more is no sysfs */
+#define NAMES_MAX 65536 /* of one folder: more is not sysfs */
 
 const char *sysroot_of(const struct device_context *ctx)
 {

@@ -354,7 +354,7 @@ static int system_drive_look(void *ctx, const struct device *dev, struct drive_s
  * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by
  * itself, in a moment, after such a command; sd when asked to.
  */
-static void tell_kernel(const char *root, const char *dir, bool is_on)
+static void report_kernel(const char *root, const char *dir, bool is_on)
 {
 	const struct timespec step = { .tv_nsec = 20 * 1000000 };
 	char path[PATH_MAX + 32], text[64];
@@ -363,10 +363,10 @@ static void tell_kernel(const char *root, const char *dir, bool is_on)
 	(void)snprintf(path, sizeof(path), "%s%s/device/rescan", root, dir);
 	for (int i = 0; names.n == 1 && i < 100; i++) {
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
-		bool is_told = fd >= 0 && write(fd, "1", 1) == 1;
+		bool is_reported = fd >= 0 && write(fd, "1", 1) == 1;
 
 		system_close(NULL, fd);
-		if (!is_told ||
+		if (!is_reported ||
 		    sys_text(root, text, sizeof(text), "%s/device/scsi_disk/%s/cache_type", dir, names.v[0]) < 0 ||
 		    (strncmp(text, "write back", strlen("write back")) == 0) == is_on)
 			break;
@@ -385,7 +385,7 @@ static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, 
 	r = drive_set(&d, mask, on);
 	(void)close(d.fd);
 	if (r == 0 && (mask & DRIVE_WRITE_CACHE))
-		tell_kernel(sysroot_of(ctx), dir, (on & DRIVE_WRITE_CACHE) != 0);
+		report_kernel(sysroot_of(ctx), dir, (on & DRIVE_WRITE_CACHE) != 0);
 	return r < 0 ? drive_failed(dev, r, "switched", err) : 0;
 }
 

@@ -58,7 +58,7 @@ struct run {
 	uint64_t tick_ns, moved_ns; /* next tick; when something completed or the first was issued */
 	uint64_t suspended_ns;      /* as the clock said last */
 	uint64_t late_ns;           /* what was submitted before that is late: this program did not run */
-	bool is_stall_told;
+	bool is_stall_reported;
 };
 
 /* ---- ending ---- */
@@ -401,11 +401,11 @@ static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 	if (run->stats.ops == 0)
 		find_start(run);
 	/* An engine that waits within submit() (sync) gives no chance to report it earlier. */
-	if (!run->is_stall_told && run->load->on_stall && run->done[0]->done_ns >= run->moved_ns + STALL_NS)
+	if (!run->is_stall_reported && run->load->on_stall && run->done[0]->done_ns >= run->moved_ns + STALL_NS)
 		run->load->on_stall(run->load->arg, run->done[0]->done_ns, run->done[0]);
 	run->moved_ns = run->done[n - 1]->done_ns;
 	run->stats.last_done_ns = run->moved_ns;
-	run->is_stall_told = false;
+	run->is_stall_reported = false;
 	run->stats.ops += (uint32_t)n;
 	memcpy(run->free + run->nfree, run->done, (size_t)n * sizeof(*run->done));
 	run->nfree += (uint32_t)n;
@@ -430,9 +430,9 @@ static void look_for_stall(struct run *run, uint64_t now_ns)
 {
 	const struct io_req *oldest = NULL;
 
-	if (run->eng->in_flight == 0 || run->is_stall_told || now_ns < run->moved_ns + STALL_NS)
+	if (run->eng->in_flight == 0 || run->is_stall_reported || now_ns < run->moved_ns + STALL_NS)
 		return;
-	run->is_stall_told = true;
+	run->is_stall_reported = true;
 	if (!run->load->on_stall)
 		return;
 	for (uint32_t i = 0; i < run->depth; i++) {

@@ -409,7 +409,7 @@ static void say_switches(struct sheet *s)
 		return;
 	for (const struct drive_switch_name *w = drive_switch_names; w->name; w++) {
 		(void)snprintf(name, sizeof(name), "%s of the drive", w->name);
-		if (st.told & w->which)
+		if (st.reported & w->which)
 			say(s, name, "%s", st.on & w->which ? "on" : "off");
 	}
 }
@@ -433,7 +433,7 @@ static void say_all(struct session *ses, const struct device *dev, const struct 
 
 /* ---- what is on it, who uses it ---- */
 
-/* What is on it, and what it is, are no uses. */
+/* What is on it, and what it is, are not uses. */
 static bool is_use(const struct finding *f)
 {
 	return f->kind != FINDING_SIGNATURE && f->kind != FINDING_DATA && f->kind != FINDING_READ_ONLY &&
@@ -508,7 +508,7 @@ static uint64_t nonzero_samples(const struct device *dev, const struct survey *s
 	return dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION ? 0 : UINT64_MAX;
 }
 
-static void tell_verdict(struct session *ses, const struct device *dev, const struct survey *s)
+static void report_verdict(struct session *ses, const struct device *dev, const struct survey *s)
 {
 	struct device_info_row row = { .path = dev->path,
 		                       .name = dev->name,
@@ -572,7 +572,7 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 	if (r < 0)
 		return r;
 	survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
-	tell_verdict(ses, dev, &found);
+	report_verdict(ses, dev, &found);
 	say_all(ses, dev, is_asked ? &h : NULL);
 	r = list_partitions(ses, dev, &found, err);
 	list_findings(ses, dev, &found);

@@ -58,7 +58,7 @@ struct stats_estimate curve_moved(const struct curve *c, const struct curve_poin
 	                                    off_ns(rise_of(c), stroke, place_off)));
 }
 
-/* What no other point explains is no better known than it deviates from them: gross errors. false: there are none. */
+/* What no other point explains is not better known than it deviates from them: gross errors. false: there are none. */
 static bool tame(const struct smooth *s, struct smooth_point *p, size_t n)
 {
 	bool are_any = false;

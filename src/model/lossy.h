@@ -34,7 +34,7 @@ struct lossy_part {
  */
 size_t lossy_find(const struct lossy_at *v, size_t n, double usual, double least, struct lossy_part *ret);
 
-/* How many a reading of so many revolutions must lose to be a part that is sure, of n. */
+/* How many a reading of that many revolutions must lose to be a part that is sure, of n. */
 double lossy_least(size_t n, double revs, double usual, double least);
 
 struct lossy_look { /* a reading, in order of time */

@@ -12,7 +12,7 @@
 #define SPREAD        0.12 /* of what the arm takes longer, that a pair may be off (a choice) */
 
 static const double shares[] = { 0.1, 0.5, 0.9 }; /* of the pairs, that lie on one surface */
-/* How tracks follow each other: so many surfaces, and as many tracks to the next cylinder, or one. Steps by which the
+/* How tracks follow each other: that many surfaces, and as many tracks to the next cylinder, or one. Steps by which the
  * arm's time over three tracks differs by less than a pair is known; below 1 the arm's time rises by less than the
  * curve says of far ones. */
 static const struct order {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The time to the next cylinder, from accesses over few tracks. Of two places a few tracks apart some lie on one
- * surface, and the arm moves; some do not, and a change of heads takes longer than the arm, or is all that happens.
- * Which of the two takes longer is not known beforehand, nor how tracks follow each other. So both times, how many of
- * the accesses are which, and how the arm's grow with the distance are one posterior, for which the curve is what is
- * believed first.
+ * surface, and the actuator moves; some do not, and a change of heads takes longer than the arm, or is all that
+ * happens. Which of the two takes longer is not known beforehand, nor how tracks follow each other. So both times, how
+ * many of the accesses are which, and how the arm's grow with the distance are one posterior, for which the curve is
+ * what is believed first.
  */
 #ifndef PLATTER_MODEL_NEAR_H
 #define PLATTER_MODEL_NEAR_H

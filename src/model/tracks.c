@@ -5,7 +5,7 @@
 
 #include "stats/stats.h"
 
-#define DENSE      4    /* so many others have to agree with one (a choice) */
+#define DENSE      4    /* that many others have to agree with one (a choice) */
 #define CONSISTENT 0.85 /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
 
 /* The densest of what pairs of neighbours say, as those on one track agree. */

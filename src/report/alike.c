@@ -339,7 +339,7 @@ const char *alike_setting(const struct result *res, size_t i, char *buf, const c
 	return *ret_name && res->ntargets ? member_text(&res->targets[0], *ret_name, buf) : NULL;
 }
 
-void alike_tell_settings(struct result *out, const struct result *a, const struct result *b, bool is_one)
+void alike_notice_settings(struct result *out, const struct result *a, const struct result *b, bool is_one)
 {
 	char x[CELL_TEXT], y[CELL_TEXT], words[KEY_TEXT];
 

@@ -40,7 +40,7 @@ int alike_outcome(const struct result *res);
 /* The i-th setting of the first target; NULL: not known. ret_name: NULL behind the last one. buf of CELL_TEXT. */
 const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name);
 /* Settings of disk and host that differ: notices. is_one: nothing else is compared. */
-void alike_tell_settings(struct result *out, const struct result *a, const struct result *b, bool is_one);
+void alike_notice_settings(struct result *out, const struct result *a, const struct result *b, bool is_one);
 
 /*
  * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by
@@ -56,7 +56,7 @@ size_t places_compare(struct result *res, const struct result *a, const struct r
 /* All scans among these, in any order: a table "scans", a row for each with what is new, worse, gone since the scan
  * before it of that disk; none, no table. */
 void places_trend(struct result *out, const struct result *const *res, size_t n);
-/* Seconds, and years, since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it,
+/* Seconds, and years, since 1970 of "2026-11-20T12:00:00.123456Z"; NaN for anything else. And the order by it,
  * of pointers, for qsort(). */
 double alike_seconds(const struct result *res);
 double alike_years(const struct result *res);
@@ -93,7 +93,7 @@ struct pairs {
 void pairs_find(struct pairs *p, struct result *res, const struct result *const *a, size_t na,
                 const struct result *const *b, size_t nb);
 /* A notice of what is not the same of two single documents. */
-void pair_tell_why_not(struct result *res, const struct result *a, const struct result *b);
+void pair_notice(struct result *res, const struct result *a, const struct result *b);
 
 /* A table whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with
  * its interval. */

@@ -37,7 +37,7 @@ static const struct field side_fields[] = {
 	FIELD_END,
 };
 
-static void tell_sides(struct result *out, const struct result *const *pair, const char *const *files)
+static void add_sides(struct result *out, const struct result *const *pair, const char *const *files)
 {
 	for (size_t i = 0; i < 2; i++)
 		result_row(result_table(out, "sides", "Compared", side_fields),
@@ -147,7 +147,7 @@ void answer_comparison(struct result *res, const struct table *t, const struct c
 	if (is_two) {
 		name_of(a, sizeof(a), c->pair[0], c->files ? c->files[0] : NULL);
 		name_of(b, sizeof(b), c->pair[1], c->files ? c->files[1] : NULL);
-		tell_sides(res, c->pair, c->files);
+		add_sides(res, c->pair, c->files);
 		lay_over(res, c->pair);
 	}
 	if (c->noise_percent > 0.0)

@@ -5,7 +5,7 @@
  * brought back to a standard error by the Student's t that it was made with, with the degrees of freedom of Welch
  * (1947). The level of each look is such that 5 % is the chance that ANY of the n looks of a comparison calls different
  * what is not (Sidak 1967); so the exit status can be trusted by scripts. Two are the same only when the 95 % interval
- * of their difference lies within a tolerance (two one-sided tests, Schuirmann 1987); what is neither cannot be told.
+ * of their difference lies within a tolerance (two one-sided tests, Schuirmann 1987); what is neither cannot be known.
  * What may be compared at all: alike.c.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ static const struct field difference_fields[] = {
 	FIELD_END,
 };
 
-/* Everything is gone through twice: first the looks are counted, then they are judged with the level that so many
+/* Everything is gone through twice: first the looks are counted, then they are judged with the level that that many
  * allow. */
 struct judge {
 	struct result *res;
@@ -59,7 +59,7 @@ struct judge {
 	size_t differ;
 	double noise_percent; /* the largest that a difference of headline figures that are the same may be */
 	bool is_counting;
-	/* of the pair: headline figures that are the same, and of which that cannot be told */
+	/* of the pair: headline figures that are the same, and of which that cannot be known */
 	size_t same, open;
 	bool is_open;       /* of some pair no headline figure could be judged */
 	bool is_two;        /* documents, and no folders */
@@ -94,7 +94,7 @@ static double between_runs(const char *measurement, enum unit unit)
 	return strcmp(measurement, "zones") == 0 && (unit == UNIT_BYTES_PER_S || unit == UNIT_S) ? RUNS_DIFFER : 0.0;
 }
 
-/* The standard error of their difference, and its degrees of freedom; 0 for exact numbers; NaN: it cannot be told. */
+/* The standard error of their difference, and its degrees of freedom; 0 for exact numbers; NaN: it cannot be known. */
 static double error_between(const struct estimate *a, const struct estimate *b, double *ret_df)
 {
 	double ha = b->value >= a->value ? a->high - a->value : a->value - a->low;
@@ -372,7 +372,7 @@ static struct estimate of_row(const struct curve_decl *d, const struct table *t,
 		                  table_number_of(t, row, d->high), degrees(samples) };
 }
 
-/* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be told. */
+/* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be known. */
 static double row_change(const struct judge *j, const struct curve_decl *d, const struct table *ta, size_t r,
                          const struct table *tb, double *ret_p)
 {
@@ -450,7 +450,7 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 	if (places)
 		find(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
 		     places == 1 ? " is" : "s are");
-	alike_tell_settings(j->res, a, b, j->is_two);
+	alike_notice_settings(j->res, a, b, j->is_two);
 }
 
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
@@ -477,7 +477,7 @@ static void all_pairs(const struct pairs *p, struct judge *j)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->is_forced && !j->is_counting)
-			pair_tell_why_not(j->res, p->v[2 * i], p->v[2 * i + 1]);
+			pair_notice(j->res, p->v[2 * i], p->v[2 * i + 1]);
 		compare_pair(j, p->v[2 * i], p->v[2 * i + 1]);
 	}
 }
@@ -504,7 +504,7 @@ static void put_worst_first(struct table *t)
 	free(sorted);
 }
 
-/* First the looks are counted, then they are judged with the level that so many allow. */
+/* First the looks are counted, then they are judged with the level that that many allow. */
 static struct fleet *judge_pairs(const struct pairs *p, struct judge *j)
 {
 	j->disks = fleet_divide(p->v, 2 * p->n);
@@ -552,7 +552,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	                  &(struct comparison){ p.is_forced ? p.v : NULL, opt->files, j.differ, j.is_open,
 	                                        j.noise_percent, fmax(j.tolerance, j.threshold), j.findings });
 	if (!p.is_forced)
-		fleet_tell_changed(res, disks, "pairs,different,#disks");
+		fleet_put_changed(res, disks, "pairs,different,#disks");
 	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = j.differ > 0;
 	res->verdict_is_open = !j.differ && j.is_open;

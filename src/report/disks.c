@@ -226,7 +226,7 @@ char *fleet_changed_sentence(const struct fleet *f, char *buf)
 	return buf;
 }
 
-void fleet_tell_changed(struct result *out, const struct fleet *f, const char *shows)
+void fleet_put_changed(struct result *out, const struct fleet *f, const char *shows)
 {
 	char sentence[FLEET_SENTENCE];
 

@@ -64,10 +64,10 @@ void fleet_sort(struct fleet *f);
  * Of two disks or more a comparison or trend gets a table "disks", this sentence, and other things for the first screen
  * to show: "3 of 40 disks differ from A; worse: A, B; better: C."
  */
-void fleet_tell_changed(struct result *out, const struct fleet *f, const char *shows);
+void fleet_put_changed(struct result *out, const struct fleet *f, const char *shows);
 #define FLEET_SENTENCE 512
 char *fleet_changed_sentence(const struct fleet *f, char *buf); /* of FLEET_SENTENCE */
-/* The last document of a measurement that came to its end; NULL: none. skip: so many from the end. */
+/* The last document of a measurement that came to its end; NULL: none. skip: that many from the end. */
 const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip);
 /* Without one, the last check, which has measured this as well. */
 const struct result *fleet_part(const struct fleet_disk *d, const char *measurement);

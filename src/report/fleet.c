@@ -135,7 +135,7 @@ struct own_trend {
 	struct leaning {
 		const struct fleet_disk *disk;
 		const struct figure *figure;
-	} * leaning; /* what gets worse, though not beyond what so many looks find */
+	} * leaning; /* what gets worse, though not beyond what that many looks find */
 	size_t n;
 };
 
@@ -182,7 +182,7 @@ struct outliers {
 	const struct own_trend *own;
 	double threshold;
 	bool is_counting;
-	/* of the figure in hand, of so many disks: */
+	/* of the figure in hand, of that many disks: */
 	size_t *disk;
 	double *value, *error, *work;
 	size_t n;
@@ -224,8 +224,8 @@ static double chance_of(const struct outliers *o, size_t i, double median, doubl
 	return sd > 0.0 ? 2.0 * (1.0 - stats_t_cdf(off / sd, 0.7 * (n - 1.0))) : off > 0.0 ? 0.0 : 1.0;
 }
 
-static void tell_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
-                         double p)
+static void add_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
+                        double p)
 {
 	struct fleet_disk *disk = &o->fleet->disks[o->disk[i]];
 	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", fleet_chance(o->fleet, p) };
@@ -266,7 +266,7 @@ static void look_at_figure(struct outliers *o, const struct result *like, const 
 				continue;
 			found += pass == 0;
 			if (pass == 1)
-				tell_outlier(o, i, f, like->head.measurement, median, p);
+				add_outlier(o, i, f, like->head.measurement, median, p);
 		}
 	}
 }
@@ -423,7 +423,7 @@ static double last_figure(const struct fleet_disk *d, const char *measurement, c
 	return last ? figure_number(result_find_figure(last, name)) : (double)NAN;
 }
 
-static void tell_disk(struct result *out, const struct fleet_disk *d)
+static void add_disk(struct result *out, const struct fleet_disk *d)
 {
 	struct disk_row row = { .disk = alike_disk(d->v[d->n - 1]),
 		                .verdict = d->verdict,
@@ -465,7 +465,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 			                                  fleet_sure_percent(one) });
 		}
 	for (size_t d = 0; d < f->ndisks; d++)
-		tell_disk(out, &f->disks[d]);
+		add_disk(out, &f->disks[d]);
 	places_trend(out, f->sorted, f->nsorted);
 	alike_changes(out, f->sorted, f->nsorted);
 	if (f->without_row)

@@ -257,14 +257,14 @@ static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d
 
 static void changes(FILE *out, const struct result *const *res, size_t n)
 {
-	struct result *told = result_new("changes");
+	struct result *found = result_new("changes");
 	const struct table *t;
 
-	alike_changes(told, res, n);
-	t = result_find_table(told, "changes");
+	alike_changes(found, res, n);
+	t = result_find_table(found, "changes");
 	if (t)
 		html_table(out, t);
-	result_free(told);
+	result_free(found);
 }
 
 static void runs(FILE *out, const struct fleet_disk *d)
@@ -366,17 +366,17 @@ int report_page(FILE *out, const struct result *const *res, size_t n, const stru
 	return html_end(out);
 }
 
-int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err)
+int report_changes_page(FILE *out, const struct result *found, const struct fleet *disks, struct err *err)
 {
 	static const char *const tables[] = { "places", "scans", "differences", "trends" };
 
-	if (!result_find_table(told, "disks"))
-		return report_html(out, &told, 1, err);
-	html_begin(out, told->head.measurement, "");
-	fleet_section(out, disks, told->answer, "different");
+	if (!result_find_table(found, "disks"))
+		return report_html(out, &found, 1, err);
+	html_begin(out, found->head.measurement, "");
+	fleet_section(out, disks, found->answer, "different");
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-		if (result_find_table(told, tables[i]))
-			html_table(out, result_find_table(told, tables[i]));
-	html_notices(out, told);
+		if (result_find_table(found, tables[i]))
+			html_table(out, result_find_table(found, tables[i]));
+	html_notices(out, found);
 	return html_end(out);
 }

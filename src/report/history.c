@@ -11,10 +11,10 @@
 #include "verdict/verdict.h"
 
 /* The figures that it calls worse, of those that are measured. */
-static size_t take_worse(const struct result *told, const char *table, const char *change, const struct result *res,
+static size_t take_worse(const struct result *found, const char *table, const char *change, const struct result *res,
                          char *most, size_t len)
 {
-	const struct table *t = result_find_table(told, table);
+	const struct table *t = result_find_table(found, table);
 	size_t n = 0;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
@@ -38,7 +38,7 @@ bool report_history(struct result *res, const struct result *const *earlier, siz
 	cleanup_free const struct result **v = xcalloc(n + 1, sizeof(*v));
 	const struct compare_options opt = { .threshold = COMPARE_TOLERANCE };
 	const struct result *now = res;
-	struct result *told = NULL;
+	struct result *found = NULL;
 	char most[120] = "";
 	size_t kept = 0, worse = 0;
 
@@ -52,13 +52,13 @@ bool report_history(struct result *res, const struct result *const *earlier, siz
 	qsort(v, kept, sizeof(*v), alike_by_date);
 	verdict_since(res, v[kept - 1]);
 	v[kept] = res;
-	if (report_compare(v + kept - 1, 1, v + kept, 1, &opt, &told, NULL) == 0)
-		worse = take_worse(told, "differences", "change_percent", res, most, sizeof(most));
-	result_free(told);
-	told = NULL;
-	if (!worse && kept > 1 && report_trend(v, kept + 1, &opt, &told, NULL) == 0)
-		worse = take_worse(told, "trends", "per_year_percent", res, most, sizeof(most));
-	result_free(told);
+	if (report_compare(v + kept - 1, 1, v + kept, 1, &opt, &found, NULL) == 0)
+		worse = take_worse(found, "differences", "change_percent", res, most, sizeof(most));
+	result_free(found);
+	found = NULL;
+	if (!worse && kept > 1 && report_trend(v, kept + 1, &opt, &found, NULL) == 0)
+		worse = take_worse(found, "trends", "per_year_percent", res, most, sizeof(most));
+	result_free(found);
 	result_figure_u64(res, "worse_figures", "figures worse than in earlier runs", UNIT_COUNT, worse);
 	result_figure_text(res, "worse_most", "the first of them", worse ? most : NULL);
 	result_figure_u64(res, "earlier_runs", "earlier runs of the disk", UNIT_COUNT, kept);

@@ -41,7 +41,7 @@ static const struct result *latest_match(const struct result *const *v, size_t n
 
 /* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What
  * is not the same is a notice. */
-void pair_tell_why_not(struct result *res, const struct result *a, const struct result *b)
+void pair_notice(struct result *res, const struct result *a, const struct result *b)
 {
 	char why[WHY_TEXT];
 
@@ -159,8 +159,8 @@ static bool is_far(const struct curve_decl *d, const struct table *t, size_t row
 
 /*
  * Two runs look at places that are nearly the same, and the curve goes on between them, by steps: an edge of zones or
- * of surfaces may lie between. As much as both curves change from there to the next rows is no difference; a place that
- * has become slow stands alone in one of them. INFINITY: they are too far apart.
+ * of surfaces may lie between. As much as both curves change from there to the next rows is not a difference; a place
+ * that has become slow stands alone in one of them. INFINITY: they are too far apart.
  */
 double curve_allowance(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b,
                        size_t other)
@@ -172,7 +172,7 @@ double curve_allowance(const struct curve_decl *d, const struct table *a, size_t
 	return fmin(step_beside(d, a, row), step_beside(d, b, other));
 }
 
-/* Of so few places the drive's own cache answered for so many that what was left of them is a choice of its own,
+/* Of so few places the drive's own cache answered for that many that what was left of them is a choice of its own,
  * another one in each run. */
 bool curve_is_of_cache(const struct table *t, size_t row)
 {

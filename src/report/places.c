@@ -91,7 +91,7 @@ static const char *const verdicts[] = {
 };
 
 /* What is slow in some of a few readings is seen by chance in one scan and not in another: that nobody saw it before is
- * no sign of change. */
+ * not a sign of change. */
 static enum verdict judge_rise(const struct place *is, enum verdict otherwise)
 {
 	return strcmp(is->kind, "sometimes") == 0 ? PLACE_UNSURE : otherwise;

@@ -526,7 +526,7 @@ void report_plot_text(FILE *out, const struct result *const *res, size_t n, cons
 	struct frame f;
 
 	if (!d)
-		return; /* nothing to draw is no failure: an interrupted run */
+		return; /* nothing to draw is not a failure: an interrupted run */
 	f = frame_of(d, style, width, text_lines(see));
 	if (f.rows > 0)
 		(void)fprintf(out, "\n%s\n%s", d->title, f.has_see ? see : "");

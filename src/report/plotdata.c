@@ -49,7 +49,7 @@ static double number(const struct table *t, size_t row, int col)
 	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
 }
 
-/* Text of a cell that splits rows into series; "" for a text that is not there: the rows are no part of others. */
+/* Text of a cell that splits rows into series; "" for a text that is not there: the rows are not part of others. */
 static void split_text(const struct table *t, size_t row, int col, char *buf, size_t len)
 {
 	const char *text = table_string(t, row, (size_t)col);

@@ -31,7 +31,7 @@ size_t text_lines(const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
 
-/* Bytes of the words that a line of so many takes; at least one word. */
+/* Bytes of the words that a line of that many takes; at least one word. */
 size_t text_line(const char *text, size_t room);
 /* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
 void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);

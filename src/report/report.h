@@ -81,7 +81,7 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 
 /* fleetpage.c: a comparison or trend as one page; of several disks it begins with a row for each. The documents that it
  * was made of must still be there. */
-int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err);
+int report_changes_page(FILE *out, const struct result *found, const struct fleet *disks, struct err *err);
 
 /*
  * history.c: into res, what has become worse since the earlier documents of the same measurement of its disk that are

@@ -210,8 +210,8 @@ static void fit_tables(struct screen *s, size_t room)
 		s->rows--;
 }
 
-/* The first plot that has points in so many lines, heap; "": that does not do. Another one may not show what the answer
- * says. */
+/* The first plot that has points in that many lines, heap; "": that does not do. Another one may not show what the
+ * answer says. */
 static char *draw(const struct screen *s, size_t lines)
 {
 	struct text_style style = *s->page->style;

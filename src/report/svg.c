@@ -271,7 +271,7 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 	}
 }
 
-/* Of a plot that is no map. */
+/* Of a plot that is not a map. */
 static void draw_plot(FILE *out, const struct plot_data *d)
 {
 	if (d->kind == PLOT_POLAR) {
@@ -336,7 +336,7 @@ static void sheet_text(struct sheet *s, const char *look, double x, const char *
 	markup(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", look, x, s->y, copy);
 }
 
-/* Words filled into lines of so many bytes: as few as fit in any face. */
+/* Words filled into lines of that many bytes: as few as fit in any face. */
 static void sheet_fill(struct sheet *s, const char *look, const char *text, size_t most)
 {
 	while (text && *text) {

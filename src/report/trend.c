@@ -23,7 +23,7 @@
 /*
  * A disk alone has few runs to show its scatter by: as a guess, worth two more runs, it is six times what the runs' own
  * intervals say. By trial, where it is three or nine times that (unit test fleets): a line rings a run earlier, and
- * false alarms are no more.
+ * false alarms are not more frequent.
  */
 #define ALONE_TIMES 6.0
 #define ALONE_DF    2.0
@@ -262,7 +262,7 @@ static void trend_status(struct trend *tr, const struct test *test)
 
 /*
  * Quiet runs alone where there are enough of them, else those alone that others disturbed: what others did in some of
- * the runs is no trend of the disk.
+ * the runs is not a trend of the disk.
  */
 static void take_one_kind(const struct trend *tr, struct test *test)
 {
@@ -428,7 +428,7 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	if (f->ndisks)
 		answer_of(out, &f->disks[0], to.worse);
 	result_set(&out->shows, "worse,verdict,#trends,#scans");
-	fleet_tell_changed(out, f, "worse,verdict,#disks,#scans,#changes");
+	fleet_put_changed(out, f, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
 	*ret = out;

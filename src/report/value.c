@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-#define RATIO_SHARE 2.0 /* up to here a ratio is a share or a change, in percent; more are so many times */
+#define RATIO_SHARE 2.0 /* up to here a ratio is a share or a change, in percent; more are that many times */
 
 struct step {
 	double divisor;

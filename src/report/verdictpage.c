@@ -327,7 +327,7 @@ static int by_level(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The rest of a line, from this column on, where so many are taken; cut to the width. */
+/* The rest of a line, from this column on, where that many are taken; cut to the width. */
 static void print_cut(struct printer *p, unsigned taken, unsigned at, const char *text)
 {
 	char line[600];

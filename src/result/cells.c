@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What documents are made of: texts, typed cells and columns, and targets, which are no more than these. */
+/* What documents are made of: texts, typed cells and columns, and targets, which are just these. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

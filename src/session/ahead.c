@@ -3,7 +3,7 @@
  * Does a drive read ahead? By its answers, as some take the command for its look-ahead without effect, and say
  * otherwise or nothing: two blocks in a row at some place, a rest in which it could have read on, and the third, which
  * comes at once if it did, and else waits for its angle. The same block again shows how quick the buffer is; where that
- * is no quicker than a place anywhere, nothing can be reported.
+ * is not quicker than a place anywhere, nothing can be reported.
  */
 #include <math.h>
 

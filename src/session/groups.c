@@ -151,8 +151,8 @@ static uint64_t rate_of(FILE *f, dev_t rdev, const char *word)
 	return UINT64_MAX;
 }
 
-static void tell_rate(const struct session *ses, const struct device *dev, const struct limit *l, uint64_t most,
-                      const char *where)
+static void report_rate(const struct session *ses, const struct device *dev, const struct limit *l, uint64_t most,
+                        const char *where)
 {
 	char text[64];
 
@@ -192,7 +192,7 @@ static void look_at_rates(const struct session *ses, const struct device *dev)
 			(void)snprintf(where, sizeof(where), "%s/%s", h.folder, h.version == 1 ? l->v1 : "io.max");
 		} while (groups_up(&h));
 		if (most != UINT64_MAX)
-			tell_rate(ses, dev, l, most, where);
+			report_rate(ses, dev, l, most, where);
 	}
 }
 
@@ -226,7 +226,7 @@ static void look_at_processors(const struct session *ses)
 		              least, here);
 }
 
-void groups_tell_limits(const struct session *ses)
+void groups_report_limits(const struct session *ses)
 {
 	for (size_t i = 0; i < ses->ndevs; i++)
 		look_at_rates(ses, &ses->devs[i]);

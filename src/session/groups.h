@@ -21,6 +21,6 @@ bool groups_names(const char *path, const char *controller);
 bool groups_up(struct group_home *h);
 
 /* Limits of rate, memory and processors that are in force for the targets of a run: a notice each, with its number. */
-void groups_tell_limits(const struct session *ses);
+void groups_report_limits(const struct session *ses);
 
 #endif

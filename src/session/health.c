@@ -63,7 +63,7 @@ bool health_before(struct session *ses)
 {
 	struct device_health *h = ses->state->health;
 	const struct env *env = ses->env;
-	bool is_told = false;
+	bool is_reported = false;
 
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		device_health_clear(&h[i], "not asked");
@@ -74,12 +74,12 @@ bool health_before(struct session *ses)
 		         env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
 			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
 		look(ses, i, &h[i]);
-		is_told = is_told || !h[i].untold[0];
+		is_reported = is_reported || !h[i].untold[0];
 	}
-	return is_told;
+	return is_reported;
 }
 
-static void tell_row(struct session *ses, const struct device *dev, const char *quantity, double before, double after)
+static void report_row(struct session *ses, const struct device *dev, const char *quantity, double before, double after)
 {
 	const struct health_row row = { dev->path, quantity, before, after };
 
@@ -88,7 +88,7 @@ static void tell_row(struct session *ses, const struct device *dev, const char *
 }
 
 /* How many counts of damage rose; UINT64_MAX: none is known. */
-static uint64_t tell_counts(struct session *ses, size_t i, const struct device_health *now)
+static uint64_t report_counts(struct session *ses, size_t i, const struct device_health *now)
 {
 	const struct device *dev = &ses->devs[i];
 	uint64_t moved = UINT64_MAX;
@@ -96,7 +96,7 @@ static uint64_t tell_counts(struct session *ses, size_t i, const struct device_h
 	for (const struct health_count *c = health_counts; c->label; c++) {
 		double was = value_of(&ses->state->health[i], c), is = value_of(now, c);
 
-		tell_row(ses, dev, c->name, was, is);
+		report_row(ses, dev, c->name, was, is);
 		if (!c->is_damage || isnan(was) || isnan(is))
 			continue;
 		moved = (moved == UINT64_MAX ? 0 : moved) + (is > was);
@@ -112,12 +112,12 @@ static uint64_t tell_counts(struct session *ses, size_t i, const struct device_h
 	return moved;
 }
 
-static void tell_temperature(struct session *ses, size_t i, const struct device_health *now)
+static void report_temperature(struct session *ses, size_t i, const struct device_health *now)
 {
 	const struct device *dev = &ses->devs[i];
 	double was = ses->state->health[i].celsius, is = now->celsius;
 
-	tell_row(ses, dev, "temperature_celsius", was, is);
+	report_row(ses, dev, "temperature_celsius", was, is);
 	if (is - was >= WARMER_KELVIN)
 		result_notice(
 			ses->res, "warmer",
@@ -139,7 +139,7 @@ static const struct field drive_fields[] = {
 };
 
 /* What stands behind a bridge, and what is hidden. */
-static void tell_drive(struct session *ses, const struct device *dev, const struct device_health *h)
+static void report_drive(struct session *ses, const struct device *dev, const struct device_health *h)
 {
 	char itself[DEVICE_ITSELF];
 	bool is_other = device_itself(dev, h, itself);
@@ -153,7 +153,7 @@ static void tell_drive(struct session *ses, const struct device *dev, const stru
 	                                h->size_bytes, h->native_bytes });
 }
 
-void health_tell(struct session *ses, struct device_health *now)
+void health_report(struct session *ses, struct device_health *now)
 {
 	cleanup_free struct device_health *none = now ? NULL : calloc(ses->ndevs + 1, sizeof(*none));
 	bool is_known = now != NULL;
@@ -168,9 +168,9 @@ void health_tell(struct session *ses, struct device_health *now)
 		if (!is_first_of_disk(ses, i))
 			continue;
 		look(ses, i, &now[i]);
-		tell_drive(ses, &ses->devs[i], was);
-		tell_temperature(ses, i, &now[i]);
-		of_one = tell_counts(ses, i, &now[i]);
+		report_drive(ses, &ses->devs[i], was);
+		report_temperature(ses, i, &now[i]);
+		of_one = report_counts(ses, i, &now[i]);
 		if (of_one != UINT64_MAX)
 			moved = (moved == UINT64_MAX ? 0 : moved) + of_one;
 		if (was->passed == 0 || (is_known && !was->untold[0] && now[i].passed == 0))

@@ -11,6 +11,6 @@ bool health_before(struct session *ses);
 void health_again(const struct session *ses, struct device_health *ret);
 /* What there was, is, and has moved, into the document. now: as health_again() has filled it; NULL: nobody could ask.
  */
-void health_tell(struct session *ses, struct device_health *now);
+void health_report(struct session *ses, struct device_health *now);
 
 #endif

@@ -7,7 +7,7 @@
 #include "session/watch.h"
 
 struct session_state {
-	bool is_gone, has_too_many_faults, is_punting_told, is_early;
+	bool is_gone, has_too_many_faults, is_punting_reported, is_early;
 	bool is_begun; /* since the first progress or checkpoint; an error before that may be a refusal */
 	uint64_t faults;
 	double done;                  /* progress of a whole that is made of parts */
@@ -42,8 +42,8 @@ int lanes_check(struct session *ses, struct err *err);
 /* medium.c: 0, or negative errno and a sentence: what a measurement does not take, whatever its options are. */
 int session_takes(const struct measure *m, const struct device *dev, struct err *err);
 
-/* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not tell. Some reads, before the measurement and
- * no part of it. */
+/* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not show it. Some reads, before the measurement
+ * and no part of it. */
 int ahead_look(struct session *ses, size_t i);
 
 /* replay.c: into state->kept. */

@@ -16,7 +16,7 @@ struct part_run {
 	struct session *whole;
 };
 
-/* ---- hooks: what the part says is said of the whole ---- */
+/* ---- hooks: what the part says holds for the whole ---- */
 
 static void on_checkpoint(void *arg, struct session *ses)
 {

@@ -24,7 +24,7 @@ extern const struct field replay_fields[];
 
 /* From now on every request of session_load() to the first target goes into that table. */
 void session_keep_requests(struct session *ses);
-/* So many rows it has; 0: none are kept. */
+/* That many rows it has; 0: none are kept. */
 uint64_t session_requests_kept(const struct session *ses);
 /* Was this option, one without an argument, given to the run? */
 bool replay_flag(const struct result *saved, const char *name);

@@ -14,7 +14,8 @@ struct screen_decl {
 	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
 	const struct clause {
 		/*
-		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said),
+		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is
+		 * reported),
 		 * "{name:slow region}" a count of those: "1 slow region"; "{name#read}" of how many samples it is: "1
 		 * read".
 		 * "{name~}" is the value where its interval is known, else the clause is not said: what the disk does
@@ -27,7 +28,7 @@ struct screen_decl {
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
 		const char *unless, *because; /* a notice with this code says why it must not be said; why it must */
 		bool is_open;                 /* nothing was seen: the run cannot tell */
-		unsigned instead_of;          /* said only when none of so many clauses before it was */
+		unsigned instead_of;          /* said only when none of that many clauses before it was */
 	} * says;                             /* in their order; text NULL ends them */
 };
 

@@ -126,7 +126,7 @@ static int check_files(const struct session *ses, bool *ret_refused, struct err 
 
 /* What speaks against writing without forbidding it: a notice; and shown at once, as afterwards it would be too late.
  */
-static void tell_warnings(struct session *ses, const struct survey *found)
+static void report_warnings(struct session *ses, const struct survey *found)
 {
 	char text[512];
 
@@ -150,7 +150,7 @@ static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
 		                       plan->writes, &ses->common->consent, &found, err);
 
 		if (r == 0)
-			tell_warnings(ses, &found);
+			report_warnings(ses, &found);
 		survey_done(&found);
 		if (r < 0) {
 			*ret_refused = r == -EBUSY || r == -EPERM || r == -EROFS;
@@ -400,7 +400,7 @@ static void sweep_folders(struct session *ses)
 
 /* What such a disk writes goes to a cache first: how fast it is until that is full is another thing than how fast the
  * disk is. */
-static void tell_shingled(struct session *ses)
+static void report_shingled(struct session *ses)
 {
 	for (size_t i = 0; ses->plan->write_bytes && i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
@@ -436,7 +436,7 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 		print_plan(ses);
 		return 0;
 	}
-	tell_shingled(ses);
+	report_shingled(ses);
 	session_medium_of_writes(ses);
 	r = switches_check(ses, ret_refused, err);
 	if (r == 0)
@@ -471,12 +471,12 @@ static size_t afterwards_bytes(const struct session *ses)
 /* Before the run gives its privileges up; and what is to be put back has to be, whatever becomes of the run. */
 static int prepare_afterwards(struct session *ses, struct keeper **ret, struct err *err)
 {
-	bool is_told = health_before(ses), is_wanted = switches_wanted(ses);
+	bool is_reported = health_before(ses), is_wanted = switches_wanted(ses);
 	bool is_kept = is_wanted && !clock_is_virtual(ses->env->clk); /* nobody is killed in virtual time */
 	char trouble[SWITCHES_TROUBLE];
 	int r = is_wanted ? switches_note(ses, err) : 0;
 
-	if (r == 0 && (is_kept || (is_told && ses->env->drops_privileges)))
+	if (r == 0 && (is_kept || (is_reported && ses->env->drops_privileges)))
 		*ret = keeper_start(do_afterwards, ses, afterwards_bytes(ses));
 	if (r == 0 && is_kept && !*ret)
 		r = err_set(err, -EAGAIN, "No process could be made that puts the switches of the drive back.");
@@ -497,8 +497,8 @@ static int end_afterwards(struct session *ses, struct keeper *keeper, int r, str
 		do_afterwards(ses, false, a);
 	if (!is_known)
 		switches_put_back(ses, a->trouble); /* the keeper is gone: perhaps it can be done from here */
-	health_tell(ses, is_known ? a->health : NULL);
-	switches_tell(ses, !a->trouble[0]);
+	health_report(ses, is_known ? a->health : NULL);
+	switches_report(ses, !a->trouble[0]);
 	if (a->trouble[0])
 		result_notice(ses->res, "switches-left", "%s", a->trouble);
 	return a->trouble[0] ? err_set(err, -EIO, "%s", a->trouble) : r;

@@ -151,7 +151,7 @@ struct measure {
 	 * the very functions that run() has its figures from. saved: as it was loaded; its tables give the rows
 	 * (table_row() makes the structs of them again), its head the options and the seed. ret: an empty document;
 	 * result_figure() and result_row() into it whatever follows from the samples, and leave out what they do not
-	 * tell (counters of the kernel, what was drawn and not kept): it stays as it was measured. No device, no clock,
+	 * show (counters of the kernel, what was drawn and not kept): it stays as it was measured. No device, no clock,
 	 * no session: if this is hard to write, the analysis is not pure yet. A measurement plugs in by `.again =
 	 * NAME_again` and is tested by tests/cli/again.sh. 0, or negative errno and a sentence (-ENODATA: the samples
 	 * are not in this document).
@@ -244,7 +244,7 @@ uint64_t session_time_left_ns(const struct session *ses);
 /* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
 uint64_t session_stolen_ticks(const struct session *ses);
 /*
- * Until now this program did not run (frozen, stopped, suspended, without a CPU) so many times, and so long by the
+ * Until now this program did not run (frozen, stopped, suspended, without a CPU) that many times, and so long by the
  * clock: no figure is to have that in it.
  */
 uint64_t session_stops(const struct session *ses);

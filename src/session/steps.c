@@ -197,7 +197,7 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 {
 	unsigned threads;
 
-	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->plan->write_bytes ||
+	if (ses->state->is_punting_reported || ses->plan->writes != WRITE_NONE || ses->plan->write_bytes ||
 	    clock_is_virtual(ses->env->clk) || strcmp(eng->ops->name, "uring") != 0)
 		return;
 	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
@@ -207,7 +207,7 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 	threads = engine_worker_threads();
 	if (threads == 0)
 		return;
-	ses->state->is_punting_told = true;
+	ses->state->is_punting_reported = true;
 	result_notice(
 		ses->res, "punted",
 		"io_uring handed requests to threads of the kernel (%u of them), as the device does not take them at once: they cost more CPU time and may be slower; try a smaller --block, or --engine=libaio.",

@@ -63,7 +63,7 @@ static int turn(const struct env *env, const struct device *disk, unsigned mask,
 		r = env->devices->drive_set(env->devices_ctx, disk, mask, on, err);
 		if (r == 0)
 			r = env->devices->drive_look(env->devices_ctx, disk, &now, err);
-		if (r == 0 && ((now.on ^ on) & mask & now.told))
+		if (r == 0 && ((now.on ^ on) & mask & now.reported))
 			r = err_set(err, -EIO, "%s took the command, but it has not its %s.", disk->path,
 			            text_of(mask, on, text, sizeof(text)));
 	}
@@ -207,10 +207,10 @@ static int check_users(struct session *ses, const struct device *disk, struct er
 
 static void want(struct switched *s, unsigned which, int wish)
 {
-	unsigned told = s->was.told & which, on = wish == SWITCH_ON ? which : 0;
+	unsigned reported = s->was.reported & which, on = wish == SWITCH_ON ? which : 0;
 
-	if (wish != SWITCH_AS_IS && (((s->was.on ^ on) & told) || told != which)) {
-		s->mask |= (s->was.on ^ on) & told ? (s->was.on ^ on) & told : which;
+	if (wish != SWITCH_AS_IS && (((s->was.on ^ on) & reported) || reported != which)) {
+		s->mask |= (s->was.on ^ on) & reported ? (s->was.on ^ on) & reported : which;
 		s->on |= on;
 	}
 }
@@ -219,16 +219,16 @@ static void want(struct switched *s, unsigned which, int wish)
 static int choose(struct session *ses, struct switched *s, struct err *err)
 {
 	const struct common_params *c = ses->common;
-	unsigned ahead = DRIVE_LOOK_AHEAD | (s->was.told & DRIVE_READ_CACHE);
+	unsigned ahead = DRIVE_LOOK_AHEAD | (s->was.reported & DRIVE_READ_CACHE);
 
 	if (c->look_ahead == SWITCH_OFF) /* answering from the buffer stays, where that is another switch */
-		ahead = s->was.told & DRIVE_READ_CACHE && !(s->was.told & DRIVE_LOOK_AHEAD) ? DRIVE_READ_CACHE
-		                                                                            : DRIVE_LOOK_AHEAD;
+		ahead = s->was.reported & DRIVE_READ_CACHE && !(s->was.reported & DRIVE_LOOK_AHEAD) ? DRIVE_READ_CACHE
+		                                                                                    : DRIVE_LOOK_AHEAD;
 	want(s, DRIVE_WRITE_CACHE, c->write_cache);
 	want(s, ahead, c->look_ahead);
-	if (s->mask & DRIVE_WRITE_CACHE & ~s->was.told)
+	if (s->mask & DRIVE_WRITE_CACHE & ~s->was.reported)
 		return err_set(err, -EOPNOTSUPP, "%s has no write cache that can be switched.", s->disk.path);
-	if (s->mask & DRIVE_LOOK_AHEAD & ~s->was.told) {
+	if (s->mask & DRIVE_LOOK_AHEAD & ~s->was.reported) {
 		if (!strs_have(&ses->common->consent.despite, "look-ahead"))
 			return err_set(
 				err, -EPERM,
@@ -331,7 +331,7 @@ void switches_watch(struct session *ses)
 				is_on ? "%s does not read ahead, although it was switched on: it takes the command without effect."
 				      : "%s still reads ahead, although it was switched off: it takes the command without effect.",
 				s->disk.path);
-		else if (s->reads_ahead < 0 && s->mask & ~s->was.told)
+		else if (s->reads_ahead < 0 && s->mask & ~s->was.reported)
 			result_notice(
 				ses->res, "look-ahead-unknown",
 				"%s takes the command for its look-ahead, but neither reports nor shows whether it follows: figures may be with or without.",
@@ -374,24 +374,24 @@ static const struct field switch_fields[] = {
 	FIELD_STR(struct switch_row, after, "after"),   FIELD_END,
 };
 
-void switches_tell(struct session *ses, bool is_put_back)
+void switches_report(struct session *ses, bool is_put_back)
 {
 	for (size_t i = 0; i < ses->state->nswitched; i++) {
 		const struct switched *s = &ses->state->switched[i];
 
 		for (const struct drive_switch_name *k = drive_switch_names; k->name; k++) {
 			unsigned w = k->which;
-			const char *before = !(s->was.told & w) ? "not reported" : s->was.on & w ? "on" : "off";
+			const char *before = !(s->was.reported & w) ? "not reported" : s->was.on & w ? "on" : "off";
 			int seen = s->mask & w & DRIVE_LOOK_AHEAD ? s->reads_ahead : -1;
-			const char *during = seen >= 0            ? seen ? "on" : "off"
-			                     : !(s->mask & w)     ? before
-			                     : !(s->was.told & w) ? "not reported"
-			                     : s->on & w          ? "on"
-			                                          : "off";
+			const char *during = seen >= 0                ? seen ? "on" : "off"
+			                     : !(s->mask & w)         ? before
+			                     : !(s->was.reported & w) ? "not reported"
+			                     : s->on & w              ? "on"
+			                                              : "off";
 			const struct switch_row row = { s->disk.path, k->name, before, during,
 				                        s->mask & w && !is_put_back ? "not known" : before };
 
-			if ((s->was.told | s->mask) & w)
+			if ((s->was.reported | s->mask) & w)
 				result_row(result_table(ses->res, "switches", "Switches of the drive", switch_fields),
 				           &row);
 		}
@@ -497,12 +497,13 @@ static bool is_of_this_start(const struct session *ses, const struct left *l)
  * After another start the switches may be as somebody has set them since: nothing is turned that was not asked for.
  * false: nothing was.
  */
-static bool tell_left(struct session *ses, const struct left *l, const struct device *disk, unsigned mask, unsigned on)
+static bool report_left(struct session *ses, const struct left *l, const struct device *disk, unsigned mask,
+                        unsigned on)
 {
 	struct drive_state now = { 0 };
 	char was[96], is[96];
 	bool is_known = ses->env->devices->drive_look(ses->env->devices_ctx, disk, &now, NULL) == 0 &&
-	                (mask & ~now.told) == 0,
+	                (mask & ~now.reported) == 0,
 	     is_done = is_known && ((now.on ^ on) & mask) == 0;
 
 	(void)text_of(mask, on, was, sizeof(was));
@@ -531,7 +532,7 @@ static bool put_back_left(struct session *ses, struct left *l, const struct devi
 	if (!disk)
 		return false; /* it is not here; the file waits for it */
 	if (!is_of_this_start(ses, l) && !is_asked(ses, disk))
-		return tell_left(ses, l, disk, mask, on);
+		return report_left(ses, l, disk, mask, on);
 	(void)text_of(mask, on, text, sizeof(text));
 	if (turn(ses->env, disk, mask, on, &why) < 0) {
 		result_notice(

@@ -27,7 +27,7 @@ void switches_watch(struct session *ses);
 /* With all privileges: as they were. trouble: a sentence, or "" when all is. */
 void switches_put_back(struct session *ses, char trouble[SWITCHES_TROUBLE]);
 /* Into the document. */
-void switches_tell(struct session *ses, bool is_put_back);
+void switches_report(struct session *ses, bool is_put_back);
 void switches_done(struct session *ses);
 
 #endif

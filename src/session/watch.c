@@ -243,7 +243,7 @@ static void check_other_io(struct watch *w, const struct session *ses, const str
 
 /*
  * Files that the measurement makes itself are written back by the kernel, whenever it likes, with a journal: whose
- * writes these are cannot be told. But reads can: all disks together, less what was fetched for this process. A
+ * writes these are cannot be known. But reads can: all disks together, less what was fetched for this process. A
  * hundredth is what the file system itself looks up.
  */
 static void check_other_reads(const struct watch *w, const struct session *ses)
@@ -371,7 +371,7 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 	free(w);
 }
 
-/* Only what is said of both sides of one wire: a disk may be made for less than its port. */
+/* Only what holds for both sides of one wire: a disk may be made for less than its port. */
 static void note_link(const struct session *ses, const struct device *dev)
 {
 	char now[32], most[32];
@@ -400,7 +400,7 @@ void watch_settings(const struct session *ses)
 	}
 	if (clock_is_virtual(ses->env->clk))
 		return;
-	groups_tell_limits(ses);
+	groups_report_limits(ses);
 	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
 	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
 	if (limit > 0 && max > 0 && limit < max - max / 20)

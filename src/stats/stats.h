@@ -195,7 +195,7 @@ void waits_sum(const struct waits *s, uint64_t from, struct hist *ret);
 uint64_t waits_warm_up(const struct waits *s, uint64_t to);
 /*
  * In the long run, of what was added in [from, to), which is `all` (waits_sum()): with 95 % intervals, NaN where they
- * hang together for too long to tell. The quantile's value is NaN where all of them could not carry it.
+ * hang together for too long to know. The quantile's value is NaN where all of them could not carry it.
  */
 struct stats_estimate waits_rate(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
@@ -310,7 +310,7 @@ double smooth_left_out(const struct smooth *s, size_t point, double *ret_se);
  * and e are 0. */
 struct seek_fit {
 	struct stats_estimate a, b, c, e, knee;
-	double misfit; /* root of the mean square that the points are off, where that is no chance; else 0 */
+	double misfit; /* root of the mean square that the points are off, where that is not chance; else 0 */
 };
 bool fit_seek(const struct smooth_point *p, size_t n, struct seek_fit *ret); /* in order of distance */
 double seek_fit_at(const struct seek_fit *f, double distance);

@@ -109,7 +109,7 @@ static const struct field reason_fields[] = {
 	FIELD_END,
 };
 
-void verdict_tell(struct result *res, const struct judgement *j)
+void verdict_report(struct result *res, const struct judgement *j)
 {
 	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
 	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
@@ -147,6 +147,6 @@ void verdict_conclude(struct result *res)
 	struct judgement j;
 
 	verdict_judge(docs, 1, &j);
-	verdict_tell(res, &j);
+	verdict_report(res, &j);
 	verdict_done(&j);
 }

@@ -56,7 +56,7 @@ char *verdict_text(const struct judgement *j, size_t reason, char *buf);
 /* "platter surface /dev/sda", "" */
 char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf);
 /* Into the document of one disk: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table "reasons". */
-void verdict_tell(struct result *res, const struct judgement *j);
+void verdict_report(struct result *res, const struct judgement *j);
 /* All of that, of a run of `check`. */
 void verdict_conclude(struct result *res);
 

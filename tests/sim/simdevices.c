@@ -305,7 +305,7 @@ static int dev_drive_look(void *ctx, const struct device *dev, struct drive_stat
 		return err_set(err, -EOPNOTSUPP, "%s has no switches that are known.", dev->path);
 	if (r == 0)
 		*ret = (struct drive_state){
-			.told = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
+			.reported = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
 			.on = (disk_is_switched_on(sd->model, SWITCH_WRITE_CACHE) ? DRIVE_WRITE_CACHE : 0) |
 			      (disk_is_switched_on(sd->model, SWITCH_READ_AHEAD) ? DRIVE_LOOK_AHEAD : 0)
 		};

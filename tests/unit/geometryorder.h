@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "measure/geometry/layout.h"
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 #include "session/internal.h"
 
 #define SKEW 0.114

@@ -20,7 +20,7 @@ static int played_look(void *ctx, const struct device *dev, struct drive_state *
 	if (drive.says_so)
 		ret->on = (ret->on & ~DRIVE_LOOK_AHEAD) | drive.on;
 	if (!drive.tells) {
-		ret->told &= ~DRIVE_LOOK_AHEAD;
+		ret->reported &= ~DRIVE_LOOK_AHEAD;
 		ret->on &= ~DRIVE_LOOK_AHEAD;
 	}
 	return r;

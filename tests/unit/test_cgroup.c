@@ -250,7 +250,7 @@ static void limits_of(uint64_t write_bytes, char *buf, size_t len)
 	struct env env = { .sysroot = files_dir };
 	struct session ses = { .env = &env, .devs = &dev, .ndevs = 1, .plan = &plan, .res = result_new("zones") };
 
-	groups_tell_limits(&ses);
+	groups_report_limits(&ses);
 	buf[0] = '\0';
 	for (size_t i = 0; i < ses.res->nnotices; i++)
 		(void)snprintf(buf + strlen(buf), len - strlen(buf), "%s: %s\n", ses.res->notices[i].code,

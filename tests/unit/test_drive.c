@@ -153,7 +153,7 @@ TEST(each_way_turns_what_it_names_and_nothing_else)
 		const struct drive d = { .ask = answer, .way = (enum drive_way)way, .fd = 7 };
 
 		reset();
-		assert_int_equal(look(d.way).told, has[way]);
+		assert_int_equal(look(d.way).reported, has[way]);
 		assert_int_equal(look(d.way).on, has[way]);
 		for (unsigned mask = 1; mask < 8; mask++) {
 			struct fake before = *fake;
@@ -182,7 +182,7 @@ TEST(what_a_drive_does_not_say_is_not_told)
 
 	reset();
 	fake->id[164] = 0x21; /* QEMU: no word of look-ahead, and it takes the command */
-	assert_int_equal(look(DRIVE_ATA).told, DRIVE_WRITE_CACHE);
+	assert_int_equal(look(DRIVE_ATA).reported, DRIVE_WRITE_CACHE);
 	assert_int_equal(drive_set(&ata, DRIVE_LOOK_AHEAD, 0), 0);
 	fake->id[167] = 0; /* words that do not hold */
 	assert_int_equal(drive_look(&ata, &s), -EOPNOTSUPP);
@@ -192,7 +192,7 @@ TEST(what_a_drive_does_not_say_is_not_told)
 	assert_int_equal(drive_set(&scsi, DRIVE_LOOK_AHEAD, 0), -EOPNOTSUPP);
 	assert_int_equal(look(DRIVE_SCSI).on, 7);
 	fake->page[1] = 10; /* the page of SCSI-2 ends before that bit */
-	assert_int_equal(look(DRIVE_SCSI).told, DRIVE_WRITE_CACHE | DRIVE_READ_CACHE);
+	assert_int_equal(look(DRIVE_SCSI).reported, DRIVE_WRITE_CACHE | DRIVE_READ_CACHE);
 	fake->page[1] = 200;
 	assert_int_equal(drive_look(&scsi, &s), -EOPNOTSUPP);
 }

@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "geometryrun.h"
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 
 #define DRAWS TALLY_FIRST(2, 1)
 

@@ -682,7 +682,7 @@ TEST(the_end_of_a_band_is_looked_at_however_long_it_is)
 	geo_choose_rival_stretch(t, 1);
 	print_message("tracks %d to %d\n", (int)t->first, (int)(t->first + t->tracks));
 	assert_true(t->first + 1000 < band && t->first + t->tracks > band + 1000);
-	geo_choose_telling_pairs(t);
+	geo_choose_decisive_pairs(t);
 	for (size_t i = 0; i < t->npairs; i++)
 		over += t->first + t->b[i] < band && t->first + t->a[i] >= band;
 	print_message("%zu of %zu pairs over its end\n", over, t->npairs);

@@ -57,7 +57,7 @@ TEST(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_told)
 		{ 1552, 1554, 3106, 1552, 1554, 1552, 1554 }, /* two as one */
 	};
 	struct geo_fit fit = { .n = 1, .zone = { { .tracks = 7, .size = { 1552, 1554 } } } };
-	const struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_told = true };
+	const struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_reported = true };
 	uint32_t head[] = { 0, 1, 0, 0, 1, 0, 1 };
 	bool is_sure[] = { true };
 	struct geo_hole hole = { .track = 3, .head = 1 };
@@ -108,7 +108,7 @@ TEST(an_end_that_jumps_otherwise_is_not_sure)
 TEST(the_last_track_of_a_surface_lacks_nothing_on_the_next)
 {
 	struct geo_fit fit = { .n = 1, .zone = { { .tracks = 6 * IN_BAND, .size = { 221, 219 } } } };
-	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_told = true };
+	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_reported = true };
 	uint32_t head[6 * IN_BAND];
 	bool is_sure[] = { true };
 	struct geo_map m = { .layout = &layout, .head = head, .is_sure = is_sure, .are_surfaces = true };
@@ -149,7 +149,7 @@ TEST(of_surfaces_that_are_alike_it_is_not_said_which_lacks_a_track)
 		                           .head_skew = SKEW,
 		                           .cylinder_skew = SKEW,
 		                           .band_skew = SKEW } } };
-	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_told = true };
+	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_reported = true };
 	struct geo_hole hole[] = { { .track = 5, .head = 0 },
 		                   { .track = IN_BAND - 1, .head = 0 },
 		                   { .track = 40, .head = 1 },
@@ -242,7 +242,7 @@ TEST(how_long_bands_are_is_told_by_all_that_was_walked)
 
 	for (unsigned k = 0; k < 2; k++) {
 		struct geo_fit fit = { .n = 0 };
-		struct geo_layout layout = { .shape = { .heads = 4, .band = 0 }, .fit = &fit, .is_told = true };
+		struct geo_layout layout = { .shape = { .heads = 4, .band = 0 }, .fit = &fit, .is_reported = true };
 		struct sequence s;
 		struct idle r;
 
@@ -251,7 +251,7 @@ TEST(how_long_bands_are_is_told_by_all_that_was_walked)
 		geo_order_fit_whole(&s.o, &layout.shape, &fit);
 		assert_int_equal(geo_band_behind(&fit), k ? 31 : 0);
 		geo_settle_band(&r.g, &s.o, &layout);
-		assert_true(layout.is_told);
+		assert_true(layout.is_reported);
 		assert_int_equal(layout.shape.band, k ? 31 : 0);
 		assert_int_equal(fit.n, k ? 4 : 3);
 		if (k)
@@ -268,7 +268,7 @@ TEST(how_long_bands_are_is_told_by_all_that_was_walked)
 TEST(where_bands_end_is_not_told_of_what_is_in_no_order)
 {
 	struct geo_fit fit = { .n = 2, .cost = 4.0, .zone = { { .cylinders = 30 }, { .cylinders = 6 } } };
-	struct geo_layout layout = { .shape = { .heads = 2, .band = 0 }, .fit = &fit, .is_told = true };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = 0 }, .fit = &fit, .is_reported = true };
 	struct sequence s;
 	struct idle r;
 
@@ -277,7 +277,7 @@ TEST(where_bands_end_is_not_told_of_what_is_in_no_order)
 	for (size_t k = 0; k < 2; k++)
 		fit.zone[0].size[k] = fit.zone[1].size[k] = 240 - 4 * k;
 	geo_settle_band(&r.g, &s.o, &layout);
-	assert_false(layout.is_told);
+	assert_false(layout.is_reported);
 	assert_true(result_has_notice(r.ses.res, "layout-unknown"));
 	result_free(r.ses.res);
 }
@@ -519,7 +519,7 @@ TEST(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear)
 		     { { 771, 787, 787, 771, 760 }, false },
 		     { { 771, 787, 787, 760, 776 }, true } };
 	struct geo_fit fit = { .n = 1, .zone = { { .cylinders = 300, .tracks = 600, .size = { 771, 787 } } } };
-	struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_told = true };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_reported = true };
 
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		struct geo_run run[ARRAY_LEN(ends[0].size)];

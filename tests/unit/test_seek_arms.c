@@ -155,7 +155,7 @@ TEST(no_pair_is_numbered_beyond_the_accesses)
 	p->log.n = ARRAY_LEN(numbers);
 	for (size_t i = 0; i < p->log.n; i++)
 		p->log.access[i] = (struct aim_access){ 5e6, 1e9, numbers[i], AIM_EDGE, AIM_THERE, 0.0 };
-	seek_tell_accesses(res, "curve", p);
+	seek_report_accesses(res, "curve", p);
 	assert_int_equal(seek_load_accesses(result_find_table(res, "accesses"), "curve", p + 1), 1);
 	assert_int_equal(p[1].log.n, 2);
 	assert_int_equal(p[1].log.pairs, 1024);

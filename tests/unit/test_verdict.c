@@ -97,7 +97,7 @@ TEST(each_rule_holds_beyond_its_limit_only)
 				assert_true(strlen(text) + 14 <=
 				            80); /* a line of the page, with its number and how sure it is */
 			}
-			verdict_tell(res, &j);
+			verdict_report(res, &j);
 			assert_int_equal(res->verdict_is_no, j.is == VERDICT_REJECT);
 			assert_int_equal(res->verdict_is_open, j.is == VERDICT_DOUBT);
 			verdict_done(&j);
@@ -170,7 +170,7 @@ TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
 					assert_int_equal(j.is, VERDICT_NONE);
 				else
 					assert_int_equal(j.is, whole || places >= 59 ? VERDICT_KEEP : VERDICT_DOUBT);
-				verdict_tell(res, &j); /* exit status 0 is KEEP and nothing else */
+				verdict_report(res, &j); /* exit status 0 is KEEP and nothing else */
 				assert_int_equal(res->verdict_is_no || res->verdict_is_open, j.is != VERDICT_KEEP);
 				verdict_done(&j);
 			}

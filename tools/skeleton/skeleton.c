@@ -15,9 +15,9 @@ static int skeleton_run(struct session *ses, const void *params, struct err *err
 	struct skeleton_found found;
 	int r = skeleton_read(ses, params, &samples, err);
 
-	skeleton_tell_samples(ses->res, &samples); /* what was measured is kept, also when it broke off */
+	skeleton_report_samples(ses->res, &samples); /* what was measured is kept, also when it broke off */
 	if (skeleton_analyse(&samples, &found) == 0)
-		skeleton_tell_figures(ses->res, &found);
+		skeleton_report_figures(ses->res, &found);
 	session_checkpoint(ses);
 	free(samples.v);
 	return r;
@@ -38,7 +38,7 @@ static int skeleton_again(const struct result *saved, struct result *ret, struct
 		table_row(t, samples.n, skeleton_sample_fields, &samples.v[samples.n]);
 	r = samples.v ? skeleton_analyse(&samples, &found) : -ENOMEM;
 	if (r == 0)
-		skeleton_tell_figures(ret, &found);
+		skeleton_report_figures(ret, &found);
 	free(samples.v);
 	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
 }

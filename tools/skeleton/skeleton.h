@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of `skeleton`, each knowing only those before it; nobody else includes this. For now the measurement reads
- * single blocks at random places, one at a time, and tells the mean time.
+ * single blocks at random places, one at a time, and reports the mean time.
  */
 #ifndef PLATTER_MEASURE_SKELETON_H
 #define PLATTER_MEASURE_SKELETON_H
@@ -42,11 +42,11 @@ struct skeleton_found {
 /* 0 or -ENOMEM. */
 int skeleton_analyse(const struct skeleton_samples *samples, struct skeleton_found *ret);
 
-/* ---- tell.c: samples and estimates to rows, figures, notices, plots ---- */
+/* ---- report.c: samples and estimates to rows, figures, notices, plots ---- */
 
 extern const struct field skeleton_sample_fields[];
 extern const struct measure_table skeleton_tables[];
-void skeleton_tell_samples(struct result *res, const struct skeleton_samples *samples);
-void skeleton_tell_figures(struct result *res, const struct skeleton_found *found);
+void skeleton_report_samples(struct result *res, const struct skeleton_samples *samples);
+void skeleton_report_figures(struct result *res, const struct skeleton_found *found);
 
 #endif

@@ -285,7 +285,7 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 		f->sizing = held ? SIZING_FIXED : SIZING_BY_USE;
 	buffer_edge_of(s, c, BUFFER_LONGER, 0, &longer);
 	if (f->sizing == SIZING_FIXED || (longer.is_sure && longer.low == f->streams &&
-	                                  longer.high == longer.low + 1)) /* it is no volume that limits them */
+	                                  longer.high == longer.low + 1)) /* it is not a volume that limits them */
 		f->segments = between(n, n);
 	if (f->extent_low && f->sizing != SIZING_BY_USE)
 		f->segment = (struct stats_estimate){ f->extent, { low, high } };
@@ -314,7 +314,7 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 #define WIDEST       0.3  /* of the size of a cache, that its interval may be */
 #define LEAST_BEHIND 24
 #define SLOWEST      8.0  /* revolutions for a write anywhere, with what is read there before (a choice) */
-#define FLUSH_PART   0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
+#define FLUSH_PART   0.25 /* of the time that that many writes take behind the knee: quicker they are on no media */
 #define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it shows nothing */
 
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,

@@ -54,9 +54,9 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			r = buffer_write(io, first, end - first, err);
 		if (r == 0 && p->write && !buffer_is_over(io))
 			r = buffer_fua_writes(io, err);
-		buffer_tell_samples(ses->res, io);
+		buffer_report_samples(ses->res, io);
 		buffer_analyse(&io->samples, &io->cond, &found);
-		buffer_tell_found(ses->res, &found);
+		buffer_report_found(ses->res, &found);
 		link_say(ses->res, &ses->devs[0], found.interface.value, io->cond.media_bytes_per_s, RATE_BLOCK);
 		return r;
 	}
@@ -92,7 +92,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 	for (; samples.n < probes->nrows; samples.n++)
 		table_row(probes, samples.n, buffer_sample_fields, &samples.v[samples.n]);
 	buffer_analyse(&samples, &cond, &found);
-	buffer_tell_found(ret, &found);
+	buffer_report_found(ret, &found);
 	free(samples.v);
 	return 0;
 }

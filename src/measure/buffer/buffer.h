@@ -3,7 +3,7 @@
  * The parts of `buffer`, each knowing only those before it; nobody else includes this: plan.c what will be done; run.c
  * single experiments, each of which brings the drive's buffer into a state and reads once to see what it holds;
  * analyse.c how far something reaches, by the votes of many such reads; search.c which experiment is next; write.c and
- * fua.c what needs no search; tell.c the document; buffer.c goes through them.
+ * fua.c what needs no search; report.c the document; buffer.c goes through them.
  *
  * A read that the buffer answers is quick; one of the media waits for its angle, anything up to a revolution. Hence a
  * quick answer is nearly always the buffer's, while a slow one may be a quick one that came late on its way. No single
@@ -16,17 +16,17 @@
 
 /* What was asked of the buffer: the names are those of the document. */
 enum buffer_test {
-	BUFFER_REREAD,       /* of so many bytes, again and again: the interface */
-	BUFFER_STREAMS,      /* the read so many places ago */
+	BUFFER_REREAD,       /* of that many bytes, again and again: the interface */
+	BUFFER_STREAMS,      /* the read that many places ago */
 	BUFFER_LONGER,       /* the same, of longer reads */
-	BUFFER_RUN,          /* the first block after reading so many bytes in sequence */
+	BUFFER_RUN,          /* the first block after reading that many bytes in sequence */
 	BUFFER_AHEAD,        /* so far ahead of a block at random, after a wait */
 	BUFFER_AHEAD_SECOND, /* the same, of the second of two blocks in sequence */
 	BUFFER_BEFORE,       /* the block before one at random */
 	BUFFER_LARGE,        /* the first of several streams that each fill most of a segment */
-	BUFFER_VOLUME,       /* the stream so many streams of a part of a segment ago */
-	BUFFER_WRITE,        /* of blocks of len_bytes, the last of so many bytes since the cache was empty */
-	BUFFER_FLUSH,        /* after so many writes */
+	BUFFER_VOLUME,       /* the stream that many streams of a part of a segment ago */
+	BUFFER_WRITE,        /* of blocks of len_bytes, the last of that many bytes since the cache was empty */
+	BUFFER_FLUSH,        /* after that many writes */
 	BUFFER_READ_BUSY,    /* the so-manieth while the write cache, which was full, is being emptied */
 	BUFFER_READ_IDLE,    /* the same when it is empty */
 	BUFFER_FUA_READ,     /* the same block again: from one completion to the next */
@@ -100,7 +100,7 @@ void buffer_close(struct buffer_io *io);
 bool buffer_is_over(const struct buffer_io *io);
 /* Re-reads in two sizes. */
 int buffer_reread(struct buffer_io *io, struct err *err);
-/* A place that nobody has read, with so many bytes behind it and room before it. */
+/* A place that nobody has read, with that many bytes behind it and room before it. */
 uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes);
 /* So long nothing, or until the end, then a read of the block there. */
 int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err);
@@ -108,11 +108,11 @@ int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err)
 void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes);
 /* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
 int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
-/* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of
- * them or until none is held any more. */
+/* That many places, at each that many bytes in sequence; then each one's first block, the last one first, up to `most`
+ * of them or until none is held any more. */
 int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
                  struct err *err);
-/* Only the first of so many streams. */
+/* Only the first of that many streams. */
 int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err);
 
 /* ---- analyse.c: samples to estimates; no session, no document, no clock ---- */
@@ -135,7 +135,7 @@ double buffer_track_odds(const struct buffer_samples *s, const struct buffer_con
 
 struct buffer_knee {                  /* of writes of blocks of one size: where the cache is full */
 	bool is_cached;               /* they begin quicker than the media can be */
-	size_t behind;                /* so many writes came after it; 0: it was not met */
+	size_t behind;                /* that many writes came after it; 0: it was not met */
 	double low_bytes, high_bytes; /* written until then */
 	double filled_ns;             /* took that */
 	double writes_per_s;          /* behind it */
@@ -178,7 +178,7 @@ int buffer_search(struct buffer_io *io, struct err *err);
 
 /* ---- write.c ---- */
 
-/* For writes within the range: whether so many may follow, where the next one goes, what they write. */
+/* For writes within the range: whether that many may follow, where the next one goes, what they write. */
 bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n);
 uint64_t buffer_next_place(struct buffer_io *io, uint64_t block);
 void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t bytes);
@@ -192,11 +192,11 @@ int buffer_fua_reads(struct buffer_io *io, struct err *err);
 /* Behind buffer_write(), and after as long a rest as the cache needs. */
 int buffer_fua_writes(struct buffer_io *io, struct err *err);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 extern const struct field buffer_sample_fields[], buffer_condition_fields[];
 extern const struct measure_table buffer_tables[];
-void buffer_tell_samples(struct result *res, const struct buffer_io *io);
-void buffer_tell_found(struct result *res, const struct buffer_found *found);
+void buffer_report_samples(struct result *res, const struct buffer_io *io);
+void buffer_report_found(struct result *res, const struct buffer_found *found);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define PLACES       6
 #define TIMES        5   /* at each; all but the first count */
-#define TRIED        4   /* so many places for each that is looked for, as some hold no data */
+#define TRIED        4   /* that many places for each that is looked for, as some hold no data */
 #define REST         1.5 /* of the time that the write cache takes to be emptied by what was measured */
 #define REST_MOST_NS (60 * NS_PER_S)
 

@@ -13,7 +13,7 @@
 #define ROTATION_NS   (2 * NS_PER_S)
 #define RATE_BYTES    (16u << 20)
 #define REREADS       21
-#define SLOW_IN_A_ROW 5  /* of a sweep: then nothing further back is held */
+#define SLOW_IN_A_ROW 5 /* of a sweep: then nothing further back is held */
 
 const char *const buffer_test_names[BUFFER_TESTS] = {
 	[BUFFER_REREAD] = "re-read",
@@ -92,7 +92,7 @@ uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes)
 	return timed_random(&io->t, block, end > bytes + 2 * block ? end - bytes : 2 * block);
 }
 
-/* The steps of reading so many bytes from there on. Returns how many. */
+/* The steps of reading that many bytes from there on. Returns how many. */
 static size_t run_of(const struct buffer_io *io, uint64_t first, uint64_t bytes, struct list_item *ret)
 {
 	size_t n = 0;

@@ -33,7 +33,7 @@
 /* Part of the track that accesses begin in: behind it reading ahead may be on the next track. */
 #define START_FROM 0.8
 #define AIMS       16   /* starts that are tried: the best of them is some hundredths of a sector off */
-#define AIM_MET    0.05 /* of a revolution: so far off is no answer that came in time */
+#define AIM_MET    0.05 /* of a revolution: so far off is not an answer that came in time */
 
 struct profile_row {
 	uint64_t distance_tracks;

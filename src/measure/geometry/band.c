@@ -13,7 +13,7 @@
 #define COST_STUMP   0.5  /* one inside or at its end */
 #define LONE_AHEAD   8    /* tracks of a surface, of which one has the size that one of another size should have */
 #define LACKS_MOST   10   /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MOST    2    /* so many of them in a row may be short by just as much */
+#define LONE_MOST    2    /* that many of them in a row may be short by just as much */
 #define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
@@ -409,7 +409,7 @@ size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64
 		seen++;
 		p->matched += heads;
 		for (uint64_t k = 1; k <= heads; k++)
-			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
+			for (uint64_t more = 0; more <= left_out; more++) { /* that many tracks are without data */
 				uint64_t m = (end + more) / k;
 				bool is_known = (end + more) % k || m == 0 || (p->shape->band && m >= p->shape->band);
 

@@ -16,7 +16,7 @@
 #include "measure/geometry/walk.h"
 
 #define AGAIN     3   /* times that an item is walked again whose end was none the second time */
-#define AGAIN_ALL 200 /* of the whole walk: where so many ends are none, going back does not end it */
+#define AGAIN_ALL 200 /* of the whole walk: where that many ends are none, going back does not end it */
 #define TURNS     3   /* of a cycle, of which no more need be remembered */
 
 void geo_walk_add(struct geo_walk *w, const struct geo_item *item)

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 
 #define AT_ONCE      16   /* tracks whose ends are looked at together */
 #define STRAY        0.5  /* of what single differences stray by: so far do readings that agree (49 of 50 did) */
@@ -134,7 +134,7 @@ static bool is_at_edge(const struct geo_map *m, const struct geo_hole *hole)
 }
 
 /* Those in front of this one, where nothing else explains the skew: in noise a late answer turns what follows, too. */
-static void tell_holes(struct finder *f, uint64_t track)
+static void report_holes(struct finder *f, uint64_t track)
 {
 	const struct geo_map *m = f->m;
 
@@ -245,7 +245,7 @@ static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, siz
 	return r;
 }
 
-static void tell_rows(struct finder *f, const struct lack *v, size_t n)
+static void report_rows(struct finder *f, const struct lack *v, size_t n)
 {
 	const struct geo_map *m = f->m;
 
@@ -253,11 +253,11 @@ static void tell_rows(struct finder *f, const struct lack *v, size_t n)
 		uint64_t track = m->o->seg[v[i].seg].track;
 		const struct geo_fit_zone *z = zone_of(f, track);
 
-		tell_holes(f, track);
+		report_holes(f, track);
 		if (v[i].is_there)
 			row(f, z, track, v[i].missing, z ? m->head[track] : 0, "sectors of this track");
 	}
-	tell_holes(f, UINT64_MAX);
+	report_holes(f, UINT64_MAX);
 }
 
 int geo_defect_rows(const struct geo_map *m, struct err *err)
@@ -273,6 +273,6 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 	r = is_noisy(f) ? confirm(m->w->g, m->o, v, n, err) : 0;
 	if (r < 0)
 		return r;
-	tell_rows(f, v, n);
+	report_rows(f, v, n);
 	return 0;
 }

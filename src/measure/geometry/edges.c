@@ -16,7 +16,7 @@
 #define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
 /* At stretches one behind the other, until more than half of the angles between points agree,. */
 #define SPACING_LOOKS 3
-#define SPACING_LEAST 3 /* and so many are known */
+#define SPACING_LEAST 3 /* and that many are known */
 
 #define GRID      9   /* points of a track */
 #define GAPS_MAX  64  /* edges of one survey: all of them fit in one batch of reads */
@@ -29,7 +29,7 @@
 #define LIKELY                                                                                                      \
 	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads \
 	       more find it */
-#define SAVES    4 /* so many times as wide a gap is searched by that */
+#define SAVES    4 /* that many times as wide a gap is searched by that */
 #define NOWHERE  UINT64_MAX
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 

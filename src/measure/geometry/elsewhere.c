@@ -42,7 +42,7 @@ size_t geo_choose_way(const struct geo *g)
 
 /*
  * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The
- * cache of a drive has so many segments, or so many bytes, and forgets what was read longest ago.
+ * cache of a drive has that many segments, or that many bytes, and forgets what was read longest ago.
  */
 uint32_t geo_first_lead(struct geo *g)
 {
@@ -98,7 +98,7 @@ double geo_flush_cost(const struct geo *g)
 }
 
 /*
- * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to
+ * Where reads begin that go down over that many bytes: near those sectors, between first and end, that the cache is to
  * forget. What is far away may be another disk, with a cache of its own, and takes long to go to. Above them, or below
  * where there is no room.
  */

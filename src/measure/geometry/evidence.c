@@ -15,7 +15,7 @@
 #define BEYOND 4.0 /* deviations: an access that is farther off does not fit */
 /* Of a revolution: of the published curves of seven drives at most 4 in 100 distances are four times as far off. */
 #define ROUGH   0.004
-#define FITS    25                 /* so one of so many accesses may be off, */
+#define FITS    25                 /* so one of that many accesses may be off, */
 #define CLOSELY 50                 /* or half of them, where what is off may be a sign that another layout is true */
 #define TURNED  (2.0 * GEO_SPEAKS) /* for less nothing is taken to begin elsewhere: a few wrong accesses do as much */
 #define MISREAD 0.05               /* places in which bands were read from the wrong track on (a choice) */
@@ -90,7 +90,7 @@ struct look {
 	size_t n;
 };
 
-/* The same with bands that begin so many slots sooner. */
+/* The same with bands that begin that many slots sooner. */
 static void shift_bands(const struct look *k, const struct geo_shape *shape, uint64_t by, struct geo_access *ret)
 {
 	memcpy(ret, k->seen, k->n * sizeof(*ret));
@@ -226,7 +226,7 @@ static bool came_before(const struct geo_fit *one, size_t zone)
 /*
  * With several surfaces a zone has as many tracks on each, so whole cylinders; where surfaces are alike, and a change
  * of heads takes as long as a step of the arm, only that shows them. How much less likely the lengths of zones
- * that begin and end for certain are with so many surfaces than with one; as many spare tracks in each may be hidden.
+ * that begin and end for certain are with that many surfaces than with one; as many spare tracks in each may be hidden.
  * Each length counts once: what comes again may be the length of a band.
  */
 static double lengths_speak_against(const struct geo_fit *one, uint32_t heads)

@@ -5,7 +5,7 @@
  * Wong's ("Discovering Hard Disk Physical Geometry through Microbenchmarking", 2019).
  */
 #include "base/xalloc.h"
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -134,7 +134,7 @@ static void rotation_figures(struct geo *g)
 
 /* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that
  * of the run's last quarter. */
-static void tell_speed(struct geo *g)
+static void report_speed(struct geo *g)
 {
 	struct geo_drift d;
 
@@ -221,7 +221,7 @@ static void run_rows(const struct geo_walk *w)
 static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
 	const struct geo_fit *fit = layout->fit;
-	bool is_read = fit && fit->n && (layout->is_told || fit->cost < 4.0 * (double)fit->n + 20.0);
+	bool is_read = fit && fit->n && (layout->is_reported || fit->cost < 4.0 * (double)fit->n + 20.0);
 	size_t unclear = is_read ? geo_fit_rows(w, layout, end) : geo_walk_rows(w, w->is_whole ? w->g->sectors : w->at);
 
 	if (unclear)
@@ -231,7 +231,7 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 			unclear);
 }
 
-/* So many times smaller than the largest: of such a zone the skews may be what disturbs the sequence. */
+/* That many times smaller than the largest: of such a zone the skews may be what disturbs the sequence. */
 #define SMALL_ZONE 10
 
 /* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise
@@ -345,9 +345,9 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	struct geo_layout layout = { .fit = NULL };
 	int r = find_layout(w, &order, &layout, err);
 
-	if (r == 0 && layout.is_told)
+	if (r == 0 && layout.is_reported)
 		geo_settle_band(g, &order, &layout);
-	if (r == 0 && layout.is_told && !layout.is_turning_said)
+	if (r == 0 && layout.is_reported && !layout.is_turning_said)
 		geo_settle_turning(g, &order, &layout);
 	if (g->p->tracks)
 		run_rows(w);
@@ -356,9 +356,9 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 		zone_rows(w, &layout, order.end);
 		if (w->is_whole)
 			count_tracks(w, &order);
-		if (layout.is_told && !layout.is_mended)
+		if (layout.is_reported && !layout.is_mended)
 			skew_figures(g, &layout);
-		if (layout.is_told && !layout.is_mended && w->is_whole)
+		if (layout.is_reported && !layout.is_mended && w->is_whole)
 			left_out_figure(res, layout.fit);
 		r = geo_map_rows(w, &order, &layout, err);
 	}
@@ -420,7 +420,7 @@ static int look_at_tracks(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	tell_speed(g);
+	report_speed(g);
 	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
 		result_plot(g->ses->res, &plots[i]);
 	return r;

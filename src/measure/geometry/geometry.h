@@ -36,8 +36,8 @@ struct geo_kept {
 #define GEO_POINTS  256 /* times at which the clock was held against them */
 
 struct geo_spindle {
-	uint64_t at_ns; /* the clock: so many revolutions then, and on from there; 0: it has not begun, which the first
-	                   read does */
+	uint64_t at_ns; /* the clock: that many revolutions then, and on from there; 0: it has not begun, which the
+	                   first read does */
 	double turns, period_ns;
 	uint64_t due_ns, every_ns; /* when the anchors are read again; 0: they are not */
 	struct geo_anchor {
@@ -78,7 +78,7 @@ struct geo_cost {
 	uint64_t reads;
 	uint64_t tracks_seen;
 	uint64_t thoughts, thinks_to; /* steps of what computes, see budget.c; the end of them, 0: none */
-	bool is_cut; /* the walk ended for want of time, as what comes behind it has a share kept for it */
+	bool is_cut; /* the walk ended for lack of time, as what comes behind it has a share kept for it */
 };
 
 struct geo_known {
@@ -94,7 +94,7 @@ struct geo {
 	struct rotation rot;
 	uint64_t sectors; /* of the target */
 	double tol;       /* angles closer than this are the same */
-	unsigned looks;   /* at each sector: its angle is the middle of so many */
+	unsigned looks;   /* at each sector: its angle is the middle of that many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
 	uint64_t begin;   /* of a track, where a survey begins at one */
@@ -123,7 +123,7 @@ void geo_may_take(struct geo *g, double part);
 /* Is the run over, or the time of what is being looked for? The second one is for what computes and reads nothing. */
 bool geo_is_over(const struct geo *g);
 bool geo_has_thought_enough(const struct geo *g);
-/* The same, for what takes so many steps: tracks that are matched, accesses that a law is fitted to. */
+/* The same, for what takes that many steps: tracks that are matched, accesses that a law is fitted to. */
 bool geo_think(struct geo *g, uint64_t steps);
 /* Thoughts may take until this part of all that a run may take, which no clock says, so that it ends the same each
  * time. */
@@ -132,8 +132,8 @@ void geo_may_think(struct geo *g, double part);
 double geo_done(const struct geo *g, double done);
 
 /*
- * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that speak for or against them;
- * accesses in a second place. The larger the disk the more the walk takes.
+ * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that are evidence for or
+ * against them; accesses in a second place. The larger the disk the more the walk takes.
  */
 #define GEO_WALK_AT   0.15
 #define GEO_LAYOUT_AT 0.65
@@ -143,12 +143,12 @@ double geo_done(const struct geo *g, double done);
 
 /* The way to read elsewhere that is best, or was not tried often enough. */
 size_t geo_choose_way(const struct geo *g);
-/* So many reads elsewhere are enough, as a rule; and more than were in vain. */
+/* That many reads elsewhere are enough, as a rule; and more than were in vain. */
 uint32_t geo_first_lead(struct geo *g);
 uint32_t geo_more_lead(struct geo *g, uint32_t lead);
-/* So many of that way, in that time, have helped, or have not. */
+/* That many of that way, in that time, have helped, or have not. */
 void geo_judge_way(struct geo *g, size_t way, uint32_t lead, double ns, bool has_helped);
-/* So many reads outside of bytes [first, end); how long they took. */
+/* That many reads outside of bytes [first, end); how long they took. */
 int geo_read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
                        struct err *err);
 

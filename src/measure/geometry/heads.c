@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 #include "measure/shared/heads.h"
 
 struct stretch {
@@ -69,7 +69,7 @@ static struct stretch next_stretch(struct teller *l, uint64_t *track, uint64_t e
 }
 
 /* A zone, or as much of it as there are rows for. */
-static void tell_zone(struct teller *l, const struct geo_fit_zone *z, size_t cycle, size_t rows)
+static void report_zone(struct teller *l, const struct geo_fit_zone *z, size_t cycle, size_t rows)
 {
 	uint64_t at = z->track, end = z->track + z->tracks;
 	size_t most = l->t->nrows + rows;
@@ -99,25 +99,27 @@ static void head_rows(const struct geo_map *m)
 	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
 	for (size_t i = 0; i < fit->n; i++)
 		if (m->is_sure[i])
-			tell_zone(&l, &fit->zone[i], shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
-			          (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
+			report_zone(&l, &fit->zone[i],
+			            shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
+			            (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
 }
 
 /* Reads the sequence once more, now for where each track lies. */
 static void fill(struct geo_map *m)
 {
-	const struct geo_fit *told = m->layout->fit;
+	const struct geo_fit *reported = m->layout->fit;
 	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
-	struct geo_labels labels = { .n = m->o->tracks, .most = told->left_out };
+	struct geo_labels labels = { .n = m->o->tracks, .most = reported->left_out };
 
 	labels.head = m->head = xcalloc(m->o->tracks, sizeof(*m->head));
-	labels.hole = m->hole = xcalloc(told->left_out + 1, sizeof(*m->hole));
-	m->is_sure = xcalloc(told->n, sizeof(*m->is_sure));
+	labels.hole = m->hole = xcalloc(reported->left_out + 1, sizeof(*m->hole));
+	m->is_sure = xcalloc(reported->n, sizeof(*m->is_sure));
 	memset(m->head, 0xff, m->o->tracks * sizeof(*m->head));
 	geo_order_fit(m->o, &m->layout->shape, UINT64_MAX, INFINITY, &labels, fit);
 	m->nholes = labels.nholes;
-	for (size_t i = 0; i < fit->n && fit->n == told->n; i++)
-		m->is_sure[i] = fit->zone[i].first == told->zone[i].first && !geo_fit_is_unclear(m->w, m->layout, i);
+	for (size_t i = 0; i < fit->n && fit->n == reported->n; i++)
+		m->is_sure[i] =
+			fit->zone[i].first == reported->zone[i].first && !geo_fit_is_unclear(m->w, m->layout, i);
 }
 
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
@@ -126,7 +128,7 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 	int r;
 
 	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
-	m.are_surfaces = layout->is_told && !layout->is_mended &&
+	m.are_surfaces = layout->is_reported && !layout->is_mended &&
 	                 !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
 	if (m.are_surfaces)
 		fill(&m);

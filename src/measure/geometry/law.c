@@ -51,7 +51,7 @@ static double knot(int i)
 	return i < 6 ? first[i] : ldexp(1.0, i - 2);
 }
 
-/* How much of the rise in front of knot i (0: all of the first column) a move over so many cylinders has. */
+/* How much of the rise in front of knot i (0: all of the first column) a move over that many cylinders has. */
 static double share(int i, uint64_t cylinders)
 {
 	return i ? fmin(1.0, fmax(0.0, log((double)cylinders / knot(i - 1)) / log(knot(i) / knot(i - 1)))) : 1.0;

@@ -14,7 +14,7 @@
  * ret_chance: of the log evidence, for surfaces that are alike by chance. */
 size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, double *ret_chance);
 /* Figure layout. */
-void geo_tell_layout(struct result *res, const struct geo_shape *shape);
+void geo_report_layout(struct result *res, const struct geo_shape *shape);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 
@@ -53,7 +53,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 struct geo_access {
 	uint64_t cylinders;
 	bool is_other_head;
-	bool is_again;        /* it says what another one has said, and is no evidence of its own */
+	bool is_again;        /* it says what another one has said, and is not evidence of its own */
 	double access, error; /* revolutions */
 };
 
@@ -165,7 +165,7 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
 void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit);
 /* Those that distinguish the likeliest layout from the next ones; ret: what they will say of the first of these, of the
  * log evidence. */
-double geo_choose_telling_pairs(struct geo_search *s);
+double geo_choose_decisive_pairs(struct geo_search *s);
 /* Makes them. */
 int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
 
@@ -184,7 +184,7 @@ bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h
 struct geo_layout {
 	struct geo_shape shape;
 	struct geo_fit *fit;    /* the zones of the best shape; NULL: none that explains the tracks */
-	bool is_told;           /* the figures are */
+	bool is_reported;       /* the figures are */
 	bool is_messy;          /* it leaves too much unexplained */
 	bool is_mended;         /* by accesses: in between, which track is on which surface is not known */
 	bool is_turning_said;   /* that heads alternate, or not, by accesses */

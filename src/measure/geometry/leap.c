@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Leaps of the walk (steps.c): is there an end of a track of the same kind so many tracks further on, and has the angle
- * advanced by so many jumps?
+ * Leaps of the walk (steps.c): is there an end of a track of the same kind that many tracks further on, and has the
+ * angle advanced by that many jumps?
  *
  * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's
  * sectors: so it is also by what the angle of first sectors advances from track to track, and can be measured before
@@ -89,7 +89,7 @@ static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wa
 	return r;
 }
 
-/* Is there such an end of a run, so many tracks on in the cycle's way? */
+/* Is there such an end of a run, that many tracks on in the cycle's way? */
 static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t from, uint32_t run, bool *ret_ok,
                      struct err *err)
 {
@@ -154,7 +154,7 @@ static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k
 
 /*
  * Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another
- * zone, of which the first track ends where so many sectors are over: then the one in front of it is of another size.
+ * zone, of which the first track ends where that many sectors are over: then the one in front of it is of another size.
  */
 static int check_whole(struct geo_walk *w, const struct geo_item *cycle, uint64_t edge, bool *ret_ok, struct err *err)
 {
@@ -169,7 +169,7 @@ static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint6
 }
 
 /*
- * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of
+ * Does a whole track lie in front of the edge? That many tracks of one size may hold just as many sectors as others of
  * another size do, and skews add up to nearly the same angle.
  */
 static int check_last(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double angle, bool *ret_ok,

@@ -10,7 +10,7 @@
 #define GEO_HEADS     HEADS_MOST
 #define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 
-#define GEO_RANK_TRACKS 40000 /* the first so many are enough for ranking */
+#define GEO_RANK_TRACKS 40000 /* the first that many are enough for ranking */
 
 /* Equal tracks in a row, each followed by the same jump. */
 struct geo_seg {
@@ -69,7 +69,7 @@ static inline double geo_order_between(const struct geo_seg *seg, const struct g
 	return seg->jump + 1.0 / (double)seg->size - 1.0 / (double)next->size;
 }
 
-/* How often sizes or skews change within the first so many tracks. */
+/* How often sizes or skews change within the first that many tracks. */
 static inline size_t geo_order_changes(const struct geo_order *o, uint64_t tracks)
 {
 	size_t n = 0;
@@ -106,7 +106,7 @@ struct geo_labels {
 	uint64_t *cylinder; /* NULL: not wanted */
 	uint32_t *head;
 	struct geo_hole *hole; /* those in front of them, in order */
-	size_t nholes, most;   /* most: there is room for so many; 0: they are not wanted */
+	size_t nholes, most;   /* most: there is room for that many; 0: they are not wanted */
 };
 
 enum geo_change { GEO_TO_CYLINDER, GEO_TO_HEAD, GEO_TO_BAND, GEO_CHANGES };
@@ -115,7 +115,7 @@ struct geo_state {
 	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
 	double cost;
 	uint64_t left_out;
-	double left_cost; /* what those cost that were left out, which is no sign of a wrong reading */
+	double left_cost; /* what those cost that were left out, which is not a sign of a wrong reading */
 	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
 	double often[GEO_CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
 	int64_t votes[GEO_CHANGES];
@@ -179,7 +179,7 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
 
 /* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
 bool geo_is_real_end(struct geo_order *o, size_t i);
-/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first that many. */
 size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
 /* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How
  * many. */
@@ -192,8 +192,8 @@ double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const u
 /* ---- reading.c ---- */
 
 /*
- * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over.
- * labels may be NULL.
+ * The first that many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is
+ * over. labels may be NULL.
  */
 void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
                    struct geo_labels *labels, struct geo_fit *fit);

@@ -147,7 +147,7 @@ static bool add_pair(struct geo_search *s, uint64_t from, uint64_t distance)
 }
 
 /* Distances at which this layout has something to say. */
-static size_t telling(const struct geo_search *s, const struct geo_shape *shape, uint64_t *ret)
+static size_t reporting(const struct geo_search *s, const struct geo_shape *shape, uint64_t *ret)
 {
 	uint64_t h = shape->heads, n = shape->band ? shape->band : (s->tracks + h / 2) / h;
 	const uint64_t first[] = { 1,     2,     3,         h - 1,     h,     h + 1, 2 * h - 1,
@@ -192,11 +192,11 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 	near = s->npairs;
 	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
 		for (size_t i = 0; i < s->left && s->npairs < s->most_pairs * 3 / 4; i++)
-			if (k < telling(s, &s->h[i].shape, d))
+			if (k < reporting(s, &s->h[i].shape, d))
 				add_near_begin(s, near, d[k]);
 	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
 		const struct geo_hypothesis *c = &s->h[rng_below(rng, s->left)];
-		size_t m = telling(s, &c->shape, d);
+		size_t m = reporting(s, &c->shape, d);
 		uint64_t distance = d[rng_below(rng, m)];
 
 		if (distance + 1 < s->tracks)
@@ -294,7 +294,7 @@ struct sampled {
 	uint64_t track, distance;
 	struct geo_access of[2];
 	double access[2];
-	double tells; /* revolutions, by which it differs from others that are of its kind in one of the layouts, if the
+	double shows; /* revolutions, by which it differs from others that are of its kind in one of the layouts, if the
 	                 other one is true */
 };
 
@@ -314,15 +314,15 @@ static int by_second_kind(const void *x, const void *y)
 	return r ? r : geo_access_order(&a->of[0], &b->of[0]);
 }
 
-static int by_what_it_tells(const void *x, const void *y)
+static int by_what_it_shows(const void *x, const void *y)
 {
 	const struct sampled *a = x, *b = y;
 
-	return (a->tells < b->tells) - (a->tells > b->tells);
+	return (a->shows < b->shows) - (a->shows > b->shows);
 }
 
 /* If layout 1 - k is true, how far are accesses that k calls alike from each other? Those are sorted by k's kinds. */
-static void find_telling(struct sampled *v, size_t n, int k)
+static void find_reporting(struct sampled *v, size_t n, int k)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		double mean = 0.0;
@@ -331,7 +331,7 @@ static void find_telling(struct sampled *v, size_t n, int k)
 			mean += v[end].access[1 - k];
 		mean /= (double)(end - i);
 		for (size_t m = i; m < end; m++)
-			v[m].tells = fmax(v[m].tells, fabs(v[m].access[1 - k] - mean));
+			v[m].shows = fmax(v[m].shows, fabs(v[m].access[1 - k] - mean));
 	}
 }
 
@@ -347,7 +347,7 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 	for (size_t k = 0; k < 2; k++) {
 		if (!geo_label_stretch(s, c[k], cylinder + k * s->tracks, head + k * s->tracks))
 			return 0;
-		m[k] = telling(s, &c[k]->shape, d[k]);
+		m[k] = reporting(s, &c[k]->shape, d[k]);
 	}
 	for (size_t i = 0; i < SAMPLED; i++) {
 		struct sampled v = { .distance = 1 + rng_below(rng, NEAR_TRACKS) };
@@ -371,9 +371,9 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 	return n;
 }
 
-/* Up to so many pairs that distinguish these two, those first that do so most. What they will show. */
-static double add_telling_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
-                                size_t most)
+/* Up to that many pairs that distinguish these two, those first that do so most. What they will show. */
+static double add_reporting_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
+                                  size_t most)
 {
 	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
 	const struct geo_hypothesis *const c[2] = { a, b };
@@ -383,22 +383,22 @@ static double add_telling_pairs(struct geo_search *s, const struct geo_hypothesi
 	if (n == 0)
 		return INFINITY;
 	qsort(v, n, sizeof(*v), by_second_kind);
-	find_telling(v, n, 1);
+	find_reporting(v, n, 1);
 	qsort(v, n, sizeof(*v), by_first_kind);
-	find_telling(v, n, 0);
+	find_reporting(v, n, 0);
 	for (size_t i = 1; i < n; i++) { /* those of the same kinds in both are together */
 		same = by_first_kind(&v[i - 1], &v[i]) == 0 ? same + 1 : 0;
 		if (same >= OF_A_KIND)
-			v[i].tells = 0.0;
+			v[i].shows = 0.0;
 	}
-	qsort(v, n, sizeof(*v), by_what_it_tells);
-	for (size_t i = 0; i < n && v[i].tells > 0.0 && s->npairs < most; i++)
+	qsort(v, n, sizeof(*v), by_what_it_shows);
+	for (size_t i = 0; i < n && v[i].shows > 0.0 && s->npairs < most; i++)
 		if (add_pair(s, v[i].track, v[i].distance))
-			says += 0.5 * v[i].tells * v[i].tells / (s->scatter * s->scatter);
+			says += 0.5 * v[i].shows * v[i].shows / (s->scatter * s->scatter);
 	return says;
 }
 
-double geo_choose_telling_pairs(struct geo_search *s)
+double geo_choose_decisive_pairs(struct geo_search *s)
 {
 	const struct geo_hypothesis *rival[RIVALS];
 	double says = INFINITY;
@@ -408,7 +408,7 @@ double geo_choose_telling_pairs(struct geo_search *s)
 		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
 			rival[n++] = &s->h[i];
 	for (size_t i = 0; i < n; i++) {
-		double of = add_telling_pairs(s, &s->h[0], rival[i], (i + 1) * s->most_pairs / 2 / n);
+		double of = add_reporting_pairs(s, &s->h[0], rival[i], (i + 1) * s->most_pairs / 2 / n);
 
 		says = i ? says : of;
 	}

@@ -283,7 +283,7 @@ static bool is_known(const struct geo *g, const struct place *p)
 }
 
 /* Of the skews that are about the middle one, as those to the next cylinder are among those to the next surface. */
-static void tell_skew(struct geo *g, struct skews *skews)
+static void report_skew(struct geo *g, struct skews *skews)
 {
 	double middle = stats_median(skews->v, skews->n), near = geo_near(g) + ALIKE_SKEW;
 	struct interval ci;
@@ -329,6 +329,6 @@ int geo_look_at_places(struct geo *g, struct err *err)
 				"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
 				places[i].name);
 	note_spare(g, spare, ARRAY_LEN(spare));
-	tell_skew(g, &skews);
+	report_skew(g, &skews);
 	return r;
 }

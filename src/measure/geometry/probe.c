@@ -20,7 +20,7 @@
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
 #define BESIDE_BYTES  (64u << 20)
 #define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
-#define AWAY_LEAST    20 /* tracks, and some of so many more: near, but hardly ever twice in the same place */
+#define AWAY_LEAST    20 /* tracks, and some of that many more: near, but hardly ever twice in the same place */
 #define AWAY          2000
 #define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, taken for seen each way before any was */
 #define PAIR_HITS     1.0

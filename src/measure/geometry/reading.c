@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of tracks: does a layout (so many surfaces, bands of so many cylinders) explain the sequence of track sizes
- * and skews that the walk has found, and where are the zones then?
+ * The order of tracks: does a layout (that many surfaces, bands of that many cylinders) explain the sequence of track
+ * sizes and skews that the walk has found, and where are the zones then?
  *
  * A layout says for each track which surface it is on and what lies between it and the one before: a step to the next
  * cylinder, another head, the next band. In one zone all tracks of a surface have one size, and all changes of a kind
@@ -190,7 +190,7 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	return true;
 }
 
-/* A band of so many cylinders behind that way, all of whose slots have data. */
+/* A band of that many cylinders behind that way, all of whose slots have data. */
 static struct geo_band next_band(const struct reading *q, const struct way *from, uint64_t cylinders)
 {
 	return (struct geo_band){ .cylinders = cylinders,
@@ -211,9 +211,9 @@ static bool is_cut(struct reading *q)
 }
 
 /*
- * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them:
- * the zone ends so. Where skews look like those of further tracks without data, these may be answers that were late as
- * well.
+ * A band of that many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of
+ * them: the zone ends so. Where skews look like those of further tracks without data, these may be answers that were
+ * late as well.
  */
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)

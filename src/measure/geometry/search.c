@@ -32,7 +32,7 @@
  * zone is known. */
 #define LIKELY_ONE 4.0
 #define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
-#define RISEN      8   /* tracks: over so many an arm takes longer than over one */
+#define RISEN      8   /* tracks: over that many an arm takes longer than over one */
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
 #define ODD_LIKELIER 20.0
 /* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
@@ -44,7 +44,7 @@ static const char both[] = "The number of surfaces and the layout";
 
 /* ---- what is reported ---- */
 
-static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_likely)
+static void report_surfaces(struct geo_search *s, bool are_several_arms, bool is_likely)
 {
 	struct result *res = s->g->ses->res;
 	uint32_t heads = s->h[0].shape.heads;
@@ -63,7 +63,7 @@ static void tell_surfaces(struct geo_search *s, bool are_several_arms, bool is_l
 			"Several actuators or disks share the addresses of this one. Surfaces and layout are those of the first; the others may have more or fewer.");
 }
 
-static void tell_confidence(struct geo_search *s, bool is_likely)
+static void report_confidence(struct geo_search *s, bool is_likely)
 {
 	char text[80];
 
@@ -138,7 +138,7 @@ static double rise_speaks(const struct geo_search *s, const struct geo_hypothesi
 
 /* What all have in common that are left, that far: the log evidence against others. */
 struct common {
-	double surfaces, layout; /* infinite: nothing speaks for another one */
+	double surfaces, layout; /* infinite: nothing is evidence for another one */
 };
 
 static struct common common_of(const struct geo_search *s)
@@ -217,14 +217,14 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	} else if (c.surfaces <= least || (likely && !geo_fits_closely(s, best))) {
 		say_unknown(s, both, "several layouts fit sizes, skews and access times");
 	} else if ((c.layout <= LIKELY && !is_one) || unseen) {
-		tell_surfaces(s, are_several_arms, likely);
+		report_surfaces(s, are_several_arms, likely);
 		say_unknown(s, "The layout", "several with as many surfaces fit sizes, skews and access times");
 	} else {
-		tell_surfaces(s, are_several_arms, likely);
-		geo_tell_layout(s->g->ses->res, shape);
-		tell_confidence(s, likely || c.layout <= GEO_SPEAKS);
-		ret->is_told = !likely && c.layout > GEO_SPEAKS;
-		ret->is_turning_said = ret->is_told && is_turning_said(s);
+		report_surfaces(s, are_several_arms, likely);
+		geo_report_layout(s->g->ses->res, shape);
+		report_confidence(s, likely || c.layout <= GEO_SPEAKS);
+		ret->is_reported = !likely && c.layout > GEO_SPEAKS;
+		ret->is_turning_said = ret->is_reported && is_turning_said(s);
 	}
 }
 
@@ -316,7 +316,7 @@ static int look(struct geo_search *s, struct err *err)
 	else
 		geo_choose_rival_stretch(s, s->looks);
 	if (s->looks)
-		says = geo_choose_telling_pairs(s);
+		says = geo_choose_decisive_pairs(s);
 	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
 	if (!is_one && s->looks >= TURN_LOOKS &&
 	    common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {

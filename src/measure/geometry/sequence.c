@@ -8,14 +8,14 @@
 #include "measure/geometry/order.h"
 
 #define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
-#define SHORT_BY   40                    /* part of a track: so many sectors may be missing of it */
+#define SHORT_BY   40                    /* part of a track: that many sectors may be missing of it */
 #define OFTEN      4                     /* tracks of one size nearby: no accident */
 #define LACKS_PART 5                     /* of a track: so much one may lack that is counted as one (a choice) */
 #define PIECES     4                     /* of a track, at most */
-#define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are no two tracks */
+#define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are not two tracks */
 #define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
-#define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first so many */
-#define HIDDEN     2.0                   /* jumps up to so many times what two may differ by may be hidden by noise */
+#define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first that many */
+#define HIDDEN     2.0                   /* jumps up to that many times what two may differ by may be hidden by noise */
 
 static bool is_plain(const struct geo_seg *seg)
 {
@@ -84,9 +84,9 @@ static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint
 }
 
 /*
- * By what a track, or a piece of one that holds so many of `whole` sectors, turns up to the begin of the next. What is
- * known to have a gap goes by its whole turn; the jump behind a piece is beyond the spacing that sectors of a track of
- * its size have.
+ * By what a track, or a piece of one that holds that many of `whole` sectors, turns up to the begin of the next. What
+ * is known to have a gap goes by its whole turn; the jump behind a piece is beyond the spacing that sectors of a track
+ * of its size have.
  */
 static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
 {
@@ -288,12 +288,12 @@ static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
 #define LACKS    16 /* part of a track that may be lacking */
 #define IN_A_ROW 12 /* equal ones in a row may be so by chance */
 #define GROUP    12 /* segments of them, one behind the other */
-/* Tracks until a surface comes again: heads that alternate go through all twice, and so many in a row. */
+/* Tracks until a surface comes again: heads that alternate go through all twice, and that many in a row. */
 #define LAG_MOST  (2 * IN_A_ROW * GEO_HEADS)
 #define OFTEN_LAG 0.5  /* part of those of one size that come again so: a surface's */
 #define SHOWS     4    /* tracks in a row of another size, which are a surface's */
 #define MANY      40   /* segments, where few are alike by chance: a drive that passes over so much */
-#define CHANCE    8    /* so many of one kind may be several in a row now and then, fewer are a short surface: */
+#define CHANCE    8    /* that many of one kind may be several in a row now and then, fewer are a short surface: */
 #define FEW_ROW   3    /* tracks */
 #define HIDES     0.05 /* of a turn: what an angle may be off, times the sectors of a track, as in edges.c */
 
@@ -304,7 +304,7 @@ struct lone {
 	size_t seg;
 };
 
-/* May a track of that size be one of so many sectors, some of which it lacks? */
+/* May a track of that size be one of that many sectors, some of which it lacks? */
 static bool may_be(uint64_t size, uint64_t whole)
 {
 	return size < whole && whole - size <= whole / LACKS;
@@ -385,7 +385,7 @@ static uint64_t usual_lag(const struct lone *lone, size_t n)
 	return best;
 }
 
-/* How many of those that are alike come again after so many tracks. */
+/* How many of those that are alike come again after that many tracks. */
 static size_t come_again(const struct lone *lone, size_t n, uint64_t lag)
 {
 	size_t again = 0;

@@ -19,8 +19,8 @@
 
 /* Surfaces whose sizes come again behind a band: one alone may be a zone that another one follows. */
 #define SEEN_LEAST 2
-/* Of cost for each change of size or skew, where the first tracks were in no order: more is no reading, even where it
- * costs less than another one. */
+/* Of cost for each change of size or skew, where the first tracks were in no order: more is not a reading, even where
+ * it costs less than another one. */
 #define READ_MOST 0.1
 
 const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit)
@@ -53,7 +53,7 @@ uint64_t geo_band_behind(const struct geo_fit *fit)
 	return z && z + 1 < fit->zone + fit->n && has_same_sizes(z, z + 1) ? z->cylinders : 0;
 }
 
-void geo_tell_layout(struct result *res, const struct geo_shape *shape)
+void geo_report_layout(struct result *res, const struct geo_shape *shape)
 {
 	const char *way = shape->is_serpentine ? "serpentine" : "forward",
 		   *heads = shape->is_alternate ? ", heads alternate" : "";
@@ -114,7 +114,7 @@ void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l
 	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
-		geo_tell_layout(g->ses->res, &l->shape);
+		geo_report_layout(g->ses->res, &l->shape);
 	}
 	if (l->is_turning_hidden)
 		result_notice(g->ses->res, "heads-alternate-unseen",
@@ -133,10 +133,10 @@ void geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l)
 	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
 		l->shape = longer;
 		*l->fit = *fit;
-		geo_tell_layout(g->ses->res, &l->shape);
+		geo_report_layout(g->ses->res, &l->shape);
 		return;
 	}
-	l->is_told = false;
+	l->is_reported = false;
 	result_figure_text(g->ses->res, "layout", "layout", NULL);
 	result_notice(
 		g->ses->res, "layout-unknown",

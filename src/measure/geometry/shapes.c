@@ -17,7 +17,7 @@
 #define BANDS_MAX   128                  /* all these and their parts, equal ones once */
 #define RANKED_MAX  (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
 #define FEW_TRACKS  1500                 /* for a first look, and: */
-/* The best so many of the first look; where nothing shows any, all would be left. */
+/* The best that many of the first look; where nothing shows any, all would be left. */
 #define SECOND_LOOK (3 * RANKED_MAX)
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
@@ -29,7 +29,7 @@
 #define TWIN_DEARER 16.0
 /* Of the log evidence: 10 times less likely, as surfaces that differ do so by some 5 % of a few hundred sectors. */
 #define COINCIDENCE 2.3
-#define TWIN_ZONES  2 /* of them one has at most so many times as many zones, and: */
+#define TWIN_ZONES  2 /* of them one has at most that many times as many zones, and: */
 #define TWIN_MORE   4
 
 struct candidate {
@@ -117,7 +117,7 @@ static void forget_dear_ones(struct ranking *s)
 	s->n = m;
 }
 
-/* Is no zone longer than a band? */
+/* Is not a zone longer than a band? */
 static bool is_one_band(const struct geo_fit *fit, uint64_t band)
 {
 	for (size_t i = 0; i < fit->n; i++)
@@ -162,7 +162,7 @@ static size_t coincidences(const struct geo_fit *fit, uint32_t heads)
 	return differ ? n : 0;
 }
 
-/* The cost of a shape over so many tracks, up to a limit. */
+/* The cost of a shape over that many tracks, up to a limit. */
 static void rank(struct ranking *s, struct candidate *c, uint64_t tracks, double most)
 {
 	geo_order_fit(s->o, &c->shape, tracks, most, NULL, s->fit);
@@ -221,7 +221,7 @@ static bool is_idle(const struct ranking *s, const struct candidate *c)
 	return plain && plain->cost <= c->cost;
 }
 
-/* So many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
+/* That many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
 static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool is_longer)
 {
 	struct geo_shape twin = *shape;
@@ -269,7 +269,7 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 	}
 }
 
-/* Half of all tracks are in runs of so many and more. */
+/* Half of all tracks are in runs of that many and more. */
 static uint64_t usual_run(const struct geo_order *o)
 {
 	cleanup_free uint64_t *tracks = xcalloc(o->n + 1, sizeof(*tracks));
@@ -311,7 +311,7 @@ static void add_ways(struct ranking *s)
 		}
 }
 
-/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is reported
+/* Those of all[0..n) that do well over that many tracks, the best first, and s->c; how many. is_last: what is reported
  * must be more than that. */
 static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t tracks, bool is_last)
 {

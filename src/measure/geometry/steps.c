@@ -4,10 +4,10 @@
  *
  * Tracks of one size that are followed by one and the same jump are a run; after one of them is known, the end of the
  * track 1, 2, 4 ... further on is looked at: two reads show whether there is such a jump at that very sector, and
- * whether the angle has advanced by so many jumps. If not, half as far is tried, down to one track: so the end of a run
- * is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago, those
- * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the
- * track with them is surveyed like any that does not fit (edges.c).
+ * whether the angle has advanced by that many jumps. If not, half as far is tried, down to one track: so the end of a
+ * run is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago,
+ * those runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap;
+ * the track with them is surveyed like any that does not fit (edges.c).
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define UNIT_RUNS   72  /* runs of a cycle at most */
 #define STUCK_TRIES 20  /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES       24  /* of a survey of two or three tracks */
-#define USUAL_RUNS  24  /* the last so many runs of equal tracks */
+#define USUAL_RUNS  24  /* the last that many runs of equal tracks */
 #define SEVERAL     2.6 /* the same: more than two, which the sequence (sequence.c) takes apart */
 #define TWO         1.6 /* of the track before: no surface or zone holds so much more */
 

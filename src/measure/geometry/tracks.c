@@ -39,7 +39,7 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 {
 	uint64_t first[GEO_JUMPS];
 	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
-	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is no edge that was found */
+	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is not an edge that was found */
 	int r = 0;
 
 	*ret_wrong = 0;
@@ -61,7 +61,7 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 
 /* ---- tracks ---- */
 
-/* Of a revolution: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe. */
+/* Of a revolution: by its spacing what is shorter is not a track of its own, but a part of one, or of a stripe. */
 #define PART 0.75
 
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
@@ -99,7 +99,7 @@ static bool could_be(const struct geo *g, double spacing_ratio, uint64_t len, ui
 }
 
 /* Sectors of a whole track as the piece from edge i on shows, 0: it does not. */
-static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t i)
+static uint64_t reported_by(const struct geo *g, const struct geo_edge *edge, size_t i)
 {
 	uint64_t len = edge[i + 1].first - edge[i].first;
 
@@ -108,10 +108,10 @@ static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t
 
 /* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge
  * but one when n allows. */
-static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
-                            const struct geo_track *last)
+static uint64_t reported_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
+                                const struct geo_track *last)
 {
-	uint64_t len = edge[i + 1].first - edge[i].first, whole = told_by(g, edge, i);
+	uint64_t len = edge[i + 1].first - edge[i].first, whole = reported_by(g, edge, i);
 
 	if (!whole && last && last->sectors + last->missing < last->per_track &&
 	    could_be(g, edge[i].after, len, last->per_track))
@@ -120,7 +120,7 @@ static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, si
 		uint64_t all = edge[k + 1].first - edge[i].first;
 		bool fits = true;
 
-		whole = told_by(g, edge, k);
+		whole = reported_by(g, edge, k);
 		for (size_t j = i; whole && j <= k; j++) {
 			uint64_t gone = j > i ? missing_at(g, &edge[j], whole) : 0;
 
@@ -142,7 +142,7 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 		uint64_t len = edge[i + 1].first - edge[i].first, gone = 0, whole;
 		struct geo_track *last = m ? &ret[m - 1] : NULL;
 
-		whole = told_around(g, edge, i, n, last);
+		whole = reported_around(g, edge, i, n, last);
 		if (last && last->per_track == whole)
 			gone = missing_at(g, &edge[i], whole);
 		if (gone && last->sectors + last->missing + gone + len <= whole) {
@@ -255,7 +255,7 @@ int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t s
 		if (turn > REACH)
 			more[seen++] = (double)(pair[i].high - pair[i].low) / turn - (double)size;
 	}
-	geo_forget(g); /* one of so many is late, now and then, and what comes next would stand on it */
+	geo_forget(g); /* one of that many is late, now and then, and what comes next would stand on it */
 	if (r < 0 || seen < FEWEST || !summary_of(more, seen, &s))
 		return r;
 	ret->more = s.median;

@@ -30,7 +30,7 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
  */
 #define GEO_JUMPS (GEO_BATCH / 2)
 int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err);
-/* Looks at both sides of each edge once more; how many are no edges. Those are unsure from then on. */
+/* Looks at both sides of each edge once more; how many are not edges. Those are unsure from then on. */
 int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
 
 /* A track as it was found. */
@@ -50,11 +50,11 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 struct geo_spare {
 	double more, error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise
 	                       does not hide them */
-	uint64_t sectors, most; /* the nearest whole number; there may be so many */
+	uint64_t sectors, most; /* the nearest whole number; there may be that many */
 	bool is_sure;
 };
 
-/* What these are of a revolution, in a track with so many sectors beside: the walk has that in its skews. */
+/* What these are of a revolution, in a track with that many sectors beside: the walk has that in its skews. */
 static inline double geo_spare_turn(const struct geo *g, uint64_t size)
 {
 	return size ? (double)g->spare / (double)(size + g->spare) : 0.0;
@@ -86,7 +86,7 @@ struct geo_run {
 
 #define GEO_RUNS 72 /* of a cycle: two turns of GEO_HEADS surfaces and the changes between */
 
-/* A stretch of the disk: a few runs, so many times over. */
+/* A stretch of the disk: a few runs, that many times over. */
 struct geo_item {
 	uint64_t first, end; /* sectors */
 	uint64_t tracks, times, missing;
@@ -135,7 +135,7 @@ void geo_walk_add(struct geo_walk *w, const struct geo_item *item);
 /* Ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before. */
 #define GEO_CONFIRM 60
 
-/* A second look at the ends of so many items. Behind one whose end is none the walk goes on from its begin again, and
+/* A second look at the ends of that many items. Behind one whose end is none the walk goes on from its begin again, and
  * what was found behind it is for later. */
 int geo_walk_confirm(struct geo_walk *w, struct err *err);
 /* Takes over what was found later from w->at on, as far as its ends were seen twice; and forgets what the walk has
@@ -151,7 +151,7 @@ struct geo_leap {
 	uint64_t sectors, tracks;
 	double advance, error; /* of the angle, by jumps; what is unknown of it, falling as the way grows that it is
 	                          known from: */
-	uint64_t total;        /* so many times that was seen already */
+	uint64_t total;        /* that many times that was seen already */
 	double jump;           /* at its end */
 	double after;          /* spacing behind it */
 	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
@@ -164,7 +164,7 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
                     double *ret_jump, struct err *err);
 /* Of one size and jump? */
 bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b);
-/* So many of these at once; *ret_ok: it ended where it should, and the walk is there now. */
+/* That many of these at once; *ret_ok: it ended where it should, and the walk is there now. */
 int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err);
 /* As often as it goes; how often that is. */
 int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/geometry/tell.h"
+#include "measure/geometry/rows.h"
 
 #define OTHERS       2     /* tracks at the end: a single one may lack sectors */
 #define SIZES_DIFFER 0.005 /* of a revolution: so far skews differ because tracks hold more or less */
@@ -214,7 +214,7 @@ bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layou
 	bool is_last = i + 1 == layout->fit->n;
 
 	/* Where no end of a track could be found, the walk may have gone wrong in the last zone already. */
-	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy || layout->is_mended ||
+	return w->g->is_spare_unsure || !layout->is_reported || layout->is_messy || layout->is_mended ||
 	       (is_last && (w->is_stuck || is_end_of_another(w, &layout->fit->zone[i]))) ||
 	       is_fit_zone_doubtful(w, layout->fit, i) || (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 	       (!is_last && is_fit_zone_doubtful(w, layout->fit, i + 1));

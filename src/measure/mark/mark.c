@@ -79,7 +79,7 @@ static int run_ways(struct mark_run *m)
 	return r;
 }
 
-/* One point of the sweep: for so many seconds of writing, or of that size. */
+/* One point of the sweep: for that many seconds of writing, or of that size. */
 static int sweep_point(struct mark_run *m, struct mark_cache_end *s, uint64_t ns, uint64_t bytes)
 {
 	enum mark_way way = m->p->mode ? WAY_MEDIA : WAY_STREAM;

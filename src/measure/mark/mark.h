@@ -97,7 +97,8 @@ struct mark_run {
 	bool has_witness;         /* noted in the head */
 	struct mark_draws draws;  /* of the last repetition of the way that gives the mark */
 };
-/* One repetition of one way, for so long, or of so many bytes (0: as the options say). -EOPNOTSUPP: no direct I/O here.
+/* One repetition of one way, for so long, or of that many bytes (0: as the options say). -EOPNOTSUPP: no direct I/O
+ * here.
  */
 int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uint64_t time_ns, uint64_t bytes,
                  struct mark_row *ret);

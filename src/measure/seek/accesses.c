@@ -29,7 +29,7 @@ static const char *const how_names[] = { "anywhere", "evenly", "edge", "random",
 	"there", "elsewhere", "cache"
 };
 
-void seek_tell_accesses(struct result *res, const char *of, const struct seek_point *p)
+void seek_report_accesses(struct result *res, const char *of, const struct seek_point *p)
 {
 	struct table *t = result_table(res, "accesses", "Accesses between two places", seek_access_fields);
 
@@ -51,7 +51,7 @@ void seek_tell_accesses(struct result *res, const char *of, const struct seek_po
 
 #define RANDOM_READS "reads" /* what they are of */
 
-void seek_tell_read(struct result *res, const struct seek_random *read)
+void seek_report_read(struct result *res, const struct seek_random *read)
 {
 	struct table *t = result_table(res, "accesses", "Accesses between two places", seek_access_fields);
 	struct access_row row = {
@@ -116,7 +116,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 		ret[k].tracks = row.tracks;
 		ret[k].stroke = row.stroke_ratio;
 		ret[k].log.access[ret[k].log.n++] = a;
-		if (aim_tells(&a) && ret[k].log.pairs <= a.pair)
+		if (aim_shows(&a) && ret[k].log.pairs <= a.pair)
 			ret[k].log.pairs = a.pair + 1;
 	}
 	return n;
@@ -128,7 +128,7 @@ size_t seek_log_samples(const struct aim_log *log, int64_t pair, struct arrival_
 	size_t n = 0;
 
 	for (size_t i = 0; i < log->n && n < most; i++)
-		if (aim_tells(&log->access[i]) && (pair < 0 || log->access[i].pair == (uint32_t)pair))
+		if (aim_shows(&log->access[i]) && (pair < 0 || log->access[i].pair == (uint32_t)pair))
 			ret[n++] = (struct arrival_sample){ log->access[i].ns, pair < 0 ? log->access[i].pair : 0 };
 	return n;
 }

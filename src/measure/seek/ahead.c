@@ -8,8 +8,8 @@
 #include "model/ahead.h"
 
 #define BEYOND        20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
-#define AHEAD_ALONE   12   /* reads ahead of the head, of two places, tell the overhead alone (a choice) */
-#define RETURNS_LEAST 0.25 /* of a place's returns, or so many: one in 40 comes by there by chance */
+#define AHEAD_ALONE   12   /* reads ahead of the head, of two places, show the overhead alone (a choice) */
+#define RETURNS_LEAST 0.25 /* of a place's returns, or that many: one in 40 comes by there by chance */
 #define RETURNS_MANY  5    /* in time by chance at one angle: once in ten million */
 
 /* All of a log. */

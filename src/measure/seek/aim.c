@@ -2,12 +2,12 @@
 /*
  * Accesses between two places, each aimed at a time: where `seek` learns when the head arrives.
  *
- * The period is known to a millionth, so the time of a completion tells the angle of the sector that was read, and the
+ * The period is known to a millionth, so the time of a completion shows the angle of the sector that was read, and the
  * sectors about it on its track follow at known angles. So a target can be chosen that comes by any time after the
  * command (Worthington et al. 1995 aim at the minimal time likewise; Wong 2019 finds it by shrinking steps).
  *
  * First come accesses aimed evenly over the revolution, whose mean less half a revolution is another estimate. Then
- * each aims a little before or after where the head may arrive (model/belief.h), which is where an access tells most.
+ * each aims a little before or after where the head may arrive (model/belief.h), which is where an access shows most.
  *
  * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the
  * next one knows. An access that did not end at the angle that was aimed at does not count.
@@ -19,7 +19,7 @@
 
 #define SEEN_MAX  64    /* sectors of a track whose angles are kept: a pair of places is visited less often */
 #define TOLERANCE 0.012 /* of a revolution about the angle aimed at (real drives: 97 % within 0.014) */
-#define NEAR_EDGE 0.7   /* scales: an access there tells most of the median (of the logistic law) */
+#define NEAR_EDGE 0.7   /* scales: an access there shows most of the median (of the logistic law) */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -112,13 +112,13 @@ static void add(struct aim *a, const struct aim_access *access)
 	if (log->n == ARRAY_LEN(log->access))
 		return;
 	log->access[log->n++] = *access;
-	if (aim_tells(access))
+	if (aim_shows(access))
 		belief_learn(a->belief, access->ns, a->period);
 }
 
 /* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_tells: it is in the log, and not as
  * a hit (fault, head elsewhere). */
-static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *ret_tells, struct err *err)
+static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *ret_shows, struct err *err)
 {
 	struct aim_place *p = &a->place[side];
 	struct timed *t = &a->s->t;
@@ -128,7 +128,7 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 	bool counts = a->head == 1 - side && !(a->setup->backward_only && side == 1);
 	int r;
 
-	*ret_tells = false;
+	*ret_shows = false;
 	if (isfinite(want_ns) && a->last_ns)
 		target = aimed_target(
 			a, p, phase_at(a, (double)(a->last_ns - a->origin_ns) + want_ns + a->transfer[side]), &phase);
@@ -161,7 +161,7 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 		one.end = fabs(one.ns - waited(a, phase, submit, side, one.ns)) < TOLERANCE * a->period ? AIM_THERE
 		                                                                                        : AIM_ELSEWHERE;
 		add(a, &one);
-		*ret_tells = true;
+		*ret_shows = true;
 	}
 	a->head = side;
 	a->from = (double)offset;
@@ -178,40 +178,40 @@ static bool is_unstored(const struct aim *a)
 /* At the parts of a revolution that the setup says. */
 static int evenly(struct aim *a, struct err *err)
 {
-	bool tells;
+	bool shows;
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
-		r = hop(a, i, NAN, AIM_FIRST, &tells, err);
+		r = hop(a, i, NAN, AIM_FIRST, &shows, err);
 	for (size_t i = 0, tries = 0;
 	     r == 0 && !is_unstored(a) && i < a->setup->neven && tries < 4 * a->setup->neven && !seek_is_over(a->s);
 	     tries++) {
-		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &tells, err);
-		i += r == 0 && tells;
+		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &shows, err);
+		i += r == 0 && shows;
 	}
 	return r;
 }
 
-static size_t told(const struct aim_log *log)
+static size_t reported(const struct aim_log *log)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < log->n; i++)
-		n += aim_tells(&log->access[i]);
+		n += aim_shows(&log->access[i]);
 	return n;
 }
 
 static int about_the_edge(struct aim *a, struct err *err)
 {
-	size_t want = told(a->log) + a->setup->aimed;
+	size_t want = reported(a->log) + a->setup->aimed;
 	struct rng *rng = &a->s->t.rng;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && told(a->log) < want && !seek_is_over(a->s); i++) {
+	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && reported(a->log) < want && !seek_is_over(a->s); i++) {
 		double off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
-		bool tells;
+		bool shows;
 
-		r = hop(a, a->head == 0, fmax(belief_draw(a->belief, rng) + off, 0.0), AIM_EDGE, &tells, err);
+		r = hop(a, a->head == 0, fmax(belief_draw(a->belief, rng) + off, 0.0), AIM_EDGE, &shows, err);
 	}
 	return r;
 }
@@ -227,7 +227,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct belief *b
 		.s = s, .setup = setup, .belief = belief, .period = s->known.places.period_ns, .head = -1, .log = log
 	};
 	const uint32_t block = s->t.block_bytes;
-	size_t had = told(log);
+	size_t had = reported(log);
 	int r;
 
 	s->t.block_bytes = s->t.step_bytes;
@@ -241,6 +241,6 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct belief *b
 	if (r == 0 && !is_unstored(&a) && !seek_is_over(s))
 		r = about_the_edge(&a, err);
 	s->t.block_bytes = block;
-	log->pairs += told(log) > had;
+	log->pairs += reported(log) > had;
 	return r;
 }

@@ -38,7 +38,7 @@ struct aim_access {
 	double wait_ns; /* of reads ahead of the head: until the sector had come by; 0: of others */
 };
 /* The likelihood takes it. */
-static inline bool aim_tells(const struct aim_access *a)
+static inline bool aim_shows(const struct aim_access *a)
 {
 	return a->how != AIM_FIRST && a->end == AIM_THERE;
 }
@@ -72,8 +72,8 @@ struct seek_samples {
 };
 
 extern const struct field seek_access_fields[]; /* table "accesses" */
-void seek_tell_accesses(struct result *res, const char *of, const struct seek_point *p);
-void seek_tell_read(struct result *res, const struct seek_random *read);
+void seek_report_accesses(struct result *res, const char *of, const struct seek_point *p);
+void seek_report_read(struct result *res, const struct seek_random *read);
 /* Back from it, the distances in the order of the table; how many. */
 size_t seek_load_accesses(const struct table *t, const char *of, struct seek_point *ret);
 size_t seek_load_reads(const struct table *t, struct seek_random *ret);
@@ -152,7 +152,7 @@ static inline const char *seek_of(const struct seek_known *k, const char *reads,
 {
 	return k->is_writing ? writes : reads;
 }
-/* Of so many bytes of a track of so many, from the sector's begin on: to pass by, or through a slower interface. */
+/* Of that many bytes of a track of that many, from the sector's begin on: to pass by, or through a slower interface. */
 double seek_answer(const struct seek_known *k, double bytes, double track);
 double seek_transfer(const struct seek_known *k, double byte); /* the same of a block there */
 
@@ -185,7 +185,7 @@ struct curve seek_curve_without(const struct seek_known *k, const struct seek_sa
 bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples *m);
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m);
 extern const struct field seek_curve_fields[], seek_smooth_fields[];
-void seek_tell_curve(struct result *res, const struct seek_known *k, const struct seek_samples *m); /* into tables */
+void seek_report_curve(struct result *res, const struct seek_known *k, const struct seek_samples *m); /* into tables */
 
 /* ---- near.c ---- */
 
@@ -197,8 +197,8 @@ struct seek_pairs {
 struct seek_pairs seek_pairs_of(const struct seek_known *k, const struct seek_point *p, size_t n);
 struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struct seek_pairs *pairs);
 extern const struct field seek_near_fields[];
-void seek_tell_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
-                    const struct seek_point *p, size_t n);
+void seek_report_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
+                      const struct seek_point *p, size_t n);
 
 /* ---- control.c ---- */
 
@@ -210,13 +210,13 @@ struct seek_read {
 	bool is_hit, is_behind_hit;
 	bool is_passed; /* it lay behind the head by less than a command takes: ns is what the media would have taken */
 };
-/* The mean over all reads of a span, with what the curve tells taken off their variance. */
+/* The mean over all reads of a span, with what the curve shows taken off their variance. */
 struct seek_controlled {
 	double known_ns, off_ns; /* what the curve says of all pairs; what reads took beyond that, on the average */
 	double mean_ns, half_ns; /* half of the 95 % interval */
 	double variance, variance_ratio; /* what remains of the variance */
 	double later_ns;                 /* than by the curve a block is there */
-	bool is_far;                     /* over so many tracks that what it loses is what others lose */
+	bool is_far;                     /* over that many tracks that what it loses is what others lose */
 	bool is_whole;                   /* the whole device */
 	size_t n;
 };

@@ -45,7 +45,7 @@ const struct field seek_arm_fields[] = {
 
 /* ---- measuring each ---- */
 
-static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
+static void report_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
 {
 	struct table *t = result_table(s->res, "arms", "Each actuator", seek_arm_fields);
 	const struct seek_known *k = &a->known;
@@ -74,8 +74,8 @@ static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *
 	session_checkpoint(s->ses);
 }
 
-/* Only the first one's accesses and curve go into the document: scratch is for the others', and for what is told of a
- * whole device. */
+/* Only the first one's accesses and curve go into the document: scratch is for the others', and for what is reported of
+ * a whole device. */
 static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct device_range *range,
                    struct result *scratch, struct err *err)
 {
@@ -96,10 +96,10 @@ static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct dev
 	if (arm && ns < least) { /* where it is, at least */
 		seek_cut(s, SEEK_ARMS);
 		a.known.overhead = SEEK_NO_OVERHEAD;
-		tell_arm(s, arm, range, &a);
+		report_arm(s, arm, range, &a);
 		return 0;
 	}
-	if (left > 1) /* not so little for each that none is told */
+	if (left > 1) /* not so little for each that none is reported */
 		ns = fmax(ns * (arm ? 1.0 : FIRST_SHARE) / ((double)left + (arm ? 0.0 : FIRST_SHARE - 1.0)),
 		          fmin(ns, least));
 	seek_budget(&a, (uint64_t)ns);
@@ -109,7 +109,7 @@ static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct dev
 	if (r == 0 && !session_is_over(s->ses))
 		r = seek_part_mean(&a, err);
 	seek_curve_end(&a);
-	tell_arm(s, arm, range, &a);
+	report_arm(s, arm, range, &a);
 	s->t.rng = a.t.rng;
 	s->budget.cut |= a.budget.cut;
 	s->fraction = a.fraction;

@@ -3,7 +3,7 @@
  * How long a run takes, and which phase may take how much of it. A run ends when it said it would, on every disk: each
  * phase ends when only as much is left as is kept for those that come after it, and what one does not need is theirs.
  * Most is worth the rotation, as all that follows is by it: where it is hard to find, what only few figures are from
- * gives way. What was not reached is told.
+ * gives way. What was not reached is reported.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static const struct share {
 	double quick_s, full_s;
 	double quick_more_s; /* kept from what gives way */
-	bool gives_way;      /* to the rotation, and to what tells where things are */
+	bool gives_way;      /* to the rotation, and to what shows where things are */
 	const char *name;
 } shares[] = {
 	[SEEK_ROTATION] = { 0.0, 0.0, 0.0, false, "rotation" },
@@ -91,7 +91,7 @@ bool seek_is_cut(const struct seek_run *s, enum seek_phase phase)
 	return s->budget.cut & 1u << phase;
 }
 
-void seek_tell_cut(struct seek_run *s)
+void seek_report_cut(struct seek_run *s)
 {
 	char names[256] = "";
 

@@ -23,7 +23,7 @@
 #define TRACK_MOST    4e6  /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
 #define FEW_HITS      0.01 /* of the reads: left out (half a revolution each: below the precision) */
 #define AGAIN_MOST    0.02 /* of the reads: a cache that has more of them even then hides the media (a choice) */
-#define AGAIN_LEAST   10   /* read again at least: fewer do not tell how many the cache still has (a choice) */
+#define AGAIN_LEAST   10   /* read again at least: fewer do not show how many the cache still has (a choice) */
 #define LEFT_MOST     0.1  /* of the reads: a choice; so few add 5 % of a revolution to the interval */
 #define UNSTORED_MOST 0.8  /* of the reads: beyond, late ones of them outnumber the media's */
 #define FUA_WRONG     0.01 /* of a revolution, standard error: of simulated drives that read ahead meanwhile */
@@ -38,7 +38,7 @@ struct again {
 	size_t n;
 };
 
-/* It does not tell the media's time from the place before. */
+/* It does not show it the media's time from the place before. */
 static bool is_wanted_again(const struct seek_read *r)
 {
 	return !r->is_passed && (r->is_hit || r->is_behind_hit);
@@ -95,8 +95,8 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
 	return r;
 }
 
-/* A time like a hit's is no hit's by that, as the cache has forgotten the place, unless the drive read ahead from the
- * one before. */
+/* A time like a hit's is not a hit's by that, as the cache has forgotten the place, unless the drive read ahead from
+ * the one before. */
 static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, size_t index, double ns)
 {
 	bool is_hit = timed_is_hit(&s->rot, ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The mean over random reads, from fewer of them: period, angle and seek curve explain nearly all of what a read takes,
- * and what they explain has a mean that is known. The angle tells by how much u of a revolution the sector came by
+ * and what they explain has a mean that is known. The angle shows by how much u of a revolution the sector came by
  * after the head should have been there, F(d) by the curve; so the read should take F(d) + u, but for the scatter about
  * u = 0. Over random places u is uniform and the distances d are what the span's places give, whatever F is: so the
  * mean of what reads took beyond that, and the known mean of F(d) + u, are the mean over all reads without bias, and
@@ -72,7 +72,7 @@ static double blur(const struct seek_known *k, const struct curve *c)
 /*
  * Of the variance of what n reads take beyond what is expected. A blurred edge has reads pass for late by a revolution,
  * or for in time, as well; but no more of them than chance hides, for those are in what the reads show. (Of a span,
- * whose reads are few, all spans' tell.)
+ * whose reads are few, all spans' show.)
  */
 static double least_variance(const struct seek_known *k, uint64_t first, size_t n, bool is_whole)
 {
@@ -125,7 +125,7 @@ size_t seek_part_of(const struct seek_known *k, const struct seek_read *read)
 
 /*
  * Who says what a read should take: over the whole device, whose reads are themselves part of what the curve is from,
- * each part of them is held against what the others tell (cross-fitting: Chernozhukov et al. 2018), as a curve through
+ * each part of them is held against what the others show (cross-fitting: Chernozhukov et al. 2018), as a curve through
  * a read's own time would explain it too well.
  */
 static const struct curve *judge_of(const struct seek_known *k, bool is_whole, size_t part)
@@ -151,8 +151,8 @@ static bool is_judged(const struct seek_known *k, bool is_whole)
 /*
  * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. A drive
  * that begins to read wherever the head comes down in a block has its end not at the block's angle then, and angles
- * just behind the edge never come: the wait would be told too short by what is missing there. So the edge is looked for
- * where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
+ * just behind the edge never come: the wait would be reported too short by what is missing there. So the edge is looked
+ * for where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
  */
 static double later_of(const struct seek_known *k, const struct seek_read *const *reads, size_t n, size_t without,
                        bool is_whole)
@@ -160,7 +160,7 @@ static double later_of(const struct seek_known *k, const struct seek_read *const
 	double sum[LATER_CELLS] = { 0.0 }, most = -INFINITY, period = k->places.period_ns, step, least,
 	       scatter = 0.5 * blur(k, &k->curve);
 	const struct curve *judge = judge_of(k, is_whole, without);
-	size_t told = 0, last = 0;
+	size_t reported = 0, last = 0;
 
 	least = LATER_LEAST * period;
 	step = (LATER_MOST - LATER_LEAST) * period / LATER_CELLS;
@@ -174,14 +174,14 @@ static double later_of(const struct seek_known *k, const struct seek_read *const
 		                 seek_stroke_between(&k->places, (double)reads[i]->offset, (double)reads[i]->before));
 		for (size_t j = 0; j < LATER_CELLS; j++)
 			sum[j] += log(arrival_likelihood(there, least + (double)j * step, scatter, period, 0.03));
-		told++;
+		reported++;
 	}
 	for (size_t j = 0; j < LATER_CELLS; j++)
 		most = fmax(most, sum[j]);
 	for (size_t j = 0; j < LATER_CELLS; j++)
 		if (sum[j] >= most - LATER_WORSE)
 			last = j;
-	return told >= LATER_READS ? least + (double)last * step : 0.0;
+	return reported >= LATER_READS ? least + (double)last * step : 0.0;
 }
 
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
@@ -225,8 +225,8 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 		                         .later_ns = all_later,
 		                         .n = m };
 	ret->mean_ns = known + sum.mean;
-	/* Over the whole device a wrong curve is no error of the mean: what the curve says is wrong of the reads, too,
-	 * and of its mean alike. */
+	/* Over the whole device a wrong curve is not an error of the mean: what the curve says is wrong of the reads,
+	 * too, and of its mean alike. */
 	if (!is_whole)
 		ret->half_ns = hypot(ret->half_ns, 0.5 * k->curve.rms_ns);
 	return true;

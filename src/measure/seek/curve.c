@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Seek time against distance: which pairs of places are visited (here), how (aim.c), what that says (points.c).
- * Distances of the curve are parts of the stroke, in cylinders, evenly in the logarithm. Nearer places do not tell the
+ * Distances of the curve are parts of the stroke, in cylinders, evenly in the logarithm. Nearer places do not show the
  * number of cylinders between them, as that depends on the order of the tracks: those are given by tracks, from one to
  * where the curve begins.
  */
@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define FIRST_SCATTER 0.010 /* of a revolution, before any distance tells (real drives: 0.003 to 0.01) */
-#define LEAST_SCATTER 0.002 /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
-#define LEARNING      6     /* distances that tell the scatter for those after them (a choice) */
+#define FIRST_SCATTER 0.010 /* of a revolution, before any distance shows (real drives: 0.003 to 0.01) */
+#define LEAST_SCATTER 0.002 /* aims are not better than that (the host's noise, 0.017 ms, at 7200 rpm) */
+#define LEARNING      6     /* distances that show the scatter for those after them (a choice) */
 #define FULL_NS       24e9  /* of the device, for the curve: of the 120 s that a run may take */
 #define QUICK_NS      2.4e9 /* and of 15 s */
 #define FIGURE_LEAST  3     /* pairs of a distance that is a figure by itself (a choice) */
@@ -38,7 +38,7 @@ static int one_pair(struct seek_run *s, double first, double second, struct aim_
 	return seek_aim(s, setup, belief, log, err);
 }
 
-/* So many are tried for those that are wanted. */
+/* That many are tried for those that are wanted. */
 static size_t tries(const struct seek_run *s, size_t pairs)
 {
 	return s->known.is_patchy ? PATCHY_TRIES * pairs : pairs + pairs / 2;
@@ -93,7 +93,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	return r;
 }
 
-/* So many tracks apart, in the outer tenth of the disk. */
+/* That many tracks apart, in the outer tenth of the disk. */
 static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct belief *belief, struct err *err)
 {
 	double size = (double)s->known.places.size_bytes, at = rng_double(&s->t.rng);
@@ -112,7 +112,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 	return r;
 }
 
-/* Where the curve begins: nearer, cylinders are too few for a place to tell them. */
+/* Where the curve begins: nearer, cylinders are too few for a place to show them. */
 static double curve_low(const struct seek_run *s)
 {
 	return fmin(fmax(32.0 * seek_track_at(&s->known.places, 0.0) / (double)s->known.places.size_bytes, 0.003),
@@ -178,7 +178,7 @@ static int near_by(struct seek_run *s, double aim_scatter, struct err *err)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
 		r = one_near(s, &p[i], quick ? 3 : p[i].tracks <= 12 ? 5 : 3, &belief, err);
-		seek_tell_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
+		seek_report_accesses(s->res, seek_of(&s->known, "near", "write near"), &p[i]);
 	}
 	s->samples->nnear = n;
 	return r;
@@ -214,7 +214,7 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 			aim_scatter = learn_scatter(period, aim_scatter, q);
 		}
 		s->fraction += 0.3 / (double)n / (double)(s->narms ? s->narms : 1);
-		seek_tell_accesses(s->res, seek_of(&s->known, "curve", "write curve"), q);
+		seek_report_accesses(s->res, seek_of(&s->known, "curve", "write curve"), q);
 		if (seek_even_mean(&q->log, &even))
 			session_progress(s->ses, seek_of(&s->known, "curve", "write curve"), s->fraction * s->share,
 			                 "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
@@ -232,15 +232,15 @@ void seek_conclude_near(struct seek_run *s)
 
 	s->known.overhead.ci.high = seek_bound_overhead(&s->known, m, pairs.shortest_ns);
 	s->known.track = seek_next_cylinder(&s->known, &pairs);
-	seek_tell_near(s->res, &s->known, &pairs, m->near, m->nnear);
+	seek_report_near(s->res, &s->known, &pairs, m->near, m->nnear);
 }
 
 void seek_curve_end(struct seek_run *s)
 {
 	s->is_curve_over = true;
 	seek_conclude_near(s);
-	seek_tell_curve(s->res, &s->known, s->samples);
-	seek_tell_figures(s);
+	seek_report_curve(s->res, &s->known, s->samples);
+	seek_report_figures(s);
 	session_checkpoint(s->ses);
 }
 
@@ -272,7 +272,7 @@ void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, 
 	}
 	if (seek_wants_curve(s)) {
 		for (size_t i = 0; i < m->nrandom; i++)
-			seek_tell_read(s->res, &m->random[i]);
+			seek_report_read(s->res, &m->random[i]);
 		seek_conclude_curve(k, m);
 	}
 	for (int i = 0; i < SEEK_PARTS; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the disk and the way to it need by themselves: sequential rates at a few places, which tell what lies where
+ * What the disk and the way to it need by themselves: sequential rates at a few places, which show what lies where
  * (places.c), what a sector takes from the drive's cache and through the interface, and the overhead (overhead.c).
  */
 #include <math.h>
@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define BUS_SECTORS    16    /* at once, tell what the interface takes for each (a choice) */
+#define BUS_SECTORS    16    /* at once, show what the interface takes for each (a choice) */
 #define BUS_BYTES      16384 /* and no more of them than bridges take at once */
-#define LEAST_NS       1.2e9 /* for two places, which is the least that tells it (a choice) */
+#define LEAST_NS       1.2e9 /* for two places, which is the least that shows it (a choice) */
 #define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
 #define LITTLE_PART    2e-4  /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
 #define PLACE_TRIES    24    /* about a place: one of which a tenth is stored is found nine times in ten */
@@ -84,7 +84,7 @@ static int rates(struct seek_run *s, struct err *err)
 
 /* ---- hits ---- */
 
-/* The same place at once again, in blocks of so many bytes: the median, NaN where the cache does not answer within
+/* The same place at once again, in blocks of that many bytes: the median, NaN where the cache does not answer within
  * most_ns. */
 static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, double *ret, struct err *err)
 {
@@ -151,6 +151,6 @@ int seek_media(struct seek_run *s, struct err *err)
 			r = seek_find_overhead(s, err);
 	}
 	if (r == 0)
-		seek_tell_overhead(s);
+		seek_report_overhead(s);
 	return r;
 }

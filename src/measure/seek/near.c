@@ -103,8 +103,8 @@ struct stats_estimate seek_next_cylinder(const struct seek_known *k, const struc
 	return (struct stats_estimate){ next.value, { next.ci.low - off, next.ci.high + off } };
 }
 
-void seek_tell_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
-                    const struct seek_point *p, size_t n)
+void seek_report_near(struct result *res, const struct seek_known *k, const struct seek_pairs *pairs,
+                      const struct seek_point *p, size_t n)
 {
 	struct table *t = result_table(res, seek_of(k, "near", "write_near"),
 	                               seek_of(k, "Seek time over few tracks", "Seek time of writes over few tracks"),

@@ -22,10 +22,10 @@
 #include "model/ahead.h"
 #include "model/tracks.h"
 
-#define PLACES           5 /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define PLACES           5 /* that show it: their disagreement is in the interval (a choice: 2 s of the device) */
 #define SURVEY           TRACKS_SURVEY
 #define SURVEY_APART     24.0 /* tracks from what the length was from */
-#define SURVEY_BRIEF     22   /* where only the length of a track is wanted, which those on one track tell */
+#define SURVEY_BRIEF     22   /* where only the length of a track is wanted, which those on one track show */
 #define HOP              0.37 /* of a track, back: two or three reads a track, at changing angles */
 #define HOP_BACK         1.7  /* and back to fresh tracks, where each second hop goes ahead */
 #define AIMED            16   /* returns of one place about the overhead (a choice: half a second of the device) */
@@ -86,7 +86,7 @@ static bool is_near(double turns, double n)
 /* ---- the tracks about a place ---- */
 
 /*
- * A drive that keeps what passes before a read answers many of them, which tell nothing. So where the length is all
+ * A drive that keeps what passes before a read answers many of them, which show nothing. So where the length is all
  * that is wanted, each second one goes on ahead, where nothing has passed yet.
  */
 static int look(struct walk *w, struct tracks_survey *v, size_t hops, double guess, struct err *err)
@@ -261,8 +261,9 @@ static int reads_on(struct walk *w, double place, struct belief *b, struct aim_l
 struct found {
 	struct aim_log *returns, *on; /* on: by reads ahead of the head; NULL: by none */
 	struct belief by_returns, by_on;
-	double scale; /* a track is so many times as long as the sequential rate has it, which may be the interface's */
-	size_t futile, silent; /* places that could not be come back to; that told nothing by reads ahead */
+	double scale; /* a track is that many times as long as the sequential rate has it, which may be the interface's
+	               */
+	size_t futile, silent; /* places that could not be come back to; that reported nothing by reads ahead */
 	size_t unseen;         /* where no track was found */
 };
 
@@ -363,9 +364,9 @@ int seek_find_overhead(struct seek_run *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->known.places = seek_places_by_tracks(&s->known.places, s->res, rate, n);
-	seek_tell_accesses(s->res, seek_of(&s->known, "overhead", "write overhead"), p);
+	seek_report_accesses(s->res, seek_of(&s->known, "overhead", "write overhead"), p);
 	if (!s->known.is_writing)
-		seek_tell_accesses(s->res, SEEK_READS_ON, &p[1]);
+		seek_report_accesses(s->res, SEEK_READS_ON, &p[1]);
 	s->known.overhead = seek_overhead_of(&s->known, p, &p[1]);
 	return 0;
 }

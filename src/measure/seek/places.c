@@ -13,7 +13,7 @@
 #define FLAT         0.8 /* no drive with zones has a ratio of its rates above that (real drives: 0.4 to 0.75) */
 #define USUAL_RATIO  0.6
 #define UNKNOWN_OFF  0.04 /* 1.5 % of an average, with BRIDGE: where the ratio is 0.35 or 1, not 0.6 */
-#define TRACKS_LEAST 3    /* that tell two parameters, and the rest what places are off */
+#define TRACKS_LEAST 3    /* that show two parameters, and the rest what places are off */
 #define TRACKS_MOST  16
 
 const struct field seek_rate_fields[] = {

@@ -53,7 +53,7 @@ static struct arrival_missed count_missed(double period, const struct seek_point
 	return missed;
 }
 
-/* The scatter and the missed revolutions that all distances tell are what is expected of each. */
+/* The scatter and the missed revolutions that all distances show are what is expected of each. */
 struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_samples *m)
 {
 	struct seek_point *p = m->aimed;
@@ -86,7 +86,7 @@ struct seek_scatter seek_fit_aimed(const struct seek_known *k, struct seek_sampl
 /* ---- points ---- */
 
 struct points {
-	struct told { /* a point, and what it is from */
+	struct reported { /* a point, and what it is from */
 		double stroke;
 		struct arrival fit;
 		const struct seek_point *aimed; /* NULL: random reads */
@@ -96,9 +96,9 @@ struct points {
 	size_t n;
 };
 
-static int compare_told(const void *a, const void *b)
+static int compare_reported(const void *a, const void *b)
 {
-	const struct told *p = a, *q = b;
+	const struct reported *p = a, *q = b;
 
 	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
 }
@@ -112,13 +112,13 @@ static int compare_stroke(const void *a, const void *b)
 
 /* The reads of like distances, as if all had gone the same. false: not known. */
 static bool one_bin(const struct seek_known *k, const struct curve *trend, const struct seek_random *v, size_t n,
-                    struct told *ret)
+                    struct reported *ret)
 {
 	const struct arrival_prior prior = { .missed = 0.0 };
 	cleanup_free struct seek_point *p = xcalloc(1, sizeof(*p));
 	double moved = 0.0;
 
-	*ret = (struct told){ .stroke = 0.0 };
+	*ret = (struct reported){ .stroke = 0.0 };
 	for (size_t i = 0; i < n; i++)
 		ret->stroke += v[i].stroke / (double)n;
 	for (size_t i = 0; i < n && i < ARRAY_LEN(p->log.access); i++) {
@@ -166,12 +166,12 @@ static void add_reads(const struct seek_known *k, const struct seek_samples *m, 
 
 /* The pairs over the whole stroke lie a few tracks inwards, each on fresh ones: on small disks that is less of the
  * stroke. */
-static struct told told_of(const struct seek_places *places, const struct seek_point *p)
+static struct reported reported_of(const struct seek_places *places, const struct seek_point *p)
 {
 	const double size = (double)places->size_bytes;
 	uint64_t reads, hits;
 	double distance = (double)seek_distance(&p->log, &reads, &hits), off = fmax(size - distance, 0.0) / size / 2.0;
-	struct told t = { .stroke = p->stroke, .fit = p->fit, .aimed = p };
+	struct reported t = { .stroke = p->stroke, .fit = p->fit, .aimed = p };
 
 	if (p->stroke == 1.0)
 		t.stroke = seek_stroke_of(places, 1.0 - off) - seek_stroke_of(places, off);
@@ -193,9 +193,9 @@ static struct points gather(const struct seek_known *k, const struct seek_sample
 
 		if (a->is_known &&
 		    !(read && fabs(a->fit.median - curve_at(c, a->stroke)) > SEEK_STRAY * k->places.period_ns))
-			p.v[p.n++] = told_of(&k->places, a);
+			p.v[p.n++] = reported_of(&k->places, a);
 	}
-	qsort(p.v, p.n, sizeof(p.v[0]), compare_told);
+	qsort(p.v, p.n, sizeof(p.v[0]), compare_reported);
 	for (size_t i = 0; i < p.n; i++)
 		p.at[i] = (struct curve_point){ p.v[i].stroke, { p.v[i].fit.median, p.v[i].fit.ci } };
 	return p;
@@ -232,7 +232,7 @@ static size_t add_aimed(const struct seek_samples *m, const struct curve *c, dou
 		if (!p->is_known || fabs(p->fit.median - curve_at(c, p->stroke)) > SEEK_STRAY * period)
 			continue;
 		for (size_t j = 0; j < p->log.n && n < AIMED_MOST; j++)
-			if (aim_tells(&p->log.access[j])) {
+			if (aim_shows(&p->log.access[j])) {
 				v[all++] = (struct reads_way){ p->stroke, p->log.access[j].ns };
 				n++;
 			}
@@ -352,7 +352,7 @@ const struct field seek_smooth_fields[] = {
 	FIELD_END,
 };
 
-static void tell_smooth(struct result *res, const struct seek_known *k, double from)
+static void report_smooth(struct result *res, const struct seek_known *k, double from)
 {
 	struct table *t = result_table(res, "smooth", "Smooth curve through the points", seek_smooth_fields);
 
@@ -368,7 +368,7 @@ static void tell_smooth(struct result *res, const struct seek_known *k, double f
 	}
 }
 
-static void tell_row(struct table *t, const struct seek_known *k, const struct told *p, size_t random_reads)
+static void report_row(struct table *t, const struct seek_known *k, const struct reported *p, size_t random_reads)
 {
 	struct stats_estimate seek = seek_less_overhead(k, (struct stats_estimate){ p->fit.median, p->fit.ci });
 	struct summary even;
@@ -392,7 +392,7 @@ static void tell_row(struct table *t, const struct seek_known *k, const struct t
 	result_row(t, &row);
 }
 
-void seek_tell_curve(struct result *res, const struct seek_known *k, const struct seek_samples *m)
+void seek_report_curve(struct result *res, const struct seek_known *k, const struct seek_samples *m)
 {
 	struct table *t = result_table(res, seek_of(k, "curve", "write_curve"),
 	                               seek_of(k, "Seek time against distance", "Seek time of writes against distance"),
@@ -403,7 +403,7 @@ void seek_tell_curve(struct result *res, const struct seek_known *k, const struc
 	if (!k->is_writing)
 		compare_estimates(res, k, m);
 	if (k->curve.is_known && !k->is_writing)
-		tell_smooth(res, k, p.v[0].stroke);
+		report_smooth(res, k, p.v[0].stroke);
 	for (size_t i = 0; i < p.n; i++)
-		tell_row(t, k, &p.v[i], p.v[i].fit.n);
+		report_row(t, k, &p.v[i], p.v[i].fit.n);
 }

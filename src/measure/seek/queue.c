@@ -103,7 +103,7 @@ static struct interval gap_interval(const struct queue *q, double *gap, double m
 	return stats_sum((struct stats_estimate){ mean, ci }, stats_about(0.0, slow)).ci;
 }
 
-/* -EAGAIN: too few to tell. */
+/* -EAGAIN: too few to know. */
 static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct queue_row *row, struct err *err)
 {
 	struct load load = { .targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth };
@@ -172,7 +172,7 @@ static struct queue_row alone(const struct seek_run *s)
  * requests bring, and not the drive. Where it sorts nothing, as none does, one at a time is all that there is. low: no
  * less is the gain of the deepest queue.
  */
-static void tell_who_sorts(const struct seek_run *s, uint64_t deepest, double low)
+static void report_who_sorts(const struct seek_run *s, uint64_t deepest, double low)
 {
 	const struct device *d = &s->ses->devs[0];
 	const bool is_sorted = d->scheduler[0] && strcmp(d->scheduler, "none") != 0;
@@ -247,6 +247,6 @@ int seek_queue(struct seek_run *s, struct err *err)
 	}
 	bucket_log_done(&q->log);
 	if (r == 0)
-		tell_who_sorts(s, row.depth, gain.ci.low);
+		report_who_sorts(s, row.depth, gain.ci.low);
 	return r;
 }

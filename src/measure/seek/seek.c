@@ -2,7 +2,7 @@
 /*
  * Random access: service time against span (spans.c), the seek curve (curve.c), the figures of a data sheet from it,
  * and what a queue brings. The rotation period is found on the way (timed.c). A device without rotation gets spans and
- * queue only, and is told so.
+ * queue only, and is reported so.
  */
 #include "measure/seek/seek.h"
 
@@ -152,8 +152,8 @@ static int run_phases(struct seek_run *s, struct err *err)
 	s->t.most_samples = 0; /* what comes later reads as others want it */
 	if (r < 0 || session_is_over(s->ses))
 		return r;
-	seek_tell_rotation(s);
-	/* As the document has it: what is told again is the same. */
+	seek_report_rotation(s);
+	/* As the document has it: what is reported again is the same. */
 	s->known.places.period_ns = s->rot.period_ns = 60e9 / (60e9 / s->rot.period_ns);
 	s->known.is_patchy = s->rot.is_patchy;
 	session_checkpoint(s->ses);
@@ -173,10 +173,10 @@ static int run_phases(struct seek_run *s, struct err *err)
 	if (r == 0 && seek_wants_curve(s) && !s->is_curve_over)
 		seek_curve_end(s);
 	if (s->rot.is_rotating)
-		seek_tell_parts(s);
+		seek_report_parts(s);
 	if (r == 0 && !strs_list_have(&s->p->without, "queue") && !session_is_over(s->ses))
 		r = seek_queue(s, err);
-	seek_tell_cut(s);
+	seek_report_cut(s);
 	if (r == 0 && s->p->write && s->rot.is_rotating && !session_is_over(s->ses))
 		r = seek_writes(s, err);
 	return r;
@@ -232,7 +232,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	r = session_engine(ses, &cfg, &s.t.eng, err);
 	if (r == 0) {
 		r = run_phases(&s, err);
-		seek_tell_plots(&s);
+		seek_report_plots(&s);
 	}
 	engine_close(s.t.fua);
 	engine_close(s.t.eng);
@@ -259,8 +259,8 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 		return err_set(err, -ENODATA, "The document has too few rates.");
 	(void)seek_load_all(&s, accesses);
 	seek_conclude_near(&s);
-	seek_tell_curve(ret, &s.known, m);
-	seek_tell_figures(&s);
+	seek_report_curve(ret, &s.known, m);
+	seek_report_figures(&s);
 	seek_writes_again(&s, accesses);
 	return 0;
 }

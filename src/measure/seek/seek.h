@@ -3,7 +3,7 @@
  * The run of `seek`, in the order in which the parts come: seek.c plans and goes through them; budget.c says how long
  * each may take; arms.c has each of several arms measured; media.c: rates, hits and, by overhead.c, overhead; curve.c
  * finds the seek times by accesses of aim.c; spans.c times random reads, with cached.c; queue.c has several in flight;
- * writes.c times seeks of writes; tell.c tells. What all of it says is analysis.h.
+ * writes.c times seeks of writes; report.c shows. What all of it says is analysis.h.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
@@ -65,13 +65,13 @@ struct seek_run {
 };
 
 void seek_budget(struct seek_run *s, uint64_t total_ns); /* from now on */
-/* From now on, until only what is kept for later phases is left: so many ns. */
+/* From now on, until only what is kept for later phases is left: that many ns. */
 uint64_t seek_begin(struct seek_run *s, enum seek_phase phase);
 uint64_t seek_left_ns(const struct seek_run *s); /* of the phase */
 bool seek_is_over(struct seek_run *s);           /* the run has to end, or the phase; the latter is noted */
 void seek_cut(struct seek_run *s, enum seek_phase phase);
 bool seek_is_cut(const struct seek_run *s, enum seek_phase phase);
-void seek_tell_cut(struct seek_run *s); /* what there was no time for */
+void seek_report_cut(struct seek_run *s); /* what there was no time for */
 
 /* Several arms, or disks, behind one name (arms.c). Finds them, and measures each by itself: narms says how many, 0:
  * one arm. */
@@ -81,7 +81,7 @@ uint64_t seek_first_arm_bytes(const struct result *saved); /* 0: the document ha
 
 /* Rates, hits and overhead, once: who comes first has them measured. */
 int seek_media(struct seek_run *s, struct err *err);
-/* That a rate is from, at most, and that the drive's cache may hold; 0: it holds nothing, or they are no little part of
+/* That a rate is from, at most, and that the drive's cache may hold; 0: it holds nothing, or they are a large part of
  * the device. */
 double seek_rate_bytes(const struct seek_run *s);
 int seek_find_overhead(struct seek_run *s, struct err *err);
@@ -93,7 +93,7 @@ struct aim_setup {
 	double track[2]; /* bytes of a track at each, about */
 	double even[8];  /* first accesses aimed at these parts of a revolution after the command */
 	size_t neven;
-	size_t aimed;       /* then so many about the edge */
+	size_t aimed;       /* then that many about the edge */
 	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
 };
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct belief *belief, struct aim_log *log,
@@ -106,14 +106,14 @@ static inline bool seek_wants_curve(const struct seek_run *s)
 }
 int seek_curve_begin(struct seek_run *s, struct err *err);
 void seek_curve_end(struct seek_run *s);
-void seek_conclude_near(struct seek_run *s); /* first of what is told of a curve */
+void seek_conclude_near(struct seek_run *s); /* first of what is reported of a curve */
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);
 
 /* Table "spans": service time of random reads against the span. */
 extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
-/* The mean over all of a part of the device; nothing is told. Learns from the reads as a whole device's do. */
+/* The mean over all of a part of the device; nothing is reported. Learns from the reads as a whole device's do. */
 int seek_part_mean(struct seek_run *s, struct err *err);
 
 #define SPAN_READS 20000            /* of one span that the media answered, at most */
@@ -131,7 +131,7 @@ struct seek_uncached {
 	struct seek_read *again;     /* those that were read again */
 	double *measured;            /* those that the media answered */
 	size_t nmeasured;
-	double extra_se; /* of the mean, beside what the scatter of v tells */
+	double extra_se; /* of the mean, beside what the scatter of v shows */
 	double unknown;  /* part of the reads that could not be read from the media */
 };
 /* May correct the reads. Call seek_uncached_done() in any case. */
@@ -153,13 +153,13 @@ int seek_writes(struct seek_run *s, struct err *err);
 bool seek_load_all(struct seek_run *s, const struct table *t);
 void seek_writes_again(struct seek_run *s, const struct table *accesses); /* from the document */
 
-/* Figures, notices, pictures (tell.c). */
+/* Figures, notices, pictures (report.c). */
 extern const struct field seek_part_fields[];
-void seek_tell_rotation(struct seek_run *s);
-void seek_tell_overhead(struct seek_run *s); /* why it is not known, or in which of two ways */
-void seek_tell_figures(struct seek_run *s);
-void seek_tell_parts(struct seek_run *s);
-void seek_tell_plots(const struct seek_run *s);
+void seek_report_rotation(struct seek_run *s);
+void seek_report_overhead(struct seek_run *s); /* why it is not known, or in which of two ways */
+void seek_report_figures(struct seek_run *s);
+void seek_report_parts(struct seek_run *s);
+void seek_report_plots(const struct seek_run *s);
 
 /* Is that the time of a single sector that the drive's cache answered? It is sooner through the interface than a block.
  */

@@ -53,7 +53,7 @@ static double quantile(const double *sorted, size_t n, double q)
 	return (double)n * (1.0 - q) >= 10.0 - 1e-9 ? stats_quantile_sorted(sorted, n, q) : (double)NAN;
 }
 
-/* extra_se: of the mean, beside what the times tell. */
+/* extra_se: of the mean, beside what the times show. */
 static void fill_span(double *v, size_t n, double extra_se, struct span_row *row)
 {
 	struct interval ci = stats_batch_means_ci(v, n);
@@ -77,16 +77,16 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 }
 
 /* A span that was measured. */
-struct told {
+struct reported {
 	struct span_row row;
-	struct interval plain; /* of the mean, without what the curve tells */
+	struct interval plain; /* of the mean, without what the curve shows */
 	struct seek_controlled c;
 	double extra_se;
 	bool is_controlled;
 };
 
 /* The mean, from what the curve leaves of the variance, where it helps. */
-static void control_row(struct told *t)
+static void control_row(struct reported *t)
 {
 	const struct seek_controlled *c = &t->c;
 	double half = hypot(c->half_ns, 1.96 * t->extra_se * sqrt(c->variance_ratio));
@@ -242,7 +242,7 @@ static void no_service_time(struct span_row *row)
 }
 
 /* The distribution of what has come over the whole device, and the figures of it. */
-static void tell_whole(struct seek_run *s, const struct told *told, const struct hist *h)
+static void report_whole(struct seek_run *s, const struct reported *reported, const struct hist *h)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
 		                                           { 0.95, "random_access_p95_ns", "random access, 95 %" },
@@ -251,15 +251,15 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 		                                             "random access, 99.9 %" } };
 	const size_t n = s->rot.is_rotating ? ARRAY_LEN(qs) - 1 : ARRAY_LEN(qs); /* a disk is too slow for the last */
 
-	s->whole.mean_ns = told->row.mean_ns;
-	s->whole.ci = (struct interval){ told->row.low, told->row.high };
-	s->whole.reads = told->row.samples;
-	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, told->row.mean_ns,
-	              &s->whole.ci, told->row.samples);
-	if (told->is_controlled)
+	s->whole.mean_ns = reported->row.mean_ns;
+	s->whole.ci = (struct interval){ reported->row.low, reported->row.high };
+	s->whole.reads = reported->row.samples;
+	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS,
+	              reported->row.mean_ns, &s->whole.ci, reported->row.samples);
+	if (reported->is_controlled)
 		result_figure(s->res, "random_access_unexplained_ratio",
 		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
-		              told->c.variance_ratio, NULL, told->c.n);
+		              reported->c.variance_ratio, NULL, reported->c.n);
 	distribution_figures(s->res, qs, n, h, true);
 	distribution_clear(s->res);
 	distribution_add(s->res, NULL, h);
@@ -285,21 +285,21 @@ static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struc
 	return r;
 }
 
-static void note_largest(struct notes *notes, const struct span *sp, const struct taken *t, bool is_told)
+static void note_largest(struct notes *notes, const struct span *sp, const struct taken *t, bool is_reported)
 {
 	if (sp->next > sp->nblocks && sp->bytes > notes->revisited_bytes)
 		notes->revisited_bytes = sp->bytes;
 	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > notes->cached_bytes)
 		notes->cached_bytes = sp->bytes;
-	if (!is_told && t->nhits && sp->bytes > notes->in_cache_bytes)
+	if (!is_reported && t->nhits && sp->bytes > notes->in_cache_bytes)
 		notes->in_cache_bytes = sp->bytes;
 }
 
 /* h: gets the service times. */
-static int measure_span(struct seek_run *s, struct span *sp, struct told *told, struct hist *h, struct notes *notes,
-                        struct err *err)
+static int measure_span(struct seek_run *s, struct span *sp, struct reported *reported, struct hist *h,
+                        struct notes *notes, struct err *err)
 {
-	struct span_row *row = &told->row;
+	struct span_row *row = &reported->row;
 	cleanup_free struct taken *t = xcalloc(1, sizeof(*t));
 	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = sp->again_ns };
 	struct seek_uncached media;
@@ -319,13 +319,14 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 		fill_span(media.v, media.n, media.extra_se, row);
 		if (is_whole(sp) && seek_is_uncached(&media))
 			seek_learn_reads(s, media.of, media.n);
-		told->plain = (struct interval){ row->low, row->high };
-		told->extra_se = media.extra_se;
-		told->is_controlled = seek_is_uncached(&media) &&
-		                      seek_control(&s->known, media.of, media.n, where.first, where.end, &told->c);
-		if (is_whole(sp) && told->is_controlled)
-			s->known.later_ns = told->c.later_ns;
-		control_row(told);
+		reported->plain = (struct interval){ row->low, row->high };
+		reported->extra_se = media.extra_se;
+		reported->is_controlled =
+			seek_is_uncached(&media) &&
+			seek_control(&s->known, media.of, media.n, where.first, where.end, &reported->c);
+		if (is_whole(sp) && reported->is_controlled)
+			s->known.later_ns = reported->c.later_ns;
+		control_row(reported);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
 		if (!seek_is_uncached(&media))
@@ -336,8 +337,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 	return r;
 }
 
-struct all_told {
-	struct told v[SPANS_MAX];
+struct all_reported {
+	struct reported v[SPANS_MAX];
 	size_t n;
 	struct notes notes;
 };
@@ -349,16 +350,16 @@ static struct table *span_table(const struct seek_run *s)
 
 /* share: of the run. allowed_ns: what the spans that are left leave for this one. */
 static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, double allowed_ns,
-                    struct all_told *all, struct err *err)
+                    struct all_reported *all, struct err *err)
 {
-	struct told *told = &all->v[all->n];
+	struct reported *reported = &all->v[all->n];
 	uint64_t size = s->known.places.size_bytes;
 	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
 	cleanup_free struct hist *h = xmust(hist_new());
 	char text[32], mean[32];
 	int r;
 
-	*told = (struct told){ .row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN } };
+	*reported = (struct reported){ .row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN } };
 	if (strcmp(anchor, "middle") == 0)
 		sp.first = (size - sp.bytes) / 2;
 	else if (strcmp(anchor, "end") == 0)
@@ -378,20 +379,20 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		sp.most_ns = s->p->span_ns * 5 / 2;
 	sp.most_ns = (uint64_t)fmin((double)sp.most_ns, allowed_ns);
 	sp.again_ns = (uint64_t)fmin(3.0 * (double)s->p->span_ns, allowed_ns);
-	told->row.first_byte = sp.first;
-	r = measure_span(s, &sp, told, h, &all->notes, err);
-	if (r < 0 || told->row.samples + told->row.hits == 0)
+	reported->row.first_byte = sp.first;
+	r = measure_span(s, &sp, reported, h, &all->notes, err);
+	if (r < 0 || reported->row.samples + reported->row.hits == 0)
 		return r;
-	result_row(span_table(s), &told->row);
+	result_row(span_table(s), &reported->row);
 	all->n++;
 	s->fraction += share;
-	if (!isfinite(told->row.mean_ns))
+	if (!isfinite(reported->row.mean_ns))
 		return 0;
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
-	            units_time(mean, sizeof(mean), (uint64_t)told->row.mean_ns));
+	            units_time(mean, sizeof(mean), (uint64_t)reported->row.mean_ns));
 	session_progress(s->ses, "spans", s->fraction * s->share, "%s: %s", text, mean);
 	if (is_whole(&sp))
-		tell_whole(s, told, h);
+		report_whole(s, reported, h);
 	session_checkpoint(s->ses);
 	return 0;
 }
@@ -405,13 +406,13 @@ int seek_part_mean(struct seek_run *s, struct err *err)
 		           .most_ns = most_ns,
 		           .again_ns = most_ns / 2,
 		           .precision = session_precision(s->ses) };
-	struct told told = { .row = { .mean_ns = NAN } };
+	struct reported reported = { .row = { .mean_ns = NAN } };
 	cleanup_free struct hist *h = xmust(hist_new());
 	cleanup_free struct notes *notes = xcalloc(1, sizeof(*notes));
-	int r = measure_span(s, &sp, &told, h, notes, err);
+	int r = measure_span(s, &sp, &reported, h, notes, err);
 
-	s->whole.mean_ns = told.row.samples ? told.row.mean_ns : (double)NAN;
-	s->whole.ci = (struct interval){ told.row.low, told.row.high };
+	s->whole.mean_ns = reported.row.samples ? reported.row.mean_ns : (double)NAN;
+	s->whole.ci = (struct interval){ reported.row.low, reported.row.high };
 	return r;
 }
 
@@ -467,7 +468,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 	uint64_t size = s->known.places.size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
 	double share;
-	cleanup_free struct all_told *all = xcalloc(1, sizeof(*all));
+	cleanup_free struct all_reported *all = xcalloc(1, sizeof(*all));
 	int r;
 
 	share = 0.5 / (double)(nspans * nanchors + 1);

@@ -2,7 +2,8 @@
 /*
  * Seek times of writes: a head that writes must have come to rest, where one that reads may begin a little before. So
  * data sheets give both, 0.3 to 1 ms apart. The same accesses as for reads, but each writes a sector; the overhead of a
- * write is found by itself. Only where writes wait for the media: that a write cache takes them all is told instead.
+ * write is found by itself. Only where writes wait for the media: that a write cache takes them all is reported
+ * instead.
  */
 #include <math.h>
 
@@ -10,10 +11,10 @@
 #include "base/xalloc.h"
 #include "measure/seek/seek.h"
 
-#define LOOKS           24 /* writes at random that tell whether a cache takes them */
+#define LOOKS           24 /* writes at random that show whether a cache takes them */
 #define QUICK_WRITES_NS (10 * NS_PER_S)
 #define FULL_WRITES_NS  (60 * NS_PER_S)
-#define CACHED          0.4 /* of the media's mean: that of so many lies within a fifth of it (a choice) */
+#define CACHED          0.4 /* of the media's mean: that of that many lies within a fifth of it (a choice) */
 
 /* Writes at random places take far less than a seek and half a revolution. */
 static int is_cached(struct seek_run *w, double media_ns, bool *ret_is, struct err *err)
@@ -78,18 +79,18 @@ static bool is_settled(const struct seek_run *s, struct seek_run *w, struct stat
 	if (ret->ci.high >= 0.0)
 		return true;
 	w->known.overhead = SEEK_NO_OVERHEAD;
-	seek_tell_overhead(w);
+	seek_report_overhead(w);
 	return false;
 }
 
-static void tell(struct seek_run *s, struct seek_run *w)
+static void report(struct seek_run *s, struct seek_run *w)
 {
 	struct stats_estimate settle;
 	bool is_known = is_settled(s, w, &settle);
 
 	seek_conclude_near(w);
-	seek_tell_curve(w->res, &w->known, w->samples);
-	seek_tell_figures(w);
+	seek_report_curve(w->res, &w->known, w->samples);
+	seek_report_figures(w);
 	if (is_known && w->known.curve.is_known)
 		result_estimate(s->res, "write_settle_ns", "seek of a write beyond that of a read", UNIT_NS, &settle);
 	if (!w->known.curve.is_known)
@@ -142,14 +143,14 @@ int seek_writes(struct seek_run *s, struct err *err)
 		(void)seek_begin(&w, SEEK_OVERHEAD);
 		r = seek_find_overhead(&w, err);
 		if (r == 0)
-			seek_tell_overhead(&w);
+			seek_report_overhead(&w);
 	}
 	if (r == 0 && !is && !session_is_over(s->ses))
 		r = seek_curve_begin(&w, err);
 	s->t.rng = w.t.rng;
-	seek_tell_cut(&w);
+	seek_report_cut(&w);
 	if (samples->naimed)
-		tell(s, &w);
+		report(s, &w);
 	session_checkpoint(s->ses);
 	return r;
 }
@@ -164,7 +165,7 @@ bool seek_load_all(struct seek_run *s, const struct table *t)
 		(void)seek_load_accesses(t, SEEK_READS_ON, m->near);
 	if (m->aimed[0].log.n || m->near[0].log.n) {
 		s->known.overhead = seek_overhead_of(k, m->aimed, m->near);
-		seek_tell_overhead(s);
+		seek_report_overhead(s);
 	}
 	*m = (struct seek_samples){ .naimed = 0 };
 	m->naimed = seek_load_accesses(t, seek_of(k, "curve", "write curve"), m->aimed);
@@ -182,5 +183,5 @@ void seek_writes_again(struct seek_run *s, const struct table *accesses)
 	struct seek_run w = begin(s, samples);
 
 	if (seek_load_all(&w, accesses))
-		tell(s, &w);
+		report(s, &w);
 }

@@ -82,7 +82,7 @@ static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
 	return r;
 }
 
-/* Groups of runs that were killed: their process is no more, so nobody is in them. */
+/* Groups of runs that were killed: their process has ended, so nobody is in them. */
 static void remove_stale(const char *group)
 {
 	const char *slash = strrchr(group, '/');

@@ -55,11 +55,11 @@ void distribution_figures(struct result *res, const struct distribution_quantile
 {
 	for (size_t i = 0; i < n; i++) {
 		struct interval ci = hist_quantile_ci(h, qs[i].q);
-		bool is_told = hist_can_quantile(h, qs[i].q);
+		bool is_reported = hist_can_quantile(h, qs[i].q);
 
 		result_figure(res, qs[i].name, qs[i].label, UNIT_NS,
-		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN,
-		              is_told && is_independent ? &ci : NULL, h->count);
+		              is_reported ? (double)hist_quantile(h, qs[i].q) : (double)NAN,
+		              is_reported && is_independent ? &ci : NULL, h->count);
 	}
 }
 

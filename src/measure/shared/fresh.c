@@ -137,7 +137,7 @@ static size_t next_place(const struct fresh *f, size_t i, const struct rotation 
 	return i;
 }
 
-/* c = more k + per_byte x, by least squares; what is known of skews stands for so many events more. */
+/* c = more k + per_byte x, by least squares; what is known of skews stands for that many events more. */
 static bool refine(const struct fresh *f, struct rotation *rot)
 {
 	double skew = SKEW_OFF * f->ns_per_byte, weight = rot->noise_ns * rot->noise_ns / (skew * skew), kk = 0.0,

@@ -9,8 +9,8 @@
 
 #define HEADS_MOST 32 /* no drive was ever built with more */
 
-/* Bytes on one surface; the same comes so many times over, each every_bytes further on. What is in no row is not known
- * for certain. */
+/* Bytes on one surface; the same comes that many times over, each every_bytes further on. What is in no row is not
+ * known for certain. */
 struct heads_row {
 	uint64_t first_byte, length_bytes, surface, times, every_bytes;
 };
@@ -27,7 +27,8 @@ struct heads {
 	uint32_t n; /* surfaces */
 };
 
-/* From the document of a disk: -EINVAL and a sentence when it is none of geometry, of another disk, or does not tell.
+/* From the document of a disk: -EINVAL and a sentence when it is none of geometry, of another disk, or does not show
+ * it.
  */
 int heads_load(struct heads *ret, const char *path, const struct device *dev, struct err *err);
 void heads_done(struct heads *h);

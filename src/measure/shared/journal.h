@@ -105,7 +105,7 @@ int journal_write(int fd, const void *data, size_t len, off_t at);
 void guard_begin(struct rewrite_journal *j);
 /* -EBUSY and a sentence: somebody else has written since. */
 int guard_look(const struct rewrite_journal *j, struct err *err);
-/* The same, and so many bytes more are ours. Before each write. */
+/* The same, and that many bytes more are ours. Before each write. */
 int guard_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* Has nobody written since the device came up? Before our own first write; false also where nothing counts. */
 bool guard_is_untouched(const struct rewrite_journal *j);

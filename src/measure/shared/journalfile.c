@@ -27,7 +27,7 @@
 #define MAGIC      "PLTRRWJ4" /* the last one counts changes of the header */
 #define SLOTS      2          /* of what is in flight, behind the header */
 #define PLACES_MAX (1u << 26)
-#define AHEAD      256 /* places that are noted to be in flight at once: one fdatasync() for so many writes */
+#define AHEAD      256 /* places that are noted to be in flight at once: one fdatasync() for that many writes */
 
 enum journal_state { JOURNAL_CLEAR = 0, JOURNAL_PENDING = 1 };
 

@@ -8,8 +8,8 @@
 #define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define EVENTS_MIN     24     /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
 #define CLOCK_MOST     7.0    /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
-#define TIMES_MOST     6      /* so many times finer is what is looked for */
-#define SAME_LEAST     0.9    /* of the events, where chance has a half to two thirds; of so many at least */
+#define TIMES_MOST     6      /* that many times finer is what is looked for */
+#define SAME_LEAST     0.9    /* of the events, where chance has a half to two thirds; of that many at least */
 #define SAME_EVENTS    30
 #define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 #define STRAY_NOISES   8    /* off by more: of no use for the lattice */
@@ -122,7 +122,8 @@ static struct events without_strays(const struct events *ev, const struct period
 	return kept;
 }
 
-/* The share of events that lie, within their sector, whole revolutions of so many periods apart; NaN: too few to tell.
+/* The share of events that lie, within their sector, whole revolutions of that many periods apart; NaN: too few to
+ * know.
  */
 static double share_apart(const struct events *ev, double period, int times)
 {
@@ -152,8 +153,8 @@ static double share_apart(const struct events *ev, double period, int times)
 }
 
 /*
- * The same where most sectors are on the finer lattice, as there are but a few: each by itself is on one that is so
- * many times longer, which chance does not bring about, as waiting varies.
+ * The same where most sectors are on the finer lattice, as there are but a few: each by itself is on one that is many
+ * times longer, which chance does not bring about, as waiting varies.
  */
 static void lengthen(const struct events *ev, struct period_fit *fit)
 {

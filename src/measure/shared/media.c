@@ -11,7 +11,7 @@
 #include "measure/shared/lattice.h"
 
 #define TURN_LEAST_NS 2.7e6 /* from one completion to the next: shorter than a revolution of any drive (rotation.c) */
-#define TURNS         4     /* so many times: an answer of the cache is not late by chance each time */
+#define TURNS         4     /* that many times: an answer of the cache is not late by chance each time */
 #define PLACES        6     /* are tried, as one may hold no data, or have left the cache (a choice) */
 #define AGAINST       2     /* of them say that FUA is ignored: one answer may have been late */
 #define REFUSED       2     /* of them have to say that it is refused: what fails in one place may be bad */

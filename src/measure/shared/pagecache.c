@@ -53,7 +53,7 @@ static int look_cachestat(int fd, uint64_t offset, uint64_t length, struct pagec
 	return 0;
 }
 
-/* Pages of one mapping that are in memory; UINT64_MAX: cannot be told. */
+/* Pages of one mapping that are in memory; UINT64_MAX: cannot be known. */
 static uint64_t mincore_pages(int fd, uint64_t offset, uint64_t length)
 {
 	size_t pages = (size_t)((length + page_bytes() - 1) / page_bytes());

@@ -39,7 +39,7 @@ ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, 
 
 /*
  * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes
- * still cached (0: verified cold; UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
+ * still cached (0: verified cold; UINT64_MAX: the kernel does not show it). Negative errno when writing back failed.
  */
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
@@ -75,7 +75,7 @@ struct pagecache_share {
 	double device_ratio, disk_ratio;
 };
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write);
-/* Part of a range that is in memory, 0..1; NaN when the kernel does not tell. */
+/* Part of a range that is in memory, 0..1; NaN when the kernel does not show it. */
 double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes);
 
 #endif

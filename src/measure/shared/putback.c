@@ -231,7 +231,7 @@ static int compare_window(struct sweep *s, struct err *err)
 }
 
 /* In how many places something differs, and where; one that was not in flight counts as many. */
-static void tell_places(const struct sweep *s, struct rewrite_recovery *ret)
+static void report_places(const struct sweep *s, struct rewrite_recovery *ret)
 {
 	const struct mover *m = &s->m;
 
@@ -263,7 +263,7 @@ static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struc
 
 		if (r < 0)
 			return r;
-		tell_places(s, ret);
+		report_places(s, ret);
 		same = mover_count(m, MARK_SAME);
 		unreadable = mover_count(m, MARK_UNREADABLE);
 		s->is_damaged[s->first] = unreadable || ret->differing > differing;
@@ -275,7 +275,7 @@ static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struc
 	return 0;
 }
 
-static void tell_moved(struct sweep *s)
+static void report_moved(struct sweep *s)
 {
 	count_moved(s->j, &s->m);
 	sweep_done(s);
@@ -419,7 +419,7 @@ int rewrite_recover(struct rewrite_journal *j, enum rewrite_wish wish, struct re
 	*ret = (struct rewrite_recovery){ 0 };
 	sweep_init(&s, j, false);
 	r = recover(&s, wish, ret, err);
-	tell_moved(&s);
+	report_moved(&s);
 	return r;
 }
 
@@ -541,7 +541,7 @@ int rewrite_save(struct rewrite_journal *j, const struct rewrite_place *places, 
 	sweep_init(&s, j, false);
 	r = save(&s, watch, err);
 	*ret_is_noted = r == 0 && s.first == s.n;
-	tell_moved(&s);
+	report_moved(&s);
 	if (*ret_is_noted)
 		r = note_neighbours(j, err);
 	if (*ret_is_noted && r == 0)
@@ -563,7 +563,7 @@ int rewrite_verify(struct rewrite_journal *j, const struct rewrite_watch *watch,
 		return r;
 	sweep_init(&s, j, true);
 	r = compare_all(&s, watch, ret, err);
-	tell_moved(&s);
+	report_moved(&s);
 	if (r == 0 && ret->same < ret->sectors)
 		r = rewrite_lost(j, ret, err);
 	return r < 0 ? r : rewrite_end(j, err);

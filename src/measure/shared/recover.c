@@ -22,8 +22,8 @@ static const char *work_of(const struct rewrite_journal *j, char *buf, size_t le
 }
 
 /* What was not put back, and what to do. */
-static int tell_rest(const struct session *ses, const struct device *dev, const struct rewrite_journal *j,
-                     const struct rewrite_recovery *f, struct err *err)
+static int report_rest(const struct session *ses, const struct device *dev, const struct rewrite_journal *j,
+                       const struct rewrite_recovery *f, struct err *err)
 {
 	const char *boot = ses->env->boot_id ? ses->env->boot_id : "";
 	struct consent_names names;
@@ -112,7 +112,7 @@ static int recover(struct session *ses, size_t target, struct rewrite_journal *j
 		               dev->path, j->h.when, j->list[0].place.offset_bytes, found.differing, found.unreadable,
 		               dev->path, rewrite_path(j));
 	if (j->is_pending)
-		return tell_rest(ses, dev, j, &found, err);
+		return report_rest(ses, dev, j, &found, err);
 	say_recovery(ses, dev, j, &found);
 	return 0;
 }

@@ -48,8 +48,8 @@ const char *rewrite_path(const struct rewrite_journal *j);
 /* Notes a place, durably, and reads what lies beside it. After 0 it may be written to the device. */
 int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err);
 /*
- * Before each write of so many bytes: -EBUSY and a sentence when somebody else has written to the device since the run
- * began.
+ * Before each write of that many bytes: -EBUSY and a sentence when somebody else has written to the device since the
+ * run began.
  */
 int rewrite_allow(struct rewrite_journal *j, uint64_t bytes, struct err *err);
 /* All is safe on the device: forgets it, durably. */
@@ -69,7 +69,7 @@ struct rewrite_recovery {
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	bool is_all;                                   /* all that was to be compared was */
 	bool is_foreign; /* most of it differs: another disk, or one that was filled anew. Nothing was written */
-	bool looks_torn; /* what differs is as a power failure leaves it: which is no proof of one */
+	bool looks_torn; /* what differs is as a power failure leaves it: which is not a proof of one */
 	char saved[800]; /* both sides of what differs, with ".then" and ".now" behind; "": nothing does */
 };
 enum rewrite_wish { REWRITE_LOOK, REWRITE_ASKED, REWRITE_CONSENT };

@@ -356,7 +356,7 @@ static bool is_cached(const struct events *ev)
 	return ev->hits > ev->n + LOOKS_LEAST;
 }
 
-/* Events until there are so many, or for so long. */
+/* Events until there are that many, or for so long. */
 static int collect(struct timed *t, const struct rotation *rot, struct events *ev, size_t want, uint64_t budget_ns,
                    struct err *err)
 {

@@ -37,7 +37,7 @@ struct timed {
 	struct engine *eng;
 	const struct target *target;
 	uint64_t first_bytes,
-		part_bytes;   /* offsets count from first_bytes, and there are so many; 0: all of the target */
+		part_bytes;   /* offsets count from first_bytes, and there are that many; 0: all of the target */
 	uint32_t block_bytes; /* of each read; a multiple of the step */
 	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can; IO_WRITE with a permit */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */

@@ -26,7 +26,7 @@
 #define BATCHES     8     /* enough to know that it was slow from the start */
 #define BATCHES_MAX 64    /* that are looked at */
 #define USUAL       4     /* times what a batch usually takes */
-#define CLIFFS      3     /* behind so many, writes stay single */
+#define CLIFFS      3     /* behind that many, writes stay single */
 #define MOSTLY      0.75  /* of batches, that are slow: others' writes are cleaned many at once, and few at once */
 #define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
@@ -35,8 +35,8 @@
 #define TRACK_LEAST 0.4e6      /* of a disk that may shingle: less in a turn is a request in a turn */
 #define RPM         7200.0     /* where it is not known */
 #define BAND_MOST   (256u << 20)
-#define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
-#define ALONE       256  /* writes one by one after a slow start: a cleaning of a crowded cache comes within so many */
+#define SURE        4.0 /* decades: one wrong in ten thousand, if the models hold */
+#define ALONE       256 /* writes one by one after a slow start: a cleaning of a crowded cache comes within that many */
 #define ALONE_MOST  1024 /* more add nothing, unless others' writes are cleaned first */
 #define MEANS       64   /* writes of which a mean is looked at */
 #define CLEAN       8    /* accesses: longer cleans several writes at once (each read, written, a turn missed) */
@@ -57,7 +57,7 @@ struct view { /* of the samples */
 	const struct smr_input *in;
 	double access_ns, band_least_ns, band_most_ns, arm_least_ns; /* arm: of a write among many */
 	bool is_media_rate; /* the rate in sequence was held up neither by the interface nor by lost turns: inside, the
-	                       drive is no faster */
+	                       drive is not faster */
 	uint64_t bulk;      /* number of its first write */
 	double usual_ns;    /* a batch of the bulk, by their median */
 	size_t first_bulk;  /* sample */

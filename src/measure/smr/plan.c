@@ -98,7 +98,7 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 {
 	bool is_folder = dev->kind == DEVICE_DIRECTORY;
 	uint64_t edge = p->rewrite ? REWRITE_EDGE_BYTES : 0, first, end;
-	/* SMR_BLOCK: of a start that is no multiple of a block */
+	/* SMR_BLOCK: of a start that is not a multiple of a block */
 	uint64_t most = dev->size_bytes > edge + SMR_BLOCK ? dev->size_bytes - edge - SMR_BLOCK : 0;
 	int r = units_parse_range(p->range, is_folder ? SPAN_MOST : dev->size_bytes, &first, &end, err);
 

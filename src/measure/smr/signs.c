@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What speaks for tracks that shingle without a write. None of it proves anything, and that it is not there says
+ * What is evidence for tracks that shingle without a write. None of it proves anything, and that it is not there says
  * nothing: each has a weight, in decades of likelihood, and those of TRIM are one thing seen three ways, so that only
  * the heaviest counts.
  */
@@ -36,7 +36,7 @@ const struct field smr_sign_fields[] = {
 
 enum { ZONED, TAKES_TRIM, FAST_PLACES, FAST_STRETCHES, SIGNS };
 
-static void tell(struct result *res, const struct sign *v)
+static void report(struct result *res, const struct sign *v)
 {
 	struct table *t = result_table(res, "signs", SMR_SIGNS_TITLE, smr_sign_fields);
 	double most = 0;
@@ -117,6 +117,6 @@ int smr_signs(struct smr_io *io, const bool *not_stored, struct err *err)
 	if (!is_folder && io->eng && !session_is_over(io->ses))
 		r = read_places(io, &v[FAST_PLACES], err);
 	if (r == 0)
-		tell(io->ses->res, v);
+		report(io->ses->res, v);
 	return r;
 }

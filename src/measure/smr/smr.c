@@ -13,7 +13,7 @@
 
 #define LOOK_EACH 16           /* single writes between two looks at what they say, or ... */
 #define LOOK_PART 64           /* this part of all */
-#define AGAIN     8192         /* behind so many, and each time twice as many, the singles come again */
+#define AGAIN     8192         /* behind that many, and each time twice as many, the singles come again */
 #define MEMORY    (1ull << 30) /* more than any drive has */
 
 /* ---- what is known without writing ---- */
@@ -106,9 +106,9 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	}
 	if (samples.n == 0)
 		return r;
-	smr_tell_samples(io->ses->res, &samples);
-	smr_tell_found(io->ses->res, in, &found);
-	smr_tell_plots(io->ses->res);
+	smr_report_samples(io->ses->res, &samples);
+	smr_report_found(io->ses->res, in, &found);
+	smr_report_plots(io->ses->res);
 	in->v = NULL;
 	free(samples.v);
 	return r;
@@ -146,14 +146,14 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 	if (r < 0 || session_is_over(io->ses))
 		return r;
 	if (!turns) {
-		smr_tell_verdict(res, SMR_NO, "it does not rotate");
+		smr_report_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
 	r = smr_signs(io, not_stored, err);
 	if (r < 0 || session_is_over(io->ses))
 		return r;
 	if (!writes) {
-		smr_tell_verdict(res, SMR_UNDECIDED, "nothing was written");
+		smr_report_verdict(res, SMR_UNDECIDED, "nothing was written");
 		return 0;
 	}
 	if (p->rewrite) {
@@ -171,7 +171,8 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 	if (r < 0 || session_is_over(io->ses))
 		return r;
 	if (isnan(in->access_ns) && !smr_is_over(io)) {
-		smr_tell_verdict(res, SMR_UNDECIDED, "random reads need no actuator there, so writes would show none");
+		smr_report_verdict(res, SMR_UNDECIDED,
+		                   "random reads need no actuator there, so writes would show none");
 		return 0;
 	}
 	return write_until_known(io, in, err);
@@ -200,7 +201,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		return r;
 	if (device_is_zoned(dev)) {
 		io = (struct smr_io){ .ses = ses };
-		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
+		smr_report_verdict(ses->res, SMR_YES, "it says so itself");
 		return smr_signs(&io, not_stored, err);
 	}
 	r = smr_span(dev, p, &first, &size, err);
@@ -214,10 +215,10 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");
 	if (r == 0 && (!f || f->value.is_null))
-		smr_tell_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
+		smr_report_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
 	f = result_find_figure(ses->res, "shingled");
 	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
-		smr_tell_undecided(ses->res, dev->path, writes);
+		smr_report_undecided(ses->res, dev->path, writes);
 	session_checkpoint(ses);
 	return r;
 }

@@ -2,7 +2,7 @@
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
  * are written in which order; signs.c what is seen without a write; back.c every byte put back; run.c the writes,
- * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; tell.c the document; smr.c goes
+ * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; report.c the document; smr.c goes
  * through them. What a rest brings back, and whether entries or bytes are counted, `sustain` asks.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
@@ -128,7 +128,7 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
  */
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
 /* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer
- * when last looked at; NaN: it does not tell. */
+ * when last looked at; NaN: it does not show it. */
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* The next n writes of one part, from the place of that number on (smr_place()), then a flush; appended to s. */
 int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err);
@@ -170,7 +170,7 @@ struct smr_found {
 	bool is_slow_from_start, is_full; /* is_full: and it stays so */
 	bool has_others;                  /* it is cleaned of what others wrote: what is written now comes behind */
 	uint64_t behind;                  /* writes one by one behind the cliff, or after a slow start */
-	size_t late_by;                   /* so many of those later than it seemed was the cliff */
+	size_t late_by;                   /* that many of those later than it seemed was the cliff */
 	size_t gaps;                      /* of the comb, that show the size of a band */
 	bool is_path_slow;                /* that writes are slow says nothing of the disk */
 	bool is_likely;                   /* the likelihood says yes */
@@ -181,17 +181,17 @@ enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
 /* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
 enum smr_step smr_next(const struct smr_input *in, const struct smr_found *found);
 
-/* ---- tell.c: samples and estimates to rows, figures, notices, plots ---- */
+/* ---- report.c: samples and estimates to rows, figures, notices, plots ---- */
 
 extern const struct field smr_sample_fields[];
 extern const struct measure_table smr_tables[];
-void smr_tell_samples(struct result *res, const struct smr_samples *samples);
-void smr_tell_plots(struct result *res);
+void smr_report_samples(struct result *res, const struct smr_samples *samples);
+void smr_report_plots(struct result *res);
 /* reason: a clause, as what follows "because". */
-void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
+void smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
 /* The figures of a saved document from its rows. */
 int smr_again(const struct result *saved, struct result *ret, struct err *err);
-void smr_tell_undecided(struct result *res, const char *device, bool has_written);
-void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
+void smr_report_undecided(struct result *res, const char *device, bool has_written);
+void smr_report_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
 
 #endif

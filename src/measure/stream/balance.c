@@ -9,12 +9,12 @@
 #define SLOT_NS 1000000u /* the shortest: of a run of 256 ms */
 
 /*
- * A run that is so many times as long can tell, if the drift is what it seems: the half-width falls with the root of
+ * A run that is that many times as long can tell, if the drift is what it seems: the half-width falls with the root of
  * the time, and is to be half of the drift.
  */
 #define MARGIN       2.0
 #define HIDDEN_TIMES 4.0  /* till a cache is full that was not yet (a choice) */
-#define NEED_MOST    64.0 /* beyond that the drift is not known well enough to tell how long */
+#define NEED_MOST    64.0 /* beyond that the drift is not known well enough to show how long */
 
 void balance_start(struct balance *b, size_t nlanes, uint64_t rate_bytes_per_s, uint64_t start_ns, uint64_t until_ns)
 {

@@ -63,7 +63,7 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	return 0;
 }
 
-/* Files for so many bytes, in whole blocks; fewer when there is no room for them. *ret_made: bytes that there is room
+/* Files for that many bytes, in whole blocks; fewer when there is no room for them. *ret_made: bytes that there is room
  * for now. */
 static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, uint64_t each, uint64_t *ret_made,
                            struct err *err)
@@ -273,7 +273,7 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 
 	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)
 		share = 1.0 - (double)(s->p->read ? now_read - before_read : now_written - before_written) / moved;
-	/* Reading ahead moves more than was asked for: that is no share of less than nothing. */
+	/* Reading ahead moves more than was asked for: that is not a negative share. */
 	result_figure(res, "cache_share_ratio",
 	              s->p->read ? "from the page cache" : "only in the page cache at the end", UNIT_RATIO,
 	              fmax(share, 0.0), NULL, 0);

@@ -214,7 +214,7 @@ static double follow(const struct stream_run *s, struct curve *c, size_t *ret_sl
 	}
 }
 
-static void tell(struct stream_run *s, const struct curve *c, double time_s, size_t slow)
+static void report(struct stream_run *s, const struct curve *c, double time_s, size_t slow)
 {
 	struct result *res = s->ses->res;
 	char rate[32], place[32], can[32], text[32];
@@ -253,7 +253,7 @@ int stream_project(struct stream_run *s, struct err *err)
 	}
 	if (r == 0 && is_all && !session_is_over(s->ses)) {
 		time_s = follow(s, curves, &slow);
-		tell(s, curves, time_s, slow);
+		report(s, curves, time_s, slow);
 		session_checkpoint(s->ses);
 	}
 	for (size_t i = 0; i < s->nlanes; i++) {

@@ -141,7 +141,7 @@ static void target_table(struct stream_run *s)
 
 /* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order
  * statistics. */
-static void tell_responses(struct result *res, const struct hist *all)
+static void report_responses(struct result *res, const struct hist *all)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
 		                                             "a block, from due to done, median" },
@@ -166,7 +166,7 @@ static void response_figures(struct stream_run *s)
 	}
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
-	tell_responses(s->ses->res, all);
+	report_responses(s->ses->res, all);
 }
 
 static void timeline_table(struct stream_run *s)
@@ -271,11 +271,11 @@ static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 {
 	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
 	if (s->is_max) {
-		stream_tell_full_speed(s, achieved);
+		stream_report_full_speed(s, achieved);
 	} else {
 		ring_figures(s, rate);
 		event_table(s);
-		stream_tell_verdict(s, rate);
+		stream_report_verdict(s, rate);
 	}
 	window_figures(s);
 	response_figures(s);
@@ -323,7 +323,7 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
 }
 
-void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high)
+void stream_report_max_rate(struct result *res, uint64_t low, uint64_t high)
 {
 	result_figure(res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S, (double)low,
 	              &(struct interval){ (double)low, (double)high }, 0);
@@ -345,7 +345,7 @@ static void max_rate_again(const struct result *saved, const struct table *tries
 			high = (uint64_t)row.rate_bytes_per_s;
 	}
 	if (low && high != UINT64_MAX && result_find_figure(saved, "max_rate_bytes_per_s"))
-		stream_tell_max_rate(ret, low, high);
+		stream_report_max_rate(ret, low, high);
 }
 
 /* Of single blocks the document has the distribution only; of overflows and tries all. */

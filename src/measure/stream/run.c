@@ -362,8 +362,8 @@ static void tick(void *arg, uint64_t now_ns)
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
-	if (s->tell_so_far && session_saves_at(s->ses, now_ns))
-		s->tell_so_far(s, now_ns);
+	if (s->report_so_far && session_saves_at(s->ses, now_ns))
+		s->report_so_far(s, now_ns);
 	if (!s->is_max) {
 		(void)snprintf(ring, sizeof(ring), " ring [..........]");
 		for (size_t i = 0; i < 10; i++)
@@ -406,7 +406,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->done_bytes = s->nstalls = 0;
 	s->start_ns = now = clock_now_ns(s->ses->env->clk);
 	timeline_start(&s->timeline, now);
-	if (!s->is_max) /* a step with one block more or less is no dip */
+	if (!s->is_max) /* a step with one block more or less is not a dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
@@ -471,7 +471,7 @@ struct check {
 	struct sink sink;
 	struct stream_run *s;
 	struct check_lane lanes[STREAM_LANES_MAX];
-	uint64_t at, blocks, bad, told;
+	uint64_t at, blocks, bad, reported;
 };
 
 static void check_tick(void *arg, uint64_t now_ns)
@@ -537,7 +537,7 @@ static void check_take(struct sink *sink, const struct io_req *req, bool is_faul
 	if (payload_check(req->buf, &expect, &found, &why) == 0)
 		return;
 	c->bad++;
-	if (c->told++ < 20)
+	if (c->reported++ < 20)
 		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->targets[req->target].name,
 		              req->offset_bytes, why.text);
 }

@@ -14,8 +14,8 @@
 #define BLOCKS_MIN     100.0 /* fewer in a try say nothing: one more or less is 1 %, as sharp as the answer is to be */
 #define TRIES_EXPECTED 5.0   /* the first guess, and closer ones until one is sure to hold and the next not to */
 
-/* A run of very many blocks: what is said of it is on the safe side, and how far. */
-static void tell_thinned(struct stream_run *s)
+/* A run of very many blocks: what holds for it is on the safe side, and how far. */
+static void report_thinned(struct stream_run *s)
 {
 	if (s->log.stride > 1)
 		result_notice(s->ses->res, "thinned",
@@ -32,7 +32,7 @@ static double tradeoff_table(struct stream_run *s)
 	double mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	uint64_t ring = s->places * s->p->block_bytes;
 
-	tell_thinned(s);
+	report_thinned(s);
 	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes; bytes <= 8 * ring && bytes < s->done_bytes;
 	     bytes *= 2) {
 		/* Beyond the disks' own mean the ring only lives on the run's being short. */
@@ -107,7 +107,7 @@ static int one_try(struct stream_run *s, uint64_t rate, enum stream_answer *ret,
 }
 
 /* What the search goes by: rates that held (0: none yet), that did not prove to, and that did not hold, or cannot, as
- * the disks are no faster. */
+ * the disks are not faster. */
 struct bracket {
 	uint64_t low, high, refuted;
 };
@@ -150,7 +150,7 @@ static int search(struct stream_run *s, uint64_t time_ns, uint64_t guess, struct
 }
 
 /* A rate that lost nothing and still did not prove to hold speaks against none. */
-static void tell_not_found(struct stream_run *s, const struct bracket *b)
+static void report_not_found(struct stream_run *s, const struct bracket *b)
 {
 	const struct table *t = result_find_table(s->ses->res, "tries");
 	struct result *res = s->ses->res;
@@ -184,7 +184,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	r = stream_once(s, RATE_MAX, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
-	tell_thinned(s);
+	report_thinned(s);
 	mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
 	b.high = b.refuted = (uint64_t)(mean * 1.02);
@@ -192,10 +192,10 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	if (!b.low) {
-		tell_not_found(s, &b);
+		report_not_found(s, &b);
 		return 0;
 	}
-	stream_tell_max_rate(s->ses->res, b.low, b.refuted);
+	stream_report_max_rate(s->ses->res, b.low, b.refuted);
 	if (b.refuted > b.high)
 		result_notice(
 			s->ses->res, "open-above",

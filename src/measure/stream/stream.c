@@ -44,9 +44,9 @@ static int plain(struct stream_run *s, struct err *err)
 	}
 	s->parts_left =
 		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
-	s->tell_so_far = stream_figures_so_far;
+	s->report_so_far = stream_figures_so_far;
 	r = stream_once(s, s->p->rate, err);
-	s->tell_so_far = NULL;
+	s->report_so_far = NULL;
 	if (r < 0)
 		return r;
 	stream_figures(s, s->p->rate);

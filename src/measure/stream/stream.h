@@ -32,7 +32,7 @@ enum stream_mode { STREAM_DIRECT, STREAM_CACHED };
 #define STREAM_RUNS_EXPECTED  8                 /* of --find: one at full speed, about six tries, the proof */
 #define STREAM_RUNS_MAX       25                /* 16 tries without any that held, 7 halvings to 1 % */
 #define STALLS_MAX            1000              /* rows of the table (a choice) */
-#define STREAM_POINTS_MAX     ((size_t)1 << 22) /* 64 MiB when there are so many completions */
+#define STREAM_POINTS_MAX     ((size_t)1 << 22) /* 64 MiB when there are that many completions */
 
 /* One target of the user: a device, a file, or a directory with several files. */
 struct lane {
@@ -86,7 +86,8 @@ struct stream_run {
 
 	bool is_max;       /* no producer's clock: as fast as the disks take it */
 	bool is_under_way; /* what is reported now is of what came so far */
-	void (*tell_so_far)(struct stream_run *s, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
+	void (*report_so_far)(struct stream_run *s,
+	                      uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
@@ -152,8 +153,8 @@ enum stream_answer { STREAM_NO, STREAM_OPEN, STREAM_YES }; /* sustained, for eve
 enum stream_answer stream_answer(const struct stream_run *s);
 extern const char *const stream_answers[];
 /* The verdict in figures and words. */
-void stream_tell_verdict(struct stream_run *s, uint64_t rate);
-void stream_tell_full_speed(const struct stream_run *s, double rate);
+void stream_report_verdict(struct stream_run *s, uint64_t rate);
+void stream_report_full_speed(const struct stream_run *s, double rate);
 
 /* ---- run.c ---- */
 
@@ -192,7 +193,7 @@ void stream_figures(struct stream_run *s, uint64_t rate);
 /* The same of a run under way, as far as they are known by then. */
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns);
 /* low held; high is the least that did not, or that the disks cannot. */
-void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
+void stream_report_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
 int stream_again(const struct result *saved, struct result *ret, struct err *err);
 

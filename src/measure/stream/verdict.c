@@ -175,7 +175,7 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 }
 
 /* Which of several disks it is. */
-static void tell_slowest(const struct stream_run *s)
+static void report_slowest(const struct stream_run *s)
 {
 	const struct balance_judgement *j = &s->judgement;
 	char text[VERDICT_BYTES] = "", can[32], part[32];
@@ -248,7 +248,7 @@ static void say_open(const struct stream_run *s, const char *what, double second
 			s->is_cut ? "" : " (--time)");
 }
 
-void stream_tell_full_speed(const struct stream_run *s, double rate)
+void stream_report_full_speed(const struct stream_run *s, double rate)
 {
 	char text[VERDICT_BYTES], what[32], time[32], place[96];
 
@@ -262,7 +262,7 @@ void stream_tell_full_speed(const struct stream_run *s, double rate)
 	result_figure_text(s->ses->res, "full_speed", "at full speed", text);
 }
 
-void stream_tell_verdict(struct stream_run *s, uint64_t rate)
+void stream_report_verdict(struct stream_run *s, uint64_t rate)
 {
 	const struct balance_judgement *j = &s->judgement;
 	struct result *res = s->ses->res;
@@ -297,7 +297,7 @@ void stream_tell_verdict(struct stream_run *s, uint64_t rate)
 	if (s->is_under_way)
 		return;
 	if (is_no)
-		tell_slowest(s);
+		report_slowest(s);
 	result_figure(res, "growth_bytes_per_s", "growth of the ring's fill", UNIT_BYTES_PER_S, j->growth.value,
 	              &j->growth.ci, 0);
 	result_figure(res, "ring_full_s", "ring full after", UNIT_S,

@@ -133,7 +133,7 @@ static void narrow(struct surface_run *run, struct surface_suspect *s, enum surf
 }
 
 /* By a neighbour, about which was halved as well. */
-static bool is_told(const struct surface_run *run, const struct surface_suspect *s)
+static bool is_reported(const struct surface_run *run, const struct surface_suspect *s)
 {
 	bool is = false;
 
@@ -323,7 +323,7 @@ static void after_alone(struct surface_run *run, struct surface_suspect *s)
 		return;
 	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) { /* how it stood is not known */
 		narrow(run, s, SURFACE_UNCHECKED);
-	} else if (is_weak && !(s->is_halved && is_told(run, s))) {
+	} else if (is_weak && !(s->is_halved && is_reported(run, s))) {
 		run->halved_weak[s->otherwise.kind] += s->is_halved;
 		narrow(run, s, SURFACE_ALWAYS);
 	} else if (s->is_halved) {

@@ -71,7 +71,7 @@ static bool is_over(void *arg)
 	return p->is_gone || session_is_over(p->ses);
 }
 
-static void tell(struct surface_run *run, const struct measure_table *mt, struct contents *c)
+static void report(struct surface_run *run, const struct measure_table *mt, struct contents *c)
 {
 	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
 
@@ -115,7 +115,7 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	if (env->devices->contents(env->devices_ctx, dev, &q, &found, &why) < 0)
 		result_notice(run->ses->res, "no-files", "%s The scan stands.", why.text);
 	else
-		tell(run, table, &found);
+		report(run, table, &found);
 	if (patience.is_gone)
 		result_notice(run->ses->res, "files-cut",
 		              "The search for files at bad places of %s ended after %d minutes: some may be missing.",

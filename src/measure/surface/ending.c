@@ -45,7 +45,7 @@ static bool is_replaced(const struct next *next, const char *word, bool *ret_has
 	return false;
 }
 
-static void tell_next(struct surface_run *run, const struct next *next)
+static void report_next(struct surface_run *run, const struct next *next)
 {
 	const struct result *res = run->ses->res;
 	cleanup_free char *text = NULL;
@@ -106,7 +106,7 @@ static const char *waited_for(const struct surface_run *run)
 	return run->gentle.quiet_ns > surface_now(run) ? ", while others used the disk" : "";
 }
 
-static void tell_why(struct surface_run *run)
+static void report_why(struct surface_run *run)
 {
 	const char *why = session_why_over(run->ses);
 	char text[200];
@@ -158,7 +158,7 @@ static void say_what_is_left_out(struct surface_run *run)
 			"The limit of rechecks was reached with %.0f suspects not rechecked and %.0f bytes not read.",
 			figure_number(result_find_figure(res, "unchecked_places")),
 			figure_number(result_find_figure(res, "skipped_bytes")));
-		tell_next(run, &next);
+		report_next(run, &next);
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++)
 		if (run->unlisted[k])
@@ -168,7 +168,7 @@ static void say_what_is_left_out(struct surface_run *run)
 			              SURFACE_LISTED, surface_kind_names[k], run->unlisted[k]);
 }
 
-void surface_tell_ending(struct surface_run *run)
+void surface_report_ending(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
 	uint64_t left = run->range.end_bytes - run->position;
@@ -183,9 +183,9 @@ void surface_tell_ending(struct surface_run *run)
 			              left, run->range.end_bytes - run->range.first_bytes);
 		else
 			result_notice(res, "unfinished", "All was scanned; suspects are still to be rechecked.");
-		tell_why(run);
+		report_why(run);
 		if (left || run->p->state)
-			tell_next(run, &next);
+			report_next(run, &next);
 	}
 	say_what_hides(run);
 	say_what_is_left_out(run);

@@ -20,7 +20,7 @@
 #define UNLIKE       1.5  /* times the even chance of being the worst: where less was read losses scatter more */
 #define CHANCE       1e-4 /* that one of the heads of a sound disk is called bad */
 #define WORSE        3.0  /* times the median of the others: sound heads differ, too */
-#define LEAST_PER_GB 0.1  /* lost revolutions: fewer are no harm yet */
+#define LEAST_PER_GB 0.1  /* lost revolutions: fewer do no harm yet */
 
 struct tally { /* of a stretch and head: a row of "by_head_place" */
 	uint64_t first_byte, last_byte, surface;
@@ -283,7 +283,7 @@ void surface_heads_say(const struct surface_run *run)
 		(int)row->surface, row->revolutions_lost, than, (int)row->worst_in, (int)row->stretches);
 }
 
-static void tell_heads(struct result *res, struct surface_heads *heads, double turn_ns)
+static void report_heads(struct result *res, struct surface_heads *heads, double turn_ns)
 {
 	const struct tally(*v)[HEADS_MOST] = (const struct tally(*)[HEADS_MOST])heads->v;
 	struct head_row *row = heads->row;
@@ -343,7 +343,7 @@ static void count_places(const struct surface_run *run)
 	}
 }
 
-void surface_heads_tell(struct surface_run *run)
+void surface_heads_report(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
 	const struct surface_range *g = &run->range;
@@ -366,12 +366,12 @@ void surface_heads_tell(struct surface_run *run)
 			result_row(t, v);
 		}
 	count_places(run);
-	tell_heads(res, run->heads, run->rot.period_ns);
+	report_heads(res, run->heads, run->rot.period_ns);
 }
 
 /* ---- and back ---- */
 
-/* How many heads; 0: the document does not tell. */
+/* How many heads; 0: the document does not show it. */
 static uint32_t take(struct tally v[STRETCHES][HEADS_MOST], const struct result *saved)
 {
 	const struct table *t = result_find_table(saved, "by_head_place");
@@ -391,21 +391,21 @@ void surface_heads_take(struct surface_run *run, const struct result *state)
 int surface_heads_again(const struct result *saved, struct result *ret, struct err *err)
 {
 	double turn_ns = figure_number(result_find_figure(saved, "rotation_period_ns"));
-	const struct table *told = result_find_table(saved, "by_head");
+	const struct table *reported = result_find_table(saved, "by_head");
 	cleanup_free struct surface_heads *heads = calloc(1, sizeof(*heads));
 
 	if (!heads)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	heads->map.n = take(heads->v, saved);
-	if (!heads->map.n || !told || told->nrows != heads->map.n || !(turn_ns > 0.0))
+	if (!heads->map.n || !reported || reported->nrows != heads->map.n || !(turn_ns > 0.0))
 		return 0;
 	for (size_t h = 0; h < heads->map.n; h++) {
 		struct head_row was;
 
-		table_row(told, h, surface_head_fields, &was); /* which sector is whose is not in the document */
+		table_row(reported, h, surface_head_fields, &was); /* which sector is whose is not in the document */
 		heads->row[h].always_places = was.always_places;
 		heads->row[h].unreadable_places = was.unreadable_places;
 	}
-	tell_heads(ret, heads, turn_ns);
+	report_heads(ret, heads, turn_ns);
 	return 0;
 }

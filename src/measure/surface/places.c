@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lists of a run: what failed, without a bound, and what is slow, up to so many of each kind; all of it by place;
+ * The lists of a run: what failed, without a bound, and what is slow, up to that many of each kind; all of it by place;
  * and what is still to be done about it.
  */
 #include <errno.h>

@@ -15,7 +15,7 @@
 #define HIT_PART        0.4            /* of the medium's time: quicker, and the drive's cache answered */
 #define HIT_LEAST       (128u << 10)   /* of less, the overhead of a command is as long as the medium's time */
 #define ROTATION_NS     (4 * NS_PER_S) /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
-#define FAR_BYTES       (32ull << 20)  /* the arm moves, and what was read ahead does not reach */
+#define FAR_BYTES       (32ull << 20)  /* the actuator moves, and what was read ahead does not reach */
 #define BESIDE_BYTES    (4ull << 20)   /* another track, in the same zone */
 
 /* For the medium: the drive's cache answered. */

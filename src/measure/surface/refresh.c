@@ -14,7 +14,7 @@
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
-#define READINGS 9 /* before and after; by chance a median of so many is half a revolution off in 1 of 100 cases */
+#define READINGS 9 /* before and after; by chance a median of that many is half a revolution off in 1 of 100 cases */
 
 enum outcome { REFRESH_NOT, REFRESH_EDGE, REFRESH_UNREADABLE, REFRESH_QUICK, REFRESH_SLOW, REFRESH_SAME };
 
@@ -127,7 +127,7 @@ static void judge(const struct surface_run *run, struct refresh *f)
 		f->outcome = REFRESH_QUICK;
 }
 
-static void tell(struct surface_run *run, const struct measure_table *mt, const struct refresh *v, size_t n)
+static void report(struct surface_run *run, const struct measure_table *mt, const struct refresh *v, size_t n)
 {
 	static const char *const outcomes[] = { "not-written", "left-out",   "unreadable",
 		                                "quick",       "still-slow", "written" };
@@ -179,6 +179,6 @@ int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const st
 		r = measure(run, v, n, true, err);
 	for (size_t i = 0; i < n; i++)
 		judge(run, &v[i]);
-	tell(run, table, v, n);
+	report(run, table, v, n);
 	return r;
 }

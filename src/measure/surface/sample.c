@@ -18,10 +18,10 @@
 #define SCAN_SHARE   0.9              /* of the time; the rest is for what failed */
 #define PASS_SHARE   0.7              /* of what is left may go into a pass: what is slow in it needs two more */
 #define OWN_MARGIN   1.15             /* as in judge.c */
-#define LEAST_PLACES 8                /* fewer are no pass */
+#define LEAST_PLACES 8                /* fewer are not a pass */
 #define READINGS     3                /* what a busy moment does to all three is rare (as in again.c) */
-#define STREWN_LEAST 3                /* moved sectors lie near each other: a place of a sound model disk had so many */
-#define FALSE_WEAK   1e-3             /* of a whole sample of a disk with strewn ones only */
+#define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had that many */
+#define FALSE_WEAK   1e-3 /* of a whole sample of a disk with strewn ones only */
 
 static uint64_t length_of(const struct surface_run *run)
 {
@@ -122,7 +122,7 @@ static bool plan_pass(struct surface_run *run, size_t places)
 	return is_planned;
 }
 
-/* So many fit into the time that is left. */
+/* That many fit into the time that is left. */
 static size_t places_left(const struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
@@ -208,8 +208,8 @@ static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 }
 
 /*
- * More than this many are not explained by ones that are strewn, of which so many places have any (Poisson). Where most
- * of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where a
+ * More than this many are not explained by ones that are strewn, of which that many places have any (Poisson). Where
+ * most of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where a
  * lost revolution does not stand out from the rest, or no rotation was found, nothing does.
  */
 static unsigned most_strewn(const struct surface_run *run)
@@ -232,7 +232,7 @@ static unsigned most_strewn(const struct surface_run *run)
 	return k > STREWN_LEAST ? k : STREWN_LEAST;
 }
 
-void surface_sample_tell(struct surface_run *run)
+void surface_sample_report(struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
 	struct result *res = run->ses->res;

@@ -10,7 +10,7 @@ bool surface_sample_goes_on(const struct surface_run *run);
 /* Places until suspects want to be read again, or the pass ends. 0, or negative errno. */
 int surface_sample_leg(struct surface_run *run, struct err *err);
 void surface_sample_free(struct surface_sample *s); /* NULL is fine */
-/* What the places say of the disk; after surface_tell(). */
-void surface_sample_tell(struct surface_run *run);
+/* What the places say of the disk; after surface_report(). */
+void surface_sample_report(struct surface_run *run);
 
 #endif

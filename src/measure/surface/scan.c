@@ -43,7 +43,7 @@ struct scan {
 	uint64_t skip_to; /* 0: the leg ended without a skip */
 	bool is_ending;   /* with this batch */
 	uint32_t depth;
-	uint32_t late;           /* so many completions are seen late */
+	uint32_t late;           /* that many completions are seen late */
 	struct batch batches[2]; /* in work */
 	uint64_t judged;         /* batches */
 	double ns_per_byte[SURFACE_BATCH];
@@ -101,7 +101,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	return FEED_IO;
 }
 
-/* Of these bytes of a sample, so many are read for the first time. */
+/* Of these bytes of a sample, that many are read for the first time. */
 static uint64_t fresh_of(struct surface_run *run, uint64_t first, uint64_t len)
 {
 	struct surface_failures *unread = &run->later.sample->unread;
@@ -219,7 +219,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
 			run->blind.deaf_bytes += q->len_bytes;
 		if (run->later.sample) {
-			/* Between a connection and a medium as fast, a buffer that runs empty is no sign. */
+			/* Between a connection and a medium as fast, a buffer that runs empty is not a sign. */
 			note_slow(run->later.sample, q, i, longer_ns, is_slow && !is_bound);
 			is_slow = is_both = false;
 		}

@@ -24,7 +24,7 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 		return 0;
 	run->saved_ns = now_ns;
 	if (!is_due) /* else it was reported just now */
-		surface_tell(run);
+		surface_report(run);
 	return session_save(run->ses, run->p->state, OUTFILE_STATE, result_write, run->ses->res, err);
 }
 
@@ -159,7 +159,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);
-	is_anew = is_done && !(run->burn && run->p->resume); /* to go on with a burn-in is no consent to another one */
+	is_anew = is_done && !(run->burn && run->p->resume); /* to go on with a burn-in is not consent to another one */
 	if (r == 0 && is_anew && run->p->resume)
 		result_notice(run->ses->res, "begun-anew", "The scan in %s had come to its end: a new one begins.",
 		              path);

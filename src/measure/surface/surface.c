@@ -126,21 +126,21 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		if (r == 0 && is_read && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))
 			r = surface_again(run, err);
-		surface_tell(run);
-		surface_sample_tell(run);
+		surface_report(run);
+		surface_sample_report(run);
 		session_checkpoint(ses);
 		if (r == 0)
 			r = surface_state_save(run, true, err);
 	}
 	if (r == 0 && !result_find_figure(ses->res, "scanned_bytes")) {
 		/* Others used the disk all the time, the search of the rotation took it all, or all was done. */
-		surface_tell(run);
+		surface_report(run);
 		r = surface_state_save(run, true, err);
 	}
 	if (r == 0 && run->error)
 		r = err_set(err, run->error, "%s", run->why.text);
 	if (run->eng)
-		surface_tell_ending(run);
+		surface_report_ending(run);
 	surface_burn_judge(run);
 	surface_heads_say(run);
 	if (r == 0 && run->journal && !surface_is_unfinished(run) && !session_is_over(ses))

@@ -4,7 +4,7 @@
  * than the place and the drive's own scatter let expect (pure); scan.c: every block once, in legs; skip.c: what is left
  * for later; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that
  * and what is slow, in lists; reading.c, again.c: that once more, later and otherwise cut, down to the sector; heads.c:
- * the same by head; tell.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c:
+ * the same by head; report.c: the document, and the state of a scan; refresh.c: weak places written again; contents.c:
  * what lies there; writing.h: --write; sample.h: parts of the disk; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own
@@ -245,7 +245,7 @@ double surface_heads_block(const struct surface_run *run);
 /* A request that was not delayed by ourselves. */
 void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len, uint64_t time_ns, double expected_ns,
                          bool is_error);
-void surface_heads_tell(struct surface_run *run);
+void surface_heads_report(struct surface_run *run);
 void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was reported last */
 void surface_heads_take(struct surface_run *run, const struct result *state);
 /* For report --again. 0, or negative errno and a sentence. */
@@ -258,7 +258,7 @@ extern const struct field surface_content_fields[];
  * negative errno and a sentence. */
 int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 enum surface_table {
 	SURFACE_TABLE_CLASSES,
@@ -270,7 +270,7 @@ enum surface_table {
 	SURFACE_TABLE_WRONG,
 };
 extern const struct measure_table surface_tables[];
-void surface_tell(struct surface_run *run);
+void surface_report(struct surface_run *run);
 int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
 /* Can a scan up to there have come to a state's tables? Then what they say goes into the run. */
 bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes);
@@ -286,7 +286,7 @@ int surface_lists_save(const struct surface_run *run, struct err *err);
 /* ---- ending.c ---- */
 
 /* Why the run ended before the scan's end, and what goes on from there; figures of the first screen, and notices. */
-void surface_tell_ending(struct surface_run *run);
+void surface_report_ending(struct surface_run *run);
 
 /* ---- state.c ---- */
 

@@ -78,7 +78,7 @@ struct surface_suspect {
 struct surface_bytes {
 	uint64_t first_bytes, end_bytes;
 };
-/* Of n elements of so many bytes: the first that ends behind this place. */
+/* Of n elements of that many bytes: the first that ends behind this place. */
 size_t surface_first_behind(const void *v, size_t n, size_t size, uint64_t at_bytes);
 /* The list with a copy of the element before that at; NULL: no memory, and all is as before. */
 void *surface_insert(void *v, size_t *n, size_t *room, size_t size, size_t at, const void *element);

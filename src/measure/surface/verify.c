@@ -9,7 +9,7 @@
 
 #include "measure/surface/surface.h"
 
-#define RANDOM_READS 24          /* of each kind; medians of so many differ by a sixth at most */
+#define RANDOM_READS 24          /* of each kind; medians of that many differ by a sixth at most */
 #define RANDOM_LEAST 0.6         /* of the time of reading at random: less is not the medium */
 #define PLACES       3           /* where a row is timed, spread over the disk */
 #define ROW_BYTES    (16u << 20) /* at each */

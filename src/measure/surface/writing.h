@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --write: every block is written, and verified where it belongs. burn.c: writing; check.c: of what is read;
- * wrong.c: what is not as it was written (pure); burntell.c: the document, and back.
+ * wrong.c: what is not as it was written (pure); burnreport.c: the document, and back.
  */
 #ifndef PLATTER_MEASURE_SURFACE_WRITING_H
 #define PLATTER_MEASURE_SURFACE_WRITING_H
@@ -85,10 +85,10 @@ void surface_burn_feel(struct surface_run *run, const struct io_req *req);
 /* Something was read: is it what was written? */
 void surface_burn_check(struct surface_run *run, const struct io_req *req);
 
-/* ---- burntell.c ---- */
+/* ---- burnreport.c ---- */
 
 extern const struct field surface_wrong_fields[];
-void surface_burn_tell(struct surface_run *run, const struct measure_table *table);
+void surface_burn_report(struct surface_run *run, const struct measure_table *table);
 /* The verdict, when the run ends. */
 void surface_burn_judge(struct surface_run *run);
 /* Of a state. false: it is not of this. */

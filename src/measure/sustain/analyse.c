@@ -17,14 +17,14 @@
 #define CELL_GROWS  0.04 /* of the time so far: bursts are known to a part of their length */
 #define CELL_LEAST  8    /* requests */
 #define CELL_FULL   200  /* requests; with more a cell is not much surer, as rates drift */
-#define STATE_CELLS 3    /* one slow cell is no state */
+#define STATE_CELLS 3    /* one slow cell is not a state */
 #define DEVIATION   0.02 /* prior of a cell's */
 #define RANGE       9.2  /* logarithm of the factor over which rates may lie: 10000 */
 #define SURE        2.0  /* decades: that there is more than one state */
 #define ALIKE       0.9  /* neighbours that differ by less are one state */
 #define AMOUNT_BINS 20   /* behind a change that are looked at, at least; or ... */
 #define AMOUNT_PART 0.1  /* of the burst: over longer, heat that comes and goes weighs the amount down */
-#define AGAIN       0.75 /* of the difference: what is as fast for as long later on is no burst */
+#define AGAIN       0.75 /* of the difference: what is as fast for as long later on is not a burst */
 #define KEPT_UP     0.98 /* of the rate that was asked for */
 #define SETTLED     1.0  /* times as long as all before it; and at least ... */
 #define SETTLED_S   600.0

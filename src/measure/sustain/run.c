@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `sustain` does to the disk. It stops for a moment whenever what came is looked at; those moments are no time of
+ * What `sustain` does to the disk. It stops for a moment whenever what came is looked at; those moments are not time of
  * the series, and no request waits for the look.
  */
 #include <errno.h>

@@ -25,7 +25,7 @@ struct run {
 	struct sustain_rests rests;
 };
 
-static void tell(void *arg)
+static void report(void *arg)
 {
 	struct run *run = arg;
 	struct sustain_found found;
@@ -33,8 +33,8 @@ static void tell(void *arg)
 	if (!sustain_states(&run->s, &run->f))
 		return;
 	sustain_find_cause(&run->f, &run->rests, &found);
-	sustain_tell_rows(run->io.ses->res, &run->s, &run->rests);
-	sustain_tell_figures(run->io.ses->res, &run->f, &found, true);
+	sustain_report_rows(run->io.ses->res, &run->s, &run->rests);
+	sustain_report_figures(run->io.ses->res, &run->f, &found, true);
 }
 
 /* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
@@ -142,13 +142,13 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 
 	sustain_series_init(&run.s, true);
 	r = sustain_open(&run.io, ses, params, err);
-	run.io.saves = tell;
+	run.io.saves = report;
 	run.io.arg = &run;
 	if (r == 0)
 		r = until_settled(&run, err);
 	if (r == 0 && sustain_is_settled(&run.f) && run.f.burst < run.f.n)
 		r = rest_and_see(&run, err);
-	tell(&run);
+	report(&run);
 	if (!result_find_figure(ses->res, "limited_by"))
 		ses->res->verdict_is_open = true;
 	else if (ses->res->verdict_is_open && run.rests.n)

@@ -2,7 +2,7 @@
 /*
  * The parts of `sustain`, each knowing only those before it; nobody else includes this: plan.c options; run.c requests
  * as fast as they go, in bins of time; analyse.c states from bins; cause.c what limits, from what rests brought back;
- * tell.c the document; sustain.c goes through them.
+ * report.c the document; sustain.c goes through them.
  */
 #ifndef PLATTER_MEASURE_SUSTAIN_H
 #define PLATTER_MEASURE_SUSTAIN_H
@@ -101,7 +101,7 @@ struct sustain_states {
 	size_t n, burst; /* burst: what is fast before the last; n: nothing is */
 	struct sustain_state v[SUSTAIN_STATES];
 	struct stats_estimate amount; /* bytes of the burst */
-	double log10_ratio;           /* evidence: so many states to one */
+	double log10_ratio;           /* evidence: that many states to one */
 	double time_s, begin_celsius;
 	uint64_t block_bytes;     /* of a request */
 	double asked_bytes_per_s; /* NaN: it was asked for more than it kept up */
@@ -109,7 +109,7 @@ struct sustain_states {
 };
 /* The bin in which that time lies, n at most. */
 size_t sustain_bin_at(const struct sustain_series *s, double at_s);
-/* false: too little to tell. */
+/* false: too little to know. */
 bool sustain_states(const struct sustain_series *s, struct sustain_states *ret);
 /* From rates that are known: when fast became slow (0: it was not fast), and the bytes until then. */
 double sustain_change_s(const struct sustain_series *s, const struct stats_estimate *fast,
@@ -167,12 +167,12 @@ struct sustain_found {
 };
 void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 extern const struct measure_table sustain_tables[];
-void sustain_tell_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r);
-void sustain_tell_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
-                          bool has_waits);
+void sustain_report_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r);
+void sustain_report_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
+                            bool has_waits);
 /* The figures of a saved document from its rows. */
 int sustain_again(const struct result *saved, struct result *ret, struct err *err);
 

@@ -70,7 +70,7 @@ static uint64_t work_some(const struct tx_burst *b, uint64_t random)
 
 static void do_burst(struct worker *w, struct tx_burst *b)
 {
-	uint64_t start = thread_cpu_ns(), used = 0, told = 0, slice_end = 0, before = atomic_load(&w->used_ns);
+	uint64_t start = thread_cpu_ns(), used = 0, reported = 0, slice_end = 0, before = atomic_load(&w->used_ns);
 	volatile uint64_t random = (uintptr_t)b; /* volatile: the work may not be optimised away */
 
 	if (b->touches_all)
@@ -83,14 +83,14 @@ static void do_burst(struct worker *w, struct tx_burst *b)
 
 			atomic_store(&w->expect_ns, clock_now_ns(w->cpu->clk) + left);
 			atomic_store(&w->used_ns, before + used);
-			told = used;
+			reported = used;
 			slice_end = used + SLICE_NS;
 		}
 		if (used >= b->cpu_ns)
 			break;
 		random = work_some(b, random);
 	}
-	if (used > told)
+	if (used > reported)
 		atomic_store(&w->used_ns, before + used);
 	b->used_ns = used;
 	b->end_ns = clock_now_ns(w->cpu->clk);

@@ -82,7 +82,7 @@ static void add_row(struct session *ses, const char *step, uint64_t records, uin
 	session_checkpoint(ses);
 }
 
-void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes_per_s)
+void tx_report_written(struct result *res, double bytes_per_s, double synced_bytes_per_s)
 {
 	result_figure(res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S, bytes_per_s, NULL, 1);
 	result_figure(res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S, synced_bytes_per_s,
@@ -127,7 +127,7 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 		return r;
 	add_row(ses, "write", size / record, written, size, UINT64_MAX);
 	add_row(ses, "write and fsync", size / record, synced, size, UINT64_MAX);
-	tx_tell_written(ses->res, (double)size / (double)written * 1e9, (double)size / (double)synced * 1e9);
+	tx_report_written(ses->res, (double)size / (double)written * 1e9, (double)size / (double)synced * 1e9);
 	return 0;
 }
 

@@ -161,7 +161,7 @@ uint64_t tx_quantile(const struct hist *h, double q)
 	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
 }
 
-void tx_mix_tell(const struct tx_mix *m, struct table *t)
+void tx_mix_report(const struct tx_mix *m, struct table *t)
 {
 	for (size_t k = 0; k < kinds(m); k++) {
 		const struct hist *h = m->of[k];

@@ -4,7 +4,7 @@
  * one loop that does all I/O (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in
  * virtual time is exact, and no scheduler stands between the intended start of a transaction and its first request.
  *
- * Processor time is served first come first served by so many processors. In real time a thread for each works until
+ * Processor time is served first come first served by that many processors. In real time a thread for each works until
  * its CPU clock has moved by the burst (cpu.c), and the loop takes what is done between completions; in virtual time
  * the same queue is calculated.
  *
@@ -419,8 +419,8 @@ static void tick(void *arg, uint64_t now_ns)
 	struct tx_run *r = arg;
 	double s = fmax((double)(now_ns - r->start_ns) * 1e-9, 1e-9), done = -1.0;
 
-	if (r->tell_so_far && session_saves_at(r->ses, now_ns))
-		r->tell_so_far(r, now_ns);
+	if (r->report_so_far && session_saves_at(r->ses, now_ns))
+		r->report_so_far(r, now_ns);
 	/* How many tries it takes to find the users nobody knows. */
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);

@@ -2,7 +2,7 @@
 /*
  * Transactions of many users (Longbottom, diskrand 1997), closed with think times or open with Poisson arrivals:
  * response, throughput, and what the operational laws say beside it. plan.c says what will be done, file.c makes the
- * file, run.c holds the users, tell.c the results; this file goes through them, once or until --find has found.
+ * file, run.c holds the users, report.c the results; this file goes through them, once or until --find has found.
  */
 #include "measure/transactions/transactions.h"
 
@@ -38,9 +38,9 @@ static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *li
 		               "%" PRIu64 " transactions of %" PRIu64
 		               " users cannot tell whether the limit is kept; give a longer --time.",
 		               r->all.done, users);
-	tx_tell_try(r, users, response, fits);
+	tx_report_try(r, users, response, fits);
 	if (fits)
-		tx_tell(r); /* the last that fits is the most that fit: the figures are of it */
+		tx_report(r); /* the last that fits is the most that fit: the figures are of it */
 	session_checkpoint(r->ses);
 	return fits;
 }
@@ -67,8 +67,8 @@ static int find_users(struct tx_run *r, struct err *err)
 		users = bad ? good + (bad - good) / 2 : users * 2 > 100000 ? 100000 : users * 2;
 	}
 	if (!good)
-		tx_tell(r);
-	tx_tell_users(r->ses->res, good, bad);
+		tx_report(r);
+	tx_report_users(r->ses->res, good, bad);
 	return ret;
 }
 
@@ -143,11 +143,11 @@ static int run_users(struct tx_run *r, struct err *err)
 
 	if (ret == 0) {
 		host_timer_slack();
-		r->tell_so_far = r->p->find_users ? NULL : tx_tell_so_far; /* its tries are saved one by one */
+		r->report_so_far = r->p->find_users ? NULL : tx_report_so_far; /* its tries are saved one by one */
 		ret = r->p->find_users ? find_users(r, err) : tx_once(r, 0, err);
 	}
 	if (ret == 0 && !r->p->find_users)
-		tx_tell(r);
+		tx_report(r);
 	tx_plots(r->ses);
 	each_close(r);
 	return ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the
- * users themselves; beside it jobs.c, their queues), steady.c (what of it holds in the long run), tell.c (results),
+ * users themselves; beside it jobs.c, their queues), steady.c (what of it holds in the long run), report.c (results),
  * transactions.c (the steps).
  */
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
@@ -16,7 +16,7 @@
 #define TX_PASS_NS         (5 * NS_PER_S)  /* each pass over the file of --size, and at least 200 reads */
 #define TX_OUTSTANDING_MAX (1u << 20)      /* memory has an end: beyond it arrivals run away from the device */
 #define TX_PROCESSORS_MAX  1024            /* a thread each */
-#define TX_MEMORY_SLOTS    1024            /* open runs: so many transactions have memory of their own */
+#define TX_MEMORY_SLOTS    1024            /* open runs: that many transactions have memory of their own */
 
 enum tx_mode { TX_DIRECT, TX_CACHED };
 enum tx_think { TX_THINK_EXPONENTIAL, TX_THINK_UNIFORM, TX_THINK_FIXED };
@@ -83,7 +83,7 @@ void tx_mix_take(struct tx_mix *m, const struct io_req *req);
 uint64_t tx_quantile(const struct hist *h, double q);
 extern const struct field tx_kind_fields[];
 /* A row for each kind of request. */
-void tx_mix_tell(const struct tx_mix *m, struct table *t);
+void tx_mix_report(const struct tx_mix *m, struct table *t);
 
 struct tx_sums { /* for N = X (R + Z) */
 	uint64_t done;
@@ -176,8 +176,8 @@ struct tx_run {
 	struct tx_steady steady;
 	struct tx_mix mix;
 	struct rowlog *each;
-	void (*tell_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
-	struct tx_stand stand[2];                               /* before and after */
+	void (*report_so_far)(struct tx_run *r, uint64_t now_ns); /* whenever the document is saved; NULL: nothing */
+	struct tx_stand stand[2];                                 /* before and after */
 };
 
 /* ---- plan.c ---- */
@@ -239,18 +239,18 @@ struct tx_file_row {
 	uint64_t service_ns;
 };
 extern const struct field tx_file_fields[];
-void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes_per_s);
+void tx_report_written(struct result *res, double bytes_per_s, double synced_bytes_per_s);
 
-/* ---- tell.c ---- */
+/* ---- report.c ---- */
 
 /* Tables and figures of the last run. */
-void tx_tell(const struct tx_run *r);
+void tx_report(const struct tx_run *r);
 /* The same of a run under way, as far as they are known by then. */
-void tx_tell_so_far(struct tx_run *r, uint64_t now_ns);
+void tx_report_so_far(struct tx_run *r, uint64_t now_ns);
 /* A step of --find. */
-void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
+void tx_report_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
 /* What --find found; bad 0: nothing was too many. */
-void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
+void tx_report_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* platter report --again: what a run told, from the samples in its document. */
+/* platter report --again: what a run reported, from the samples in its document. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,7 @@ static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 }
 
 /*
- * Zones are told of what rotates. Where nobody says whether it does (a virtual disk, a loop device, which call
+ * Zones are reported of what rotates. Where nobody says whether it does (a virtual disk, a loop device, which call
  * themselves rotating or not as it comes), the curve has to look like it: the rates of every zoned disk fall by a
  * quarter and more from start to end.
  */

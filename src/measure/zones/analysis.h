@@ -3,7 +3,7 @@
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
  * the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording zones; mean.c:
- * the mean of the surface; slow.c: slow regions; stretches.c: what is no media of one disk.
+ * the mean of the surface; slow.c: slow regions; stretches.c: what is not the media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
 #define PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -45,7 +45,7 @@ bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t 
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
 /* From being asked to the first byte that passes the head. Of one whose whole time is known. */
 double zone_wait_ns(const struct zone_sample *s);
-/* Did it begin at once, and no media took part in it, for all that its begin tells? */
+/* Did it begin at once, and no media took part in it, for all that its begin shows? */
 bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l);
 
 /* ---- losses.c ---- */
@@ -162,7 +162,7 @@ double zone_mean_y(const struct zone_at *v, size_t first, size_t end);
 
 /* ---- bands.c ---- */
 
-struct zone_band { /* a recording zone as far as the samples tell */
+struct zone_band { /* a recording zone as far as the samples show */
 	uint64_t first_bytes, end_bytes;
 	uint64_t edge_half_bytes; /* the band's begin is known to +- this */
 	double y, half;

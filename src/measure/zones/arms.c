@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several arms, or several disks in a row: each of the ranges alone, and all at once. The ranges are those that the
- * kernel tells (queue/independent_access_ranges), else those that the curve shows: another device from some place on.
+ * kernel shows (queue/independent_access_ranges), else those that the curve shows: another device from some place on.
  * In each round all read their next bytes, one after the other and then together, so that a drift in time meets all
- * alike; the rounds tell the intervals.
+ * alike; the rounds show the intervals.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "measure/zones/zones.h"
 
 #define UNSURE_PLACES 2    /* places of the curve, between which another device begins */
-#define ROUNDS        5    /* t is 2.8 for so many (a choice) */
+#define ROUNDS        5    /* t is 2.8 for that many (a choice) */
 #define SPAN_REVS     30.0 /* of a reading: a sample of the curve has 24 */
 #define PLACE_PART                                                                                                 \
 	128 /* of a range, from its begin to the first reading: behind the cell of the curve, and within the first \
@@ -26,7 +26,7 @@
 
 struct stream {
 	uint64_t at, end, room_end;
-	uint64_t unsure;       /* so many bytes behind its begin may still be of the one before */
+	uint64_t unsure;       /* that many bytes behind its begin may still be of the one before */
 	uint64_t next, stride; /* where the next reading begins, and how far from one to the next */
 	uint32_t in_flight;
 	struct zone_done *done;
@@ -225,7 +225,7 @@ static void find_gain(struct rounds *m)
 		m->gain[i] = m->all[i] / m->alone[best][i];
 }
 
-static void tell(struct zones_run *run, const struct zone_target *t, const struct rounds *m)
+static void report(struct zones_run *run, const struct zone_target *t, const struct rounds *m)
 {
 	struct table *table = result_table(run->res, "arms", "Arms, each alone and all at once", zone_arm_fields);
 	struct summary all, gain, alone, together;
@@ -302,7 +302,7 @@ int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *
 	r = run_rounds(run, &g, m, err);
 	if (r == 0) {
 		find_gain(m);
-		tell(run, t, m);
+		report(run, t, m);
 	}
 	return r == -ECANCELED ? 0 : r;
 }

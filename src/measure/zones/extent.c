@@ -51,7 +51,7 @@ static double moved_once(const struct zone_target *t)
 }
 
 /* What reads each block of the range; a scan takes no files. */
-static void tell_next(const struct zones_run *run)
+static void report_next(const struct zones_run *run)
 {
 	const struct zone_layout *l = &run->targets[0].layout;
 	const struct device *dev = run->targets[0].dev;
@@ -69,7 +69,7 @@ static void tell_next(const struct zones_run *run)
 		result_figure_text(run->res, "next_command", "to read each block", text);
 }
 
-void zone_extent_tell(const struct zones_run *run, bool is_final)
+void zone_extent_report(const struct zones_run *run, bool is_final)
 {
 	bool is_written = run->p->write && !run->p->rewrite;
 	double bytes = 0.0, asked = 0.0;
@@ -84,5 +84,5 @@ void zone_extent_tell(const struct zones_run *run, bool is_final)
 	              is_written ? "share of the range written" : "share of the range read", UNIT_RATIO, bytes / asked,
 	              NULL, 0);
 	if (is_final && !is_written && run->ntargets == 1 && bytes < asked)
-		tell_next(run);
+		report_next(run);
 }

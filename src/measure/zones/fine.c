@@ -2,7 +2,7 @@
 /*
  * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in
  * the slope of a sample that a third of its length does (estimate.c). But a drive that loses time with each request, or
- * a bridge that does, is slower so, and where revolutions get lost only many of them tell how many. So in the first
+ * a bridge that does, is slower so, and where revolutions get lost only many of them show how many. So in the first
  * pass every third place has large ones in shorter samples, and those of the figures, and all that come after
  * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small
  * ones than in large ones, or the second pass lost many where the first did not, all in small ones is taken back, and
@@ -23,8 +23,8 @@
 #define REREAD_BYTES     (64 * 1024u) /* fits into a segment of any drive with such tracks */
 #define TRACK_PARTS      8            /* requests per revolution (trial on four drives: five leave twice as much) */
 #define TRACK_PARTS_MIN  5            /* fewer show nothing (the same trial) */
-#define COARSE_EVERY     3            /* places of the first pass, that tell whether small ones are slower (a choice) */
-#define LOST_FEW         1.0          /* revolutions: more in the first pass are no accident (a choice) */
+#define COARSE_EVERY     3            /* places of the first pass, that show whether small ones are slower (a choice) */
+#define LOST_FEW         1.0          /* revolutions: more in the first pass are not accident (a choice) */
 #define BUSY_PART        0.75         /* of the media's time that they may take one after the other (a choice) */
 #define LOSSY_PART \
 	0.5 /* of the precision asked for, that the interval of what is lost may take after a pass (a choice) */

@@ -13,7 +13,7 @@
 #include "measure/zones/zones.h"
 
 #define BINS_MAX      4096            /* rows of a curve that a page can show (a choice) */
-#define BIN_BLOCKS    32              /* at least: the slope of fewer has no interval worth telling */
+#define BIN_BLOCKS    32              /* at least: the slope of fewer has no interval worth reporting */
 #define AGAIN_BYTES   (64ull << 20)   /* of a second look: about half a second of a modern disk */
 #define CHECKPOINT_NS (60 * NS_PER_S) /* what a power failure may cost (a choice) */
 

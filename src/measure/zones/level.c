@@ -19,7 +19,7 @@
 #include "measure/zones/analysis.h"
 
 #define OUTLIER_SIGMAS 6.0                   /* of a robust deviation from few pairs, which is off by half itself */
-#define MIXED_LEAST    0.01                  /* relative: less is no edge in a place (a choice) */
+#define MIXED_LEAST    0.01                  /* relative: less is not an edge in a place (a choice) */
 #define DRIFT_SURE     (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX                                                                                               \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for \
@@ -146,7 +146,7 @@ static struct sums sums_of(const struct groups *g, size_t p)
 	return s;
 }
 
-/* Does the scatter of its samples tell of noise: neither an edge lies in it, nor what goes wrong there alone? */
+/* Does the scatter of its samples show noise: neither an edge lies in it, nor what goes wrong there alone? */
 static bool is_plain(const struct zone_level *v)
 {
 	return !v->is_mixed && !v->loses_itself;

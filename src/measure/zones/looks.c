@@ -8,8 +8,8 @@
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
-#define LOOKS_MAX                                                                                                 \
-	8 /* at a suspect: where a quarter of all else is slow, so many slow ones decide (lossy.h) of hundreds of \
+#define LOOKS_MAX                                                                                                   \
+	8 /* at a suspect: where a quarter of all else is slow, that many slow ones decide (lossy.h) of hundreds of \
 	     places */
 
 /* Do more looks decide? */

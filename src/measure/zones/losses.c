@@ -7,8 +7,9 @@
  * that of its time without them (estimate.c finds them), and their rate, time lost over time read, comes from all
  * places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
  *
- * A place that loses far more than the others is none of them: it speaks for itself alone, and not for them. What comes
- * out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up apart.
+ * A place that loses far more than the others is none of them: it is evidence for itself alone, and not for them. What
+ * comes out of the drive's buffer, as places that were never stored do, loses nothing to the media: it is summed up
+ * apart.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -145,7 +146,7 @@ static bool is_odd(const struct place *v, const struct place *all)
 	return v->waits > expected && v->waits * log(v->waits / expected) - (v->waits - expected) > ODD_LOG;
 }
 
-/* Which place a sample is of; readings for edges between zones are of one more, behind the last: they tell of what is
+/* Which place a sample is of; readings for edges between zones are of one more, behind the last: they show what is
  * usually lost as well. */
 static size_t place_of(const struct zone_sample *s, const struct zone_layout *l)
 {

@@ -3,13 +3,13 @@
  * Writing that outlasts the write cache. A cache takes data as fast as the interface brings them, and the media begin
  * when it likes (half full, or a quarter of a second later); only once it is full do completions come at the pace of
  * the media. So samples of writing write some bytes first that do not count. How many is found out before: a place is
- * read, then written in growing lengths, until the pace at the end is no faster than that of reading, which no medium
+ * read, then written in growing lengths, until the pace at the end is not faster than that of reading, which no medium
  * exceeds, and what the flush afterwards takes agrees with it.
  *
- * The flush tells more: what lies in the cache when it is asked for takes its time to reach the media. A disk that
+ * The flush shows more: what lies in the cache when it is asked for takes its time to reach the media. A disk that
  * answers far sooner has not done it. Once proves nothing: a host that stood still while the last bytes came makes the
- * media look slow, and all before it cached. It is told where further tries, each with an empty cache, say so of one
- * and the same cache.
+ * media look slow, and all before it cached. It is reported where further tries, each with an empty cache, say so of
+ * one and the same cache.
  */
 #include <errno.h>
 #include <math.h>
@@ -76,7 +76,8 @@ static bool is_early_again(struct zones_run *run, struct zone_target *t, const s
 }
 
 /* Whoever puts bytes back relies on flushes. */
-static int tell(const struct zones_run *run, const struct zone_target *t, const struct zone_sample *s, struct err *err)
+static int report(const struct zones_run *run, const struct zone_target *t, const struct zone_sample *s,
+                  struct err *err)
 {
 	char bytes[32], took[32];
 
@@ -135,7 +136,7 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 			place(&how, l, at_bytes, 2 * bytes < most ? 2 * bytes : most);
 			if (!is_flush_early || !is_early_again(run, t, &how, &found, &r, err))
 				return r;
-			return tell(run, t, &found, err);
+			return report(run, t, &found, err);
 		}
 		if (bytes == most)
 			break;

@@ -36,9 +36,9 @@
 #define FULL_BYTES_MIN     (64 * MIB)    /* less is read in smaller blocks */
 #define BLOCK_MIN_BYTES    (64 * 1024u)  /* smaller ones cost more than they carry */
 #define WINDOW_BLOCKS      32            /* at least, in a window: lead-in and a slope */
-#define COUNTED_BLOCKS_MIN 12            /* a slope with an interval needs so many */
-#define REVOLUTIONS                                                                                                  \
-	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) \
+#define COUNTED_BLOCKS_MIN 12            /* a slope with an interval needs that many */
+#define REVOLUTIONS                                                                                                    \
+	10.0 /* of a sample, at least: that many tracks, or the skews at its ends decide (statistics: stats of slopes) \
 	      */
 #define SHORT_REVOLUTIONS \
 	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before the passes: spins up, and tells roughly how fast the disk and its interface are, by which requests and samples
+/* Before the passes: spins up, and shows roughly how fast the disk and its interface are, by which requests and samples
  * are chosen. */
 #include <math.h>
 

@@ -667,7 +667,7 @@ static void fill_figures(struct zones_run *run, bool is_final)
 	if (run->ntargets == 1 && run->targets[0].analysis)
 		single_figures(run, &run->targets[0], is_final);
 	count_figures(run);
-	zone_extent_tell(run, is_final);
+	zone_extent_report(run, is_final);
 }
 
 void zones_report(struct zones_run *run, bool is_final)

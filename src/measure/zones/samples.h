@@ -34,7 +34,7 @@ enum zone_class {
 };
 
 #define ZONE_NONE   SIZE_MAX /* no position */
-#define ZONE_BESIDE 8 /* places, from which on one tells what to expect at the next: of fewer each lies zones apart */
+#define ZONE_BESIDE 8 /* places, from which on one shows what to expect at the next: of fewer each lies zones apart */
 #define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
 #define ZONE_DENSITY_MAX \
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
@@ -47,7 +47,7 @@ enum zone_class {
 #define INTERFACE_REACHED \
 	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */
 #define INTERFACE_HIDES \
-	0.90 /* sectors per track are not told: a band's mean is exact, and its requests are large by then */
+	0.90 /* sectors per track are not reported: a band's mean is exact, and its requests are large by then */
 
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
@@ -57,7 +57,7 @@ struct zone_position {
 	                  the cell ends */
 	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
 	uint32_t used;   /* windows taken */
-	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
+	uint32_t turn;   /* by that many the order of the first windows, those of the passes, is turned */
 	uint32_t step[2]; /* --zones: from one window to the next, of the passes' and of the others; 0: not drawn yet */
 	double bytes_per_s; /* of its last sample; 0: none yet */
 	char label[24];     /* --zones: what the user called it; else "" */
@@ -81,7 +81,7 @@ struct zone_layout {
 	size_t start, middle, end;    /* positions of the figures; ZONE_NONE: not measured */
 	double rev_ns;                /* of the rotation; NaN: unknown; 0: does not rotate */
 	double interface_bytes_per_s; /* of what the drive's buffer holds; NaN: not known */
-	size_t wanted_positions;      /* more than npositions: the target is too small for so many */
+	size_t wanted_positions;      /* more than npositions: the target is too small for that many */
 };
 
 /* Of the rotation; what is usual where it is not known, 0 of what does not rotate. */
@@ -152,7 +152,8 @@ struct zone_sample {
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
 	bool has_fault;
-	bool is_disturbed; /* others used the disk, or the hypervisor the processor: slow is no word about the disk */
+	bool is_disturbed; /* others used the disk, or the hypervisor the processor: slow does not show anything of the
+	                      disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
 	/* said by the analysis */
 	bool is_burst;   /* before the storage changed its regime */
@@ -162,8 +163,8 @@ struct zone_sample {
 };
 
 #define ZONE_IN_PART                                                                                                  \
-	0.75 /* of samples: where so many are fast in part only, as slow in another as what is beside them, none is a \
-	        fast place (a choice) */
+	0.75 /* of samples: where that many are fast in part only, as slow in another as what is beside them, none is \
+	        a fast place (a choice) */
 
 /* A time per byte that a rate in a document gives back to the last bit: once there and back. */
 static inline double zone_as_kept(double ns_per_byte)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stretches whose rate is not that of the media of one healthy disk, and that are no sign of failure either: parts that
- * were never written or were trimmed answer without any media; behind a volume of several disks, or a second arm, the
- * zones begin anew.
+ * Stretches whose rate is not that of the media of one healthy disk, and that are not a sign of failure either: parts
+ * that were never written or were trimmed answer without any media; behind a volume of several disks, or a second arm,
+ * the zones begin anew.
  *
  * What no media take part in comes at once: media come after a seek and a turn of the disk. And nothing in one disk
  * gets faster from one place to the next by more than surfaces differ, a sixth: where all behind a place does, to the

@@ -2,7 +2,7 @@
 /*
  * platter zones: the transfer rate of the media by place. The method, in the order of the run:
  *
- * 1. A probe spins the disk up and tells roughly how fast it is.
+ * 1. A probe spins the disk up and shows roughly how fast it is.
  * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one
  * read (plan.c), the lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place
  * (level.c).

@@ -112,7 +112,7 @@ struct zone_arm_row {
 };
 
 extern const struct field zone_arm_fields[];
-/* Where there are several arms, or disks in a row: reads each of their ranges alone and all at once, and tells it. 0;
+/* Where there are several arms, or disks in a row: reads each of their ranges alone and all at once, and shows it. 0;
  * negative errno. */
 int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *err);
 
@@ -129,7 +129,7 @@ double zone_used_ns(const struct zone_target *t);
  * Figures: how many bytes were read or written, and what share of the range that is; at the end of a run also what
  * reads the others.
  */
-void zone_extent_tell(const struct zones_run *run, bool is_final);
+void zone_extent_report(const struct zones_run *run, bool is_final);
 
 /* ---- analyse.c ---- */
 
@@ -163,7 +163,7 @@ void zones_report(struct zones_run *run, bool is_final);
  * passes (is_extra)? */
 bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra);
 void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part);
-/* Analyses and tells anew. 0; negative errno. */
+/* Analyses and shows anew. 0; negative errno. */
 void zones_renew(struct zones_run *run, struct zone_target *t);
 
 #define ZONE_PASS_PART 0.85 /* of the progress; the rest is second looks */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is reported of zones and surfaces. Behind layout.h. Not a door. */
-#ifndef PLATTER_MEASURE_GEOMETRY_TELL_H
-#define PLATTER_MEASURE_GEOMETRY_TELL_H
+#ifndef PLATTER_MEASURE_GEOMETRY_ROWS_H
+#define PLATTER_MEASURE_GEOMETRY_ROWS_H
 
 #include "measure/geometry/layout.h"
 

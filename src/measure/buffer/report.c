@@ -29,7 +29,7 @@ const struct measure_table buffer_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-void buffer_tell_samples(struct result *res, const struct buffer_io *io)
+void buffer_report_samples(struct result *res, const struct buffer_io *io)
 {
 	struct table *t = result_table(res, buffer_tables[0].name, buffer_tables[0].title, buffer_condition_fields);
 
@@ -53,7 +53,7 @@ static const char *const sizings[] = { NULL, "fixed", "by use" };
 static const char *const aheads[] = { NULL, "no", "always", "after reads in sequence" };
 static const char *const ends[] = { NULL, "after a fixed length", "at the end of a track", "when its segment is full" };
 
-void buffer_tell_found(struct result *res, const struct buffer_found *f)
+void buffer_report_found(struct result *res, const struct buffer_found *f)
 {
 	result_estimate(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
 	result_estimate(res, "segments", "segments", UNIT_COUNT, &f->segments);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is told of a run: figures, the parts of an access, pictures. From what is in seek_run, nothing is measured here.
+/* What is reported of a run: figures, the parts of an access, pictures. From what is in seek_run, nothing is measured
+ * here.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void past_the_cache(struct seek_run *s)
 		result_notice(s->res, "past-cache", "Reads of %s elsewhere cleared the drive's cache.", text);
 }
 
-void seek_tell_rotation(struct seek_run *s)
+void seek_report_rotation(struct seek_run *s)
 {
 	struct result *res = s->res;
 	struct interval ci = { NAN, NAN };
@@ -63,7 +64,7 @@ void seek_tell_rotation(struct seek_run *s)
 #define UNSEPARATED(whose) \
 	whose " overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself."
 
-void seek_tell_overhead(struct seek_run *s)
+void seek_report_overhead(struct seek_run *s)
 {
 	const struct seek_known *k = &s->known;
 	char text[32];
@@ -89,7 +90,7 @@ void seek_tell_overhead(struct seek_run *s)
 		result_notice(s->res, "overhead", UNSEPARATED("The command"));
 }
 
-/* What reaches further to either side than it is large, or nobody knows how far, is no figure. */
+/* What reaches further to either side than it is large, or nobody knows how far, is not reported. */
 static struct stats_estimate enough_seen(struct stats_estimate e)
 {
 	return interval_half(e.ci) <= fabs(e.value) ? e : STATS_UNKNOWN;
@@ -183,14 +184,14 @@ static void scatter_figures(struct seek_run *s)
 	              s->known.scatter.missed.of);
 }
 
-void seek_tell_figures(struct seek_run *s)
+void seek_report_figures(struct seek_run *s)
 {
 	time_figures(s);
 	if (!s->known.is_writing)
 		scatter_figures(s);
 }
 
-void seek_tell_parts(struct seek_run *s)
+void seek_report_parts(struct seek_run *s)
 {
 	const struct seek_known *k = &s->known;
 	double transfer, arrival, half = k->places.period_ns / 2.0;
@@ -217,7 +218,7 @@ void seek_tell_parts(struct seek_run *s)
 		result_row(t, &rows[i]);
 }
 
-void seek_tell_plots(const struct seek_run *s)
+void seek_report_plots(const struct seek_run *s)
 {
 	const bool turns = s->rot.is_rotating;
 	const struct plot_decl plots[] = {

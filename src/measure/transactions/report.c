@@ -200,7 +200,7 @@ static void device_figures(const struct tx_run *r)
 	if (r->mix.sizes.n > 1 || (r->mix.share > 0.0 && r->mix.share < 1.0)) {
 		t = result_table(res, "requests", "Requests of each kind", tx_kind_fields);
 		result_table_clear(t);
-		tx_mix_tell(&r->mix, t);
+		tx_mix_report(&r->mix, t);
 	}
 	hit_figure(r);
 	if (!d.is_known) {
@@ -288,7 +288,7 @@ static void law_figures(const struct tx_run *r)
 
 /* ---- all of it ---- */
 
-static void tell_counts(struct result *res, uint64_t done, uint64_t faults)
+static void report_counts(struct result *res, uint64_t done, uint64_t faults)
 {
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, done);
 	if (faults)
@@ -309,7 +309,7 @@ static void quantile_figure(struct result *res, const char *name, const char *la
 }
 
 /* Table and figures of them; steady NULL: nothing is known of the long run. */
-static void tell_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
+static void report_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
 {
 	response_table(res, h);
 	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, s ? s->mean.value : hist_mean(h),
@@ -338,7 +338,7 @@ static void notice_few(const struct tx_run *r)
 	              ceil(want_s / digit) * digit);
 }
 
-static void tell_growing(struct result *res)
+static void report_growing(struct result *res)
 {
 	res->verdict_is_no = true;
 	result_notice(
@@ -359,10 +359,10 @@ static void steady_figures(const struct tx_run *r)
 	const struct tx_steady *s = &r->steady;
 	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
 
-	tell_counts(res, r->all.done, r->all.faults);
+	report_counts(res, r->all.done, r->all.faults);
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, s->per_s.value, &s->per_s.ci,
 	              r->all.response->count);
-	tell_responses(res, r->all.response, s);
+	report_responses(res, r->all.response, s);
 	result_figure(res, "measured_s", "measured over", UNIT_S, seconds, NULL, 0);
 	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, r->all.response->count);
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
@@ -386,7 +386,7 @@ static void judge(const struct tx_run *r)
 	res->verdict_is_no = false;
 	res->verdict_is_open = !s->is_growing && r->all.response->count == 0;
 	if (s->is_growing)
-		tell_growing(res);
+		report_growing(res);
 	else if (r->is_open && arrived(r) == 0)
 		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
 		              seconds, r->p->arrivals_per_s);
@@ -412,7 +412,7 @@ static void figures(const struct tx_run *r)
 	              r->pace.late->count ? (double)r->pace.late->max : (double)NAN, NULL, r->pace.late->count);
 }
 
-void tx_tell(const struct tx_run *r)
+void tx_report(const struct tx_run *r)
 {
 	class_table(r);
 	distribution(r);
@@ -421,7 +421,7 @@ void tx_tell(const struct tx_run *r)
 	host_figures(r);
 }
 
-void tx_tell_so_far(struct tx_run *r, uint64_t now_ns)
+void tx_report_so_far(struct tx_run *r, uint64_t now_ns)
 {
 	tx_settle_so_far(r, now_ns);
 	class_table(r);
@@ -431,7 +431,7 @@ void tx_tell_so_far(struct tx_run *r, uint64_t now_ns)
 		result_figure_u64(r->ses->res, "users", "users", UNIT_COUNT, r->jobs.n);
 }
 
-void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits)
+void tx_report_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits)
 {
 	struct device_part d = device_part(r);
 
@@ -447,7 +447,7 @@ void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, b
 	                                      isfinite(d.service_s) ? (uint64_t)(d.service_s * 1e9) : UINT64_MAX });
 }
 
-void tx_tell_users(struct result *res, uint64_t good, uint64_t bad)
+void tx_report_users(struct result *res, uint64_t good, uint64_t bad)
 {
 	result_figure_u64(res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
 	if (bad)
@@ -470,7 +470,7 @@ static void classes_again(const struct table *t, struct result *ret)
 		faults += row.faults;
 		max_ns = row.transactions && row.max_ns > max_ns ? row.max_ns : max_ns;
 	}
-	tell_counts(ret, done, faults);
+	report_counts(ret, done, faults);
 	worst_figure(ret, max_ns, done);
 }
 
@@ -489,7 +489,7 @@ static void tries_again(const struct table *t, struct result *ret)
 		if (!fits && (!bad || row.users < bad))
 			bad = row.users;
 	}
-	tx_tell_users(ret, good, bad);
+	tx_report_users(ret, good, bad);
 }
 
 static void file_again(const struct table *t, struct result *ret)
@@ -504,7 +504,7 @@ static void file_again(const struct table *t, struct result *ret)
 			rate[row.step[5] != '\0'] = row.rate_bytes_per_s;
 	}
 	if (!isnan(rate[1]))
-		tx_tell_written(ret, rate[0], rate[1]);
+		tx_report_written(ret, rate[0], rate[1]);
 }
 
 /* The document has the responses' quantiles and distribution, not each response (--each has): their means and intervals

@@ -61,7 +61,7 @@ static struct table *empty_table(struct result *res, size_t i)
 	return t;
 }
 
-void sustain_tell_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r)
+void sustain_report_rows(struct result *res, const struct sustain_series *s, const struct sustain_rests *r)
 {
 	struct table *t = empty_table(res, 2);
 
@@ -80,7 +80,7 @@ static const char *const causes[] = {
 	[SUSTAIN_PLACE] = "place",       [SUSTAIN_SPACE] = "free space", [SUSTAIN_ASKED] = "--rate"
 };
 
-static void tell_state(struct result *res, const char *which, const struct sustain_state *st, bool has_waits)
+static void report_state(struct result *res, const char *which, const struct sustain_state *st, bool has_waits)
 {
 	const struct {
 		const char *name, *label;
@@ -102,7 +102,7 @@ static void tell_state(struct result *res, const char *which, const struct susta
 	}
 }
 
-static void tell_states(struct result *res, const struct sustain_states *f)
+static void report_states(struct result *res, const struct sustain_states *f)
 {
 	struct table *t = empty_table(res, 0);
 
@@ -115,7 +115,7 @@ static void tell_states(struct result *res, const struct sustain_states *f)
 }
 
 /* More than the unit's own name: a credit of requests is counted in them. */
-static void tell_burst(struct result *res, const struct sustain_states *f, const struct sustain_state *burst)
+static void report_burst(struct result *res, const struct sustain_states *f, const struct sustain_state *burst)
 {
 	double s = burst->to_s - burst->from_s, scale = s / burst->bytes;
 
@@ -126,7 +126,7 @@ static void tell_burst(struct result *res, const struct sustain_states *f, const
 }
 
 /* What is slower than the burst, and still faster than the last state: a second cache. */
-static void tell_second(struct result *res, const struct sustain_states *f)
+static void report_second(struct result *res, const struct sustain_states *f)
 {
 	bool is_there = f->burst + 2 < f->n && f->v[f->burst + 1].rate.value > sustain_last(f)->rate.value;
 	const struct sustain_state *s = &f->v[is_there ? f->burst + 1 : 0];
@@ -137,8 +137,8 @@ static void tell_second(struct result *res, const struct sustain_states *f)
 	              0);
 }
 
-void sustain_tell_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
-                          bool has_waits)
+void sustain_report_figures(struct result *res, const struct sustain_states *f, const struct sustain_found *found,
+                            bool has_waits)
 {
 	const struct sustain_state none = { .to_s = NAN,
 		                            .bytes = NAN,
@@ -150,11 +150,11 @@ void sustain_tell_figures(struct result *res, const struct sustain_states *f, co
 	const struct sustain_state *burst = f->burst < f->n ? &f->v[f->burst] : &none;
 
 	if (has_waits)
-		tell_states(res, f);
-	tell_state(res, "burst", burst, has_waits);
-	tell_burst(res, f, burst);
-	tell_second(res, f);
-	tell_state(res, "settled", found->is_settled ? last : &none, has_waits);
+		report_states(res, f);
+	report_state(res, "burst", burst, has_waits);
+	report_burst(res, f, burst);
+	report_second(res, f);
+	report_state(res, "settled", found->is_settled ? last : &none, has_waits);
 	result_estimate(res, "last_bytes_per_s", "last state, not settled", UNIT_BYTES_PER_S,
 	                found->is_settled ? &none.rate : &last->rate);
 	result_estimate(res, "minute_of_rest_bytes", "a minute of rest brings back", UNIT_BYTES, &found->minute_bytes);
@@ -193,7 +193,7 @@ int sustain_again(const struct result *saved, struct result *ret, struct err *er
 	is_known = sustain_states(&s, &f);
 	if (is_known) {
 		sustain_find_cause(&f, &r, &found);
-		sustain_tell_figures(ret, &f, &found, false);
+		sustain_report_figures(ret, &f, &found, false);
 	}
 	sustain_series_done(&s);
 	return is_known ? 0 : err_set(err, -ENODATA, "The document has too few rates.");

@@ -44,7 +44,7 @@ static uint64_t true_size(const struct surface_wrongs *l, const enum surface_wro
 	return least;
 }
 
-static void tell_named(struct surface_run *run, const enum surface_wrong_kind *kinds)
+static void report_named(struct surface_run *run, const enum surface_wrong_kind *kinds)
 {
 	const struct surface_wrongs *l = &run->burn->wrongs;
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
@@ -65,7 +65,8 @@ static void tell_named(struct surface_run *run, const enum surface_wrong_kind *k
 		result_figure_text(run->ses->res, "wrong_lbas", "not as written", text);
 }
 
-static void tell_table(struct surface_run *run, const struct measure_table *table, const enum surface_wrong_kind *kinds)
+static void report_table(struct surface_run *run, const struct measure_table *table,
+                         const enum surface_wrong_kind *kinds)
 {
 	const struct surface_wrongs *l = &run->burn->wrongs;
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
@@ -83,7 +84,7 @@ static void tell_table(struct surface_run *run, const struct measure_table *tabl
 	}
 }
 
-void surface_burn_tell(struct surface_run *run, const struct measure_table *table)
+void surface_burn_report(struct surface_run *run, const struct measure_table *table)
 {
 	struct result *res = run->ses->res;
 	const struct surface_burn *b = run->burn;
@@ -120,8 +121,8 @@ void surface_burn_tell(struct surface_run *run, const struct measure_table *tabl
 	size = true_size(&b->wrongs, kinds);
 	if (size)
 		result_figure_u64(res, "true_bytes", "addresses begin anew after", UNIT_BYTES, size);
-	tell_named(run, kinds);
-	tell_table(run, table, kinds);
+	report_named(run, kinds);
+	report_table(run, table, kinds);
 }
 
 void surface_burn_judge(struct surface_run *run)

@@ -29,7 +29,7 @@ const struct measure_table smr_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-void smr_tell_samples(struct result *res, const struct smr_samples *samples)
+void smr_report_samples(struct result *res, const struct smr_samples *samples)
 {
 	struct table *t = result_table(res, smr_tables[0].name, smr_tables[0].title, smr_sample_fields);
 
@@ -37,7 +37,7 @@ void smr_tell_samples(struct result *res, const struct smr_samples *samples)
 		result_row(t, &samples->v[i]);
 }
 
-void smr_tell_plots(struct result *res)
+void smr_report_plots(struct result *res)
 {
 	result_plot(res, &(struct plot_decl){
 				 .name = "rate",
@@ -61,7 +61,7 @@ void smr_tell_plots(struct result *res)
 
 static const char *const verdicts[] = { [SMR_UNDECIDED] = "undecided", [SMR_NO] = "no", [SMR_YES] = "yes" };
 
-void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
+void smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
 {
 	result_figure_text(res, "shingled", "shingled", verdicts[verdict]);
 	result_figure_text(res, "reason", "because", reason);
@@ -105,12 +105,12 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 	return buf;
 }
 
-void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *f)
+void smr_report_found(struct result *res, const struct smr_input *in, const struct smr_found *f)
 {
 	struct stats_estimate held = stats_times(f->entries, SMR_BLOCK);
 	char reason[200];
 
-	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
+	smr_report_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
 	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	result_estimate(res, "cache_entries", "writes that the cache held", UNIT_COUNT, &f->entries);
@@ -128,7 +128,7 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	              0);
 }
 
-void smr_tell_undecided(struct result *res, const char *device, bool has_written)
+void smr_report_undecided(struct result *res, const char *device, bool has_written)
 {
 	const struct figure *f = result_find_figure(res, "reason");
 
@@ -175,6 +175,6 @@ int smr_again(const struct result *saved, struct result *ret, struct err *err)
 	}
 	in.v = v;
 	smr_analyse(&in, &found);
-	smr_tell_found(ret, &in, &found);
+	smr_report_found(ret, &in, &found);
 	return 0;
 }

@@ -15,7 +15,7 @@ const struct measure_table skeleton_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-void skeleton_tell_samples(struct result *res, const struct skeleton_samples *samples)
+void skeleton_report_samples(struct result *res, const struct skeleton_samples *samples)
 {
 	struct table *t =
 		result_table(res, skeleton_tables[0].name, skeleton_tables[0].title, skeleton_tables[0].fields);
@@ -32,7 +32,7 @@ void skeleton_tell_samples(struct result *res, const struct skeleton_samples *sa
 }
 
 /* A figure is null when nothing came back; with an interval when there is one. */
-void skeleton_tell_figures(struct result *res, const struct skeleton_found *found)
+void skeleton_report_figures(struct result *res, const struct skeleton_found *found)
 {
 	result_figure(res, "mean_ns", "mean service time", UNIT_NS, found->has_mean ? found->mean_ns : (double)NAN,
 	              found->has_mean ? &found->mean_ci : NULL, found->n);

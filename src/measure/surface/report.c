@@ -104,7 +104,7 @@ const struct measure_table surface_tables[] = {
 
 /* ---- tables ---- */
 
-static void tell_place(struct table *t, const struct surface_run *run, const struct surface_suspect *s)
+static void report_place(struct table *t, const struct surface_run *run, const struct surface_suspect *s)
 {
 	uint64_t len = s->end_bytes - s->first_bytes;
 	struct slow_row row = { .offset_bytes = s->first_bytes,
@@ -133,7 +133,7 @@ static struct table *empty_table(struct result *res, enum surface_table i)
 	return t;
 }
 
-static void tell_classes(struct result *res, const struct surface_cell *all)
+static void report_classes(struct result *res, const struct surface_cell *all)
 {
 	static const char *const names[SURFACE_CLASSES] = { "below 3 ms",   "below 10 ms",  "below 50 ms",
 		                                            "below 150 ms", "below 500 ms", "below 5 s",
@@ -157,7 +157,7 @@ static void add_cell(struct surface_cell *to, const struct surface_cell *c)
 		to->classes[k] += c->classes[k];
 }
 
-static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
+static void report_map(struct surface_run *run, struct surface_cell *ret_all)
 {
 	double span = (double)(run->range.end_bytes - run->range.first_bytes),
 	       turn_ns = run->rot.is_rotating ? run->rot.period_ns : (double)NAN;
@@ -200,7 +200,7 @@ static const char *const kind_labels[SURFACE_KINDS] = {
 };
 
 /* What is in no list is counted, and reported: nobody may take the list for all there is. */
-static void tell_kinds(struct surface_run *run, const struct surface_suspect *v, size_t n)
+static void report_kinds(struct surface_run *run, const struct surface_suspect *v, size_t n)
 {
 	uint64_t count[SURFACE_KINDS] = { 0 }, listed[SURFACE_KINDS] = { 0 };
 
@@ -220,7 +220,7 @@ static void tell_kinds(struct surface_run *run, const struct surface_suspect *v,
 }
 
 /* The first of what cannot be read, so that they can be typed back. */
-static void tell_unreadable(struct surface_run *run, const struct surface_suspect *v, size_t n)
+static void report_unreadable(struct surface_run *run, const struct surface_suspect *v, size_t n)
 {
 	uint32_t sector = run->ses->devs[0].logical_block_bytes;
 	uint64_t bytes = 0;
@@ -247,8 +247,8 @@ static void tell_unreadable(struct surface_run *run, const struct surface_suspec
 }
 
 /* How much of what was asked, and what of it is not known to the sector. */
-static void tell_share(struct surface_run *run, const struct surface_cell *all, const struct surface_suspect *v,
-                       size_t n)
+static void report_share(struct surface_run *run, const struct surface_cell *all, const struct surface_suspect *v,
+                         size_t n)
 {
 	uint64_t span = run->range.end_bytes - run->range.first_bytes, unnarrowed = 0, suspects = 0;
 
@@ -270,9 +270,9 @@ static void tell_share(struct surface_run *run, const struct surface_cell *all, 
 }
 
 /* What follows from the cells. */
-static void tell_sums(struct result *res, const struct surface_cell *all, double turn_ns)
+static void report_sums(struct result *res, const struct surface_cell *all, double turn_ns)
 {
-	tell_classes(res, all);
+	report_classes(res, all);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->scanned_bytes);
 	result_figure_u64(res, "failed_bytes", "of these in requests that failed", UNIT_BYTES, all->failed_bytes);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
@@ -303,7 +303,7 @@ static const struct {
 	COUNT(later.failed_ns, "failed_s", "failed reads of the scan took", UNIT_S),
 };
 
-static void tell_counts(const struct surface_run *run)
+static void report_counts(const struct surface_run *run)
 {
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
 		uint64_t v = *(const uint64_t *)((const char *)run + counts[i].offset);
@@ -325,7 +325,7 @@ void surface_take_counts(struct surface_run *run, const struct result *state)
 	}
 }
 
-void surface_tell(struct surface_run *run)
+void surface_report(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
 	cleanup_free struct surface_suspect *places = NULL;
@@ -338,16 +338,16 @@ void surface_tell(struct surface_run *run)
 		surface_no_memory(run);
 		return;
 	}
-	tell_map(run, &all);
+	report_map(run, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
 	t->rows_max = SIZE_MAX; /* a scan that goes on has from it what failed */
 	for (size_t i = 0; i < n; i++)
 		if (places[i].kind != SURFACE_PASSING)
-			tell_place(t, run, &places[i]);
+			report_place(t, run, &places[i]);
 	t = run->nlisted[SURFACE_PASSING] ? empty_table(res, SURFACE_TABLE_PASSED) : NULL;
 	for (size_t i = 0; i < n; i++)
 		if (places[i].kind == SURFACE_PASSING)
-			tell_place(t, run, &places[i]);
+			report_place(t, run, &places[i]);
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
 	if (run->p->idle)
@@ -357,13 +357,13 @@ void surface_tell(struct surface_run *run)
 	if (run->p->hours || run->p->max_celsius > 0.0)
 		result_figure(res, "held_s", "outside of the hours, or too warm", UNIT_S,
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
-	tell_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
+	report_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,
 	              run->scan_bytes ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
-	tell_counts(run);
-	tell_kinds(run, places, n);
-	tell_unreadable(run, places, n);
-	tell_share(run, &all, places, n);
+	report_counts(run);
+	report_kinds(run, places, n);
+	report_unreadable(run, places, n);
+	report_share(run, &all, places, n);
 	result_figure(res, "least_over_ns", "shortest delay that is reported", UNIT_NS,
 	              run->blind.batches ? run->blind.over_sum_ns / (double)run->blind.batches : (double)NAN, NULL, 0);
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
@@ -371,8 +371,8 @@ void surface_tell(struct surface_run *run)
 	result_figure(res, "again_s", "second readings took", UNIT_S,
 	              (double)(run->again_spent_ns[AGAIN_OF_SLOW] + run->again_spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
 	              0);
-	surface_heads_tell(run);
-	surface_burn_tell(run, &surface_tables[SURFACE_TABLE_WRONG]);
+	surface_heads_report(run);
+	surface_burn_report(run, &surface_tables[SURFACE_TABLE_WRONG]);
 }
 
 /* ---- and back ---- */
@@ -445,7 +445,7 @@ int surface_anew(const struct result *saved, struct result *ret, struct err *err
 
 		add_cell(&all, &c);
 	}
-	tell_sums(ret, &all, figure_number(result_find_figure(saved, "rotation_period_ns")));
+	report_sums(ret, &all, figure_number(result_find_figure(saved, "rotation_period_ns")));
 	return surface_heads_again(saved, ret, err);
 }
 
