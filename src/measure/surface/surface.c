@@ -12,32 +12,46 @@
 #include "measure/surface/sample.h"
 #include "measure/surface/writing.h"
 
-#define PLOT(name_, kind_, title_, table_, x_, y_, see_, ...)                                                  \
-	{                                                                                                      \
-		.name = name_, .kind = kind_, .title = title_, .table = table_, .x = x_, .y = y_, .see = see_, \
-		__VA_ARGS__                                                                                    \
+#define PLOT(name_, kind_, title_, table_, x_, y_, see_, flat_, ...) \
+	{                                                            \
+		{ .name = name_,                                     \
+		  .kind = kind_,                                     \
+		  .title = title_,                                   \
+		  .table = table_,                                   \
+		  .x = x_,                                           \
+		  .y = y_,                                           \
+		  .see = see_,                                       \
+		  __VA_ARGS__ },                                     \
+			flat_                                        \
 	}
-static const struct plot_decl plots[] = {
+static const struct {
+	struct plot_decl decl;
+	const char *flat_see; /* of what does not rotate; NULL: it has no such picture */
+} plots[] = {
 	PLOT("cells", "heatmap", "The surface", "map", "column_bytes", "row_bytes,shown_ns",
 	     "Row by row, each cell by its longest request, a failed one as 10 s: strong colours were retried, or failed; blank cells were not read.",
+	     "Row by row, each cell by its longest request, a failed one as 10 s: strong colours took long, or failed; blank cells were not read.",
 	     .marks = "slow:offset_bytes"),
 	PLOT("rate", "line", "Rate by place", "map", "first_byte", "rate_bytes_per_s",
 	     "The rate falls in steps from the outer tracks to the inner ones; dips and marks are places that took longer.",
+	     "A level line is one rate everywhere; dips and marks are places that took longer.",
 	     .marks = "slow:offset_bytes"),
 	PLOT("write-rate", "line", "Rate of writing by place", "map", "first_byte", "write_rate_bytes_per_s",
 	     "Writing falls in the same steps as reading; dips are places where the drive verified or remapped.",
-	     .marks = "wrong:offset_bytes"),
+	     "A level line is one rate everywhere; it falls where a cache was full.", .marks = "wrong:offset_bytes"),
 	PLOT("worst", "step", "Longest request by place", "map", "first_byte", "worst_ns",
-	     "A healthy disk gives a flat line; one revolution higher means one retry.", .marks = "slow:offset_bytes"),
+	     "A healthy disk gives a flat line; one revolution higher means one retry.",
+	     "A peak is a request that failed or waited; peaks at one place in each run are damage there.",
+	     .marks = "slow:offset_bytes"),
 	PLOT("lost", "step", "Revolutions lost by place", "map", "first_byte", "revolutions_lost",
-	     "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.",
+	     "A healthy disk stays near zero; revolutions lost in one place are retries of its sectors.", NULL,
 	     .marks = "slow:offset_bytes"),
 	PLOT("heads", "bars", "Revolutions lost by head", "by_head", "surface", "revolutions_lost",
-	     "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.",
+	     "Heads of a healthy disk lose about equally; one that stands out is failing, or its surface is.", NULL,
 	     .low = "low", .high = "high"),
 	PLOT("heads-places", "line", "Revolutions lost by head and place", "by_head_place", "first_byte",
 	     "revolutions_lost",
-	     "A bad head loses all over the disk; a line that rises at one place only is damage there.",
+	     "A bad head loses all over the disk; a line that rises at one place only is damage there.", NULL,
 	     .series = "surface"),
 };
 
@@ -45,13 +59,19 @@ static const struct plot_decl plots[] = {
 static void declare_plots(const struct surface_run *run)
 {
 	struct result *res = run->ses->res;
+	bool is_flat = run->ses->devs[0].rotational == 0;
 
 	if (run->position == run->range.first_bytes || res->nplots)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
-		if ((strcmp(plots[i].name, "write-rate") != 0 || run->burn) &&
-		    (strncmp(plots[i].table, "by_head", 7) != 0 || run->heads))
-			result_plot(res, &plots[i]);
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++) {
+		struct plot_decl plot = plots[i].decl;
+
+		if (is_flat)
+			plot.see = plots[i].flat_see;
+		if (plot.see && (strcmp(plot.name, "write-rate") != 0 || run->burn) &&
+		    (strncmp(plot.table, "by_head", 7) != 0 || run->heads))
+			result_plot(res, &plot);
+	}
 }
 
 static int run_init(struct surface_run *run, struct err *err)
