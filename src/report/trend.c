@@ -403,8 +403,8 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 		fleet_free(f);
 		return err_set(
 			err, -ENOENT,
-			"A trend needs at least three whole documents of the same measurement of the same disk. Measure again "
-			"later, or give two documents to compare them.");
+			"A trend needs at least three whole documents of one measurement of one disk; measure again later, or "
+			"give two documents to compare them.");
 	}
 	out = result_new("trend");
 	to.t = result_table(out, "trends", "Change over time", trend_fields);
