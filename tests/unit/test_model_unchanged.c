@@ -113,7 +113,7 @@ TEST(old_profiles_give_the_same_bytes_at_the_same_times)
 
 TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 {
-	const uint64_t want = 0x761a824cb99df13b; /* whatever the compiler */
+	const uint64_t want = 0x19fe8537f8b4ce24; /* whatever the compiler */
 	uint64_t sum = 1;
 
 	for (uint64_t seed = 0; seed < 40; seed++) {

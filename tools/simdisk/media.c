@@ -140,6 +140,22 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 	return found;
 }
 
+/* The first sector in [from, to) that cannot be read; `to` when there is none. */
+static uint64_t next_bad(const struct disk *d, uint64_t from, uint64_t to)
+{
+	enum trouble kind = TROUBLE_SLOW;
+	const struct region *r;
+
+	while (d->nbads && from < to && kind == TROUBLE_SLOW) {
+		uint64_t at = next_trouble(d, from, to, DISK_READ, &kind, &r);
+
+		if (kind == TROUBLE_BAD)
+			return at;
+		from = at + 1;
+	}
+	return to;
+}
+
 /* ---- the walk ---- */
 
 /* Lets the head be over the first sector of place: moves there if it is elsewhere (which takes least_ns anyway), waits
@@ -374,8 +390,6 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
 {
 	struct stream *s = &d->stream;
 	uint64_t limit = ahead_limit(d, first, end, is_sequential);
-	enum trouble kind;
-	const struct region *r;
 	bool was_stopped = s->at >= s->limit;
 
 	if (limit > d->g->sectors)
@@ -386,13 +400,7 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
 		s->limit = s->at;
 		return;
 	}
-	if (d->nbads) {
-		uint64_t from = s->at;
-
-		while ((from = next_trouble(d, from, limit, DISK_READ, &kind, &r)) < limit && kind == TROUBLE_SLOW)
-			from++;
-		limit = from;
-	}
+	limit = next_bad(d, s->at, limit);
 	if (was_stopped &&
 	    phase_at(d, t) > s->phase + d->slack) { /* the head has idled over the track: wait for the angle again */
 		s->phase = phase_at(d, t);
@@ -404,7 +412,7 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
 /*
  * Whether a request goes on with the stream at t: it starts in what is buffered, or a track at most ahead of a head
  * that is still reading. A head that has stopped must wait for its angle in any case; then only what starts in the
- * buffer is better off with the stream.
+ * buffer is better off with the stream. Over a bad sector no stream goes on.
  */
 bool stream_covers(const struct disk *d, double t, uint64_t first)
 {
@@ -414,7 +422,7 @@ bool stream_covers(const struct disk *d, double t, uint64_t first)
 		return false;
 	if (s->at >= s->limit && phase_at(d, t) > s->phase + d->slack)
 		return first <= s->at;
-	return first <= s->at + s->place.spt;
+	return first <= s->at + s->place.spt && next_bad(d, s->at, first) >= first;
 }
 
 static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
