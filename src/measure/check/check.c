@@ -133,8 +133,8 @@ static int run_part(struct session *ses, const struct check_params *own, const s
 	r = session_part(ses, &part, &doc, &why);
 	if (r < 0)
 		result_notice(ses->res, "part-left-out", "%s was not measured: %s", p->name, why.text);
-	/* Parts have their time of the whole; surface takes all that is left, and reads on until then. */
-	if (doc && doc->status == STATUS_ENDED_EARLY && ses->common->time_ns && strcmp(p->name, "surface") != 0)
+	/* Parts have their time of the whole; what takes all that is left reads on until then. */
+	if (doc && doc->status == STATUS_ENDED_EARLY && ses->common->time_ns && p->share > 0.0)
 		session_ended_early(ses);
 	if (doc)
 		result_join(ses->res, doc, (double)(now_ns - ses->start_ns) * 1e-9);

@@ -80,11 +80,7 @@ static enum feed write_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 	struct surface_run *run = w->run;
 	uint64_t left = run->range.end_bytes - w->at;
 
-	*ret_until_ns = surface_pause_until(run, now_ns);
-	if (*ret_until_ns == 0 && run->p->idle && w->in_flight == 0)
-		*ret_until_ns = surface_yield_until(run, now_ns);
-	if (*ret_until_ns == 0)
-		*ret_until_ns = surface_hold_until(run, now_ns);
+	*ret_until_ns = surface_wait_until(run, now_ns, true, w->in_flight);
 	if (!left || now_ns >= w->until_ns || w->is_gone || run->error || surface_is_over(run))
 		return FEED_END;
 	if (*ret_until_ns)

@@ -55,8 +55,8 @@ static bool cut(struct surface_failures *l, uint64_t first, uint64_t end)
 
 static bool is_one(const struct surface_failed *a, const struct surface_failed *b)
 {
-	return a->end_bytes == b->first_bytes && a->is_sector == b->is_sector && a->error == b->error &&
-	       (a->is_sector || a->is_rest == b->is_rest);
+	return a->end_bytes == b->first_bytes && a->is_sector == b->is_sector && a->is_left == b->is_left &&
+	       a->error == b->error && (a->is_sector || a->is_rest == b->is_rest);
 }
 
 static void join(struct surface_failures *l, size_t at)
@@ -97,6 +97,8 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 		l->v[i].readings++;
 		return f->is_sector || !is_new || fill(l, f);
 	}
+	new.is_sector &=
+		is_known || f->readings > 1; /* twice: drives fail a read for what they read on the way to it */
 	if (is_known) {
 		new.time_ns = l->v[i].time_ns > new.time_ns ? l->v[i].time_ns : new.time_ns;
 		new.readings += l->v[i].readings;
@@ -124,10 +126,10 @@ bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64
 	return i < l->n && l->v[i].first_bytes < end;
 }
 
-const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end)
+struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end)
 {
 	for (size_t i = 0; i < l->n && l->v[i].first_bytes < end; i++)
-		if (!l->v[i].is_sector)
+		if (!l->v[i].is_sector && !l->v[i].is_left)
 			return &l->v[i];
 	return NULL;
 }

@@ -32,10 +32,8 @@ static bool is_used(struct surface_run *run)
 	return !is_first && is_foreign;
 }
 
-uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns)
+static uint64_t yield_until(struct surface_run *run, uint64_t now_ns)
 {
-	if (!run->p->idle)
-		return 0;
 	if (is_used(run)) {
 		run->gentle.yields += run->gentle.quiet_ns <= now_ns;
 		run->gentle.quiet_ns = now_ns + QUIET_NS;
@@ -63,7 +61,7 @@ static bool is_too_warm(struct surface_run *run)
 	return run->gentle.is_hot;
 }
 
-uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns)
+static uint64_t hold_until(struct surface_run *run, uint64_t now_ns)
 {
 	uint64_t until_ns = 0;
 
@@ -90,7 +88,7 @@ static uint64_t burst_bytes(const struct surface_run *run)
 	return run->p->rate && run->p->rate < most ? run->p->rate : most;
 }
 
-uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns)
+static uint64_t pause_until(struct surface_run *run, uint64_t now_ns)
 {
 	uint64_t bytes = run->gentle.burst_bytes, took_ns = now_ns - run->gentle.burst_ns;
 	double wanted_ns = run->p->rate ? (double)bytes * 1e9 / (double)run->p->rate : 0.0;
@@ -105,6 +103,15 @@ uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns)
 		}
 	}
 	return run->gentle.paused_until_ns > now_ns ? run->gentle.paused_until_ns : 0;
+}
+
+uint64_t surface_wait_until(struct surface_run *run, uint64_t now_ns, bool is_between, uint32_t in_flight)
+{
+	uint64_t until_ns = is_between ? pause_until(run, now_ns) : 0;
+
+	if (until_ns == 0 && run->p->idle && in_flight == 0)
+		until_ns = yield_until(run, now_ns);
+	return until_ns ? until_ns : hold_until(run, now_ns);
 }
 
 void surface_moved(struct surface_run *run, const struct io_req *req)
@@ -124,13 +131,7 @@ static bool is_over(void *arg)
 
 static uint64_t until(void *arg, uint64_t now_ns)
 {
-	struct surface_run *run = arg;
-	uint64_t ns;
-
-	if (surface_is_over(run))
-		return 0;
-	ns = surface_yield_until(run, now_ns);
-	return ns ? ns : surface_hold_until(run, now_ns);
+	return surface_is_over(arg) ? 0 : surface_wait_until(arg, now_ns, false, 0);
 }
 
 static void took(void *arg, const struct io_req *req, bool is_fault)
@@ -155,7 +156,6 @@ void surface_give_way(struct surface_run *run)
 	struct clock *clk = run->ses->env->clk;
 	uint64_t until_ns = 0;
 
-	while (!surface_is_over(run) && ((until_ns = surface_pause_until(run, surface_now(run))) > 0 ||
-	                                 (until_ns = until(run, surface_now(run))) > 0))
+	while (!surface_is_over(run) && (until_ns = surface_wait_until(run, surface_now(run), true, 0)) > 0)
 		clk->sleep_until_ns(clk, until_ns);
 }

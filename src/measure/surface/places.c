@@ -9,6 +9,8 @@
 
 #include "measure/surface/surface.h"
 
+#define HIT_PART 0.4 /* of the medium's time: what comes sooner, beyond the command itself, came over the link alone \
+	              */
 #define SHARE_LEAST_NS (300 * NS_PER_S) /* beside that share, in second readings of either */
 
 /* ---- lists ---- */
@@ -42,7 +44,14 @@ void surface_list_place(struct surface_run *run, const struct surface_suspect *s
 	run->places[run->nplaces++] = *s;
 }
 
-/* Every request of the run, as it was answered. */
+bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t len)
+{
+	const struct surface_base *b = &run->base;
+	double usual_ns = b->n ? b->level[(b->at + SURFACE_BASE - 1) % SURFACE_BASE] * (double)len : 0.0;
+
+	return timed_may_be_hit(&run->rot, took_ns - HIT_PART * usual_ns);
+}
+
 void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault)
 {
 	uint64_t first = req->offset_bytes, end = first + req->len_bytes;
@@ -57,7 +66,8 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 		return;
 	if (is_fault ? !surface_failures_add(&run->failures, &f,
 	                                     end > run->position || surface_has_failed(&run->later.skipped, first, end))
-	             : !surface_failures_read(&run->failures, first, end))
+	             : !surface_is_cached(run, (double)f.time_ns, req->len_bytes) &&
+	                       !surface_failures_read(&run->failures, first, end))
 		surface_no_memory(run);
 }
 

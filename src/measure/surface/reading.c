@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One second reading: behind a lead-in that takes the arm there, or alone beside another place. And what has to be
- * learnt before: the rotation, the lead-in, what the drive's buffer takes.
+ * One second reading: once, or alone beside another place. And what has to be learnt before: the rotation, and what the
+ * drive's buffer takes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,20 +9,11 @@
 
 #include "measure/surface/surface.h"
 
-#define LEAD_READINGS   9
-#define BUFFER_READINGS 5              /* blocks; the longest of them decides whether it was the buffer (a choice) */
+#define BUFFER_READINGS 5              /* blocks */
 #define BUFFER_MOST     0.9            /* of a revolution: a block that the medium gives again takes a whole one */
-#define HIT_PART        0.4            /* of the medium's time: quicker, and the drive's cache answered */
-#define HIT_LEAST       (128u << 10)   /* of less, the overhead of a command is as long as the medium's time */
 #define ROTATION_NS     (4 * NS_PER_S) /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
 #define FAR_BYTES       (32ull << 20)  /* the actuator moves, and what was read ahead does not reach */
 #define BESIDE_BYTES    (4ull << 20)   /* another track, in the same zone */
-
-/* For the medium: the drive's cache answered. */
-static bool is_too_quick(double took_ns, double usual_ns, uint64_t len)
-{
-	return len >= HIT_LEAST && took_ns <= HIT_PART * usual_ns;
-}
 
 struct reader {
 	struct sink sink; /* first */
@@ -75,53 +66,18 @@ double surface_limit_ns(const struct surface_run *run, const struct surface_susp
 	return fmax(SURFACE_LEAST_OVER_NS, ((double)s->time_ns - s->ns_per_byte * (double)s->scan_bytes) / 2);
 }
 
-/* [first, end) behind a lead-in of one request, or of two. */
-int surface_read_behind(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
-                        struct surface_outcome *ret, struct err *err)
+int surface_read_once(struct surface_run *run, uint64_t first, uint64_t end, bool *ret_is_known, struct err *err)
 {
-	uint32_t unit = run->range.unit_bytes;
-	uint64_t len = s->again % 2 ? run->range.block_bytes / 2 : run->range.block_bytes; /* cut in another way */
-	uint64_t lead = first < len ? 0 : first - len;
-	uint64_t from = lead == first && !s->error ? first + unit : first;
-	uint64_t middle = lead + (run->leads - 1) * ((from - lead) / 2 / unit * unit);
-	struct list_item items[3] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(middle - lead) },
-		                      { .offset_bytes = middle, .len_bytes = (uint32_t)(from - middle) },
-		                      { .offset_bytes = from, .len_bytes = (uint32_t)(end - from) } };
-	size_t skip = s->error ? 2 : middle == lead;
+	struct list_item item = { .offset_bytes = first, .len_bytes = (uint32_t)(end - first) };
 	struct reader r;
-	double usual, took;
-	uint64_t before_ns;
-	int code;
+	int code = read_list(run, &item, 1, 1, &r, err);
 
-	*ret = (struct surface_outcome){ 0 };
-	if (from >= end) { /* the very first sector: alone */
-		items[1].len_bytes = items[2].len_bytes = (uint32_t)(end - first);
-		items[2].offset_bytes = first;
-	}
-	code = read_list(run, items + skip, 3 - skip, (uint32_t)(3 - skip), &r, err);
-	if (code < 0 || !r.v[2 - skip].is_done)
-		return code;
-	ret->error = r.v[2 - skip].error;
-	if (s->error || ret->error) {
-		ret->is_known = true;
-		ret->is_bad = ret->error != 0;
-		ret->time_ns = r.v[2 - skip].done_ns - r.v[2 - skip].submit_ns;
-		return 0;
-	}
-	before_ns = r.v[1 - skip].done_ns;
-	/* They came the wrong way round, or this program did not run: no word about either. */
-	if (r.v[2 - skip].done_ns <= before_ns || r.v[1 - skip].is_late || r.v[2 - skip].is_late)
-		return 0;
-	ret->time_ns =
-		r.v[2 - skip].done_ns - (before_ns > r.v[2 - skip].submit_ns ? before_ns : r.v[2 - skip].submit_ns);
-	usual = s->ns_per_byte * (double)items[2].len_bytes;
-	took = (double)ret->time_ns;
-	ret->is_known = r.v[1 - skip].error == 0 && !isnan(usual) && !is_too_quick(took, usual, items[2].len_bytes);
-	ret->is_bad = took > usual + surface_limit_ns(run, s);
-	return 0;
+	*ret_is_known =
+		r.v[0].error || !surface_is_cached(run, (double)(r.v[0].done_ns - r.v[0].submit_ns), end - first);
+	return code;
 }
 
-int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, struct surface_alone *ret,
                        struct err *err)
 {
 	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, len = s->bad_end - s->good_end,
@@ -131,7 +87,7 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		 beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3) +
 	                  timed_random(&run->timed, 0, BESIDE_BYTES / 3); /* halves ask again from the same place */
 	struct timed t = run->timed;
-	double access_ns[4], quick_ns;
+	double access_ns[4];
 	uint64_t yields = run->gentle.yields;
 	int r;
 
@@ -156,16 +112,16 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		t.eng = run->verifier;
 		t.op = IO_VERIFY;
 	}
-	*ret_ns = NAN;
+	*ret = (struct surface_alone){ NAN, 0, false };
 	r = timed_reads(&t, places, 4, access_ns, NULL, err);
 	if (run->gentle.yields > yields) /* the arm came from elsewhere */
 		return r;
-	quick_ns = fmin(access_ns[1], access_ns[3]);
-	*ret_is_hit =
-		timed_may_be_hit(&run->rot, quick_ns) || is_too_quick(quick_ns, s->ns_per_byte * (double)len, len);
-	*ret_is_hit |= isnan(access_ns[0] + access_ns[1] + access_ns[2] + access_ns[3]); /* nor is what failed */
-	if (!*ret_is_hit)
-		*ret_ns = access_ns[3] - access_ns[1];
+	ret->is_hit = surface_is_cached(run, fmin(access_ns[1], access_ns[3]), len) ||
+	              isnan(access_ns[0] + access_ns[1] + access_ns[2] + access_ns[3]); /* nor is what failed */
+	if (!ret->is_hit) {
+		ret->longer_ns = access_ns[3] - access_ns[1];
+		ret->took_ns = (uint64_t)access_ns[3];
+	}
 	return r;
 }
 
@@ -178,34 +134,6 @@ int surface_forget(struct surface_run *run, size_t others, struct err *err)
 	some.flush_reads = run->flush_reads > others + SURFACE_FLUSH_LEAST ? run->flush_reads - (uint32_t)others
 	                                                                   : SURFACE_FLUSH_LEAST;
 	return timed_forget(&run->timed, &some, 0, 0, err);
-}
-
-/*
- * Drives that read ahead only after two requests in a row pass what is behind the first by the time that they know of
- * it, and wait for it to come around: then a lead-in of two is it.
- */
-static int learn_leads(struct surface_run *run, struct err *err)
-{
-	double ns[2][LEAD_READINGS];
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < 2 * LEAD_READINGS && !session_is_over(run->ses); i++) {
-		struct surface_suspect s = { .first_bytes =
-			                             timed_random(&run->timed, 0, run->ses->devs[0].size_bytes / 2),
-			                     .again = 1 };
-		struct surface_outcome o;
-
-		surface_give_way(run);
-		run->leads = 1 + i % 2;
-		r = surface_read_behind(run, &s, s.first_bytes, s.first_bytes + run->range.unit_bytes, &o, err);
-		ns[i % 2][i / 2] = o.is_known && !o.error ? (double)o.time_ns : (double)NAN;
-	}
-	run->leads = 1;
-	if (r == 0 && !session_is_over(run->ses) &&
-	    stats_median(ns[0], stats_keep_finite(ns[0], LEAD_READINGS)) >
-	            stats_median(ns[1], stats_keep_finite(ns[1], LEAD_READINGS)) + run->rot.period_ns / 2)
-		run->leads = 2;
-	return r;
 }
 
 /* A block at this place that is in the drive's buffer, asked for again and again as the scan does. */
@@ -231,7 +159,7 @@ static int read_buffered(struct surface_run *run, uint64_t at, uint32_t depth, d
 int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err)
 {
 	uint64_t block = run->range.block_bytes, at = run->position - run->range.unit_bytes;
-	double ns[BUFFER_READINGS], most_ns = 0.0;
+	double ns[BUFFER_READINGS], median_ns;
 	size_t n = 0;
 	int r = 0;
 
@@ -245,11 +173,11 @@ int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *er
 		surface_give_way(run);
 		ns[n] = NAN;
 		at -= block;
-		r = read_buffered(run, at, depth, &ns[n], err);
-		most_ns = fmax(most_ns, ns[n++]);
+		r = read_buffered(run, at, depth, &ns[n++], err);
 	}
-	if (most_ns < BUFFER_MOST * run->rot.period_ns)
-		run->blind.buffer_ns = stats_median(ns, stats_keep_finite(ns, n));
+	median_ns = stats_median(ns, stats_keep_finite(ns, n));
+	if (median_ns < BUFFER_MOST * run->rot.period_ns)
+		run->blind.buffer_ns = median_ns;
 	return r;
 }
 
@@ -258,11 +186,8 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 	int r = 0;
 
 	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
-	run->leads = 1;
 	if (run->ses->devs[0].rotational != 0)
 		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
-	if (r == 0 && run->rot.is_rotating)
-		r = learn_leads(run, err);
 	run->is_known = r == 0 && !surface_is_over(run);
 	run->flush_reads = run->rot.flush_reads + SURFACE_FLUSH_LEAST;
 	run->start_ns = run->again_end_ns = surface_now(run); /* a portion is of the scan */

@@ -72,7 +72,7 @@ static size_t gather(const struct surface_run *run, struct refresh *ret, size_t 
 /* Round by round, so that each reading is of the medium. */
 static int measure(struct surface_run *run, struct refresh *v, size_t n, bool is_after, struct err *err)
 {
-	bool is_hit;
+	struct surface_alone alone;
 	int r = 0;
 
 	for (size_t k = 0; k < READINGS; k++)
@@ -82,8 +82,8 @@ static int measure(struct surface_run *run, struct refresh *v, size_t n, bool is
 		r = surface_forget(run, 0, err);
 		for (size_t i = 0; i < n && r == 0 && !session_is_over(run->ses); i++) {
 			v[i].s.step = (uint32_t)k;
-			r = surface_read_alone(run, &v[i].s, is_after ? &v[i].after_ns[k] : &v[i].before_ns[k], &is_hit,
-			                       err);
+			r = surface_read_alone(run, &v[i].s, &alone, err);
+			*(is_after ? &v[i].after_ns[k] : &v[i].before_ns[k]) = alone.longer_ns;
 		}
 	}
 	return r;

@@ -415,11 +415,12 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 	} else if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE &&
 	           row->length_bytes <= run->range.block_bytes) {
 		s.again = s.again_bad = 0;
+		s.good_end = s.first_bytes;
+		s.bad_end = s.end_bytes;
 		run->active[run->nactive++] = s;
 	} else { /* one of larger requests than those of now is not read again */
 		run->nkinds[SURFACE_UNCHECKED] += s.kind == SURFACE_PENDING;
 		s.kind = s.kind == SURFACE_PENDING ? SURFACE_UNCHECKED : s.kind;
-		s.stage = STAGE_END;
 		surface_list_place(run, &s);
 	}
 }

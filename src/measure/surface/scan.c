@@ -65,11 +65,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;
 	}
-	*ret_until_ns = index % SURFACE_BATCH ? 0 : surface_pause_until(s->run, now_ns);
-	if (*ret_until_ns == 0 && s->run->p->idle && s->in_flight == 0)
-		*ret_until_ns = surface_yield_until(s->run, now_ns);
-	if (*ret_until_ns == 0)
-		*ret_until_ns = surface_hold_until(s->run, now_ns);
+	*ret_until_ns = surface_wait_until(s->run, now_ns, index % SURFACE_BATCH == 0, s->in_flight);
 	if (*ret_until_ns && !surface_is_over(s->run)) {
 		s->late = LATE_AFTER_PAUSE;
 		return FEED_WAIT;
@@ -204,8 +200,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 	limit.over_ns = at_most_doubtful(run, limit.over_ns);
 	run->blind.over_sum_ns += limit.over_ns;
 	run->blind.batches += limit.over_ns > 0.0;
-	is_bound =
-		offset < run->blind.bound_bytes || limit.level * run->range.block_bytes < ALIKE * run->blind.buffer_ns;
+	is_bound = limit.level * run->range.block_bytes < ALIKE * run->blind.buffer_ns;
 	run->blind.bound_batches += is_bound;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];

@@ -112,8 +112,6 @@ static int run_init(struct surface_run *run, struct err *err)
 		return r;
 	run->portions++;
 	r = surface_learn_rotation(run, err);
-	if (r == 0)
-		r = surface_find_bound(run, err);
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 

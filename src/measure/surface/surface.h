@@ -82,18 +82,15 @@ struct surface_run {
 	struct surface_suspect *places;
 	uint64_t nkinds[SURFACE_KINDS]; /* of all suspects that came to an end, also of those that are not listed */
 	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when reported last */
-	uint64_t halved[SURFACE_KINDS],
-		halved_weak[SURFACE_KINDS];   /* that would be this kind; where a weak sector was found */
-	uint64_t slow, failed;                /* requests, when scanned */
-	uint64_t again_spent_ns[AGAIN_KINDS]; /* in second readings */
-	uint64_t again_last_ns, again_end_ns; /* of the last rounds */
-	uint32_t flush_reads;                 /* elsewhere, until what was read has left the drive's cache */
-	bool has_hits;                        /* in this round: they were not enough */
-	uint64_t leads;                       /* requests that lead in: 1 or 2 */
-	uint64_t scan_ns;                     /* in legs */
-	uint64_t scan_bytes;                  /* read in them */
-	double bytes_per_s;                   /* now */
-	uint64_t worst_ns;                    /* so far, of this run */
+	uint64_t slow, failed;                                    /* requests, when scanned */
+	uint64_t again_spent_ns[AGAIN_KINDS];                     /* in second readings */
+	uint64_t again_last_ns, again_end_ns;                     /* of the last rounds */
+	uint32_t flush_reads; /* elsewhere, until what was read has left the drive's cache */
+	bool has_hits;        /* in this round: they were not enough */
+	uint64_t scan_ns;     /* in legs */
+	uint64_t scan_bytes;  /* read in them */
+	double bytes_per_s;   /* now */
+	uint64_t worst_ns;    /* so far, of this run */
 	struct surface_gentle gentle;
 	uint64_t own_bytes; /* read */
 	uint64_t portions;  /* runs that it took so far */
@@ -125,6 +122,8 @@ static inline double surface_lost_per_gb(uint64_t excess_ns, uint64_t bytes, dou
 
 /* ---- places.c ---- */
 
+/* Was that too quick for the medium? Then it shows nothing of it. */
+bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t len);
 /* Every request of the run, as it was answered. */
 void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault);
 /* The list of bad places would lack some: the run ends, with a sentence. */
@@ -154,21 +153,15 @@ void surface_next_part(struct surface_run *run, uint64_t *ret_first, uint64_t *r
 
 /* ---- gentle.c ---- */
 
-/* --idle: 0, or when to ask again, as others use the disk. With nothing of ours in flight. */
-uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns);
-/* --max-temperature, --hours: 0, or until when nothing is to be begun. */
-uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns);
-/* The same for reads one by one: struct timed asks before each; and until nothing is in the way. */
+/*
+ * 0, or until when nothing is to be begun: for others (--idle), outside of --hours, while the disk is too warm, and,
+ * between batches, for what was moved (--rate, --share).
+ */
+uint64_t surface_wait_until(struct surface_run *run, uint64_t now_ns, bool is_between, uint32_t in_flight);
+void surface_give_way(struct surface_run *run); /* waits that long */
+/* The same for reads one by one: struct timed asks before each. */
 struct timed_manners surface_manners(struct surface_run *run);
-void surface_give_way(struct surface_run *run);
-/* --rate, --share: 0, or until when to pause for what was moved. */
-uint64_t surface_pause_until(struct surface_run *run, uint64_t now_ns);
 void surface_moved(struct surface_run *run, const struct io_req *req); /* towards that */
-
-/* ---- bound.c ---- */
-
-/* Up to where the connection is slower than the medium, and hides what that loses. 0, or negative errno. */
-int surface_find_bound(struct surface_run *run, struct err *err);
 
 /* ---- verify.c ---- */
 
@@ -185,22 +178,23 @@ int surface_scan_leg(struct surface_run *run, struct err *err);
 
 #define SURFACE_FLUSH_LEAST 2 /* reads elsewhere */
 
-struct surface_outcome {
-	bool is_known, is_bad;
-	int error; /* 0: good; 1: short */
-	uint64_t time_ns;
-};
-/* [first, end) behind a lead-in of one request, or of two. 0, or negative errno. */
-int surface_read_behind(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
-                        struct surface_outcome *ret, struct err *err);
+/* [first, end): did the medium answer? Then it is in run->failures if it failed. 0, or negative errno. */
+int surface_read_once(struct surface_run *run, uint64_t first, uint64_t end, bool *ret_is_known, struct err *err);
 /* Half of what is looked for: a revolution, or where none was found what the request took too long. */
 double surface_limit_ns(const struct surface_run *run, const struct surface_suspect *s);
 /* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or
  * negative errno. */
 int surface_forget(struct surface_run *run, size_t others, struct err *err);
-/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same
- * distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
-int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
+struct surface_alone {
+	double longer_ns; /* than beside it; NaN: not known */
+	uint64_t took_ns;
+	bool is_hit; /* not known as the drive's cache answered */
+};
+/*
+ * [s->good_end, s->bad_end) by itself, and as much beside it, each from another place at the same distance; s->step
+ * varies it.
+ */
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, struct surface_alone *ret,
                        struct err *err);
 /* Does s->step read it beside a place before it, or behind it? By turns. */
 static inline bool surface_is_turn_before(const struct surface_suspect *s)
@@ -221,8 +215,6 @@ int surface_again(struct surface_run *run, struct err *err);
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run);
-/* Is there time for many more of them? */
-bool surface_can_doubt(const struct surface_run *run);
 /* So much of a revolution longer is looked at for that. */
 double surface_doubt_part(const struct surface_run *run);
 

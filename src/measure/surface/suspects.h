@@ -47,8 +47,6 @@ enum surface_kind { /* what became of it */
 };
 extern const char *const surface_kind_names[SURFACE_KINDS];
 
-enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_HALVE, STAGE_ALONE, STAGE_END };
-
 struct surface_suspect {
 	uint64_t first_bytes, end_bytes; /* the request; later what is known to be hit */
 	uint64_t time_ns, scan_bytes;    /* of the request when it was scanned */
@@ -58,18 +56,13 @@ struct surface_suspect {
 	int error;                       /* negative errno or 1 (short) of the scan or of a reading again; 0: slow */
 	bool is_silent; /* no word about it when it is well: what is left of a request behind a bad place */
 	enum surface_kind kind;
-	enum surface_stage stage;
-	uint32_t step, restarts;    /* of the stage; begun anew */
+	bool is_slow;               /* all of it, beyond doubt: it is being halved */
+	uint32_t step, restarts;    /* readings of what is asked now; halved anew */
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
-	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	double odds[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind
-	                   it, and before it */
-	bool is_halved; /* alone, or is being: */
-	struct {
-		uint64_t first_bytes, end_bytes;
-		enum surface_kind kind;
-	} otherwise; /* what it is if that finds nothing weak */
+	uint64_t good_end, bad_end; /* what is being asked, or looked for, lies between these */
+	double odds[2]; /* how much more likely than not that is weak itself, a logarithm; beside what lies behind it,
+	                   and before it */
 };
 
 /* ---- ranges.c ---- */
@@ -95,6 +88,7 @@ struct surface_failures {
 		bool is_sector;
 		/* of a request of which something was read, or is known to be bad: no word about it when it is well */
 		bool is_rest;
+		bool is_left; /* the drive's cache answers: no more readings */
 	} * v;
 	size_t n, room;
 };
@@ -107,7 +101,7 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
 /* The first before this place that is still to be narrowed down to sectors, or NULL. */
-const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
+struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
 /* Of this range. */
 uint64_t surface_failures_bytes(const struct surface_failures *l, uint64_t first, uint64_t end);
 void surface_failures_done(struct surface_failures *l);
@@ -163,9 +157,8 @@ struct surface_cell { /* a row of the table "map"; what follows from others only
 
 struct surface_blind {          /* where weak places may hide */
 	double over_sum_ns;     /* what is slow, of all batches of this run */
-	uint64_t bound_bytes;   /* before that the connection is slower than the medium */
 	double buffer_ns;       /* a block of the scan that is in the drive's buffer; 0: not known; <0: not asked yet */
-	uint64_t bound_batches; /* there, or as quick as from the buffer */
+	uint64_t bound_batches; /* as quick as from the buffer */
 	uint64_t batches;
 	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
 };
