@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "verdict/verdict.h"
 
@@ -44,17 +46,19 @@ static void value_text(const struct figure *f, char how, const char *noun, char 
 
 	if (f->type == FIELD_TYPE_STR)
 		(void)snprintf(buf, len, "%s", f->value.str ? f->value.str : "");
-	else if (f->unit == UNIT_NS)
-		(void)snprintf(buf, len, "%s", units_time(time, sizeof(time), (uint64_t)v));
+	else if (f->unit == UNIT_NS || f->unit == UNIT_S)
+		(void)snprintf(buf, len, "%s",
+		               units_time(time, sizeof(time), (uint64_t)(f->unit == UNIT_S ? v * 1e9 : v)));
 	else
 		(void)snprintf(buf, len, "%.6g%s%s%s", v, how == ':' ? " " : "", how == ':' ? noun : "",
 		               how == ':' && v != 1.0 ? "s" : "");
 }
 
-char *verdict_text(const struct judgement *j, size_t reason, char *buf)
+/* Signs in place of their names in braces; false: one is not known. */
+static bool fill(const struct judgement *j, const char *text, char *buf)
 {
-	const char *text = j->reasons[reason]->text;
 	size_t used = 0;
+	bool is_whole = true;
 
 	buf[0] = '\0';
 	while (*text && used + 1 < VERDICT_TEXT) {
@@ -71,23 +75,37 @@ char *verdict_text(const struct judgement *j, size_t reason, char *buf)
 		(void)snprintf(name, sizeof(name), "%.*s", (int)n, text);
 		(void)snprintf(noun, sizeof(noun), "%.*s", (int)strcspn(text + n + 1, "}"), text + n + 1);
 		f = result_find_figure(j->signs, name);
+		is_whole = is_whole && f;
 		if (f)
 			value_text(f, text[n], noun, value, sizeof(value));
 		(void)snprintf(buf + used, VERDICT_TEXT - used, "%s", value);
 		used += strlen(buf + used);
 		text += strcspn(text, "}") + 1;
 	}
+	return is_whole;
+}
+
+char *verdict_text(const struct judgement *j, size_t reason, char *buf)
+{
+	(void)fill(j, j->reasons[reason]->text, buf);
 	return buf;
 }
 
-char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf)
+/* "platter surface /dev/sda", to be freed; NULL: nothing is to be settled. */
+static char *settle_command(const struct verdict_rule *rule, const struct result *res)
 {
-	const struct verdict_rule *r = j->reasons[reason];
+	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = rule->settle ? open_memstream(&text, &len) : NULL;
 
-	buf[0] = '\0';
-	if (r->settle)
-		(void)snprintf(buf, VERDICT_TEXT, "platter %s %.80s", r->settle, disk);
-	return buf;
+	if (!f)
+		return NULL;
+	(void)fprintf(f, "platter %s", rule->settle);
+	if (disk)
+		shell_put_word(f, disk);
+	(void)fclose(f);
+	return text;
 }
 
 /* ---- into the document ---- */
@@ -112,25 +130,24 @@ static const struct field reason_fields[] = {
 void verdict_report(struct result *res, const struct judgement *j)
 {
 	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
-	const char *disk = res->ntargets ? target_text(&res->targets[0], "path") : NULL;
 	char why[3 * VERDICT_TEXT] = "";
 
 	result_table_clear(t);
 	for (size_t i = 0; i < j->n; i++) {
-		char text[VERDICT_TEXT], settle[VERDICT_TEXT];
+		char text[VERDICT_TEXT], how[VERDICT_TEXT];
 		const struct verdict_rule *r = j->reasons[i];
+		cleanup_free char *settle = settle_command(r, res);
 		struct reason_row row = { .rank = i + 1,
 			                  .what = verdict_text(j, i, text),
 			                  .sure = r->sure,
-			                  .settle = verdict_settle(j, i, disk ? disk : "", settle),
-			                  .how = r->how,
+			                  .settle = settle,
+			                  .how = r->how && fill(j, r->how, how) ? how : NULL,
 			                  .verdict = verdict_words[r->says],
 			                  .rule = r->name,
 			                  .source = r->source };
 
 		(void)snprintf(why + strlen(why), sizeof(why) - strlen(why), "%s%s", i ? ", " : "",
 		               text); /* cut is fine */
-		row.settle = *settle ? settle : NULL;
 		result_row(t, &row);
 	}
 	result_figure_text(res, "verdict", "verdict", j->is == VERDICT_NONE ? NULL : verdict_words[j->is]);

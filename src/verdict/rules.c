@@ -7,8 +7,8 @@
 
 #define CERTAIN "certain"
 #define PERHAPS "95 %"
-#define LATER   "again in a week: does it grow?"
-#define HOURS   "takes hours"
+#define LATER   "again in a week"
+#define HOURS   "takes {read_all_s}"
 
 const struct verdict_rule verdict_rules[] = {
 	{ "failing", "smart_failing", VERDICT_REJECT, SIGN_COUNTED, 0, "it reports that it is failing", CERTAIN, NULL,
@@ -35,7 +35,7 @@ const struct verdict_rule verdict_rules[] = {
 	  "{weak_places} of {sampled_places} places lost revolutions at each of three readings", "99.9 %", "surface",
 	  HOURS, "own measurement; no published rate" },
 	{ "always", "always_places", VERDICT_DOUBT, SIGN_MEASURED, 0, "{always_places:place} slow whenever read",
-	  "99.9 %", "surface --rewrite", HOURS, "own measurement; no published rate" },
+	  "99.9 %", "surface", HOURS, "own measurement; no published rate" },
 	{ "slow", "slow_stretches", VERDICT_DOUBT, SIGN_MEASURED, 0,
 	  "{slow_stretches:region} slower by a tenth or more", PERHAPS, "surface", HOURS,
 	  "own measurement; no published rate" },

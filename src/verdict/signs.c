@@ -151,6 +151,18 @@ static void of_figures(struct result *signs, const struct result *doc)
 			put(signs, result_find_figure(doc, more[i]));
 }
 
+/* How long all of it takes to be read. */
+static void of_time(struct result *signs, const struct result *doc)
+{
+	const struct figure *known = result_find_figure(doc, "read_all_s");
+	double rate = figure_number(result_find_figure(doc, "rate_bytes_per_s")),
+	       s = doc->ntargets ? target_number(&doc->targets[0], "size_bytes") / rate : (double)NAN;
+
+	s = isnan(figure_number(known)) ? s : figure_number(known);
+	if (s > 0.0 && isfinite(s))
+		result_figure(signs, "read_all_s", NULL, UNIT_S, s, NULL, 0);
+}
+
 static void of_data(struct result *signs, const struct result *doc)
 {
 	static const char *const names[] = { "wrong_bytes", "wrong_words", "verify_errors" };
@@ -179,6 +191,7 @@ struct result *verdict_signs(const struct result *const *docs, size_t n)
 		const struct figure *longest = result_find_figure(docs[i], "response_max_ns");
 
 		of_figures(signs, docs[i]);
+		of_time(signs, docs[i]);
 		of_health(signs, docs[i], is_check);
 		of_link(signs, docs[i]);
 		of_slow_regions(signs, docs[i]);

@@ -24,7 +24,7 @@ struct verdict_rule {
 	const char *sure; /* how sure the sign is */
 	const char
 		*settle; /* the command that would settle it, without the disk; NULL: nothing is left to be settled */
-	const char *how; /* what has to be known of that: "takes hours"; NULL: nothing */
+	const char *how; /* what has to be known of that: "takes {read_all_s}"; NULL: nothing */
 	const char *source;
 };
 extern const struct verdict_rule verdict_rules[]; /* name NULL ends them */
@@ -53,8 +53,6 @@ void verdict_done(struct judgement *j);
 #define VERDICT_TEXT 160
 /* "8 sectors pending (SMART 197)" */
 char *verdict_text(const struct judgement *j, size_t reason, char *buf);
-/* "platter surface /dev/sda", "" */
-char *verdict_settle(const struct judgement *j, size_t reason, const char *disk, char *buf);
 /* Into the document of one disk: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table "reasons". */
 void verdict_report(struct result *res, const struct judgement *j);
 /* All of that, of a run of `check`. */
