@@ -60,8 +60,12 @@ static void note_options(struct run *run, const struct opt *opts, const void *pa
 static int check_count(const struct run *run, struct err *err)
 {
 	const struct measure *m = run->m;
-	const char *targets = m->targets ? m->targets : "";
+	const char *targets = m->targets ? m->targets : "", *last = run->argc > 3 ? run->argv[run->argc - 1] : "-",
+		   *before = run->argc > 3 ? run->argv[run->argc - 2] : "";
 
+	if (run->noperands < m->min_targets && *before == '-' && *last != '-' && !strchr(before, '='))
+		return err_set(err, -EINVAL, "No target is named: %s took %s as its value; write %s=VALUE %s.", before,
+		               last, before, last);
 	if (run->noperands < m->min_targets)
 		return err_set(err, -EINVAL, "No target is named; try `platter %s %s`.", m->name, targets);
 	if (run->noperands > m->max_targets)

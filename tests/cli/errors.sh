@@ -127,6 +127,7 @@ said 2 "give 1 to 16MiB" cache --block=1G-2G other
 said 2 "did you mean --rewrite-data?" seek --rewrite file
 said 2 "write --write-cache=as-is" check --write-cache
 said 2 "No target is named" recover
+said 2 "No target is named: --json took sim:tiny as its value; write --json=VALUE sim:tiny." zones --json sim:tiny
 said 2 "give 0.01% to 100%" surface --share=0 file
 said 2 "give two different ones: 22-6" surface --hours=5-5 file
 said 2 "give --state=FILE" surface --resume file
