@@ -36,15 +36,26 @@ disk() # name, logical, physical bytes of a sector
 
 measured() # engine, device
 {
-	chrt -f 5 "$PLATTER" seek --engine="$1" --quick --without=curve,queue --count=40 --quiet --json="$work/seek.json" "$2" >"$work/out" || return
-	chrt -f 5 "$PLATTER" geometry --engine="$1" --quick --time=7s --quiet --json="$work/geometry.json" "$2" >"$work/out" || return
-	python3 "$work/judge.py" "$1" "$work/seek.json" "$work/geometry.json"
+	at=$work/$1
+	chrt -f 5 "$PLATTER" seek --engine="$1" --quick --without=curve,queue --count=40 --quiet --json="$at.seek" "$2" >"$at.out" || return
+	chrt -f 5 "$PLATTER" geometry --engine="$1" --quick --time=7s --quiet --json="$at.geometry" "$2" >"$at.out" || return
+	python3 "$work/judge.py" "$1" "$at.seek" "$at.geometry"
 }
 
 disk native 512 512
-undisturbed measured uring "$dev"
+native=$dev
 disk emulated 512 4096
-undisturbed measured libaio "$dev"
+emulated=$dev
 disk large 4096 4096
-undisturbed measured sync "$dev"
+large=$dev
+all_at_once()
+{
+	measured uring "$native" & uring=$!
+	measured libaio "$emulated" & libaio=$!
+	measured sync "$large" & sync=$!
+	all=0
+	for one in $uring $libaio $sync; do wait $one || all=1; done
+	return $all
+}
+undisturbed all_at_once
 conclude

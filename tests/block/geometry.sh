@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# geometry on simulated disks as real block devices, in real time: rotation within 100 ppm in 10 s, tracks of the start, the middle and the end,
+# geometry on simulated disks as real block devices, in real time: rotation within 100 ppm in 7 s, tracks of the start, the middle and the end,
 # a whole run with zones, surfaces and layout; interrupted; on a device that does not rotate.
 . "$(dirname "$0")/lib.sh"
 need_simdisk
@@ -65,7 +65,6 @@ measured() # what is judged, profile, rpm, tracks, options...
 	python3 "$work/judge.py" "$what" "$work/geometry.json" "$wanted" "$sectors"
 }
 
-undisturbed measured rpm tiny 7200 0 --quick --time=10s
 undisturbed measured quick quantum-fireball-tm2110a 4500 232,177,104 --quick
 # The whole walk, on a disk that is small enough for it. On a busy host not all can be told, and then that is said; what is told is true.
 cat >"$work/small.disk" <<'EOF'
@@ -91,13 +90,13 @@ whole()
 }
 told whole "the whole walk"
 
-# Interrupted in the middle: what was measured is there.
+# Interrupted in the middle: what was measured is there, the rotation among it.
 cat >"$work/partial.py" <<'PY'
 import json, sys
 result = json.load(open(sys.argv[1]))
 figures = result['figures']
 print(result['status'], figures['rotation_rpm'], figures['surfaces'], figures['layout'])
-sys.exit(not (result['status'] == 'cancelled' and figures['rotation_rpm'] and figures['surfaces'] is None and figures['layout'] is None))
+sys.exit(not (result['status'] == 'cancelled' and abs((figures['rotation_rpm'] or 0) / 7200 - 1) <= 100e-6 and figures['surfaces'] is None and figures['layout'] is None))
 PY
 interrupted()
 {
