@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "measure/measures.h"
 
 #define NAMES_MAX 64
@@ -90,19 +91,16 @@ static int run_parsed(const struct env *env, const struct command *c, const stru
 /* argv[0] is the command's name. */
 static int run_command(const struct env *env, const struct command *c, int argc, char **argv, struct err *err)
 {
-	void *params = calloc(1, c->params_size + 1);
+	cleanup_free void *params = xcalloc(1, c->params_size + 1);
 	struct view_params view = { 0 };
 	const struct opt_set sets[] = { { c->opts, params }, { view_opts, &view } };
 	int first = argc, r;
 
-	if (!params)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	r = opt_parse(sets, ARRAY_LEN(sets), argc, argv, &first, err);
 	if (r == 0) {
 		r = run_parsed(env, c, &view, params, (const char *const *)(argv + first), (size_t)(argc - first), err);
 		opt_done(sets, ARRAY_LEN(sets));
 	}
-	free(params);
 	return r;
 }
 

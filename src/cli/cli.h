@@ -156,7 +156,7 @@ struct text_style output_style(FILE *out, const struct view_params *view);
 /* ---- log.c: --log; NULL is fine and does nothing ---- */
 
 struct log;
-struct log *log_new(int fd); /* takes the descriptor; NULL: no memory */
+struct log *log_new(int fd); /* takes the descriptor */
 /* One line with time stamp and process id, and before it what could not be written: 0, or negative errno. */
 int log_line(struct log *l, const char *name, const char *text);
 int log_close(struct log *l); /* negative errno: lines are missing */
@@ -164,7 +164,7 @@ int log_close(struct log *l); /* negative errno: lines are missing */
 /* ---- saver.c: the document while the run goes on; NULL is fine and does nothing ---- */
 
 struct saver;
-struct saver *saver_new(struct outfile *file, struct outfile *lines); /* NULL: neither, or no memory */
+struct saver *saver_new(struct outfile *file, struct outfile *lines); /* NULL: neither */
 /* As it is now, by a thread of its own. */
 void saver_put(struct saver *s, const struct result *res);
 /* Appends a line, which it owns, to the file of lines. */
@@ -177,8 +177,7 @@ void saver_free(struct saver *s);
 /* ---- requests.c: --requests, one CSV row per request ---- */
 
 struct requests;
-struct requests *requests_new(
-	struct outfile *file); /* NULL: no file, or no memory; it is made with the first request */
+struct requests *requests_new(struct outfile *file); /* NULL: no file; it is made with the first request */
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns);
 uint64_t requests_count(const struct requests *r);       /* 0 for NULL */
 int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine */
@@ -231,7 +230,7 @@ void series_update(struct series *s, struct saver *saver, const struct session *
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 struct progress;
-/* NULL when out of memory; all other functions are fine with NULL. name: of the measurement. */
+/* All other functions are fine with NULL. name: of the measurement. */
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name);
 /* done: 0 .. 1 of the whole run, negative: not known now. figure: NULL or the current one. */
 void progress_update(struct progress *p, const char *phase, double done, const char *figure);

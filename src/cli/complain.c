@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 
 /* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the
@@ -57,13 +58,11 @@ static bool says_what_to_do(const char *text)
 /* A name of a file, an option or a disk may hold what a terminal obeys: not here. Lines stay, findings have several. */
 void cli_say(const struct env *env, const char *name, const char *what, const char *text, const char *step)
 {
-	cleanup_free char *copy = strdup(text);
+	cleanup_free char *copy = xmust(strdup(text));
 	size_t room = strlen(text) + 8;
-	cleanup_free char *shown = malloc(room);
+	cleanup_free char *shown = xcalloc(1, room);
 	char *rest = copy, *line;
 
-	if (!copy || !shown)
-		return;
 	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
 	fprintf(env->err, "platter%s%s: %s", name ? " " : "", name ? name : "", what);
 	while ((line = strsep(&rest, "\n"))) {

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 
 struct log {
@@ -17,12 +18,9 @@ struct log {
 
 struct log *log_new(int fd)
 {
-	struct log *l = calloc(1, sizeof(*l));
+	struct log *l = xcalloc(1, sizeof(*l));
 
-	if (l)
-		l->fd = fd;
-	else
-		(void)close(fd); /* nothing was written */
+	l->fd = fd;
 	return l;
 }
 
@@ -40,7 +38,7 @@ static int flush(struct log *l)
 
 int log_line(struct log *l, const char *name, const char *text)
 {
-	char stamp[32], raw[1000], line[1024], *more;
+	char stamp[32], raw[1000], line[1024];
 	size_t len;
 
 	if (!l)
@@ -51,10 +49,7 @@ int log_line(struct log *l, const char *name, const char *text)
 	(void)report_printable(line, sizeof(line) - 1, raw, 0, true); /* C1, and what turns the direction of writing */
 	len = strlen(line);
 	line[len++] = '\n';
-	more = realloc(l->text, l->len + len);
-	if (!more)
-		return -ENOMEM;
-	l->text = more;
+	l->text = xgrow(l->text, l->len + len, 1);
 	memcpy(l->text + l->len, line, len);
 	l->len += len;
 	return flush(l);

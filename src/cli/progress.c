@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 
 #define REDRAW_NS   (100 * NS_PER_MS)
@@ -40,10 +41,8 @@ struct progress {
 
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name)
 {
-	struct progress *p = calloc(1, sizeof(*p));
+	struct progress *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		return NULL;
 	if (mode == PROGRESS_AUTO && fileno(out) >= 0 && isatty(fileno(out)))
 		mode = PROGRESS_TTY;
 	else if (mode == PROGRESS_AUTO)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/shelf.h"
 
 /* Into a document that was made of all: it says what it is without. */
@@ -115,9 +116,9 @@ static int open_outputs(const struct opt *opts, const void *params, bool is_forc
 /* Documents in the order given; the plots of several of one measurement over each other, after the last of them. */
 static int show_texts(FILE *out, const struct shelf *shelf, const struct text_style *style)
 {
-	const struct result **group = calloc(shelf->n + 1, sizeof(*group));
+	cleanup_free const struct result **group = xcalloc(shelf->n, sizeof(*group));
 	size_t shown = style->lines && shelf->n > DOCUMENTS_ON_SCREEN ? DOCUMENTS_ON_SCREEN : shelf->n;
-	int r = group ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < shown; i++) {
 		struct text_style one = *style;
@@ -139,7 +140,6 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 	}
 	if (r == 0 && shown < shelf->n)
 		(void)fprintf(out, "\nAnd %zu more documents: -v shows them, --html makes a page.\n", shelf->n - shown);
-	free(group);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 
 struct requests {
@@ -18,11 +19,11 @@ struct requests {
 	struct name {
 		struct name *next;
 		char text[];
-	} * names;
+	} * names, *last;
 };
 
 struct row {
-	const struct name *target;
+	const char *target;
 	uint64_t offset_bytes, due_ns, submit_ns, done_ns; /* due_ns UINT64_MAX: at once */
 	uint32_t len_bytes;
 	int32_t res;
@@ -31,7 +32,7 @@ struct row {
 
 struct requests *requests_new(struct outfile *file)
 {
-	struct requests *r = file ? calloc(1, sizeof(*r)) : NULL;
+	struct requests *r = file ? xcalloc(1, sizeof(*r)) : NULL;
 
 	if (r)
 		r->file = file;
@@ -61,7 +62,7 @@ static void put_row(struct rowlog *l, const void *row, const void *arg)
 	const struct row *r = row;
 
 	(void)arg;
-	put_name(l, r->target->text);
+	put_name(l, r->target);
 	put_string(l, ",");
 	put_string(l, io_op_name(r->op));
 	put_string(l, ",");
@@ -98,38 +99,32 @@ static int open_file(struct requests *r)
 	return rowlog_open(&r->log, fd, &form);
 }
 
-/* The name, kept; NULL: out of memory. */
-static const struct name *name_of(struct requests *r, const char *text)
+/* The name, kept. Nearly always that of the request before. */
+static const char *name_of(struct requests *r, const char *text)
 {
-	struct name *name = r->names;
+	struct name *n = r->last;
 
-	while (name && strcmp(name->text, text) != 0)
-		name = name->next;
-	if (name)
-		return name;
-	name = malloc(sizeof(*name) + strlen(text) + 1);
-	if (name) {
-		strcpy(name->text, text);
-		name->next = r->names;
-		r->names = name;
+	if (n && strcmp(n->text, text) == 0)
+		return n->text;
+	for (n = r->names; n && strcmp(n->text, text) != 0;)
+		n = n->next;
+	if (!n) {
+		n = xcalloc(1, sizeof(*n) + strlen(text) + 1);
+		strcpy(n->text, text);
+		n->next = r->names;
+		r->names = n;
 	}
-	return name;
+	r->last = n;
+	return n->text;
 }
 
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns)
 {
-	const struct name *name;
-
 	if (r && !r->log && !r->error)
 		r->error = open_file(r);
 	if (!r || r->error)
 		return;
-	name = name_of(r, target);
-	if (!name) {
-		r->error = -ENOMEM;
-		return;
-	}
-	rowlog_add(r->log, &(struct row){ .target = name,
+	rowlog_add(r->log, &(struct row){ .target = name_of(r, target),
 	                                  .offset_bytes = req->offset_bytes,
 	                                  .due_ns = req->due_ns ? req->due_ns - start_ns : UINT64_MAX,
 	                                  .submit_ns = req->submit_ns - start_ns,

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "cli/several.h"
 
 /* ---- before ---- */
@@ -47,13 +48,9 @@ static void free_parsed(struct run *run)
 static void note_options(struct run *run, const struct opt *opts, const void *params)
 {
 	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
-		struct option_value *more = realloc(run->options, (run->noptions + 1) * sizeof(*more));
-
-		if (!more)
-			return;
-		run->options = more;
+		run->options = xgrow(run->options, run->noptions + 1, sizeof(*run->options));
 		run->options[run->noptions++] =
-			(struct option_value){ .name = strdup(o->name), .text = opt_value_text(o, params) };
+			(struct option_value){ .name = xmust(strdup(o->name)), .text = opt_value_text(o, params) };
 	}
 }
 
@@ -78,20 +75,14 @@ static int check_count(const struct run *run, struct err *err)
 }
 
 /* Of all: the gate of writing wants to know them. */
-static int note_outputs(struct run *run, struct err *err)
+static void note_outputs(struct run *run)
 {
 	struct strs *names = &run->p.common.consent.outputs;
-	const struct outfile *f = run->p.common.files.first;
-	size_t n = 0;
 
-	for (const struct outfile *k = f; k; k = k->next)
-		n++;
-	names->v = calloc(n + 1, sizeof(*names->v));
-	if (!names->v)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	for (; f; f = f->next)
+	for (const struct outfile *f = run->p.common.files.first; f; f = f->next) {
+		names->v = xgrow(names->v, names->n + 1, sizeof(*names->v));
 		names->v[names->n++] = f->path;
-	return 0;
+	}
 }
 
 static int open_outputs(struct run *run, struct err *err)
@@ -108,7 +99,7 @@ static int open_outputs(struct run *run, struct err *err)
 	int r = output_open(&q, err), fd;
 
 	if (r == 0)
-		r = note_outputs(run, err);
+		note_outputs(run);
 	if (r == 0 && run->p.log) {
 		fd = outfile_grow(outfiles_find(files, run->p.log), err);
 		run->log = fd < 0 ? NULL : log_new(fd);
@@ -172,24 +163,19 @@ static void run_done(struct run *run)
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
 {
 	struct run run = { .env = env, .m = m };
-	const char **as_typed = calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
-	struct err err = { -ENOMEM, "Out of memory." };
-	int status = -ENOMEM;
+	cleanup_free const char **as_typed = xcalloc((size_t)argc, sizeof(*as_typed)); /* getopt_long moves operands */
+	struct err err = { 0 };
+	int status;
 
-	run.own = calloc(1, m->params_size + 1);
+	memcpy(as_typed, argv, (size_t)argc * sizeof(*as_typed));
+	run.own = xcalloc(1, m->params_size + 1);
+	run.argv = as_typed;
+	run.argc = (size_t)argc;
 	common_table_init(&run.table, env, m);
-	if (run.own && as_typed) {
-		memcpy(as_typed, argv, (size_t)argc * sizeof(*as_typed));
-		run.argv = as_typed;
-		run.argc = (size_t)argc;
-		status = parse(&run, argc - 1, argv + 1, &err);
-		if (status == 0)
-			status = show_or_run(&run, &err);
-		run_done(&run);
-	} else {
-		free(run.own);
-	}
-	free(as_typed);
+	status = parse(&run, argc - 1, argv + 1, &err);
+	if (status == 0)
+		status = show_or_run(&run, &err);
+	run_done(&run);
 	if (status >= 0)
 		return status;
 	cli_complain(env, m->name, &err);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "cli/cli.h"
 
 struct saver {
@@ -54,7 +55,7 @@ static void *save(void *arg)
 
 struct saver *saver_new(struct outfile *file, struct outfile *lines)
 {
-	struct saver *s = file || lines ? calloc(1, sizeof(*s)) : NULL;
+	struct saver *s = file || lines ? xcalloc(1, sizeof(*s)) : NULL;
 
 	if (!s)
 		return NULL;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "cli/shelf.h"
 
 #define DEPTH_MOST 16 /* folders in folders: more is a mistake, or a loop of mounts */
@@ -19,24 +20,15 @@ void shelf_done(struct shelf *s)
 	free(s->v);
 	for (size_t i = 0; i < s->bad && i < BAD_SHOWN; i++)
 		free(s->why[i]);
-	free(s->why);
 }
 
-/* Takes the document, or frees it. */
 static int shelf_put(void *arg, struct result *res, struct err *err)
 {
 	struct shelf *s = arg;
 
-	if (s->n == s->room) {
-		struct result **v = realloc(s->v, (s->room ? 2 * s->room : 16) * sizeof(struct result *));
-
-		if (!v) {
-			result_free(res);
-			return err_set(err, -ENOMEM, "Out of memory.");
-		}
-		s->v = v;
-		s->room = s->room ? 2 * s->room : 16;
-	}
+	(void)err;
+	if ((s->n & (s->n - 1)) == 0)
+		s->v = xgrow(s->v, s->n ? 2 * s->n : 1, sizeof(*s->v));
 	s->v[s->n++] = res;
 	return 0;
 }
@@ -51,12 +43,10 @@ static int shelf_bad(void *arg, const struct err *why, bool is_foreign, struct e
 	s->foreign += is_foreign && !s->is_named;
 	if (is_foreign && !s->is_named)
 		return 0;
-	if (!s->why)
-		s->why = calloc(BAD_SHOWN, sizeof(*s->why));
-	if (!s->why || (s->bad < BAD_SHOWN && !(s->why[s->bad] = strdup(why->text))))
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (s->bad < BAD_SHOWN)
+	if (s->bad < BAD_SHOWN) {
+		s->why[s->bad] = xmust(strdup(why->text));
 		utf8_tame(s->why[s->bad], '?'); /* each is a line of its own, whatever a file is called */
+	}
 	s->bad++;
 	return 0;
 }
@@ -115,9 +105,9 @@ static int shelf_add_found(struct shelf *s, const FTSENT *e, struct err *err)
 /* All *.json and *.jsonl of a folder and of those in it, by name. Hidden folders are somebody else's. */
 static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 {
-	cleanup_free char *own = strdup(path);
+	cleanup_free char *own = xmust(strdup(path));
 	char *tops[] = { own, NULL };
-	FTS *tree = own ? fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
+	FTS *tree = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
 	size_t before = s->n, bad = s->bad, files = s->files;
 	int r = tree ? 0 : err_set(err, -ENOMEM, "%s: the folder cannot be read (%s).", path, err_name(errno));
 
