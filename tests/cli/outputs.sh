@@ -154,7 +154,7 @@ grep -q "$esc" "$dir/out" && fail "$last: escapes"
 unchanged
 # A dry run of what makes files of its own says so, wherever they will lie, and makes nothing.
 mkdir "$dir/folder"
-for words in "passes --size=2G" cache mark; do
+for words in "passes --size=2G" "cache --size=1M-2G" mark; do
 	run 0 $words --dry-run --json=- "$dir/folder"
 	jq -e '.figures.writes == "files of its own" and .figures.write_bytes != 0 and .figures.read_bytes != 0 and
 		(.figures | has("touch_end_bytes") | not) and .figures.expect_ns > 1e10' "$dir/out" >/dev/null || fail "$last: $(cat "$dir/out")"
