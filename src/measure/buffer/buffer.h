@@ -37,8 +37,9 @@ extern const char *const buffer_test_names[BUFFER_TESTS];
 
 struct buffer_sample { /* a row of the document */
 	const char *test;
-	uint64_t at, access_ns; /* at: bytes or a number, as the test says */
-	uint64_t len_bytes;     /* of what was read before, where it is not the same each time */
+	uint64_t at, access_ns;        /* at: bytes, a number or a place, as the test says */
+	double distance_bytes, others; /* the same, where it is this; NaN: it is not */
+	uint64_t len_bytes;            /* of what was read before, where it is not the same each time */
 };
 struct buffer_samples {
 	struct buffer_sample *v; /* free() it */

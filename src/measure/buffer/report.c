@@ -2,11 +2,14 @@
 /* What `buffer` says. */
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "measure/buffer/buffer.h"
 
 const struct field buffer_sample_fields[] = {
 	FIELD_STR(struct buffer_sample, test, "asked"),
-	FIELD_U64(struct buffer_sample, at, UNIT_NONE, "distance in bytes, or number", .detail = true),
+	FIELD_U64(struct buffer_sample, at, UNIT_NONE, "distance, number or place", .detail = true),
+	FIELD_F64(struct buffer_sample, distance_bytes, UNIT_BYTES, "distance"),
+	FIELD_F64(struct buffer_sample, others, UNIT_COUNT, "other streams between"),
 	FIELD_U64(struct buffer_sample, access_ns, UNIT_NS, "time"),
 	FIELD_U64(struct buffer_sample, len_bytes, UNIT_BYTES, "read before", .detail = true),
 	FIELD_END,
@@ -29,6 +32,18 @@ const struct measure_table buffer_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
+#define PLOT(name_, title_, x_)                                                                                        \
+	{                                                                                                              \
+		.name = (name_),                                                                                       \
+		.see = "Low: answered by the buffer; high: read from the media. Where a series turns "                 \
+		       "from low to high, the buffered data end.",                                                     \
+		.kind = "scatter", .title = (title_), .table = "probes", .x = (x_), .y = "access_ns", .series = "test" \
+	}
+static const struct plot_decl plots[] = {
+	PLOT("probes", "Probe reads by distance", "distance_bytes"),
+	PLOT("probes-by-number", "Probe reads by the streams between", "others"),
+};
+
 void buffer_report_samples(struct result *res, const struct buffer_io *io)
 {
 	struct table *t = result_table(res, buffer_tables[0].name, buffer_tables[0].title, buffer_condition_fields);
@@ -37,16 +52,8 @@ void buffer_report_samples(struct result *res, const struct buffer_io *io)
 	t = result_table(res, buffer_tables[1].name, buffer_tables[1].title, buffer_sample_fields);
 	for (size_t i = 0; i < io->samples.n; i++)
 		result_row(t, &io->samples.v[i]);
-	result_plot(res, &(struct plot_decl){
-				 .name = "probes",
-				 .see = "Low: answered by the buffer; high: read from the media. Where a series turns "
-					"from low to high, the buffered data end.",
-				 .kind = "scatter",
-				 .title = "Probe reads by distance",
-				 .table = "probes",
-				 .x = "at",
-				 .y = "access_ns",
-				 .series = "test" });
+	for (size_t i = 0; i < ARRAY_LEN(plots); i++)
+		result_plot(res, &plots[i]);
 }
 
 static const char *const sizings[] = { NULL, "fixed", "by use" };

@@ -70,6 +70,11 @@ int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err)
 	return go(io, &one, 1, NULL, &last_ns, err);
 }
 
+/* What `at` is in these: how far something reached, or how many other streams lay between. */
+#define IN_BYTES \
+	(1u << BUFFER_RUN | 1u << BUFFER_AHEAD | 1u << BUFFER_AHEAD_SECOND | 1u << BUFFER_BEFORE | 1u << BUFFER_WRITE)
+#define IN_OTHERS (1u << BUFFER_STREAMS | 1u << BUFFER_LONGER | 1u << BUFFER_LARGE | 1u << BUFFER_VOLUME)
+
 void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes)
 {
 	struct buffer_samples *s = &io->samples;
@@ -80,7 +85,12 @@ void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, doubl
 		s->room = s->room ? 2 * s->room : 1024;
 		s->v = xgrow(s->v, s->room, sizeof(*s->v));
 	}
-	s->v[s->n++] = (struct buffer_sample){ buffer_test_names[test], at, (uint64_t)ns, len_bytes };
+	s->v[s->n++] = (struct buffer_sample){ .test = buffer_test_names[test],
+		                               .at = at,
+		                               .access_ns = (uint64_t)ns,
+		                               .len_bytes = len_bytes,
+		                               .distance_bytes = (1u << test & IN_BYTES) ? (double)at : (double)NAN,
+		                               .others = (1u << test & IN_OTHERS) ? (double)at : (double)NAN };
 }
 
 /* ---- places ---- */

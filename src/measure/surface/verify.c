@@ -81,17 +81,17 @@ static int prove(struct surface_run *run, struct timed *verify, struct err *err)
 		return err_set(
 			err, -EOPNOTSUPP,
 			"No rotation of %s was found, and without one nothing proves that verify commands reach the "
-			"medium; it answered one in %.3f ms, and a read in %.3f ms. Leave out --verify-command.",
+			"medium; it answered one in %.3f ms, and a read in %.3f ms; leave out --verify-command.",
 			path, verify_ns * 1e-6, read_ns * 1e-6);
 	if (!(verify_ns >= RANDOM_LEAST * read_ns))
 		return err_set(
 			err, -EOPNOTSUPP,
 			"%s answers a verify command in %.3f ms where reading takes %.3f ms: it says yes without a "
-			"look at the medium. Leave out --verify-command.",
+			"look at the medium; leave out --verify-command.",
 			path, verify_ns * 1e-6, read_ns * 1e-6);
 	if (!(faster <= FASTER_MOST))
 		return err_set(err, -EOPNOTSUPP,
-		               "%s verifies %.1f times faster than it reads, which no medium does. Leave out "
+		               "%s verifies %.1f times faster than it reads, which no medium does; leave out "
 		               "--verify-command.",
 		               path, faster);
 	result_figure(run->ses->res, "verify_access_ns", "verifying anywhere", UNIT_NS, verify_ns, NULL, 0);
