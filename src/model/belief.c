@@ -27,7 +27,7 @@ void belief_within(struct belief *b, struct interval ns)
 
 void belief_learn(struct belief *b, double access, double period)
 {
-	const double missed = 0.02, never = log(arrival_likelihood(access, INFINITY, b->scatter, period, missed));
+	const double missed = 0.02, never = log(arrival_likelihood(0.0, period, b->scatter, period, missed));
 
 	for (size_t i = 0; i < b->n; i++) {
 		double median = ((double)i + 0.5) * b->step;

@@ -5,14 +5,17 @@
  * says that the arrival lay in (A - T, A]: an observation censored to an interval (Peto 1973; with aimed targets it is
  * a bioassay, Finney 1947). Arrivals scatter, a few accesses miss a revolution more, a few are nonsense.
  *
- * The likelihood of one access, G the law of an arrival about the median m with the scale s:
+ * The likelihood of one access A: G is the law of an arrival about the median m with the scale s. Of the accesses the
+ * share e is late, by k revolutions half as often as by k - 1.
  *
- *	(1 - e) [G(A) - G(A - T)] + e [G(A - T) - G(A - 2 T)] + nonsense
+ *	(1 - e) [G(A) - G(A - T)] + e sum of 2^-k [G(A - k T) - G(A - (k + 1) T)] + nonsense.
  *
- * G is Student's law with four degrees of freedom, which has a sharp core, tails, and a closed form (Lange, Little and
+ * G is Student's law with four degrees of freedom: a sharp core, tails, and a closed form (Lange, Little and
  * Taylor 1989). Samples come in groups (pairs of places), each with an offset of its own, normal with the deviation t,
- * but for a few that may be anywhere. m follows from its marginal posterior under a flat prior, s and t integrated out
- * over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian Data Analysis, 5.4).
+ * but for a few that may be anywhere. A group was read while the disk was ours alone, where e is small, or while others
+ * used it, where half of the accesses are late: either is tried. m follows from its marginal posterior under a flat
+ * prior, s and t integrated out over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian
+ * Data Analysis, 5.4).
  */
 #include "stats/stats.h"
 
@@ -24,6 +27,7 @@
 
 #define GRID        61
 #define STEPS       300 /* of a revolution */
+#define TURNS_MOST  6.0 /* later ones are nonsense */
 #define SCALES      7
 #define SPREADS     5
 #define NONSENSE    0.003
@@ -31,6 +35,9 @@
 #define SCALE_LEAST 0.0004 /* of a revolution */
 #define SCALE_MOST  0.05
 #define GROUPS_MAX  64
+#define SHARED      0.05 /* of the groups, before anything is known */
+#define SHARED_LATE 0.5  /* of their accesses; and others may have moved the head nearer */
+#define SHARED_ODD  0.1
 #define T4_ROBUST   1.098 /* deviation of the normal law with the same quartiles, for the scale 1 */
 
 double arrival_t4_cdf(double z)
@@ -47,14 +54,22 @@ double arrival_t4_density(double z)
 	return 0.375 / (q * q * sqrt(q));
 }
 
+/* How likely the access is of a head in time; and of one that is late. */
+static double in_time(double access, double median, double scale, double period, double *ret_late)
+{
+	const double late = fmin(access - median, 64.0 * period) - period, k = fmax(floor(late / period + 0.5), 1.0);
+	const double before = arrival_t4_cdf(late / scale), first = arrival_t4_cdf((late + period) / scale);
+
+	/* At the end of the k-th revolution the next one begins, which is half as likely. */
+	*ret_late = before * exp2(-k) * (1.0 - 0.5 * arrival_t4_cdf((late - k * period) / scale));
+	return first > before ? first - before : 0.0;
+}
+
 double arrival_likelihood(double access, double median, double scale, double period, double missed)
 {
-	double in_time = arrival_t4_cdf((access - median) / scale),
-	       before = arrival_t4_cdf((access - period - median) / scale),
-	       earlier = arrival_t4_cdf((access - 2.0 * period - median) / scale);
+	double late, soon = in_time(access, median, scale, period, &late);
 
-	return (1.0 - missed) * (in_time > before ? in_time - before : 0.0) +
-	       missed * (before > earlier ? before - earlier : 0.0) + NONSENSE;
+	return (1.0 - missed) * soon + missed * late + NONSENSE;
 }
 
 /*
@@ -65,7 +80,7 @@ static double log_likelihood(const double *access, size_t n, size_t from, double
 {
 	double sum = (double)n * log(NONSENSE), product = 1.0;
 
-	for (size_t i = from; i < n && access[i] < median + 3.0 * period; i++) {
+	for (size_t i = from; i < n && access[i] < median + TURNS_MOST * period; i++) {
 		product *= arrival_likelihood(access[i], median, 0.008 * period, period, missed) / NONSENSE;
 		if (product > 1e300 * NONSENSE) {
 			sum += log(product);
@@ -111,8 +126,8 @@ struct fit {
 	double period, missed, prior_scale;
 	double centre, half; /* of the grid */
 	double scale[SCALES], spread[SPREADS];
-	double (*group)[GRID]; /* log likelihood of each group */
-	double post[GRID];     /* of m */
+	double (*group)[GRID], (*shared)[GRID]; /* log likelihood of each group: the disk is ours, or others use it */
+	double post[GRID];                      /* of m */
 	double scale_post[SCALES], spread_mean;
 	double peak; /* log of the greatest joint posterior */
 	double joint[SCALES][SPREADS][GRID];
@@ -123,33 +138,46 @@ static double at(const struct fit *f, size_t k)
 	return f->centre + f->half * (2.0 * (double)k / (GRID - 1) - 1.0);
 }
 
-/* The groups' likelihoods at one scale, each less its greatest; the sum of those is returned. */
-static double groups_at(struct fit *f, double scale)
+/* Of all accesses, each in its group. */
+static void take_accesses(struct fit *f, double scale)
 {
-	double sum = 0.0, product[GRID];
+	double ours[GRID], shared[GRID];
 
-	for (size_t g = 0; g < f->groups; g++)
-		memset(f->group[g], 0, sizeof(f->group[g]));
+	memset(f->group, 0, f->groups * sizeof(f->group[0]));
+	memset(f->shared, 0, f->groups * sizeof(f->shared[0]));
 	for (size_t i = 0, n = 0; i < f->n; i++) {
 		const struct arrival_sample *s = &f->s[i];
 		bool is_last = ++n == 64 || i + 1 == f->n || s[1].group != s->group; /* NONSENSE^64 is not zero */
 
 		for (size_t k = 0; k < GRID; k++) {
-			double x = arrival_likelihood(s->access, at(f, k), scale, f->period, f->missed);
+			double late, soon = in_time(s->access, at(f, k), scale, f->period, &late);
 
-			product[k] = n == 1 ? x : product[k] * x;
-			if (is_last)
-				f->group[s->group][k] += log(product[k]);
+			ours[k] = (n == 1 ? 1.0 : ours[k]) * ((1.0 - f->missed) * soon + f->missed * late + NONSENSE);
+			shared[k] = (n == 1 ? 1.0 : shared[k]) *
+			            ((1.0 - SHARED_LATE) * soon + SHARED_LATE * late + SHARED_ODD);
+			if (is_last) {
+				f->group[s->group][k] += log(ours[k]);
+				f->shared[s->group][k] += log(shared[k]);
+			}
 		}
 		n = is_last ? 0 : n;
 	}
+}
+
+/* The groups' likelihoods at one scale, each less its greatest; the sum of those is returned. */
+static double groups_at(struct fit *f, double scale)
+{
+	double sum = 0.0;
+
+	take_accesses(f, scale);
 	for (size_t g = 0; g < f->groups; g++) {
 		double most = -INFINITY;
 
 		for (size_t k = 0; k < GRID; k++)
-			most = fmax(most, f->group[g][k]);
+			most = fmax(most, fmax(f->group[g][k], f->shared[g][k]));
 		for (size_t k = 0; k < GRID; k++)
-			f->group[g][k] = exp(f->group[g][k] - most);
+			f->group[g][k] =
+				(1.0 - SHARED) * exp(f->group[g][k] - most) + SHARED * exp(f->shared[g][k] - most);
 		sum += most;
 	}
 	return sum;
@@ -267,13 +295,14 @@ bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const 
 {
 	static const double spreads[SPREADS] = { 0.0, 0.0015, 0.004, 0.01, 0.025 };
 	cleanup_free struct fit *f = xcalloc(1, sizeof(*f));
-	cleanup_free double(*group)[GRID] = xcalloc(GROUPS_MAX, sizeof(*group));
+	cleanup_free double(*group)[GRID] = xcalloc(2 * GROUPS_MAX, sizeof(*group));
 
 	if (n < 4 || !(period > 0.0))
 		return false;
 	f->s = s;
 	f->n = n;
 	f->group = group;
+	f->shared = group + GROUPS_MAX;
 	f->period = period;
 	f->missed = prior && prior->missed > 0.0 ? fmin(fmax(prior->missed, 0.001), 0.2) : 0.01;
 	f->prior_scale = prior ? prior->scatter / T4_ROBUST : 0.0;

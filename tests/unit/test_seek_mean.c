@@ -121,3 +121,56 @@ TEST(a_run_of_twenty_seconds_is_no_worse_than_a_quick_one)
 		assert_true(sim_elapsed_ns(longer.sim) <= 20 * NS_PER_S);
 	}
 }
+
+static void come(void *arg)
+{
+	sim_user_start(arg);
+}
+
+/*
+ * Another program reads in spells through another host, which no counter shows. What is reported is the disk's own, or
+ * said to be none: the mean had been a tenth too long, the 95 % a quarter, and an average seek half as long again.
+ */
+TEST(what_others_read_in_spells_is_in_no_figure_of_the_disk)
+{
+	static const char *const names[] = { "random_access_mean_ns", "random_access_p50_ns", "random_access_p95_ns",
+		                             "average_seek_with_overhead_ns", "full_stroke_with_overhead_ns" };
+	struct sim_user users[8];
+	uint64_t took[8][400];
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		cleanup_run struct sim_run own = run_on_class(seed, "nearline", "sda"),
+					   run = { .sim = sim_new(), .m = &measure_seek, .words = "sda" };
+		struct profile p = { 0 };
+		struct sim_disk *sd;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seed, "nearline", &err), 0);
+		sd = sim_add_disk(run.sim, &p, "sda");
+		profile_done(&p);
+		sim_set_contents(run.sim, false);
+		for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+			users[i] = (struct sim_user){ .sd = sd,
+				                      .rhythm = SIM_USER_THINKS,
+				                      .mean_gap_ns = 20 * NS_PER_MS,
+				                      .is_hidden = true,
+				                      .most = 40 + seed % 5 * 80,
+				                      .took_ns = took[i] };
+			rng_init(&users[i].rng, seed, i);
+			sim_at(run.sim, (1 + 8 * i) * NS_PER_S, come, &users[i]);
+		}
+		assert_int_equal(sim_run(&run), 0);
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			const struct figure *f = result_find_figure(run.res, names[i]),
+					    *truth = result_find_figure(own.res, names[i]);
+
+			if (isfinite(figure_number(f)) && isfinite(figure_number(truth)) &&
+			    (f->ci.low > 1.02 * truth->ci.high || f->ci.high < 0.98 * truth->ci.low))
+				fail_msg("seed %" PRIu64 ": %s %g for %g", seed, names[i], figure_number(f),
+				         figure_number(truth));
+		}
+		assert_true(result_has_notice(run.res, "shared"));
+		for (size_t i = 0; i < ARRAY_LEN(users); i++)
+			sim_user_wait(&users[i]);
+	}
+}

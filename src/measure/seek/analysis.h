@@ -99,6 +99,10 @@ extern const struct field seek_rate_fields[]; /* tables "rates" and "media_rates
 struct seek_places seek_places_of(const struct seek_places *before, const struct result *res);
 /* Where no rates are measured: as usual; and nothing takes time to pass. */
 struct seek_places seek_places_blind(const struct seek_places *before);
+static inline bool seek_is_blind(const struct seek_places *p)
+{
+	return isinf(p->rate_start);
+}
 /* Tracks were measured, too: into the document where rates are not the media's. */
 struct seek_places seek_places_by_tracks(const struct seek_places *before, struct result *res,
                                          const struct seek_rate *v, size_t n);
@@ -209,6 +213,7 @@ struct seek_read {
 	double ns;
 	bool is_hit, is_behind_hit;
 	bool is_passed; /* it lay behind the head by less than a command takes: ns is what the media would have taken */
+	bool is_shared; /* others used the disk then: it and those about it took what no wait for a sector explains */
 };
 /* The mean over all reads of a span, with what the curve shows taken off their variance. */
 struct seek_controlled {
@@ -224,6 +229,9 @@ struct seek_controlled {
 double seek_mean_arrival(const struct seek_known *k, const struct curve *c, uint64_t first, uint64_t end);
 size_t seek_part_of(const struct seek_known *k, const struct seek_read *read);
 bool seek_has_control(const struct seek_known *k, uint64_t first, uint64_t end);
+/* Finds those of a span's reads, in the order of time, that were had while others used the disk; how many of 100. Of
+ * more than 50 none is marked. */
+double seek_find_shared(const struct seek_known *k, struct seek_read *reads, size_t n, uint64_t first, uint64_t end);
 /* false: the curve is not known or does not help, or the span is too small. */
 bool seek_control(const struct seek_known *k, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret);

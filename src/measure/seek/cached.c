@@ -195,10 +195,10 @@ static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, 
 			ret->v[ret->n++] = a->v[next++ % a->n];
 		}
 		if (!is_wanted_again(&reads[i]) && !reads[i].is_passed)
-			ret->measured[ret->nmeasured++] = reads[i].ns;
+			ret->measured[ret->nmeasured++] = &reads[i];
 	}
 	for (size_t i = 0; i < a->n; i++)
-		ret->measured[ret->nmeasured++] = a->v[i];
+		ret->measured[ret->nmeasured++] = &ret->again[i];
 	ret->extra_se = choice_se(a, n);
 	if (s->t.fua && a->n)
 		ret->extra_se =
@@ -218,7 +218,7 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 	*ret = (struct seek_uncached){ .v = xcalloc(n + 1, sizeof(double)),
 		                       .of = xcalloc(n + 1, sizeof(const struct seek_read *)),
 		                       .again = xcalloc(n + 1, sizeof(struct seek_read)),
-		                       .measured = xcalloc(n + 1, sizeof(double)) };
+		                       .measured = xcalloc(n + 1, sizeof(const struct seek_read *)) };
 	if (s->rot.is_rotating) {
 		r = learn_media(s, reads, n, err);
 		add_revolutions(s, reads, n);
@@ -234,6 +234,24 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 	if (r == 0 && s->rot.is_rotating && (is_dear(s, where) || s->known.is_patchy))
 		leave_out(s, ret);
 	return r;
+}
+
+static size_t own(const struct seek_read **v, size_t n)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!v[i]->is_shared)
+			v[m++] = v[i];
+	return m;
+}
+
+void seek_uncached_own(struct seek_uncached *u)
+{
+	u->n = own(u->of, u->n);
+	u->nmeasured = own(u->measured, u->nmeasured);
+	for (size_t i = 0; i < u->n; i++)
+		u->v[i] = u->of[i]->ns;
 }
 
 void seek_uncached_done(struct seek_uncached *u)

@@ -231,3 +231,55 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 		ret->half_ns = hypot(ret->half_ns, 0.5 * k->curve.rms_ns);
 	return true;
 }
+
+#define ODD_OWN    0.02  /* of the reads take what no wait for a sector explains: real drives lose 0.001 to 0.07 */
+#define ODD_SHARED 0.5   /* while others read as well: they move the head, and are waited for */
+#define COMES      0.002 /* after a read somebody comes, and goes: spells of seconds in runs of minutes (a choice) */
+#define GOES       0.02
+#define MARGIN     0.05 /* of a revolution: so far off, the curve or a slow interface may be */
+#define SPELL      10   /* reads: a shorter one is chance */
+
+/* Did it take what no wait for its sector explains? -1: cannot tell. */
+static int is_odd(const struct seek_known *k, const struct seek_read *r, bool is_whole, double later)
+{
+	const struct curve *c = judge_of(k, is_whole, seek_part_of(k, r));
+	const double period = k->places.period_ns, margin = MARGIN + 2.0 * blur(k, c) / period;
+	double turn;
+
+	if (!r->before || r->is_hit || r->is_behind_hit || r->is_passed)
+		return -1;
+	turn = (r->ns - seek_transfer(k, (double)r->offset) - later -
+	        curve_at(c, seek_stroke_between(&k->places, (double)r->offset, (double)r->before))) /
+	       period;
+	return turn < -margin || turn > 1.0 + margin;
+}
+
+/* By a chain of two states, its own and shared: forward, then backward (Rabiner 1989). */
+double seek_find_shared(const struct seek_known *k, struct seek_read *reads, size_t n, uint64_t first, uint64_t end)
+{
+	cleanup_free double *shared = xcalloc(n + 1, sizeof(*shared)), *ratio = xcalloc(n + 1, sizeof(*ratio));
+	const bool is_whole = is_all(k, first, end);
+	double behind = 1.0, at = COMES / (COMES + GOES);
+	size_t found = 0;
+
+	if (!seek_has_control(k, first, end) || !is_judged(k, is_whole))
+		return 0.0;
+	for (size_t i = 0; i < n; i++) {
+		const int odd = is_odd(k, &reads[i], is_whole, k->later_ns);
+
+		ratio[i] = odd < 0 ? 1.0 : odd ? ODD_SHARED / ODD_OWN : (1.0 - ODD_SHARED) / (1.0 - ODD_OWN);
+		at = at * (1.0 - GOES) + (1.0 - at) * COMES;
+		at = shared[i] = at * ratio[i] / (at * ratio[i] + 1.0 - at);
+	}
+	/* behind: how much likelier all later reads are if it was shared. */
+	for (size_t i = n; i-- > 0;) {
+		const double odds = shared[i] / (1.0 - shared[i]) * behind, next = ratio[i] * behind;
+
+		reads[i].is_shared = odds > 1.0;
+		found += reads[i].is_shared;
+		behind = ((1.0 - GOES) * next + GOES) / (COMES * next + 1.0 - COMES);
+	}
+	for (size_t i = 0; i < n && (found < SPELL || 2 * found > n); i++)
+		reads[i].is_shared = false;
+	return found < SPELL ? 0.0 : 100.0 * (double)found / (double)n;
+}

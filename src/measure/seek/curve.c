@@ -244,20 +244,19 @@ void seek_curve_end(struct seek_run *s)
 	session_checkpoint(s->ses);
 }
 
-/* What random reads over the whole device say of the curve, and what each should take by the others. */
-void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n)
+/* Where random reads went from and to; and what each should take by the others, unless the many aimed accesses of a
+ * full run know the curve better. */
+static void take_random(struct seek_run *s, const struct seek_read *const *reads, size_t n)
 {
 	struct seek_known *k = &s->known;
 	struct seek_samples *m = s->samples;
 
-	if (!s->rot.is_rotating || k->is_patchy || !isfinite(k->places.ratio))
-		return;
 	m->nrandom = 0;
 	for (size_t i = 0; i < n && m->nrandom < SEEK_RANDOM_MAX; i++) {
 		const struct seek_read *r = reads[i];
 		const double ns = r->ns - seek_transfer(k, (double)r->offset);
 
-		if (r->before && !r->is_passed && ns <= SEEK_TURNS_MOST * k->places.period_ns)
+		if (r->before && !r->is_passed && !r->is_shared && ns <= SEEK_TURNS_MOST * k->places.period_ns)
 			m->random[m->nrandom++] =
 				(struct seek_random){ .stroke = seek_stroke_between(&k->places, (double)r->offset,
 				                                                    (double)r->before),
@@ -265,17 +264,30 @@ void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, 
 				                      .bytes = fabs((double)r->offset - (double)r->before),
 				                      .part = seek_part_of(k, r) };
 	}
-	/* The many aimed accesses of a full run know the curve better. */
-	if (k->curve.is_known && !k->is_quick && !seek_is_contradicted(k, m)) {
-		m->nrandom = 0;
-		return;
-	}
-	if (seek_wants_curve(s)) {
-		for (size_t i = 0; i < m->nrandom; i++)
-			seek_report_read(s->res, &m->random[i]);
-		seek_conclude_curve(k, m);
-	}
-	for (int i = 0; i < SEEK_PARTS; i++)
+	k->has_parts = !k->curve.is_known || k->is_quick || seek_is_contradicted(k, m);
+	for (int i = 0; i < SEEK_PARTS && k->has_parts; i++)
 		k->parts[i] = seek_curve_without(k, m, i);
-	k->has_parts = true;
+}
+
+double seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n, struct seek_read *all,
+                        size_t nall)
+{
+	struct seek_known *k = &s->known;
+	struct seek_samples *m = s->samples;
+	double shared;
+
+	if (!s->rot.is_rotating || k->is_patchy || !isfinite(k->places.ratio))
+		return 0.0;
+	take_random(s, reads, n);
+	shared = seek_wants_curve(s) ? seek_find_shared(k, all, nall, 0, k->places.size_bytes) : 0.0;
+	if (shared > 0.0)
+		take_random(s, reads, n);
+	if (!k->has_parts)
+		m->nrandom = 0;
+	if (!m->nrandom || !seek_wants_curve(s) || seek_is_blind(&k->places))
+		return shared;
+	for (size_t i = 0; i < m->nrandom; i++)
+		seek_report_read(s->res, &m->random[i]);
+	seek_conclude_curve(k, m);
+	return shared;
 }

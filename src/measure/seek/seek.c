@@ -168,6 +168,8 @@ static int run_phases(struct seek_run *s, struct err *err)
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->known.places.ratio))
 			r = seek_curve_begin(s, err);
 	}
+	if (!isfinite(s->known.places.ratio))
+		s->known.places = seek_places_blind(&s->known.places);
 	if (r == 0 && !session_is_over(s->ses))
 		r = seek_spans(s, err);
 	if (r == 0 && seek_wants_curve(s) && !s->is_curve_over)

@@ -107,7 +107,10 @@ static inline bool seek_wants_curve(const struct seek_run *s)
 int seek_curve_begin(struct seek_run *s, struct err *err);
 void seek_curve_end(struct seek_run *s);
 void seek_conclude_near(struct seek_run *s); /* first of what is reported of a curve */
-void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);
+/* What random reads over the whole device say of the curve, and what each should take by the others. all: all that were
+ * done, in order, of which those that are shared are found: how many of 100. */
+double seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n, struct seek_read *all,
+                        size_t nall);
 
 /* Table "spans": service time of random reads against the span. */
 extern const struct field seek_span_fields[];
@@ -127,9 +130,9 @@ struct seek_where {
 struct seek_uncached {
 	double *v; /* of all reads, in order */
 	size_t n;
-	const struct seek_read **of; /* the read that each is of, with its time from the media */
-	struct seek_read *again;     /* those that were read again */
-	double *measured;            /* those that the media answered */
+	const struct seek_read **of;       /* the read that each is of, with its time from the media */
+	struct seek_read *again;           /* those that were read again */
+	const struct seek_read **measured; /* those that the media answered */
 	size_t nmeasured;
 	double extra_se; /* of the mean, beside what the scatter of v shows */
 	double unknown;  /* part of the reads that could not be read from the media */
@@ -137,6 +140,7 @@ struct seek_uncached {
 /* May correct the reads. Call seek_uncached_done() in any case. */
 int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek_where *where,
                   struct seek_uncached *ret, struct err *err);
+void seek_uncached_own(struct seek_uncached *u); /* without those that are shared */
 void seek_uncached_done(struct seek_uncached *u);
 bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all reads */
 

@@ -101,8 +101,11 @@ static void control_row(struct reported *t)
 }
 
 /* The largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
+#define UNEXPLAINED 0.75 /* of the variance: healthy disks, behind bridges and busy hosts, too, leave up to 0.65 */
 struct notes {
 	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
+	double shared_percent; /* of a span's reads, at most, that others disturbed */
+	bool is_unexplained;   /* the variance over the whole device */
 };
 
 /* ---- spans ---- */
@@ -303,6 +306,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct reported *re
 	cleanup_free struct taken *t = xcalloc(1, sizeof(*t));
 	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = sp->again_ns };
 	struct seek_uncached media;
+	double shared = 0.0;
 	int r;
 
 	sp->nblocks = sp->bytes / s->t.block_bytes;
@@ -314,24 +318,31 @@ static int measure_span(struct seek_run *s, struct span *sp, struct reported *re
 	where.nreads = t->tried;
 	r = seek_uncached(s, t->read, &where, &media, err);
 	if (r == 0) {
+		const bool is_uncached = seek_is_uncached(&media);
+
+		if (!is_whole(sp))
+			shared = seek_find_shared(&s->known, t->read, t->tried, sp->first, where.end);
+		else if (is_uncached)
+			shared = seek_learn_reads(s, media.of, media.n, t->read, t->tried);
+		notes->shared_percent = fmax(notes->shared_percent, shared);
+		seek_uncached_own(&media);
 		for (size_t i = 0; i < media.nmeasured; i++)
-			hist_add(h, (uint64_t)media.measured[i]);
+			hist_add(h, (uint64_t)media.measured[i]->ns);
 		fill_span(media.v, media.n, media.extra_se, row);
-		if (is_whole(sp) && seek_is_uncached(&media))
-			seek_learn_reads(s, media.of, media.n);
 		reported->plain = (struct interval){ row->low, row->high };
 		reported->extra_se = media.extra_se;
 		reported->is_controlled =
-			seek_is_uncached(&media) &&
-			seek_control(&s->known, media.of, media.n, where.first, where.end, &reported->c);
+			is_uncached && seek_control(&s->known, media.of, media.n, where.first, where.end, &reported->c);
 		if (is_whole(sp) && reported->is_controlled)
 			s->known.later_ns = reported->c.later_ns;
+		if (is_whole(sp) && is_uncached && seek_wants_curve(s) && !s->known.is_patchy)
+			notes->is_unexplained = !reported->is_controlled || reported->c.variance_ratio > UNEXPLAINED;
 		control_row(reported);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
-		if (!seek_is_uncached(&media))
+		if (!is_uncached)
 			no_service_time(row);
-		note_largest(notes, sp, t, seek_is_uncached(&media));
+		note_largest(notes, sp, t, is_uncached);
 	}
 	seek_uncached_done(&media);
 	return r;
@@ -426,6 +437,15 @@ static void span_notices(struct seek_run *s, const struct notes *notes)
 		              units_bytes_dec(text, sizeof(text), notes->revisited_bytes),
 		              s->t.fua ? "with FUA where the drive's cache answered"
 		                       : "after reads elsewhere cleared the drive's cache");
+	if (notes->is_unexplained || notes->shared_percent > 50.0)
+		result_notice(
+			s->res, "shared",
+			"Service times are not the disk's own: the way of the head and the wait for the sector do not explain what most random reads took. Another program may use the disk, or the machine was late; repeat when both are idle.");
+	else if (notes->shared_percent > 0.0)
+		result_notice(
+			s->res, "shared",
+			"Up to %.0f %% of the random reads of a span came in spells, and were left out. Neither the way of the head nor the wait for the sector explains what they took: another program may use the disk, or the machine was late.",
+			notes->shared_percent);
 	if (s->known.is_patchy)
 		result_notice(
 			s->res, "not-stored",
