@@ -354,8 +354,45 @@ TEST(a_target_that_is_full_leaves_its_part_to_the_others)
 	stream(&run);
 	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
-	assert_non_null(strstr(verdict(&run), " s, not longer: then the targets were full"));
+	assert_non_null(strstr(verdict(&run), " s, not longer"));
+	assert_string_equal(result_find_figure(run.res, "ended_by")->value.str,
+	                    "the targets were full before the 20.0 s of --time");
+	assert_int_equal(run.res->status, STATUS_ENDED_EARLY);
 	sim_run_end(&run);
+}
+
+/* What nobody asked the length of ends by itself; what was asked for and did not fit ended early, in every mode. */
+TEST(targets_that_end_before_what_was_asked_for_are_no_complete_run)
+{
+	static const struct {
+		const char *words, *text; /* NULL: complete */
+	} cases[] = {
+		{ "--read --rate=8MB sda", NULL },
+		{ "--read --rate=8MB --size=393216000 sda", NULL },
+		{ "--read --rate=8MB --time=20s sda", NULL },
+		{ "--read --rate=8MB --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --rate=8MB --size=1GB sda", "the targets ended before the 1.00 GB of --size" },
+		{ "--read --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --find --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --tradeoff --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--write --destroy-data=TINY0001 --size=1GB sda",
+		  "the targets were full before the 1.00 GB of --size" },
+		{ "--write --destroy-data=TINY0001 --rate=8MB sda",
+		  "the targets were full before the 1 m 00 s of --time" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_run struct sim_run run = { .sim = sim_new(), .words = cases[i].words };
+		const struct figure *f;
+
+		(void)sim_add_profile(run.sim, "tiny", "sda");
+		stream(&run);
+		f = result_find_figure(run.res, "ended_by");
+		assert_int_equal(run.res->status, cases[i].text ? STATUS_ENDED_EARLY : STATUS_COMPLETE);
+		assert_true(!f == !cases[i].text);
+		if (f)
+			assert_string_equal(f->value.str, cases[i].text);
+	}
 }
 
 /* ---- several disks ---- */

@@ -280,7 +280,7 @@ TEST(a_disk_that_went_is_the_reason_and_not_the_rate)
 	MUST_RUN(run);
 	assert_int_equal(run.res->status, STATUS_DEVICE_GONE);
 	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "8 MB/s held for "));
-	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "then sda was lost"));
+	assert_non_null(strstr(result_find_figure(run.res, "verdict")->value.str, "then sda took no more requests"));
 	assert_false(result_has_notice(run.res, "shorter"));
 	sim_run_end(&run);
 }

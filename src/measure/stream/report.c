@@ -311,6 +311,7 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
 		           (double)(r->done_bytes + r->lost_bytes);
 	load_figures(s, rate, achieved);
+	stream_report_short(s);
 	for (size_t i = 0; i < s->nlanes && s->is_max && s->ses->devs[i].kind != DEVICE_DIRECTORY; i++)
 		link_say(s->ses->res, &s->ses->devs[i], (double)NAN,
 		         (double)s->lanes[i].bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), s->p->block_bytes);
@@ -357,7 +358,7 @@ int stream_again(const struct result *saved, struct result *ret, struct err *err
 	uint64_t dropped = 0;
 	double first_s = NAN;
 
-	if (saved->status != STATUS_COMPLETE || result_fault_count(saved))
+	if (saved->status > STATUS_ENDED_EARLY || result_fault_count(saved))
 		return err_set(err, -ENODATA, "What errors and signals took is not in the tables.");
 	for (size_t i = 0; i < n; i++) {
 		struct event_row row;

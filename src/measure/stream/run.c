@@ -378,6 +378,18 @@ static void tick(void *arg, uint64_t now_ns)
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
 
+/* Did the targets end before what was asked for? A recording that is played may, if nobody asked for its length. */
+static bool is_short(const struct stream_run *s, uint64_t now_ns)
+{
+	bool is_asked = !s->p->read || s->p->bytes || s->ses->common->time_ns;
+
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (!s->lanes[i].is_full || s->lanes[i].is_dead)
+			return false;
+	return is_asked && !session_is_over(s->ses) &&
+	       (s->is_cut || (s->blocks_max == UINT64_MAX ? now_ns < s->end_ns : s->issued < s->blocks_max));
+}
+
 int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 {
 	uint64_t block = s->p->block_bytes, time_ns = stream_time_ns(s->ses, s->p), there = 0, now;
@@ -449,6 +461,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (!s->is_max)
 		ring_finish(&s->ring, now);
 	timeline_roll(&s->timeline, now);
+	s->is_short = is_short(s, now);
 	s->end_ns = now;
 	return r == 0 && !s->is_max ? stream_judge(s, err) : r;
 }

@@ -93,16 +93,19 @@ static const struct screen_decl stream_screen = {
 		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,growth_bytes_per_s,ring_full_s,needed_time_s,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,#tradeoff,#overflows,#stalls,#targets",
 	.says =
 		(const struct clause[]){
-			{ "{max_rate_bytes_per_s} is the highest rate that the ring bears", .unless = "open-above" },
+			{ "at full speed the ring would have borne up to {max_rate_bytes_per_s}",
+	                  .if_any = "full_speed_bytes_per_s" },
 			{ "the ring bears {max_rate_bytes_per_s}, perhaps more", .because = "open-above",
 	                  .instead_of = 1 },
+			{ "{max_rate_bytes_per_s} is the highest rate that the ring bears", .instead_of = 2 },
 			{ "{verdict}" },
 			{ "{slowest}" },
-			{ "{full_speed}; a block took {response_max_ns} at most", .instead_of = 4 },
-			{ "{full_speed}", .instead_of = 5 },
+			{ "{full_speed}; a block took {response_max_ns} at most", .instead_of = 5 },
+			{ "{full_speed}", .instead_of = 6 },
 			{ "all {verified_blocks:block} that were read back are as written", .if_any = "verified_blocks",
 	                  .if_none = "verify_errors" },
 			{ "{verify_errors:block} came back wrong", .if_any = "verify_errors" },
+			{ "{ended_by}" },
 			{ NULL },
 		},
 };

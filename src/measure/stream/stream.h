@@ -92,6 +92,7 @@ struct stream_run {
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
 	bool is_cut;                   /* less was there to be played than was asked for */
+	bool is_short;                 /* the targets ended before --time or --size did */
 	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
 	struct pace pace;
 	struct balance balance;
@@ -155,6 +156,8 @@ extern const char *const stream_answers[];
 /* The verdict in figures and words. */
 void stream_report_verdict(struct stream_run *s, uint64_t rate);
 void stream_report_full_speed(const struct stream_run *s, double rate);
+/* Where the targets ended before what was asked for: so, and the status. */
+void stream_report_short(const struct stream_run *s);
 
 /* ---- run.c ---- */
 

@@ -158,12 +158,13 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 		               s->p->read ? "underrun" : "overflow", r->nevents == 1 ? "" : "s",
 		               units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
 	else if (is_lost(s))
-		(void)snprintf(buf, len, "%s held for %s, not longer: then %s was lost", rate, held, s->lanes[0].name);
+		(void)snprintf(buf, len, "%s held for %s, not longer: then %s took no more requests", rate, held,
+		               s->lanes[0].name);
 	else if (r->lost_bytes || !is_whole(s))
 		(void)snprintf(buf, len, "%s was not sustained: not everything could be %s", rate,
 		               s->p->read ? "read" : "written");
 	else if (!is_all(s))
-		(void)snprintf(buf, len, "%s held for %s, not longer: then the targets were full", rate, held);
+		(void)snprintf(buf, len, "%s held for %s, not longer", rate, held);
 	else
 		(void)snprintf(
 			buf, len,
@@ -248,6 +249,20 @@ static void say_open(const struct stream_run *s, const char *what, double second
 			s->is_cut ? "" : " (--time)");
 }
 
+void stream_report_short(const struct stream_run *s)
+{
+	uint64_t bytes = s->p->bytes, time_ns = stream_time_ns(s->ses, s->p);
+	char text[VERDICT_BYTES], asked[32];
+
+	if (!s->is_short)
+		return;
+	(void)snprintf(text, sizeof(text), "the targets %s before the %s of --%s", s->p->read ? "ended" : "were full",
+	               bytes ? units_bytes_dec(asked, sizeof(asked), bytes) : units_time(asked, sizeof(asked), time_ns),
+	               bytes ? "size" : "time");
+	result_figure_text(s->ses->res, "ended_by", "why it ended early", text);
+	session_ended_early(s->ses);
+}
+
 void stream_report_full_speed(const struct stream_run *s, double rate)
 {
 	char text[VERDICT_BYTES], what[32], time[32], place[96];
@@ -266,14 +281,14 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 {
 	const struct balance_judgement *j = &s->judgement;
 	struct result *res = s->ses->res;
-	double seconds = lasted_s(s), sustained = NAN, asked_s;
+	double seconds = lasted_s(s), sustained = NAN;
 	bool is_open_ended = s->is_under_way || session_is_over(s->ses),
 	     is_no = s->ring.nevents || s->ring.lost_bytes || !is_whole(s) ||
 	             (!is_open_ended && (!is_all(s) || j->answer == BALANCE_FILLS));
 	/* What the ring lost or grew by while nobody emptied it says nothing about the disk. */
 	bool is_blind = session_stops(s->ses) && is_whole(s) && !s->ring.lost_bytes &&
 	                (s->ring.nevents || j->answer != BALANCE_FOR_EVER);
-	char text[VERDICT_BYTES], what[80], time[32];
+	char text[VERDICT_BYTES], what[80];
 
 	(void)rate_text(s, (double)rate, what, sizeof(what));
 	is_no = is_no && !is_blind;
@@ -288,7 +303,8 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	} else if (!is_open_ended && s->completed && is_steady(s)) {
 		sustained = 1.0;
 		say_yes(s, what, text, sizeof(text));
-		bound_notice(s, seconds);
+		if (!s->is_short)
+			bound_notice(s, seconds);
 	} else {
 		say_open(s, what, seconds, text, sizeof(text));
 	}
@@ -305,12 +321,6 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	              s->ring.nevents ? NULL : &j->full_s.ci, 0);
 	if (!is_no && !is_blind && isnan(sustained) && !session_is_over(s->ses))
 		result_figure(res, "needed_time_s", "length of a run that can tell", UNIT_S, ceil(j->need_s), NULL, 0);
-	asked_s = s->ses->common->time_ns ? (double)s->ses->common->time_ns * 1e-9
-	          : s->p->bytes           ? (double)s->p->bytes / (double)rate
-	                                  : 0.0;
-	if (s->is_cut && asked_s > seconds && !session_is_over(s->ses))
-		result_notice(res, "shorter", "The targets ended after %s; what was asked for takes %s.",
-		              seconds_text(seconds, time, sizeof(time)), seconds_text(asked_s, what, sizeof(what)));
 	zone_notice(s);
 	if (!session_is_over(s->ses)) {
 		res->verdict_is_no = is_no;
