@@ -79,7 +79,7 @@ enum load_end {
 	LOAD_LIMIT,     /* max_ops, max_bytes or max_ns reached: nothing more was issued */
 	LOAD_CANCELLED, /* a signal */
 	LOAD_FAULTS,    /* more than max_faults */
-	LOAD_GONE,      /* a target is not there any more (see gone_target) */
+	LOAD_GONE,      /* a target is not there any more, or takes no requests (see gone_target) */
 };
 
 struct load {
@@ -104,10 +104,16 @@ struct load {
 	void *arg;
 };
 
-/* The target is not there any more, whatever the kernel's error was: this says nothing of the place. */
+/* The kernel takes no such request: no disk has seen it. */
+static inline bool load_is_refused(int res)
+{
+	return res == -EINVAL || res == -EPERM || res == -EACCES || res == -EROFS || res == -EBADF || res == -EFAULT;
+}
+
+/* Refused, or the target is not there any more, whatever the kernel's error was: this says nothing of the place. */
 static inline bool load_is_lost(int res)
 {
-	return res == -ENODEV;
+	return res == -ENODEV || load_is_refused(res);
 }
 
 /* A sample, or NaN: it failed, or this program did not run meanwhile. */
@@ -120,6 +126,7 @@ struct load_stats {
 	enum load_end end;
 	uint32_t gone_target; /* the first lost; UINT32_MAX: none */
 	uint32_t ngone;
+	bool is_refused; /* the first takes no requests, and may be there */
 	uint64_t start_ns, first_submit_ns, last_done_ns;
 	uint64_t end_ns;             /* when the last was drained */
 	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */

@@ -304,19 +304,21 @@ static void submit(struct run *run, uint64_t now_ns)
 
 static bool is_lost(const struct target *t, int32_t res)
 {
-	if (res == -ENODEV || res == -ENXIO)
+	if (res == -ENXIO || load_is_lost(res))
 		return true;
 	/* Most drivers answer reads of a removed disk with success and 0 bytes: the size has to be asked. */
 	return res <= 0 && t->is_there && !t->is_there(t->is_there_arg);
 }
 
-static void lose_target(struct run *run, uint32_t target, uint64_t now_ns)
+static void lose_target(struct run *run, const struct io_req *req)
 {
-	run->gone_ns[target] = now_ns;
-	if (run->stats.ngone++ == 0)
-		run->stats.gone_target = target;
+	run->gone_ns[req->target] = req->done_ns;
+	if (run->stats.ngone++ == 0) {
+		run->stats.gone_target = req->target;
+		run->stats.is_refused = load_is_refused(req->res);
+	}
 	if (!run->load->keep_going_when_gone || run->stats.ngone == run->load->ntargets)
-		run_end(run, LOAD_GONE, now_ns);
+		run_end(run, LOAD_GONE, req->done_ns);
 }
 
 /* A request that did not move all its bytes. Returns whether that is a fault. */
@@ -335,8 +337,8 @@ static bool take_bad(struct run *run, struct io_req *req)
 			return false; /* the end of the device */
 	}
 	if (!*gone_ns && is_lost(t, req->res))
-		lose_target(run, req->target, req->done_ns);
-	if (*gone_ns && req->res <= 0)
+		lose_target(run, req);
+	if (*gone_ns && req->res <= 0 && !load_is_refused(req->res))
 		req->res = -ENODEV;
 	fault.res = req->res;
 	run->stats.faults++;

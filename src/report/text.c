@@ -333,8 +333,8 @@ void text_faults(struct printer *p, const struct result *res)
 	text_look(p, LOOK_BAD);
 	text_printf(p, "%s: %llu",
 	            of_disk == n ? "Disk errors"
-	            : of_disk    ? "Errors of the disk and limits of the file system"
-	                         : "Limits of the file system",
+	            : of_disk    ? "Errors of the disk and refused requests"
+	                         : "Refused requests",
 	            (unsigned long long)n);
 	text_plain(p);
 	for (size_t i = 0; i < res->nfault_totals; i++) {

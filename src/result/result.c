@@ -468,11 +468,15 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 	};
 }
 
-static bool is_limit(const char *errno_name)
+/* Of the file system, or of the kernel: no disk has seen such a request. */
+static bool is_limit(const char *errno_name, bool is_of_files)
 {
-	static const char *const names[] = { "ENOSPC", "EFBIG", "EDQUOT" };
+	static const char *const names[] = {
+		"ENOSPC", "EFBIG", "EDQUOT", /* of files only */
+		"EINVAL", "EPERM", "EACCES", "EROFS", "EBADF", "EFAULT"
+	}; /* load_is_refused() */
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+	for (size_t i = is_of_files ? 0 : 3; i < ARRAY_LEN(names); i++)
 		if (errno_name && !strcmp(errno_name, names[i]))
 			return true;
 	return false;
@@ -480,17 +484,17 @@ static bool is_limit(const char *errno_name)
 
 uint64_t result_limit_count(const struct result *res)
 {
+	bool is_of_files = res->ntargets > 0; /* a device that is full is thinly provisioned */
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < res->ntargets; i++) {
 		const char *kind = target_text(&res->targets[i], "kind");
 
-		if (!kind || (strcmp(kind, "file") != 0 && strcmp(kind, "directory") != 0))
-			return 0; /* a device that reports this is thinly provisioned and full */
+		is_of_files = is_of_files && kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
 	}
 	for (size_t i = 0; i < res->nfault_totals; i++)
-		n += is_limit(res->fault_totals[i].name) ? res->fault_totals[i].n : 0;
-	return res->ntargets ? n : 0;
+		n += is_limit(res->fault_totals[i].name, is_of_files) ? res->fault_totals[i].n : 0;
+	return n;
 }
 
 uint64_t result_fault_count(const struct result *res)

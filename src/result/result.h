@@ -222,7 +222,8 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
                   int64_t result, double time_s);
 /* Errors of the disk. */
 uint64_t result_fault_count(const struct result *res);
-/* Requests on files that met a limit of the file system: it is full, a quota, the largest file. No fault of a disk. */
+/* Requests that met a limit of the file system (it is full, a quota, the largest file), or that the kernel refused: no
+ * fault of a disk. */
 uint64_t result_limit_count(const struct result *res);
 /* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once; of all codes
  * RESULT_NOTICES_ALL. */

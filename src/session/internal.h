@@ -7,7 +7,7 @@
 #include "session/watch.h"
 
 struct session_state {
-	bool is_gone, has_too_many_faults, is_punting_reported, is_early;
+	bool is_gone, is_refused, has_too_many_faults, is_punting_reported, is_early;
 	bool is_begun; /* since the first progress or checkpoint; an error before that may be a refusal */
 	uint64_t faults;
 	double done;                  /* progress of a whole that is made of parts */

@@ -504,6 +504,31 @@ static int end_afterwards(struct session *ses, struct keeper *keeper, int r, str
 	return a->trouble[0] ? err_set(err, -EIO, "%s", a->trouble) : r;
 }
 
+/* Nothing of this is the disk's fault. */
+static int refused(const struct result *res, struct err *err)
+{
+	for (size_t i = 0; i < res->nfaults; i++) {
+		const struct result_fault *f = &res->faults[i];
+
+		if (load_is_refused((int)f->result))
+			return err_set(err, -EOPNOTSUPP,
+			               "The kernel refused a %s of %" PRIu64 " bytes at %" PRIu64
+			               " of %s (%s), so no disk has seen it: the figures are of what was done before. "
+			               "See dmesg for what has changed, and run it again.",
+			               f->op, f->length_bytes, f->offset_bytes, f->target, f->errno_name);
+	}
+	return err_set(err, -ENOSPC,
+	               "The file system took no more (it is full, a quota is used up, or the file is too large): the "
+	               "figures are of what was done before. Nothing of this is the disk's fault.");
+}
+
+static const char *early_text(const struct result *res)
+{
+	const struct figure *said = result_find_figure(res, "ended_by");
+
+	return said && !said->value.is_null ? said->value.str : "--time ran out";
+}
+
 static int run(struct session *ses, const struct session_config *cfg, struct err *err)
 {
 	struct keeper *keeper = NULL;
@@ -531,16 +556,13 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	watch_end(watch, ses, ses->state->own);
 	r = end_afterwards(ses, keeper, r, err);
 	if (r == 0 && result_limit_count(ses->res) && !result_fault_count(ses->res))
-		r = err_set(
-			err, -ENOSPC,
-			"The file system took no more (it is full, a quota is used up, or the file is too large): the "
-			"figures are of what was done before. Nothing of this is the disk's fault.");
+		r = refused(ses->res, err);
 	if (ses->state->has_too_many_faults)
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",
 		              result_fault_count(ses->res));
 	else if (r == 0 && result_fault_count(ses->res) && session_is_early(ses)) /* its status says only the former */
-		result_notice(ses->res, "time-over", "The run ended early: --time ran out.");
+		result_notice(ses->res, "time-over", "The run ended early: %s.", early_text(ses->res));
 	return r;
 }
 

@@ -241,7 +241,9 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 		return r;
 	ses->state->stops.late_requests += ret->late;
 	look_for_punting(ses, eng, ret);
-	if (ret->end == LOAD_GONE) {
+	if (ret->end == LOAD_GONE && ret->is_refused) {
+		ses->state->is_refused = true;
+	} else if (ret->end == LOAD_GONE) {
 		ses->state->is_gone = true;
 		result_notice(ses->res, "device-gone",
 		              "%s disappeared %.3f s after the start; what was measured until then is kept.",
@@ -260,7 +262,8 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 
 bool session_is_over(const struct session *ses)
 {
-	return ses->state->is_gone || ses->state->has_too_many_faults || (ses->cancel && *ses->cancel);
+	return ses->state->is_gone || ses->state->is_refused || ses->state->has_too_many_faults ||
+	       (ses->cancel && *ses->cancel);
 }
 
 const char *session_why_over(const struct session *ses)
@@ -269,6 +272,8 @@ const char *session_why_over(const struct session *ses)
 		return "the disk disappeared";
 	if (ses->cancel && *ses->cancel)
 		return "it was interrupted";
+	if (ses->state->is_refused)
+		return "the kernel refused a request";
 	if (ses->state->has_too_many_faults)
 		return "as many errors as --max-errors allows";
 	return session_time_left_ns(ses) == 0 ? "--time ran out" : NULL;

@@ -283,7 +283,7 @@ r = [x for x in rows('steps') if x['step'] == 'write']
 assert len(r) == 2 and all(1 << 20 < x['moved_bytes'] < 9 << 20 for x in r), r
 assert f['write_bytes_per_s'] is None
 PY
-grep -qE '^Limits of the file system: 2 \(2 EFBIG\)' "$work/out" || { cat "$work/out"; fail "what is said of writes that fail"; }
+grep -qE '^Refused requests: 2 \(2 EFBIG\)' "$work/out" || { cat "$work/out"; fail "what is said of writes that fail"; }
 [ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "writes that fail: left: $(ls "$mnt")"
 ok
 

@@ -290,6 +290,11 @@ void sim_set_verify(struct sim *sim, enum sim_verify how)
 	sim->verify = how;
 }
 
+void sim_set_error(struct sim *sim, int error)
+{
+	sim->error = error;
+}
+
 void sim_set_file_cost(struct sim *sim, uint64_t ns)
 {
 	sim->file_cost_ns = ns;

@@ -57,6 +57,8 @@ void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const ch
 /* What becomes of verify commands: done, answered without a look at the medium, or not known, as FUA is not then. */
 enum sim_verify { SIM_VERIFY_TRUE, SIM_VERIFY_LIES, SIM_VERIFY_UNKNOWN };
 void sim_set_verify(struct sim *sim, enum sim_verify how);
+/* From now on every request comes back with it, a negative errno; 0: as the disks answer. */
+void sim_set_error(struct sim *sim, int error);
 /* Time that each file takes when it is asked what lies where; default 0. */
 void sim_set_file_cost(struct sim *sim, uint64_t ns);
 /* The kernel's scheduler sorts what the disk's queue has no room for, by place and upward, as mq-deadline does;

@@ -160,7 +160,7 @@ void sim_collect(struct sim *sim)
 			free(ticket);
 			continue;
 		}
-		ticket->req->res = done.res;
+		ticket->req->res = sim->error ? sim->error : done.res;
 		ticket->se->in_flight--;
 		make_ready(ticket->se, ticket->req, now);
 		free(ticket);

@@ -40,6 +40,7 @@ struct sim {
 	bool has_contents;
 	uint64_t submit_cost_ns, reap_cost_ns, file_cost_ns, requests, tick_ns;
 	enum sim_verify verify;
+	int error; /* of every request; 0: none */
 };
 
 static inline struct sim *sim_of_clock(struct clock *clk)

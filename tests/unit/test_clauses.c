@@ -290,6 +290,8 @@ static struct result *drawn(const struct measure *m, size_t share, struct rng *r
 /* No answer is exit status 6. */
 static void check_open(const struct result *res)
 {
+	if (!res->answer)
+		return;
 	if (strstr(res->answer, "oo little was measured") || strstr(res->answer, "before there was an answer"))
 		assert_true(res->verdict_is_open);
 }
@@ -366,7 +368,17 @@ static void cancel_at_request(void *arg, struct session *ses, const char *target
 	cancel(arg);
 }
 
-enum way { BY_SIGNAL, BY_TIME, BY_REMOVAL, WAYS };
+enum way { BY_SIGNAL, BY_TIME, BY_REMOVAL, BY_ERRORS, BY_REFUSALS, WAYS };
+
+static void fail_from_now_on(void *arg)
+{
+	sim_set_error(arg, -EIO);
+}
+
+static void refuse_from_now_on(void *arg)
+{
+	sim_set_error(arg, -EINVAL);
+}
 
 /* What --time ends is no complete run, where it is not the time that was asked for. */
 static bool lasts(const char *words)
@@ -380,18 +392,23 @@ static void check_run(const char *words, double part, enum way way, const struct
 	struct rule rule = { words, NULL, false };
 	const struct figure *unreadable = result_find_figure(res, "unreadable_regions");
 
-	if (!res->answer)
+	if (!res->answer && way != BY_REFUSALS)
 		fail_msg("%s, %g of it: no answer", words, part);
-	check_answer(&rule, res->answer);
+	if (res->answer)
+		check_answer(&rule, res->answer);
 	check_open(res);
 	if (res->status == STATUS_CANCELLED && !strstr(res->answer, "was interrupted"))
 		fail_msg("%s, %g of it: interrupted without a word: %s", words, part, res->answer);
 	if (way == BY_TIME && !lasts(words) &&
 	    (res->status != STATUS_ENDED_EARLY || !strcasestr(res->answer, "time ran out")))
 		fail_msg("%s, %g of it: cut by --time without a word: %s", words, part, res->answer);
-	if (way != BY_REMOVAL)
+	if (way == BY_ERRORS && res->status != STATUS_WITH_ERRORS)
+		fail_msg("%s, %g of it: nothing but errors, and that is no error", words, part);
+	if (way == BY_REFUSALS && (res->status != STATUS_FAILED || result_fault_count(res) || res->verdict_is_no))
+		fail_msg("%s, %g of it: what the kernel refused is the disk's fault: %s", words, part, res->answer);
+	if (way != BY_REMOVAL && way != BY_REFUSALS)
 		return;
-	if (res->status != STATUS_DEVICE_GONE || !strstr(res->answer, "disappeared"))
+	if (way == BY_REMOVAL && (res->status != STATUS_DEVICE_GONE || !strstr(res->answer, "disappeared")))
 		fail_msg("%s, %g of it: the disk went without a word: %s", words, part, res->answer);
 	if (unreadable && figure_number(unreadable) > 0)
 		fail_msg("%s, %g of it: what went is no unreadable place: %s", words, part, res->answer);
@@ -425,7 +442,11 @@ static uint64_t run_for(const char *words, double part, enum way way, uint64_t w
 		run.hooks.request = cancel_at_request;
 	else if (part < 1 && way == BY_SIGNAL)
 		sim_at(run.sim, (uint64_t)at_ns, cancel, NULL);
-	if (sim_run(&run) < 0)
+	else if (way == BY_ERRORS)
+		sim_at(run.sim, (uint64_t)at_ns, fail_from_now_on, run.sim);
+	else if (way == BY_REFUSALS)
+		sim_at(run.sim, (uint64_t)at_ns, refuse_from_now_on, run.sim);
+	if (sim_run(&run) < 0 && !(way == BY_REFUSALS && strstr(run.err.text, "The kernel refused a ")))
 		fail_msg("%s, %g of it: %s", words, part, run.err.text);
 	cli_screen(run.res);
 	check_run(words, part, part == 0 || part == 1 ? BY_SIGNAL : way, run.res);

@@ -172,7 +172,9 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		return r;
 	if (isnan(in->access_ns) && !smr_is_over(io)) {
 		smr_report_verdict(res, SMR_UNDECIDED,
-		                   "random reads need no actuator there, so writes would show none");
+		                   result_fault_count(res)
+		                           ? "random reads failed, so how long they take is not known"
+		                           : "random reads need no actuator there, so writes would show none");
 		return 0;
 	}
 	return write_until_known(io, in, err);

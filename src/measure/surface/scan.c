@@ -381,7 +381,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	run->scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
 	if (s.is_later && s.skip_to)
 		run->later.at = s.skip_to - s.skip_to % run->range.unit_bytes;
-	else if (s.skip_to > run->position)
+	else if (s.skip_to > run->position && !session_is_over(run->ses))
 		surface_skip(run, s.skip_to);
 	if (!run->is_tuned && run->bytes_per_s > 0.0 && !session_is_over(run->ses))
 		tune(run);
