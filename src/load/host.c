@@ -78,37 +78,17 @@ void host_usage(struct host_usage *ret)
 		.system_ns = timeval_ns(&u.ru_stime),
 		.minor_faults = (uint64_t)u.ru_minflt,
 		.major_faults = (uint64_t)u.ru_majflt,
-		.waits = (uint64_t)u.ru_nvcsw,
-		.preemptions = (uint64_t)u.ru_nivcsw,
 		.max_rss_bytes = (uint64_t)u.ru_maxrss << 10,
 	};
 }
 
-static bool read_io(const char *path, struct host_io *ret)
+bool host_fetched(bool is_of_thread, uint64_t *ret_bytes)
 {
-	cleanup_fclose FILE *f = fopen(path, "re");
+	cleanup_fclose FILE *f = fopen(is_of_thread ? "/proc/thread-self/io" : "/proc/self/io", "re");
 	char line[128];
-	bool found = false;
 
-	*ret = (struct host_io){ 0 };
-	while (f && fgets(line, sizeof(line), f)) {
-		found = true;
-		if (sscanf(line, "rchar: %" SCNu64, &ret->asked_read_bytes) == 1 ||
-		    sscanf(line, "wchar: %" SCNu64, &ret->asked_written_bytes) == 1 ||
-		    sscanf(line, "read_bytes: %" SCNu64, &ret->storage_read_bytes) == 1)
-			continue;
-		(void)sscanf(line, "write_bytes: %" SCNu64,
-		             &ret->storage_written_bytes); /* another line: nothing is taken */
-	}
-	return found;
-}
-
-bool host_io_of_thread(struct host_io *ret)
-{
-	return read_io("/proc/thread-self/io", ret);
-}
-
-bool host_io_of_process(struct host_io *ret)
-{
-	return read_io("/proc/self/io", ret);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "read_bytes: %" SCNu64, ret_bytes) == 1)
+			return true;
+	return false;
 }

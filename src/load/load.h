@@ -281,18 +281,11 @@ int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg);
 struct host_usage { /* of the whole process since its start: all threads, so punted requests are counted */
 	uint64_t user_ns, system_ns;
 	uint64_t minor_faults, major_faults;
-	uint64_t waits, preemptions; /* voluntary and other context switches */
 	uint64_t max_rss_bytes;
 };
 void host_usage(struct host_usage *ret);
 
-/* The kernel's account of what was asked for and what storage moved for it: /proc's io of a thread or a process. */
-struct host_io {
-	uint64_t asked_read_bytes, asked_written_bytes;     /* rchar, wchar */
-	uint64_t storage_read_bytes, storage_written_bytes; /* read_bytes, write_bytes */
-};
-/* Of the calling thread, or of all threads, also those that have ended. false: not known, and all 0. */
-bool host_io_of_thread(struct host_io *ret);
-bool host_io_of_process(struct host_io *ret);
+/* What storage has fetched for the calling thread, or for all, also those that have ended. false: not known. */
+bool host_fetched(bool is_of_thread, uint64_t *ret_bytes);
 
 #endif

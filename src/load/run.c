@@ -187,15 +187,6 @@ static void gate_init(struct gate *g, const struct target *t, const struct engin
 	g->most = t->permit ? IO_WRITE : IO_READ;
 }
 
-/* The feeder has nothing to do now, or for ever. */
-static void feed_stop(struct run *run, enum feed kind, uint64_t until_ns, uint64_t now_ns)
-{
-	if (kind == FEED_WAIT)
-		run->wait_ns = until_ns > now_ns ? until_ns : now_ns + 1; /* time has to move on */
-	else
-		run_end(run, LOAD_DONE, now_ns);
-}
-
 static inline void issue(struct run *run, struct io_req *req)
 {
 	run->issued++;
@@ -265,7 +256,9 @@ static void feed(struct run *run, uint64_t now_ns)
 		until_ns = CLOCK_NEVER;
 		kind = f->next(f, now_ns, req, &until_ns);
 		if (__builtin_expect(kind != FEED_IO, 0)) {
-			feed_stop(run, kind, until_ns, now_ns);
+			run->wait_ns = until_ns > now_ns ? until_ns : now_ns + 1; /* time has to move on */
+			if (kind != FEED_WAIT)
+				run_end(run, LOAD_DONE, now_ns);
 			return;
 		}
 		if (__builtin_expect(!may_pass(run, req), 0) && look_closer(run, req, now_ns) < 0)

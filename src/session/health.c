@@ -34,14 +34,6 @@ static double value_of(const struct device_health *h, const struct health_count 
 	return v == UINT64_MAX ? (double)NAN : (double)v;
 }
 
-static bool is_first_of_disk(const struct session *ses, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
-			return false;
-	return ses->devs[i].disk[0] != '\0';
-}
-
 /* hwmon knows the temperature without asking the disk for much. */
 static void look(const struct session *ses, size_t i, struct device_health *ret)
 {
@@ -55,7 +47,7 @@ static void look(const struct session *ses, size_t i, struct device_health *ret)
 void health_again(const struct session *ses, struct device_health *ret)
 {
 	for (size_t i = 0; i < ses->ndevs; i++)
-		if (is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
+		if (session_is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
 			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &ret[i]);
 }
 
@@ -69,7 +61,7 @@ bool health_before(struct session *ses)
 		device_health_clear(&h[i], "not asked");
 		if (ses->common->no_smart)
 			result_option(ses->res, "health", "--no-smart");
-		else if (is_first_of_disk(ses, i) && env->devices->health &&
+		else if (session_is_first_of_disk(ses, i) && env->devices->health &&
 		         (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
 		         env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
 			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
@@ -165,7 +157,7 @@ void health_report(struct session *ses, struct device_health *now)
 
 		if (!is_known || was->untold[0]) /* of what is not known nothing moves */
 			device_health_clear(&now[i], "not asked");
-		if (!is_first_of_disk(ses, i))
+		if (!session_is_first_of_disk(ses, i))
 			continue;
 		look(ses, i, &now[i]);
 		report_drive(ses, &ses->devs[i], was);

@@ -4,10 +4,15 @@
 #define PLATTER_SESSION_INTERNAL_H
 
 #include "session/session.h"
-#include "session/watch.h"
+
+struct own_io { /* what this program moved, per target */
+	uint64_t reads, read_bytes, writes, written_bytes;
+};
 
 struct session_state {
-	bool is_gone, is_refused, has_too_many_faults, is_punting_reported, is_early;
+	/* why nothing more is measured; 0: it goes on */
+	enum { LOST_GONE = 1, LOST_REFUSES, LOST_ERRORS } lost;
+	bool is_early;
 	bool is_begun; /* since the first progress or checkpoint; an error before that may be a refusal */
 	uint64_t faults;
 	double done;                  /* progress of a whole that is made of parts */
@@ -29,9 +34,9 @@ struct session_state {
 	} * there;
 };
 
-/* medium.c: how a run ended that returned r, the whole or a part of it; and whether before its end. */
+/* end.c: how a run ended that returned r, the whole or a part of it; and at the end of the whole, what is returned. */
 enum result_status session_status(const struct session *ses, int r);
-bool session_is_early(const struct session *ses);
+int session_end(struct session *ses, int r, struct err *err);
 
 /* session.c: host and targets, into the document. */
 void session_describe(struct session *ses);

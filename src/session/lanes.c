@@ -2,6 +2,7 @@
 /* What targets have in common: those of one run, and those of several runs that would slow each other. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "session/internal.h"
@@ -34,6 +35,14 @@ int lanes_check(struct session *ses, struct err *err)
 		              "%s and %s lie on one disk: their rates are parts of what that disk gives.",
 		              ses->devs[share.a].path, ses->devs[share.b].path);
 	return r;
+}
+
+bool session_is_first_of_disk(const struct session *ses, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
+			return false;
+	return ses->devs[i].disk[0] != '\0';
 }
 
 /* The second joins the lane of the first, with all that are in it. */

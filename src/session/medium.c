@@ -104,24 +104,3 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 		               m->name);
 	return device_check_capacity(dev, err);
 }
-
-bool session_is_early(const struct session *ses)
-{
-	uint64_t most_ns = ses->common->time_ns;
-
-	return ses->state->is_early ||
-	       (most_ns && !ses->plan->lasts && clock_now_ns(ses->env->clk) - ses->start_ns >= most_ns);
-}
-
-enum result_status session_status(const struct session *ses, int r)
-{
-	if (r < 0)
-		return STATUS_FAILED;
-	if (ses->state->is_gone)
-		return STATUS_DEVICE_GONE;
-	if (ses->cancel && *ses->cancel)
-		return STATUS_CANCELLED;
-	if (result_fault_count(ses->res))
-		return STATUS_WITH_ERRORS;
-	return session_is_early(ses) ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
-}

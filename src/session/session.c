@@ -346,7 +346,7 @@ static void drop_privileges(struct session *ses)
  * and the sentence. */
 static int blame_lost_target(struct session *ses, int r, const struct err *err)
 {
-	const char *lost = ses->state->is_gone ? "A target" : NULL;
+	const char *lost = ses->state->lost == LOST_GONE ? "A target" : NULL;
 
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct target *t = &ses->targets[i];
@@ -356,7 +356,7 @@ static int blame_lost_target(struct session *ses, int r, const struct err *err)
 	}
 	if (!lost)
 		return r;
-	ses->state->is_gone = true;
+	ses->state->lost = LOST_GONE;
 	result_notice(ses->res, "device-gone", "%s disappeared during the run. %s", lost, err->text);
 	return 0;
 }
@@ -504,31 +504,6 @@ static int end_afterwards(struct session *ses, struct keeper *keeper, int r, str
 	return a->trouble[0] ? err_set(err, -EIO, "%s", a->trouble) : r;
 }
 
-/* Nothing of this is the disk's fault. */
-static int refused(const struct result *res, struct err *err)
-{
-	for (size_t i = 0; i < res->nfaults; i++) {
-		const struct result_fault *f = &res->faults[i];
-
-		if (load_is_refused((int)f->result))
-			return err_set(err, -EOPNOTSUPP,
-			               "The kernel refused a %s of %" PRIu64 " bytes at %" PRIu64
-			               " of %s (%s), so no disk has seen it: the figures are of what was done before. "
-			               "See dmesg for what has changed, and run it again.",
-			               f->op, f->length_bytes, f->offset_bytes, f->target, f->errno_name);
-	}
-	return err_set(err, -ENOSPC,
-	               "The file system took no more (it is full, a quota is used up, or the file is too large): the "
-	               "figures are of what was done before. Nothing of this is the disk's fault.");
-}
-
-static const char *early_text(const struct result *res)
-{
-	const struct figure *said = result_find_figure(res, "ended_by");
-
-	return said && !said->value.is_null ? said->value.str : "--time ran out";
-}
-
 static int run(struct session *ses, const struct session_config *cfg, struct err *err)
 {
 	struct keeper *keeper = NULL;
@@ -553,17 +528,9 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	}
 	if (ses->state->is_begun || (r != -EINVAL && r != -EEXIST)) /* else the run refused what it was given */
 		ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
-	watch_end(watch, ses, ses->state->own);
+	watch_end(watch, ses);
 	r = end_afterwards(ses, keeper, r, err);
-	if (r == 0 && result_limit_count(ses->res) && !result_fault_count(ses->res))
-		r = refused(ses->res, err);
-	if (ses->state->has_too_many_faults)
-		result_notice(ses->res, "too-many-errors",
-		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",
-		              result_fault_count(ses->res));
-	else if (r == 0 && result_fault_count(ses->res) && session_is_early(ses)) /* its status says only the former */
-		result_notice(ses->res, "time-over", "The run ended early: %s.", early_text(ses->res));
-	return r;
+	return session_end(ses, r, err);
 }
 
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err)

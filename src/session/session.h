@@ -193,6 +193,8 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
  * take turns. -EINVAL: two have bytes in common.
  */
 int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err);
+/* Of the targets that share the disk of target i the first? false: no disk is known. */
+bool session_is_first_of_disk(const struct session *ses, size_t i);
 /* Where none was given. */
 uint64_t session_fresh_seed(struct clock *clk);
 
@@ -223,7 +225,7 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes);
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
-/* Why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
+/* end.c: why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
 const char *session_why_over(const struct session *ses);
 /* The run came to less than its end, though --time may be left: its status says so, where no error says more. */
 void session_ended_early(struct session *ses);

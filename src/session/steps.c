@@ -197,7 +197,7 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 {
 	unsigned threads;
 
-	if (ses->state->is_punting_reported || ses->plan->writes != WRITE_NONE || ses->plan->write_bytes ||
+	if (result_has_notice(ses->res, "punted") || ses->plan->writes != WRITE_NONE || ses->plan->write_bytes ||
 	    clock_is_virtual(ses->env->clk) || strcmp(eng->ops->name, "uring") != 0)
 		return;
 	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
@@ -207,7 +207,6 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 	threads = engine_worker_threads();
 	if (threads == 0)
 		return;
-	ses->state->is_punting_reported = true;
 	result_notice(
 		ses->res, "punted",
 		"io_uring handed requests to threads of the kernel (%u of them), as the device does not take them at once: they cost more CPU time and may be slower; try a smaller --block, or --engine=libaio.",
@@ -242,15 +241,15 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	ses->state->stops.late_requests += ret->late;
 	look_for_punting(ses, eng, ret);
 	if (ret->end == LOAD_GONE && ret->is_refused) {
-		ses->state->is_refused = true;
+		ses->state->lost = LOST_REFUSES;
 	} else if (ret->end == LOAD_GONE) {
-		ses->state->is_gone = true;
+		ses->state->lost = LOST_GONE;
 		result_notice(ses->res, "device-gone",
 		              "%s disappeared %.3f s after the start; what was measured until then is kept.",
 		              load->targets[ret->gone_target].name, (double)(ret->last_done_ns - ses->start_ns) * 1e-9);
 	}
 	if (ret->end == LOAD_FAULTS)
-		ses->state->has_too_many_faults = true;
+		ses->state->lost = LOST_ERRORS;
 	return 0;
 }
 
@@ -258,35 +257,6 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 {
 	ses->state->own[target].read_bytes += read_bytes;
 	ses->state->own[target].written_bytes += written_bytes;
-}
-
-bool session_is_over(const struct session *ses)
-{
-	return ses->state->is_gone || ses->state->is_refused || ses->state->has_too_many_faults ||
-	       (ses->cancel && *ses->cancel);
-}
-
-const char *session_why_over(const struct session *ses)
-{
-	if (ses->state->is_gone)
-		return "the disk disappeared";
-	if (ses->cancel && *ses->cancel)
-		return "it was interrupted";
-	if (ses->state->is_refused)
-		return "the kernel refused a request";
-	if (ses->state->has_too_many_faults)
-		return "as many errors as --max-errors allows";
-	return session_time_left_ns(ses) == 0 ? "--time ran out" : NULL;
-}
-
-void session_ended_early(struct session *ses)
-{
-	ses->state->is_early = true;
-}
-
-uint64_t session_answered_ns(const struct session *ses)
-{
-	return ses->state->answered_ns > ses->start_ns ? ses->state->answered_ns : ses->start_ns;
 }
 
 const struct device_health *session_health(const struct session *ses, size_t i)
@@ -297,15 +267,6 @@ const struct device_health *session_health(const struct session *ses, size_t i)
 double session_precision(const struct session *ses)
 {
 	return ses->common->precision > 0.0 ? ses->common->precision : ses->measure->precision;
-}
-
-uint64_t session_time_left_ns(const struct session *ses)
-{
-	uint64_t spent = clock_now_ns(ses->env->clk) - ses->start_ns;
-
-	if (ses->common->time_ns == 0)
-		return UINT64_MAX;
-	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
 }
 
 void session_checkpoint(struct session *ses)

@@ -26,7 +26,7 @@ struct watch {
 	uint64_t suspended_ns;  /* of the clock */
 	int64_t own_read_bytes; /* of this process, where it opens its files itself; -1: not known */
 	struct disk_state {
-		bool is_known, is_first_of_disk;
+		bool is_known;
 		struct device_io io;
 		int64_t ioerr;
 	} * disks; /* one per device of the session */
@@ -139,11 +139,11 @@ static uint64_t suspended_now(const struct session *ses)
 /* -1: not known, or of no interest. */
 static int64_t own_reads(const struct session *ses)
 {
-	struct host_io io;
+	uint64_t bytes;
 
-	if (clock_is_virtual(ses->env->clk) || !ses->plan->opens_itself || !host_io_of_process(&io))
+	if (clock_is_virtual(ses->env->clk) || !ses->plan->opens_itself || !host_fetched(false, &bytes))
 		return -1;
-	return (int64_t)io.storage_read_bytes;
+	return (int64_t)bytes;
 }
 
 struct watch *watch_start(const struct session *ses)
@@ -161,11 +161,7 @@ struct watch *watch_start(const struct session *ses)
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct disk_state *d = &w->disks[i];
 
-		d->is_first_of_disk = true;
-		for (size_t k = 0; k < i; k++)
-			if (ses->devs[k].disk[0] && strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
-				d->is_first_of_disk = false;
-		d->is_known = ses->env->devices->io &&
+		d->is_known = session_is_first_of_disk(ses, i) && ses->env->devices->io &&
 		              ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &d->io) == 0;
 		d->ioerr = device_errors(ses, &ses->devs[i]);
 	}
@@ -204,8 +200,9 @@ static bool io_between(const struct device_io *before, const struct device_io *n
 }
 
 /* Own I/O of all targets on the disk of device i. */
-static struct own_io own_of_disk(const struct session *ses, const struct own_io *own, size_t i)
+static struct own_io own_of_disk(const struct session *ses, size_t i)
 {
+	const struct own_io *own = ses->state->own;
 	struct own_io sum = { 0 };
 
 	for (size_t k = 0; k < ses->ndevs; k++) {
@@ -219,10 +216,10 @@ static struct own_io own_of_disk(const struct session *ses, const struct own_io 
 	return sum;
 }
 
-static void check_other_io(struct watch *w, const struct session *ses, const struct own_io *own, size_t i)
+static void check_other_io(const struct watch *w, const struct session *ses, size_t i)
 {
 	const struct device *dev = &ses->devs[i];
-	struct own_io mine = own_of_disk(ses, own, i);
+	struct own_io mine = own_of_disk(ses, i);
 	struct device_io now;
 	uint64_t other_read, other_written, mine_bytes = mine.read_bytes + mine.written_bytes;
 	char a[32], b[32];
@@ -257,8 +254,7 @@ static void check_other_reads(const struct watch *w, const struct session *ses)
 		return;
 	own -= w->own_read_bytes;
 	for (size_t i = 0; i < ses->ndevs; i++) {
-		if (!w->disks[i].is_known || !w->disks[i].is_first_of_disk ||
-		    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) != 0)
+		if (!w->disks[i].is_known || ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) != 0)
 			continue;
 		if (!io_between(&w->disks[i].io, &now, &read, &written))
 			return;
@@ -274,7 +270,7 @@ static void check_other_reads(const struct watch *w, const struct session *ses)
 
 uint64_t session_foreign_bytes(const struct session *ses, size_t target)
 {
-	struct own_io mine = own_of_disk(ses, ses->state->own, target);
+	struct own_io mine = own_of_disk(ses, target);
 	struct device_io now;
 
 	if (!ses->env->devices->io || ses->env->devices->io(ses->env->devices_ctx, &ses->devs[target], &now) != 0)
@@ -344,7 +340,7 @@ static void check_host(const struct watch *w, const struct session *ses)
 		              now.throttles - w->host.throttles);
 }
 
-void watch_end(struct watch *w, const struct session *ses, const struct own_io *own)
+void watch_end(struct watch *w, const struct session *ses)
 {
 	if (!w)
 		return;
@@ -352,9 +348,9 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 		const struct disk_state *d = &w->disks[i];
 		int64_t ioerr = device_errors(ses, &ses->devs[i]);
 
-		if (d->is_known && d->is_first_of_disk && !ses->plan->opens_itself)
-			check_other_io(w, ses, own, i);
-		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
+		if (d->is_known && !ses->plan->opens_itself)
+			check_other_io(w, ses, i);
+		if (session_is_first_of_disk(ses, i) && d->ioerr >= 0 && ioerr > d->ioerr)
 			result_notice(
 				ses->res, "device-errors",
 				"The kernel counted %" PRId64

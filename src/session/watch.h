@@ -9,16 +9,12 @@
 
 #include "session/session.h"
 
-struct own_io { /* what this program moved, per target */
-	uint64_t reads, read_bytes, writes, written_bytes;
-};
-
 struct watch;
 
 /* NULL only when out of memory. On a virtual clock nothing of the host is looked at, only the devices' counters. */
 struct watch *watch_start(const struct session *ses);
-/* Compares with the start and writes notices; frees. own: one per device of the session. */
-void watch_end(struct watch *w, const struct session *ses, const struct own_io *own);
+/* Compares with the start and writes notices; frees. */
+void watch_end(struct watch *w, const struct session *ses);
 /* Settings of the devices that change the answer. */
 void watch_settings(const struct session *ses);
 

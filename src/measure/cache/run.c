@@ -156,5 +156,5 @@ double cache_hits(const struct cache_run *c, const struct cache_loop *l, const s
 
 	if (l->writes || !t->has_process)
 		return NAN;
-	return fmax(1.0 - (double)t->process.storage_read_bytes / ((double)l->done * unit), 0.0);
+	return fmax(1.0 - (double)t->fetched_bytes / ((double)l->done * unit), 0.0);
 }

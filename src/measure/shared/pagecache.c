@@ -155,7 +155,7 @@ void pagecache_traffic(const struct session *ses, size_t index, struct pagecache
 	struct device_io io = { 0 };
 
 	*ret = (struct pagecache_traffic){ 0 };
-	ret->has_process = host_io_of_thread(&ret->process);
+	ret->has_process = host_fetched(true, &ret->fetched_bytes);
 	if (ses && index < ses->ndevs && ses->env->devices->io &&
 	    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[index], &io) == 0) {
 		ret->has_disk = true;
@@ -166,7 +166,7 @@ void pagecache_traffic(const struct session *ses, size_t index, struct pagecache
 
 void pagecache_doubt(struct pagecache_traffic *t, double cached_before)
 {
-	if (!t->has_disk && t->process.storage_read_bytes == 0 && cached_before < 1.0) /* false for NaN */
+	if (!t->has_disk && t->fetched_bytes == 0 && cached_before < 1.0) /* false for NaN */
 		t->has_process = false;
 }
 
@@ -174,10 +174,7 @@ void pagecache_traffic_since(const struct session *ses, size_t index, const stru
                              double cached_before, struct pagecache_traffic *ret)
 {
 	pagecache_traffic(ses, index, ret);
-	ret->process.asked_read_bytes -= before->process.asked_read_bytes;
-	ret->process.asked_written_bytes -= before->process.asked_written_bytes;
-	ret->process.storage_read_bytes -= before->process.storage_read_bytes;
-	ret->process.storage_written_bytes -= before->process.storage_written_bytes;
+	ret->fetched_bytes -= before->fetched_bytes;
 	ret->disk_read_bytes -= before->disk_read_bytes;
 	ret->disk_written_bytes -= before->disk_written_bytes;
 	ret->has_disk = ret->has_disk && before->has_disk;
@@ -190,7 +187,7 @@ struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64
 	struct pagecache_share share = { NAN, NAN };
 
 	if (moved_bytes && t->has_process && !is_write)
-		share.device_ratio = (double)t->process.storage_read_bytes / (double)moved_bytes;
+		share.device_ratio = (double)t->fetched_bytes / (double)moved_bytes;
 	if (moved_bytes && t->has_disk)
 		share.disk_ratio =
 			(double)(is_write ? t->disk_written_bytes : t->disk_read_bytes) / (double)moved_bytes;

@@ -48,7 +48,7 @@ void pagecache_note_witness(struct session *ses, int fd);
 
 /* Counters to be subtracted: what the process asked for and what the storage below moved for it, and for all. */
 struct pagecache_traffic {
-	struct host_io process;                       /* what this thread caused */
+	uint64_t fetched_bytes;                       /* for this thread */
 	uint64_t disk_read_bytes, disk_written_bytes; /* the disk's own counters: of everybody */
 	bool has_process, has_disk;
 };

@@ -439,11 +439,9 @@ static void tick(void *arg, uint64_t now_ns)
 static void look(const struct session *ses, struct tx_stand *s)
 {
 	const struct env *env = ses->env;
-	struct host_io io;
 
 	s->has_io = env->devices->io(env->devices_ctx, &ses->devs[0], &s->io) == 0;
-	s->has_storage = !clock_is_virtual(env->clk) && host_io_of_process(&io);
-	s->storage_read_bytes = s->has_storage ? io.storage_read_bytes : 0;
+	s->has_storage = !clock_is_virtual(env->clk) && host_fetched(false, &s->storage_read_bytes);
 	host_usage(&s->usage);
 }
 
