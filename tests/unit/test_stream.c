@@ -103,28 +103,35 @@ TEST(a_run_of_a_few_blocks_does_not_refuse_a_rate_that_the_disk_carries)
 	assert_true(answered > 0);
 }
 
-TEST(a_stall_shows_in_full_in_response_occupancy_and_gap)
+/* What nobody asked the length of ends by itself; what was asked for and did not fit ended early, in every mode. */
+TEST(targets_that_end_before_what_was_asked_for_are_no_complete_run)
 {
-	struct sim *sim = sim_new();
-	cleanup_run struct sim_run run = { .sim = sim,
-		                           .m = &measure_stream,
-		                           .words = "--read --rate=20MB --buffer=200MB --time=20s sda" };
-	cleanup_profile struct profile p = { 0 };
-	const struct table *t;
-	struct err err = { 0 };
+	static const struct {
+		const char *words, *text; /* NULL: complete */
+	} cases[] = {
+		{ "--read --rate=8MB sda", NULL },
+		{ "--read --rate=8MB --size=393216000 sda", NULL },
+		{ "--read --rate=8MB --time=20s sda", NULL },
+		{ "--read --rate=8MB --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --rate=8MB --size=1GB sda", "the targets ended before the 1.00 GB of --size" },
+		{ "--read --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --find --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--read --tradeoff --time=1h sda", "the targets ended before the 1 h 00 m of --time" },
+		{ "--write --destroy-data=TINY0001 --size=1GB sda",
+		  "the targets were full before the 1.00 GB of --size" },
+		{ "--write --destroy-data=TINY0001 --rate=8MB sda",
+		  "the targets were full before the 1 m 00 s of --time" },
+	};
 
-	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
-	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	sim_set_contents(sim, false);
-	assert_int_equal(sim_run(&run), 0);
-	t = result_find_table(run.res, "targets");
-	assert_true(sim_figure(&run, "sustained") == 1.0);
-	assert_true(sim_figure(&run, "peak_bytes") > 2.0 * 20e6 * 0.95 &&
-	            sim_figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
-	assert_true(number(t, 0, "max_gap_ns") > 1.95e9);
-	assert_true(number(t, 0, "response_max_ns") > 1.95e9);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_run struct sim_run run = stream_on(cases[i].words, (const char *const[]){ "tiny" }, 1);
+		const struct figure *f = result_find_figure(run.res, "ended_by");
+
+		assert_int_equal(run.res->status, cases[i].text ? STATUS_ENDED_EARLY : STATUS_COMPLETE);
+		assert_true(!f == !cases[i].text);
+		if (f)
+			assert_string_equal(f->value.str, cases[i].text);
+	}
 }
 
 TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)

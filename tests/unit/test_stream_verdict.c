@@ -18,6 +18,7 @@ extern const struct measure measure_stream;
 #define HOUR_S       3600.0
 #define CLOSE        0.01 /* nearer to what they carry an hour's run decides */
 #define SLOWER       40
+#define LARGER       4
 #define BLOCK        65536
 #define NEED_MOST_S  900.0 /* of a run that is done again: longer takes too long here */
 
@@ -37,11 +38,14 @@ static void draw_disk(struct profile *p, struct rng *rng, const char *name)
 	(void)snprintf(path, sizeof(path), "%s/%s.disk", SIMDISK_PROFILES, name);
 	assert_int_equal(profile_load(p, path, &err), 0);
 	/*
-	 * As fast everywhere: an hour's run stays in "this zone". And slow, for rings of a minute are really allocated.
+	 * As fast everywhere, and large: an hour's run stays in "this zone", and no disk of several is full before. And
+	 * slow, for rings of a minute are really allocated.
 	 */
-	for (size_t i = p->nzones; i-- > 0;)
+	for (size_t i = p->nzones; i-- > 0;) {
+		p->zones[i].cylinders *= LARGER;
 		for (size_t k = 0; k < PROFILE_SURFACES_MAX; k++)
 			p->zones[i].spt[k] = (p->zones[0].spt[k] + SLOWER - 1) / SLOWER;
+	}
 	p->capacity_lba = 0;
 	p->seed = rng_u64(rng);
 	p->write_cache_bytes /= SLOWER;

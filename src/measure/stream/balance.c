@@ -238,7 +238,7 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 	drift = drift_from(b, more, b->n / 2, ret->slowest);
 	late_growth = mean_step(b, b->fill, b->n - b->n / 8 - 1);
 	ret->growth = mean_step(b, b->fill, b->n / 2);
-	is_slack = !more->is_hidden && drift.ci.high < 0.0 && late.ci.high < 0.0;
+	is_slack = !more->is_hidden && !more->is_ahead && drift.ci.high < 0.0 && late.ci.high < 0.0;
 	room = more->ring_bytes - b->fill[b->n - 1];
 	ret->full_s = (struct stats_estimate){ seconds + room / ret->growth.value,
 		                               { seconds + room / ret->growth.ci.high,

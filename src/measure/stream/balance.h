@@ -65,6 +65,8 @@ struct balance_more {
 	bool in_turn; /* the slowest lane binds all */
 	/* a cache takes the data first: that a lane has no work, and that nothing grows, says nothing */
 	bool is_hidden;
+	/* what is read may come from where the drive has read ahead: that a lane has no work says nothing */
+	bool is_ahead;
 	double can_bytes_per_s; /* at full speed at least; NaN: nobody has looked */
 };
 

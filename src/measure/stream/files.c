@@ -250,13 +250,10 @@ bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t 
 	*ret_read = *ret_written = 0;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct pagecache_traffic t;
-		bool is_new = true;
 
-		for (size_t k = 0; k < i; k++) /* partitions of one disk have one account */
-			is_new = is_new && ses->devs[k].disk_rdev != ses->devs[i].disk_rdev;
-		if (!is_new)
-			continue;
 		pagecache_traffic(ses, i, &t);
+		if (t.has_disk && !session_is_first_of_disk(ses, i))
+			continue; /* partitions of one disk have one account */
 		if (!t.has_disk)
 			return false;
 		*ret_read += t.disk_read_bytes;

@@ -136,7 +136,7 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 
 	*ret_bytes_per_s = NAN;
 	for (size_t i = 0; i < s->nlanes; i++) {
-		if (!s->lanes[i].issued)
+		if (!s->lanes[i].issued || s->lanes[i].is_dead)
 			return 0;
 		v.v[i] = last_piece(s, &s->lanes[i], bytes);
 		if (s->p->read && v.v[i].end - v.v[i].first < bytes)

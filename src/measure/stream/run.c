@@ -378,21 +378,30 @@ static void tick(void *arg, uint64_t now_ns)
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
 
-/* Did the targets end before what was asked for? A recording that is played may, if nobody asked for its length. */
-static bool is_short(const struct stream_run *s, uint64_t now_ns)
+/* How many blocks come, at most; what is played ends with the targets. */
+static int count_blocks(struct stream_run *s, uint64_t rate, uint64_t time_ns, struct err *err)
 {
-	bool is_asked = !s->p->read || s->p->bytes || s->ses->common->time_ns;
+	uint64_t block = s->p->block_bytes, there = 0;
 
-	for (size_t i = 0; i < s->nlanes; i++)
-		if (!s->lanes[i].is_full || s->lanes[i].is_dead)
-			return false;
-	return is_asked && !session_is_over(s->ses) &&
-	       (s->is_cut || (s->blocks_max == UINT64_MAX ? now_ns < s->end_ns : s->issued < s->blocks_max));
+	for (size_t i = 0; i < s->ntargets; i++)
+		there += s->rooms[i] / block;
+	s->room_blocks = there;
+	s->asked_blocks = s->p->bytes ? (s->p->bytes + block - 1) / block
+	                  : s->is_max || time_ns == CLOCK_NEVER
+	                          ? UINT64_MAX
+	                          : (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
+	s->blocks_max = s->p->read && there < s->asked_blocks ? there : s->asked_blocks;
+	if (s->blocks_max)
+		return 0;
+	return err_set(err, -EINVAL,
+	               "Not even one block of %" PRIu64
+	               " bytes comes in that time; give more --time or a smaller --block.",
+	               block);
 }
 
 int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 {
-	uint64_t block = s->p->block_bytes, time_ns = stream_time_ns(s->ses, s->p), there = 0, now;
+	uint64_t block = s->p->block_bytes, time_ns = stream_time_ns(s->ses, s->p), now;
 	int r;
 
 	if (rate == 0)
@@ -404,8 +413,9 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->places > s->depth * s->nlanes)
 		s->places =
 			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
-	s->blocks_max = s->p->bytes ? (s->p->bytes + block - 1) / block : UINT64_MAX;
-	r = open_ring(s, err);
+	r = count_blocks(s, rate, time_ns, err);
+	if (r == 0)
+		r = open_ring(s, err);
 	if (r < 0)
 		return r;
 	reset_lanes(s);
@@ -421,19 +431,6 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (!s->is_max) /* a step with one block more or less is not a dip */
 		timeline_widen(&s->timeline, (uint64_t)ceil(STEP_BLOCKS * (double)block / (double)rate) * NS_PER_S);
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
-	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
-		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
-	for (size_t i = 0; i < s->ntargets; i++)
-		there += s->rooms[i] / block;
-	s->room_blocks = there;
-	s->is_cut = s->p->read && s->blocks_max > there; /* played to the end */
-	if (s->is_cut)
-		s->blocks_max = there;
-	if (s->blocks_max == 0)
-		return err_set(err, -EINVAL,
-		               "Not even one block of %" PRIu64
-		               " bytes comes in that time; give more --time or a smaller --block.",
-		               block);
 	if (!s->is_max) {
 		ring_init(&s->ring, rate, block, s->places, now, s->blocks_max);
 		balance_start(&s->balance, s->nlanes, rate, now, ring_end_ns(&s->ring));
@@ -461,7 +458,6 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	if (!s->is_max)
 		ring_finish(&s->ring, now);
 	timeline_roll(&s->timeline, now);
-	s->is_short = is_short(s, now);
 	s->end_ns = now;
 	return r == 0 && !s->is_max ? stream_judge(s, err) : r;
 }

@@ -91,8 +91,7 @@ struct stream_run {
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
 	uint64_t room_blocks;          /* that the targets can take or give in a run */
-	bool is_cut;                   /* less was there to be played than was asked for */
-	bool is_short;                 /* the targets ended before --time or --size did */
+	uint64_t asked_blocks;         /* by --size, or --time at a rate; UINT64_MAX: as many as come in --time */
 	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
 	struct pace pace;
 	struct balance balance;

@@ -24,6 +24,15 @@ static bool is_hidden(const struct stream_run *s)
 	return false;
 }
 
+/* Without look-ahead each block waits for the medium, and what does not turn has no reason to read ahead. */
+static bool is_ahead(const struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (s->p->read && s->ses->common->look_ahead != SWITCH_OFF && s->ses->devs[i].rotational != 0)
+			return true;
+	return false;
+}
+
 /* No target was lost or returned errors. */
 static bool is_whole(const struct stream_run *s)
 {
@@ -51,18 +60,37 @@ int stream_judge(struct stream_run *s, struct err *err)
 	struct balance_more more = { .ring_bytes = (double)s->places * (double)s->p->block_bytes,
 		                     .in_turn = s->p->layout == LAYOUT_ROUNDROBIN,
 		                     .is_hidden = is_hidden(s),
+		                     .is_ahead = is_ahead(s),
 		                     .can_bytes_per_s = NAN };
 	int r;
 
 	balance_finish(&s->balance, s->end_ns);
 	balance_judge(&s->balance, &more, &s->judgement);
-	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_whole(s) || !is_all(s) ||
-	    session_is_over(s->ses))
+	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_all(s) || session_is_over(s->ses))
 		return 0;
 	r = stream_reserve(s, more.is_hidden, &more.can_bytes_per_s, err);
 	if (r == 0)
 		balance_judge(&s->balance, &more, &s->judgement);
 	return r;
+}
+
+/* Of what is played the targets are the end. */
+static bool is_cut(const struct stream_run *s)
+{
+	return s->p->read && s->blocks_max == s->room_blocks;
+}
+
+/* Did the targets end before what was asked for? A recording that is played may, if nobody asked for its length. */
+static bool is_short(const struct stream_run *s)
+{
+	bool is_asked = !s->p->read || s->p->bytes || s->ses->common->time_ns;
+
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (!s->lanes[i].is_full || s->lanes[i].is_dead)
+			return false;
+	return is_asked && !session_is_over(s->ses) &&
+	       (s->asked_blocks == UINT64_MAX ? s->end_ns < s->start_ns + stream_time_ns(s->ses, s->p)
+	                                      : s->issued < s->asked_blocks);
 }
 
 static bool is_steady(const struct stream_run *s)
@@ -245,8 +273,8 @@ static void say_open(const struct stream_run *s, const char *what, double second
 		(void)snprintf(
 			buf, len,
 			"this run cannot tell whether %s is sustained: nothing was lost, but a ring that fills slowly looks the same; %s%.0f s%s",
-			what, s->is_cut ? "give targets that last for " : "let it run for ", ceil(s->judgement.need_s),
-			s->is_cut ? "" : " (--time)");
+			what, is_cut(s) ? "give targets that last for " : "let it run for ", ceil(s->judgement.need_s),
+			is_cut(s) ? "" : " (--time)");
 }
 
 void stream_report_short(const struct stream_run *s)
@@ -254,7 +282,7 @@ void stream_report_short(const struct stream_run *s)
 	uint64_t bytes = s->p->bytes, time_ns = stream_time_ns(s->ses, s->p);
 	char text[VERDICT_BYTES], asked[32];
 
-	if (!s->is_short)
+	if (!is_short(s))
 		return;
 	(void)snprintf(text, sizeof(text), "the targets %s before the %s of --%s", s->p->read ? "ended" : "were full",
 	               bytes ? units_bytes_dec(asked, sizeof(asked), bytes) : units_time(asked, sizeof(asked), time_ns),
@@ -300,10 +328,11 @@ void stream_report_verdict(struct stream_run *s, uint64_t rate)
 	} else if (is_no) {
 		sustained = 0.0;
 		say_no(s, what, text, sizeof(text));
-	} else if (!is_open_ended && s->completed && is_steady(s)) {
+	} else if (!is_open_ended && s->completed && (is_steady(s) || (is_cut(s) && !is_short(s)))) {
+		/* all of a recording, whatever one that goes on would do; or for ever */
 		sustained = 1.0;
 		say_yes(s, what, text, sizeof(text));
-		if (!s->is_short)
+		if (!is_short(s))
 			bound_notice(s, seconds);
 	} else {
 		say_open(s, what, seconds, text, sizeof(text));
