@@ -422,7 +422,11 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 	if (!pos->used && first + l->window_bytes == l->end_bytes)
 		skip = slack;
 	pos->used++;
-	*ret_first = first + skip;
+	first += skip;
+	/* Where nothing rotates, requests lie in the flash's stripes as those of programs do. */
+	if (l->rev_ns == 0.0 && first - first % l->block_bytes >= l->first_bytes)
+		first -= first % l->block_bytes;
+	*ret_first = first;
 	*ret_end = *ret_first + want_bytes;
 	return true;
 }
