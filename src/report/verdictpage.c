@@ -127,7 +127,8 @@ struct reason {
 	const char *what, *sure, *settle, *how; /* the last two may be NULL */
 };
 
-static void print_reason(struct printer *p, const struct reason *r)
+/* false: nothing of it was to be printed. */
+static bool print_reason(struct printer *p, const struct reason *r)
 {
 	cleanup_free char *what = text_printable(p, r->what), *line = text_printable(p, r->settle);
 	bool is_long;
@@ -140,22 +141,23 @@ static void print_reason(struct printer *p, const struct reason *r)
 		text_end(p);
 	}
 	if (!*line)
-		return;
+		return r->what;
 	text_printf(p, "       to settle it%s%s:", r->how ? ", " : "", r->how ?: "");
 	is_long = strlen("       to settle it, :  ") + text_width(r->how ?: "") + text_width(line) > p->width;
 	if (is_long)
 		text_end(p);
 	text_command(p, line, is_long ? 9 : 2);
+	return true;
 }
 
 /* is_said: what it is stands in the first line. */
-static void print_row_of(struct printer *p, const struct table *t, size_t row, bool is_said)
+static bool print_row_of(struct printer *p, const struct table *t, size_t row, bool is_said)
 {
-	print_reason(p,
-	             &(struct reason){ row + 1, is_said ? NULL : table_string(t, row, (size_t)table_column(t, "what")),
-	                               table_string(t, row, (size_t)table_column(t, "sure")),
-	                               table_string(t, row, (size_t)table_column(t, "settle")),
-	                               table_string(t, row, (size_t)table_column(t, "how")) });
+	return print_reason(p, &(struct reason){ row + 1,
+	                                         is_said ? NULL : table_string(t, row, (size_t)table_column(t, "what")),
+	                                         table_string(t, row, (size_t)table_column(t, "sure")),
+	                                         table_string(t, row, (size_t)table_column(t, "settle")),
+	                                         table_string(t, row, (size_t)table_column(t, "how")) });
 }
 
 /* ---- what was seen ---- */
@@ -271,14 +273,15 @@ void text_verdict(struct printer *p, const struct result *res)
 {
 	const struct table *t = result_find_table(res, "reasons");
 	size_t shown = t ? t->nrows < REASONS_MOST ? t->nrows : REASONS_MOST : 0;
+	bool is_printed = false;
 
 	print_head(p, res);
 	for (size_t i = 0; i < shown; i++)
-		print_row_of(p, t, i, lack_of(res));
+		is_printed |= print_row_of(p, t, i, lack_of(res));
 	if (t && shown < t->nrows)
 		text_printf(p, "     and %zu more, with -v\n", t->nrows - shown);
 	text_status(p, res);
-	if (shown)
+	if (is_printed)
 		text_end(p);
 	if (!p->style->lines || p->style->lines >= LINES_OF_ONE)
 		print_seen(p, res);

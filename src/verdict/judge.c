@@ -136,12 +136,13 @@ void verdict_report(struct result *res, const struct judgement *j)
 	for (size_t i = 0; i < j->n; i++) {
 		char text[VERDICT_TEXT], how[VERDICT_TEXT];
 		const struct verdict_rule *r = j->reasons[i];
-		cleanup_free char *settle = settle_command(r, res);
+		bool is_how = r->how && fill(j, r->how, how), is_possible = !r->how || *how;
+		cleanup_free char *settle = is_possible ? settle_command(r, res) : NULL;
 		struct reason_row row = { .rank = i + 1,
 			                  .what = verdict_text(j, i, text),
 			                  .sure = r->sure,
 			                  .settle = settle,
-			                  .how = r->how && fill(j, r->how, how) ? how : NULL,
+			                  .how = is_how ? how : NULL,
 			                  .verdict = verdict_words[r->says],
 			                  .rule = r->name,
 			                  .source = r->source };

@@ -60,6 +60,6 @@ const struct verdict_rule verdict_rules[] = {
 	{ "little", "too_few_places", VERDICT_DOUBT, SIGN_RUN, 0, "too few random places were read", CERTAIN, "check",
 	  NULL, "59 places without a fault: at most 5 % bad (95 %)" },
 	{ "uncounted", "counters_unread", VERDICT_KEEP, SIGN_RUN, 0, "its own counters were not read", CERTAIN, "check",
-	  "with smartctl", BACKBLAZE },
+	  "{counters_lack}", BACKBLAZE },
 	{ .name = NULL },
 };

@@ -62,6 +62,7 @@ static void of_health(struct result *signs, const struct result *doc, bool is_ch
 {
 	const struct table *t = result_find_table(doc, "health");
 	double grown = figure_number(result_find_figure(doc, "damage_since"));
+	const char *source = result_option_text(doc, "health");
 	bool is_counted = false;
 
 	for (size_t i = 0; t && i < t->nrows; i++) {
@@ -81,8 +82,13 @@ static void of_health(struct result *signs, const struct result *doc, bool is_ch
 	}
 	count(signs, "damage_grown", grown);
 	count(signs, "smart_failing", result_has_notice(doc, "health-failing"));
-	if (is_check)
-		count(signs, "counters_unread", !is_counted);
+	if (!is_check)
+		return;
+	count(signs, "counters_unread", !is_counted);
+	if (source && strcmp(source, "--no-smart") == 0)
+		result_figure_text(signs, "counters_lack", NULL, "without --no-smart");
+	else if (source && strstr(source, "not installed"))
+		result_figure_text(signs, "counters_lack", NULL, "with smartctl");
 }
 
 void verdict_since(struct result *res, const struct result *before)

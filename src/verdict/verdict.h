@@ -24,7 +24,7 @@ struct verdict_rule {
 	const char *sure; /* how sure the sign is */
 	const char
 		*settle; /* the command that would settle it, without the disk; NULL: nothing is left to be settled */
-	const char *how; /* what has to be known of that: "takes {read_all_s}"; NULL: nothing */
+	const char *how; /* what has to be known of that: "takes {read_all_s}"; "": nothing settles it here */
 	const char *source;
 };
 extern const struct verdict_rule verdict_rules[]; /* name NULL ends them */
