@@ -198,9 +198,10 @@ static void ask(struct search *s, const struct content_question *q, const struct
 			content_list_add(s->found, g, &g->v[i], g->v[i].first, g->v[i].end, rest, NULL, UINT64_MAX);
 }
 
-int content_find(const char *root, const struct device *dev, const struct content_question *q, struct contents *ret,
+int content_find(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
                  struct err *err)
 {
+	const char *root = sysroot_of(ctx);
 	struct contents found = { 0 };
 	struct search s = { .root = root, .found = &found };
 	struct levels todo = { 0 };

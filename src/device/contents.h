@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 
-int content_find(const char *root, const struct device *dev, const struct content_question *q, struct contents *ret,
+int content_find(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
                  struct err *err);
 
 #endif

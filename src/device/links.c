@@ -92,23 +92,37 @@ struct file_id file_id_of(const char *root, const struct mounts *m, const char *
 	return f;
 }
 
+void btrfs_members(const char *root, const char *uuid, rdev_taker *take, void *arg)
+{
+	for (cleanup_list struct sys_list l = sys_list(root, "/sys/fs/btrfs/%s/devices", uuid); sys_next(&l);) {
+		struct sys_block b;
+
+		if (sys_block_by_name(root, l.name, &b) == 0)
+			take(arg, b.rdev);
+	}
+}
+
+struct seek_device {
+	dev_t rdev;
+	bool is_found;
+};
+
+static void seek_device(void *arg, dev_t rdev)
+{
+	struct seek_device *k = arg;
+
+	k->is_found = k->is_found || rdev == k->rdev;
+}
+
 /* btrfs spans devices, and mountinfo names only one of them. */
 static void btrfs_devices(const char *root, dev_t one, rdev_taker *take, void *arg)
 {
 	for (cleanup_list struct sys_list all = sys_list(root, "/sys/fs/btrfs"); sys_next(&all);) {
-		cleanup_list struct sys_list names = sys_list(root, "/sys/fs/btrfs/%s/devices", all.name);
-		bool is_it = false;
+		struct seek_device k = { .rdev = one };
 
-		for (size_t pass = 0; pass < 2; pass++)
-			for (names.at = 0; sys_next(&names);) {
-				struct sys_block b;
-
-				if (sys_block_by_name(root, names.name, &b) < 0)
-					continue;
-				is_it = is_it || b.rdev == one;
-				if (pass == 1 && is_it)
-					take(arg, b.rdev);
-			}
+		btrfs_members(root, all.name, seek_device, &k);
+		if (k.is_found)
+			btrfs_members(root, all.name, take, arg);
 	}
 }
 
@@ -477,18 +491,6 @@ static void names_up(struct stack *s, const struct stack_node *n, link_taker *ta
 		if (strncmp(l.name, "zram", 4) == 0)
 			(void)upper(s, n, link, take, arg);
 	}
-}
-
-struct seek_device {
-	dev_t rdev;
-	bool is_found;
-};
-
-static void seek_device(void *arg, dev_t rdev)
-{
-	struct seek_device *k = arg;
-
-	k->is_found = k->is_found || rdev == k->rdev;
 }
 
 static void loops_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg)

@@ -86,6 +86,8 @@ void links_down(struct stack *s, const struct stack_node *n, bool wants_ground, 
 void links_up(struct stack *s, const struct stack_node *n, link_taker *take, void *arg);
 /* All bound loop devices into s->loops. */
 void links_find_loops(struct stack *s);
+/* Each device of the btrfs of this UUID, mounted where it may. */
+void btrfs_members(const char *root, const char *uuid, rdev_taker *take, void *arg);
 /* Each block device that a mounted file system lies on. */
 void mount_devices(const char *root, const struct mount *m, rdev_taker *take, void *arg);
 /* Of an open or named file; path: for overlays, whose layers are looked through. */

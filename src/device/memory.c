@@ -117,8 +117,9 @@ static void compare_ground(void *arg, dev_t rdev)
 	stack_done(&below);
 }
 
-bool device_shares_disk(const char *root, const struct device *dev, const char *path)
+bool device_shares_disk(void *ctx, const struct device *dev, const char *path)
 {
+	const char *root = sysroot_of(ctx);
 	const struct mount *m;
 	char real[PATH_MAX];
 	struct stack target;

@@ -400,8 +400,9 @@ static int probe_in_dump(const char *root, const char *path, struct device *ret,
 	return probe_block(root, &b, path, ret, err);
 }
 
-int probe_path(const char *root, const char *path, struct device *ret, struct err *err)
+int probe_path(void *ctx, const char *path, struct device *ret, struct err *err)
 {
+	const char *root = sysroot_of(ctx);
 	struct sys_block b;
 	struct stat st;
 	int r;

@@ -9,7 +9,7 @@
 #include "device/sysfs.h"
 
 /* root as sysroot_of() gives it. */
-int probe_path(const char *root, const char *path, struct device *ret, struct err *err);
+int probe_path(void *ctx, const char *path, struct device *ret, struct err *err);
 /* A block device that sysfs knows; path: as the user gave it, NULL: its node. */
 int probe_block(const char *root, const struct sys_block *b, const char *path, struct device *ret, struct err *err);
 

@@ -44,8 +44,9 @@ static bool is_one_name(const struct device *a, const struct device *b)
 	return a->kind == DEVICE_FILE && b->kind == DEVICE_FILE && strcmp(a->node, b->node) == 0;
 }
 
-int shares_find(const char *root, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
+int shares_find(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
 {
+	const char *root = sysroot_of(ctx);
 	cleanup_free struct stack *s = xcalloc(n, sizeof(*s));
 	size_t built = 0;
 	int r = 0;

@@ -26,34 +26,15 @@ struct look {
 	struct survey *out;
 };
 
+/* ---- mounts ---- */
+
 /* A device that shares bytes with the target, in use by a mount. */
 struct mounted {
 	struct look *l;
 	const char *type, *where;
+	bool is_unseen; /* in no mountinfo that we see: said of what is not known to be mounted */
 };
 
-static void take_mounted(void *arg, dev_t rdev)
-{
-	const struct mounted *m = arg;
-	const struct stack_node *who = stack_find(&m->l->stack, rdev);
-
-	if (who)
-		survey_add(m->l->out, FINDING_MOUNT, who->b.name, m->type, m->where);
-}
-
-/* ---- mounts ---- */
-
-static void find_mounts(struct look *l)
-{
-	for (size_t i = 0; i < l->stack.mounts.n; i++) {
-		const struct mount *m = &l->stack.mounts.v[i];
-		struct mounted in = { l, m->fs_type, m->where };
-
-		mount_devices(l->root, m, take_mounted, &in);
-	}
-}
-
-/* The mount itself was found when mountinfo has it; then one sentence is enough. */
 static bool is_reported(const struct survey *s, const char *on)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -62,20 +43,32 @@ static bool is_reported(const struct survey *s, const char *on)
 	return false;
 }
 
-/* Those that are mounted nowhere that we see: /sys/fs/btrfs/UUID/devices has them all the same. */
+static void take_mounted(void *arg, dev_t rdev)
+{
+	const struct mounted *m = arg;
+	const struct stack_node *who = stack_find(&m->l->stack, rdev);
+
+	if (who && !(m->is_unseen && is_reported(m->l->out, who->b.name)))
+		survey_add(m->l->out, FINDING_MOUNT, who->b.name, m->type, m->where);
+}
+
+static void find_mounts(struct look *l)
+{
+	for (size_t i = 0; i < l->stack.mounts.n; i++) {
+		const struct mount *m = &l->stack.mounts.v[i];
+		struct mounted in = { l, m->fs_type, m->where, false };
+
+		mount_devices(l->root, m, take_mounted, &in);
+	}
+}
+
 static void find_btrfs(struct look *l)
 {
-	for (cleanup_list struct sys_list all = sys_list(l->root, "/sys/fs/btrfs"); sys_next(&all);)
-		for (cleanup_list struct sys_list k = sys_list(l->root, "/sys/fs/btrfs/%s/devices", all.name);
-		     sys_next(&k);) {
-			const struct stack_node *who = NULL;
-			struct sys_block b;
+	for (cleanup_list struct sys_list all = sys_list(l->root, "/sys/fs/btrfs"); sys_next(&all);) {
+		struct mounted in = { l, "btrfs of several devices", all.name, true };
 
-			if (sys_block_by_name(l->root, k.name, &b) == 0)
-				who = stack_find(&l->stack, b.rdev);
-			if (who && !is_reported(l->out, who->b.name))
-				survey_add(l->out, FINDING_MOUNT, who->b.name, "btrfs of several devices", all.name);
-		}
+		btrfs_members(l->root, all.name, take_mounted, &in);
+	}
 }
 
 /* ---- swap ---- */
@@ -218,8 +211,9 @@ static void sort(struct survey *s)
 	}
 }
 
-int survey_device(const char *root, const struct device *dev, struct survey *ret, struct err *err)
+int survey_device(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
+	const char *root = sysroot_of(ctx);
 	static void (*const of_block[])(struct look *) = { find_mounts,    find_btrfs,   find_swaps,
 		                                           find_exclusive, find_writers, find_lent,
 		                                           find_hosts,     find_own,     find_signatures };
@@ -276,8 +270,9 @@ static void seek_shared(void *arg, dev_t rdev)
 	k->is_one = k->is_one || stack_find(k->s, rdev);
 }
 
-bool survey_holds(const char *root, const struct device *dev, const char *path)
+bool survey_holds(void *ctx, const struct device *dev, const char *path)
 {
+	const char *root = sysroot_of(ctx);
 	const struct mount *m;
 	char real[PATH_MAX];
 	struct file_id file;
@@ -298,8 +293,9 @@ bool survey_holds(const char *root, const struct device *dev, const char *path)
 	return k.is_one;
 }
 
-bool survey_is_stacked(const char *root, const struct device *dev, const char *path)
+bool survey_is_stacked(void *ctx, const struct device *dev, const char *path)
 {
+	const char *root = sysroot_of(ctx);
 	char real[PATH_MAX];
 	struct file_id file;
 	bool is_one = false;

@@ -71,17 +71,28 @@ void text_unescape(char *s)
 	*out = '\0';
 }
 
-static int vpath(char *buf, size_t len, const char *root, const char *fmt, va_list ap)
-	__attribute__((format(printf, 4, 0)));
-static int vpath(char *buf, size_t len, const char *root, const char *fmt, va_list ap)
+static int vpath(char buf[PATH_MAX], const char *root, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+static int vpath(char buf[PATH_MAX], const char *root, const char *fmt, va_list ap)
 {
-	int n = snprintf(buf, len, "%s", root), m;
+	int n = snprintf(buf, PATH_MAX, "%s", root), m;
 
-	if (n < 0 || (size_t)n >= len)
+	if (n < 0 || n >= PATH_MAX)
 		return -ENAMETOOLONG;
-	m = vsnprintf(buf + n, len - (size_t)n, fmt, ap);
-	return m < 0 || (size_t)m >= len - (size_t)n ? -ENAMETOOLONG : 0;
+	m = vsnprintf(buf + n, PATH_MAX - (size_t)n, fmt, ap);
+	return m < 0 || m >= PATH_MAX - n ? -ENAMETOOLONG : 0;
 }
+
+/* The path that the last arguments of a function make, into buf: 0, or negative errno. */
+#define path_into(buf, root, fmt)                   \
+	({                                          \
+		va_list ap;                         \
+		int failed;                         \
+		va_start(ap, fmt);                  \
+		failed = vpath(buf, root, fmt, ap); \
+		va_end(ap);                         \
+		failed;                             \
+	})
 
 static ssize_t read_some(const char *path, void *buf, size_t len)
 {
@@ -105,47 +116,33 @@ static ssize_t read_some(const char *path, void *buf, size_t len)
 	return (ssize_t)at;
 }
 
-static int vtext(const char *root, char *buf, size_t len, const char *fmt, va_list ap)
-	__attribute__((format(printf, 4, 0)));
-static int vtext(const char *root, char *buf, size_t len, const char *fmt, va_list ap)
+static int text_at(const char *path, char *buf, size_t len)
 {
-	char path[PATH_MAX], raw[4096];
-	const char *end;
-	ssize_t n;
-	int r = vpath(path, sizeof(path), root, fmt, ap);
+	char raw[4096];
+	ssize_t n = read_some(path, raw, sizeof(raw));
+	const char *end = n < 0 ? NULL : memchr(raw, '\n', (size_t)n);
 
 	buf[0] = '\0';
-	if (r < 0)
-		return r;
-	n = read_some(path, raw, sizeof(raw));
 	if (n < 0)
 		return (int)n;
-	end = memchr(raw, '\n', (size_t)n);
 	return text_clean(buf, len, raw, end ? (size_t)(end - raw) : (size_t)n) ? 0 : -ENAMETOOLONG;
 }
 
 int sys_text(const char *root, char *buf, size_t len, const char *fmt, ...)
 {
-	va_list ap;
-	int r;
+	char path[PATH_MAX];
+	int r = path_into(path, root, fmt);
 
-	va_start(ap, fmt);
-	r = vtext(root, buf, len, fmt, ap);
-	va_end(ap);
-	return r;
+	buf[0] = '\0';
+	return r < 0 ? r : text_at(path, buf, len);
 }
 
 bool sys_u64(const char *root, uint64_t *ret, const char *fmt, ...)
 {
-	char text[64], *end;
+	char path[PATH_MAX], text[64], *end;
 	unsigned long long v;
-	va_list ap;
-	int r;
 
-	va_start(ap, fmt);
-	r = vtext(root, text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (r < 0 || !isdigit((unsigned char)text[0]))
+	if (path_into(path, root, fmt) < 0 || text_at(path, text, sizeof(text)) < 0 || !isdigit((unsigned char)text[0]))
 		return false;
 	errno = 0;
 	v = strtoull(text, &end, text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
@@ -158,12 +155,8 @@ bool sys_u64(const char *root, uint64_t *ret, const char *fmt, ...)
 ssize_t sys_bytes(const char *root, void *buf, size_t len, const char *fmt, ...)
 {
 	char path[PATH_MAX];
-	va_list ap;
-	int r;
+	int r = path_into(path, root, fmt);
 
-	va_start(ap, fmt);
-	r = vpath(path, sizeof(path), root, fmt, ap);
-	va_end(ap);
 	return r < 0 ? r : read_some(path, buf, len);
 }
 
@@ -171,26 +164,16 @@ bool sys_exists(const char *root, const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	va_list ap;
-	int r;
 
-	va_start(ap, fmt);
-	r = vpath(path, sizeof(path), root, fmt, ap);
-	va_end(ap);
-	return r == 0 && stat(path, &st) == 0;
+	return path_into(path, root, fmt) == 0 && stat(path, &st) == 0;
 }
 
 bool sys_link(const char *root, char *buf, size_t len, const char *fmt, ...)
 {
 	char path[PATH_MAX], to[PATH_MAX] = "";
 	const char *slash;
-	va_list ap;
-	int r;
 
-	va_start(ap, fmt);
-	r = vpath(path, sizeof(path), root, fmt, ap);
-	va_end(ap);
-	if (r < 0 || readlink(path, to, sizeof(to) - 1) < 0)
+	if (path_into(path, root, fmt) < 0 || readlink(path, to, sizeof(to) - 1) < 0)
 		to[0] = '\0';
 	slash = strrchr(to, '/');
 	text_copy(buf, len, slash ? slash + 1 : to);
@@ -233,14 +216,8 @@ struct sys_list sys_list(const char *root, const char *fmt, ...)
 	struct sys_list ret = { 0 };
 	char path[PATH_MAX];
 	struct dirent *e;
-	va_list ap;
-	DIR *d;
-	int r;
+	DIR *d = path_into(path, root, fmt) == 0 ? opendir(path) : NULL;
 
-	va_start(ap, fmt);
-	r = vpath(path, sizeof(path), root, fmt, ap);
-	va_end(ap);
-	d = r == 0 ? opendir(path) : NULL;
 	while (d && (e = readdir(d)) != NULL && ret.n < NAMES_MAX) {
 		if (e->d_name[0] == '.')
 			continue;

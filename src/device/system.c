@@ -28,11 +28,6 @@
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
 #endif
 
-static int system_probe(void *ctx, const char *path, struct device *ret_dev, struct err *err)
-{
-	return probe_path(sysroot_of(ctx), path, ret_dev, err);
-}
-
 /* ---- opening ---- */
 
 /* The number may have gone to another disk since the probe (unplugged, plugged in again): its sequence number shows
@@ -248,16 +243,6 @@ static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 	return 0;
 }
 
-static int system_written(void *ctx, const struct device *dev, struct device_written *ret)
-{
-	return device_written_read(sysroot_of(ctx), dev, ret);
-}
-
-static bool system_shares_disk(void *ctx, const struct device *dev, const char *path)
-{
-	return device_shares_disk(sysroot_of(ctx), dev, path);
-}
-
 static uint32_t system_temperature(void *ctx, const struct device *dev)
 {
 	const char *root = sysroot_of(ctx);
@@ -427,26 +412,6 @@ static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err
 	return 0;
 }
 
-static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
-{
-	return survey_device(sysroot_of(ctx), dev, ret, err);
-}
-
-static bool system_holds(void *ctx, const struct device *dev, const char *path)
-{
-	return survey_holds(sysroot_of(ctx), dev, path);
-}
-
-static int system_share(void *ctx, const struct device *devs, size_t n, struct device_share *ret, struct err *err)
-{
-	return shares_find(sysroot_of(ctx), devs, n, ret, err);
-}
-
-static bool system_is_stacked(void *ctx, const struct device *dev, const char *path)
-{
-	return survey_is_stacked(sysroot_of(ctx), dev, path);
-}
-
 /* BLKFLSBUF takes root; where that is refused, clean pages of the whole device go by advice. */
 static int system_drop_cache(void *ctx, int fd)
 {
@@ -506,33 +471,27 @@ static int system_partitions(void *ctx, const struct device *dev, struct device 
 	return 0;
 }
 
-static int system_contents(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
-                           struct err *err)
-{
-	return content_find(sysroot_of(ctx), dev, q, ret, err);
-}
-
 const struct device_ops device_system = {
-	.probe = system_probe,
+	.probe = probe_path,
 	.open = system_open,
 	.close = system_close,
 	.is_there = system_is_there,
 	.io = system_io,
-	.written = system_written,
+	.written = device_written_read,
 	.temperature = system_temperature,
 	.health = system_health,
 	.drive_look = system_drive_look,
 	.drive_set = system_drive_set,
 	.list = system_list,
-	.share = system_share,
-	.survey = system_survey,
+	.share = shares_find,
+	.survey = survey_device,
 	.lock = system_lock,
 	.claim = system_claim,
 	.claim_others = system_claim_others,
 	.drop_cache = system_drop_cache,
-	.holds = system_holds,
-	.shares_disk = system_shares_disk,
-	.is_stacked = system_is_stacked,
+	.holds = survey_holds,
+	.shares_disk = device_shares_disk,
+	.is_stacked = survey_is_stacked,
 	.partitions = system_partitions,
-	.contents = system_contents,
+	.contents = content_find,
 };

@@ -108,8 +108,9 @@ static void add_block(const char *root, struct device_written *w, const struct s
 			add_block(root, w, &below, depth + 1);
 }
 
-int device_written_read(const char *root, const struct device *dev, struct device_written *ret)
+int device_written_read(void *ctx, const struct device *dev, struct device_written *ret)
 {
+	const char *root = sysroot_of(ctx);
 	struct sys_block b;
 
 	*ret = (struct device_written){ 0 };

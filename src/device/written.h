@@ -6,6 +6,6 @@
 #include "device/device.h"
 
 /* 0, or -ENOENT: nothing counts what is written there. */
-int device_written_read(const char *root, const struct device *dev, struct device_written *ret);
+int device_written_read(void *ctx, const struct device *dev, struct device_written *ret);
 
 #endif
