@@ -7,63 +7,7 @@
  *
  * Two mounts of the one model: tests/sim (an engine in virtual time) and platter-simdisk (a block device in real time).
  *
- * What the model assumes, and what it leaves out
- * ----------------------------------------------
- * Geometry. A disk is `surfaces` surfaces with the same cylinders, cylinder 0 outermost, divided into zones of whole
- * cylinders. In a zone each surface has its own number of media sectors per track. A media sector is a *physical*
- * sector (physical_sector_bytes); an LBA addresses a logical one. All tracks, in the order in which the layout visits
- * them, give the nominal order of sectors, the "slots"; slots on the skip list (defects, spares) carry no data and LBAs
- * slip over them. Order of tracks. A zone is cut into bands of `band_tracks` cylinders (the last may be smaller).
- * Inside a band the first surface's tracks come first, then the second's ...: a band of 1 is "head-first" (cylinder by
- * cylinder), a larger one "seek-first". tracks_alternate: every second surface is passed from the inner to the outer
- * cylinder (serpentine), else all inwards. heads_alternate: every second band goes through the surfaces backwards.
- * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`) and warming up
- * (`rpm_drift`). Sector i of a track with n sectors begins at the angle of the track's first sector + i / n. A track's
- * first sector lies at the angle of the track before it (in order) plus a skew: head_skew when the surface changes
- * within a band, cyl_skew to the next cylinder, band_skew to the next band (or zone). Movement. From cylinder to
- * cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another surface in the same
- * cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed. Each of
- * these times may scatter (struct scatter), be a whole revolution late, or follow a table of points instead. An access
- * that does not go on with a stream takes restart_ms at least, even on its track: the servo has to find its place
- * again. Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next
- * sector it wants. So a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped
- * sectors cost the time to pass them. Read miss. Command overhead, move, wait for the angle of the first sector (no
- * zero-latency reads: the first sector first), then the media rate to the end of the last sector. Completion at that
- * moment, later if the interface is slower, or begins late (read_watermark). Read-ahead. Afterwards the head goes on
- * reading into the same segment until it is full; what was asked for stays in it, up to half of it. (How far, until
- * when, how much of what was asked for stays, and whether segments are of one size: all of it can be different.) When
- * full, the head stays where it is and later data have to wait for their angle. A request that starts in what the
- * segment holds, or at most a track ahead of the head, goes on with this stream. Reading ahead stops for any other
- * request when its overhead is over, in front of unreadable sectors and at the end of the disk. Hits. Data that are
- * wholly in a segment (or in the write cache) come at interface rate after hit_overhead. With a queue depth above 1
- * they do not wait for the mechanics. No segments (cache_bytes 0): no read-ahead, no hits. Writes. Without write cache
- * as read misses, through to the media. With it: done when the data are transferred (hit_overhead, interface rate), as
- * long as there is room. The cache is emptied to the media in LBA order, starting when it is write_start full, when its
- * oldest data are write_delay old, on flush and for FUA; once started it is emptied altogether, but reads go first
- * unless somebody waits for the emptying (then they take turns). A flush completes when all that was written before it
- * is on the media. A write that covers a physical sector in part costs one revolution more (read, modify, write).
- * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth
- * requests are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the
- * shortest time to its first sector, but one that the disk has known for longer than max_age first, and an idle disk
- * begins with the first that comes. Interface. One transfer at a time at interface_bytes_per_s, reads and writes
- * together; behind a token bucket when there is a limit. Trouble. Unreadable sectors (EIO after some revolutions of
- * retries), slow sectors (good data, some revolutions later), lost revolutions at random, requests that fail, come
- * short or stall by number or time, the device gone, the power lost. SSD. kind ssd has no mechanics: requests are cut
- * at stripe boundaries over parallel channels of constant (or lognormal) latency and constant rate; interface, noise
- * and trouble as above; write cache as far as contents are concerned only. Trimmed. What holds no data answers zeros
- * without the media, when a read lies wholly in it, until it is written. On its own. Recalibration at times that the
- * seed fixes; scans, parked heads and a stopped spindle when the mechanics were idle for long enough. They are looked
- * at when a request for the media comes. Made of others. A bridge (front.c), two arms or two disks in a row (arms.c,
- * front.c): each part is a disk of its own on the same time line. Answers of such a disk are known when their time has
- * come, not before; the arms do not share the interface's rate; what both arms were told to write survives a loss of
- * power. Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed
- * revolutions come late. What is fixed in a drive (skews that scatter, weak tracks) is a hash of seed and track, what
- * changes each time is drawn. The truth has all of it in it: a seek, a switch or an overhead as such is its median, a
- * rate or a service time is an expectation (truth_*_mean_ns are means, too). Media cache. Small writes go to a log on
- * the media first, in one sequence at whatever angle, and to their places when the disk is idle or the log or its map
- * is full; with shingled bands a band at a time, read and written as a whole. It takes no room of the disk's own
- * sectors: its place says where the arm goes. What is read from it is not kept in the read buffer. Not modelled: sector
- * reassignment while it runs.
+ * README of this folder says what the model assumes, and what it leaves out.
  *
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact
  * to 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
