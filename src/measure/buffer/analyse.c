@@ -500,6 +500,11 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 	analyse_ahead(s, c, ret);
 	analyse_extent(s, c, ret);
 	analyse_sizing(s, c, ret);
+	if (c->spoilt_ratio > BUFFER_SPOILT_MOST) {
+		ret->segments = ret->segment = ret->buffer = ret->ahead_bytes = STATS_UNKNOWN;
+		ret->sizing = SIZING_DISTURBED;
+		ret->end = END_UNKNOWN;
+	}
 	ret->fua_reads = turns_of(s, c, BUFFER_FUA_READ, CACHED_TURN * c->period_ns);
 	analyse_write_cache(s, c, ret);
 }

@@ -46,6 +46,10 @@ struct buffer_samples {
 	size_t n, room;
 };
 
+/* One disturbed sweep of 14 passes for undisturbed (trial): of more, too many of those that are kept are of that kind.
+ */
+#define BUFFER_SPOILT_MOST 0.8
+
 /* Under which the samples were taken: a row of the document. */
 struct buffer_conditions {
 	uint64_t block_bytes;        /* of the reads that look whether something is held */
@@ -54,6 +58,7 @@ struct buffer_conditions {
 		chance_ratio;     /* of a revolution; the share of quick ones among those that wait for their angle */
 	uint64_t is_through;      /* 1: it says that it has no write cache, or that it is off */
 	double media_bytes_per_s; /* where it was measured */
+	double spoilt_ratio;      /* of the sweeps over several places: others, or a late host, disturbed them */
 };
 
 /* The question is timed.h's, also of a saved document. */
@@ -93,6 +98,10 @@ struct buffer_io {
 	struct buffer_samples samples;
 	uint32_t chunk_bytes; /* of reads in sequence: large enough for the host to keep up with the media */
 	uint64_t end_ns;
+	double about;                                             /* where reads are, part of the range */
+	double quickest_ns;                                       /* of a read about a place; 0: none was seen */
+	bool is_disturbed;                                        /* the experiment that is had */
+	size_t tried, spoilt;                                     /* sweeps; those that were disturbed */
 	uint64_t write_first, write_bytes, written_bytes, filled; /* write.c */
 };
 
@@ -107,14 +116,20 @@ uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes);
 int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err);
 /* Appends to the samples what was good. */
 void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes);
-/* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
-int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
-/* That many places, at each that many bytes in sequence; then each one's first block, the last one first, up to `most`
- * of them or until none is held any more. */
-int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
-                 struct err *err);
-/* Only the first of that many streams. */
-int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err);
+/*
+ * BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: over these bytes, at a place of its own. Others: at each of the places
+ * these bytes in sequence; then each one's first block, the last one first, up to `most` of them or until none is held
+ * any more. BUFFER_LARGE: only the first one's last block.
+ */
+struct buffer_experiment {
+	enum buffer_test test;
+	uint64_t bytes;
+	size_t places, most;
+};
+/* Once more where it was disturbed, as others take segments and move the head. io->is_disturbed: each time, so that
+ * nothing was kept. */
+bool buffer_is_hopeless(const struct buffer_io *io); /* too many sweeps are */
+int buffer_try(struct buffer_io *io, const struct buffer_experiment *e, struct err *err);
 
 /* ---- analyse.c: samples to estimates; no session, no document, no clock ---- */
 
@@ -147,7 +162,7 @@ struct buffer_knee {                  /* of writes of blocks of one size: where 
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret);
 
-enum buffer_sizing { SIZING_UNKNOWN, SIZING_FIXED, SIZING_BY_USE };
+enum buffer_sizing { SIZING_UNKNOWN, SIZING_FIXED, SIZING_BY_USE, SIZING_DISTURBED }; /* last: of most sweeps */
 enum buffer_ahead { AHEAD_UNKNOWN, AHEAD_NONE, AHEAD_ALWAYS, AHEAD_AFTER_SECOND };
 enum buffer_end { END_UNKNOWN, END_LENGTH, END_TRACK, END_SEGMENT };
 

@@ -23,6 +23,7 @@ const struct field buffer_condition_fields[] = {
 	FIELD_F64(struct buffer_conditions, chance_ratio, UNIT_RATIO, "of others as quick", .detail = true),
 	FIELD_U64(struct buffer_conditions, is_through, UNIT_COUNT, "says: no write cache", .detail = true),
 	FIELD_F64(struct buffer_conditions, media_bytes_per_s, UNIT_BYTES_PER_S, "media"),
+	FIELD_F64(struct buffer_conditions, spoilt_ratio, UNIT_RATIO, "of the experiments, disturbed", .detail = true),
 	FIELD_END,
 };
 
@@ -56,12 +57,16 @@ void buffer_report_samples(struct result *res, const struct buffer_io *io)
 		result_plot(res, &plots[i]);
 }
 
-static const char *const sizings[] = { NULL, "fixed", "by use" };
+static const char *const sizings[] = { NULL, "fixed", "by use", NULL };
 static const char *const aheads[] = { NULL, "no", "always", "after reads in sequence" };
 static const char *const ends[] = { NULL, "after a fixed length", "at the end of a track", "when its segment is full" };
 
 void buffer_report_found(struct result *res, const struct buffer_found *f)
 {
+	if (f->sizing == SIZING_DISTURBED)
+		result_notice(
+			res, "shared",
+			"Segments and their sizes are not reported: too many experiments were disturbed in each of several tries. Another program may use the disk, or the machine was late; repeat when both are idle.");
 	result_estimate(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
 	result_estimate(res, "segments", "segments", UNIT_COUNT, &f->segments);
 	result_estimate(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);

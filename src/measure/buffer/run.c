@@ -14,6 +14,16 @@
 #define RATE_BYTES    (16u << 20)
 #define REREADS       21
 #define SLOW_IN_A_ROW 5 /* of a sweep: then nothing further back is held */
+/*
+ * Slower than that, others moved the head meanwhile, or the host was late: reads in sequence further inwards, which
+ * lose a revolution once; and reads about a place, which seek over a hundredth of the device.
+ */
+#define PACE_MOST   1.5
+#define TURNS_MOST  1.4 /* of a revolution, beyond the pace, or beyond the quickest */
+#define ABOUT_PART  0.01
+#define ABOUT_LEAST 2e9 /* bytes: hundreds of streams have room, on small disks as well */
+#define FAR_PART    0.1 /* there seeks over so much of the device take another revolution */
+#define SPOILT_FEW  16  /* tries of sweeps: by fewer nobody knows whether rests help (a choice) */
 
 const char *const buffer_test_names[BUFFER_TESTS] = {
 	[BUFFER_REREAD] = "re-read",
@@ -47,6 +57,11 @@ static int go(struct buffer_io *io, const struct list_item *v, size_t n, double 
 	cleanup_free double *ns = xcalloc(n, sizeof(*ns));
 	int r = timed_list(&io->t, v, n, ns, NULL, err);
 
+	for (size_t i = 1; i < n; i++)
+		if (v[i].offset_bytes == v[i - 1].offset_bytes + v[i - 1].len_bytes && !v[i].wait_ns)
+			io->is_disturbed |=
+				ns[i] > PACE_MOST * 1e9 * (double)v[i].len_bytes / io->cond.media_bytes_per_s +
+						TURNS_MOST * io->cond.period_ns;
 	*ret_last_ns = ns[n - 1];
 	if (ret_first_ns)
 		*ret_first_ns = ns[0];
@@ -95,11 +110,21 @@ void buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, doubl
 
 /* ---- places ---- */
 
+static double about_bytes(const struct buffer_io *io)
+{
+	return fmax(ABOUT_PART * (double)io->t.target->size_bytes, ABOUT_LEAST);
+}
+
+/* About a place: of each experiment another, so that all its ways are short, and what takes long is not its own. */
 uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes)
 {
-	uint64_t block = io->cond.block_bytes, end = (uint64_t)(BUFFER_PART * (double)io->t.target->size_bytes);
+	const uint64_t block = io->cond.block_bytes, end = (uint64_t)(BUFFER_PART * (double)io->t.target->size_bytes);
+	const double width = about_bytes(io);
+	uint64_t from = (uint64_t)(io->about * fmax((double)end - width, 0.0)), to = from + (uint64_t)width;
 
-	return timed_random(&io->t, block, end > bytes + 2 * block ? end - bytes : 2 * block);
+	to = to < from + 2 * bytes ? from + 2 * bytes : to;
+	to = to < end ? to : end;
+	return timed_random(&io->t, from + block, to > from + bytes + 2 * block ? to - bytes : from + 2 * block);
 }
 
 /* The steps of reading that many bytes from there on. Returns how many. */
@@ -122,31 +147,6 @@ static size_t steps_of(const struct buffer_io *io, uint64_t bytes)
 }
 
 /* ---- experiments ---- */
-
-#define TRIES 8 /* of one experiment: others who read all the time leave no gap (a choice) */
-
-struct tries {
-	unsigned n;
-	size_t kept;
-	uint64_t foreign_bytes;
-};
-
-/*
- * Has the experiment to be had, or once more? What others read meanwhile took segments and moved the head: the samples
- * of such a one are dropped.
- */
-static bool is_to_be_had(struct buffer_io *io, struct tries *t)
-{
-	uint64_t foreign_bytes = session_foreign_bytes(io->ses, 0);
-
-	if (t->n && foreign_bytes <= t->foreign_bytes)
-		return false;
-	if (t->n)
-		io->samples.n = t->kept;
-	t->kept = io->samples.n;
-	t->foreign_bytes = foreign_bytes;
-	return t->n++ < TRIES && (t->n == 1 || !buffer_is_over(io));
-}
 
 static int probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
 {
@@ -180,22 +180,13 @@ static int probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	return r;
 }
 
-int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
-{
-	struct tries t = { .n = 0 };
-	int r = 0;
-
-	while (r == 0 && is_to_be_had(io, &t))
-		r = probe(io, test, at, err);
-	return r;
-}
-
 /* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how
  * many are left. */
 static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
                         struct err *err)
 {
 	cleanup_free struct list_item *v = xcalloc(steps_of(io, bytes), sizeof(*v));
+	const double far = fmin(about_bytes(io) / FAR_PART / (double)io->t.target->size_bytes, 1.0);
 	int r = 0;
 
 	*ret_n = 0;
@@ -206,6 +197,10 @@ static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uin
 		r = read_one(io, first, io->cond.block_bytes, &ns, err);
 		if (r < 0 || !buffer_is_media(&io->cond, ns))
 			continue;
+		if (*ret_n) { /* the first has its way from elsewhere */
+			io->quickest_ns = io->quickest_ns > 0.0 ? fmin(io->quickest_ns, ns) : ns;
+			io->is_disturbed |= ns > io->quickest_ns + (TURNS_MOST + far) * io->cond.period_ns;
+		}
 		ret[(*ret_n)++] = first;
 		if (bytes > io->cond.block_bytes)
 			r = go(io, v, run_of(io, first + io->cond.block_bytes, bytes - io->cond.block_bytes, v), NULL,
@@ -232,33 +227,58 @@ static int sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 	return r;
 }
 
-int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
-                 struct err *err)
+/* Only the first of some streams. */
+static int first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err)
 {
-	struct tries t = { .n = 0 };
-	int r = 0;
+	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
+	double ns = NAN;
+	size_t n = 0;
+	int r = read_streams(io, places, bytes, first, &n, err);
 
-	while (r == 0 && is_to_be_had(io, &t))
-		r = sweep(io, test, places, bytes, most, err);
+	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
+		r = read_one(io, first[0] + bytes - io->cond.block_bytes, io->cond.block_bytes, &ns, err);
+	if (r == 0)
+		buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
 	return r;
 }
 
-int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err)
+#define TRIES   8                /* of one experiment: others who read all the time leave no gap (a choice) */
+#define REST_NS (20 * NS_PER_MS) /* after the first; twice as long after each: together 5 s (a choice) */
+
+static int once(struct buffer_io *io, const struct buffer_experiment *e, struct err *err)
 {
-	cleanup_free uint64_t *first = xcalloc(places, sizeof(*first));
-	struct tries t = { .n = 0 };
+	if (e->test == BUFFER_LARGE)
+		return first_of(io, e->places, e->bytes, err);
+	return e->places ? sweep(io, e->test, e->places, e->bytes, e->most, err) : probe(io, e->test, e->bytes, err);
+}
+
+bool buffer_is_hopeless(const struct buffer_io *io)
+{
+	return io->tried >= SPOILT_FEW && (double)io->spoilt > BUFFER_SPOILT_MOST * (double)io->tried;
+}
+
+int buffer_try(struct buffer_io *io, const struct buffer_experiment *e, struct err *err)
+{
+	const size_t had = io->samples.n;
+	uint64_t foreign_bytes;
 	int r = 0;
 
-	while (r == 0 && is_to_be_had(io, &t)) {
-		double ns = NAN;
-		size_t n = 0;
-
-		r = read_streams(io, places, bytes, first, &n, err);
-		if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
-			r = read_one(io, first[0] + bytes - io->cond.block_bytes, io->cond.block_bytes, &ns, err);
-		if (r == 0)
-			buffer_keep(io, BUFFER_LARGE, places, ns, bytes);
+	for (unsigned i = 0; i < TRIES; i++) {
+		foreign_bytes = session_foreign_bytes(io->ses, 0);
+		io->samples.n = had;
+		io->is_disturbed = false;
+		io->about = rng_double(&io->t.rng);
+		r = once(io, e, err);
+		io->is_disturbed |= session_foreign_bytes(io->ses, 0) > foreign_bytes;
+		io->tried += e->places > 0;
+		io->spoilt += e->places > 0 && io->is_disturbed;
+		if (r < 0 || !io->is_disturbed || buffer_is_over(io) || buffer_is_hopeless(io))
+			break;
+		timed_rest(io->ses, REST_NS << i);
 	}
+	if (io->is_disturbed)
+		io->samples.n = had;
+	io->cond.spoilt_ratio = io->tried ? (double)io->spoilt / (double)io->tried : 0.0;
 	return r;
 }
 

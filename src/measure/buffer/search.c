@@ -13,7 +13,7 @@
 #define RUN_MOST     (1u << 30) /* twice as much as any drive has */
 #define RUN_PARTS    256        /* so fine, of what is large */
 #define STREAMS_MOST 1024
-#define SWEEPS       6
+#define SWEEPS       12 /* where chance made one slow or quick, of more (a choice) */
 #define HELD_VOTES   12
 #define LONGER_NS    0.3e6 /* of the media: as much as drives read ahead before they leave, or more (a choice) */
 #define VOLUME_PARTS 6     /* of what one stream may take */
@@ -32,10 +32,10 @@ static uint64_t next_of(const struct buffer_io *io, enum buffer_test test, const
 	bool is_ahead;
 
 	buffer_edge_of(&io->samples, &io->cond, test, 0, &e);
+	if (e.votes >= VOTES_MOST || buffer_is_hopeless(io))
+		return 0;
 	if (!e.votes)
 		return range->first;
-	if (e.votes >= VOTES_MOST)
-		return 0;
 	is_ahead = test == BUFFER_AHEAD || test == BUFFER_AHEAD_SECOND;
 	odds = is_ahead ? buffer_track_odds(&io->samples, &io->cond, test) : 0.0;
 	if (e.votes >= TRACK_VOTES && odds > SURE)
@@ -63,7 +63,7 @@ static int find_edge(struct buffer_io *io, enum buffer_test test, const struct r
 	int r = 0;
 
 	while (r == 0 && !buffer_is_over(io) && (at = next_of(io, test, range)) != 0)
-		r = buffer_probe(io, test, at, err);
+		r = buffer_try(io, &(struct buffer_experiment){ .test = test, .bytes = at }, err);
 	return r;
 }
 
@@ -74,8 +74,10 @@ static int find_count(struct buffer_io *io, enum buffer_test test, uint64_t byte
 	struct buffer_edge e = { .is_sure = false };
 	int r = 0;
 
-	for (int k = 0; r == 0 && k < SWEEPS && !buffer_is_over(io); k++) {
-		r = buffer_sweep(io, test, places, bytes, places, err);
+	for (int k = 0; r == 0 && k < SWEEPS && !buffer_is_over(io) && !buffer_is_hopeless(io); k++) {
+		r = buffer_try(io, &(struct buffer_experiment){ test, bytes, places, places }, err);
+		if (io->is_disturbed)
+			continue;
 		buffer_edge_of(&io->samples, &io->cond, test, 0, &e);
 		if (e.high == UINT64_MAX || e.low + 4 >= places) {
 			if (places >= most)
@@ -98,7 +100,8 @@ static int decide_before(struct buffer_io *io, struct err *err)
 	for (int k = 0; r == 0 && k < HELD_VOTES && !buffer_is_over(io) &&
 	                buffer_is_held(&io->samples, &io->cond, BUFFER_BEFORE) < 0;
 	     k++)
-		r = buffer_probe(io, BUFFER_BEFORE, io->cond.block_bytes, err);
+		r = buffer_try(io, &(struct buffer_experiment){ .test = BUFFER_BEFORE, .bytes = io->cond.block_bytes },
+		               err);
 	return r;
 }
 
@@ -124,7 +127,8 @@ static int find_sizing(struct buffer_io *io, struct err *err)
 	for (int k = 0; r == 0 && k < HELD_VOTES && f.streams >= 3 && bytes && !buffer_is_over(io) &&
 	                buffer_is_held(&io->samples, &io->cond, BUFFER_LARGE) < 0;
 	     k++)
-		r = buffer_first_of(io, f.streams < 4 ? f.streams : 4, bytes, err);
+		r = buffer_try(io, &(struct buffer_experiment){ BUFFER_LARGE, bytes, f.streams < 4 ? f.streams : 4, 1 },
+		               err);
 	buffer_analyse(&io->samples, &io->cond, &f);
 	if (r == 0 && f.streams && f.sizing != SIZING_FIXED)
 		r = find_limit(io, &f, err);
