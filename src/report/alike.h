@@ -157,6 +157,8 @@ struct trend {
 /* All slopes that there are: level 0 counts them, with their scatter, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
 
+/* Is the change of a year known so well that it is worth showing? */
+bool trend_is_known(const struct trend_row *row);
 /* "mean: -9.4 % a year (-12.1 to -6.7)", or since when there is a step. */
 void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row);
 

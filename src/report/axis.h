@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "result/result.h"
+#include "report/report.h"
 
 #define AXIS_TICKS 16
 
@@ -19,7 +19,8 @@ struct axis {
 	char label[128];    /* "position (GB)" */
 	double tick[AXIS_TICKS];
 	size_t nticks;
-	int decimals; /* of tick labels */
+	int decimals;              /* of tick labels */
+	struct value_scale levels; /* of a map: of its rows or columns */
 };
 
 /* Place of a value on the axis, 0..1; clipped. */

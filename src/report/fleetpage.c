@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many disks on one page: a row for each, with small pictures on scales that all rows share, and all that is known of
- * the disk folded up below it. No script: <details> folds.
+ * Many disks on one page: a row for each, with small pictures on scales that all disks of its kind share, and all that
+ * is known of the disk folded up below it. No script: <details> folds.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +12,17 @@
 #include "report/html.h"
 #include "report/svg.h"
 
-#define WIDE            100.0
-#define HIGH            30.0
-#define BRIEF_POINTS    48    /* of a line in a small picture */
-#define DOT             4.0   /* half of a large one */
-#define UNKNOWN_PERCENT 200.0 /* an interval of a trend that is wider shows nothing */
-#define HEALTH_LOW      0.8   /* the rate against the first run's, at the picture's edges */
-#define HEALTH_HIGH     1.1
+#define WIDE         100.0
+#define HIGH         30.0
+#define BRIEF_POINTS 48  /* of a line in a small picture */
+#define DOT          4.0 /* half of a large one */
+#define HEALTH_LOW   0.8 /* the rate against the first run's, at the picture's edges */
+#define HEALTH_HIGH  1.1
 
-/* What all rows share. */
+/* What the rows of one kind of disks share. */
 struct scales {
-	double rate, access, span; /* the largest */
-	double first, last;        /* years */
+	double rate, access; /* the largest */
+	double first, last;  /* years, of all */
 };
 
 struct columns {
@@ -43,17 +42,29 @@ static double largest(const struct result *res, const char *table, const char *k
 	return most;
 }
 
-static struct scales scales_of(const struct fleet *f)
+/* Beside an SSD a hard disk's rates, and beside that an SSD's times, are a line at the bottom. */
+static bool is_one_kind(const struct fleet_disk *a, const struct fleet_disk *b)
+{
+	const struct result *x = a->v[a->n - 1], *y = b->v[b->n - 1];
+	bool rotates = target_number(x->targets, "rotational") > 0.0;
+
+	return rotates == (target_number(y->targets, "rotational") > 0.0) &&
+	       (rotates || strcmp(alike_text(x, "transport") ?: "", alike_text(y, "transport") ?: "") == 0);
+}
+
+static struct scales scales_of(const struct fleet *f, const struct fleet_disk *like)
 {
 	struct scales s = { .first = INFINITY, .last = -INFINITY };
 
 	for (size_t d = 0; d < f->ndisks; d++) {
 		const struct fleet_disk *disk = &f->disks[d];
 
-		s.rate = fmax(s.rate, largest(fleet_part(disk, "zones"), zone_curve.table, zone_curve.y));
-		s.access = fmax(s.access, largest(fleet_part(disk, "seek"), access_curve.table, access_curve.y));
 		s.first = fmin(s.first, alike_years(disk->v[0]));
 		s.last = fmax(s.last, alike_years(disk->v[disk->n - 1]));
+		if (!is_one_kind(disk, like))
+			continue;
+		s.rate = fmax(s.rate, largest(fleet_part(disk, "zones"), zone_curve.table, zone_curve.y));
+		s.access = fmax(s.access, largest(fleet_part(disk, "seek"), access_curve.table, access_curve.y));
 	}
 	return s;
 }
@@ -225,7 +236,7 @@ static void figure_row(FILE *out, const struct result *res, const struct figure 
 
 		if (strcmp(t->figure, f->name) != 0 || strcmp(t->measurement, res->head.measurement) != 0)
 			continue;
-		if (!(t->high - t->low <= UNKNOWN_PERCENT))
+		if (!trend_is_known(t))
 			(void)fputs("<span class=\"dim\">too few runs</span>", out);
 		else
 			(void)fprintf(out, "%+.1f %% <span class=\"dim\">%+.1f to %+.1f%s</span>", t->per_year_percent,
@@ -292,8 +303,9 @@ static void findings(FILE *out, const struct fleet_disk *d)
 	(void)fputs(d->nfindings ? "</ul>\n" : "", out);
 }
 
-static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *d, const struct scales *s)
+static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *d)
 {
+	const struct scales s = scales_of(f, d);
 	const struct result *last = d->v[d->n - 1], *zones = fleet_part(d, "zones");
 	char rate[64];
 
@@ -305,9 +317,9 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	       : d->state <= FLEET_ODD ? " warn"
 	                               : "",
 	       d->verdict, fleet_state_name(d->state));
-	zones_picture(out, d, s);
-	access_picture(out, d, s);
-	health_picture(out, d, s);
+	zones_picture(out, d, &s);
+	access_picture(out, d, &s);
+	health_picture(out, d, &s);
 	markup(out, "<span class=\"n\">%s</span>",
 	       value_text(rate, sizeof(rate), UNIT_BYTES_PER_S,
 	                  zones ? figure_number(result_find_figure(zones, "mean_bytes_per_s")) : (double)NAN));
@@ -326,18 +338,16 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 
 static void fleet_section(FILE *out, const struct fleet *f, const char *sentence, const char *called)
 {
-	struct scales s = scales_of(f);
-
 	markup(out,
 	       "<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">%s</p>\n<div class=\"disk head\"><span>disk</span><span>state</span>"
 	       "<span>rate by place</span><span>access by span</span><span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
 	       sentence);
 	for (size_t d = 0; d < f->ndisks; d++)
-		disk_row(out, f, &f->disks[d], &s);
+		disk_row(out, f, &f->disks[d]);
 	(void)fprintf(
 		out,
 		"<p class=\"dim\">About %.0f in 100 such pages on healthy disks raise a false alarm: a disk that is %s. "
-		"Grey in the pictures is the first run; marked are slow and unreadable places. All rows share their scales.</p>\n",
+		"Grey in the pictures is the first run; marked are slow and unreadable places. Rotating disks share their scales, and SSDs of one transport theirs.</p>\n",
 		100.0 * f->alarms, called);
 	if (f->without_row)
 		(void)fprintf(

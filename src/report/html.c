@@ -27,11 +27,11 @@ static const char style[] =
 	".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
 	"figcaption{font-weight:600;font-size:.95rem}.see{font-size:.9rem;color:var(--dim);margin:.1rem 0 .3rem}.answer{font-size:1.1rem}\n"
 	"svg.plot{display:block;width:100%;height:auto}"
-	".heat{--mix:color-mix(in srgb,var(--c0) calc(15% + var(--h)*85%),var(--soft));fill:var(--mix);background:var(--mix)}"
-	".legend .dim{background:var(--dim)}.n0{background:var(--c4)}.n1{background:var(--c6)}.wide svg text{font-size:8px}"
+	".heat{--mix:color-mix(in srgb,var(--c0) calc(15% + var(--h)*85%),var(--soft));fill:var(--mix)}"
+	".wide svg text{font-size:8px}"
 	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
-	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
-	"height:.8em;margin-right:.4em;border-radius:2px}\n"
+	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend svg{width:.8em;"
+	"height:.8em;margin-right:.4em}\n"
 	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}"
 	"th,td{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{font-weight:500;color:var(--dim)}"
 	"td.n,th.n{text-align:right;white-space:nowrap}thead th{border-bottom:1px solid var(--rule)}\n"
@@ -60,9 +60,6 @@ static void colours_and_hues(FILE *out)
 	svg_colours(out, true);
 	(void)fputs("}}\n", out);
 	svg_style(out, false);
-	for (int i = 0; i < SVG_HUES; i++)
-		(void)fprintf(out, ".b%d{background:var(--c%d)}", i, i);
-	(void)fputc('\n', out);
 }
 
 static void put_cell(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Heat maps as SVG: cells of equal size, one for each pair of levels, from the top left. */
+/* Legends, and heat maps as SVG: cells of equal size, one for each pair of levels, from the top left. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +59,8 @@ size_t map_fill(struct series *s)
 
 char *map_level_text(const struct axis *a, double v, char *buf, size_t len)
 {
-	struct cell cell = { .f64 = v };
-
 	if (a->unit == UNIT_BYTES)
-		return report_value(buf, len, FIELD_TYPE_F64, UNIT_BYTES, &cell);
+		return report_with_unit(buf, len, &a->levels, v);
 	(void)snprintf(buf, len, "%.6g", v);
 	return buf;
 }
@@ -99,15 +97,22 @@ const char *map_heat_label(const struct plot_data *d)
 	return d->z.label[0] ? d->z.label : "value";
 }
 
-void map_legend(FILE *out, const struct plot_data *d)
+bool plot_key(const struct plot_data *d, size_t i, struct plot_key *ret)
 {
-	char text[64];
+	bool is_map = d->kind == PLOT_HEATMAP;
+	size_t nseries = d->nseries > 1 && !is_map ? d->nseries : 0, step = i - nseries - d->nmarks;
 
-	markup(out, "<p class=\"legend\">%s", map_heat_label(d));
-	for (int i = 0; i <= MAP_HEAT_STEPS; i++)
-		markup(out, " <span><i class=\"heat\" style=\"--h:%.2f\"></i>%s</span>", (double)i / MAP_HEAT_STEPS,
-		       map_heat_text(d, i, text, sizeof(text)));
-	(void)fputs("</p>\n<div class=\"maps\">\n", out);
+	*ret = (struct plot_key){ .heat = (double)NAN, .is_series = i < nseries };
+	ret->is_mark = !ret->is_series && i - nseries < d->nmarks;
+	ret->at = ret->is_series ? i : i - nseries;
+	if (ret->is_series || ret->is_mark) {
+		ret->name = ret->is_series ? d->series[i].name : d->marks[ret->at].name;
+		return true;
+	}
+	if (step > 0)
+		ret->heat = (double)(step - 1) / MAP_HEAT_STEPS;
+	ret->name = step == 0 ? map_heat_label(d) : map_heat_text(d, (int)step - 1, ret->text, sizeof(ret->text));
+	return is_map && step <= MAP_HEAT_STEPS + 1;
 }
 
 void map_axis_names(FILE *out, const struct plot_data *d)

@@ -240,20 +240,22 @@ struct entry {
 static bool entry_of(const struct plot_data *d, const struct text_style *style, size_t i, struct entry *ret)
 {
 	bool has_marks = !has_braille(d, style) && d->kind != PLOT_BARS;
-	size_t nseries = d->nseries > 1 && d->kind != PLOT_HEATMAP ? d->nseries : 0,
-	       shared = nseries && has_marks && count_lines(d) > 1, mark = i - nseries - shared;
+	size_t nseries = d->nseries > 1 && d->kind != PLOT_HEATMAP ? d->nseries : 0;
+	bool has_shared = nseries && has_marks && count_lines(d) > 1;
+	struct plot_key key;
 	const char *dot = style->unicode ? "\xc2\xb7" : ".", *block = style->unicode ? "\xe2\x96\xa0" : "#";
 
-	if (i < nseries) {
-		*ret = (struct entry){ d->series[i].name, i + 1, { marks[i % 8] } };
-		if (d->series[i].is_dots || !has_marks)
-			(void)stpcpy(ret->sign, d->series[i].is_dots ? dot : block);
-		return true;
-	}
 	*ret = (struct entry){ "several", 2, { marks[SHARED - 1] } };
-	if (i >= nseries + shared && mark < d->nmarks)
-		*ret = (struct entry){ d->marks[mark].name, 2, { sign_of(d, mark) } };
-	return i < nseries + shared || mark < d->nmarks;
+	if (has_shared && i == nseries)
+		return true;
+	if (!plot_key(d, i - (has_shared && i > nseries), &key) || !(key.is_series || key.is_mark))
+		return false;
+	*ret = (struct entry){ key.name,
+		               key.is_series ? key.at + 1 : 2,
+		               { key.is_series ? marks[key.at % 8] : sign_of(d, key.at) } };
+	if (key.is_series && (d->series[i].is_dots || !has_marks))
+		(void)stpcpy(ret->sign, d->series[i].is_dots ? dot : block);
+	return true;
 }
 
 /* What each stands for, filled into lines; out NULL: counted alone. Returns how many lines. */
@@ -325,7 +327,9 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 	const char *unit = strstr(d->y.label, " ("); /* each bar has its own */
 
 	(void)fprintf(out, "%.*s\n", unit ? (int)(unit - d->y.label) : (int)strlen(d->y.label), d->y.label);
-	for (size_t i = 0; i < d->nseries; i++)
+	for (size_t i = 0; i < d->nseries; i++) {
+		if (d->nseries > 1)
+			(void)fprintf(out, "%s:\n", d->series[i].name);
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			const struct point *p = &d->series[i].v[k];
 			size_t len = (size_t)lround(axis_place(&d->y, p->y) * (double)(width > 44 ? width - 40 : 4));
@@ -339,6 +343,7 @@ static void print_bars(FILE *out, const struct plot_data *d, const struct text_s
 				ink(out, style, i + 1, style->unicode ? "\xe2\x96\x88" : "#");
 			(void)fprintf(out, " %s\n", report_value(text, sizeof(text), FIELD_TYPE_F64, d->y.unit, &cell));
 		}
+	}
 }
 
 /* Where numbers would not fit: the stronger, the hotter. */

@@ -2,8 +2,10 @@
 /* The axes of a plot: what of its numbers they show, and on which kind of scale. */
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "base/whole.h"
+#include "base/xalloc.h"
 #include "report/plotaxes.h"
 
 #define RANGE_SMALL 20.0 /* of a disk: on a drawing of all of it less than that shows nothing */
@@ -133,6 +135,17 @@ static void even_bars(struct plot_data *d)
 			d->series[i].v[k].y *= widest / bar_width(d, &d->series[i], k);
 }
 
+/* One unit for all rows or columns of a map. */
+static struct value_scale levels_of(const struct plot_data *d, bool is_x)
+{
+	const struct series *s = &d->series[0];
+	cleanup_free double *v = xcalloc(s->n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = is_x ? s->v[i].x : s->v[i].y;
+	return report_scale(is_x ? d->x.unit : d->y.unit, v, s->n);
+}
+
 void plot_make_axes(struct plot_data *d, const struct result *const *res, size_t n)
 {
 	struct range y = { INFINITY, -INFINITY }, z = y;
@@ -154,4 +167,8 @@ void plot_make_axes(struct plot_data *d, const struct result *const *res, size_t
 	init(&d->y, is_log, &y, d->y.unit != UNIT_NONE && d->y.unit != UNIT_RPM, d->kind == PLOT_HEATMAP);
 	if (isfinite(z.low))
 		init(&d->z, true, &z, false, false);
+	if (d->kind == PLOT_HEATMAP) {
+		d->x.levels = levels_of(d, true);
+		d->y.levels = levels_of(d, false);
+	}
 }

@@ -32,29 +32,46 @@ static double py(const struct plot_data *d, double y)
 	return SVG_HEIGHT - SVG_BOTTOM - axis_place(&d->y, y) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 }
 
-/* The class of the colour that names mark i in a legend; is_text: beside text, where it is a background. */
-static const char *mark_class(const struct plot_data *d, size_t i, bool is_text)
+static const char *mark_class(const struct plot_data *d, size_t i)
 {
-	static const char *const classes[][3] = { { "mark m0", "mark m1", "unread" }, { "n0", "n1", "dim" } };
+	static const char *const classes[] = { "m0", "m1", "unread" };
 
-	return classes[is_text][d->marks[i].is_unread ? 2 : isfinite(d->cell) ? 1 : i % MARK_HUES];
+	return classes[d->marks[i].is_unread ? 2 : isfinite(d->cell) ? 1 : i % MARK_HUES];
+}
+
+/* Beside a name of the legend: what it stands for, if that has a colour. */
+static bool put_swatch(FILE *out, const struct plot_data *d, const struct plot_key *key, double x, double y)
+{
+	char hue[16];
+
+	(void)snprintf(hue, sizeof(hue), "f%zu", key->at % SVG_HUES);
+	if (!key->is_series && !key->is_mark && isnan(key->heat))
+		return false;
+	markup(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"",
+	       !key->is_series              ? key->is_mark ? mark_class(d, key->at) : "heat"
+	       : d->series[key->at].is_dots ? "quiet"
+	                                    : hue,
+	       x, y);
+	if (isfinite(key->heat)) {
+		markup(out, " style=\"--h:%.2f\"", key->heat);
+		svg_heat(out, key->heat);
+	}
+	(void)fputs("/>", out);
+	return true;
 }
 
 static void legend(FILE *out, const struct plot_data *d)
 {
-	bool has_series = d->nseries > 1 && d->kind != PLOT_HEATMAP;
+	struct plot_key key;
 
-	if (!has_series && d->nmarks == 0)
-		return;
-	(void)fputs("<p class=\"legend\">", out);
-	for (size_t i = 0; has_series && i < d->nseries; i++)
-		markup(out,
-		       d->series[i].is_dots ? "<span><i class=\"dim\"></i>%s</span> "
-		                            : "<span><i class=\"b%.0s%zu\"></i>%s</span> ",
-		       d->series[i].name, i % SVG_HUES, d->series[i].name);
-	for (size_t i = 0; i < d->nmarks; i++)
-		markup(out, "<span><i class=\"mark %s\"></i>%s</span> ", mark_class(d, i, true), d->marks[i].name);
-	(void)fputs("</p>\n", out);
+	for (size_t i = 0; plot_key(d, i, &key); i++) {
+		(void)fputs(i ? "<span><svg viewBox=\"0 0 11 11\">"
+		              : "<p class=\"legend\"><span><svg viewBox=\"0 0 11 11\">",
+		            out);
+		(void)put_swatch(out, d, &key, 0.0, 0.0);
+		markup(out, "</svg>%s</span> ", key.name);
+	}
+	(void)fputs(plot_key(d, 0, &key) ? "</p>\n" : "", out);
 }
 
 /* Along the whole height, behind the series; a place is as wide as can be seen. */
@@ -74,8 +91,8 @@ static void draw_marks(FILE *out, const struct plot_data *d)
 			if (drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] && right - left <= MARK_WIDTH)
 				continue;
 			drawn[(size_t)fmin(fmax(left, 0), SVG_WIDTH)] = true; /* also beside the axis */
-			markup(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-			       mark_class(d, i, false), left, SVG_TOP, right - left, SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
+			markup(out, "<rect class=\"mark %s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+			       mark_class(d, i), left, SVG_TOP, right - left, SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 		}
 	}
 }
@@ -302,7 +319,7 @@ void svg_plot(FILE *out, struct plot_data *d)
 	thin(d);
 	legend(out, d);
 	if (d->kind == PLOT_HEATMAP) {
-		map_legend(out, d);
+		(void)fputs("<div class=\"maps\">\n", out);
 		for (size_t i = 0; i < d->nseries; i++) {
 			markup(out, d->series[i].name[0] ? "<div><h4>%s</h4>\n" : "<div>%s", d->series[i].name);
 			open_svg(out, d, d->series[i].name);
@@ -326,7 +343,7 @@ void svg_plot(FILE *out, struct plot_data *d)
 /* Text lines above the drawing are made in memory, since the size of the whole stands in front of them. */
 struct sheet {
 	FILE *out;
-	double x, y; /* where the next word of the legend begins; the base of the last line */
+	double y; /* the base of the last line */
 };
 
 static void sheet_text(struct sheet *s, const char *look, double x, const char *text, size_t bytes)
@@ -348,42 +365,21 @@ static void sheet_fill(struct sheet *s, const char *look, const char *text, size
 	}
 }
 
-/* One of the legend: a swatch, unless it has no class, and its name. */
-static void sheet_entry(struct sheet *s, const char *look, double heat, const char *name)
-{
-	double width = 24.0 + CHARACTER * (double)strlen(name);
-
-	if (s->x + width > MARGIN + SVG_WIDTH) {
-		s->x = MARGIN;
-		s->y += LINE;
-	}
-	if (*look) {
-		markup(s->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"", look, s->x,
-		       s->y - 10.0);
-		if (heat >= 0.0)
-			svg_heat(s->out, heat);
-		(void)fputs("/>", s->out);
-	}
-	sheet_text(s, "l", s->x + (*look ? 16.0 : 0.0), name, strlen(name));
-	s->x += width;
-}
-
 static void sheet_legend(struct sheet *s, const struct plot_data *d)
 {
-	char look[32];
+	double x = MARGIN;
+	struct plot_key key;
 
-	s->x = MARGIN;
-	s->y += d->kind == PLOT_HEATMAP || d->nseries > 1 || d->nmarks ? LINE : 0.0;
-	if (d->kind == PLOT_HEATMAP)
-		sheet_entry(s, "", -1.0, map_heat_label(d));
-	for (int i = 0; d->kind == PLOT_HEATMAP && i <= MAP_HEAT_STEPS; i++)
-		sheet_entry(s, "heat", (double)i / MAP_HEAT_STEPS, map_heat_text(d, i, look, sizeof(look)));
-	for (size_t i = 0; d->kind != PLOT_HEATMAP && d->nseries > 1 && i < d->nseries; i++) {
-		(void)snprintf(look, sizeof(look), d->series[i].is_dots ? "quiet" : "f%zu", i % SVG_HUES);
-		sheet_entry(s, look, -1.0, d->series[i].name);
+	for (size_t i = 0; plot_key(d, i, &key); i++) {
+		double width = 24.0 + CHARACTER * (double)strlen(key.name);
+		bool is_new = i == 0 || x + width > MARGIN + SVG_WIDTH;
+
+		x = is_new ? MARGIN : x;
+		s->y += is_new ? LINE : 0.0;
+		sheet_text(s, "l", x + (put_swatch(s->out, d, &key, x, s->y - 10.0) ? 16.0 : 0.0), key.name,
+		           strlen(key.name));
+		x += width;
 	}
-	for (size_t i = 0; i < d->nmarks; i++)
-		sheet_entry(s, mark_class(d, i, false), -1.0, d->marks[i].name);
 }
 
 /* The drawing, or of a map each of them with its name. */

@@ -17,9 +17,10 @@
 #include "report/disks.h"
 
 #define DATES_MIN      3
-#define STEP_RUNS      2    /* before and behind it: one alone may be an odd one */
-#define FINDINGS_SHOWN 3    /* in the answer; the table has all */
-#define FALSE_ALARMS   0.05 /* of all slopes together */
+#define STEP_RUNS      2     /* before and behind it: one alone may be an odd one */
+#define FINDINGS_SHOWN 3     /* in the answer; the table has all */
+#define FALSE_ALARMS   0.05  /* of all slopes together */
+#define KNOWN_PERCENT  200.0 /* an interval that is wider shows nothing */
 /*
  * A disk alone has few runs to show its scatter by: as a guess, worth two more runs, it is six times what the runs' own
  * intervals say. By trial, where it is three or nine times that (unit test fleets): a line rings a run earlier, and
@@ -51,6 +52,7 @@ static const struct field trend_fields[] = {
 struct trend_table {
 	struct table *t;
 	struct fleet *disks;
+	struct fleet_disk rest; /* what no disk has a row for: files */
 	size_t worse;
 };
 
@@ -331,6 +333,11 @@ size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 	return tr->slopes;
 }
 
+bool trend_is_known(const struct trend_row *row)
+{
+	return row->high - row->low <= KNOWN_PERCENT || strcmp(row->verdict, "steady") != 0;
+}
+
 void trend_text(char *buf, size_t len, const char *label, const struct trend_row *row)
 {
 	if (row->since)
@@ -359,8 +366,10 @@ static void add_row(void *arg, const struct trend_row *row)
 			report_value(was, sizeof(was), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->first });
 		shown.is = report_value(is, sizeof(is), FIELD_TYPE_F64, f->unit, &(struct cell){ .f64 = row->last });
 	}
+	if (!trend_is_known(row))
+		shown.per_year_percent = shown.low = shown.high = (double)NAN;
 	result_row(to->t, &shown);
-	if (!disk || strcmp(row->verdict, "steady") == 0)
+	if (strcmp(row->verdict, "steady") == 0)
 		return;
 	if (row->since || isfinite(row->per_year_percent))
 		trend_text(one.text, sizeof(one.text), row->label, row);
@@ -370,10 +379,10 @@ static void add_row(void *arg, const struct trend_row *row)
 	else
 		(void)snprintf(one.text, sizeof(one.text), "%s: the last run is %s", one.measurement,
 		               status_name(row->like->status));
-	fleet_add(disk, &one);
+	fleet_add(disk ? disk : &to->rest, &one);
 }
 
-/* Of one disk: which it is, over how much it was seen, and the first of what is getting worse. */
+/* Of one disk, or file: which it is, over how much it was seen, and the first of what is getting worse. */
 static void answer_of(struct result *out, const struct fleet_disk *d, size_t worse)
 {
 	size_t n = worse ? d->nfindings < FINDINGS_SHOWN ? d->nfindings : FINDINGS_SHOWN : 0, used;
@@ -393,6 +402,7 @@ static void answer_of(struct result *out, const struct fleet_disk *d, size_t wor
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err)
 {
+	cleanup_free const struct result **v = xcalloc(n, sizeof(*v));
 	struct fleet *f = fleet_divide(res, n);
 	struct trend tr = { .scatter = f->scatter };
 	size_t slopes = trend_all(&tr, res, n);
@@ -417,6 +427,10 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 		             .found = add_row,
 		             .arg = &to,
 		             .scatter = f->scatter };
+	to.rest.v = v;
+	to.rest.n = n;
+	memcpy(v, res, n * sizeof(*v));
+	qsort(v, n, sizeof(*v), alike_by_date);
 	(void)trend_all(&tr, res, n);
 	for (size_t d = 0; d < f->ndisks; d++)
 		f->disks[d].quiet = FLEET_STEADY;
@@ -425,12 +439,12 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	alike_changes(out, res, n);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
-	if (f->ndisks)
-		answer_of(out, &f->disks[0], to.worse);
+	answer_of(out, f->ndisks ? &f->disks[0] : &to.rest, to.worse);
 	result_set(&out->shows, "worse,verdict,#trends,#scans");
 	fleet_put_changed(out, f, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
+	free(to.rest.findings);
 	*ret = out;
 	if (opt->ret_disks)
 		*opt->ret_disks = f;

@@ -390,6 +390,30 @@ static bool differs(const struct result *a, const struct result *b, double thres
 	return no;
 }
 
+TEST(files_have_an_answer_as_well_and_no_slope_where_runs_of_one_day_show_none)
+{
+	static const struct spot folder = DATA("m1", "ext4");
+	struct compare_options opt = { 0 };
+	struct result *v[3], *res = NULL;
+	const struct table *t;
+
+	for (size_t i = 0; i < 3; i++) {
+		char started[] = "2026-01-01T00:00:00.000000Z";
+
+		started[18] = (char)('0' + i);
+		v[i] = zones_at(&folder, started, 1e8 + 1e5 * (double)(i % 2));
+	}
+	MUST(report_trend((const struct result *const *)v, 3, &opt, &res, &err));
+	assert_string_equal(res->answer, "m1:/data does not get worse by more than measurement noise in 3 runs from "
+	                                 "2026-01-01 to 2026-01-01.");
+	t = result_find_table(res, "trends");
+	assert_int_equal(t->nrows, 1);
+	assert_true(isnan(table_number_of(t, 0, "per_year_percent")));
+	result_free(res);
+	for (size_t i = 0; i < 3; i++)
+		result_free(v[i]);
+}
+
 TEST(the_next_command_of_a_run_is_no_difference)
 {
 	cleanup_result struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);

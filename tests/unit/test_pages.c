@@ -103,7 +103,7 @@ TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 {
 	cleanup_result struct result *res = run_of(&measure_surface, "--range=0-4GB", "failing");
 	const struct table *map = result_find_table(res, "map");
-	char *page = shown(res, 0, 0), *at = page;
+	char *page = shown(res, 0, 0), *maps = strstr(page, "class=\"maps\""), *at = maps;
 	size_t cells = 0, read = 0;
 
 	assert_non_null(map);
@@ -113,7 +113,7 @@ TEST(a_map_begins_at_the_top_left_and_is_blank_where_nothing_was_read)
 		if (cells == 0)
 			assert_non_null(strstr(at, "x=\"70.0\" y=\"34.0\""));
 	assert_int_equal(cells, read);
-	assert_true(strstr(page, "x=\"70.0\" y=\"34.0\"") < strchr(strstr(page, "<rect class=\"heat\""), '\n'));
+	assert_true(strstr(page, "x=\"70.0\" y=\"34.0\"") < strchr(strstr(maps, "<rect class=\"heat\""), '\n'));
 	free(page);
 }
 
@@ -140,6 +140,48 @@ TEST(two_that_are_compared_are_named_drawn_and_have_units)
 			fail_msg("a name of the document:\n%s", text);
 	}
 	result_free(res);
+	result_free(v[0]);
+	result_free(v[1]);
+}
+
+/* Requests are longer than the cells of a small range: what they read is not blank. */
+TEST(a_map_of_what_was_scanned_has_no_blank_cell)
+{
+	cleanup_result struct result *res = run_of(&measure_surface, "--range=0-64MiB", "failing");
+	const struct table *map = result_find_table(res, "map");
+
+	assert_non_null(map);
+	for (size_t r = 0; r < map->nrows; r++)
+		assert_true(isfinite(table_number_of(map, r, "shown_ns")));
+}
+
+/* Where the small picture of its rates begins: 1 of 30 is the top. */
+static double height_of(const char *page, const char *serial)
+{
+	const char *at = strstr(page, serial), *line = at ? strstr(at, "class=\"line s0\" d=\"M") : NULL;
+	double x, y = NAN;
+
+	assert_non_null(line);
+	assert_int_equal(sscanf(strchr(line, 'M'), "M%lf %lf", &x, &y), 2);
+	return y;
+}
+
+TEST(a_hard_disk_and_an_ssd_on_a_page_have_each_a_scale_that_shows_them)
+{
+	struct result *v[] = { run_of(&measure_zones, "--quick", "tiny"),
+		               run_of(&measure_zones, "--quick", "ssd-sata") };
+	const struct compare_options opt = { 0 };
+	struct err err = { 0 };
+	char *page = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&page, &len);
+
+	assert_non_null(out);
+	assert_int_equal(report_page(out, (const struct result *const *)v, 2, &opt, &err), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_true(height_of(page, "TINY0001</b>") < 3.0);
+	assert_true(height_of(page, "SIM00000SSD</b>") < 3.0);
+	free(page);
 	result_free(v[0]);
 	result_free(v[1]);
 }

@@ -162,6 +162,8 @@ static void report_map(struct surface_run *run, struct surface_cell *ret_all)
 	double span = (double)(run->range.end_bytes - run->range.first_bytes),
 	       turn_ns = run->rot.is_rotating ? run->rot.period_ns : (double)NAN;
 	struct table *t = empty_table(run->ses->res, SURFACE_TABLE_MAP);
+	double over = 0.0; /* bytes of requests that began in earlier cells and reach into this one */
+	uint64_t shown_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < SURFACE_CELLS; i++) {
 		struct surface_cell c = run->cells[i];
@@ -180,7 +182,10 @@ static void report_map(struct surface_run *run, struct surface_cell *ret_all)
 		add_cell(ret_all, &c);
 		if (!c.scanned_bytes && !c.errors) /* nothing was read there */
 			c.worst_ns = UINT64_MAX;
-		c.shown_ns = c.errors ? FAILED_SHOWN_NS : c.worst_ns;
+		if (c.scanned_bytes || c.errors || over < 1.0)
+			shown_ns = c.errors ? FAILED_SHOWN_NS : c.worst_ns;
+		over = fmax(over + (double)c.scanned_bytes - span / SURFACE_CELLS, 0.0);
+		c.shown_ns = shown_ns;
 		result_row(t, &c);
 	}
 }
