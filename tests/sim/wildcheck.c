@@ -4,6 +4,7 @@
  * healthy disk is neither rejected nor doubted. Dying disks have their places; counters and a slow link are drawn here.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "geometry.h"
@@ -75,7 +76,8 @@ void wild_check_plant(struct sim_disk *sd, const struct profile *p)
 
 /* ---- what the document says ---- */
 
-static bool has_reason(const json_t *doc, const char *rule)
+/* What a reason says; NULL: there is no such one. */
+static const char *reason_of(const json_t *doc, const char *rule)
 {
 	const json_t *row;
 	size_t i;
@@ -85,9 +87,22 @@ static bool has_reason(const json_t *doc, const char *rule)
 		const char *name = wild_text(doc, "reasons", row, "rule");
 
 		if (name && strcmp(name, rule) == 0)
-			return true;
+			return wild_text(doc, "reasons", row, "what");
 	}
-	return false;
+	return NULL;
+}
+
+static bool has_reason(const json_t *doc, const char *rule)
+{
+	return reason_of(doc, rule) != NULL;
+}
+
+/* The number that it begins with; NaN: there is no such reason. */
+static double number_of(const json_t *doc, const char *rule)
+{
+	const char *text = reason_of(doc, rule);
+
+	return text ? strtod(text, NULL) : (double)NAN;
 }
 
 static void reasons_text(const json_t *doc, char *buf, size_t len)
@@ -103,6 +118,65 @@ static void reasons_text(const json_t *doc, char *buf, size_t len)
 		(void)snprintf(buf + used, len - used, "%s%s", used ? ", " : "",
 		               wild_text(doc, "reasons", row, "rule"));
 	}
+}
+
+/* Counts are as the drive reports them; of places and regions there are no more than exist. */
+static void numbers(const struct wild_case *c, json_t *lies)
+{
+	struct planted what = planted_on(c->p);
+	double most[] = { 0, 0 }, n;
+	static const char *const found[] = { "unreadable", "slow" };
+
+	for (size_t i = 0; i < NSIGNS; i++) {
+		n = number_of(c->doc, signs[i].rule);
+		if (isfinite(n) && n != (double)what.count[i])
+			wild_say(lies, "number", "%s: %g, and there are %g", signs[i].rule, n, (double)what.count[i]);
+	}
+	for (size_t i = 0; i < c->p->nbads; i++)
+		most[0] += (double)c->p->bads[i].count;
+	most[1] = (double)c->p->nslows;
+	for (size_t i = 0; i < 2; i++) {
+		n = number_of(c->doc, found[i]);
+		if (n > most[i])
+			wild_say(lies, "number", "%s: %g, and there are %g at most", found[i], n, most[i]);
+	}
+}
+
+/* The share of places with anything in them that cannot be read, or that is slow as well. */
+static double share_of_places(const struct wild_case *c, double place_bytes, bool is_slow_too)
+{
+	double sector = c->p->logical_sector_bytes, size = (double)geometry_bytes(c->g), sum = 0.0, to = 0.0;
+	size_t b = 0, s = 0, slows = is_slow_too ? c->p->nslows : 0;
+
+	while (b < c->p->nbads || s < slows) { /* both lists are in order */
+		bool is_bad = b < c->p->nbads && (s == slows || c->p->bads[b].lba <= c->p->slows[s].lba);
+		double first = (double)(is_bad ? c->p->bads[b].lba : c->p->slows[s].lba) * sector;
+		double end = first + (double)(is_bad ? c->p->bads[b].count : c->p->slows[s].count) * sector;
+		double from = fmax(first - place_bytes, to);
+
+		sum += fmax(0.0, fmin(end, size) - from);
+		to = fmax(to, end);
+		b += is_bad;
+		s += !is_bad;
+	}
+	return fmin(1.0, sum / size);
+}
+
+/* The bound of the last lines, or the share: at least what cannot be read lies within it, at most all that is slow,
+ * too. */
+static void add_share(const struct wild_case *c, json_t *figures)
+{
+	const json_t *all = json_object_get(c->doc, "figures"),
+		     *ci = json_object_get(json_object_get(c->doc, "intervals"), "bad_places_ratio");
+	double place = wild_number(all, "scanned_bytes") / wild_number(all, "sampled_places");
+
+	if (!(place > 0.0) || json_array_size(ci) != 2)
+		return;
+	(void)json_array_append_new(figures, json_pack("{s:s,s:f,s:O,s:O,s:f,s:f,s:i}", "name", "bad_places_ratio",
+	                                               "value", wild_number(all, "bad_places_ratio"), "low",
+	                                               json_array_get(ci, 0), "high", json_array_get(ci, 1), "true_low",
+	                                               share_of_places(c, place, false), "true_high",
+	                                               share_of_places(c, place, true), "scale", (int)WILD_PLAIN));
 }
 
 struct faults {
@@ -180,6 +254,8 @@ json_t *wild_check(const struct wild_case *c)
 	if (is_dying(c->p)) {
 		regions(c, &f);
 		counters(c, &f);
+		numbers(c, json_object_get(verdict, "lies"));
+		add_share(c, json_object_get(verdict, "figures"));
 	} else {
 		healthy(c, json_object_get(verdict, "lies"), list);
 	}
