@@ -128,7 +128,10 @@ static void of_link(struct result *signs, const struct result *doc)
 	}
 }
 
-/* Where the link is what sets the rate, a full buffer loses revolutions by place, and the medium has no part in it. */
+/*
+ * Where the link is what sets the rate, a full buffer loses revolutions by place, and the medium has no part in it;
+ * where no zone stands out from the scatter of the samples, no region does.
+ */
 static void of_slow_regions(struct result *signs, const struct result *doc)
 {
 	const struct table *t = result_find_table(doc, "slow_regions");
@@ -137,7 +140,7 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 	for (size_t i = 0; t && i < t->nrows; i++)
 		n += table_number_of(t, i, "rate_bytes_per_s") <
 		     SLOW_RATIO * table_number_of(t, i, "expected_bytes_per_s");
-	if (t && !result_has_notice(doc, "link-limit"))
+	if (t && !result_has_notice(doc, "link-limit") && !result_has_notice(doc, "zones-hidden"))
 		count(signs, "slow_stretches", (double)n);
 }
 
