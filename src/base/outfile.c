@@ -65,7 +65,6 @@ static bool is_ours(const char *head, enum outfile_kind kind)
 			"target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns\r\n",
 		[OUTFILE_EACH] = "user,class,end_s,think_s,response_s,load,requests,has_fault\n",
 		[OUTFILE_MAPFILE] = "# Mapfile of a scan by platter surface\n",
-		[OUTFILE_BLOCKS] = NULL,
 	};
 
 	switch (kind) {
@@ -78,8 +77,6 @@ static bool is_ours(const char *head, enum outfile_kind kind)
 		       (!strncmp(head, "<svg ", 5) && strstr(head, "<!-- platter -->"));
 	case OUTFILE_LOG:
 		return is_log(head);
-	case OUTFILE_BLOCKS:
-		return head[strspn(head, "0123456789\n")] == '\0';
 	case OUTFILE_NONE:
 		return false;
 	default:
@@ -120,7 +117,6 @@ static const char *kind_name(enum outfile_kind kind)
 		[OUTFILE_REQUESTS] = "list of requests",
 		[OUTFILE_EACH] = "list of transactions",
 		[OUTFILE_MAPFILE] = "mapfile",
-		[OUTFILE_BLOCKS] = "list of blocks",
 	};
 
 	return names[kind];

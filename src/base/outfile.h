@@ -26,7 +26,6 @@ enum outfile_kind {
 	OUTFILE_REQUESTS, /* written while it grows, as are the next two */
 	OUTFILE_EACH,
 	OUTFILE_MAPFILE,
-	OUTFILE_BLOCKS,
 };
 
 struct outfile {

@@ -230,7 +230,7 @@ static void note_idle_options(const struct run *run, struct result *res)
 
 static bool is_saved_by_run(enum outfile_kind kind)
 {
-	return kind == OUTFILE_STATE || kind == OUTFILE_MAPFILE || kind == OUTFILE_BLOCKS;
+	return kind == OUTFILE_STATE || kind == OUTFILE_MAPFILE;
 }
 
 /* What the run itself has saved, and the last time could not. */

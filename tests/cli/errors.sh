@@ -49,7 +49,6 @@ old=$(cat "$dir/old.json")
 said 2 "a smaller --block" stream --file-size=64K --block=1MiB --json="$dir/old.json" folder
 said 2 "a smaller --block" stream --rate=8bit --time=1s --json="$dir/old.json" folder
 said 2 "a larger --file-size" stream --size=10G --file-size=1M --json="$dir/old.json" folder
-said 2 "the device of an ext file system" surface --badblocks=bb --json="$dir/old.json" file
 [ "$(cat "$dir/old.json")" = "$old" ] || fail "a wrong command line replaced an older result"
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "lies behind the end" stream --read --rate=1MB --range=1GB- file

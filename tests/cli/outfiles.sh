@@ -24,7 +24,6 @@ cp own.json own.state
 printf 'target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns\r\n' >own.requests
 printf 'user,class,end_s,think_s,response_s,load,requests,has_fault\n' >own.each
 printf '# Mapfile of a scan by platter surface\n' >own.mapfile
-printf '17\n18\n' >own.badblocks
 mkdir own && mv own.* own/
 cp own/own.json in.json
 cp own/own.json in2.json
@@ -36,7 +35,7 @@ at() # OPTION PLACE WORD...: the command that has the option, on the place
 	option=$1 place=$2
 	shift 2
 	case $option in
-	state | mapfile | badblocks) set -- surface --dry-run "--$option=$place" "$@" "$file" ;;
+	state | mapfile) set -- surface --dry-run "--$option=$place" "$@" "$file" ;;
 	each) set -- transactions --dry-run "--$option=$place" "$@" "$file" ;;
 	report-*) set -- report "--${option#report-}=$place" "$@" in.json ;;
 	compare-*) set -- compare "--${option#compare-}=$place" "$@" in.json in2.json ;;
@@ -67,7 +66,7 @@ kind_of() # option
 	esac
 }
 
-for option in json jsonl csv html prometheus requests log state mapfile badblocks each report-html report-csv report-json \
+for option in json jsonl csv html prometheus requests log state mapfile each report-html report-csv report-json \
 	report-prometheus compare-html compare-json; do
 	kind=$(kind_of $option)
 	case $option in

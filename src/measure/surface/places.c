@@ -9,8 +9,9 @@
 
 #include "measure/surface/surface.h"
 
-#define HIT_PART 0.4 /* of the medium's time: what comes sooner, beyond the command itself, came over the link alone \
-	              */
+#define HIT_PART                                                                                            \
+	0.4 /* of the medium's time: what comes sooner, beyond the command itself, came over the link alone \
+	     */
 #define SHARE_LEAST_NS (300 * NS_PER_S) /* beside that share, in second readings of either */
 
 /* ---- lists ---- */

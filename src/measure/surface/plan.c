@@ -43,8 +43,6 @@ const struct opt surface_opts[] = {
 	OPT_FLAG(P, recheck_all, "recheck-all", 0, "read skipped ranges and recheck suspects, however long it takes"),
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile",
 	        .writes = OUTFILE_MAPFILE),
-	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
-	        "save unreadable blocks of an ext file system for e2fsck -l", .writes = OUTFILE_BLOCKS),
 	OPT_FLAG(P, write, "write", 'w',
 	         "write all of it, read it back and verify it: destroys data (see --destroy-data)"),
 	OPT_FLAG(P, rewrite, "rewrite", 0, "write weak places again with the same bytes, and see what it brings",
@@ -105,7 +103,7 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 static int plan_writing(const struct device *dev, const struct surface_params *p, const struct surface_range *range,
                         struct plan *ret_plan, struct err *err)
 {
-	const char *other = p->rewrite ? "rewrite" : p->verify ? "verify-command" : p->badblocks ? "badblocks" : NULL;
+	const char *other = p->rewrite ? "rewrite" : p->verify ? "verify-command" : NULL;
 
 	if (other)
 		return err_set(err, -EINVAL, "--write does not go with --%s; leave one of them out.", other);
@@ -120,12 +118,11 @@ static int plan_writing(const struct device *dev, const struct surface_params *p
 
 static int check_sample(const struct surface_params *p, struct err *err)
 {
-	const char *other = p->state       ? "state"
-	                    : p->mapfile   ? "mapfile"
-	                    : p->badblocks ? "badblocks"
-	                    : p->rewrite   ? "rewrite"
-	                    : p->write     ? "write"
-	                                   : NULL;
+	const char *other = p->state     ? "state"
+	                    : p->mapfile ? "mapfile"
+	                    : p->rewrite ? "rewrite"
+	                    : p->write   ? "write"
+	                                 : NULL;
 
 	return p->sample && other
 	               ? err_set(err, -EINVAL,

@@ -18,13 +18,10 @@
 struct reader {
 	struct sink sink; /* first */
 	struct surface_run *run;
-	const struct list_item *items;
 	struct {
 		uint64_t submit_ns, done_ns;
-		int error; /* 0: good; 1: short */
-		bool is_done, is_late;
+		bool is_read;
 	} v[4];
-	size_t n;
 };
 
 static void reader_take(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -34,23 +31,18 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 	r->run->manners.took(r->run, req, is_fault);
 	r->v[req->tag].submit_ns = req->submit_ns;
 	r->v[req->tag].done_ns = req->done_ns;
-	r->v[req->tag].error = surface_error(req, is_fault);
-	r->v[req->tag].is_done = true;
-	r->v[req->tag].is_late = req->is_late;
+	r->v[req->tag].is_read = !is_fault;
 }
 
-static int read_list(struct surface_run *run, struct list_item *items, size_t n, uint32_t depth, struct reader *r,
+static int read_list(struct surface_run *run, struct list_item *items, size_t n, uint32_t depth, struct reader *ret,
                      struct err *err)
 {
 	struct engine *eng = run->verifier ? run->verifier : run->eng;
-	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &r->sink, .depth = depth };
+	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &ret->sink, .depth = depth };
 	struct list_feeder feeder;
 	struct load_stats stats;
 
-	memset(r, 0, sizeof(*r));
-	r->sink.take = reader_take;
-	r->run = run;
-	r->n = n;
+	*ret = (struct reader){ .sink = { reader_take }, .run = run };
 	for (size_t i = 0; i < n; i++)
 		items[i].op = run->verifier ? IO_VERIFY : IO_READ;
 	list_feeder_init(&feeder, items, n);
@@ -73,7 +65,7 @@ int surface_read_once(struct surface_run *run, uint64_t first, uint64_t end, boo
 	int code = read_list(run, &item, 1, 1, &r, err);
 
 	*ret_is_known =
-		r.v[0].error || !surface_is_cached(run, (double)(r.v[0].done_ns - r.v[0].submit_ns), end - first);
+		!r.v[0].is_read || !surface_is_cached(run, (double)(r.v[0].done_ns - r.v[0].submit_ns), end - first);
 	return code;
 }
 
@@ -148,7 +140,7 @@ static int read_buffered(struct surface_run *run, uint64_t at, uint32_t depth, d
 		items[i] = (struct list_item){ .offset_bytes = at, .len_bytes = run->range.block_bytes };
 	code = read_list(run, items, 4, depth, &r, err);
 	for (size_t i = 0; i < 4; i++) {
-		if (!r.v[i].is_done || r.v[i].error)
+		if (!r.v[i].is_read)
 			return code;
 		last_ns = r.v[i].done_ns > last_ns ? r.v[i].done_ns : last_ns;
 	}

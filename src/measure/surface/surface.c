@@ -104,8 +104,6 @@ static int run_init(struct surface_run *run, struct err *err)
 	if (r == 0 && run->p->write)
 		r = surface_burn_open(run, err);
 	if (r == 0)
-		r = surface_lists_prepare(run, err);
-	if (r == 0)
 		r = surface_state_load(run, err);
 	run->is_scanned = run->position == run->range.end_bytes;
 	if (r < 0 || !surface_is_unfinished(run))
@@ -166,7 +164,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0)
 		r = surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS], err);
 	if (r == 0)
-		r = surface_lists_save(run, err);
+		r = surface_map_save(run, err);
 	rewrite_close(run->journal);
 	engine_close(run->eng);
 	engine_close(run->verifier);

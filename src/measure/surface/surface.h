@@ -23,7 +23,7 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns;
-	const char *range, *state, *mapfile, *badblocks, *journal, *geometry, *hours;
+	const char *range, *state, *mapfile, *journal, *geometry, *hours;
 	uint64_t rate;
 	double share, max_celsius;
 	bool resume, idle, verify, rewrite, recheck_all, write, sample;
@@ -38,7 +38,6 @@ struct surface_range {
 	uint64_t first_bytes, end_bytes;
 	uint32_t hours_from, hours_to;    /* --hours, seconds of the day; equal: all of it */
 	uint32_t block_bytes, unit_bytes; /* unit: what a bad place is narrowed down to, a physical sector */
-	uint32_t fs_block_bytes;          /* --badblocks */
 };
 /* 0, or -EINVAL and a sentence. */
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err);
@@ -269,11 +268,9 @@ bool surface_are_tables_of(const struct surface_run *run, const struct result *s
 void surface_take_tables(struct surface_run *run, const struct result *state);
 void surface_take_counts(struct surface_run *run, const struct result *state);
 
-/* ---- lists.c: --mapfile, --badblocks ---- */
+/* ---- mapfile.c ---- */
 
-/* Before the scan: is there what the lists need? 0, or negative errno and a sentence. */
-int surface_lists_prepare(struct surface_run *run, struct err *err);
-int surface_lists_save(const struct surface_run *run, struct err *err);
+int surface_map_save(struct surface_run *run, struct err *err);
 
 /* ---- ending.c ---- */
 
