@@ -78,7 +78,7 @@ static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, ui
 		r = make_file(s, lane, next, err);
 		while (r == -ENOSPC && next > block) { /* what does fit? */
 			each = next = next / 2 / block * block > block ? next / 2 / block * block : block;
-			r = make_file(s, lane, next, err);
+			r = make_file(s, lane, next, NULL); /* what is missing to all of it is the reason */
 		}
 		if (r == 0)
 			*ret_made += next;

@@ -15,6 +15,7 @@ struct piece {
 	uint32_t target, out;
 	uint64_t first, at, end, start_ns, done_ns, done_bytes, skipped_bytes; /* skipped: done at start_ns */
 	unsigned flushes;                                                      /* begun: one before, one behind */
+	struct slots slots;                                                    /* its bytes by time, since start_ns */
 };
 
 struct reserve {
@@ -22,7 +23,6 @@ struct reserve {
 	struct sink sink;
 	struct stream_run *s;
 	struct piece v[STREAM_LANES_MAX];
-	struct slots slots; /* bytes of all, by time */
 	uint64_t start_ns;
 	bool has_fault;
 };
@@ -116,8 +116,10 @@ static void reserve_take(struct sink *sink, const struct io_req *req, bool is_fa
 	if (v->s->p->read && !p->skipped_bytes && p->done_bytes >= (p->end - p->first) / 2) {
 		p->skipped_bytes = p->done_bytes;
 		p->start_ns = req->done_ns;
+		slots_start(&p->slots, SLOT_NS);
+	} else if (p->start_ns) {
+		slots_add(&p->slots, req->done_ns - p->start_ns, (double)req->len_bytes);
 	}
-	slots_add(&v->slots, req->done_ns - v->start_ns, (double)req->len_bytes);
 	v->has_fault = v->has_fault || is_fault;
 }
 
@@ -129,8 +131,7 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 	struct load load = { .targets = s->targets, .ntargets = s->ntargets, .feeder = &v.feeder, .sink = &v.sink };
 	uint64_t block = s->p->block_bytes;
 	uint64_t bytes = (s->ring.rate_bytes_per_s / s->nlanes * STREAM_RESERVE_S / block + 1) * block;
-	double sum = 0.0, least = INFINITY, off = 0.0;
-	uint64_t all_ns = UINT64_MAX;
+	double sum = 0.0, square = 0.0, least = INFINITY;
 	struct load_stats stats;
 	int r;
 
@@ -143,22 +144,23 @@ int stream_reserve(struct stream_run *s, bool is_hidden, double *ret_bytes_per_s
 			return 0; /* too little is left to read */
 		v.v[i].flushes = s->p->read ? 2 : 0;
 		v.v[i].start_ns = s->p->read ? v.start_ns : 0;
+		slots_start(&v.v[i].slots, SLOT_NS);
 	}
-	slots_start(&v.slots, SLOT_NS);
 	r = session_load(s->ses, &load, s->eng, &stats, err);
 	if (r < 0 || v.has_fault || session_is_over(s->ses))
 		return r;
 	for (size_t i = 0; i < s->nlanes; i++) {
 		const struct piece *p = &v.v[i];
-		double rate = (double)(p->done_bytes - p->skipped_bytes) / ((double)(p->done_ns - p->start_ns) * 1e-9);
+		uint64_t took_ns = p->done_ns - p->start_ns;
+		double rate = (double)(p->done_bytes - p->skipped_bytes) / ((double)took_ns * 1e-9), half = 0.0;
 
+		if (!is_hidden) /* through a cache it comes in two speeds, and the flush's own time is on the safe side
+		                 */
+			half = interval_half(slots_rate_ci(&p->slots, took_ns, rate));
 		sum += rate;
-		least = fmin(least, rate);
-		all_ns = p->done_ns - v.start_ns < all_ns ? p->done_ns - v.start_ns : all_ns;
+		square += half * half;
+		least = fmin(least, rate - half);
 	}
-	if (!is_hidden) /* through a cache it comes in two speeds, and the flush's own time is on the safe side */
-		off = interval_half(slots_rate_ci(&v.slots, all_ns, sum));
-	sum = s->p->layout == LAYOUT_ROUNDROBIN ? least * (double)s->nlanes : sum;
-	*ret_bytes_per_s = sum - off;
+	*ret_bytes_per_s = s->p->layout == LAYOUT_ROUNDROBIN ? least * (double)s->nlanes : sum - sqrt(square);
 	return 0;
 }

@@ -285,7 +285,7 @@ static int check_memory(const struct stream_run *s, struct err *err)
 
 	if (need <= there)
 		return 0;
-	return err_set(err, -ENOMEM,
+	return err_set(err, -EINVAL,
 	               "A ring of %s does not fit into the %s of memory that are free; give --buffer=%" PRIu64
 	               "MB or less.",
 	               units_bytes_dec(text, sizeof(text), need), units_bytes_dec(most, sizeof(most), there),

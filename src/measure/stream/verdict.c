@@ -165,8 +165,10 @@ static void say_yes(const struct stream_run *s, const char *rate, char *buf, siz
 	if (s->judgement.answer == BALANCE_AT_LEAST)
 		(void)snprintf(more, sizeof(more), ", and lasts at least %s",
 		               seconds_text(s->judgement.at_least_s, least, sizeof(least)));
-	(void)snprintf(buf, len, "%s was sustained for %s%s%s; the ring held at most %s of %s", rate,
-	               seconds_text(lasted_s(s), held, sizeof(held)), place_text(s, place, sizeof(place)), more,
+	(void)snprintf(buf, len,
+	               s->p->read ? "%s was sustained for %s%s%s; at most %s of the ring's %s were missing"
+	                          : "%s was sustained for %s%s%s; the ring held at most %s of %s",
+	               rate, seconds_text(lasted_s(s), held, sizeof(held)), place_text(s, place, sizeof(place)), more,
 	               units_bytes_dec(peak, sizeof(peak), (uint64_t)s->ring.peak_bytes),
 	               units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes));
 }
@@ -181,10 +183,12 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 	(void)seconds_text(lasted_s(s), held, sizeof(held));
 	if (r->nevents)
 		(void)snprintf(buf, len,
-		               "%s was not sustained: the ring of %s was full after %s; %" PRIu64 " %s%s lost %s", rate,
-		               ring, units_time(full, sizeof(full), r->events[0].start_ns), r->nevents,
-		               s->p->read ? "underrun" : "overflow", r->nevents == 1 ? "" : "s",
-		               units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
+		               s->p->read ? "%s was not sustained: the ring of %s had run dry after %s; %" PRIu64
+		                            " underrun%s missed %s"
+		                          : "%s was not sustained: the ring of %s was full after %s; %" PRIu64
+		                            " overflow%s lost %s",
+		               rate, ring, units_time(full, sizeof(full), r->events[0].start_ns), r->nevents,
+		               r->nevents == 1 ? "" : "s", units_bytes_dec(lost, sizeof(lost), r->dropped_bytes));
 	else if (is_lost(s))
 		(void)snprintf(buf, len, "%s held for %s, not longer: then %s took no more requests", rate, held,
 		               s->lanes[0].name);
@@ -196,7 +200,9 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 	else
 		(void)snprintf(
 			buf, len,
-			"%s was not sustained: it held for %s, but the ring of %s grows fuller by %s and is full after %s (%s to %s)",
+			s->p->read
+				? "%s was not sustained: it held for %s, but the ring of %s drains by %s and is dry after %s (%s to %s)"
+				: "%s was not sustained: it held for %s, but the ring of %s grows fuller by %s and is full after %s (%s to %s)",
 			rate, held, ring, units_rate(grows, sizeof(grows), j->growth.value),
 			seconds_text(j->full_s.value, full, sizeof(full)),
 			seconds_text(j->full_s.ci.low, low, sizeof(low)),
