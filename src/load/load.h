@@ -232,7 +232,7 @@ struct payload_id {
 void payload_fill(void *buf, const struct payload_id *id);
 /* Only the header and its checksum: for buffers that were filled before (a ring that goes round). */
 void payload_stamp(void *buf, const struct payload_id *id);
-int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err);
+int payload_check(const void *buf, const struct payload_id *expect, struct err *err);
 enum payload_fault {
 	PAYLOAD_GOOD,
 	PAYLOAD_FLIPPED, /* a few bits of it */

@@ -206,21 +206,6 @@ static struct difference body_difference(const uint8_t *buf, const struct header
 	return d;
 }
 
-/* The sentence about a filling that differs from its header: where, and how much. */
-static int describe_body(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
-{
-	struct difference d = body_difference(buf, h, expect->len_bytes - sizeof(*h));
-
-	if (d.nbits == 1)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " came back with bit %u of its byte %zu flipped.",
-		               expect->offset_bytes, d.bit, d.first);
-	return err_set(err, -EILSEQ,
-	               "The block at offset %" PRIu64
-	               " came back with %zu wrong bytes (%u bits), the first at byte %zu.",
-	               expect->offset_bytes, d.nbytes, d.nbits, d.first);
-}
-
 /* Behind a bad header: what is there instead? */
 static enum payload_fault header_fault(const uint8_t *buf, const struct header *h, const struct payload_id *expect)
 {
@@ -251,50 +236,6 @@ static enum payload_fault header_fault(const uint8_t *buf, const struct header *
 	return h->magic == MAGIC ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
 }
 
-/* The sentence about a bad header. */
-static int describe_header(const uint8_t *buf, const struct header *h, const struct payload_id *expect, struct err *err)
-{
-	enum payload_fault fault = header_fault(buf, h, expect);
-
-	return err_set(err, -EILSEQ,
-	               fault == PAYLOAD_EMPTY ? "The block at offset %" PRIu64
-	                                        " is empty (zeros): what was written there was lost."
-	               : fault == PAYLOAD_FOREIGN
-	                       ? "The block at offset %" PRIu64
-	                         " is not one of platter's: the write was lost, or other data lie there."
-	                       : "The header of the block at offset %" PRIu64 " is damaged.",
-	               expect->offset_bytes);
-}
-
-/* The sentence about a good block that is another than the expected. */
-static int describe_id(const struct header *h, const struct payload_id *expect, struct err *err)
-{
-	if (h->seed != expect->seed)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is of another run (seed %" PRIu64
-		               "): what was written there now was lost.",
-		               expect->offset_bytes, h->seed);
-	if (h->target != expect->target)
-		return err_set(err, -EILSEQ,
-		               "At offset %" PRIu64 " of target %" PRIu32 " lies the block of offset %" PRIu64
-		               " of target %" PRIu32 ".",
-		               expect->offset_bytes, expect->target, h->offset_bytes, h->target);
-	if (h->offset_bytes != expect->offset_bytes)
-		return err_set(err, -EILSEQ,
-		               "At offset %" PRIu64 " lies the block of offset %" PRIu64
-		               ": blocks were swapped, or one was written twice.",
-		               expect->offset_bytes, h->offset_bytes);
-	if (h->sequence < expect->sequence)
-		return err_set(err, -EILSEQ,
-		               "The block at offset %" PRIu64 " is an older one (number %" PRIu64 " instead of %" PRIu64
-		               "): the last write was lost.",
-		               expect->offset_bytes, h->sequence, expect->sequence);
-	return err_set(err, -EILSEQ,
-	               "The block at offset %" PRIu64 " is number %" PRIu64 " instead of %" PRIu64 " (%" PRIu32
-	               " bytes instead of %" PRIu32 ").",
-	               expect->offset_bytes, h->sequence, expect->sequence, h->len_bytes, expect->len_bytes);
-}
-
 enum payload_fault payload_look(const void *buf, const struct payload_id *expect, struct payload_id *ret_found)
 {
 	const uint8_t *p = buf;
@@ -323,20 +264,53 @@ enum payload_fault payload_look(const void *buf, const struct payload_id *expect
 	return body_difference(p, &h, h.len_bytes - sizeof(h)).nbits <= FEW_BITS ? PAYLOAD_FLIPPED : PAYLOAD_DAMAGED;
 }
 
-int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err)
+/* Of a block whose header is good. */
+static int describe(const uint8_t *buf, enum payload_fault fault, const struct payload_id *e,
+                    const struct payload_id *f, struct err *err)
 {
+	struct difference d;
 	struct header h;
 
+	if (fault == PAYLOAD_OTHER_RUN)
+		return err_set(err, -EILSEQ,
+		               "The block at offset %" PRIu64 " is of another run (seed %" PRIu64
+		               "): what was written there now was lost.",
+		               e->offset_bytes, f->seed);
+	if (fault == PAYLOAD_ELSEWHERE)
+		return err_set(err, -EILSEQ,
+		               "At offset %" PRIu64 " of target %" PRIu32 " lies the block of offset %" PRIu64
+		               " of target %" PRIu32 ": blocks were swapped, or one was written twice.",
+		               e->offset_bytes, e->target, f->offset_bytes, f->target);
+	if (fault == PAYLOAD_OTHER)
+		return err_set(err, -EILSEQ,
+		               "The block at offset %" PRIu64 " is another one (number %" PRIu64 " instead of %" PRIu64
+		               "): the last write was lost.",
+		               e->offset_bytes, f->sequence, e->sequence);
 	memcpy(&h, buf, sizeof(h));
-	switch (payload_look(buf, expect, ret_found)) {
-	case PAYLOAD_GOOD:
+	d = body_difference(buf, &h, e->len_bytes - sizeof(h));
+	if (d.nbits == 1)
+		return err_set(err, -EILSEQ,
+		               "The block at offset %" PRIu64 " came back with bit %u of its byte %zu flipped.",
+		               e->offset_bytes, d.bit, d.first);
+	return err_set(err, -EILSEQ,
+	               "The block at offset %" PRIu64
+	               " came back with %zu wrong bytes (%u bits), the first at byte %zu.",
+	               e->offset_bytes, d.nbytes, d.nbits, d.first);
+}
+
+int payload_check(const void *buf, const struct payload_id *expect, struct err *err)
+{
+	struct payload_id found = { 0 };
+	enum payload_fault fault = payload_look(buf, expect, &found);
+
+	if (fault == PAYLOAD_GOOD)
 		return 0;
-	case PAYLOAD_OTHER_RUN:
-	case PAYLOAD_ELSEWHERE:
-	case PAYLOAD_OTHER:
-		return describe_id(&h, expect, err);
-	default:
-		return h.magic == MAGIC && h.hash == header_hash(&h) ? describe_body(buf, &h, expect, err)
-		                                                     : describe_header(buf, &h, expect, err);
-	}
+	if (found.len_bytes)
+		return describe(buf, fault, expect, &found, err);
+	return err_set(err, -EILSEQ, "The %sblock at offset %" PRIu64 " %s.",
+	               fault == PAYLOAD_EMPTY || fault == PAYLOAD_FOREIGN ? "" : "header of the ", expect->offset_bytes,
+	               fault == PAYLOAD_EMPTY ? "is empty (zeros): what was written there was lost"
+	               : fault == PAYLOAD_FOREIGN
+	                       ? "is not one of platter's: the write was lost, or other data lie there"
+	                       : "is damaged");
 }

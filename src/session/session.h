@@ -223,6 +223,9 @@ void session_medium_of_writes(const struct session *ses);
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
 /* What a measurement moved past session_load(), for that account. target: index of the device. */
 void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes);
+/* A request past session_load() failed now: on record. Its negative errno, -EIO for a short one. */
+int session_fault(struct session *ses, const char *target, const char *op, uint64_t offset_bytes, uint64_t len_bytes,
+                  int64_t res);
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
 /* end.c: why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */

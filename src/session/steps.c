@@ -253,6 +253,14 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	return 0;
 }
 
+int session_fault(struct session *ses, const char *target, const char *op, uint64_t offset_bytes, uint64_t len_bytes,
+                  int64_t res)
+{
+	result_fault(ses->res, target, op, offset_bytes, len_bytes, res,
+	             (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9);
+	return res < 0 ? (int)res : -EIO;
+}
+
 void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes)
 {
 	ses->state->own[target].read_bytes += read_bytes;

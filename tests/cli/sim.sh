@@ -31,6 +31,9 @@ for command in $(cat "$dir/commands"); do
 	jq -r '.tables | keys[]' "$dir/a.json" >"$dir/tables"
 	elapsed=$(jq '.head.elapsed_s' "$dir/a.json")
 
+	"$PLATTER" "$command" sim:tiny --seed=7 >/dev/full 2>"$dir/err" && fail "$last >/dev/full: exit status 0"
+	grep -q 'Writing to standard output failed (ENOSPC)' "$dir/err" || fail "$last >/dev/full: $(cat "$dir/err")"
+
 	# The same seed gives the same numbers; another engine a document as well.
 	run $open "$command" sim:tiny --seed=7 --json="$dir/b.json" --quiet
 	out_is_empty

@@ -396,27 +396,3 @@ TEST_WITH(of_several_files_the_figure_is_bytes_over_the_common_time, files_dir_m
 	assert_int_equal(unlink(files_path("small")), 0);
 	assert_int_equal(unlink(files_path("large")), 0);
 }
-
-TEST(the_part_done_is_one_of_time_though_reading_is_faster_than_writing)
-{
-	/* 1 GB is written at 100 MB/s and read nine times at 5 GB/s: 10 s and 1.8 s. */
-	struct passes_pace p = { .start_ns = 7 * NS_PER_S,
-		                 .first_bytes = 1000000000,
-		                 .rest_bytes = 9000000000,
-		                 .rest_guess_bytes_per_s = 3e9 };
-
-	assert_true(passes_pace_done(&p, p.start_ns) == 0.0);
-	assert_true(passes_pace_done(&p, p.start_ns + NS_PER_S) == 0.0); /* nothing is known yet */
-	p.first_done_bytes = 500000000;
-	assert_true(fabs(passes_pace_done(&p, p.start_ns + 5 * NS_PER_S) - 5.0 / 13.0) < 1e-9);
-
-	p.first_done_bytes = p.first_bytes;
-	p.rest_ns = p.start_ns + 10 * NS_PER_S;
-	p.rest_done_bytes = 4500000000;
-	assert_true(fabs(passes_pace_done(&p, p.rest_ns + 9 * NS_PER_S / 10) - 10.9 / 11.8) < 1e-9);
-	p.rest_done_bytes = p.rest_bytes + 65536; /* rounded up to what is told at once */
-	assert_true(passes_pace_done(&p, p.rest_ns + 2 * NS_PER_S) == 1.0);
-	/* Cold or direct: reading takes as long as writing did, until it is known. */
-	p = (struct passes_pace){ .first_bytes = 100, .rest_bytes = 300, .first_done_bytes = 50 };
-	assert_true(fabs(passes_pace_done(&p, NS_PER_S) - 1.0 / 8.0) < 1e-9);
-}

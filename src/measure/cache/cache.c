@@ -238,10 +238,9 @@ static int open_files(struct cache_run *c, struct err *err)
 	if (c->cached_fd < 0)
 		return c->cached_fd;
 	pagecache_note_witness(c->ses, c->cached_fd);
-	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : open_file(c, true, err);
+	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : open_file(c, true, c->p->mode == MODE_DIRECT ? err : NULL);
 	if (c->direct_fd < 0 && c->p->mode == MODE_DIRECT)
-		return err_set(err, c->direct_fd, "%s takes no direct I/O (%s); --mode=cached works there.", c->path,
-		               err_name(c->direct_fd));
+		return c->direct_fd;
 	if (c->direct_fd < 0 && c->p->mode == MODE_BOTH)
 		result_notice(c->ses->res, "no-direct",
 		              "The file system of %s takes no direct I/O, so the direct cells are missing.", c->path);

@@ -20,11 +20,7 @@ uint64_t cache_now_ns(const struct cache_run *c)
 
 int cache_failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n)
 {
-	int64_t res = n < 0 ? -errno : n;
-
-	result_fault(c->ses->res, c->path, op, offset, length, res,
-	             (double)(cache_now_ns(c) - c->ses->start_ns) * 1e-9);
-	return res < 0 ? (int)res : -EIO;
+	return session_fault(c->ses, c->path, op, offset, length, n < 0 ? -errno : n);
 }
 
 int cache_pass(struct cache_run *c, int fd, bool writes)
@@ -33,10 +29,8 @@ int cache_pass(struct cache_run *c, int fd, bool writes)
 		size_t want = c->file_bytes - at < CACHE_PRIME_BYTES ? (size_t)(c->file_bytes - at) : CACHE_PRIME_BYTES;
 		off_t place = (off_t)(c->first + at);
 		const uint8_t *data = payload_pool_at(&c->pool, at / CACHE_PRIME_BYTES);
-		ssize_t n = writes ? pwrite(fd, data, want, place) : pread(fd, c->buf, want, place);
+		ssize_t n = writes ? pagecache_write(fd, data, want, (uint64_t)place) : pread(fd, c->buf, want, place);
 
-		if (writes && n >= 0 && n < (ssize_t)want)
-			n = pagecache_write_rest(fd, data, (size_t)n, want, (uint64_t)place);
 		if (n != (ssize_t)want)
 			return cache_failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
 	}
@@ -116,10 +110,8 @@ static int batch(struct cache_run *c, struct cache_loop *l, uint64_t count)
 		uint64_t place = next_place(l), at = c->first + place * record;
 		const void *data = l->writes ? record_to_write(c, l, place) : NULL;
 		ssize_t n =
-			l->writes ? pwrite(l->fd, data, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
+			l->writes ? pagecache_write(l->fd, data, record, at) : pread(l->fd, c->buf, record, (off_t)at);
 
-		if (n != (ssize_t)record && l->writes && n >= 0)
-			n = pagecache_write_rest(l->fd, data, (size_t)n, record, at);
 		if (n != (ssize_t)record)
 			return cache_failed(c, l->writes ? "write" : "read", at, record, n);
 		if (l->syncs && fdatasync(l->fd) < 0)

@@ -83,10 +83,7 @@ static uint64_t balance_at(const uint8_t *at)
 
 static int failed(struct bench *b, const char *op, uint64_t offset, uint64_t length, ssize_t n)
 {
-	int64_t res = n < 0 ? -errno : n;
-
-	result_fault(b->ses->res, b->path, op, offset, length, res, (double)(now_ns(b) - b->ses->start_ns) * 1e-9);
-	return res < 0 ? (int)res : -EIO;
+	return session_fault(b->ses, b->path, op, offset, length, n < 0 ? -errno : n);
 }
 
 /* How many records are to be made now, most at most; 0: writing is over. Looks at the clock once in CLOCK_EVERY
@@ -107,10 +104,8 @@ static uint64_t records_wanted(struct bench *b, uint64_t room, uint64_t most, ui
 
 static inline int put(struct bench *b, uint64_t at, size_t len)
 {
-	ssize_t n = pwrite(b->fd, b->buf, len, (off_t)at);
+	ssize_t n = pagecache_write(b->fd, b->buf, len, at);
 
-	if (n >= 0 && n < (ssize_t)len)
-		n = pagecache_write_rest(b->fd, b->buf, (size_t)n, len, at);
 	return n == (ssize_t)len ? 0 : failed(b, "write", at, len, n);
 }
 

@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps to rates; how far a run is, by time (bytes say little when a file is written to a disk and read from memory).
- */
+/* Steps to rates. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/xalloc.h"
 #include "measure/passes/passes.h"
 #include "stats/stats.h"
-
-#define STUTTER_NS (NS_PER_S / 4) /* since the rest began: before that a rate of it is chance (a choice) */
-
-double passes_pace_done(const struct passes_pace *p, uint64_t now_ns)
-{
-	uint64_t first_end_ns = p->rest_ns ? p->rest_ns : now_ns;
-	double elapsed_s = (double)(now_ns - p->start_ns) * 1e-9, left_s;
-	double first_rate = (double)p->first_done_bytes / ((double)(first_end_ns - p->start_ns) * 1e-9);
-	double rest_rate = p->rest_guess_bytes_per_s > 0.0 ? p->rest_guess_bytes_per_s : first_rate;
-
-	if (p->rest_ns && now_ns - p->rest_ns > STUTTER_NS)
-		rest_rate = (double)p->rest_done_bytes / ((double)(now_ns - p->rest_ns) * 1e-9);
-	left_s = 0.0;
-	if (p->first_done_bytes < p->first_bytes)
-		left_s += (double)(p->first_bytes - p->first_done_bytes) / first_rate;
-	if (p->rest_done_bytes < p->rest_bytes)
-		left_s += (double)(p->rest_bytes - p->rest_done_bytes) / rest_rate;
-	return elapsed_s > 0.0 && isfinite(left_s) ? elapsed_s / (elapsed_s + left_s) : 0.0;
-}
 
 static double step_end_s(const struct passes_step *s)
 {

@@ -14,12 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 
 #include "base/xalloc.h"
 #include "measure/passes/passes.h"
-
-#define MEMORY_BYTES_PER_S 3e9 /* a guess of reading from memory, for the time left until there is a measurement */
 
 static void figures(struct session *ses, const struct passes_params *p, const struct passes_work *works, size_t n)
 {
@@ -45,7 +42,6 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	const struct passes_params *p = params;
 	struct passes_shared shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct passes_work works[PASSES_FILES_MAX] = { 0 };
-	struct sysinfo memory;
 	size_t n = 0, started = 0;
 	int r = 0;
 
@@ -55,13 +51,8 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 
 		*w = (struct passes_work){ .ses = ses, .p = p, .index = n++, .shared = &shared, .fd = -1 };
 		r = passes_work_init(w, err);
-		shared.pace.first_bytes += w->size;
-		shared.pace.rest_bytes += w->size * (p->size_bytes ? p->passes : p->passes - 1);
+		shared.all_bytes += w->size * ((p->size_bytes != 0) + p->passes);
 	}
-	if (p->mode == PASSES_CACHED && sysinfo(&memory) == 0 &&
-	    shared.pace.first_bytes < (uint64_t)memory.totalram * memory.mem_unit / 2)
-		shared.pace.rest_guess_bytes_per_s = MEMORY_BYTES_PER_S;
-	shared.pace.start_ns = clock_now_ns(ses->env->clk);
 	if (r == 0)
 		pagecache_note_witness(ses, works[0].fd);
 	for (; r == 0 && started < n; started++)

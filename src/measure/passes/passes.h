@@ -38,17 +38,6 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 
 /* ---- analyse.c: no session, no document ---- */
 
-/* Two parts, each with a rate of its own: writing, or the first pass over a file that exists; and all passes after
- * that. */
-struct passes_pace {
-	uint64_t start_ns, rest_ns; /* when each began; rest_ns 0: not yet */
-	uint64_t first_bytes, rest_bytes, first_done_bytes, rest_done_bytes;
-	double rest_guess_bytes_per_s; /* until the rest has begun; 0: as the first part */
-};
-
-/* Elapsed by elapsed and left, each part at the rate that it had so far: 0 .. 1. */
-double passes_pace_done(const struct passes_pace *p, uint64_t now_ns);
-
 struct passes_step { /* of one of several files; done in full */
 	size_t file;
 	enum passes_kind { STEP_WRITE, STEP_FSYNC, STEP_READ } kind;
@@ -90,16 +79,15 @@ struct passes_work {
 	uint8_t *buf;
 	struct passes_step *steps; /* done in full */
 	size_t nsteps, nreads;
-	uint64_t npasses; /* begun */
 	uint64_t checked_bytes, verify_errors, wrong_words;
 	int r;
 	struct err err;
 };
 
 struct passes_shared {
-	pthread_mutex_t lock;     /* of the document and the session */
-	struct payload_pool pool; /* the words of each block */
-	struct passes_pace pace;  /* the bytes that were done: atomic, the rest: under the lock */
+	pthread_mutex_t lock;           /* of the document and the session */
+	struct payload_pool pool;       /* the words of each block */
+	uint64_t all_bytes, done_bytes; /* to be written and read; done: atomic */
 };
 
 /* Opens or makes the file. 0 or negative errno and a sentence; passes_work_done() in any case. */

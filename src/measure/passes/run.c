@@ -89,29 +89,21 @@ static struct passes_row watch_finish(struct passes_work *w, const struct stopwa
 	return row;
 }
 
-static void show_progress(struct passes_work *w, const char *step, bool is_first, uint64_t bytes)
+static void show_progress(struct passes_work *w, const char *step, uint64_t bytes)
 {
-	struct passes_pace *pace = &w->shared->pace, now;
-	uint64_t now_ns;
+	struct passes_shared *shared = w->shared;
+	uint64_t done = __atomic_add_fetch(&shared->done_bytes, bytes, __ATOMIC_RELAXED);
 
-	(void)__atomic_add_fetch(is_first ? &pace->first_done_bytes : &pace->rest_done_bytes, bytes, __ATOMIC_RELAXED);
-	if (pthread_mutex_trylock(&w->shared->lock) != 0)
+	if (pthread_mutex_trylock(&shared->lock) != 0)
 		return; /* another job shows it */
-	now_ns = clock_now_ns(w->ses->env->clk);
-	if (!is_first && !pace->rest_ns)
-		pace->rest_ns = now_ns;
-	now = *pace;
-	now.first_done_bytes = __atomic_load_n(&pace->first_done_bytes, __ATOMIC_RELAXED);
-	now.rest_done_bytes = __atomic_load_n(&pace->rest_done_bytes, __ATOMIC_RELAXED);
-	session_progress(w->ses, step, passes_pace_done(&now, now_ns), "%s", w->path);
-	(void)pthread_mutex_unlock(&w->shared->lock);
+	session_progress(w->ses, step, (double)done / (double)shared->all_bytes, "%s", w->path);
+	(void)pthread_mutex_unlock(&shared->lock);
 }
 
 static void note_fault(struct passes_work *w, const char *op, uint64_t offset, uint64_t length, int64_t res)
 {
 	(void)pthread_mutex_lock(&w->shared->lock);
-	result_fault(w->ses->res, w->path, op, offset, length, res,
-	             (double)(clock_now_ns(w->ses->env->clk) - w->ses->start_ns) * 1e-9);
+	(void)session_fault(w->ses, w->path, op, offset, length, res);
 	(void)pthread_mutex_unlock(&w->shared->lock);
 }
 
@@ -144,17 +136,15 @@ static bool write_file(struct passes_work *w, uint64_t *ret_moved)
 		uint64_t left = w->size - at;
 		size_t want = left < PASSES_BLOCK_BYTES ? (size_t)left : PASSES_BLOCK_BYTES;
 		const uint8_t *words = block_to_write(w, at);
-		ssize_t n = pwrite(w->fd, words, want, (off_t)(w->first + at));
+		ssize_t n = pagecache_write(w->fd, words, want, w->first + at);
 
-		if (n >= 0 && n < (ssize_t)want)
-			n = pagecache_write_rest(w->fd, words, (size_t)n, want, w->first + at);
 		if (n < (ssize_t)want) {
 			note_fault(w, "write", w->first + at, want, n < 0 ? -errno : n);
 			return false; /* a file that could not be written in full cannot be read in full */
 		}
 		*ret_moved += want;
 		if ((at + PASSES_BLOCK_BYTES) % (64 * PASSES_BLOCK_BYTES) == 0)
-			show_progress(w, "writing", true, 64 * PASSES_BLOCK_BYTES);
+			show_progress(w, "writing", 64 * PASSES_BLOCK_BYTES);
 	}
 	return !is_over(w);
 }
@@ -237,7 +227,7 @@ static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 		at += PASSES_BLOCK_BYTES;
 		if (at % (64 * PASSES_BLOCK_BYTES) != 0)
 			continue;
-		show_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * PASSES_BLOCK_BYTES);
+		show_progress(w, "reading", 64 * PASSES_BLOCK_BYTES);
 		if (at < w->size && is_late(w)) { /* what was read till then is a rate, too, when there is no other */
 			*ret_is_whole = *ret_is_whole && w->nreads == 0;
 			break;
@@ -317,7 +307,6 @@ void *passes_work_run(void *arg)
 		if (w->p->mode == PASSES_COLD)
 			make_cold(w);
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
-		w->npasses = pass;
 		watch_begin(w, &s);
 		moved = read_file(w, &whole);
 		row = watch_finish(w, &s, step, moved, false);
@@ -369,11 +358,6 @@ static int open_new(struct passes_work *w, struct err *err)
 	if (r < 0)
 		return r;
 	w->fd = datafile_open(w->df, w->p->mode == PASSES_DIRECT, err);
-	if (w->fd == -EOPNOTSUPP)
-		return err_set(
-			err, w->fd,
-			"The file system of %s takes no direct I/O; --mode=cached measures through the page cache.",
-			w->path);
 	return w->fd < 0 ? w->fd : check_room(w, err);
 }
 

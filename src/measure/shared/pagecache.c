@@ -122,11 +122,14 @@ const char *pagecache_method_name(enum pagecache_method m)
 	return names[m];
 }
 
-ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes)
+ssize_t pagecache_write(int fd, const void *buf, size_t len, uint64_t offset_bytes)
 {
-	ssize_t n = pwrite(fd, (const uint8_t *)buf + done, want - done, (off_t)(offset_bytes + done));
+	ssize_t n = pwrite(fd, buf, len, (off_t)offset_bytes);
 
-	return n < 0 ? n : (ssize_t)done;
+	if (n >= 0 && n < (ssize_t)len &&
+	    pwrite(fd, (const uint8_t *)buf + n, len - (size_t)n, (off_t)offset_bytes + n) < 0)
+		return -1;
+	return n;
 }
 
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)

@@ -32,10 +32,10 @@ int pagecache_look_by(enum pagecache_method method, int fd, uint64_t offset_byte
 const char *pagecache_method_name(enum pagecache_method m);
 
 /*
- * A write of want bytes came back short after done: why? Writes the rest, and -1 with errno when that fails (a full
- * disk takes the first part). Otherwise done: a short write is a fault even if the rest can be written.
+ * pwrite(2), and where that came back short (a full disk takes the first part) the rest, to learn why: -1 with errno
+ * when that fails. Otherwise the first count: a short write is a fault even if the rest can be written.
  */
-ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes);
+ssize_t pagecache_write(int fd, const void *buf, size_t len, uint64_t offset_bytes);
 
 /*
  * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes

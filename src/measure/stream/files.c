@@ -42,11 +42,7 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	if (fd < 0) {
 		datafile_close(*df);
 		*df = NULL;
-		return fd == -EOPNOTSUPP
-		               ? err_set(err, fd,
-		                         "The file system of %s takes no direct I/O; --mode=cached streams through the page cache.",
-		                         d->path)
-		               : fd;
+		return fd;
 	}
 	s->targets[s->ntargets] = (struct target){
 		.name = d->path,
@@ -234,8 +230,7 @@ void stream_make_cold(struct stream_run *s)
 		int r = pagecache_make_cold(s->targets[i].fd, &left);
 
 		if (r < 0) /* the kernel reports a lost write once only, to whoever asks first */
-			result_fault(s->ses->res, s->targets[i].name, "flush", 0, 0, r,
-			             (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) * 1e-9);
+			(void)session_fault(s->ses, s->targets[i].name, "flush", 0, 0, r);
 		else if (left != UINT64_MAX)
 			sum += left;
 	}
@@ -279,8 +274,7 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; i < s->ntargets; i++)
 		if (fdatasync(s->targets[i].fd) < 0)
-			result_fault(res, s->targets[i].name, "flush", 0, 0, -errno,
-			             (double)(start - s->ses->start_ns) * 1e-9);
+			(void)session_fault(s->ses, s->targets[i].name, "flush", 0, 0, -errno);
 	took = clock_now_ns(s->ses->env->clk) - start;
 	result_figure_u64(res, "fsync_ns", "final fsync", UNIT_NS, took);
 	result_figure(res, "synced_bytes_per_s", "rate with the fsync", UNIT_BYTES_PER_S,

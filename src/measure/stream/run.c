@@ -536,14 +536,14 @@ static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
-	struct payload_id expect = stream_placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req), found;
+	struct payload_id expect = stream_placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req);
 	struct err why = { 0 };
 
 	if (is_fault) {
 		c->bad++;
 		return;
 	}
-	if (payload_check(req->buf, &expect, &found, &why) == 0)
+	if (payload_check(req->buf, &expect, &why) == 0)
 		return;
 	c->bad++;
 	if (c->reported++ < 20)
