@@ -115,7 +115,6 @@ said 2 "out of range" mark --sweep=99999999999999999999G other
 said 2 "out of range" transactions --class=think=99999999999999999999h file
 said 2 "give 512 to 64MiB" transactions --block=1G file
 said 2 "out of range" transactions --block=99999999999999999999K file
-said 2 "not a platter result" smr --zones=nothing other
 run 0 recover --journal="$dir/none" file # nobody is asked for consent to nothing
 out_has "no --rewrite was interrupted"
 said 2 "write it like 0.5,1,2.5" mark --sweep=1,,2 other

@@ -9,11 +9,10 @@
 #include <signal.h>
 
 #include "measure/smr/smr.h"
-#include "saved.h"
 #include "simrun.h"
 #include "wild.h"
 
-extern const struct measure measure_smr, measure_stream, measure_zones;
+extern const struct measure measure_smr, measure_stream;
 
 enum kind { PLAIN, CACHED, SHINGLED };
 
@@ -290,77 +289,20 @@ TEST(what_takes_long_here_and_there_is_not_called_a_band)
 	}
 }
 
-static const char *seen(const struct sim_run *run, size_t row)
+TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 {
-	const struct table *t = result_find_table(run->res, "signs");
-
-	return t && t->nrows == 4 ? table_string(t, row, (size_t)table_column(t, "seen")) : "none";
-}
-
-TEST(signs_are_weighed_without_a_write_and_none_is_no_no)
-{
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct drawn d;
 		cleanup_profile struct profile p = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-		struct device *dev;
+		cleanup_run struct sim_run run = run_drawn(&d, &p, 2, "sda");
+		struct device *dev = sim_device(sim_find(run.sim, "sda"));
 
-		draw(&d, 2);
-		if (i == 2)
-			(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text),
-			               "trimmed 1000000 12000000\n");
-		parse(&p, d.text);
-		run = run_on(&p, "sda");
-		dev = sim_device(sim_find(run.sim, "sda"));
 		dev->discard_max_bytes = i ? 1 << 30 : 0;
-		dev->reported_rpm = i == 1 ? 5400 : 0;
+		dev->reported_rpm = 5400;
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(verdict(&run), "undecided");
-		assert_string_equal(seen(&run, 0), "no");
-		assert_string_equal(seen(&run, 1), i ? "yes" : "no");
-		assert_string_equal(seen(&run, 2), i == 2 ? "yes" : "no");
-		assert_string_equal(seen(&run, 3), "not-looked");
-		assert_true(sim_figure(&run, "signs_log10_ratio") == (i == 0 ? 0 : i == 1 ? 2 : 1.5));
+		assert_true(sim_figure(&run, "signs_log10_ratio") == 2 * i);
 	}
-}
-
-/* Of a disk of which parts answer without media: a document of zones says so, and is looked at; one of another disk, or
- * of something else, is refused. */
-TEST(a_document_of_zones_is_a_sign_if_it_is_of_this_disk)
-{
-	char path[] = "/tmp/platter-smr.XXXXXX", words[100];
-	struct profile p;
-	struct drawn d;
-
-	assert_int_equal(close(mkstemp(path)), 0);
-	(void)snprintf(words, sizeof(words), "--zones=%s sda", path);
-	for (int i = 0; i < 4; i++) {
-		struct err err = { 0 };
-		cleanup_run struct sim_run run = { 0 };
-
-		draw(&d, 2);
-		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text),
-		               i == 1 ? "" : "trimmed 1000000 3000000\n");
-		parse(&p, d.text);
-		run = run_on(&p, i == 3 ? "sda" : "--quick sda");
-		run.m = i == 3 ? &measure_smr : &measure_zones;
-		assert_int_equal(sim_run(&run), 0);
-		assert_int_equal(result_save(run.res, path, &err), 0);
-		sim_run_end(&run);
-		if (i == 2)
-			(void)snprintf(p.serial, sizeof(p.serial), "ANOTHER");
-		run = run_on(&p, words);
-		assert_int_equal(sim_run(&run), i < 2 ? 0 : -EINVAL);
-		if (i < 2) {
-			assert_string_equal(seen(&run, 3), i ? "no" : "yes");
-			assert_string_equal(verdict(&run), "undecided");
-			assert_true(sim_figure(&run, "signs_log10_ratio") >= (i ? 0 : 1));
-		} else {
-			assert_non_null(strstr(run.err.text, i == 2 ? "is of the disk SMRTEST1" : "is not a result"));
-		}
-		profile_done(&p);
-	}
-	(void)unlink(path);
 }
 
 /* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band.

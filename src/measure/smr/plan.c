@@ -30,8 +30,6 @@ const struct opt smr_opts[] = {
 	        "where --rewrite keeps all that it writes", .is_aside = true),
 	OPT_STR(struct smr_params, range, "range", 0, "FROM-TO", NULL,
 	        "write within this part (default the first 12 GiB); in directories: the size of the file, 0-1GB"),
-	OPT_STR(struct smr_params, zones, "zones", 0, "RESULT", NULL, "look there for stretches that are not stored",
-	        .reads = true),
 	OPT_END,
 };
 
@@ -80,11 +78,6 @@ enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i)
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
 {
 	enum smr_part k = smr_part_of(l, i);
-	uint64_t all = smr_layout_writes(l);
-
-	if (i >= all)
-		return l->part[SMR_SINGLES].first_bytes + (i - all) % SINGLES * l->part[SMR_SINGLES].step_bytes +
-		       (1 + (i - all) / SINGLES) * SLOT;
 
 	for (int before = 0; before < (int)k; before++)
 		i -= l->part[before].n;
@@ -122,7 +115,7 @@ int smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret
 size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret)
 {
 	const struct smr_run_of *comb = &l->part[SMR_COMB];
-	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, all = smr_layout_writes(l) + SMR_AGAIN;
+	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, all = smr_layout_writes(l);
 	struct rewrite_place *v = xcalloc(all + (end - comb->first_bytes) / SMR_PIECE + 1, sizeof(*v));
 	size_t n = 0;
 
@@ -131,7 +124,7 @@ size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_plac
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	for (uint64_t at = comb->first_bytes; at < end; at += SMR_PIECE)
 		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
-	for (uint64_t i = all - SMR_AGAIN - l->part[SMR_BULK].n; i < all; i++)
+	for (uint64_t i = all - l->part[SMR_BULK].n; i < all; i++)
 		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
 	return n;
 }
@@ -180,11 +173,10 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		return err_set(err, -EINVAL, "%s has less than the %d MiB there that smr needs; give another --range.",
 		               dev->path, (int)(LEAST >> 20));
 	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
-	ret_plan->write_bytes = (smr_layout_writes(&l) + SMR_AGAIN) * SMR_BLOCK;
-	if (is_folder)
-		ret_plan->write_bytes += l.size_bytes;
-	else
-		ret_plan->write_bytes += l.part[SMR_COMB].n * l.part[SMR_COMB].step_bytes;
+	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
+	if (p->write) /* once more, where the cache is full of others' */
+		ret_plan->write_bytes += ret_plan->write_bytes + l.size_bytes;
+	ret_plan->write_bytes += is_folder ? l.size_bytes : l.part[SMR_COMB].n * l.part[SMR_COMB].step_bytes;
 	if (p->rewrite) {
 		cleanup_free struct rewrite_place *v = NULL;
 		size_t n = smr_places(&l, 1, &v); /* other seeds: as many bytes */

@@ -25,7 +25,6 @@ const struct field smr_sample_fields[] = {
 
 const struct measure_table smr_tables[] = {
 	{ "writes", "Writes at random, and the flush behind them", smr_sample_fields },
-	{ "signs", SMR_SIGNS_TITLE, smr_sign_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -77,12 +76,14 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 	(void)units_time(t, sizeof(t), f->slow.value > 0 ? (uint64_t)(1e9 / f->slow.value) : 0);
 	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
 	(void)units_time(p, sizeof(p), in->path_ns > 0 ? (uint64_t)in->path_ns : 0);
-	if (f->verdict == SMR_YES && isnan(f->entries.value))
+	if (f->is_by_mean)
+		(void)snprintf(buf, len, "with a full cache a write took %s on average instead of %s", t, a);
+	else if (f->verdict == SMR_YES && isnan(f->entries.value))
 		(void)snprintf(buf, len, "with a full cache each write took %s instead of %s", t, a);
 	else if (f->verdict == SMR_YES)
 		(void)snprintf(buf, len, "after %" PRIu64 " random writes each took %s instead of %s",
 		               (uint64_t)fmax(f->entries.value, 0), t, a);
-	else if (f->verdict == SMR_NO && f->is_slow_from_start)
+	else if (f->verdict == SMR_NO && !f->has_singles)
 		(void)snprintf(
 			buf, len,
 			"in %" PRIu64

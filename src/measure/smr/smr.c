@@ -11,9 +11,11 @@
 
 #include "measure/smr/smr.h"
 
-#define LOOK_EACH 16           /* single writes between two looks at what they say, or ... */
-#define LOOK_PART 64           /* this part of all */
-#define AGAIN     8192         /* behind that many, and each time twice as many, the singles come again */
+#define LOOK_EACH 16   /* single writes between two looks at what they say, or ... */
+#define LOOK_PART 64   /* this part of all */
+#define ROWS      4096 /* single writes that are a row each, whether they wait or not */
+#define TRIM      2.0  /* decades: of a disk that says how fast it turns */
+#define TRIM_ANY  0.3
 #define MEMORY    (1ull << 30) /* more than any drive has */
 
 /* ---- what is known without writing ---- */
@@ -24,28 +26,19 @@ static bool does_not_turn(const struct device *dev, int turns)
 	return dev->rotational == 0 && turns == 0;
 }
 
+/* Drives that shingle take TRIM, to know what need not be kept; but volumes do, too, and say that they turn. */
+static void report_sign(const struct session *ses)
+{
+	const struct device *dev = &ses->devs[0];
+	double weight = dev->rotational != 1 || !dev->discard_max_bytes ? 0
+	                : dev->reported_rpm && !dev->below[0]           ? TRIM
+	                                                                : TRIM_ANY;
+
+	result_figure(ses->res, "signs_log10_ratio", "evidence without writing (log10 odds)", UNIT_NONE, weight, NULL,
+	              0);
+}
+
 /* ---- the writes ---- */
-
-/* Where the next ones go: to places of their own; or once more where each costs what a band does. */
-struct places {
-	uint64_t next, again, again_end, again_at;
-};
-
-static uint64_t place(struct places *p, const struct smr_layout *l, const struct smr_found *f)
-{
-	uint64_t singles = l->part[SMR_SINGLES].n;
-
-	if (f->has_others && f->behind >= p->again_at && p->again + singles <= SMR_AGAIN) {
-		p->again_end = p->again + singles;
-		p->again_at = 2 * f->behind;
-	}
-	return p->again < p->again_end ? smr_layout_writes(l) + p->again : p->next;
-}
-
-static void has_written(struct places *p, uint64_t writes)
-{
-	*(p->again < p->again_end ? &p->again : &p->next) += writes;
-}
 
 /* Single writes that need not wait make one row: behind others' writes they are hundreds of thousands. */
 static void join_quick(struct smr_samples *s, double quick_ns)
@@ -65,38 +58,55 @@ static void join_quick(struct smr_samples *s, double quick_ns)
 	s->n--;
 }
 
+/* As fast as the last half of them went. */
+static double forecast_s(const struct smr_samples *s, uint64_t all, double *ret_per_s)
+{
+	const struct smr_sample *from = &s->v[s->n / 2], *last = &s->v[s->n - 1];
+	double writes = (double)(last->first + last->writes - from->first), s_each = 1 / from->writes_per_s;
+
+	if (s->n > 1)
+		s_each = (last->time_s - from[-1].time_s) / writes;
+	*ret_per_s = 1 / s_each;
+	return (double)(all - last->first - last->writes) * s_each;
+}
+
 static int write_until_known(struct smr_io *io, struct smr_input *in, struct err *err)
 {
 	struct smr_samples samples = { NULL, 0, 0 };
-	uint64_t all = smr_layout_writes(io->layout);
-	struct places at = { .again_at = AGAIN };
+	uint64_t all = smr_layout_writes(io->layout), look_at = 0, done = 0;
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
-	uint64_t look_at = 0, done = 0;
+	bool is_swept = io->file || io->journal;
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && at.next < all && !smr_is_over(io)) {
+	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
 		size_t before = samples.n;
+		double per_s, to_go_s;
 
-		r = smr_write(io, place(&at, io->layout, &found), step == SMR_BATCH ? io->layout->batch : 1, &samples,
-		              err);
+		r = smr_write(io, done, step == SMR_BATCH ? io->layout->batch : 1, &samples, err);
 		if (r < 0 || samples.n == before)
 			break;
-		has_written(&at, samples.v[before].writes);
 		done = samples.v[before].first + samples.v[before].writes;
-		if (found.has_others && found.verdict == SMR_UNDECIDED)
+		if (found.behind > ROWS && found.verdict == SMR_UNDECIDED)
 			join_quick(&samples, in->access_ns > 0 ? in->access_ns : 0);
 		in->v = samples.v;
 		in->n = samples.n;
+		to_go_s = forecast_s(&samples, all, &per_s);
 		session_progress(io->ses, "writing at random", (double)done / (double)all,
-		                 "%.0f/s, %.0f s to go at most", samples.v[samples.n - 1].writes_per_s,
-		                 (double)(all - done) / samples.v[samples.n - 1].writes_per_s);
+		                 "%.0f/s, %.0f s to go at most", per_s, to_go_s);
 		if (step != SMR_BATCH && done < look_at)
 			continue;
 		look_at = done + (found.behind / LOOK_PART > LOOK_EACH ? found.behind / LOOK_PART : LOOK_EACH);
 		smr_analyse(in, &found);
-		step = smr_next(in, &found);
+		step = smr_next(io->layout, &found);
+		if (step != SMR_SINGLE || is_swept || !smr_has_others(io->layout, &found))
+			continue;
+		/* what they wrote here leaves the cache, and all begins again */
+		r = smr_stream(io, io->layout->first_bytes, io->layout->first_bytes + io->layout->size_bytes, err);
+		is_swept = true;
+		samples.n = done = look_at = 0;
+		step = SMR_BATCH;
 	}
 	smr_analyse(in, &found);
 	/* Was the way to the disk as quick all the time? */
@@ -134,8 +144,7 @@ static int look_whether_it_turns(struct smr_io *io, bool *ret_turns, struct err 
 	return r;
 }
 
-static int measure(struct smr_io *io, struct smr_input *in, const struct smr_params *p, const bool *not_stored,
-                   bool writes, struct err *err)
+static int measure(struct smr_io *io, struct smr_input *in, const struct smr_params *p, bool writes, struct err *err)
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
@@ -149,9 +158,7 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		smr_report_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
-	r = smr_signs(io, not_stored, err);
-	if (r < 0 || session_is_over(io->ses))
-		return r;
+	report_sign(io->ses);
 	if (!writes) {
 		smr_report_verdict(res, SMR_UNDECIDED, "nothing was written");
 		return 0;
@@ -184,8 +191,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct smr_params *p = params;
 	const struct device *dev = &ses->devs[0];
-	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite, is_not_stored;
-	const bool *not_stored = p->zones ? &is_not_stored : NULL;
+	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite;
 	struct smr_layout layout;
 	struct smr_input in = { .layout = &layout,
 		                .access_ns = NAN,
@@ -197,14 +203,11 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	const struct figure *f;
 	uint64_t first, size;
 	struct smr_io io;
-	int r = p->zones ? smr_read_zones(p->zones, dev, &is_not_stored, err) : 0;
+	int r;
 
-	if (r < 0)
-		return r;
 	if (device_is_zoned(dev)) {
-		io = (struct smr_io){ .ses = ses };
 		smr_report_verdict(ses->res, SMR_YES, "it says so itself");
-		return smr_signs(&io, not_stored, err);
+		return 0;
 	}
 	r = smr_span(dev, p, &first, &size, err);
 	if (r < 0)
@@ -212,7 +215,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	(void)smr_layout_init(&layout, first, size);
 	r = smr_open(&io, ses, &layout, err);
 	if (r == 0)
-		r = measure(&io, &in, p, not_stored, writes, err);
+		r = measure(&io, &in, p, writes, err);
 	r = smr_back_end(&io, r, err);
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
- * are written in which order; signs.c what is seen without a write; back.c every byte put back; run.c the writes,
- * timed; weigh.c how likely times are; analyse.c what they say of each kind of disk; report.c the document; smr.c goes
- * through them. What a rest brings back, and whether entries or bytes are counted, `sustain` asks.
+ * are written in which order; back.c every byte put back; run.c the writes,
+ * timed; analyse.c what they say of each kind of disk; report.c the document; smr.c goes through them. What a rest
+ * brings back, and whether entries or bytes are counted, `sustain` asks.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
  * the media until its map, or the cache, is full; from then on it has to clean a band for what is to be taken in: read,
@@ -16,7 +16,7 @@
 #include "measure/shared/rewrite.h"
 
 struct smr_params { /* what the options fill */
-	const char *range, *zones, *journal;
+	const char *range, *journal;
 	bool write, rewrite;
 };
 
@@ -36,7 +36,7 @@ enum smr_part {
 };
 
 #define SMR_BLOCK   4096
-#define SMR_TIME_NS (4 * 3600 * NS_PER_S) /* unless --time says otherwise: as long as it takes */
+#define SMR_TIME_NS (12 * 3600 * NS_PER_S) /* unless --time says otherwise: as long as it takes */
 struct smr_layout {
 	uint64_t first_bytes, size_bytes; /* of the target: what may be written */
 	struct smr_run_of {
@@ -55,8 +55,6 @@ static inline size_t smr_cushion_left(const struct smr_layout *l)
 {
 	return l->part[SMR_CUSHION].n - l->batch;
 }
-/* Behind all of them, singles once more: beside those before, whose turn would come later if they were rewritten. */
-#define SMR_AGAIN 128
 /* Where the block lies that is written as number i; and to which part it belongs. */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
@@ -134,21 +132,6 @@ int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
 
-/* ---- signs.c: what is seen without writing ---- */
-
-#define SMR_SIGNS_TITLE "Evidence without writing"
-extern const struct field smr_sign_fields[];
-/* --zones: 0, or negative errno and a sentence. */
-int smr_read_zones(const char *path, const struct device *dev, bool *ret_not_stored, struct err *err);
-/* not_stored: what --zones shows, or NULL. io->eng NULL: nothing is read. */
-int smr_signs(struct smr_io *io, const bool *not_stored, struct err *err);
-
-/* ---- weigh.c: logarithms of likelihoods ---- */
-
-double smr_outlier(double ns); /* of any reason */
-/* n times that scatter by sigma about one of which only is known that it lies between low and high. */
-double smr_common_time(const double *x, size_t n, double low, double high, double sigma);
-
 /* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
 
 struct smr_input { /* what a saved document has, too */
@@ -162,24 +145,26 @@ struct smr_input { /* what a saved document has, too */
 };
 
 enum smr_verdict { SMR_UNDECIDED, SMR_NO, SMR_YES };
-enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_found {
 	enum smr_verdict verdict;
-	double log10_ratio;               /* shingled to the more likely of the other two */
-	bool is_slow_from_start, is_full; /* is_full: and it stays so */
-	bool has_others;                  /* it is cleaned of what others wrote: what is written now comes behind */
-	uint64_t behind;                  /* writes one by one behind the cliff, or after a slow start */
-	size_t late_by;                   /* that many of those later than it seemed was the cliff */
-	size_t gaps;                      /* of the comb, that show the size of a band */
-	bool is_path_slow;                /* that writes are slow says nothing of the disk */
-	bool is_likely;                   /* the likelihood says yes */
+	double log10_ratio; /* shingled to an actuator */
+	bool is_slow_from_start;
+	bool has_changed;           /* batches: not as fast any more as before */
+	bool is_full, has_singles;  /* is_full: writes wait; has_singles: their turn has come */
+	bool has_others;            /* it is cleaned of what others wrote: what is written now comes behind */
+	bool is_likely, is_by_mean; /* the likelihood of the singles, or of means, says yes */
+	bool is_path_slow;          /* that writes are slow says nothing of the disk */
+	uint64_t behind, at; /* writes one by one behind the cliff, or after a slow start; the singles among them */
+	size_t gaps;         /* of the comb, that show the size of a band */
 	struct stats_estimate fast, slow, entries, band, band_ns;
 };
 void smr_analyse(const struct smr_input *in, struct smr_found *ret);
+/* The cache is being cleaned of what others wrote. */
+bool smr_has_others(const struct smr_layout *l, const struct smr_found *found);
 enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
 /* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
-enum smr_step smr_next(const struct smr_input *in, const struct smr_found *found);
+enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *found);
 
 /* ---- report.c: samples and estimates to rows, figures, notices, plots ---- */
 

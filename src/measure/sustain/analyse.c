@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * States of a rate. Time is cut into cells that grow with it (what comes soon is short), and how many states there are,
- * and where they change, is asked of the marginal likelihood of the cells' logarithms: each state has a mean and a
- * deviation of its own, both integrated over their priors (normal-inverse-gamma), so that another state has to be worth
- * what it costs. The best partition of each number by dynamic programming. Edges and amounts are of the bins.
+ * States of a rate (model/states.h). Time is cut into cells that grow with it, as what comes soon is short; edges and
+ * amounts are of the bins.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,15 +10,10 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/sustain/sustain.h"
+#include "model/states.h"
 
-#define CELLS       512
 #define CELL_GROWS  0.04 /* of the time so far: bursts are known to a part of their length */
 #define CELL_LEAST  8    /* requests */
-#define CELL_FULL   200  /* requests; with more a cell is not much surer, as rates drift */
-#define STATE_CELLS 3    /* one slow cell is not a state */
-#define DEVIATION   0.02 /* prior of a cell's */
-#define RANGE       9.2  /* logarithm of the factor over which rates may lie: 10000 */
-#define SURE        2.0  /* decades: that there is more than one state */
 #define ALIKE       0.9  /* neighbours that differ by less are one state */
 #define AMOUNT_BINS 20   /* behind a change that are looked at, at least; or ... */
 #define AMOUNT_PART 0.1  /* of the burst: over longer, heat that comes and goes weighs the amount down */
@@ -32,79 +25,26 @@
 #define ROUNDS      5
 
 struct cells {
-	size_t n, first[CELLS + 1];                         /* bins */
-	double w[CELLS + 1], wx[CELLS + 1], wxx[CELLS + 1]; /* sums of those before */
+	struct states states;
+	size_t first[STATES_PIECES + 1]; /* bin of each */
 };
 
 static void cells_init(struct cells *c, const struct sustain_series *s)
 {
 	double bytes = 0, requests = 0, from = 0;
 
-	memset(c, 0, sizeof(*c));
-	for (size_t i = 0; i < s->n && c->n < CELLS; i++) {
-		double to = sustain_edge_s(s, i + 1), x, w;
+	for (size_t i = 0; i < s->n && c->states.n < STATES_PIECES; i++) {
+		double to = sustain_edge_s(s, i + 1);
 
 		bytes += (double)s->v[i].bytes;
 		requests += (double)s->v[i].requests;
 		if (requests < CELL_LEAST || to - from < CELL_GROWS * from)
 			continue;
-		x = log(bytes / (to - from));
-		w = requests / (requests + CELL_FULL);
-		c->n++;
-		c->first[c->n] = i + 1;
-		c->w[c->n] = c->w[c->n - 1] + w;
-		c->wx[c->n] = c->wx[c->n - 1] + w * x;
-		c->wxx[c->n] = c->wxx[c->n - 1] + w * x * x;
+		states_add(&c->states, bytes / (to - from), requests);
+		c->first[c->states.n] = i + 1;
 		from = to;
 		bytes = requests = 0;
 	}
-}
-
-/* Logarithm of the likelihood of the cells [i, j) as one state, up to what all partitions have in common. */
-static double score(const struct cells *c, size_t i, size_t j)
-{
-	double n = (double)(j - i), w = c->w[j] - c->w[i], wx = c->wx[j] - c->wx[i], b = DEVIATION * DEVIATION;
-	double rest = fmax(0, c->wxx[j] - c->wxx[i] - wx * wx / w), a = 1 + (n - 1) / 2;
-
-	return log(b) - log(RANGE) + 0.5 * log(2 * M_PI / w) - n / 2 * log(2 * M_PI) + lgamma(a) -
-	       a * log(b + rest / 2);
-}
-
-/* The best partition; *ret_n states, whose ends are cells. Decades by which it is more likely than one state. */
-static double partition(const struct cells *c, size_t *ret_n, size_t end[SUSTAIN_STATES])
-{
-	static const double no = -1e300;
-	cleanup_free double *best = xcalloc(SUSTAIN_STATES * (c->n + 1), sizeof(*best));
-	cleanup_free size_t *last = xcalloc(SUSTAIN_STATES * (c->n + 1), sizeof(*last));
-	double change = log((double)c->n + 1), most;
-	size_t k, row = c->n + 1;
-
-	for (k = 0; k < SUSTAIN_STATES; k++)
-		for (size_t j = 0; j <= c->n; j++) {
-			double *b = &best[k * row + j];
-
-			*b = k == 0 && j >= STATE_CELLS ? score(c, 0, j) : no;
-			last[k * row + j] = 0;
-			for (size_t i = k * STATE_CELLS; k > 0 && i + STATE_CELLS <= j; i++) {
-				double x = best[(k - 1) * row + i] + score(c, i, j) - change;
-
-				if (x > *b) {
-					*b = x;
-					last[k * row + j] = i;
-				}
-			}
-		}
-	most = best[c->n];
-	*ret_n = 1;
-	for (k = 1; k < SUSTAIN_STATES; k++)
-		if (best[k * row + c->n] > fmax(most, best[c->n] + SURE * M_LN10)) {
-			most = best[k * row + c->n];
-			*ret_n = k + 1;
-		}
-	end[*ret_n - 1] = c->n;
-	for (k = *ret_n - 1; k > 0; k--)
-		end[k - 1] = last[k * row + end[k]];
-	return (most - best[c->n]) / M_LN10;
 }
 
 /* ---- states from bins ---- */
@@ -242,7 +182,7 @@ static bool are_one(const struct sustain_series *s, const struct sustain_state *
 {
 	double x = rate_of(s, a->first, a->end), y = rate_of(s, b->first, b->end);
 
-	if (a->end < a->first + STATE_CELLS || b->end < b->first + STATE_CELLS)
+	if (a->end < a->first + STATES_LEAST || b->end < b->first + STATES_LEAST)
 		return are_neighbours;
 	return fmin(x, y) >= ALIKE * fmax(x, y);
 }
@@ -408,10 +348,10 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	if (s->n == 0)
 		return false;
 	cells_init(c, s);
-	if (c->n < STATE_CELLS)
+	if (c->states.n < STATES_LEAST)
 		return false;
 	f->begin_celsius = s->v[0].celsius;
-	f->log10_ratio = partition(c, &f->n, end);
+	f->log10_ratio = states_partition(&c->states, SUSTAIN_STATES, &f->n, end);
 	for (size_t k = 0; k < f->n; k++) {
 		size_t before = k ? end[k - 1] : 0;
 
@@ -419,7 +359,7 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 		f->v[k].end = k + 1 == f->n ? s->n : c->first[end[k]];
 		if (k + 1 < f->n) /* within two cells of the edge */
 			f->v[k].end = settle_edge(s, c->first[end[k] > before + 3 ? end[k] - 3 : before],
-			                          c->first[end[k] + 3 < c->n ? end[k] + 3 : c->n],
+			                          c->first[end[k] + 3 < c->states.n ? end[k] + 3 : c->states.n],
 			                          rate_of(s, c->first[before], c->first[end[k]]),
 			                          rate_of(s, c->first[end[k]], c->first[end[k + 1]]));
 	}

@@ -30,6 +30,12 @@ static bool is_paced(const struct sustain_rest *r)
 	return r->asked_bytes_per_s > 0;
 }
 
+/* What it may be slow at with requests of that size, at most. */
+static double slow_most(const struct sustain_states *f, uint64_t block_bytes)
+{
+	return sustain_last(f)->rate.value * fmax(1, (double)block_bytes / (double)f->block_bytes);
+}
+
 /* When it was slow again, which 0 is where it was not fast; at the rates of the first burst, as far as they are its. */
 static double change_s(const struct sustain_series *s, const struct sustain_states *f, struct sustain_rest *ret)
 {
@@ -43,7 +49,8 @@ static double change_s(const struct sustain_series *s, const struct sustain_stat
 		at_s = sustain_change_s(s, &fast, &slow, &amount);
 	} else if (sustain_states(s, &now)) {
 		slow = sustain_last(&now)->rate;
-		if (now.burst < now.n) {
+		/* as slow as as many bytes or requests are; no burst ends where it only stalls */
+		if (now.burst < now.n && slow.value < sqrt(fast.value * slow_most(f, ret->block_bytes))) {
 			at_s = now.v[now.burst].to_s;
 			fast = now.v[now.burst].rate;
 			amount = now.amount;
@@ -198,7 +205,7 @@ static void judge_repeats(const struct sustain_states *f, const struct sustain_r
 	const struct sustain_rest *first = to_repeat(f, r);
 	double log10_l[LIMITS] = { [TIME] = -TIME_LESS, [HEAT] = heat_ratio(f, r) }, other = -INFINITY;
 	size_t best = 0;
-	bool is_known = false;
+	bool is_known = log10_l[HEAT] >= SURE; /* which shows without a repetition */
 
 	for (size_t i = 0; first && i < r->n; i++) {
 		const struct sustain_rest *again = &r->v[i];
