@@ -209,25 +209,9 @@ static bool is_comparable(const struct figure *a, const struct figure *b)
 }
 
 /* Of the disk of b. */
-static void find(struct judge *j, const struct result *b, const char *figure, const char *verdict, double p,
-                 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-static void find(struct judge *j, const struct result *b, const char *figure, const char *verdict, double p,
-                 const char *fmt, ...)
-{
-	struct fleet_disk *disk = fleet_disk_of(j->disks, b);
-	struct fleet_finding one = { .state = fleet_state_of(verdict, figure),
-		                     .measurement = b->head.measurement,
-		                     .figure = figure,
-		                     .chance = fleet_chance(j->disks, p) };
-	va_list ap;
-
-	if (!disk)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(one.text, sizeof(one.text), fmt, ap);
-	va_end(ap);
-	fleet_add(disk, &one);
-}
+#define FIND(j, b, figure, verdict, p, ...)                                                                          \
+	fleet_find((j)->disks, fleet_disk_of((j)->disks, b), fleet_state_of(verdict, figure), (b)->head.measurement, \
+	           figure, p, __VA_ARGS__)
 
 static void find_figure(struct judge *j, const struct result *b, const struct difference *row)
 {
@@ -235,7 +219,7 @@ static void find_figure(struct judge *j, const struct result *b, const struct di
 
 	if (isfinite(row->change_percent))
 		(void)snprintf(by, sizeof(by), "%+.1f %%, ", row->change_percent);
-	find(j, b, row->figure, row->verdict, row->p, "%.50s: %s%s, was %s", row->label, by, row->is, row->was);
+	FIND(j, b, row->figure, row->verdict, row->p, "%.50s: %s%s, was %s", row->label, by, row->is, row->was);
 }
 
 /* A figure that people come for: of the first screen, or any where the document does not say which are. */
@@ -357,7 +341,7 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 	row.is = status_name(b->status);
 	row.verdict = is > was ? "worse" : "better";
 	add_row(j, &row);
-	find(j, b, "status", row.verdict, NAN, "%s was %s, is %s", a->head.measurement, row.was, row.is);
+	FIND(j, b, "status", row.verdict, NAN, "%s was %s, is %s", a->head.measurement, row.was, row.is);
 	result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
 	              status_name(a->status), status_name(b->status));
 }
@@ -433,7 +417,7 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	              a->head.measurement, label_or_name(ta->title, ta->name), differ, n,
 	              report_value(place, sizeof(place), FIELD_TYPE_F64, ta->columns[table_column(ta, key)].unit, &at),
 	              100.0 * worst);
-	find(j, b, d->table, curve_judge(d, worst), least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
+	FIND(j, b, d->table, curve_judge(d, worst), least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
 	     a->head.measurement, d->table, differ, n, 100.0 * worst);
 }
 
@@ -448,7 +432,7 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 	places = places_compare(j->res, a, b);
 	j->differ += places;
 	if (places)
-		find(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
+		FIND(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
 		     places == 1 ? " is" : "s are");
 	alike_notice_settings(j->res, a, b, j->is_two);
 }

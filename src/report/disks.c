@@ -2,6 +2,7 @@
 /* Whose documents are whose, and what was found about each disk: the same for a fleet, a comparison and a trend of many
  * disks. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,10 +112,19 @@ struct fleet_disk *fleet_disk_of(struct fleet *f, const struct result *res)
 
 /* ---- findings ---- */
 
-void fleet_add(struct fleet_disk *d, const struct fleet_finding *one)
+void fleet_find(const struct fleet *f, struct fleet_disk *d, enum fleet_state state, const char *measurement,
+                const char *figure, double p, const char *fmt, ...)
 {
-	d->findings = xmust(reallocarray(d->findings, d->nfindings + 1, sizeof(*d->findings)));
-	d->findings[d->nfindings++] = *one;
+	struct fleet_finding one = { state, measurement, figure, "", fleet_chance(f, p) };
+	va_list ap;
+
+	if (!d)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(one.text, sizeof(one.text), fmt, ap);
+	va_end(ap);
+	d->findings = xgrow(d->findings, d->nfindings + 1, sizeof(*d->findings));
+	d->findings[d->nfindings++] = one;
 }
 
 double fleet_sure_percent(const struct fleet_finding *one)

@@ -53,7 +53,9 @@ struct fleet {
 struct fleet *fleet_divide(const struct result *const *res, size_t n);
 /* Whose document that is; NULL: of none. */
 struct fleet_disk *fleet_disk_of(struct fleet *f, const struct result *res);
-void fleet_add(struct fleet_disk *d, const struct fleet_finding *one);
+/* Found of it; NULL: of what has no row, which is left out. p: the chance of that look. Names are to stay. */
+void fleet_find(const struct fleet *f, struct fleet_disk *d, enum fleet_state state, const char *measurement,
+                const char *figure, double p, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 /* The chance that any of all the looks gives what one gives with p; NaN for NaN. */
 double fleet_chance(const struct fleet *f, double p);
 /* Of a comparison or trend. */

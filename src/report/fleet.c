@@ -54,7 +54,7 @@ static double extent(const struct result *res, const char *figure)
 }
 
 /* What its last documents say of it; of slow places one run alone may be wrong. */
-static void look_at_verdict(struct fleet_disk *d)
+static void look_at_verdict(const struct fleet *f, struct fleet_disk *d)
 {
 	cleanup_free const struct result **last = xcalloc(d->n + 1, sizeof(*last));
 	struct judgement j;
@@ -66,64 +66,62 @@ static void look_at_verdict(struct fleet_disk *d)
 	d->verdict = verdict_words[j.is];
 	for (size_t i = 0; i < j.n; i++) {
 		const struct verdict_rule *r = j.reasons[i];
-		struct fleet_finding one = { .measurement = "check", .figure = r->figure, .chance = NAN };
+		bool is_failing = r->says == VERDICT_REJECT || j.is_by_two;
+		char text[VERDICT_TEXT];
 
-		one.state = r->says == VERDICT_REJECT || j.is_by_two ? FLEET_FAILING : FLEET_WATCH;
-		(void)verdict_text(&j, i, one.text);
 		if (strcmp(r->name, "slow") != 0 && r->says != VERDICT_KEEP)
-			fleet_add(d, &one);
+			fleet_find(f, d, is_failing ? FLEET_FAILING : FLEET_WATCH, "check", r->figure, NAN, "%s",
+			           verdict_text(&j, i, text));
 	}
 	verdict_done(&j);
 }
 
-static void look_at_slow(struct fleet_disk *d, const struct result *last)
+static void look_at_slow(const struct fleet *f, struct fleet_disk *d, const struct result *last)
 {
-	const struct figure *f = result_find_figure(last, "slow_regions");
+	const struct figure *slow = result_find_figure(last, "slow_regions");
 	const char *measurement = last->head.measurement;
 	const struct result *before = fleet_last(d, measurement, 1), *first = fleet_first(d, measurement);
-	struct fleet_finding one = { .measurement = measurement, .figure = "slow_regions", .chance = NAN };
+	char before_text[80] = "";
 	bool is_again = before && extent(before, "slow_regions") > 0.0,
 	     is_more = first != last && !(extent(last, "slow_regions") < GROWN * extent(first, "slow_regions"));
 
-	if (!(figure_number(f) > 0.0))
+	if (!(figure_number(slow) > 0.0))
 		return;
-	one.state = is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH;
-	(void)snprintf(one.text, sizeof(one.text), "%s by %s: %g", label_or_name(f->label, f->name), measurement,
-	               figure_number(f));
 	if (first != last)
-		(void)snprintf(one.text + strlen(one.text), sizeof(one.text) - strlen(one.text),
-		               ", %g in the first run%s", figure_number(result_find_figure(first, "slow_regions")),
+		(void)snprintf(before_text, sizeof(before_text), ", %g in the first run%s",
+		               figure_number(result_find_figure(first, "slow_regions")),
 		               !is_more   ? ""
 		               : is_again ? ", growing"
 		                          : "; not in the run before: measure again");
-	fleet_add(d, &one);
+	fleet_find(f, d, is_again && is_more && !alike_disturbed(last) ? FLEET_WORSE : FLEET_WATCH, measurement,
+	           "slow_regions", NAN, "%s by %s: %g%s", label_or_name(slow->label, slow->name), measurement,
+	           figure_number(slow), before_text);
 }
 
 /* The last run with errors, whatever ended it, before one without. */
-static void look_at_errors_before(struct fleet_disk *d, const struct result *last)
+static void look_at_errors_before(const struct fleet *f, struct fleet_disk *d, const struct result *last)
 {
-	struct fleet_finding one = { FLEET_WATCH, last->head.measurement, "status", "", NAN };
+	const char *measurement = last->head.measurement;
 
 	for (size_t i = d->n; i-- > 0;) {
-		if (strcmp(d->v[i]->head.measurement, one.measurement) != 0 ||
+		if (strcmp(d->v[i]->head.measurement, measurement) != 0 ||
 		    !(result_fault_count(d->v[i]) || d->v[i]->status == STATUS_DEVICE_GONE))
 			continue;
 		if (alike_by_date(&d->v[i], &last) >= 0)
 			return; /* the verdict has them */
-		(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since", one.measurement,
-		               d->v[i]->head.started);
-		fleet_add(d, &one);
+		fleet_find(f, d, FLEET_WATCH, measurement, "status", NAN, "%s: errors on %.10s, none since",
+		           measurement, d->v[i]->head.started);
 		return;
 	}
 }
 
-static void look_at_what_was_seen(struct fleet_disk *d)
+static void look_at_what_was_seen(const struct fleet *f, struct fleet_disk *d)
 {
-	look_at_verdict(d);
+	look_at_verdict(f, d);
 	for (size_t i = 0; i < d->n; i++)
 		if (is_last_whole(d, i)) {
-			look_at_errors_before(d, d->v[i]);
-			look_at_slow(d, d->v[i]);
+			look_at_errors_before(f, d, d->v[i]);
+			look_at_slow(f, d, d->v[i]);
 		}
 }
 
@@ -162,7 +160,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 	struct own_trend *own = arg;
 	const struct result *last = fleet_last(own->disk, row->measurement, 0);
 	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
-	struct fleet_finding one = { FLEET_WORSE, row->measurement, row->figure, "", fleet_chance(own->fleet, row->p) };
+	char text[160];
 
 	if (!f || figure_role(f) != FIGURE_MEASURED)
 		return;
@@ -170,9 +168,9 @@ static void found_trend(void *arg, const struct trend_row *row)
 		add_leaning(own, f);
 	if (strcmp(row->verdict, "worse") != 0)
 		return;
-	one.figure = f->name; /* the row's own is gone when this is shown */
-	trend_text(one.text, sizeof(one.text), label_or_name(f->label, f->name), row);
-	fleet_add(own->disk, &one);
+	trend_text(text, sizeof(text), label_or_name(f->label, f->name), row);
+	/* the document's name of it: the row's own is gone when this is shown */
+	fleet_find(own->fleet, own->disk, FLEET_WORSE, row->measurement, f->name, row->p, "%s", text);
 }
 
 /* ---- against the others of its model ---- */
@@ -228,15 +226,12 @@ static void add_outlier(struct outliers *o, size_t i, const struct figure *f, co
                         double p)
 {
 	struct fleet_disk *disk = &o->fleet->disks[o->disk[i]];
-	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", fleet_chance(o->fleet, p) };
+	bool is_worse = strcmp(figure_judge(f, o->value[i] - median), "worse") == 0 &&
+	                is_leaning(o->own, disk, measurement, f->name);
 
-	if (strcmp(figure_judge(f, o->value[i] - median), "worse") == 0 &&
-	    is_leaning(o->own, disk, measurement, f->name))
-		one.state = FLEET_WORSE;
-	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model%s",
-	               label_or_name(f->label, f->name), 100.0 * (o->value[i] - median) / fabs(median), o->n,
-	               one.state == FLEET_WORSE ? ", and getting worse" : "");
-	fleet_add(disk, &one);
+	fleet_find(o->fleet, disk, is_worse ? FLEET_WORSE : FLEET_ODD, measurement, f->name, p,
+	           "%s: %+.1f %% off the median of %zu of its model%s", label_or_name(f->label, f->name),
+	           100.0 * (o->value[i] - median) / fabs(median), o->n, is_worse ? ", and getting worse" : "");
 }
 
 static void look_at_figure(struct outliers *o, const struct result *like, const struct figure *f)
@@ -334,7 +329,7 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	o.is_counting = false;
 	for (size_t d = 0; d < f->ndisks; d++) {
 		own.disk = &f->disks[d];
-		look_at_what_was_seen(own.disk);
+		look_at_what_was_seen(f, own.disk);
 		(void)trend_all(&tr, own.disk->v, own.disk->n);
 	}
 	look_at_models(&o);

@@ -355,10 +355,7 @@ static void add_row(void *arg, const struct trend_row *row)
 	struct trend_table *to = arg;
 	struct trend_row shown = *row;
 	struct fleet_disk *disk = fleet_disk_of(to->disks, row->like);
-	struct fleet_finding one = { .state = fleet_state_of(row->verdict, row->figure),
-		                     .measurement = row->like->head.measurement,
-		                     .figure = row->figure,
-		                     .chance = fleet_chance(to->disks, row->p) };
+	char text[160];
 
 	to->worse += strcmp(row->verdict, "worse") == 0;
 	if (f) {
@@ -372,14 +369,15 @@ static void add_row(void *arg, const struct trend_row *row)
 	if (strcmp(row->verdict, "steady") == 0)
 		return;
 	if (row->since || isfinite(row->per_year_percent))
-		trend_text(one.text, sizeof(one.text), row->label, row);
+		trend_text(text, sizeof(text), row->label, row);
 	else if (isfinite(row->first))
-		(void)snprintf(one.text, sizeof(one.text), "%.60s: %g in the first run, %g in the last", row->label,
-		               row->first, row->last);
+		(void)snprintf(text, sizeof(text), "%.60s: %g in the first run, %g in the last", row->label, row->first,
+		               row->last);
 	else
-		(void)snprintf(one.text, sizeof(one.text), "%s: the last run is %s", one.measurement,
+		(void)snprintf(text, sizeof(text), "%s: the last run is %s", row->measurement,
 		               status_name(row->like->status));
-	fleet_add(disk ? disk : &to->rest, &one);
+	fleet_find(to->disks, disk ? disk : &to->rest, fleet_state_of(row->verdict, row->figure), row->measurement,
+	           row->figure, row->p, "%s", text);
 }
 
 /* Of one disk, or file: which it is, over how much it was seen, and the first of what is getting worse. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Documents in files: one, or one a line. */
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/input.h"
-#include "result/result.h"
+#include "result/build.h"
 
 /* The largest document that platter itself can make is well below; a tree in memory takes up to thirty times its text.
  */
@@ -32,23 +31,6 @@ static bool is_lines(const char *path)
 	return len > 6 && !strcmp(path + len - 6, ".jsonl");
 }
 
-enum kind { IS_DAMAGED, IS_OURS, IS_FOREIGN, IS_RECORD };
-
-/* What whole JSON it is. Records are how a run went while it went (--progress=json), beside the documents of --jsonl.
- */
-static enum kind kind_of(const char *text, size_t len)
-{
-	json_t *root = json_loadb(text, len, 0, NULL);
-	const char *schema = json_string_value(json_object_get(root, "schema")) ?: "";
-	enum kind kind = !root                                     ? IS_DAMAGED
-	                 : strcmp(schema, RESULT_SCHEMA) == 0      ? IS_OURS
-	                 : strcmp(schema, "platter-progress") == 0 ? IS_RECORD
-	                                                           : IS_FOREIGN;
-
-	json_decref(root);
-	return kind;
-}
-
 int result_load_each(const char *path, const struct result_taker *to, struct err *err)
 {
 	cleanup_free char *text = NULL;
@@ -64,19 +46,18 @@ int result_load_each(const char *path, const struct result_taker *to, struct err
 	for (size_t at = 0, end; r == 0 && (at < len || !number); at = end + 1) {
 		const char *newline = is_lines(path) && at < len ? memchr(text + at, '\n', len - at) : NULL;
 		struct result *res = NULL;
-		enum kind kind;
+		enum json_kind kind;
 
 		number++;
 		end = newline ? (size_t)(newline - text) : len;
 		if (end == at && len)
 			continue;
-		if (result_from_json(&res, text + at, end - at, &why) == 0) {
+		if (result_read(&res, text + at, end - at, &kind, &why) == 0) {
 			has_record = false;
 			r = to->take(to->arg, res, err);
 			continue;
 		}
-		kind = kind_of(text + at, end - at);
-		if (kind == IS_RECORD && is_lines(path)) {
+		if (kind == JSON_RECORD && is_lines(path)) {
 			has_record = true;
 			continue;
 		}
@@ -85,7 +66,7 @@ int result_load_each(const char *path, const struct result_taker *to, struct err
 		else
 			(void)err_prefix(&why, "%s", path);
 		has_record = false;
-		r = to->bad(to->arg, &why, kind == IS_FOREIGN, err);
+		r = to->bad(to->arg, &why, kind == JSON_FOREIGN, err);
 	}
 	if (r == 0 && has_record) {
 		(void)err_set(

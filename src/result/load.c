@@ -575,13 +575,24 @@ static void load_root(struct reader *rd, const json_t *root, struct result *res)
 		parts[i](rd, root, res);
 }
 
-int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err)
+static enum json_kind kind_of(const json_t *root)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema")) ?: "";
+
+	return !root                                     ? JSON_DAMAGED
+	       : strcmp(schema, RESULT_SCHEMA) == 0      ? JSON_OURS
+	       : strcmp(schema, "platter-progress") == 0 ? JSON_RECORD
+	                                                 : JSON_FOREIGN;
+}
+
+int result_read(struct result **ret_res, const char *text, size_t len, enum json_kind *ret_kind, struct err *err)
 {
 	struct reader rd = { .err = err };
 	json_error_t error;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	struct result *res;
 
+	*ret_kind = kind_of(root);
 	if (!root && json_error_code(&error) == json_error_out_of_memory)
 		return err_set(err, -ENOMEM, "there is not enough memory to read this result.");
 	res = result_new(NULL);
@@ -595,4 +606,11 @@ int result_from_json(struct result **ret_res, const char *text, size_t len, stru
 	else
 		*ret_res = res;
 	return rd.r;
+}
+
+int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err)
+{
+	enum json_kind kind;
+
+	return result_read(ret_res, text, len, &kind, err);
 }
