@@ -208,18 +208,14 @@ static bool is_comparable(const struct figure *a, const struct figure *b)
 	       (a->type == FIELD_TYPE_STR) == (b->type == FIELD_TYPE_STR);
 }
 
-/* Of the disk of b. */
-#define FIND(j, b, figure, verdict, p, ...)                                                                          \
-	fleet_find((j)->disks, fleet_disk_of((j)->disks, b), fleet_state_of(verdict, figure), (b)->head.measurement, \
-	           figure, p, __VA_ARGS__)
-
 static void find_figure(struct judge *j, const struct result *b, const struct difference *row)
 {
 	char by[32] = "";
 
 	if (isfinite(row->change_percent))
 		(void)snprintf(by, sizeof(by), "%+.1f %%, ", row->change_percent);
-	FIND(j, b, row->figure, row->verdict, row->p, "%.50s: %s%s, was %s", row->label, by, row->is, row->was);
+	fleet_find(j->disks, fleet_disk_of(j->disks, b), fleet_state_of(row->verdict, row->figure), b->head.measurement,
+	           row->figure, row->p, "%.50s: %s%s, was %s", row->label, by, row->is, row->was);
 }
 
 /* A figure that people come for: of the first screen, or any where the document does not say which are. */
@@ -341,7 +337,8 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 	row.is = status_name(b->status);
 	row.verdict = is > was ? "worse" : "better";
 	add_row(j, &row);
-	FIND(j, b, "status", row.verdict, NAN, "%s was %s, is %s", a->head.measurement, row.was, row.is);
+	fleet_find(j->disks, fleet_disk_of(j->disks, b), fleet_state_of(row.verdict, "status"), b->head.measurement,
+	           "status", NAN, "%s was %s, is %s", a->head.measurement, row.was, row.is);
 	result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
 	              status_name(a->status), status_name(b->status));
 }
@@ -417,8 +414,9 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	              a->head.measurement, label_or_name(ta->title, ta->name), differ, n,
 	              report_value(place, sizeof(place), FIELD_TYPE_F64, ta->columns[table_column(ta, key)].unit, &at),
 	              100.0 * worst);
-	FIND(j, b, d->table, curve_judge(d, worst), least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
-	     a->head.measurement, d->table, differ, n, 100.0 * worst);
+	fleet_find(j->disks, fleet_disk_of(j->disks, b), fleet_state_of(curve_judge(d, worst), d->table),
+	           b->head.measurement, d->table, least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
+	           a->head.measurement, d->table, differ, n, 100.0 * worst);
 }
 
 static void compare_places(struct judge *j, const struct result *a, const struct result *b)
@@ -432,8 +430,9 @@ static void compare_places(struct judge *j, const struct result *a, const struct
 	places = places_compare(j->res, a, b);
 	j->differ += places;
 	if (places)
-		FIND(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
-		     places == 1 ? " is" : "s are");
+		fleet_find(j->disks, fleet_disk_of(j->disks, b), FLEET_WORSE, b->head.measurement, "places", NAN,
+		           "surface: %zu slow or unreadable place%s new or worse", places,
+		           places == 1 ? " is" : "s are");
 	alike_notice_settings(j->res, a, b, j->is_two);
 }
 

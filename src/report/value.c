@@ -288,12 +288,12 @@ static void interval_text(const struct figure *f, const struct value_scale *scal
 /* Splits "183.2 MB/s" where the number ends, so that numbers can be aligned; "1 m 02 s" stays in one piece. */
 static void split_value(struct report_parts *l)
 {
-	char *space = strchr(l->number, ' ');
+	char *end = strpbrk(l->number, " /"), *unit = end && *end == ' ' ? end + 1 : end; /* "46.6/s" has no space */
 
-	if (!space || strchr(space + 1, ' ') || strlen(space + 1) >= sizeof(l->unit))
+	if (!unit || strchr(unit, ' ') || strlen(unit) >= sizeof(l->unit))
 		return;
-	(void)snprintf(l->unit, sizeof(l->unit), "%s", space + 1);
-	*space = 0;
+	(void)snprintf(l->unit, sizeof(l->unit), "%s", unit);
+	*end = '\0';
 }
 
 void report_parts(const struct figure *f, bool unicode, struct report_parts *ret)

@@ -24,6 +24,13 @@ int result_load(struct result **ret_res, const char *path, struct err *err)
 	return r;
 }
 
+int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err)
+{
+	enum json_kind kind;
+
+	return result_read(ret_res, text, len, &kind, err);
+}
+
 static bool is_lines(const char *path)
 {
 	size_t len = strlen(path);

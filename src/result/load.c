@@ -23,6 +23,7 @@ struct reader {
 	struct err *err;
 	int r;           /* of the first that was refused: what comes behind it is passed over */
 	char where[160]; /* the object being read: "head.host" */
+	enum json_kind *kind;
 };
 
 static void refuse(struct reader *rd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -533,6 +534,8 @@ static void check_schema(struct reader *rd, const json_t *root)
 	const char *schema = json_string_value(json_object_get(root, "schema"));
 	const json_t *version = json_object_get(root, "version");
 
+	if (!schema || strcmp(schema, RESULT_SCHEMA) != 0)
+		*rd->kind = schema && !strcmp(schema, "platter-progress") ? JSON_RECORD : JSON_FOREIGN;
 	if (!json_is_object(root))
 		refuse(rd, "it is %s, not an object", kind_names[json_typeof(root)]);
 	else if (!schema || strcmp(schema, RESULT_SCHEMA) != 0)
@@ -558,10 +561,7 @@ static void load_status(struct reader *rd, const json_t *root, struct result *re
 			return;
 		}
 	}
-	if (status)
-		refuse(rd, "its status is '%.60s', which is none that exists", status);
-	else
-		refuse(rd, "it has no status");
+	refuse(rd, status ? "its status is '%.60s', which is not known" : "it has no status%.0s", status ?: "");
 }
 
 static void load_root(struct reader *rd, const json_t *root, struct result *res)
@@ -575,24 +575,14 @@ static void load_root(struct reader *rd, const json_t *root, struct result *res)
 		parts[i](rd, root, res);
 }
 
-static enum json_kind kind_of(const json_t *root)
-{
-	const char *schema = json_string_value(json_object_get(root, "schema")) ?: "";
-
-	return !root                                     ? JSON_DAMAGED
-	       : strcmp(schema, RESULT_SCHEMA) == 0      ? JSON_OURS
-	       : strcmp(schema, "platter-progress") == 0 ? JSON_RECORD
-	                                                 : JSON_FOREIGN;
-}
-
 int result_read(struct result **ret_res, const char *text, size_t len, enum json_kind *ret_kind, struct err *err)
 {
-	struct reader rd = { .err = err };
+	struct reader rd = { .err = err, .kind = ret_kind };
 	json_error_t error;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	struct result *res;
 
-	*ret_kind = kind_of(root);
+	*ret_kind = JSON_DAMAGED;
 	if (!root && json_error_code(&error) == json_error_out_of_memory)
 		return err_set(err, -ENOMEM, "there is not enough memory to read this result.");
 	res = result_new(NULL);
@@ -601,16 +591,9 @@ int result_read(struct result **ret_res, const char *text, size_t len, enum json
 	else
 		refuse(&rd, "line %d, column %d: %s", error.line, error.column, error.text);
 	json_decref(root);
-	if (rd.r)
-		result_free(res);
-	else
+	if (rd.r == 0)
 		*ret_res = res;
+	else
+		result_free(res);
 	return rd.r;
-}
-
-int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err)
-{
-	enum json_kind kind;
-
-	return result_read(ret_res, text, len, &kind, err);
 }

@@ -514,7 +514,7 @@ static bool report_left(struct session *ses, const struct left *l, const struct 
 		result_notice(
 			ses->res, "switches-left",
 			"%s: a run begun %s ended before it put back what it had switched (%s), and the machine was "
-			"started since. They stand so now: %s. `platter recover %s` puts them back (%s).",
+			"started since. They are now: %s. `platter recover %s` puts them back (%s).",
 			disk->path, left_text(l, "when"), was, is_known ? is : "not known", disk->path, l->path);
 	return false;
 }

@@ -152,7 +152,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 			ses->devs[0].path);
 	if (p->verify && ses->devs[0].kind != DEVICE_DISK)
 		return err_set(err, -EINVAL,
-		               "--verify-command goes to whole disks, and %s is none; give the disk, with --range.",
+		               "--verify-command goes to whole disks, and %s is not one; give the disk, with --range.",
 		               ses->devs[0].path);
 	r = p->write ? plan_writing(&ses->devs[0], p, &range, ret_plan, err) : 0;
 	if (r < 0)
