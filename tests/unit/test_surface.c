@@ -18,17 +18,21 @@
 
 /* ---- weak sectors ---- */
 
+/* Also where several lie in one request, and on drives that read ahead after two requests in a row only. */
 TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 {
 	static const struct {
 		const char *profile, *words;
 		uint64_t first, step;
+		bool is_sequential;
 	} disks[] = {
-		{ "modern-4tb", "--range=-30GB sda", 9999992, 8000008 },
-		{ "quantum-fireball-tm2110a", "sda", 300001, 777777 },
-		{ "ibm-deskstar-60gxp", "--range=-10GB sda", 1000003, 3333333 },
-		{ "seagate-cheetah-15k7", "--range=-20GB sda", 5000005, 6000007 },
-		{ "samsung-hd103sj", "--range=-20GB sda", 5000005, 6000007 },
+		{ "modern-4tb", "--range=-30GB sda", 9999992, 8000008, false },
+		{ "modern-4tb", "--range=15GB-17GB sda", 30000000, 400, false },
+		{ "quantum-fireball-tm2110a", "sda", 300001, 777777, false },
+		{ "ibm-deskstar-60gxp", "--range=-10GB sda", 1000003, 3333333, false },
+		{ "ibm-deskstar-60gxp", "--range=-10GB sda", 1000003, 3333333, true },
+		{ "seagate-cheetah-15k7", "--range=-20GB sda", 5000005, 6000007, false },
+		{ "samsung-hd103sj", "--range=-20GB sda", 5000005, 6000007, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
@@ -36,33 +40,23 @@ TEST(every_weak_sector_is_found_with_its_lba_and_no_other)
 		size_t found = 0, n = 5;
 		PROFILE(p, disks[i].profile);
 
+		if (disks[i].is_sequential) {
+			p.ahead_when = AHEAD_SEQUENTIAL;
+			p.queue_depth = 1;
+		}
 		for (size_t k = 0; k < n; k++)
 			plant(&p, disks[i].first + k * disks[i].step, p.physical_sector_bytes / p.logical_sector_bytes,
-			      1);
+			      1 + (double)(k % 2));
 		run = run_on(&p, disks[i].words);
 		for (size_t k = 0; k < n; k++)
 			found += count_kind(run.res, "always", disks[i].first + k * disks[i].step);
-		print_message("%s: %zu of %zu, %zu told; %.1f s of %.1f s for second readings\n", p.name, found, n,
+		print_message("%s: %zu of %zu, %zu reported; %.1f s of %.1f s for second readings\n", p.name, found, n,
 		              count_kind(run.res, "always", UINT64_MAX), sim_figure(&run, "again_s"),
 		              (double)sim_elapsed_ns(run.sim) * 1e-9);
 		assert_int_equal(found, n);
 		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
 		assert_int_equal(run.res->status, STATUS_COMPLETE);
 	}
-}
-
-TEST(weak_sectors_of_one_request_are_told_apart)
-{
-	static const uint64_t lbas[] = { 30000000, 30000016, 30000800, 30001600 };
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "modern-4tb");
-
-	for (size_t i = 0; i < 4; i++)
-		plant(&p, lbas[i], 8, 1 + (double)i);
-	run = run_on(&p, "--range=15GB-17GB sda");
-	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(count_kind(run.res, "always", lbas[i]), 1);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 4);
 }
 
 TEST(what_was_slow_once_is_no_weak_place)
@@ -97,39 +91,6 @@ TEST(a_weak_sector_is_found_among_revolutions_lost_by_chance)
 	assert_int_equal(count_kind(run.res, "once", UINT64_MAX), 0);
 	assert_int_equal(count_kind(run.res, "always", 9999992), 1);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
-}
-
-/* What is read behind a single request comes around once more: two lead in. */
-TEST(drives_that_read_ahead_after_two_in_a_row_hide_nothing)
-{
-	cleanup_run struct sim_run run = { 0 };
-	PROFILE(p, "ibm-deskstar-60gxp");
-
-	p.ahead_when = AHEAD_SEQUENTIAL;
-	p.queue_depth = 1;
-	plant(&p, 1000003, 1, 1);
-	plant(&p, 4333336, 1, 1);
-	run = run_on(&p, "--range=-4GB sda");
-	assert_int_equal(count_kind(run.res, "always", 1000003), 1);
-	assert_int_equal(count_kind(run.res, "always", 4333336), 1);
-	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 2);
-}
-
-/* Behind a connection that is slower than the medium, the drive's buffer makes up for a revolution. */
-TEST(a_connection_that_hides_weak_places_is_told)
-{
-	PROFILE(p, "modern-4tb");
-
-	for (int i = 0; i < 2; i++) {
-		cleanup_run struct sim_run run = { 0 };
-
-		p.interface_bytes_per_s = i ? 150e6 : 600e6;
-		run = run_on(&p, "--range=-4GB sda");
-		assert_int_equal(result_has_notice(run.res, "buffered"), i);
-		sim_run_end(&run);
-		run = run_on(&p, "--range=98%-98.1% sda"); /* where the medium is slower than either */
-		assert_false(result_has_notice(run.res, "buffered"));
-	}
 }
 
 /* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
@@ -333,77 +294,47 @@ TEST(after_sigkill_nothing_is_left_out_or_counted_twice)
 	(void)munmap(w, sizeof(*w));
 }
 
-/* A weak place that was found, and one that was only suspected, when the portion ended. */
-TEST(portions_find_what_one_run_finds)
+/* Weak places that were found, and suspects, when a portion ended; and portions shorter than the search of the
+ * rotation. */
+TEST(portions_however_short_find_what_one_run_finds)
 {
 	static const uint64_t lbas[] = { 4000000, 20000000, 29000000 };
-	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
-	struct result *res = NULL;
-	cleanup_profile struct profile p = { 0 };
-	int portions = 0;
+	static const struct {
+		uint64_t gb, portion_s, most_s, weak, least;
+	} cases[] = { { 20, 31, 75, 3, 4 }, { 5, 4, 15, 0, 4 }, { 5, 4, 75, 1, 4 } };
 
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--range=-20GB --resume --portion=31s --state=%s sda", path);
-	load(&p, "modern-4tb");
-	for (size_t i = 0; i < 3; i++)
-		plant(&p, lbas[i], 8, 2);
-	do {
-		cleanup_run struct sim_run run = run_on(&p, words);
+	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+		char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
+		uint64_t portions = 0, bytes = cases[k].gb * 1000000000 / 512 * 512;
+		struct result *res = NULL;
+		PROFILE(p, "modern-4tb");
 
+		assert_non_null(mkdtemp(dir));
+		(void)snprintf(path, sizeof(path), "%s/state", dir);
+		(void)snprintf(words, sizeof(words), "--range=-%dGB --resume --portion=%ds --state=%s sda",
+		               (int)cases[k].gb, (int)cases[k].portion_s, path);
+		for (size_t i = 0; i < cases[k].weak; i++)
+			plant(&p, lbas[i], 8, 2);
+		do {
+			cleanup_run struct sim_run run = run_on(&p, words);
+
+			result_free(res);
+			res = run.res;
+			run.res = NULL;
+			assert_true((double)sim_elapsed_ns(run.sim) < (double)cases[k].most_s * 1e9);
+			assert_true(++portions < 40);
+		} while (result_has_notice(res, "unfinished"));
+		print_message("%d portions\n", (int)portions);
+		assert_true(portions >= cases[k].least);
+		for (size_t i = 0; i < cases[k].weak; i++)
+			assert_int_equal(count_kind(res, "always", lbas[i]), 1);
+		assert_int_equal(count_kind(res, "always", UINT64_MAX), cases[k].weak);
+		assert_int_equal(figure_number(result_find_figure(res, "portions")), portions);
+		assert_int_equal(figure_number(result_find_figure(res, "scanned_bytes")), bytes);
 		result_free(res);
-		res = run.res;
-		run.res = NULL;
-		assert_true((double)sim_elapsed_ns(run.sim) < 40e9);
-		assert_true(++portions < 12);
-	} while (result_has_notice(res, "unfinished"));
-	assert_true(portions > 3);
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(count_kind(res, "always", lbas[i]), 1);
-	assert_int_equal(count_kind(res, "always", UINT64_MAX), 3);
-	assert_int_equal((int)figure_number(result_find_figure(res, "portions")), portions);
-	assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), 20000000000 / 512 * 512);
-	result_free(res);
-	(void)unlink(path);
-	(void)rmdir(dir);
-}
-
-/* It comes on behind the search of the rotation, and, with a weak sector, through second readings. How many portions.
- */
-static int to_the_end_by_portions(const struct profile *p)
-{
-	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
-	struct result *res = NULL;
-	double took_s = 0;
-	int portions = 0;
-
-	assert_non_null(mkdtemp(dir));
-	(void)snprintf(path, sizeof(path), "%s/state", dir);
-	(void)snprintf(words, sizeof(words), "--range=-5GB --resume --portion=4s --state=%s sda", path);
-	do {
-		cleanup_run struct sim_run run = run_on(p, words);
-
-		result_free(res);
-		res = run.res;
-		run.res = NULL;
-		took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
-		assert_true(took_s < 60 && (p->nslows || took_s < 15) && portions++ < 40);
-	} while (result_has_notice(res, "unfinished"));
-	assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), 5000000000 / 512 * 512);
-	assert_int_equal(count_kind(res, "always", UINT64_MAX), p->nslows);
-	result_free(res);
-	(void)unlink(path);
-	(void)rmdir(dir);
-	return portions;
-}
-
-TEST(portions_shorter_than_the_search_of_the_rotation_or_second_readings_come_to_the_end)
-{
-	PROFILE(p, "modern-4tb");
-
-	print_message("%d portions\n", to_the_end_by_portions(&p));
-	plant(&p, 4000000, 8, 1);
-	print_message("%d portions with a weak sector\n", to_the_end_by_portions(&p));
+		(void)unlink(path);
+		(void)rmdir(dir);
+	}
 }
 
 /* ---- lists ---- */

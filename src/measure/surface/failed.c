@@ -29,11 +29,15 @@ static void drop(struct surface_failures *l, size_t at)
 }
 
 /* This was read. */
-static bool cut(struct surface_failures *l, uint64_t first, uint64_t end)
+static bool cut(struct surface_failures *l, uint64_t first, uint64_t end, bool keeps_sectors)
 {
 	for (size_t i = first_behind(l, first); i < l->n && l->v[i].first_bytes < end;) {
 		struct surface_failed *f = &l->v[i], behind = *f;
 
+		if (keeps_sectors && f->is_sector) {
+			i++;
+			continue;
+		}
 		f->is_rest = behind.is_rest = true;
 		behind.first_bytes = end;
 		if (f->first_bytes < first && f->end_bytes > end) {
@@ -103,7 +107,7 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 		new.time_ns = l->v[i].time_ns > new.time_ns ? l->v[i].time_ns : new.time_ns;
 		new.readings += l->v[i].readings;
 	}
-	if (!cut(l, new.first_bytes, new.end_bytes))
+	if (!cut(l, new.first_bytes, new.end_bytes, false))
 		return false;
 	i = first_behind(l, new.first_bytes);
 	if (!insert(l, i, &new))
@@ -114,9 +118,9 @@ bool surface_failures_add(struct surface_failures *l, const struct surface_faile
 	return true;
 }
 
-bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end)
+bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector)
 {
-	return !l->n || cut(l, first, end);
+	return !l->n || cut(l, first, end, !is_sector);
 }
 
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end)

@@ -50,7 +50,10 @@ bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t l
 	const struct surface_base *b = &run->base;
 	double usual_ns = b->n ? b->level[(b->at + SURFACE_BASE - 1) % SURFACE_BASE] * (double)len : 0.0;
 
-	return timed_may_be_hit(&run->rot, took_ns - HIT_PART * usual_ns);
+	took_ns -= HIT_PART * usual_ns;
+	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how long a hit takes was not found */
+		return took_ns < SURFACE_LEAST_OVER_NS;
+	return timed_may_be_hit(&run->rot, took_ns);
 }
 
 void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault)
@@ -68,7 +71,7 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 	if (is_fault ? !surface_failures_add(&run->failures, &f,
 	                                     end > run->position || surface_has_failed(&run->later.skipped, first, end))
 	             : !surface_is_cached(run, (double)f.time_ns, req->len_bytes) &&
-	                       !surface_failures_read(&run->failures, first, end))
+	                       !surface_failures_read(&run->failures, first, end, f.is_sector))
 		surface_no_memory(run);
 }
 

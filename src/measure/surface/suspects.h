@@ -98,7 +98,8 @@ struct surface_failures {
  * true.
  */
 bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
-bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
+/* What failed by itself is read only by itself: a longer read may be of what the drive has kept. */
+bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end, bool is_sector);
 bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
 /* The first before this place that is still to be narrowed down to sectors, or NULL. */
 struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
