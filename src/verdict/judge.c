@@ -127,7 +127,7 @@ static const struct field reason_fields[] = {
 	FIELD_END,
 };
 
-void verdict_report(struct result *res, const struct judgement *j)
+static void report(struct result *res, const struct judgement *j)
 {
 	struct table *t = result_table(res, "reasons", "Reasons, worst first", reason_fields);
 	char why[3 * VERDICT_TEXT] = "";
@@ -165,6 +165,6 @@ void verdict_conclude(struct result *res)
 	struct judgement j;
 
 	verdict_judge(docs, 1, &j);
-	verdict_report(res, &j);
+	report(res, &j);
 	verdict_done(&j);
 }

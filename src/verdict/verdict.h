@@ -53,9 +53,10 @@ void verdict_done(struct judgement *j);
 #define VERDICT_TEXT 160
 /* "8 sectors pending (SMART 197)" */
 char *verdict_text(const struct judgement *j, size_t reason, char *buf);
-/* Into the document of one disk: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table "reasons". */
-void verdict_report(struct result *res, const struct judgement *j);
-/* All of that, of a run of `check`. */
+/*
+ * Into the document of a run of `check`: figures "verdict" and "verdict_level" (0 keep, 1 doubt, 2 reject), table
+ * "reasons".
+ */
 void verdict_conclude(struct result *res);
 
 #endif

@@ -97,7 +97,7 @@ TEST(each_rule_holds_beyond_its_limit_only)
 				assert_true(strlen(text) + 14 <=
 				            80); /* a line of the page, with its number and how sure it is */
 			}
-			verdict_report(res, &j);
+			verdict_conclude(res);
 			assert_int_equal(res->verdict_is_no, j.is == VERDICT_REJECT);
 			assert_int_equal(res->verdict_is_open, j.is == VERDICT_DOUBT);
 			verdict_done(&j);
@@ -170,7 +170,7 @@ TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
 					assert_int_equal(j.is, VERDICT_NONE);
 				else
 					assert_int_equal(j.is, whole || places >= 59 ? VERDICT_KEEP : VERDICT_DOUBT);
-				verdict_report(res, &j); /* exit status 0 is KEEP and nothing else */
+				verdict_conclude(res); /* exit status 0 is KEEP and nothing else */
 				assert_int_equal(res->verdict_is_no || res->verdict_is_open, j.is != VERDICT_KEEP);
 				verdict_done(&j);
 			}
@@ -210,6 +210,50 @@ TEST(a_check_without_counters_keeps_as_far_as_reading_shows)
 		assert_int_equal(j.is, VERDICT_KEEP);
 		assert_int_equal(names(&j, "uncounted"), i < 2);
 		verdict_done(&j);
+	}
+}
+
+/* The whole path, as a shell takes it; how long it takes on this disk; none where it would settle nothing. */
+TEST(the_command_that_would_settle_a_reason_can_be_typed)
+{
+	static const char longest[] =
+		"/dev/disk/by-id/ata-0123456789012345678901234567890123456789012345678901234567890123"
+		"456789012345678901234567890123456789012345678901234567890123456789012345678901234567";
+	static const struct {
+		const char *path, *health, *figure, *command, *how;
+		double read_all_s;
+	} cases[] = {
+		{ "/dev/sda", "smartctl", "slow_stretches", "platter surface /dev/sda", "takes 3 h 24 m", 12240 },
+		{ "/dev/sda", "smartctl", "weak_places", "platter surface /dev/sda", NULL, (double)NAN },
+		{ "/mnt/a disk", "smartctl", "weak_places", "platter surface '/mnt/a disk'", "takes 1 m 42 s", 102 },
+		{ longest, "smartctl", "weak_places", NULL, "takes 1 m 42 s", 102 },
+		{ "/dev/sda", NULL, "counters_unread", "", NULL, 102 },
+		{ "/dev/sda", "smartctl learns nothing from this disk", "counters_unread", "", NULL, 102 },
+		{ "/dev/sda", "--no-smart", "counters_unread", "platter check /dev/sda", "without --no-smart", 102 },
+		{ "/dev/sda", "smartctl (smartmontools) is not installed", "counters_unread", "platter check /dev/sda",
+		  "with smartctl", 102 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cleanup_result struct result *res = result_new("check");
+		char command[300];
+		const struct table *t;
+
+		result_target(res, &(struct link_row){ cases[i].path, "", 1, 1 }, link_fields);
+		result_figure_u64(res, "sampled_places", NULL, UNIT_COUNT, 1200);
+		result_figure(res, "read_all_s", NULL, UNIT_S, cases[i].read_all_s, NULL, 0);
+		result_figure_u64(res, cases[i].figure, NULL, UNIT_COUNT, 2);
+		if (strcmp(cases[i].figure, "counters_unread") != 0)
+			set_health(res, "media_errors", 0, 0);
+		if (cases[i].health)
+			result_option(res, "health", cases[i].health);
+		verdict_conclude(res);
+		t = result_find_table(res, "reasons");
+		assert_int_equal(t->nrows, 1);
+		(void)snprintf(command, sizeof(command), "platter surface %s", cases[i].path);
+		assert_string_equal(table_string(t, 0, (size_t)table_column(t, "settle")) ?: "",
+		                    cases[i].command ?: command);
+		assert_string_equal(table_string(t, 0, (size_t)table_column(t, "how")) ?: "", cases[i].how ?: "");
 	}
 }
 

@@ -208,9 +208,7 @@ static int ask(struct surface_run *run, struct surface_suspect *s, bool *ret_is_
 /* From the end of the disk to its start: what the drive reads ahead was then read already. */
 static int by_place_down(const void *a, const void *b)
 {
-	const struct surface_suspect *x = a, *y = b;
-
-	return x->first_bytes > y->first_bytes ? -1 : x->first_bytes < y->first_bytes;
+	return surface_by_place(b, a);
 }
 
 static int round_of_all(struct surface_run *run, struct err *err)

@@ -34,13 +34,6 @@ static size_t gather(const struct surface_suspect *v, size_t n, struct device_ra
 	return k;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct content *x = a, *y = b;
-
-	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
-}
-
 /* Files have parts that are listed row by row; each counts once. */
 static uint64_t count_files(const struct contents *c)
 {
@@ -76,7 +69,7 @@ static void report(struct surface_run *run, const struct measure_table *mt, stru
 	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
 
 	result_table_clear(t);
-	qsort(c->v, c->n, sizeof(c->v[0]), by_place);
+	qsort(c->v, c->n, sizeof(c->v[0]), surface_by_place);
 	for (size_t i = 0; i < c->n; i++)
 		result_row(t, &(struct content_row){
 				      .offset_bytes = c->v[i].first_bytes,

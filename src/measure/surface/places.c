@@ -75,13 +75,6 @@ void surface_answered(struct surface_run *run, const struct io_req *req, bool is
 		surface_no_memory(run);
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct surface_suspect *x = a, *y = b;
-
-	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
-}
-
 static struct surface_suspect suspect_of(const struct surface_failed *f, enum surface_kind unproven)
 {
 	return (struct surface_suspect){ .first_bytes = f->first_bytes,
@@ -111,7 +104,7 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 		v[n++] = suspect_of(&run->failures.v[i], unproven);
 	for (size_t i = 0; i < run->later.skipped.n; i++)
 		v[n++] = suspect_of(&run->later.skipped.v[i], SURFACE_SKIPPED);
-	qsort(v, n, sizeof(*v), by_place);
+	qsort(v, n, sizeof(*v), surface_by_place);
 	*ret_n = n;
 	return v;
 }

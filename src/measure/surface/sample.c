@@ -50,13 +50,6 @@ static bool add(struct surface_run *run, double first, bool is_random)
 	return true;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
-}
-
 /* What the drive itself has trouble with, and where heads land and rest. */
 static bool add_known(struct surface_run *run)
 {
@@ -118,7 +111,7 @@ static bool plan_pass(struct surface_run *run, size_t places)
 
 		is_planned = add(run, (double)run->range.first_bytes + at, true);
 	}
-	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), by_place);
+	qsort(s->v + s->next, s->n - s->next, sizeof(*s->v), surface_by_place);
 	return is_planned;
 }
 
