@@ -190,7 +190,6 @@ static double median_abs(double *x, size_t n)
 struct lattice {
 	double a, b;  /* t = a + b i */
 	double scale; /* of the residuals, by MAD */
-	double mid;   /* weighted mean index */
 	double b_se;
 };
 
@@ -264,129 +263,14 @@ static double weight_of(double residual, double scale)
 	return r < 8 ? HUBER / r : 0;
 }
 
-static double residual_of(const double *t, const double *index, size_t i, const struct lattice *l)
-{
-	return t[i] - l->a - l->b * index[i];
-}
-
-/* One round of reweighted least squares; returns how far b moved. */
-static double improve(const double *t, const double *index, size_t n, struct lattice *l)
-{
-	double sw = 0, si = 0, se = 0, sii = 0, sie = 0, step;
-
-	for (size_t i = 0; i < n; i++) {
-		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale);
-
-		sw += w;
-		si += w * index[i];
-		se += w * e;
-	}
-	l->mid = si / sw;
-	for (size_t i = 0; i < n; i++) {
-		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale), d = index[i] - l->mid;
-
-		sii += w * d * d;
-		sie += w * d * (e - se / sw);
-	}
-	step = sie / sii;
-	l->a += se / sw - step * l->mid;
-	l->b += step;
-	return fabs(step);
-}
-
-static void fit_lattice(const double *t, const double *index, size_t n, double *work, struct lattice *l)
-{
-	double meat = 0, bread = 0, moved = INFINITY;
-
-	for (int round = 0; round < 25 && !(moved < 1e-12 * l->b); round++) {
-		for (size_t i = 0; i < n; i++)
-			work[i] = residual_of(t, index, i, l);
-		l->scale = fmax(1.4826 * median_abs(work, n), 1e-9 * l->b);
-		moved = improve(t, index, n, l);
-	}
-	/* the sandwich: variance of the influence over the square of its slope */
-	for (size_t i = 0; i < n; i++) {
-		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale), d = index[i] - l->mid;
-
-		meat += w * e * w * e * d * d;
-		bread += w < 1 ? 0 : d * d;
-	}
-	l->b_se = sqrt(meat * (double)n / (double)(n - 2)) / bread;
-}
-
-/* The lattice near the given period; index and work have room for n. false when it runs away. */
-static bool settle(const double *t, size_t n, double period, double *index, double *work, struct lattice *ret)
-{
-	struct lattice l = { .b = period };
-	double phase;
-
-	(void)coherence(t, n, 1 / period, &phase);
-	l.a = phase * period;
-	for (int round = 0; round < 2; round++) { /* again with the indices that the better period gives */
-		for (size_t i = 0; i < n; i++)
-			index[i] = rint((t[i] - l.a) / l.b);
-		fit_lattice(t, index, n, work, &l);
-	}
-	*ret = l;
-	return isfinite(l.b_se) && fabs(l.b / period - 1) < 1e-3;
-}
-
-/* The longest of best * a / b that explains the events. */
-static double choose_multiple(const double *t, size_t n, const struct lattice *l, double low, double high)
-{
-	double chosen = 0;
-
-	for (int a = 1; a <= MULTIPLE_MAX; a++) {
-		for (int b = 1; b <= MULTIPLE_MAX; b++) {
-			double period = l->b * a / b;
-
-			if (common_divisor(a, b) != 1 || period <= chosen || period < low * 0.9999 ||
-			    period > high * 1.0001)
-				continue;
-			if (is_lattice(t, n, l, a, b, low))
-				chosen = period;
-		}
-	}
-	return chosen > 0 ? chosen : l->b;
-}
-
-bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret)
-{
-	cleanup_free double *own = stats_copy_finite(t, &n), *index = xcalloc(2 * n, sizeof(*index));
-	struct period_fit fit = { .inliers = 0 };
-	double start, period, *work = index + n;
-	struct lattice l;
-
-	if (!(low > 0 && high > low && isfinite(high)) || n < EVENTS_MIN)
-		return false;
-	stats_sort(own, n);
-	start = own[0];
-	for (size_t i = 0; i < n; i++)
-		own[i] -= start;
-	if (!search(own, &n, low, high, &period) || !settle(own, n, period, index, work, &l) ||
-	    !settle(own, n, choose_multiple(own, n, &l, low, high), index, work, &l))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		fit.inliers += fabs(own[i] - l.a - l.b * index[i]) <= 5 * l.scale;
-	/* a uniform phase has a deviation of 0.37 by MAD */
-	if (fit.inliers * 2 <= n || l.scale > NOISE_MAX * l.b)
-		return false;
-	fit.outliers = n - fit.inliers;
-	fit.period = l.b;
-	fit.se = l.b_se;
-	fit.noise = l.scale;
-	fit.coherence = coherence(own, n, 1 / l.b, NULL);
-	fit.t0 = start + l.a + l.b * index[n / 2];
-	*ret = fit;
-	return true;
-}
-
 /* What is left of each event beside the weighted offset of its group; as large as it would be if that were known.
  * Weights by the last round's scale, 0: all alike. */
-static void take_offsets(struct period_event *ev, size_t n, double period, double scale, double *w, double *work)
+static double take_offsets(struct period_event *ev, size_t n, double period, double scale, double *w, double *work)
 {
+	double offset = 0.0;
+
 	for (size_t from = 0, end; from < n; from = end) {
-		double offset, sum = 0.0, weight = 0.0, m;
+		double sum = 0.0, weight = 0.0, m;
 
 		for (end = from; end < n && ev[end].group == ev[from].group; end++)
 			work[end] = ev[end].residual = ev[end].t - period * rint(ev[end].t / period);
@@ -397,10 +281,11 @@ static void take_offsets(struct period_event *ev, size_t n, double period, doubl
 			sum += w[i] * ev[i].residual;
 			weight += w[i];
 		}
+		offset = weight > 0.0 ? sum / weight : offset;
 		for (size_t i = from; i < end; i++)
-			ev[i].residual =
-				(ev[i].residual - (weight > 0.0 ? sum / weight : offset)) * sqrt(m / (m - 1.0));
+			ev[i].residual = (ev[i].residual - offset) * sqrt(m / (m - 1.0));
 	}
+	return offset;
 }
 
 /* Few values give a variance that is wider by Student's distribution over the normal. */
@@ -484,20 +369,104 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 	return sie / sii;
 }
 
+#define ROUNDS 25
+
+/* The lattice of least squares near ret->b, reweighted; ret->a: of the last group. work: room for 2 n. */
+static void settle(struct period_event *ev, size_t n, double *work, struct lattice *ret)
+{
+	double step = INFINITY;
+
+	ret->scale = 0.0;
+	for (int round = 0; round < ROUNDS && fabs(step) > 1e-12 * ret->b; round++) {
+		ret->a = take_offsets(ev, n, ret->b, ret->scale, work, work + n);
+		for (size_t i = 0; i < n; i++)
+			work[n + i] = ev[i].residual;
+		ret->scale = fmax(1.4826 * median_abs(work + n, n), 1e-9 * ret->b);
+		step = within_groups(ev, n, ret->b, work, &ret->b_se);
+		ret->b += step;
+	}
+}
+
+/* Is it still the period that it began with, and is its error known? */
+static bool is_settled(const struct lattice *l, double period)
+{
+	return isfinite(l->b) && isfinite(l->b_se) && fabs(l->b / period - 1.0) < 1e-3;
+}
+
 void refine_period(struct period_event *ev, size_t n, struct period_fit *fit)
 {
-	cleanup_free double *own = xcalloc(2 * n, sizeof(*own));
-	double period = fit->period, se = NAN, scale = 0.0;
+	cleanup_free double *work = xcalloc(2 * n, sizeof(*work));
+	struct lattice l = { .b = fit->period };
 
-	for (int round = 0; n >= EVENTS_MIN && round < 12; round++) {
-		take_offsets(ev, n, period, scale, own, own + n);
-		for (size_t i = 0; i < n; i++)
-			own[n + i] = fabs(ev[i].residual);
-		scale = fmax(1.4826 * stats_median(own + n, n), 1e-9 * period);
-		period += within_groups(ev, n, period, own, &se);
-	}
-	if (!isfinite(period) || !isfinite(se) || fabs(period / fit->period - 1.0) > 1e-3)
+	if (n >= EVENTS_MIN)
+		settle(ev, n, work, &l);
+	if (!is_settled(&l, fit->period) || n < EVENTS_MIN)
 		return;
-	fit->period = period;
-	fit->se = se;
+	fit->period = l.b;
+	fit->se = l.b_se;
+}
+
+/* Of all events, as one group. */
+static bool settle_all(const double *t, size_t n, double period, struct lattice *ret)
+{
+	cleanup_free struct period_event *ev = xcalloc(n, sizeof(*ev));
+	cleanup_free double *work = xcalloc(2 * n, sizeof(*work));
+	double phase;
+
+	(void)coherence(t, n, 1 / period, &phase);
+	for (size_t i = 0; i < n; i++)
+		ev[i] = (struct period_event){ .t = t[i] - phase * period, .at = t[i] };
+	*ret = (struct lattice){ .b = period };
+	settle(ev, n, work, ret);
+	ret->a += phase * period;
+	return is_settled(ret, period);
+}
+
+/* The longest of best * a / b that explains the events. */
+static double choose_multiple(const double *t, size_t n, const struct lattice *l, double low, double high)
+{
+	double chosen = 0;
+
+	for (int a = 1; a <= MULTIPLE_MAX; a++) {
+		for (int b = 1; b <= MULTIPLE_MAX; b++) {
+			double period = l->b * a / b;
+
+			if (common_divisor(a, b) != 1 || period <= chosen || period < low * 0.9999 ||
+			    period > high * 1.0001)
+				continue;
+			if (is_lattice(t, n, l, a, b, low))
+				chosen = period;
+		}
+	}
+	return chosen > 0 ? chosen : l->b;
+}
+
+bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret)
+{
+	cleanup_free double *own = stats_copy_finite(t, &n);
+	struct period_fit fit = { .inliers = 0 };
+	double start, period;
+	struct lattice l;
+
+	if (!(low > 0 && high > low && isfinite(high)) || n < EVENTS_MIN)
+		return false;
+	stats_sort(own, n);
+	start = own[0];
+	for (size_t i = 0; i < n; i++)
+		own[i] -= start;
+	if (!search(own, &n, low, high, &period) || !settle_all(own, n, period, &l) ||
+	    !settle_all(own, n, choose_multiple(own, n, &l, low, high), &l))
+		return false;
+	fit.inliers = hits(own, n, l.a, l.b, 5 * l.scale);
+	/* a uniform phase has a deviation of 0.37 by MAD */
+	if (fit.inliers * 2 <= n || l.scale > NOISE_MAX * l.b)
+		return false;
+	fit.outliers = n - fit.inliers;
+	fit.period = l.b;
+	fit.se = l.b_se;
+	fit.noise = l.scale;
+	fit.coherence = coherence(own, n, 1 / l.b, NULL);
+	fit.t0 = start + l.a + l.b * rint((own[n / 2] - l.a) / l.b);
+	*ret = fit;
+	return true;
 }
