@@ -170,6 +170,8 @@ static double groups_at(struct fit *f, double scale)
 	double sum = 0.0;
 
 	take_accesses(f, scale);
+	for (size_t k = 0; f->groups == 1 && k < GRID; k++) /* of one alone nobody knows */
+		f->shared[0][k] = -(double)INFINITY;
 	for (size_t g = 0; g < f->groups; g++) {
 		double most = -INFINITY;
 
