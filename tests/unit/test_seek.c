@@ -135,41 +135,10 @@ TEST(every_distance_is_within_fifteen_hundredths_of_a_ms)
 			print_message(", worst %+.3f ms\n", worst * 1e-6);
 			check_intervals(&run, &cover);
 			assert_true(fabs(worst) < 0.15e6);
-			assert_false(result_has_notice(run.res, "estimators-disagree"));
 			assert_false(result_has_notice(run.res, "overhead"));
 		}
 	print_message("%zu of %zu intervals hold the profile's figure\n", cover.held, cover.n);
 	assert_true(cover.held * 100 >= cover.n * 92);
-}
-
-/* The mean less half a revolution is the wider one, of a sixth of the accesses: of all distances of three runs
- * together, within a fiftieth of a revolution. */
-TEST(both_estimates_are_given_and_agree)
-{
-	for (size_t i = 0; i < TALLY_FIRST(4, 1); i++) {
-		double sum = 0.0, n = 0.0, period = NAN;
-
-		for (unsigned int seed = 1; seed <= 3; seed++) {
-			cleanup_run struct sim_run run = { 0 };
-			const struct table *t;
-			char words[64];
-
-			(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda",
-			               seed);
-			run = seek_on(words, rotating[i]);
-			t = result_find_table(run.res, "curve");
-			period = truth_period_ns(geometry_of(&run));
-			for (size_t row = 0; row < t->nrows; row++) {
-				double off = number(t, row, "mean_seek_ns") - number(t, row, "seek_ns");
-
-				assert_true(fabs(off) < 0.2 * period);
-				sum += off;
-				n += 1.0;
-			}
-		}
-		print_message("%s: by %+.4f of a revolution\n", rotating[i], sum / n / period);
-		assert_true(fabs(sum / n) < 0.02 * period);
-	}
 }
 
 /* Over few tracks nothing is shorter than the shorter of a change of heads and the next cylinder. */
@@ -214,27 +183,6 @@ TEST(noise_and_outliers_do_not_bend_the_curve)
 		assert_true(fabs(worst) < 0.15e6);
 		for (size_t k = 0; k < run.res->nnotices; k++)
 			print_message("%s\n", run.res->notices[k].text);
-		assert_false(result_has_notice(run.res, "estimators-disagree"));
-	}
-}
-
-static void slow_answers(struct profile *p)
-{
-	p->outlier_p = 0.2;
-	p->outlier_ms = 8.0;
-}
-
-/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. On a disk of which that is not a
- * revolution, which is told as missed. */
-TEST(late_answers_set_the_estimates_apart_and_that_is_told)
-{
-	for (unsigned seed = 1; seed <= TALLY_FIRST(3, 1); seed++) {
-		cleanup_run struct sim_run run = { 0 };
-		char words[80];
-
-		(void)snprintf(words, sizeof(words), "--seed=%u --count=40 --slice=1ms --without=queue sda", seed);
-		run = run_changed(words, "quantum-fireball-tm2110a", slow_answers);
-		assert_true(result_has_notice(run.res, "estimators-disagree"));
 	}
 }
 

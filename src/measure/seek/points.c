@@ -267,13 +267,22 @@ bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples 
 	return 2 * stray > m->nrandom;
 }
 
+/* Where no access was aimed over that part of the stroke. */
+static struct stats_estimate curve_of_all(const struct seek_known *k, double stroke)
+{
+	const struct curve_point at = { stroke, curve_about(&k->curve, stroke) };
+
+	return k->curve.is_known ? curve_moved(&k->curve, &at, stroke, k->places.off) : STATS_UNKNOWN;
+}
+
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 {
 	struct smooth_point v[CURVE_POINTS];
 	struct points p;
 
 	k->curve = curve_and_points(k, m, &p);
-	k->third = k->full = STATS_UNKNOWN;
+	k->third = curve_of_all(k, 1.0 / 3.0);
+	k->full = curve_of_all(k, 1.0);
 	for (size_t i = 0; i < p.n; i++) {
 		const double stroke = p.v[i].aimed && k->curve.is_known ? p.v[i].aimed->stroke : 0.0;
 
@@ -292,7 +301,7 @@ void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 struct curve_row {
 	uint64_t distance_bytes;
 	double seek_ns, access_mean_ns;
-	double stroke_ratio, low, high, with_overhead_ns, scatter_ns, mean_seek_ns, fit_ns;
+	double stroke_ratio, low, high, with_overhead_ns, scatter_ns, fit_ns;
 	uint64_t samples, hits;
 };
 
@@ -305,40 +314,11 @@ const struct field seek_curve_fields[] = {
 	FIELD_F64(struct curve_row, high, UNIT_NS, "seek, high", .detail = true),
 	FIELD_F64(struct curve_row, with_overhead_ns, UNIT_NS, "with overhead"),
 	FIELD_F64(struct curve_row, scatter_ns, UNIT_NS, "scatter"),
-	FIELD_F64(struct curve_row, mean_seek_ns, UNIT_NS, "from mean"),
 	FIELD_F64(struct curve_row, fit_ns, UNIT_NS, "fitted"),
 	FIELD_U64(struct curve_row, samples, UNIT_COUNT, "reads"),
 	FIELD_U64(struct curve_row, hits, UNIT_COUNT, "cache hits", .detail = true),
 	FIELD_END,
 };
-
-/*
- * Do the two estimates differ by more than chance and missed revolutions explain? What makes them differ is a wait that
- * is not one turn at most: requests that take turns to repeat, a busy host, another user.
- */
-static void compare_estimates(struct result *res, const struct seek_known *k, const struct seek_samples *m)
-{
-	const struct seek_point *p = m->aimed;
-	double diff[CURVE_POINTS], period = k->places.period_ns, floor_ns = fmax(0.04 * period, 1e5);
-	const struct arrival_missed *missed = &k->scatter.missed;
-	double lost = missed->of ? (double)missed->missed / (double)missed->of * period : 0.0;
-	size_t n = 0;
-	struct summary sum;
-	char a[32];
-
-	for (size_t i = 0; i < m->naimed; i++)
-		if (p[i].is_known && seek_even_mean(&p[i].log, &sum) && sum.n >= 6)
-			diff[n++] = sum.mean - period / 2.0 - lost - p[i].fit.median;
-	if (n < 6 || !summary_of(diff, n, &sum))
-		return;
-	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 2.6 * sum.stddev / sqrt((double)n))
-		return;
-	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
-	result_notice(
-		res, "estimators-disagree",
-		"The mean of the access times less half a revolution is %s %s than the time of arrival: waits are not spread over one revolution. Means are then longer than seek, half a revolution and overhead; look what else the drive or the host was busy with.",
-		a, sum.mean > 0.0 ? "longer" : "shorter");
-}
 
 struct smooth_row {
 	double stroke_ratio, with_overhead_ns, latest_ns, seek_ns;
@@ -372,16 +352,14 @@ static void report_row(struct table *t, const struct seek_known *k, const struct
 {
 	struct stats_estimate seek = seek_less_overhead(k, (struct stats_estimate){ p->fit.median, p->fit.ci });
 	struct summary even;
-	double mean = p->aimed && seek_even_mean(&p->aimed->log, &even) ? even.mean : (double)NAN;
 	struct curve_row row = {
 		.seek_ns = seek.value,
-		.access_mean_ns = mean,
+		.access_mean_ns = p->aimed && seek_even_mean(&p->aimed->log, &even) ? even.mean : (double)NAN,
 		.stroke_ratio = p->stroke,
 		.low = fmax(seek.ci.low, fmin(seek.value, 0.0)),
 		.high = seek.ci.high,
 		.with_overhead_ns = p->fit.median,
 		.scatter_ns = p->fit.scatter,
-		.mean_seek_ns = mean - k->places.period_ns / 2.0 - k->overhead.ns,
 		.fit_ns = k->curve.is_known ? seek_fit_at(&k->fit, p->stroke) - k->overhead.ns : (double)NAN,
 		.distance_bytes = (uint64_t)p->bytes,
 		.samples = random_reads,
@@ -400,8 +378,6 @@ void seek_report_curve(struct result *res, const struct seek_known *k, const str
 	struct points p;
 
 	(void)curve_and_points(k, m, &p);
-	if (!k->is_writing)
-		compare_estimates(res, k, m);
 	if (k->curve.is_known && !k->is_writing)
 		report_smooth(res, k, p.v[0].stroke);
 	for (size_t i = 0; i < p.n; i++)
