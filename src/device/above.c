@@ -71,6 +71,25 @@ static const struct plain {
 	unsigned before;
 } plain_targets[] = { { "linear", 0 }, { "delay", 0 }, { "flakey", 0 }, { "dust", 0 }, { "crypt", 3 } };
 
+/* Columns, bytes of a chunk, then a device and its first sector for each column. */
+static bool add_stripes(struct segments *ret, const struct segment *whole, char *const *words, size_t n, dev_t lower)
+{
+	struct segment s = *whole;
+
+	s.columns = (uint32_t)strtoul(words[0], NULL, 10);
+	s.chunk_bytes = strtoull(words[1], NULL, 10) * SECTOR;
+	s.copies = 1;
+	if (!s.columns || !s.chunk_bytes)
+		return false;
+	s.bytes /= s.columns;
+	for (size_t i = 2; i + 1 < n; i += 2, s.column++) {
+		s.lower_first = strtoull(words[i + 1], NULL, 10) * SECTOR;
+		if (is_device(words[i], lower))
+			(void)add(ret, &s);
+	}
+	return true;
+}
+
 bool segments_of_dm(struct segments *ret, const struct segment *upper, const char *type, const char *params,
                     uint64_t first_sector, uint64_t sectors, dev_t lower)
 {
@@ -93,20 +112,8 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
 		s.lower_first = strtoull(words[at + 1], NULL, 10) * SECTOR;
 		return add(ret, &s);
 	}
-	if (strcmp(type, "striped") == 0 && n >= 2) {
-		s.columns = (uint32_t)strtoul(words[0], NULL, 10);
-		s.chunk_bytes = strtoull(words[1], NULL, 10) * SECTOR;
-		s.copies = 1;
-		if (!s.columns || !s.chunk_bytes)
-			return false;
-		s.bytes /= s.columns;
-		for (size_t i = 2; i + 1 < n; i += 2, s.column++) {
-			s.lower_first = strtoull(words[i + 1], NULL, 10) * SECTOR;
-			if (is_device(words[i], lower))
-				(void)add(ret, &s);
-		}
-		return true;
-	}
+	if (strcmp(type, "striped") == 0 && n >= 2)
+		return add_stripes(ret, &s, words, n, lower);
 	if (strcmp(type, "raid") == 0 && n && strcmp(words[0], "raid1") == 0) { /* LVM's mirrors */
 		for (size_t i = 1; i < n; i++)
 			if (is_device(words[i], lower) && (n - i) % 2 == 1) /* of each pair the second: not its log */

@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "device/above.h"
 #include "device/contents.h"
-#include "device/finding.h"
+#include "device/found.h"
 #include "device/ground.h"
 #include "device/users.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "device/finding.h"
+#include "device/device.h"
 
 /* Findings that nothing overrides, most serious first. */
 static const struct {

@@ -18,16 +18,12 @@
 #include "base/desc.h"
 #include "base/err.h"
 #include "base/samedisk.h"
+#include "device/found.h"
+#include "device/ownfiles.h"
 #include "device/reported.h"
 
 /* Can another host write to it? UNKNOWN: where the connection does not show it (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
-
-/* Part of a disk with an arm of its own, in bytes of the whole disk. */
-struct device_range {
-	uint64_t first_byte, bytes;
-};
-#define DEVICE_RANGES_MAX 16
 
 enum device_kind { DEVICE_DISK, DEVICE_PARTITION, DEVICE_FILE, DEVICE_DIRECTORY };
 
@@ -144,83 +140,6 @@ extern const struct drive_switch_name {
 struct drive_state {
 	unsigned reported; /* the drive says how they stand */
 	unsigned on;       /* of those */
-};
-
-/* ---- who uses it, what is on it ---- */
-
-enum finding_kind {
-	FINDING_MOUNT, /* where: mount point */
-	FINDING_SWAP,
-	FINDING_HOLDER,    /* dm, md, LVM, bcache: the holder's name */
-	FINDING_LOOP,      /* a loop device is over it (or over a file on it) */
-	FINDING_EXPORT,    /* other hosts get it from here: LIO, nvmet; where: its folder in configfs */
-	FINDING_SIGNATURE, /* what: "ext4", "gpt", "LVM2_member" (libblkid's name) */
-	FINDING_EXCLUSIVE, /* O_EXCL said EBUSY: the kernel knows a user that we did not find */
-	FINDING_READ_ONLY,
-	FINDING_OUTPUT, /* one of our own output files lies on it */
-	FINDING_ZONED,  /* host-managed: arbitrary writes do not work */
-	FINDING_DATA,   /* warning only: N of 64 sampled blocks are not zero */
-	FINDING_OPEN,   /* another process has it open for writing: what: program and pid */
-	FINDING_LOCKED, /* another program has the lock that programs agree upon (flock on the disk) */
-	/* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how */
-	FINDING_SHARED,
-	FINDING_UNSEEN, /* who uses it could not be seen; what: "processes", "namespace", "targets"; where: why */
-	FINDING_STACK,  /* what it stands on could not be followed to its end; where: why */
-	FINDING_ALIEN,  /* a file that platter did not make */
-};
-struct finding {
-	enum finding_kind kind;
-	char on[64];     /* kernel name of the device or partition that it is about; files: last part of the path */
-	char what[128];  /* type, holder, number */
-	char where[256]; /* mount point, offset, file */
-};
-struct survey {
-	struct finding *v;
-	size_t n;
-};
-void survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where);
-void survey_done(struct survey *s);
-const char *finding_kind_name(enum finding_kind kind); /* "mounted", "swap", ... */
-/* One sentence: what was found, where, and what to do. Returns buf. */
-char *finding_text(const struct finding *f, char *buf, size_t len);
-
-/* ---- what lies at a place ---- */
-
-enum content_kind {
-	CONTENT_FILE,
-	CONTENT_DIRECTORY,
-	CONTENT_METADATA, /* of a file system, also a file's own */
-	CONTENT_FREE,     /* of a file system */
-	/* in use, by no file that was found: one without a name, or metadata that the file system does not report */
-	CONTENT_UNNAMED,
-	CONTENT_PARITY,  /* of an array */
-	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
-	CONTENT_SWAP,
-	CONTENT_UNMOUNTED, /* fs_type says what it is */
-	CONTENT_UNKNOWN,
-	CONTENT_KINDS,
-};
-extern const char *const content_kind_names[CONTENT_KINDS];
-
-struct content {
-	uint64_t first_bytes, end_bytes; /* of the device that was asked about */
-	enum content_kind kind;
-	char on[160];        /* the devices that lead there, "sda2 > vg-home" */
-	char fs_type[32];    /* "": none known */
-	char *path;          /* NULL: none */
-	uint64_t file_bytes; /* of a file: its byte that lies at first_bytes; UINT64_MAX: not known */
-};
-struct contents {
-	struct content *v;
-	size_t n;
-};
-void content_list_done(struct contents *c);
-
-struct content_question {
-	const struct device_range *places; /* of the device */
-	size_t n;
-	bool (*is_over)(void *arg); /* asked on the way: file systems with many files take their time */
-	void *arg;
 };
 
 /* ---- the outside ---- */
@@ -374,73 +293,5 @@ struct consent_names {
 void consent_names(const struct device *dev, struct consent_names *ret);
 /* Does --destroy-data name it? */
 bool consent_destroys(const struct consent *consent, const struct device *dev);
-
-/* ---- files that platter makes itself (datafile.c) ---- */
-
-/*
- * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data begin at
- * DATAFILE_DATA_OFFSET, so that they may be written without end and the file stays recognisable. What lies between is a
- * hole. The offset is a multiple of any record and of the page cache's largest folio: right behind a header of 4 KiB,
- * records of 16 KiB straddle folios and take a third longer to write (Linux 6.18, ext4). What exists already is never
- * overwritten unless it has the header and DATAFILE_REUSE is given. Symbolic links are not followed. A file is removed
- * by datafile_close() unless DATAFILE_KEEP; a program that has to die on the spot calls datafile_remove_all().
- */
-#define DATAFILE_HEADER_BYTES 4096
-#define DATAFILE_DATA_OFFSET  (2 << 20)
-
-enum datafile_flags {
-	DATAFILE_ANONYMOUS = 1, /* never has a name (O_TMPFILE): gone whatever happens; path is its folder */
-	DATAFILE_KEEP = 2,      /* stays when closed */
-	DATAFILE_REUSE = 4,     /* an existing file of ours is taken with its contents; others are refused */
-	DATAFILE_ALLOCATE = 8,  /* blocks for the data are reserved now */
-};
-
-struct datafile;
-
-/* data_bytes: what will be written from DATAFILE_DATA_OFFSET on; -ENOSPC unless it fits and the reserve stays free.
- * -EEXIST: not ours. */
-int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes, unsigned flags, struct err *err);
-/* Closes; removes the file unless it is to be kept. NULL is fine. */
-void datafile_close(struct datafile *df);
-/* A further descriptor, O_RDWR, direct or cached; close() it. -EOPNOTSUPP: the file system takes no direct I/O. */
-int datafile_open(const struct datafile *df, bool is_direct, struct err *err);
-/* Back to the header alone, blocks given back: the next write extends the file again. */
-int datafile_reset(struct datafile *df, struct err *err);
-/* Ends behind that many bytes of data, the rest of what was reserved given back; of none, it goes when it is closed. */
-int datafile_cut(struct datafile *df, uint64_t data_bytes);
-const struct write_permit *datafile_permit(const struct datafile *df);
-
-/* Is that a file with our header (and no symbolic link)? */
-bool datafile_is_ours(const char *path);
-/* Where the data of a target begin: DATAFILE_DATA_OFFSET in a file of ours, 0 in all others and in block devices. */
-uint64_t datafile_first_byte(const struct device *dev);
-/*
- * Where they end. In a file of ours that a killed run left, before what was reserved and never written (it reads as
- * zeros, which no data of ours do: 4 KiB of them are looked for); in all others where the target does.
- */
-uint64_t datafile_end_byte(const struct device *dev);
-/* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
-int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
-/*
- * Files of datafile_name() in a folder whose run ended without removing them: by SIGKILL, or with the machine. Removed,
- * unless !removes, are those whose header says that they were to go, that belong to this user, have no other name, and
- * that no living run has locked. On file systems whose locks need not reach all their users (NFS and other network
- * ones) none is removed, as another machine's run may use it: those are counted as doubtful.
- */
-struct leftovers {
-	unsigned found, removed, doubtful; /* found: would be removed; removed of them; doubtful: beside them */
-	uint64_t bytes;                    /* that found (or doubtful, if none was found) ones take up */
-	char first[256];                   /* the name of one of those, "" for none */
-	int error;                         /* why one of found is still there, errno; or 0 */
-};
-void datafile_sweep(const char *dir, bool removes, struct leftovers *ret);
-/* -ENOSPC: 5 % of the file system, or 1 GiB, would not stay free. Of a file that is there: -EEXIST where not ours. */
-int datafile_check_space(const char *path, uint64_t bytes, struct err *err);
-int datafile_check(const struct device *dev, uint64_t bytes, struct err *err);
-/*
- * Removes all named files of this process that are not to be kept. Async-signal-safe: for handlers of signals that end
- * the program without unwinding. Their list is the one mutable global of this layer.
- */
-void datafile_remove_all(void);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/finding.h"
 #include "device/sysfs.h"
 
 void survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where)

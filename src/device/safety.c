@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "device/finding.h"
 #include "device/permit.h"
 
 struct write_permit {

@@ -19,13 +19,13 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/xalloc.h"
-#include "device/finding.h"
+#include "device/found.h"
 #include "device/users.h"
 
 #define SIGNATURES_MAX 128 /* on one device: a bound on the loop */
 #define SAMPLES        64
 #define SAMPLE_SEED    0x706c6174u
-#define SAMPLES_NS     2000000000ull /* a disk that answers no read takes seconds for each; nobody waits for 64 of them */
+#define SAMPLES_NS     2000000000ull /* a disk that answers no read takes seconds for each: not 64 times */
 
 static const char *value(blkid_probe pr, const char *name)
 {

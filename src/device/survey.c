@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "device/finding.h"
 #include "device/survey.h"
 #include "device/users.h"
 

@@ -7,9 +7,9 @@
 
 #include <sys/sysmacros.h>
 
-#include "dump.h"
-#include "device/finding.h"
+#include "device/found.h"
 #include "device/users.h"
+#include "dump.h"
 
 #define STACKS  300
 #define NODES   9
