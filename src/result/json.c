@@ -14,23 +14,17 @@
 #include "result/build.h"
 
 struct out {
-	char *text;
-	size_t n, room;
+	FILE *to; /* memory */
 	unsigned depth;
 	unsigned lines; /* > 0: everything on one line */
 	bool is_first;  /* nothing yet in the innermost object or array */
 	bool has_key;   /* the next value belongs to the key just written */
 };
 
+/* What a stream in memory lacks is seen when it is closed. */
 static void put(struct out *o, const char *text, size_t n)
 {
-	if (o->n + n + 1 > o->room) {
-		o->room = o->room * 2 > o->n + n + 1 ? o->room * 2 : o->n + n + 4096;
-		o->text = xgrow(o->text, o->room, 1);
-	}
-	memcpy(o->text + o->n, text, n);
-	o->n += n;
-	o->text[o->n] = 0;
+	(void)fwrite(text, 1, n, o->to);
 }
 
 static void puts_(struct out *o, const char *text)
@@ -337,9 +331,12 @@ static void write_lists(struct out *o, const struct result *res)
 	end(o, "]");
 }
 
-char *result_to_json(const struct result *res)
+static char *document(const struct result *res, unsigned lines)
 {
-	struct out o = { .is_first = true };
+	char *text = NULL;
+	size_t len;
+	struct out o = { .to = xmust(open_memstream(&text, &len)), .lines = lines, .is_first = true };
+	bool is_whole;
 
 	begin(&o, "{");
 	member_text(&o, "schema", RESULT_SCHEMA);
@@ -357,5 +354,17 @@ char *result_to_json(const struct result *res)
 	write_lists(&o, res);
 	end(&o, "}");
 	put(&o, "\n", 1);
-	return o.text;
+	is_whole = !ferror(o.to);
+	is_whole = fclose(o.to) == 0 && is_whole;
+	return xmust(is_whole ? text : NULL);
+}
+
+char *result_to_json(const struct result *res)
+{
+	return document(res, 0);
+}
+
+char *result_to_line(const struct result *res)
+{
+	return document(res, 1);
 }

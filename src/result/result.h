@@ -263,8 +263,9 @@ const char *result_cell_text(char *buf, size_t len, enum field_type type, const 
 #define RESULT_SCHEMA  "platter-result"
 #define RESULT_VERSION 1
 
-/* Whole document as text (heap, free it); NULL only when out of memory. */
+/* Whole document as text (heap, free it). */
 char *result_to_json(const struct result *res);
+char *result_to_line(const struct result *res); /* the same on one line */
 /* What outfile_save() wants to write a document; the same with text that was made before. */
 int result_write(FILE *f, void *res);
 int result_save_text(char *text, struct outfile *f, struct err *err);

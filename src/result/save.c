@@ -26,29 +26,9 @@ int result_write(FILE *f, void *res)
 	return write_text(f, text);
 }
 
-/* Without the white space between the parts: one line, as no text holds a newline that is not escaped. */
-static size_t make_one_line(char *text)
-{
-	char *to = text;
-	bool is_text = false;
-
-	for (const char *from = text; *from; from++) {
-		if (is_text && *from == '\\' && from[1])
-			*to++ = *from++;
-		else if (*from == '"')
-			is_text = !is_text;
-		if (is_text || !strchr(" \n\t", *from))
-			*to++ = *from;
-	}
-	*to = '\0';
-	return (size_t)(to - text);
-}
-
 int result_append(const struct result *res, struct outfile *f, struct err *err)
 {
-	cleanup_free char *text = result_to_json(res);
-	size_t len = make_one_line(text);
+	cleanup_free char *text = result_to_line(res);
 
-	text[len++] = '\n'; /* in place of the NUL, or of what was left out */
-	return outfile_append(f, text, len, err);
+	return outfile_append(f, text, strlen(text), err);
 }
