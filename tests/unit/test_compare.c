@@ -65,14 +65,14 @@ static const struct same_case {
 	const char *profile, *words;
 	size_t brief, most;
 } same_cases[] = {
-	{ &measure_transactions, "tiny", "--users=4 --time=60s", 40, 1000 },
-	{ &measure_transactions, "tiny", "--users=30 --ios=1 --think=500ms --time=60s", 40, 1000 },
-	{ &measure_transactions, "tiny", "--arrivals=40 --ios=1 --time=60s", 40, 1000 },
+	{ &measure_transactions, "tiny", "--users=4 --time=60s", 25, 1000 },
+	{ &measure_transactions, "tiny", "--users=30 --ios=1 --think=500ms --time=60s", 25, 1000 },
+	{ &measure_transactions, "tiny", "--arrivals=40 --ios=1 --time=60s", 25, 1000 },
 	{ &measure_seek, "tiny", "--time=60s", 10, 1000 },
 	{ &measure_seek, "tiny", "--without=queue", 5, 300 },
-	{ &measure_geometry, "tiny", "--quick", 50, 1000 },
+	{ &measure_geometry, "tiny", "--quick", 25, 1000 },
 	{ &measure_geometry, "tiny", "", 5, 300 },
-	{ &measure_zones, "tiny", "", 30, 500 },
+	{ &measure_zones, "tiny", "", 20, 500 },
 };
 
 TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)

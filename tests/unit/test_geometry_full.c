@@ -371,7 +371,7 @@ TEST(any_disk_is_found_out)
 {
 	struct rates r = { 0 };
 
-	for (uint64_t seed = 1; seed <= how_many(16); seed++)
+	for (uint64_t seed = 1; seed <= how_many(12); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000) }, &r);
 	say("any disks", &r);
 	assert_nothing_false_is_sure(&r);
