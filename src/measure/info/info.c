@@ -2,17 +2,16 @@
 /*
  * What is this device, what is on it, may it be written. Opens nothing for writing; what it reports is what probe.c and
  * survey.c found, and the verdict is the write gate's own (permit_verdict), so that `info` and a refusal never
- * disagree. For people there are sections of properties as text; scripts find the same typed in the document's targets.
+ * disagree. For people there are sections of properties as text (sheet.c); scripts find the same typed in the
+ * document's targets.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "session/session.h"
+#include "measure/info/info.h"
 
 struct info_params {
 	bool quick;
@@ -24,19 +23,6 @@ static const struct opt info_opts[] = {
 };
 
 /* ---- tables ---- */
-
-/* Sections are tables; with one device its name is left out of the text. */
-struct property_row {
-	const char *device, *property, *value;
-};
-#define PROPERTY_FIELDS(hidden)                                                       \
-	{                                                                             \
-		FIELD_STR(struct property_row, device, "device", .detail = (hidden)), \
-			FIELD_STR(struct property_row, property, "property"),         \
-			FIELD_STR(struct property_row, value, "value"), FIELD_END,    \
-	}
-static const struct field property_fields[] = PROPERTY_FIELDS(false);
-static const struct field property_fields_of_one[] = PROPERTY_FIELDS(true);
 
 struct partition_row {
 	const char *name, *holds, *used;
@@ -106,265 +92,19 @@ static const struct field disk_fields[] = {
 static const struct measure_table info_tables[] = {
 	{ "disks", "Disks", disk_fields },
 	{ "devices", "Devices", device_info_fields },
-	{ "identity", "Identity", property_fields },
-	{ "sizes", "Sizes", property_fields },
-	{ "queue", "Queue of the kernel", property_fields },
-	{ "caches", "Caches", property_fields },
-	{ "state", "State", property_fields },
+	{ "identity", "Identity", info_property_fields },
+	{ "sizes", "Sizes", info_property_fields },
+	{ "queue", "Queue of the kernel", info_property_fields },
+	{ "caches", "Caches", info_property_fields },
+	{ "state", "State", info_property_fields },
 	{ "partitions", "Partitions", partition_fields },
 	{ "signatures", "What is on it", signature_fields },
 	{ "users", "Who uses it", user_fields },
 	{ NULL, NULL, NULL },
 };
-enum which { DISKS, DEVICES, IDENTITY, SIZES, QUEUE, CACHES, STATE, PARTITIONS, SIGNATURES, USERS };
-
 static struct table *table(struct session *ses, enum which which)
 {
-	const struct field *fields = info_tables[which].fields;
-
-	if (ses->ndevs == 1 && fields == property_fields)
-		fields = property_fields_of_one;
-	return result_table(ses->res, info_tables[which].name, info_tables[which].title, fields);
-}
-
-/* ---- properties ---- */
-
-struct sheet {
-	struct session *ses;
-	const struct device *dev;
-	enum which section;
-};
-
-static void say(struct sheet *s, const char *property, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct sheet *s, const char *property, const char *fmt, ...)
-{
-	struct property_row row = { .device = s->dev->path, .property = property };
-	char value[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(value, sizeof(value), fmt, ap); /* cut is fine */
-	va_end(ap);
-	if (!value[0])
-		return;
-	row.value = value;
-	result_row(table(s->ses, s->section), &row);
-}
-
-/* "4KiB", "512 bytes", "4.29 GB": as short as it is exact enough. */
-static const char *amount(char *buf, size_t len, uint64_t bytes)
-{
-	char t[32];
-
-	if (strpbrk(units_bytes(t, sizeof(t), bytes), "KMGTP"))
-		(void)snprintf(buf, len, "%s", t);
-	else if (bytes < 1 << 20)
-		(void)snprintf(buf, len, "%" PRIu64 " bytes", bytes);
-	else
-		(void)units_bytes_dec(buf, len, bytes);
-	return buf;
-}
-
-static void say_bytes(struct sheet *s, const char *property, uint64_t bytes)
-{
-	char t[32];
-
-	if (bytes)
-		say(s, property, "%s", amount(t, sizeof(t), bytes));
-}
-
-/* The kernel's "no limit" is the largest number that the attribute takes. */
-static void say_limit(struct sheet *s, const char *property, uint64_t bytes)
-{
-	if (bytes >= UINT32_MAX - 4096)
-		say(s, property, "no limit");
-	else
-		say_bytes(s, property, bytes);
-}
-
-static const char *transport_name(const char *transport)
-{
-	static const char *const names[][2] = {
-		{ "ata", "ATA" },
-		{ "sas", "SAS" },
-		{ "scsi", "SCSI" },
-		{ "nvme", "NVMe" },
-		{ "usb", "USB" },
-		{ "mmc", "MMC" },
-		{ "iscsi", "iSCSI" },
-		{ "fc", "Fibre Channel" },
-		{ "xen", "Xen" },
-		{ "dm", "device mapper" },
-		{ "md", "software RAID" },
-		{ "loop", "loop" },
-		{ "virtio", "virtio (virtual)" },
-		{ "ram", "memory" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(transport, names[i][0]) == 0)
-			return names[i][1];
-	return transport;
-}
-
-static void say_kind(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-
-	if (dev->kind == DEVICE_PARTITION)
-		say(s, "kind", "partition %u of %s", dev->partition, dev->disk);
-	else if (dev->is_cdrom)
-		say(s, "kind", "CD or DVD drive");
-	else
-		say(s, "kind", "%s%s", dev->is_removable ? "removable " : "", device_kind_name(dev->kind));
-	if (strcmp(dev->node, dev->path) != 0)
-		say(s, "resolves to", "%s", dev->node);
-}
-
-/* Where files are that lie on no disk of this machine. */
-static const char *elsewhere(const char *fs_type)
-{
-	if (strcmp(fs_type, "tmpfs") == 0 || strcmp(fs_type, "ramfs") == 0)
-		return "none (memory)";
-	if (strncmp(fs_type, "nfs", 3) == 0 || strcmp(fs_type, "cifs") == 0 || strcmp(fs_type, "9p") == 0)
-		return "none here (network)";
-	return "not known";
-}
-
-static void say_identity(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-	bool is_loop = strcmp(dev->transport, "loop") == 0;
-	char rate[32];
-
-	s->section = IDENTITY;
-	say_kind(s);
-	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : elsewhere(dev->fs_type));
-	say(s, "model", "%s", dev->model);
-	say(s, "vendor", "%s", dev->vendor);
-	say(s, "serial number", "%s%s%s", dev->serial, dev->serial_is_bridges ? " (of the bridge)" : "",
-	    dev->serial_is_shared ? " (other disks show the same)" : "");
-	say(s, "firmware", "%s", dev->firmware);
-	say(s, "world-wide name", "%s", dev->wwn);
-	say(s, "connection", "%s", transport_name(dev->transport));
-	say(s, "by way of", "%s", dev->chain);
-	if (dev->link_bytes_per_s)
-		say(s, "link", "%s, at most %s", dev->link,
-		    units_rate(rate, sizeof(rate), (double)dev->link_bytes_per_s));
-	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
-	if (dev->is_read_only)
-		say(s, "read-only", "yes");
-	say(s, is_loop ? "backing file" : "made of", "%s", dev->below);
-}
-
-/* These drivers say "rotating" of whatever is behind them. */
-static bool is_guess(const char *transport)
-{
-	return strcmp(transport, "virtio") == 0 || strcmp(transport, "usb") == 0 || strcmp(transport, "xen") == 0 ||
-	       strcmp(transport, "loop") == 0;
-}
-
-static void say_rotation(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-
-	if (dev->reported_rpm)
-		say(s, "rotation", "%u rpm, as reported", dev->reported_rpm);
-	else if (dev->rotational == 0)
-		say(s, "rotation", "none");
-	else if (dev->rotational > 0)
-		say(s, "rotation",
-		    is_guess(dev->transport) ? "not known (the driver cannot tell)" : "yes; rate not reported");
-}
-
-/* Arms that work at once, each on a part of the disk. */
-static void say_ranges(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-	char text[160] = "", size[32];
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < dev->nranges && at < sizeof(text); i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? ", " : "",
-		                       units_bytes_dec(size, sizeof(size), dev->ranges[i].bytes));
-	if (dev->nranges > 1)
-		say(s, "access ranges", "%u that work at once: %s", dev->nranges, text);
-}
-
-static void say_sizes(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-	char a[32], b[32];
-
-	s->section = SIZES;
-	if (dev->kind != DEVICE_DIRECTORY)
-		say(s, "size", "%s (%" PRIu64 " bytes)", units_bytes_dec(a, sizeof(a), dev->size_bytes),
-		    dev->size_bytes);
-	if (dev->kind == DEVICE_PARTITION)
-		say(s, "place", "from byte %" PRIu64 " of %s (%.1f %%)", dev->partition_offset_bytes, dev->disk,
-		    dev->disk_size_bytes ? 100.0 * (double)dev->partition_offset_bytes / (double)dev->disk_size_bytes
-		                         : 0.0);
-	if (dev->fs_type[0])
-		say(s, "file system", "%s, %s free", dev->fs_type, units_bytes_dec(a, sizeof(a), dev->free_bytes));
-	say_bytes(s, "logical block", dev->logical_block_bytes);
-	say_bytes(s, "physical block", dev->physical_block_bytes);
-	if (dev->alignment_offset_bytes)
-		say(s, "alignment offset", "%" PRId64 " bytes", dev->alignment_offset_bytes);
-	say_bytes(s, "smallest good request", dev->io_min_bytes);
-	say_bytes(s, "best request", dev->io_opt_bytes);
-	if (dev->dio_offset_align_bytes)
-		say(s, "direct I/O aligned to", "%s on disk, %s in memory",
-		    amount(a, sizeof(a), dev->dio_offset_align_bytes), amount(b, sizeof(b), dev->dio_mem_align_bytes));
-	else
-		say(s, "direct I/O", "not supported here: --mode=cached works");
-	say_rotation(s);
-	say_ranges(s);
-	if (device_is_zoned(dev))
-		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
-	else if (dev->reported_rpm && dev->discard_max_bytes)
-		say(s, "shingled", "perhaps: it rotates and takes discards (TRIM); test it by platter smr");
-}
-
-static void say_queue(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-
-	s->section = QUEUE;
-	say(s, "scheduler", "%s", dev->scheduler);
-	if (dev->nr_requests)
-		say(s, "requests queued", "%u", dev->nr_requests);
-	if (dev->queue_depth)
-		say(s, "depth of the device", "%u", dev->queue_depth);
-	say_limit(s, "largest request", dev->max_sectors_bytes);
-	say_limit(s, "largest of the hardware", dev->max_hw_sectors_bytes);
-	if (dev->max_segments)
-		say(s, "segments", "%u", dev->max_segments);
-	say_limit(s, "largest segment", dev->max_segment_bytes);
-	if (dev->nomerges)
-		say(s, "merging", "%s", dev->nomerges == 1 ? "simple only" : "off");
-	say(s, "completion on", "%s",
-	    dev->rq_affinity == 2   ? "the CPU that asked"
-	    : dev->rq_affinity == 1 ? "a CPU near the one that asked"
-	                            : "the CPU of the interrupt");
-	if (dev->io_poll)
-		say(s, "polling", "possible");
-	if (dev->wbt_lat_us)
-		say(s, "write-back throttling", "aims at %.1f ms", dev->wbt_lat_us / 1000.0);
-}
-
-static void say_caches(struct sheet *s)
-{
-	const struct device *dev = s->dev;
-
-	s->section = CACHES;
-	say_bytes(s, "read-ahead of the kernel", dev->read_ahead_bytes);
-	say(s, "write cache", "%s", dev->write_cache);
-	say(s, "forced unit access", "%s", dev->fua ? "yes" : "no");
-	if (dev->discard_max_bytes)
-		say_bytes(s, "largest discard", dev->discard_max_bytes);
-	else
-		say(s, "discard", "no");
+	return result_table(ses->res, info_tables[which].name, info_tables[which].title, info_tables[which].fields);
 }
 
 /* What the disk says of its state without being woken. false: it is none that would. */
@@ -373,62 +113,6 @@ static bool ask_state(struct session *ses, const struct device *dev, struct devi
 	device_health_clear(ret, "");
 	return !ses->common->no_smart && ses->env->devices->health &&
 	       ses->env->devices->health(ses->env->devices_ctx, dev, false, ret);
-}
-
-static const char *health_word(const struct device_health *h)
-{
-	bool is_known = !h->untold[0] && h->passed >= 0;
-
-	return h->is_standby ? "asleep" : !is_known ? "unknown" : h->passed ? "good" : "failing";
-}
-
-static void say_state(struct sheet *s, const struct device_health *h)
-{
-	double celsius = s->dev->temperature_mc ? s->dev->temperature_mc * 1e-3 : h->celsius;
-	char itself[DEVICE_ITSELF] = "";
-
-	s->section = STATE;
-	say(s, "power", "%s", h->power);
-	if (celsius > -273.0)
-		say(s, "temperature", "%.0f degrees Celsius", celsius);
-	say(s, "the drive itself", "%s", (device_itself(s->dev, h, itself), itself));
-	say(s, "health", "%s%s%s", health_word(h), h->untold[0] ? ": " : ", as the disk says itself", h->untold);
-	for (const struct health_count *c = health_counts; c->label; c++)
-		if (health_count(h, c) != UINT64_MAX)
-			say(s, c->label, "%" PRIu64, health_count(h, c));
-}
-
-static void say_switches(struct sheet *s)
-{
-	const struct env *env = s->ses->env;
-	struct drive_state st;
-	char name[64];
-
-	s->section = CACHES;
-	if (!env->devices->drive_look || env->devices->drive_look(env->devices_ctx, s->dev, &st, NULL) < 0)
-		return;
-	for (const struct drive_switch_name *w = drive_switch_names; w->name; w++) {
-		(void)snprintf(name, sizeof(name), "%s of the drive", w->name);
-		if (st.reported & w->which)
-			say(s, name, "%s", st.on & w->which ? "on" : "off");
-	}
-}
-
-static void say_all(struct session *ses, const struct device *dev, const struct device_health *h)
-{
-	struct sheet s = { .ses = ses, .dev = dev };
-
-	say_identity(&s);
-	say_sizes(&s);
-	if (!dev->disk[0])
-		return;
-	say_queue(&s);
-	say_caches(&s);
-	if (!h)
-		return;
-	if (!h->is_standby)
-		say_switches(&s);
-	say_state(&s, h);
 }
 
 /* ---- what is on it, who uses it ---- */
@@ -565,7 +249,7 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 			"for that.",
 			dev->path);
 	if (quick || h.is_standby) {
-		say_all(ses, dev, is_asked ? &h : NULL);
+		info_properties(ses, dev, is_asked ? &h : NULL, info_tables);
 		return 0;
 	}
 	r = env->devices->survey(env->devices_ctx, dev, &found, err);
@@ -573,7 +257,7 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 		return r;
 	survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
 	report_verdict(ses, dev, &found);
-	say_all(ses, dev, is_asked ? &h : NULL);
+	info_properties(ses, dev, is_asked ? &h : NULL, info_tables);
 	r = list_partitions(ses, dev, &found, err);
 	list_findings(ses, dev, &found);
 	for (size_t i = 0; r == 0 && i < found.n; i++)
@@ -602,11 +286,11 @@ static void list_disk(struct session *ses, const struct device *dev, bool quick)
 	char kind[64], verdict[1024];
 
 	if (ask_state(ses, dev, &h))
-		row.health = health_word(&h);
-	(void)snprintf(kind, sizeof(kind), "%s%s", transport_name(dev->transport),
+		row.health = info_health_word(&h);
+	(void)snprintf(kind, sizeof(kind), "%s%s", info_transport_name(dev->transport),
 	               dev->is_cdrom                                             ? ", CD or DVD"
 	               : device_is_zoned(dev)                                    ? ", shingled"
-	               : dev->rotational > 0 && !is_guess(dev->transport)        ? ", rotating"
+	               : dev->rotational > 0 && !info_is_guess(dev->transport)   ? ", rotating"
 	               : dev->rotational == 0 && !dev->below[0] && dev->model[0] ? ", solid state"
 	                                                                         : "");
 	row.kind = kind;
