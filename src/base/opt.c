@@ -153,40 +153,41 @@ static int check_bounds(const struct opt *o, double value, const char *text, str
 	               bound_text(o, o->max, high, sizeof(high)));
 }
 
-static int parse_u64_kinds(const struct opt *o, const char *text, uint64_t *ret, struct err *err)
+/* How much of the params a type takes, and who reads its number. */
+static const struct type {
+	size_t bytes;
+	int (*u64)(const char *text, uint64_t *ret, struct err *err);
+	int (*f64)(const char *text, double *ret, struct err *err);
+} types[] = {
+	[OPT_TYPE_FLAG] = { sizeof(bool) },
+	[OPT_TYPE_U64] = { sizeof(uint64_t), units_parse_u64 },
+	[OPT_TYPE_BYTES] = { sizeof(uint64_t), units_parse_bytes },
+	[OPT_TYPE_TIME] = { sizeof(uint64_t), units_parse_time },
+	[OPT_TYPE_RATE] = { sizeof(uint64_t), units_parse_rate },
+	[OPT_TYPE_F64] = { sizeof(double), .f64 = units_parse_f64 },
+	[OPT_TYPE_RATIO] = { sizeof(double), .f64 = units_parse_ratio },
+	[OPT_TYPE_STR] = { sizeof(const char *) },
+	[OPT_TYPE_CHOICE] = { sizeof(int) },
+	[OPT_TYPE_STRS] = { sizeof(struct strs) },
+	[OPT_TYPE_SIZES] = { sizeof(struct sizes) },
+};
+
+static int parse_u64(const struct opt *o, const char *text, uint64_t *ret, struct err *err)
 {
 	uint64_t value = 0;
-	int r;
+	int r = types[o->type].u64(text, &value, err);
 
-	switch (o->type) {
-	case OPT_TYPE_BYTES:
-		r = units_parse_bytes(text, &value, err);
-		break;
-	case OPT_TYPE_TIME:
-		r = units_parse_time(text, &value, err);
-		break;
-	case OPT_TYPE_RATE:
-		r = units_parse_rate(text, &value, err);
-		break;
-	default:
-		r = units_parse_u64(text, &value, err);
-		break;
-	}
-	if (r < 0)
-		return r;
-	if (!(o->type == OPT_TYPE_RATE && value == RATE_MAX)) {
+	if (r == 0 && !(o->type == OPT_TYPE_RATE && value == RATE_MAX))
 		r = check_bounds(o, (double)value, text, err);
-		if (r < 0)
-			return r;
-	}
-	*ret = value;
-	return 0;
+	if (r == 0)
+		*ret = value;
+	return r;
 }
 
-static int parse_f64_kinds(const struct opt *o, const char *text, double *ret, struct err *err)
+static int parse_f64(const struct opt *o, const char *text, double *ret, struct err *err)
 {
 	double value = 0.0;
-	int r = o->type == OPT_TYPE_RATIO ? units_parse_ratio(text, &value, err) : units_parse_f64(text, &value, err);
+	int r = types[o->type].f64(text, &value, err);
 
 	if (r == 0)
 		r = check_bounds(o, value, text, err);
@@ -224,48 +225,40 @@ static int parse_sizes(const struct opt *o, const char *text, struct sizes *ret,
 	return r;
 }
 
+static int parse_text(const struct opt *o, const char *text, void *member, struct err *err)
+{
+	if (!*text)
+		return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
+	if (starts_with(text, "--"))
+		return err_set(err, -EINVAL, "'%.60s' is an option, and no %s; write --%s=%s.", text, o->arg, o->name,
+		               o->arg);
+	if (o->choices && parse_list(o, text, err) < 0)
+		return -EINVAL;
+	if (o->type == OPT_TYPE_STRS)
+		add_str(member, text);
+	else
+		*(const char **)member = text;
+	return 0;
+}
+
 static int parse_value(const struct opt *o, const char *text, void *params, struct err *err)
 {
 	void *member = (char *)params + o->offset;
 
-	switch (o->type) {
-	case OPT_TYPE_FLAG:
-		*(bool *)member = true;
-		return 0;
-	case OPT_TYPE_U64:
-	case OPT_TYPE_BYTES:
-	case OPT_TYPE_TIME:
-	case OPT_TYPE_RATE:
-		if (o->typed)
-			*(const char **)((char *)params + o->typed) = text;
-		return parse_u64_kinds(o, text, member, err);
-	case OPT_TYPE_F64:
-	case OPT_TYPE_RATIO:
-		return parse_f64_kinds(o, text, member, err);
-	case OPT_TYPE_CHOICE:
+	if (types[o->type].u64 && o->typed)
+		*(const char **)((char *)params + o->typed) = text;
+	if (types[o->type].u64)
+		return parse_u64(o, text, member, err);
+	if (types[o->type].f64)
+		return parse_f64(o, text, member, err);
+	if (o->type == OPT_TYPE_CHOICE)
 		return parse_choice(o, text, member, err);
-	case OPT_TYPE_SIZES:
+	if (o->type == OPT_TYPE_SIZES)
 		return parse_sizes(o, text, member, err);
-	case OPT_TYPE_STR:
-	case OPT_TYPE_STRS:
-		if (!*text)
-			return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
-		if (starts_with(text, "--"))
-			return err_set(err, -EINVAL, "'%.60s' is an option, and no %s; write --%s=%s.", text, o->arg,
-			               o->name, o->arg);
-		if (o->choices && parse_list(o, text, err) < 0)
-			return -EINVAL;
-		if (o->type == OPT_TYPE_STRS) {
-			add_str(member, text);
-			return 0;
-		}
-		*(const char **)member = text;
-		return 0;
-	case OPT_TYPE_END:
-		break;
-	}
-	assert(false); /* a type without a case */
-	return -EINVAL;
+	if (o->type == OPT_TYPE_STR || o->type == OPT_TYPE_STRS)
+		return parse_text(o, text, member, err);
+	*(bool *)member = true;
+	return 0;
 }
 
 static int parse_named(const struct opt *o, const char *text, void *params, struct err *err)
@@ -280,41 +273,9 @@ static int parse_named(const struct opt *o, const char *text, void *params, stru
 	return -EINVAL;
 }
 
-static void set_zero(const struct opt *o, void *params)
-{
-	void *member = (char *)params + o->offset;
-
-	switch (o->type) {
-	case OPT_TYPE_FLAG:
-		*(bool *)member = false;
-		break;
-	case OPT_TYPE_F64:
-	case OPT_TYPE_RATIO:
-		*(double *)member = 0.0;
-		break;
-	case OPT_TYPE_CHOICE:
-		*(int *)member = 0;
-		break;
-	case OPT_TYPE_STR:
-		*(const char **)member = NULL;
-		break;
-	case OPT_TYPE_STRS:
-		*(struct strs *)member = (struct strs){ 0 };
-		break;
-	case OPT_TYPE_SIZES:
-		*(struct sizes *)member = (struct sizes){ 0 };
-		break;
-	default:
-		*(uint64_t *)member = 0;
-		break;
-	}
-}
-
 /* ---- the parser ---- */
 
 struct parser {
-	const struct opt_set *sets;
-	size_t nsets;
 	struct {
 		const struct opt *o;
 		void *params;
@@ -361,7 +322,7 @@ static void parser_init(struct parser *p, const struct opt_set *sets, size_t nse
 	size_t n = 0;
 	char *s;
 
-	*p = (struct parser){ .sets = sets, .nsets = nsets };
+	*p = (struct parser){ 0 };
 	for (size_t i = 0; i < nsets; i++)
 		n += count(sets[i].opts);
 	p->all = xcalloc(n + 1, sizeof(*p->all));
@@ -394,14 +355,14 @@ static size_t find_value(const struct parser *p, int value)
 
 static int unknown_long(const struct parser *p, const char *word, struct err *err)
 {
-	const char **names = calloc(p->n + 1, sizeof(*names)), *near;
+	cleanup_free const char **names = xcalloc(p->n, sizeof(*names));
+	const char *near;
 	char name[WORD_MAX + 1];
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word); /* cut: too long to be near any */
-	for (size_t i = 0; names && i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++)
 		names[i] = p->all[i].o->name;
-	near = names ? opt_nearest(name, names, p->n) : NULL;
-	free(names);
+	near = opt_nearest(name, names, p->n);
 	if (near)
 		return err_set(err, -EINVAL, "There is no option --%s; did you mean --%s?", name, near);
 	return err_set(err, -EINVAL, "There is no option --%s; --help lists all.", name);
@@ -444,7 +405,7 @@ static const char *word_at(char *const *argv, int index, const char *arg)
 static int apply_defaults(const struct parser *p, struct err *err)
 {
 	for (size_t i = 0; i < p->n; i++)
-		set_zero(p->all[i].o, p->all[i].params);
+		memset((char *)p->all[i].params + p->all[i].o->offset, 0, types[p->all[i].o->type].bytes);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct opt *o = p->all[i].o;
 		int r = o->def ? parse_named(o, o->def, p->all[i].params, err) : 0;

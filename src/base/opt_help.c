@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/opt_help.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 
 #define HELP_WIDTH  80
 #define HELP_INDENT 28   /* widest left part that keeps its text on the same line */
@@ -27,15 +28,13 @@ static void print_f64(char *buf, size_t len, double value)
 
 static char *join(const struct strs *strs)
 {
-	size_t len = 1, at = 0;
-	char *text;
+	char *text = NULL;
+	size_t len;
+	FILE *to = xmust(open_memstream(&text, &len));
 
 	for (size_t i = 0; i < strs->n; i++)
-		len += strlen(strs->v[i]) + 1;
-	text = calloc(len, 1);
-	for (size_t i = 0; text && i < strs->n; i++)
-		at += (size_t)sprintf(text + at, "%s%s", i ? "," : "", strs->v[i]);
-	return text;
+		(void)fprintf(to, "%s%s", i ? "," : "", strs->v[i]);
+	return fclose(to) == 0 ? text : NULL;
 }
 
 char *opt_value_text(const struct opt *o, const void *params)

@@ -353,24 +353,14 @@ static void find_node(const char *root, const char *dir, const struct device *de
 		text_copy(buf, len, other);
 }
 
-/* Disks of their own, not what is made of some, and not what a hypervisor shows. */
-static bool is_asked(const char *transport)
-{
-	static const char *const known[] = { "ata", "sas", "scsi", "nvme", "usb", "fc" };
-
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (strcmp(transport, known[i]) == 0)
-			return true;
-	return false;
-}
-
 bool health_read(const char *root, const char *dir, const struct device *dev, bool may_wake, struct device_health *ret)
 {
 	char program[PATH_MAX], node[256];
 	cleanup_free char *text = NULL;
 
 	device_health_clear(ret, "not asked");
-	if (!dir[0] || dev->is_cdrom || !is_asked(dev->transport))
+	/* Disks of their own, not what is made of some, and not what a hypervisor shows. */
+	if (!dir[0] || dev->is_cdrom || !text_is_one_of(dev->transport, "ata sas scsi nvme usb fc"))
 		return false;
 	device_health_clear(ret, "");
 	if (!find_smartctl(root, program, sizeof(program))) {

@@ -203,8 +203,14 @@ static void take_usb_serial(struct device *dev, const char *root, const char *di
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b)
 {
 	const char *d = b->disk_dir;
+	static const struct {
+		const char *page;
+		void (*take)(struct device *dev, const uint8_t *page, size_t len);
+	} pages[] = { { "vpd_pg83", vpd_name },
+		      { "vpd_pg80", identity_vpd_serial },
+		      { "vpd_pg89", identity_vpd_ata },
+		      { "vpd_pgb1", identity_vpd_medium } };
 	uint8_t page[VPD_MAX];
-	ssize_t n;
 
 	identity_transport(dev, b);
 	/* device/name is the model of an MMC card; elsewhere it is another thing or absent. */
@@ -220,20 +226,14 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 	first_text(root, d, dev->serial, sizeof(dev->serial), (const char *const[]){ "device/serial", "serial", NULL });
 	first_text(root, d, dev->wwn, sizeof(dev->wwn), (const char *const[]){ "wwid", "device/wwid", NULL });
 
-	n = dev->wwn[0] ? 0 : sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg83", d);
-	if (n > 0)
-		vpd_name(dev, page, (size_t)n);
-	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg80", d);
-	if (n > 0)
-		identity_vpd_serial(dev, page, (size_t)n);
-	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg89", d);
-	if (n > 0)
-		identity_vpd_ata(dev, page, (size_t)n);
+	for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+		ssize_t n = sys_bytes(root, page, sizeof(page), "%s/device/%s", d, pages[i].page);
+
+		if (n > 0)
+			pages[i].take(dev, page, (size_t)n);
+	}
 	if (!dev->serial[0] && strcmp(dev->transport, "usb") == 0)
 		take_usb_serial(dev, root, d);
-	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pgb1", d);
-	if (n > 0)
-		identity_vpd_medium(dev, page, (size_t)n);
 }
 
 bool identity_is_twin(const struct device *a, const struct device *b)
@@ -305,9 +305,7 @@ void identity_capacity(struct device *dev, const uint8_t *answer, size_t len)
 
 void identity_ask(struct device *dev, int fd)
 {
-	bool is_scsi_like = strcmp(dev->transport, "ata") == 0 || strcmp(dev->transport, "sas") == 0 ||
-	                    strcmp(dev->transport, "scsi") == 0 || strcmp(dev->transport, "fc") == 0 ||
-	                    strcmp(dev->transport, "iscsi") == 0;
+	bool is_scsi_like = text_is_one_of(dev->transport, "ata sas scsi fc iscsi");
 	uint8_t page[VPD_MAX], id[512] = { 0 };
 
 	if (!is_scsi_like || dev->is_cdrom) /* USB bridges are not asked: some hang on pages that they do not know */

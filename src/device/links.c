@@ -45,13 +45,7 @@ static void cut(struct stack *s, const char *upper, const char *lower)
 
 static bool has_layers(const char *fs_type)
 {
-	static const char *const types[] = { "overlay",  "ecryptfs",      "aufs",        "unionfs",
-		                             "mergerfs", "fuse.mergerfs", "fuse.unionfs" };
-
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (strcmp(fs_type, types[i]) == 0)
-			return true;
-	return false;
+	return text_is_one_of(fs_type, "overlay ecryptfs aufs unionfs mergerfs fuse.mergerfs fuse.unionfs");
 }
 
 /*

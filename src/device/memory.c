@@ -40,7 +40,6 @@ static void look_at_device(void *arg, dev_t rdev)
 
 static const char *memory_of(const char *root, const struct mounts *mounts, const char *path, int depth)
 {
-	static const char *const of_memory[] = { "tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs" };
 	const struct mount *m = depth < DEEPEST ? mounts_of_path(root, mounts, path) : NULL;
 	struct search s = { root, mounts, depth, NULL };
 	dev_t node = depth ? node_rdev(root, path) : 0; /* a loop device's file may be a disk */
@@ -51,9 +50,8 @@ static const char *memory_of(const char *root, const struct mounts *mounts, cons
 		look_at_device(&s, node);
 		return s.found;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(of_memory); i++)
-		if (strcmp(m->fs_type, of_memory[i]) == 0)
-			return "memory";
+	if (text_is_one_of(m->fs_type, "tmpfs ramfs rootfs devtmpfs hugetlbfs"))
+		return "memory";
 	if (strcmp(m->fs_type, "overlay") == 0)
 		return m->upper[0] ? memory_of(root, mounts, m->upper, depth + 1)
 		                   : "an overlay whose upper folder does not show";

@@ -365,7 +365,7 @@ static int probe_file(const char *root, const char *path, const struct stat *st,
 	take_file_system(root, st, &dev);
 	names_of_file(&dev);
 	/* These open with O_DIRECT and answer from memory all the same: that would be a lie about a disk. */
-	if (strcmp(dev.fs_type, "tmpfs") == 0 || strcmp(dev.fs_type, "ramfs") == 0)
+	if (text_is_one_of(dev.fs_type, "tmpfs ramfs"))
 		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = 0;
 	else
 		ask_dio(dev.node, &dev);

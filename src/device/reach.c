@@ -22,14 +22,6 @@
 
 /* ---- the connection ---- */
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-	for (; *words; words++)
-		if (strcmp(word, *words) == 0)
-			return true;
-	return false;
-}
-
 /* NVMe: of the controller, or of all that a subsystem with several paths has. "" when it is not said. */
 static void nvme_transport(const char *root, const struct sys_block *b, char *buf, size_t len)
 {
@@ -44,11 +36,8 @@ static void nvme_transport(const char *root, const struct sys_block *b, char *bu
 /* File systems that other hosts share: a loop device over a file there is shared as well. */
 static bool is_network(const char *fs_type)
 {
-	static const char *const types[] = { "nfs",   "nfs4",      "cifs",           "smb3",     "9p",
-		                             "ceph",  "fuse.ceph", "fuse.glusterfs", "afs",      "gfs2",
-		                             "ocfs2", "lustre",    "gpfs",           "virtiofs", NULL };
-
-	return is_one_of(fs_type, types);
+	return text_is_one_of(fs_type, "nfs nfs4 cifs smb3 9p ceph fuse.ceph fuse.glusterfs afs gfs2 ocfs2 lustre gpfs "
+	                               "virtiofs");
 }
 
 struct found {
@@ -67,8 +56,6 @@ static void raise_to(struct found *f, enum reach reach, const char *how)
 
 static void judge(struct found *f, const struct sys_block *b)
 {
-	static const char *const shared[] = { "fc", "iscsi", "nbd", "rbd", "drbd", "aoe", NULL };
-	static const char *const local[] = { "ata", "usb", "mmc", "zram", "ram", "pmem", "loop", "null", NULL };
 	struct device dev = { 0 };
 	char how[32] = "", file[256];
 
@@ -96,9 +83,9 @@ static void judge(struct found *f, const struct sys_block *b)
 		}
 		return;
 	}
-	if (is_one_of(dev.transport, shared))
+	if (text_is_one_of(dev.transport, "fc iscsi nbd rbd drbd aoe"))
 		raise_to(f, REACH_SHARED, dev.transport);
-	else if (!is_one_of(dev.transport, local))
+	else if (!text_is_one_of(dev.transport, "ata usb mmc zram ram pmem loop null"))
 		raise_to(f, REACH_UNKNOWN, dev.transport);
 }
 
@@ -142,7 +129,6 @@ static int ask_keys(int fd)
 
 static void ask_bottom(const struct sys_block *b, const char *on, struct survey *out)
 {
-	static const char *const scsi[] = { "sas", "scsi", "fc", "iscsi", "virtio", NULL };
 	struct device dev = { 0 };
 	char node[128], how[128];
 	cleanup_close int fd = -1;
@@ -150,7 +136,7 @@ static void ask_bottom(const struct sys_block *b, const char *on, struct survey 
 	int n;
 
 	identity_transport(&dev, b);
-	if (strncmp(b->disk, "sd", 2) != 0 || !is_one_of(dev.transport, scsi))
+	if (strncmp(b->disk, "sd", 2) != 0 || !text_is_one_of(dev.transport, "sas scsi fc iscsi virtio"))
 		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
 	sys_node(b->disk, node, sizeof(node));
 	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
