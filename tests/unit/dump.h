@@ -14,6 +14,8 @@
 struct dump {
 	char root[64];
 };
+/* Its machine, for device_system. */
+#define CTX(dump) (&(struct device_context){ .sysroot = (dump)->root })
 
 static inline void dump_folders(const char *path) /* all above the last part */
 {

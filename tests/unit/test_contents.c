@@ -159,7 +159,7 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	dump_set(&d, "sys/devices/virtual/block/md0/md/dev-sda2/slot", "1\n");
 	dump_set(&d, "proc/self/mountinfo", "");
 	dump_set(&d, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 100 0 -2\n");
-	if (device_system.contents(&(struct device_context){ d.root }, &dev, &q, &c, &err) < 0)
+	if (device_system.contents(CTX(&d), &dev, &q, &c, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(at(&c, 0)->kind, CONTENT_OUTSIDE);
 	assert_string_equal(at(&c, 0)->on, "sda");
@@ -173,7 +173,7 @@ TEST(a_place_is_followed_up_to_what_nothing_lies_over)
 	content_list_done(&c);
 	dump_set(&d, "sys/devices/virtual/block/md0/md/level", "raid5\n"); /* in a layout that is not followed */
 	dump_set(&d, "sys/devices/virtual/block/md0/md/layout", "0\n");
-	assert_int_equal(device_system.contents(&(struct device_context){ d.root }, &dev, &q, &c, &err), 0);
+	assert_int_equal(device_system.contents(CTX(&d), &dev, &q, &c, &err), 0);
 	assert_int_equal(at(&c, places[3].first_byte)->kind, CONTENT_UNKNOWN);
 	assert_string_equal(at(&c, places[3].first_byte)->on, "sda > sda2 > md0");
 	content_list_done(&c);

@@ -76,15 +76,13 @@ static struct device_health told(const char *dump, const char *path, const char 
 {
 	struct device_health h;
 	struct device dev;
-	struct device_context ctx;
 	struct err err = { 0 };
 	cleanup_dump struct dump d = { 0 };
 
 	with_smartctl(&d, dump);
 	dump_set(&d, "usr/sbin/next.json", answer);
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.probe(&ctx, path, &dev, &err), 0);
-	assert_true(device_system.health(&ctx, &dev, may_wake, &h));
+	assert_int_equal(device_system.probe(CTX(&d), path, &dev, &err), 0);
+	assert_true(device_system.health(CTX(&d), &dev, may_wake, &h));
 	calls_of(&d, calls, 1024);
 	return h;
 }
@@ -176,21 +174,18 @@ TEST(what_is_not_told_is_said_so)
 
 TEST(without_smartctl_nothing_is_told_but_that)
 {
-	struct device_context ctx;
 	struct device_health h;
 	struct err err = { 0 };
 	struct device dev;
 	DUMP(d, "sata-512e");
 
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, &err), 0);
-	assert_true(device_system.health(&ctx, &dev, true, &h));
+	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, &err), 0);
+	assert_true(device_system.health(CTX(&d), &dev, true, &h));
 	assert_non_null(strstr(h.untold, "not installed"));
 	dump_close(&d);
 	dump_open(&d, "emulated"); /* a loop device has no health, whatever is installed */
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.probe(&ctx, "/dev/loop0", &dev, &err), 0);
-	assert_false(device_system.health(&ctx, &dev, true, &h));
+	assert_int_equal(device_system.probe(CTX(&d), "/dev/loop0", &dev, &err), 0);
+	assert_false(device_system.health(CTX(&d), &dev, true, &h));
 }
 
 /* ---- beside a result ---- */
@@ -289,7 +284,6 @@ TEST(a_disk_that_keeps_is_said_to_have_kept)
 
 TEST(a_program_that_hangs_is_ended)
 {
-	struct device_context ctx;
 	struct device_health h;
 	struct err err = { 0 };
 	struct device dev;
@@ -299,9 +293,8 @@ TEST(a_program_that_hangs_is_ended)
 		skip(); /* takes its time limit */
 	with_smartctl(&d, "sata-512e");
 	dump_set(&d, "usr/sbin/hangs", "");
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, &err), 0);
-	assert_true(device_system.health(&ctx, &dev, true, &h));
+	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, &err), 0);
+	assert_true(device_system.health(CTX(&d), &dev, true, &h));
 	assert_non_null(strstr(h.untold, "no answer in 10 s"));
 }
 

@@ -6,16 +6,15 @@
 #include <sys/sysmacros.h>
 
 #include "device/device.h"
-#include "dump.h"
 #include "device/identity.h"
+#include "dump.h"
 
 static void probe_in(const struct dump *d, const char *path, struct device *ret)
 {
-	struct device_context ctx = { .sysroot = d->root };
 	struct err err = { 0 };
 
 	memset(ret, 0xee, sizeof(*ret));
-	if (device_system.probe(&ctx, path, ret, &err) != 0)
+	if (device_system.probe(CTX(d), path, ret, &err) != 0)
 		fail_msg("%s", err.text);
 }
 
@@ -173,7 +172,7 @@ TEST(numbers_and_nodes_are_the_kernels)
 	struct device dev;
 	DUMP(d, "odd");
 
-	assert_int_equal(device_system.probe(&(struct device_context){ d.root }, "/dev/c0d0", &dev, NULL), -ENOENT);
+	assert_int_equal(device_system.probe(CTX(&d), "/dev/c0d0", &dev, NULL), -ENOENT);
 	probe_in(&d, "/dev/cciss!c0d0", &dev);
 	assert_string_equal(dev.node, "/dev/cciss/c0d0");
 	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
@@ -352,7 +351,6 @@ TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
 		{ "odd", "/dev/sdd", "no medium" },
 	};
 	struct device dev, *all;
-	struct device_context ctx;
 	struct survey none = { 0 };
 	cleanup_dump struct dump d = { 0 };
 	size_t n;
@@ -370,35 +368,30 @@ TEST(a_capacity_of_0_has_one_sentence_with_its_cause)
 	probe("sata-512e", "/dev/sda", &dev);
 	assert_int_equal(device_check_capacity(&dev, NULL), 0);
 	dump_open(&d, "capacity-zero");
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.list(&ctx, &all, &n, NULL), 0);
+	assert_int_equal(device_system.list(CTX(&d), &all, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	free(all);
 }
 
 TEST(without_sysfs_no_disk_is_not_none)
 {
-	struct device_context ctx;
 	struct device *all;
 	struct err err = { 0 };
 	size_t n;
 	DUMP(d, NULL);
 
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.list(&ctx, &all, &n, &err), -ENOENT);
+	assert_int_equal(device_system.list(CTX(&d), &all, &n, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/sys/class/block"));
 }
 
 TEST(partitions_come_in_the_order_of_their_places)
 {
-	struct device_context ctx;
 	struct device disk, *parts;
 	size_t n;
 	DUMP(d, "sata-512e");
 
-	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &disk);
-	assert_int_equal(device_system.partitions(&ctx, &disk, &parts, &n, NULL), 0);
+	assert_int_equal(device_system.partitions(CTX(&d), &disk, &parts, &n, NULL), 0);
 	assert_int_equal(n, 3);
 	assert_string_equal(parts[0].name, "sda1");
 	assert_string_equal(parts[1].name, "sda2");
@@ -408,16 +401,14 @@ TEST(partitions_come_in_the_order_of_their_places)
 
 TEST(counters_are_bytes_and_nanoseconds)
 {
-	struct device_context ctx;
 	struct device_io io;
 	struct device dev;
 	DUMP(d, "sata-512e");
 
-	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda1", &dev);
-	assert_int_equal(device_system.io(&ctx, &dev, &io), -ENOENT);
+	assert_int_equal(device_system.io(CTX(&d), &dev, &io), -ENOENT);
 	dump_set(&d, "sys/class/block/sda/stat", "   11  1  16  40  5  2  24  60  3  70  100  0 0 0 0 0 0\n");
-	assert_int_equal(device_system.io(&ctx, &dev, &io), 0);
+	assert_int_equal(device_system.io(CTX(&d), &dev, &io), 0);
 	assert_int_equal(io.reads, 11);
 	assert_int_equal(io.read_bytes, 16 * 512);
 	assert_int_equal(io.read_ns, 40000000);
@@ -433,21 +424,19 @@ TEST(counters_are_bytes_and_nanoseconds)
 
 TEST(a_disk_whose_entry_or_number_changed_is_not_there)
 {
-	struct device_context ctx;
 	struct device dev;
 	char link[512];
 	DUMP(d, "sata-512e");
 
-	ctx.sysroot = d.root;
 	probe_in(&d, "/dev/sda", &dev);
-	assert_true(device_system.is_there(&ctx, &dev, -1));
+	assert_true(device_system.is_there(CTX(&d), &dev, -1));
 	dump_set(&d, "sys/class/block/sda/diskseq", "4\n"); /* another disk took the name */
-	assert_false(device_system.is_there(&ctx, &dev, -1));
+	assert_false(device_system.is_there(CTX(&d), &dev, -1));
 	dump_set(&d, "sys/class/block/sda/diskseq", "3\n");
-	assert_true(device_system.is_there(&ctx, &dev, -1));
+	assert_true(device_system.is_there(CTX(&d), &dev, -1));
 	(void)snprintf(link, sizeof(link), "%s/sys/dev/block/8:0", d.root);
 	assert_int_equal(unlink(link), 0);
-	assert_false(device_system.is_there(&ctx, &dev, -1));
+	assert_false(device_system.is_there(CTX(&d), &dev, -1));
 }
 
 TEST(the_temperature_is_what_hwmon_says)
@@ -543,12 +532,10 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 
 	memset(huge, '9', sizeof(huge));
 	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
-		struct device_context ctx;
 		cleanup_dump struct dump d = { 0 };
 		char path[256];
 
 		dump_open(&d, "sata-512e");
-		ctx.sysroot = d.root;
 		(void)snprintf(path, sizeof(path), "sys/class/block/sda/%s", attributes[a]);
 		for (size_t c = 0; c < ARRAY_LEN(contents); c++) {
 			struct survey found = { 0 };
@@ -556,13 +543,13 @@ TEST(whatever_an_attribute_holds_the_device_stays_sane)
 			struct device dev;
 
 			dump_write(&d, path, contents[c].data, contents[c].len, "we");
-			if (device_system.probe(&ctx, "/dev/sda", &dev, NULL) != 0) {
+			if (device_system.probe(CTX(&d), "/dev/sda", &dev, NULL) != 0) {
 				assert_string_equal(attributes[a], "dev"); /* without its number it is no device */
 				continue;
 			}
 			assert_sane(&dev);
-			(void)device_system.io(&ctx, &dev, &io);
-			if (device_system.survey(&ctx, &dev, &found, NULL) == 0)
+			(void)device_system.io(CTX(&d), &dev, &io);
+			if (device_system.survey(CTX(&d), &dev, &found, NULL) == 0)
 				survey_done(&found);
 		}
 	}

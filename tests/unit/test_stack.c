@@ -275,12 +275,11 @@ TEST(of_300_stacks_all_that_shares_bytes_is_seen_and_nothing_else)
 
 static void look(const struct dump *d, const char *path, struct survey *found)
 {
-	struct device_context ctx = { .sysroot = d->root };
 	struct err err = { 0 };
 	struct device dev;
 
 	*found = (struct survey){ 0 };
-	if (device_system.probe(&ctx, path, &dev, &err) != 0 || device_system.survey(&ctx, &dev, found, &err) != 0)
+	if (device_system.probe(CTX(d), path, &dev, &err) != 0 || device_system.survey(CTX(d), &dev, found, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 }
 

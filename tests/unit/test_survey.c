@@ -19,11 +19,10 @@ static bool is_it(const struct finding *f, const struct expect *e)
 
 static void survey_in(const struct dump *d, const char *path, struct device *dev, struct survey *found)
 {
-	struct device_context ctx = { .sysroot = d->root };
 	struct err err = { 0 };
 
 	*found = (struct survey){ 0 };
-	if (device_system.probe(&ctx, path, dev, &err) != 0 || device_system.survey(&ctx, dev, found, &err) != 0)
+	if (device_system.probe(CTX(d), path, dev, &err) != 0 || device_system.survey(CTX(d), dev, found, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 }
 
@@ -210,13 +209,13 @@ TEST(each_sign_that_two_disks_are_one_is_enough)
 
 static int common(const struct dump *d, const char *a, const char *b)
 {
-	struct device_context ctx = { .sysroot = d->root };
 	struct device_share share;
 	struct device devs[2];
 	struct err err = { 0 };
 
-	if (device_system.probe(&ctx, a, &devs[0], &err) != 0 || device_system.probe(&ctx, b, &devs[1], &err) != 0 ||
-	    device_system.share(&ctx, devs, 2, &share, &err) != 0)
+	if (device_system.probe(CTX(d), a, &devs[0], &err) != 0 ||
+	    device_system.probe(CTX(d), b, &devs[1], &err) != 0 ||
+	    device_system.share(CTX(d), devs, 2, &share, &err) != 0)
 		fail_msg("%s", err.text);
 	if (share.kind != SHARE_NOTHING)
 		assert_true(share.a == 0 && share.b == 1);
@@ -459,18 +458,16 @@ TEST(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented)
 
 TEST(without_the_table_of_mounts_nothing_is_decided)
 {
-	struct device_context ctx;
 	struct survey found = { 0 };
 	struct device dev;
 	struct err err;
 	char path[256];
 	DUMP(d, "sata-512e");
 
-	ctx.sysroot = d.root;
-	assert_int_equal(device_system.probe(&ctx, "/dev/sda", &dev, NULL), 0);
+	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, NULL), 0);
 	(void)snprintf(path, sizeof(path), "%s/proc/self/mountinfo", d.root);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(device_system.survey(&ctx, &dev, &found, &err), -ENOENT);
+	assert_int_equal(device_system.survey(CTX(&d), &dev, &found, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "mountinfo"));
 	assert_int_equal(found.n, 0);
 }

@@ -56,7 +56,7 @@ static void expect(const struct dump *d, unsigned minor, const char *want)
 	struct device_written got;
 	char text[600] = "";
 
-	(void)device_system.written(&(struct device_context){ d->root }, &dev, &got);
+	(void)device_system.written(CTX(d), &dev, &got);
 	for (size_t i = 0; i < got.n; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %llu", i ? ", " : "",
 		               got.v[i].on, (unsigned long long)got.v[i].bytes);
