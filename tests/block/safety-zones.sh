@@ -18,7 +18,7 @@ refused()
 	words=()
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
-	before=$(sum "$file")
+	outs=$(swap_outs) before=$(sum "$file")
 	said=$(zones "$@" 2>&1 >/dev/null)
 	status=$?
 	[ $status -eq 3 ] || { bad "$name: status $status instead of 3: $said"; return; }

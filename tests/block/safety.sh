@@ -16,7 +16,7 @@ refused()
 	words=()
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
-	before=$(sum "$file")
+	outs=$(swap_outs) before=$(sum "$file")
 	said=$("$tool" "$@" 2>&1)
 	status=$?
 	after=$(sum "$file")
