@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/desc.h"
 #include "base/err.h"
@@ -148,6 +149,10 @@ struct documents {
 int documents_csv(FILE *f, void *arg);
 int documents_page(FILE *f, void *arg);
 int documents_metrics(FILE *f, void *arg);
+static inline bool output_is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
 /* What was written to the stream has arrived: 0, or negative errno and a sentence. */
 int output_flush(FILE *out, struct err *err);
 unsigned output_width(FILE *f); /* columns of the terminal behind it, else $COLUMNS, else 80 */

@@ -143,8 +143,8 @@ static int show(struct run *run, const struct result *const *docs, size_t n)
 void run_save_and_show(struct run *run, const struct result *const *docs, size_t n)
 {
 	const struct cli_params *c = &run->p;
-	bool is_stdout_taken = run_is_stdout(c->json) || run_is_stdout(c->csv) || run_is_stdout(c->html) ||
-	                       run_is_stdout(c->prometheus);
+	bool is_stdout_taken = output_is_stdout(c->json) || output_is_stdout(c->csv) || output_is_stdout(c->html) ||
+	                       output_is_stdout(c->prometheus);
 	bool is_stdout_bad = false; /* and reported already */
 	struct err err = { 0 };
 	struct documents all = { docs, n, .metrics_threshold = NAN, .err = &err };
@@ -163,7 +163,7 @@ void run_save_and_show(struct run *run, const struct result *const *docs, size_t
 			continue;
 		r = output_save(&c->common.files, files[i].path, run->env->out, files[i].write, &all, &err);
 		note_failure(run, r, &err);
-		is_stdout_bad |= r < 0 && run_is_stdout(files[i].path);
+		is_stdout_bad |= r < 0 && output_is_stdout(files[i].path);
 	}
 	if (c->jsonl)
 		note_failure(run, result_append(docs[0], outfiles_find(&c->common.files, c->jsonl), &err), &err);

@@ -3,8 +3,6 @@
 #ifndef PLATTER_CLI_EXECUTE_H
 #define PLATTER_CLI_EXECUTE_H
 
-#include <string.h>
-
 #include "cli/cli.h"
 
 struct run {
@@ -31,11 +29,6 @@ struct run {
 	bool is_one_of_several; /* the process that shows them all is another */
 	char **each;            /* of several targets with a run each: their --json; NULL: not asked for */
 };
-
-static inline bool run_is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
 
 /* Nothing was measured: a wrong command line, a refusal, or a target that cannot be had. */
 int run_exit_of_error(int r, bool is_refused);

@@ -77,28 +77,11 @@ static void left_text(char *buf, size_t len, double left_s)
 		(void)snprintf(buf, len, "%u s left", (unsigned)s);
 }
 
-/* Columns of UTF-8 text: bytes that do not continue a character. */
 static size_t columns(const char *s)
 {
-	size_t n = 0;
+	char shown[LINE_BYTES];
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
-/* Cuts to that many columns, never inside a character. */
-static void cut(char *s, size_t width)
-{
-	size_t n = 0;
-
-	for (; *s; s++) {
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-		if (n > width) {
-			*s = '\0';
-			return;
-		}
-	}
+	return report_printable(shown, sizeof(shown), s, 0, true);
 }
 
 static void add_bar(char *line, size_t len, size_t room, double done)
@@ -189,19 +172,16 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 	if (p->is_known)
 		(void)snprintf(line + used, sizeof(line) - used, " %3.0f %%", floor(100.0 * p->done));
 	/* A long figure (names of targets) must not push the time left out. */
-	(void)snprintf(now, sizeof(now), "%s", figure ? figure : "");
 	room = columns(line) + columns(left) + 3;
-	if (*left && room < width && columns(now) > width - room)
-		cut(now, width - room);
+	(void)report_printable(now, sizeof(now), figure ? figure : "",
+	                       *left && room < width ? (unsigned)(width - room) : 0, true);
 	(void)snprintf(tail, sizeof(tail), "%s%s%s%s", *now || *left ? " " : "", now, *now && *left ? ", " : "", left);
 	used = columns(line) + columns(tail);
 	if (p->is_known && used + BAR_MIN + 3 <= width)
 		add_bar(line, sizeof(line), width - used, p->done);
 	used = strlen(line);
 	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
-	(void)report_printable(shown, sizeof(shown), line, 0, true); /* names of targets are in it */
-	cut(shown, width);
-	used = columns(shown);
+	used = report_printable(shown, sizeof(shown), line, (unsigned)width, true); /* names of targets are in it */
 	/* Spaces wipe the rest of the old line on any terminal, also one without escapes. */
 	fprintf(p->out, "\r%s%*s\r", shown, (int)(p->drawn > used ? p->drawn - used : 0), "");
 	(void)fflush(p->out); /* progress is not worth an error */

@@ -213,8 +213,15 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		p->picture
 	};
 	const char *page = p->picture && !p->html ? "-" : p->html;
+	const struct {
+		const char *path;
+		int (*write)(FILE *f, void *arg);
+	} outputs[] = { { page, write_page },
+		        { p->csv, documents_csv },
+		        { p->prometheus, documents_metrics },
+		        { p->json, write_fleet } };
 	struct text_style style = output_style(env->out, view);
-	bool has_folder = false;
+	bool has_folder = false, is_saved = false;
 	int status = EXIT_DONE;
 	struct outfiles files = { 0 };
 	int r = open_outputs(report_opts, p, p->is_forced, operands, n, &files, err);
@@ -232,15 +239,12 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	job.docs.n = shelf.n;
 	if (r == 0 && p->picture)
 		r = report_picture_check(job.docs.v, shelf.n, p->picture, err);
-	if (r == 0 && page)
-		r = output_save(&files, page, env->out, write_page, &job, err);
-	if (r == 0 && p->csv)
-		r = output_save(&files, p->csv, env->out, documents_csv, &job, err);
-	if (r == 0 && p->prometheus)
-		r = output_save(&files, p->prometheus, env->out, documents_metrics, &job, err);
-	if (r == 0 && p->json)
-		r = output_save(&files, p->json, env->out, write_fleet, &job, err);
-	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(outputs); i++)
+		if (outputs[i].path) {
+			r = output_save(&files, outputs[i].path, env->out, outputs[i].write, &job, err);
+			is_saved = true;
+		}
+	if (r == 0 && !is_saved)
 		r = show(env, &job, has_folder, &style, &status);
 	r = shelf_end(&shelf, r < 0 ? r : status, err);
 	outfiles_done(&files);
@@ -285,11 +289,6 @@ static int write_changes_page(FILE *f, void *arg)
 	return report_changes_page(f, job->reported, job->disks, job->err);
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
 static int show_changes(const struct env *env, const struct view_params *view, const struct compare_params *p,
                         const struct outfiles *files, struct changes_job *job)
 {
@@ -300,7 +299,9 @@ static int show_changes(const struct env *env, const struct view_params *view, c
 		r = output_save(files, p->html, env->out, write_changes_page, job, job->err);
 	if (r == 0 && p->json)
 		r = output_save(files, p->json, env->out, result_write, job->reported, job->err);
-	return r < 0 || is_stdout(p->json) || is_stdout(p->html) ? r : report_text(env->out, job->reported, &style);
+	return r < 0 || output_is_stdout(p->json) || output_is_stdout(p->html)
+	               ? r
+	               : report_text(env->out, job->reported, &style);
 }
 
 static int run_compare(const struct env *env, const struct view_params *view, const void *params,

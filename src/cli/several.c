@@ -366,7 +366,7 @@ int several_names(struct run *run, struct err *err)
 	}
 	if (run->p.requests)
 		return err_set(err, -EINVAL, "--requests is of one disk; run `platter %s` for each.", run->m->name);
-	if (!json || run_is_stdout(json))
+	if (!json || output_is_stdout(json))
 		return 0;
 	run->p.json = NULL;
 	run->each = xcalloc(n + 1, sizeof(*run->each));
