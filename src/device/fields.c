@@ -206,6 +206,7 @@ static const char *ranges_text(const struct device *dev, char *buf, size_t len)
 void device_row(const struct device *dev, struct device_row *ret)
 {
 	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION, has_disk = dev->disk[0] != '\0';
+	uint64_t absent = has_disk ? 0 : UINT64_MAX; /* null, of what is a disk's */
 
 	*ret = (struct device_row){
 		.path = dev->path,
@@ -233,7 +234,7 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.link_bytes_per_s = known_u64(dev->link_bytes_per_s),
 		.link_max_bytes_per_s = known_u64(dev->link_max_bytes_per_s),
 		.scheduler = known(dev->scheduler),
-		.read_ahead_bytes = has_disk ? dev->read_ahead_bytes : UINT64_MAX,
+		.read_ahead_bytes = dev->read_ahead_bytes | absent,
 		.write_cache = known(dev->write_cache),
 		.partition_offset_bytes = is_block || has_disk ? dev->partition_offset_bytes : UINT64_MAX,
 		.disk_size_bytes = known_u64(dev->disk_size_bytes),
@@ -253,12 +254,12 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.max_hw_sectors_bytes = known_u64(dev->max_hw_sectors_bytes),
 		.max_segments = known_u64(dev->max_segments),
 		.max_segment_bytes = known_u64(dev->max_segment_bytes),
-		.rq_affinity = has_disk ? dev->rq_affinity : UINT64_MAX,
-		.nomerges = has_disk ? dev->nomerges : UINT64_MAX,
-		.wbt_lat_ns = has_disk ? (uint64_t)dev->wbt_lat_us * 1000 : UINT64_MAX,
-		.io_poll = has_disk ? dev->io_poll : UINT64_MAX,
-		.fua = has_disk ? dev->fua : UINT64_MAX,
-		.discard_max_bytes = has_disk ? dev->discard_max_bytes : UINT64_MAX,
+		.rq_affinity = dev->rq_affinity | absent,
+		.nomerges = dev->nomerges | absent,
+		.wbt_lat_ns = (uint64_t)dev->wbt_lat_us * 1000 | absent,
+		.io_poll = dev->io_poll | absent,
+		.fua = dev->fua | absent,
+		.discard_max_bytes = dev->discard_max_bytes | absent,
 		.read_only = dev->is_read_only,
 		.removable = dev->is_removable,
 	};
