@@ -133,3 +133,24 @@ TEST(a_few_waits_close_together_are_chance)
 
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
 }
+
+/* 40 MB/s, and a segment that holds 64 KiB: the drive waits for the link, and then for the platter. */
+TEST(where_each_request_costs_time_it_is_reported)
+{
+	for (int is_slow = 0; is_slow < 2; is_slow++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "--zones=start,middle,end sda" };
+		cleanup_profile struct profile p = { 0 };
+
+		MUST(profile_load(&p, SIMDISK_PROFILES "/modern-4tb.disk", &err));
+		if (is_slow) {
+			p.interface_bytes_per_s = 40e6;
+			p.cache_bytes = 2048 << 10;
+		}
+		MUST(profile_finish(&p, &err));
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		MUST_RUN(run);
+		assert_int_equal(result_has_notice(run.res, "request-size"), is_slow);
+		sim_run_end(&run);
+	}
+}

@@ -8,6 +8,9 @@
 #define ALL_OF_IT 0.97 /* commands and their answers take the rest (a choice; the dearest of tests/sim: 2 %) */
 #define NOT_IT    1.1  /* several disks, or a cache before the link: it carries more than it does (a choice) */
 
+#define BY_SIZE \
+	1.08 /* what turns gives a zone in either size alike: 0.97 to 1.04 (trial, the profiles of tools/simdisk) */
+
 void link_say(struct result *res, const struct device *dev, double link_bytes_per_s, double rate_bytes_per_s,
               uint64_t request_bytes)
 {
@@ -28,4 +31,19 @@ void link_say(struct result *res, const struct device *dev, double link_bytes_pe
 		              "%s: %s in requests of %s is near the %s that the link carries. "
 		              "The medium may be faster: a full buffer loses revolutions, and larger requests fewer.",
 		              dev->path, rate, units_bytes(request, sizeof(request), request_bytes), link);
+}
+
+void link_say_by_size(struct result *res, const struct device *dev, double large_bytes_per_s, double rate_bytes_per_s,
+                      uint64_t request_bytes)
+{
+	char large[32], small[32], each[32];
+
+	if (dev->rotational == 0 || !(large_bytes_per_s > BY_SIZE * rate_bytes_per_s))
+		return;
+	result_notice(
+		res, "request-size",
+		"%s gave %s at its start in large requests, and %s in the %s of these rates: the link or a bridge is measured. `platter stream --read %s` reads in large ones.",
+		dev->path, units_rate(large, sizeof(large), large_bytes_per_s),
+		units_rate(small, sizeof(small), rate_bytes_per_s), units_bytes(each, sizeof(each), request_bytes),
+		dev->path);
 }

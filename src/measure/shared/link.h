@@ -23,5 +23,8 @@ static inline bool link_is_near(double rate_bytes_per_s, double link_bytes_per_s
  */
 void link_say(struct result *res, const struct device *dev, double link_bytes_per_s, double rate_bytes_per_s,
               uint64_t request_bytes);
+/* The same by what large requests gave in the same zone, where that is another rate: each request costs time there. */
+void link_say_by_size(struct result *res, const struct device *dev, double large_bytes_per_s, double rate_bytes_per_s,
+                      uint64_t request_bytes);
 
 #endif

@@ -62,3 +62,13 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
 }
+
+void zone_note_link(const struct zones_run *run, double start_bytes_per_s)
+{
+	const struct zone_target *t = &run->targets[0];
+	const struct zone_sample *s = t->samples.n ? &t->samples.v[0] : NULL;
+
+	link_say(run->res, t->dev, t->layout.interface_bytes_per_s, start_bytes_per_s, t->layout.request_bytes);
+	if (s && s->kind == SAMPLE_PROBE && s->is_good && s->request_bytes > t->layout.request_bytes)
+		link_say_by_size(run->res, t->dev, 1e9 / s->ns_per_byte, start_bytes_per_s, t->layout.request_bytes);
+}

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
 struct curve_row {
@@ -631,15 +630,6 @@ static void count_figures(const struct zones_run *run)
 		result_figure_u64(res, "failed_writes", "failed writes", UNIT_COUNT, run->failed_writes);
 }
 
-static void note_link(const struct zones_run *run, const struct spot *start)
-{
-	const struct zone_layout *l = &run->targets[0].layout;
-	const struct zone_level *v = spot_level(start);
-
-	if (v && run->ses) /* NULL: a document is analysed again */
-		link_say(run->res, &run->ses->devs[0], l->interface_bytes_per_s, zone_rate(v->y), l->request_bytes);
-}
-
 static void fill_figures(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
@@ -655,8 +645,8 @@ static void fill_figures(struct zones_run *run, bool is_final)
 		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
 		rate_figure(res, "end_bytes_per_s", "end", &end);
 		ratio_figure(res);
-		if (is_final)
-			note_link(run, &start);
+		if (is_final && spot_level(&start) && run->ses) /* NULL: a document is analysed again */
+			zone_note_link(run, zone_rate(spot_level(&start)->y));
 		mean_figures(run);
 	} else {
 		result_notice(

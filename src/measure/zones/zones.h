@@ -79,6 +79,8 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 /* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when
  * nothing could be found out; negative errno. */
 int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
+/* Whether the rate at the start is the link's: by the buffer, and by the first sample's large requests. */
+void zone_note_link(const struct zones_run *run, double start_bytes_per_s);
 
 /* ---- interface.c ---- */
 
