@@ -23,9 +23,10 @@
 /*
  * Of the largest few it is seen too short how long they hang together: as long as of the halves about the median,
  * times this. In long runs at loads of 0.3 to 0.9 it was 1.8 to 2.9 times as long in M/M/1 and M/D/1, up to 1.6
- * times with ten users who think.
+ * times with ten users who think. With 2.5 the interval of the 99 % response of M/M/1 at 0.9 held in 91 % of 396 runs
+ * of 3000 s, with this in 93 % (trial).
  */
-#define TAIL_ALIKE 2.5
+#define TAIL_ALIKE 3.3
 
 static const struct stats_estimate unknown = { NAN, { NAN, NAN } };
 
