@@ -206,7 +206,10 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 		                                   later[seek_part_of(k, reads[i])]);
 		of[seek_part_of(k, reads[i])]++;
 	}
-	if (m < 20 || !summary_of(off, m, &sum) || !summary_of(plain, m, &all) || sum.stddev > 0.9 * all.stddev)
+	if (m < 20 || !summary_of(off, m, &sum) || !summary_of(plain, m, &all))
+		return false;
+	ret->unexplained = sum.mad / all.mad;
+	if (sum.stddev > 0.9 * all.stddev)
 		return false;
 	ci = stats_batch_means_ci(off, m);
 	if (!isfinite(ci.low) || !isfinite(ci.high))
@@ -221,6 +224,7 @@ bool seek_control(const struct seek_known *k, const struct seek_read *const *rea
 		                         .half_ns = fmax(interval_half(ci), 1.96 * sqrt(variance / (double)m)),
 		                         .variance = variance,
 		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
+		                         .unexplained = ret->unexplained,
 		                         .is_whole = is_whole,
 		                         .later_ns = all_later,
 		                         .n = m };

@@ -101,7 +101,9 @@ static void control_row(struct reported *t)
 }
 
 /* The largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
-#define UNEXPLAINED 0.75 /* of the variance: healthy disks, behind bridges and busy hosts, too, leave up to 0.65 */
+#define UNEXPLAINED 0.75 /* of the scatter: healthy disks, behind bridges and busy hosts, too, leave up to 0.6 */
+#define LONG_TURNS  4.0  /* of a random read: no real arm needs three for the full stroke */
+#define LONG_MOST   0.1  /* of the reads */
 struct notes {
 	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
 	double shared_percent; /* of a span's reads, at most, that others disturbed */
@@ -298,6 +300,15 @@ static void note_largest(struct notes *notes, const struct span *sp, const struc
 		notes->in_cache_bytes = sp->bytes;
 }
 
+static double long_share(const double *v, size_t n, double period)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += v[i] > LONG_TURNS * period;
+	return n ? (double)found / (double)n : 0.0;
+}
+
 /* h: gets the service times. */
 static int measure_span(struct seek_run *s, struct span *sp, struct reported *reported, struct hist *h,
                         struct notes *notes, struct err *err)
@@ -320,10 +331,10 @@ static int measure_span(struct seek_run *s, struct span *sp, struct reported *re
 	if (r == 0) {
 		const bool is_uncached = seek_is_uncached(&media);
 
-		if (!is_whole(sp))
-			shared = seek_find_shared(&s->known, t->read, t->tried, sp->first, where.end);
-		else if (is_uncached)
+		if (is_whole(sp) && is_uncached)
 			shared = seek_learn_reads(s, media.of, media.n, t->read, t->tried);
+		else if (notes->shared_percent > 0.0) /* near, a curve is too coarse to show it first */
+			shared = seek_find_shared(&s->known, t->read, t->tried, sp->first, where.end);
 		notes->shared_percent = fmax(notes->shared_percent, shared);
 		seek_uncached_own(&media);
 		for (size_t i = 0; i < media.nmeasured; i++)
@@ -336,7 +347,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct reported *re
 		if (is_whole(sp) && reported->is_controlled)
 			s->known.later_ns = reported->c.later_ns;
 		if (is_whole(sp) && is_uncached && seek_wants_curve(s) && !s->known.is_patchy)
-			notes->is_unexplained = !reported->is_controlled || reported->c.variance_ratio > UNEXPLAINED;
+			notes->is_unexplained = reported->c.unexplained > UNEXPLAINED ||
+			                        long_share(media.v, media.n, s->known.places.period_ns) > LONG_MOST;
 		control_row(reported);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
