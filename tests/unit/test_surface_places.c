@@ -3,6 +3,7 @@
  * hosts, trimmed neighbours. */
 #include "test.h"
 
+#include "measure/surface/surface.h"
 #include "model.h"
 #include "surfacerun.h"
 #include "wild.h"
@@ -28,6 +29,44 @@ static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint
 	}
 	print_message("seed %d: %d of %d\n", (int)seed, (int)sum, (int)n);
 	return sum;
+}
+
+/* A sector that failed by itself, twice, stays so until it is read by itself, and not by what the drive's cache has. */
+TEST(what_the_cache_answers_is_not_read)
+{
+	static const struct {
+		double took_ns;
+		uint64_t len_bytes;
+		bool rotates, is_cached; /* a hit takes 0.2 ms at most; of the medium a MiB takes 5 ms */
+	} reads[] = {
+		{ 0.1e6, 4096, true, true },   { 0.5e6, 4096, true, false }, { 2e6, 1 << 20, true, true },
+		{ 3e6, 1 << 20, true, false }, { 1.5e6, 4096, false, true }, { 4e6, 4096, false, false },
+	};
+	struct surface_failures l = { 0 };
+	struct surface_failed f = { 8192, 12288, 1, 1, -EIO, true };
+
+	for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
+		struct device dev = { .rotational = 1 };
+		struct session ses = { .devs = &dev };
+		struct surface_run *run = calloc(1, sizeof(*run));
+
+		run->ses = &ses;
+		run->rot = (struct rotation){ .is_rotating = reads[i].rotates,
+			                      .hit_most_ns = reads[i].rotates ? 0.2e6 : (double)NAN };
+		run->base = (struct surface_base){ .level = { 5e6 / (1 << 20) }, .n = 1, .at = 1 };
+		if (surface_is_cached(run, reads[i].took_ns, reads[i].len_bytes) != reads[i].is_cached)
+			fail_msg("read %zu", i);
+		free(run);
+	}
+	assert_true(surface_failures_add(&l, &f, true));
+	assert_non_null(surface_next_unproven(&l, UINT64_MAX)); /* once */
+	assert_true(surface_failures_add(&l, &f, false));
+	assert_null(surface_next_unproven(&l, UINT64_MAX));
+	assert_true(surface_failures_read(&l, 0, 1 << 20, false));
+	assert_true(surface_has_failed(&l, 8192, 12288));
+	assert_true(surface_failures_read(&l, 8192, 12288, true));
+	assert_false(surface_has_failed(&l, 0, UINT64_MAX));
+	surface_failures_done(&l);
 }
 
 /* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone.
