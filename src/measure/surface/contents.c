@@ -29,7 +29,7 @@ static size_t gather(const struct surface_suspect *v, size_t n, struct device_ra
 	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i].kind != SURFACE_PASSING && v[i].kind != SURFACE_HEALED)
+		if (v[i].kind != SURFACE_HEALED)
 			ret[k++] = (struct device_range){ v[i].first_bytes, v[i].end_bytes - v[i].first_bytes };
 	return k;
 }

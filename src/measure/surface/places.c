@@ -27,8 +27,8 @@ void surface_no_memory(struct surface_run *run)
 /* A kind is listed up to its bound, whatever there is of others: what is slow once by chance pushes nothing out. */
 void surface_list_place(struct surface_run *run, const struct surface_suspect *s)
 {
-	if (s->kind == SURFACE_ONCE ||
-	    run->nlisted[s->kind] == SURFACE_LISTED) /* once: something else was the reason */
+	/* Something else was the reason, or the drive goes elsewhere there: no bad places. */
+	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->nlisted[s->kind] == SURFACE_LISTED)
 		return;
 	if (run->nplaces == run->places_room) {
 		size_t room = run->places_room ? 2 * run->places_room : SURFACE_ACTIVE;

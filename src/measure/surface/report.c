@@ -94,8 +94,6 @@ const struct measure_table surface_tables[] = {
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
-	{ "passed", "Places that are passed slowly and well by themselves: the drive's or the bridge's own way",
-	  slow_fields },
 	{ "wrong", "What is not as it was written", surface_wrong_fields },
 	{ "by_head", "By head", surface_head_fields },
 	{ "by_head_place", "By head and place", surface_head_place_fields },
@@ -220,7 +218,7 @@ static void report_kinds(struct surface_run *run, const struct surface_suspect *
 
 		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), kind_labels[k], UNIT_COUNT,
 		                  count[k]);
-		run->unlisted[k] = k == SURFACE_ONCE ? 0 : count[k] - listed[k];
+		run->unlisted[k] = k == SURFACE_ONCE || k == SURFACE_PASSING ? 0 : count[k] - listed[k];
 	}
 }
 
@@ -347,12 +345,7 @@ void surface_report(struct surface_run *run)
 	t = empty_table(res, SURFACE_TABLE_SLOW);
 	t->rows_max = SIZE_MAX; /* a scan that goes on has from it what failed */
 	for (size_t i = 0; i < n; i++)
-		if (places[i].kind != SURFACE_PASSING)
-			report_place(t, run, &places[i]);
-	t = run->nlisted[SURFACE_PASSING] ? empty_table(res, SURFACE_TABLE_PASSED) : NULL;
-	for (size_t i = 0; i < n; i++)
-		if (places[i].kind == SURFACE_PASSING)
-			report_place(t, run, &places[i]);
+		report_place(t, run, &places[i]);
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
 	if (run->p->idle)
@@ -498,26 +491,21 @@ bool surface_are_tables_of(const struct surface_run *run, const struct result *s
 			return false;
 		left -= c.scanned_bytes;
 	}
-	return !left && are_rows_of(run, slow, to_bytes) &&
-	       are_rows_of(run, result_find_table(state, surface_tables[SURFACE_TABLE_PASSED].name), to_bytes);
+	return !left && are_rows_of(run, slow, to_bytes);
 }
 
 void surface_take_tables(struct surface_run *run, const struct result *state)
 {
 	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
-	static const enum surface_table lists[] = { SURFACE_TABLE_SLOW, SURFACE_TABLE_PASSED };
+	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
 
 	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++)
 		run->cells[i] = cell_of(map, i);
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
-		const struct table *t = result_find_table(state, surface_tables[lists[k]].name);
+	for (size_t i = 0; slow && i < slow->nrows; i++) {
+		struct slow_row row;
 
-		for (size_t i = 0; t && i < t->nrows; i++) {
-			struct slow_row row;
-
-			table_row(t, i, slow_fields, &row);
-			take_place(run, &row);
-		}
+		table_row(slow, i, slow_fields, &row);
+		take_place(run, &row);
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];

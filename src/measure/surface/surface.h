@@ -257,7 +257,6 @@ enum surface_table {
 	SURFACE_TABLE_MAP,
 	SURFACE_TABLE_CONTENTS,
 	SURFACE_TABLE_REFRESH,
-	SURFACE_TABLE_PASSED,
 	SURFACE_TABLE_WRONG,
 };
 extern const struct measure_table surface_tables[];
