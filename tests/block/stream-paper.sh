@@ -14,7 +14,7 @@ table() # number
 {
 	chrt -f 5 "$TOP/tools/paper-tables" stream "--only=$1" --seconds=$seconds "--platter=$PLATTER" "--simdisk=$SIMDISK"
 	status=$?
-	[ $status = 0 ] || [ $status = 5 ] || fail "table $1 could not be run"
+	[ $status = 0 ] || [ $status = 5 ] || echo "table $1 could not be run: status $status"
 	return $status
 }
 for number in 1 2 3 5 7; do
