@@ -226,7 +226,8 @@ struct sys_list sys_list(const char *root, const char *fmt, ...)
 	struct sys_list ret = { 0 };
 	char path[PATH_MAX];
 	struct dirent *e;
-	DIR *d = path_into(path, root, fmt) == 0 ? opendir(path) : NULL;
+	int r = path_into(path, root, fmt);
+	DIR *d = r == 0 ? opendir(path) : NULL;
 
 	while (d && (e = readdir(d)) != NULL && ret.n < NAMES_MAX) {
 		if (e->d_name[0] == '.')

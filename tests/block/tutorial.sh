@@ -3,6 +3,7 @@
 # Runs every command of contrib/tutorial.md, in order, on a simulated disk. One of them compares two runs, which a busy machine makes different.
 . "$(dirname "$0")/lib.sh"
 need_simdisk
+need chrt
 : "${PLATTER:?the program to test}"
 
 cd "$work" || exit 1
@@ -19,7 +20,7 @@ tutorial()
 	rm -rf disk.html data/*
 	while IFS= read -r line; do
 		printf '$ %s\n' "$line"
-		sh -c "$line" >out 2>&1 </dev/null || { status=$?; cat out; echo "FAIL: exit status $status: $line"; return 1; }
+		chrt -f 5 sh -c "$line" >out 2>&1 </dev/null || { status=$?; cat out; echo "FAIL: exit status $status: $line"; return 1; }
 	done <commands
 	simdisk_status disk >status.json
 }

@@ -4,7 +4,7 @@
 # partitions at once, and a signal at several moments. PLATTER_LONG=1 does all profiles.
 . "$(dirname "$0")/lib.sh"
 need_simdisk
-need jq
+need jq chrt
 : "${PLATTER:?the program to test}"
 
 profiles="quantum-fireball-tm2110a ibm-deskstar-60gxp samsung-hd103sj"
@@ -14,7 +14,7 @@ toshiba-x300 seagate-medalist-st39140a seagate-cheetah-15k7 failing"
 # The rates that the document says, against the truth of the very bytes that it names.
 within_a_percent() # PROFILE
 {
-	"$PLATTER" zones --zones=start,middle,end --quiet --json="$work/zones.json" "$dev" >"$work/said" 2>&1
+	chrt -f 5 "$PLATTER" zones --zones=start,middle,end --quiet --json="$work/zones.json" "$dev" >"$work/said" 2>&1
 	simdisk_status "${1}" >"$work/status.json" 2>/dev/null
 	ranges=$(jq -r '.tables.spots.rows[] | "--range=\(.[1]),\(.[2] + 1 - .[1])"' "$work/zones.json") || return 1
 	# shellcheck disable=SC2086 # one word each
