@@ -20,7 +20,8 @@ static const struct step byte_steps[] = { { 2e12, 1e12, "TB" },
 	                                  { 2e6, 1e6, "MB" },
 	                                  { 2e3, 1e3, "kB" },
 	                                  { 0, 1, "B" } };
-static const struct step rate_steps[] = { { 0, 1e6, "MB/s" } }; /* as in every figure and sentence */
+/* As in every figure and sentence, but that five digits have no room beside the axis. */
+static const struct step rate_steps[] = { { 1e10, 1e9, "GB/s" }, { 0, 1e6, "MB/s" } };
 static const struct step ns_steps[] = { { 7.2e12, 3.6e12, "h" },
 	                                { 2e9, 1e9, "s" },
 	                                { 1e6, 1e6, "ms" },

@@ -213,7 +213,7 @@ static size_t list_disks(const struct fleet *f, enum fleet_state from, enum flee
 	return at < len ? at : len - 1;
 }
 
-char *fleet_changed_sentence(const struct fleet *f, char *buf)
+static char *changed_sentence(const struct fleet *f, char *buf)
 {
 	size_t n = 0, at;
 	bool is_trend = f->ndisks && f->disks[0].quiet == FLEET_STEADY;
@@ -255,6 +255,6 @@ void fleet_put_changed(struct result *out, const struct fleet *f, const char *sh
 		                                  .findings = disk->nfindings,
 		                                  .documents = disk->n });
 	}
-	result_set(&out->answer, fleet_changed_sentence(f, sentence));
+	result_set(&out->answer, changed_sentence(f, sentence));
 	result_set(&out->shows, shows);
 }

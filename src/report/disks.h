@@ -68,7 +68,6 @@ void fleet_sort(struct fleet *f);
  */
 void fleet_put_changed(struct result *out, const struct fleet *f, const char *shows);
 #define FLEET_SENTENCE 512
-char *fleet_changed_sentence(const struct fleet *f, char *buf); /* of FLEET_SENTENCE */
 /* The last document of a measurement that came to its end; NULL: none. skip: that many from the end. */
 const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip);
 /* Without one, the last check, which has measured this as well. */

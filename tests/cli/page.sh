@@ -97,7 +97,7 @@ onload = function () {
 	});
 	if (document.documentElement.scrollWidth > w + 1)
 		bad.push("the page scrolls sideways");
-	document.querySelectorAll("svg").forEach(function (s) {
+	document.querySelectorAll("svg:not(.legend svg)").forEach(function (s) {
 		var frame = rect(s), t = [].filter.call(s.querySelectorAll("text"), shown);
 		if (frame.height < 60 && !s.matches(".small"))
 			bad.push("flat plot");
@@ -143,7 +143,7 @@ onload = function () {
 	});
 	if (matchMedia("(prefers-color-scheme: dark)").matches != (name.indexOf("dark") > 0))
 		bad.push("not in the colours asked for");
-	parent.postMessage(name + ": " + document.querySelectorAll("svg").length + " plots, " + bad.length + " bad. " + bad.slice(0, 5).join("; "), "*");
+	parent.postMessage(name + ": " + document.querySelectorAll("svg:not(.legend svg)").length + " plots, " + bad.length + " bad. " + bad.slice(0, 5).join("; "), "*");
 };
 JS
 cat >all.html <<'HTML'

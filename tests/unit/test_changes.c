@@ -32,6 +32,15 @@ static struct result *document(const char *serial, const char *started, const st
 	return res;
 }
 
+/* Two figures. */
+#define V(v, half, w, half_of_w)     \
+	{                            \
+		{ v, half },         \
+		{                    \
+			w, half_of_w \
+		}                    \
+	}
+
 TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 {
 	static const struct {
@@ -40,63 +49,30 @@ TEST(two_are_the_same_only_where_their_difference_is_surely_small)
 		const char *verdicts[2];
 		bool no, open;
 	} cases[] = {
-		/*
-		 * a percent off, known well: the same within 5 %; the second figure cannot be known, and does not
-		 * decide
-		 */
-		{ { { 1e8, 0.003 }, { 5e7, 0.6 } },
-		  { { 1.005e8, 0.003 }, { 6e7, 0.6 } },
-		  0,
-		  0,
-		  { "same", "cannot tell" },
-		  false,
-		  false },
+		/* a percent off, known well; what cannot be known of the second figure does not decide */
+		{ V(1e8, 0.003, 5e7, 0.6), V(1.005e8, 0.003, 6e7, 0.6), 0, 0, { "same", "cannot tell" }, false, false },
 		/* nothing is known */
-		{ { { 1e8, 0.5 }, { 5e7, 0.6 } },
-		  { { 1.1e8, 0.5 }, { 6e7, 0.6 } },
-		  0,
-		  0,
-		  { "cannot tell", "cannot tell" },
-		  false,
-		  true },
+		{ V(1e8, 0.5, 5e7, 0.6), V(1.1e8, 0.5, 6e7, 0.6), 0, 0, { "cannot tell", "cannot tell" }, false, true },
 		/* equal, and not known within the tolerance: also that is open */
-		{ { { 1e8, 0.05 }, { 5e7, 0.05 } },
-		  { { 1e8, 0.05 }, { 5e7, 0.05 } },
+		{ V(1e8, 0.05, 5e7, 0.05),
+		  V(1e8, 0.05, 5e7, 0.05),
 		  0,
 		  0,
 		  { "cannot tell", "cannot tell" },
 		  false,
 		  true },
-		{ { { 1e8, 0.05 }, { 5e7, 0.05 } },
-		  { { 1e8, 0.05 }, { 5e7, 0.05 } },
-		  0,
-		  0.2,
-		  { "same", "same" },
-		  false,
-		  false },
-		{ { { 1e8, 0.003 }, { 5e7, 0.003 } },
-		  { { 1e8, 0.003 }, { 5e7, 0.003 } },
+		{ V(1e8, 0.05, 5e7, 0.05), V(1e8, 0.05, 5e7, 0.05), 0, 0.2, { "same", "same" }, false, false },
+		{ V(1e8, 0.003, 5e7, 0.003),
+		  V(1e8, 0.003, 5e7, 0.003),
 		  0,
 		  0.001,
 		  { "cannot tell", "cannot tell" },
 		  false,
 		  true },
 		/* what differs is not open, whatever else cannot be told */
-		{ { { 1e8, 0.003 }, { 5e7, 0.6 } },
-		  { { 0.874e8, 0.003 }, { 5e7, 0.6 } },
-		  0,
-		  0,
-		  { "worse", "cannot tell" },
-		  true,
-		  false },
+		{ V(1e8, 0.003, 5e7, 0.6), V(0.874e8, 0.003, 5e7, 0.6), 0, 0, { "worse", "cannot tell" }, true, false },
 		/* surely different, and not by enough to count */
-		{ { { 1e8, 0.001 }, { 5e7, 0.001 } },
-		  { { 0.98e8, 0.001 }, { 5e7, 0.001 } },
-		  0.03,
-		  0,
-		  { "same", "same" },
-		  false,
-		  false },
+		{ V(1e8, 0.001, 5e7, 0.001), V(0.98e8, 0.001, 5e7, 0.001), 0.03, 0, { "same", "same" }, false, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -18,16 +18,6 @@
 
 #define FIGURES (ARRAY_LEN(figures))
 
-/* Student's law with 4 degrees of freedom, of deviation 1: heavier tails than disks are expected to have. */
-static double heavy(struct rng *rng)
-{
-	double chi = 0.0;
-
-	for (int i = 0; i < 4; i++)
-		chi += pow(rng_normal(rng), 2.0);
-	return rng_normal(rng) / sqrt(chi / 4.0) / sqrt(2.0);
-}
-
 struct fleet_run {
 	struct result *v[DISKS * MONTHS];
 	size_t n, months;
@@ -52,7 +42,7 @@ static struct result *document(const char *serial, const char *path, size_t mont
 }
 
 /* Disks differ by a hundredth, runs of one disk by a five-hundredth. */
-static void make_fleet(struct fleet_run *run, uint64_t seed, double (*draw)(struct rng *rng))
+static void make_fleet(struct fleet_run *run, uint64_t seed)
 {
 	struct rng rng;
 
@@ -62,7 +52,8 @@ static void make_fleet(struct fleet_run *run, uint64_t seed, double (*draw)(stru
 		char serial[16], path[16];
 
 		for (size_t f = 0; f < FIGURES; f++)
-			made[f] = figures[f].value * (1.0 + 0.01 * draw(&rng)) * (d == 5 ? 1.0 + run->odd_by : 1.0);
+			made[f] =
+				figures[f].value * (1.0 + 0.01 * rng_normal(&rng)) * (d == 5 ? 1.0 + run->odd_by : 1.0);
 		(void)snprintf(serial, sizeof(serial), "S%02zu", d);
 		for (size_t month = 0; month < run->months; month++) {
 			struct result *res;
@@ -72,7 +63,7 @@ static void make_fleet(struct fleet_run *run, uint64_t seed, double (*draw)(stru
 			for (size_t f = 0; f < FIGURES; f++) {
 				double fall = d == 3 && figures[f].unit == UNIT_BYTES_PER_S ? run->bad_by_month : 0.0;
 				double value =
-					made[f] * (1.0 + 0.002 * draw(&rng)) *
+					made[f] * (1.0 + 0.002 * rng_normal(&rng)) *
 					(1.0 - fall * (double)(run->is_step ? month / (MONTHS / 2) * MONTHS : month));
 				struct interval ci = { value * 0.996, value * 1.004 };
 
@@ -105,46 +96,9 @@ static enum fleet_state state_of(const struct fleet *f, const char *serial)
 	return FLEET_FEW;
 }
 
-/* Without a threshold, so that nothing but the statistics stands between chance and an alarm. */
-static void alarms(double (*draw)(struct rng *rng), size_t fleets, size_t *ret_worse, size_t *ret_odd)
-{
-	*ret_worse = *ret_odd = 0;
-	for (size_t seed = 1; seed <= fleets; seed++) {
-		struct fleet_run run = { .months = MONTHS };
-		struct fleet *f;
-		bool is_worse = false, is_odd = false;
-
-		make_fleet(&run, seed, draw);
-		f = judged(&run, 0.0);
-		assert_int_equal(f->ndisks, DISKS);
-		for (size_t d = 0; d < f->ndisks; d++)
-			for (size_t i = 0; i < f->disks[d].nfindings; i++) {
-				is_worse |= f->disks[d].findings[i].state < FLEET_ODD;
-				is_odd |= f->disks[d].findings[i].state == FLEET_ODD;
-			}
-		*ret_worse += is_worse;
-		*ret_odd += is_odd;
-		fleet_free(f);
-		free_fleet(&run);
-	}
-}
-
 static size_t fleets_of(size_t brief)
 {
 	return getenv("PLATTER_LONG") ? 100 * brief : brief;
-}
-
-TEST(a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most)
-{
-	size_t n = fleets_of(40), worse, odd;
-
-	alarms(rng_normal, n, &worse, &odd);
-	print_message("normal: %zu and %zu of %zu healthy fleets have a disk called worse, or odd\n", worse, odd, n);
-	assert_true((double)(worse + odd) <= 0.01 * (double)n + 3.0 * sqrt(0.01 * (double)n));
-	alarms(heavy, n, &worse, &odd);
-	print_message("Student(4): %zu and %zu of %zu\n", worse, odd, n);
-	assert_true((double)worse <= 0.01 * (double)n + 3.0 * sqrt(0.01 * (double)n));
-	/* Tails that heavy do make some disks unlike the others: they are, and none of them is called worse for it. */
 }
 
 TEST(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else)
@@ -155,7 +109,7 @@ TEST(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else)
 		struct fleet_run run = { .months = MONTHS, .bad_by_month = 0.01, .odd_by = -0.12, .is_step = seed % 2 };
 		struct fleet *f;
 
-		make_fleet(&run, 1000 + seed, rng_normal);
+		make_fleet(&run, 1000 + seed);
 		f = judged(&run, 0.02);
 		exact += state_of(f, "S03") == FLEET_WORSE && state_of(f, "S05") == FLEET_ODD &&
 		         f->disks[2].state == FLEET_GOOD;
@@ -172,7 +126,7 @@ TEST(two_kinds_of_disks_are_no_outliers)
 	struct fleet_run run = { .months = 1 };
 	struct fleet *f;
 
-	make_fleet(&run, 7, rng_normal);
+	make_fleet(&run, 7);
 	for (size_t i = 0; i < run.n; i += 3)
 		run.v[i]->figures[0].value.f64 *= 1.3;
 	f = judged(&run, 0.02);
