@@ -20,6 +20,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
+
 #define HUGE_BYTES     (2ull << 20)
 #define HUGE_FROM      (512ull << 10) /* smaller pools gain nothing from a huge page, and would cost one */
 #define PAGE_BYTES     4096ull
@@ -248,11 +250,9 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 int engine_open(struct engine **ret_eng, const struct engine_ops *const *list, const char *name,
                 const struct engine_config *cfg, struct clock *clk, struct err *err)
 {
-	struct engine *eng = calloc(1, sizeof(*eng));
+	struct engine *eng = xcalloc(1, sizeof(*eng));
 	int r;
 
-	if (!eng)
-		return err_set(err, -ENOMEM, "No memory for an engine.");
 	eng->clk = clk;
 	eng->cfg = *cfg;
 	if (!name || strcmp(name, "auto") == 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/xalloc.h"
 #include "engine/engine.h"
 
 struct aio_state {
@@ -32,20 +33,14 @@ static void aio_free(struct aio_state *st)
 
 static int aio_open(struct engine *eng, struct err *err)
 {
-	struct aio_state *st = calloc(1, sizeof(*st));
+	struct aio_state *st = xcalloc(1, sizeof(*st));
 	uint32_t depth = eng->cfg.depth;
 	int r;
 
-	if (!st)
-		return err_set(err, -ENOMEM, "No memory for the libaio engine.");
-	st->iocbs = calloc(depth, sizeof(*st->iocbs));
-	st->batch = calloc(depth, sizeof(struct iocb *));
-	st->failed = calloc(depth, sizeof(struct io_req *));
-	st->events = calloc(depth, sizeof(*st->events));
-	if (!st->iocbs || !st->batch || !st->failed || !st->events) {
-		aio_free(st);
-		return err_set(err, -ENOMEM, "No memory for the libaio engine.");
-	}
+	st->iocbs = xcalloc(depth, sizeof(*st->iocbs));
+	st->batch = xcalloc(depth, sizeof(struct iocb *));
+	st->failed = xcalloc(depth, sizeof(struct io_req *));
+	st->events = xcalloc(depth, sizeof(*st->events));
 	r = io_setup((int)depth, &st->ctx);
 	if (r < 0) {
 		aio_free(st);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "engine/engine.h"
 
 #define BATCH_MAX      32u
@@ -81,9 +82,7 @@ static int register_buffers(struct engine *eng, struct uring_state *st)
 		return -EFBIG;
 	st->slots_per_area = per_area;
 	nareas = (eng->cfg.slots + per_area - 1) / per_area;
-	areas = calloc(nareas, sizeof(*areas));
-	if (!areas)
-		return -ENOMEM;
+	areas = xcalloc(nareas, sizeof(*areas));
 	for (uint32_t i = 0; i < nareas; i++) {
 		uint32_t first = i * per_area;
 		uint32_t n = eng->cfg.slots - first < per_area ? eng->cfg.slots - first : per_area;
@@ -111,8 +110,8 @@ static void register_files(struct engine *eng, struct uring_state *st)
 			n = (uint32_t)cfg->fds[i] + 1;
 	if (n > UINT16_MAX)
 		return;
-	st->file_of_fd = calloc(n + 1, sizeof(*st->file_of_fd));
-	if (!st->file_of_fd || io_uring_register_files(&st->ring, cfg->fds, (unsigned)cfg->nfds) < 0)
+	st->file_of_fd = xcalloc(n + 1, sizeof(*st->file_of_fd));
+	if (io_uring_register_files(&st->ring, cfg->fds, (unsigned)cfg->nfds) < 0)
 		return;
 	for (size_t i = 0; i < cfg->nfds; i++)
 		if (cfg->fds[i] >= 0)
@@ -324,11 +323,9 @@ static const char *why_refused(int r)
 
 static int uring_open(struct engine *eng, struct err *err)
 {
-	struct uring_state *st = calloc(1, sizeof(*st));
+	struct uring_state *st = xcalloc(1, sizeof(*st));
 	int r;
 
-	if (!st)
-		return err_set(err, -ENOMEM, "No memory for the io_uring engine.");
 	r = ring_open(eng, st);
 	if (r < 0) {
 		free(st);

@@ -135,8 +135,7 @@ struct load_stats {
 
 /*
  * Runs until the end in *ret says why. Always drains what is in flight before it returns. 0, or negative errno and a
- * sentence when we could not do our job (-EPERM: a write without permit; -EINVAL: outside the plan or misaligned;
- * -ENOMEM).
+ * sentence when we could not do our job (-EPERM: a write without permit; -EINVAL: outside the plan or misaligned).
  */
 int load_run(const struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
 
@@ -210,7 +209,7 @@ struct rowlog_cost {
 	uint64_t waits;        /* how often the loop waited for the writer because its memory was full */
 };
 
-/* Writes to fd, which is closed in any case. 0 or negative errno: no memory, or no thread. */
+/* Writes to fd, which is closed in any case. 0 or negative errno: no thread. */
 int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form);
 void rowlog_add(struct rowlog *log, const void *row);
 void rowlog_text(struct rowlog *log, const char *s, size_t len);

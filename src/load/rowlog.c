@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "load/load.h"
 
 #define BLOCK_ROWS 4096
@@ -115,22 +116,20 @@ static void *writer_run(void *arg)
 
 static struct block *block_new(struct rowlog *l)
 {
-	struct block *b = malloc(sizeof(*b) + BLOCK_ROWS * l->form.row_bytes);
+	struct block *b = xmust(malloc(sizeof(*b) + BLOCK_ROWS * l->form.row_bytes));
 
-	if (b) {
-		b->n = 0;
-		l->nblocks++;
-	}
+	b->n = 0;
+	l->nblocks++;
 	return b;
 }
 
 /* An empty block: a used one, a new one, or, when there may be no more, the next that the writer has done. */
 static struct block *block_get(struct rowlog *l)
 {
-	struct block *b = l->unused || l->nblocks == BLOCKS_MAX ? NULL : block_new(l);
+	struct block *b;
 
-	if (b)
-		return b;
+	if (!l->unused && l->nblocks < BLOCKS_MAX)
+		return block_new(l);
 	while (!l->unused) {
 		l->cost.waits++;
 		(void)pthread_cond_wait(&l->room, &l->lock);
@@ -163,28 +162,24 @@ void rowlog_add(struct rowlog *l, const void *row)
 
 int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form)
 {
-	struct rowlog *l = calloc(1, sizeof(*l));
-	int r = -ENOMEM;
+	struct rowlog *l = xcalloc(1, sizeof(*l));
+	int r;
 
-	if (l) {
-		l->fd = fd;
-		l->form = *form;
-		l->todo_end = &l->todo;
-		(void)pthread_mutex_init(&l->lock, NULL);
-		(void)pthread_cond_init(&l->work, NULL);
-		(void)pthread_cond_init(&l->room, NULL);
-		rowlog_text(l, form->head, strlen(form->head));
-		flush(l);
-		l->filling = block_new(l);
-		if (l->filling)
-			r = host_thread(&l->thread, writer_run, l); /* it gives way to the loop: it is batch work */
-	}
+	l->fd = fd;
+	l->form = *form;
+	l->todo_end = &l->todo;
+	(void)pthread_mutex_init(&l->lock, NULL);
+	(void)pthread_cond_init(&l->work, NULL);
+	(void)pthread_cond_init(&l->room, NULL);
+	rowlog_text(l, form->head, strlen(form->head));
+	flush(l);
+	l->filling = block_new(l);
+	r = host_thread(&l->thread, writer_run, l); /* it gives way to the loop: it is batch work */
 	if (r == 0) {
 		*ret = l;
 		return 0;
 	}
-	if (l)
-		free(l->filling);
+	free(l->filling);
 	free(l);
 	(void)close(fd); /* nothing but the head is lost */
 	return r;

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
+
 #define TICK_NS        (100 * NS_PER_MS)
 #define STALL_NS       (5 * NS_PER_S)
 #define DRAIN_LIMIT_NS (10 * NS_PER_S)
@@ -508,19 +510,17 @@ static bool wait(struct run *run, uint64_t now_ns)
 
 /* ---- a run ---- */
 
-static int run_open(struct run *run)
+static void run_open(struct run *run)
 {
 	uint32_t depth = run->load->depth;
 
 	if (depth == 0 || depth > run->eng->cfg.depth)
 		depth = run->eng->cfg.depth;
 	run->depth = depth;
-	run->reqs = calloc(depth, sizeof(*run->reqs));
-	run->free = calloc(3 * (size_t)depth, sizeof(struct io_req *));
-	run->gone_ns = calloc(run->load->ntargets + 1, sizeof(*run->gone_ns));
-	run->gates = calloc(run->load->ntargets + 1, sizeof(*run->gates)); /* never empty */
-	if (!run->reqs || !run->free || !run->gone_ns || !run->gates)
-		return err_set(run->err, -ENOMEM, "No memory for %" PRIu32 " requests.", depth);
+	run->reqs = xcalloc(depth, sizeof(*run->reqs));
+	run->free = xcalloc(3 * (size_t)depth, sizeof(struct io_req *));
+	run->gone_ns = xcalloc(run->load->ntargets + 1, sizeof(*run->gone_ns));
+	run->gates = xcalloc(run->load->ntargets + 1, sizeof(*run->gates)); /* never empty */
 	run->batch = run->free + depth;
 	run->done = run->batch + depth;
 	for (uint32_t i = depth; i-- > 0;) {
@@ -535,7 +535,6 @@ static int run_open(struct run *run)
 		gate_init(&run->gates[i], &run->load->targets[i], run->eng);
 	run->max_issued = run->load->max_ops ? run->load->max_ops : UINT64_MAX;
 	run->max_issued_bytes = run->load->max_bytes ? run->load->max_bytes : UINT64_MAX;
-	return 0;
 }
 
 static void run_close(struct run *run)
@@ -583,18 +582,14 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 		.stats = { .first_submit_ns = CLOCK_NEVER, .gone_target = UINT32_MAX },
 		.drain_until_ns = CLOCK_NEVER,
 	};
-	int r;
 
 	if (eng->in_flight || eng->is_leaky)
 		return err_set(err, -EBUSY, "The %s engine is still busy with an earlier run.", eng->ops->name);
-	r = run_open(&run);
-	if (r == 0) {
-		run_loop(&run);
-		if (run.stats.first_submit_ns == CLOCK_NEVER)
-			run.stats.first_submit_ns = run.stats.last_done_ns = run.stats.start_ns;
-		*ret = run.stats;
-		r = run.error;
-	}
+	run_open(&run);
+	run_loop(&run);
+	if (run.stats.first_submit_ns == CLOCK_NEVER)
+		run.stats.first_submit_ns = run.stats.last_done_ns = run.stats.start_ns;
+	*ret = run.stats;
 	run_close(&run);
-	return r;
+	return run.error;
 }

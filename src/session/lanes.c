@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/internal.h"
 
 static int share_of(const struct env *env, const struct device *devs, size_t n, struct device_share *ret,
@@ -54,8 +55,8 @@ static void join(size_t *lane, size_t n, size_t from, size_t to)
 
 int session_lanes(const struct env *env, const char *const *paths, size_t n, size_t *ret_lane, struct err *err)
 {
-	cleanup_free struct device *devs = calloc(n + 1, sizeof(*devs));
-	int r = devs ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+	cleanup_free struct device *devs = xcalloc(n + 1, sizeof(*devs));
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		ret_lane[i] = i;

@@ -74,9 +74,7 @@ static int parse(const struct session_part *part, void *params, char **ret_text,
 	char *argv[WORDS_MAX + 3] = { (char *)(uintptr_t)part->measure->name }, *save = NULL;
 	int argc = 1, first;
 
-	*ret_text = strdup(part->words ? part->words : ""); /* params point into it */
-	if (!*ret_text)
-		return err_set(err, -ENOMEM, "Out of memory.");
+	*ret_text = xmust(strdup(part->words ? part->words : "")); /* params point into it */
 	for (char *w = strtok_r(*ret_text, " ", &save); w && argc <= WORDS_MAX; w = strtok_r(NULL, " ", &save))
 		argv[argc++] = w;
 	if (part->whole)

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/xalloc.h"
 #include "session/groups.h"
 #include "session/internal.h"
 
@@ -148,16 +149,10 @@ static int64_t own_reads(const struct session *ses)
 
 struct watch *watch_start(const struct session *ses)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct watch *w = xcalloc(1, sizeof(*w));
 
-	if (!w)
-		return NULL;
 	(void)is_continued(); /* of the time before */
-	w->disks = calloc(ses->ndevs ? ses->ndevs : 1, sizeof(*w->disks));
-	if (!w->disks) {
-		free(w);
-		return NULL;
-	}
+	w->disks = xcalloc(ses->ndevs + 1, sizeof(*w->disks));
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct disk_state *d = &w->disks[i];
 
@@ -342,8 +337,6 @@ static void check_host(const struct watch *w, const struct session *ses)
 
 void watch_end(struct watch *w, const struct session *ses)
 {
-	if (!w)
-		return;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct disk_state *d = &w->disks[i];
 		int64_t ioerr = device_errors(ses, &ses->devs[i]);

@@ -11,7 +11,7 @@
 
 struct watch;
 
-/* NULL only when out of memory. On a virtual clock nothing of the host is looked at, only the devices' counters. */
+/* On a virtual clock nothing of the host is looked at, only the devices' counters. */
 struct watch *watch_start(const struct session *ses);
 /* Compares with the start and writes notices; frees. */
 void watch_end(struct watch *w, const struct session *ses);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/xalloc.h"
 #include "load/load.h"
 
 #define SLICE_NS   (100 * NS_PER_US) /* between two looks whether to give up: nobody sees a delay of it */
@@ -129,11 +130,9 @@ static void *worker_run(void *arg)
 
 int tx_cpu_open(struct tx_cpu **ret, unsigned processors, struct clock *clk, struct err *err)
 {
-	struct tx_cpu *c = calloc(1, sizeof(*c) + processors * sizeof(c->workers[0]));
+	struct tx_cpu *c = xcalloc(1, sizeof(*c) + processors * sizeof(c->workers[0]));
 	pthread_condattr_t attr;
 
-	if (!c)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	c->clk = clk;
 	c->todo_end = &c->todo;
 	c->finished_end = &c->finished;

@@ -38,5 +38,5 @@ int tx_each_open(struct rowlog **ret, int fd, struct err *err)
 	};
 	int r = rowlog_open(ret, fd, &form);
 
-	return r < 0 ? err_set(err, r, "No memory, or no thread, for --each.") : 0;
+	return r < 0 ? err_set(err, r, "No thread could be started for --each; see ulimit -u.") : 0;
 }

@@ -2,6 +2,7 @@
 /* A heap of the jobs that wait for a time, queues of those that wait for their turn; and the draws of when. */
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "measure/transactions/jobs.h"
 
 uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
@@ -26,15 +27,8 @@ void tx_heap_push(struct tx_run *r, struct tx_job *j)
 	size_t i = r->jobs.nheap;
 
 	if (r->jobs.nheap == r->jobs.heap_room) {
-		size_t room = r->jobs.heap_room ? 2 * r->jobs.heap_room : 1024;
-		struct tx_job **v = realloc(r->jobs.heap, room * sizeof(*v));
-
-		if (!v) {
-			r->jobs.is_out_of_memory = true;
-			return;
-		}
-		r->jobs.heap = v;
-		r->jobs.heap_room = room;
+		r->jobs.heap_room = r->jobs.heap_room ? 2 * r->jobs.heap_room : 1024;
+		r->jobs.heap = xgrow(r->jobs.heap, r->jobs.heap_room, sizeof(*r->jobs.heap));
 	}
 	r->jobs.nheap++;
 	for (; i && r->jobs.heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)

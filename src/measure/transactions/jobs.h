@@ -17,7 +17,7 @@ struct tx_job {
 	struct tx_burst burst;
 };
 
-/* By wake_ns. Without memory the run's is_out_of_memory. */
+/* By wake_ns. */
 void tx_heap_push(struct tx_run *r, struct tx_job *j);
 struct tx_job *tx_heap_pop(struct tx_run *r);
 /* A queue by its end. */

@@ -81,7 +81,7 @@ static size_t kinds(const struct tx_mix *m)
 	return m->sizes.n * (has_both(m) ? 2 : 1);
 }
 
-int tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share)
+void tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share)
 {
 	m->sizes = *sizes;
 	m->share = share;
@@ -90,11 +90,8 @@ int tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share)
 		struct hist **h = i ? &m->of[i - 1] : &m->service;
 
 		*h = *h ? *h : hist_new();
-		if (!*h)
-			return -ENOMEM;
 		hist_clear(*h);
 	}
-	return 0;
 }
 
 void tx_mix_done(struct tx_mix *m)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/xalloc.h"
 #include "measure/transactions/jobs.h"
 
 #define WAIT_NS (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
@@ -212,28 +213,18 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 	if (j) {
 		r->jobs.idle = j->next;
 	} else {
-		if (r->jobs.n == r->jobs.room) {
-			size_t room = r->jobs.room ? 2 * r->jobs.room : 1024;
-			struct tx_job **v = realloc(r->jobs.v, room * sizeof(*v));
-
-			if (!v)
-				goto no_memory;
-			r->jobs.v = v;
-			r->jobs.room = room;
-		}
-		j = calloc(1, sizeof(*j));
-		if (!j)
-			goto no_memory;
+		j = xcalloc(1, sizeof(*j));
 		j->index = r->jobs.n;
 		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
+		if (r->jobs.n == r->jobs.room) {
+			r->jobs.room = r->jobs.room ? 2 * r->jobs.room : 1024;
+			r->jobs.v = xgrow(r->jobs.v, r->jobs.room, sizeof(*r->jobs.v));
+		}
 		r->jobs.v[r->jobs.n++] = j;
 	}
 	j->class = class;
 	r->jobs.live++;
 	return j;
-no_memory:
-	r->jobs.is_out_of_memory = true;
-	return NULL;
 }
 
 /* While all requests are out the loop sleeps until one is back: that is the device's time, not the generator's. */
@@ -270,8 +261,6 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 		return;
 	}
 	j = job_new(r, r->open.next_class);
-	if (!j)
-		return;
 	slots_add(&r->open.under_way, r->open.next_ns - r->start_ns, 1.0);
 	j->think_ns = 0;
 	note_late(r, r->open.next_ns, now_ns);
@@ -302,7 +291,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 		if (is_arrival)
 			t = r->open.next_ns;
-		if (t > now_ns || t == CLOCK_NEVER || r->jobs.is_out_of_memory || r->open.is_swamped)
+		if (t > now_ns || t == CLOCK_NEVER || r->open.is_swamped)
 			return;
 		if (is_arrival) {
 			arrive(r, now_ns);
@@ -322,7 +311,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
-	if (r->jobs.is_out_of_memory || r->open.is_swamped)
+	if (r->open.is_swamped)
 		return true;
 	if (!r->is_open)
 		return r->jobs.live == 0 || now_ns >= r->stop_ns;
@@ -445,28 +434,24 @@ static void look(const struct session *ses, struct tx_stand *s)
 	host_usage(&s->usage);
 }
 
-static int totals_reset(struct tx_totals *t)
+static void totals_reset(struct tx_totals *t)
 {
 	struct hist *h = t->response ? t->response : hist_new();
 
-	if (!h)
-		return -ENOMEM;
 	hist_clear(h);
 	waits_start(&t->waits, NS_PER_MS);
 	*t = (struct tx_totals){ .response = h, .waits = t->waits };
-	return 0;
 }
 
-static int reset(struct tx_run *r)
+static void reset(struct tx_run *r)
 {
 	struct hist *late = r->pace.late ? r->pace.late : hist_new();
-	int bad = totals_reset(&r->all) | tx_mix_start(&r->mix, &r->mix.sizes, r->p->write_ratio);
 
+	totals_reset(&r->all);
+	tx_mix_start(&r->mix, &r->mix.sizes, r->p->write_ratio);
 	for (size_t i = 0; i < r->nclasses; i++)
-		bad |= totals_reset(&r->of[i]);
+		totals_reset(&r->of[i]);
 	r->pace = (struct tx_pace){ .late = late };
-	if (bad || !late)
-		return -ENOMEM;
 	hist_clear(late);
 	for (size_t i = 0; i < r->jobs.n; i++)
 		free(r->jobs.v[i]);
@@ -477,7 +462,6 @@ static int reset(struct tx_run *r)
 	r->open = (struct tx_open){ 0 };
 	slots_start(&r->open.under_way, NS_PER_MS);
 	r->work = (struct tx_work){ .processors = r->work.processors };
-	return 0;
 }
 
 /* Memory and threads of the users; in virtual time neither costs time. */
@@ -497,8 +481,10 @@ static int hire(struct tx_run *r, uint64_t users, struct err *err)
 		m = mmap(NULL, r->work.slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
 		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (m == MAP_FAILED)
-			return err_set(err, -ENOMEM, "There is no memory for %llu users with %llu bytes each.",
-			               (unsigned long long)r->work.slots[i], (unsigned long long)c->memory_bytes);
+			return err_set(
+				err, -ENOMEM,
+				"There is no memory for %llu users with %llu bytes each; give fewer users or less --memory.",
+				(unsigned long long)r->work.slots[i], (unsigned long long)c->memory_bytes);
 		r->work.memory[i] = m;
 	}
 	return is_wanted ? tx_cpu_open(&r->work.cpu, r->work.processors, r->ses->env->clk, err) : 0;
@@ -535,8 +521,6 @@ static void set_out(struct tx_run *r, uint64_t users)
 		for (uint64_t i = 0; i < (users ? users : r->classes[c].users); i++) {
 			struct tx_job *j = job_new(r, c);
 
-			if (!j)
-				return;
 			j->left_count = r->classes[c].count;
 			think(r, j, r->start_ns);
 		}
@@ -551,10 +535,9 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		             .on_tick = tick,
 		             .arg = r };
 	struct load_stats stats;
-	int ret = reset(r);
+	int ret;
 
-	if (ret < 0)
-		return err_set(err, ret, "Out of memory.");
+	reset(r);
 	r->feeder.next = tx_next;
 	r->sink.take = tx_take;
 	ret = hire(r, users, err);
@@ -566,10 +549,6 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		look(r->ses, &r->stand[1]);
 	}
 	dismiss(r);
-	if (ret == 0 && r->jobs.is_out_of_memory)
-		ret = err_set(err, -ENOMEM,
-		              "There is no memory for %zu transactions at once; give fewer --users or --arrivals.",
-		              r->jobs.n);
 	/* Where no more will arrive in time, that holds of the rest of it, too. */
 	if (r->end_ns < r->stop_ns && (!r->is_open || r->open.next_ns != CLOCK_NEVER || r->stop_ns == CLOCK_NEVER))
 		r->stop_ns = r->end_ns;

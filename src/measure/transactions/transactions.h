@@ -74,7 +74,7 @@ struct tx_mix {
 	struct hist *of[2 * TX_SIZES_MAX];
 	uint64_t written, asked_bytes;
 };
-int tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share);
+void tx_mix_start(struct tx_mix *m, const struct tx_sizes *sizes, double share);
 void tx_mix_done(struct tx_mix *m);
 /* The next request: how large, where and what. */
 void tx_mix_draw(struct tx_mix *m, struct rng *rng, const struct tx_place *place, struct io_req *req);
@@ -122,7 +122,6 @@ struct tx_jobs {
 	size_t nheap, heap_room;
 	struct tx_job *ready, **ready_end; /* want a request */
 	struct tx_job *idle;               /* may be used again */
-	bool is_out_of_memory;
 };
 
 struct tx_work { /* of processors */
