@@ -106,6 +106,16 @@ TEST(a_cache_that_is_full_at_once_is_a_state_of_its_own)
 	near(&run, "both caches", "burst_requests", 6000 + 2048 - sim_figure(&run, "second_bytes") / 4096, 0.02);
 }
 
+/* That many bins with as many requests each. */
+static void go_on(struct sustain_series *s, size_t bins, uint64_t requests, uint64_t block_bytes)
+{
+	for (size_t i = 0; i < bins; i++, s->n++)
+		s->v[s->n] = (struct sustain_bin){ .requests = requests,
+			                           .bytes = requests * block_bytes,
+			                           .time_s = (double)s->n * s->width_s };
+	s->time_s = (double)s->n * s->width_s;
+}
+
 /* Nothing is answered for 70 ms, which is a state without a request; then it is fast, and then slow. */
 TEST(a_stall_before_the_first_answer_is_of_the_burst)
 {
@@ -113,20 +123,65 @@ TEST(a_stall_before_the_first_answer_is_of_the_burst)
 	struct sustain_states f;
 
 	sustain_series_init(&s, false);
-	for (s.n = 0; s.n < 4000; s.n++) {
-		struct sustain_bin *b = &s.v[s.n];
-
-		b->requests = s.n < 9 ? 0 : s.n < 150 ? 16 : 2;
-		b->bytes = b->requests << 20;
-		b->time_s = (double)s.n * s.width_s;
-		b->rate_bytes_per_s = (double)b->bytes / s.width_s;
-	}
-	s.time_s = (double)s.n * s.width_s;
+	go_on(&s, 9, 0, 1 << 20);
+	go_on(&s, 141, 16, 1 << 20);
+	go_on(&s, 3850, 2, 1 << 20);
 	assert_true(sustain_states(&s, &f));
 	assert_int_equal(f.block_bytes, 1 << 20);
 	assert_true(f.burst == 0 && f.v[0].from_s == 0 && f.v[0].to_s > 140 * s.width_s);
 	assert_true(fabs(f.amount.value / (141.0 * 16 * (1 << 20)) - 1) < 0.02);
 	sustain_series_done(&s);
+}
+
+/* Garbage collection makes a tenth less of it for a while; the slow rate of as many bytes or requests is far below. */
+TEST(a_stall_with_requests_of_another_size_does_not_end_a_burst)
+{
+	struct sustain_series s, other;
+	struct sustain_states f;
+	struct sustain_rest rest = { .block_bytes = 256 << 10, .asked_bytes_per_s = NAN };
+
+	sustain_series_init(&s, false);
+	sustain_series_init(&other, false);
+	go_on(&s, 400, 16, 1 << 20);
+	go_on(&s, 1600, 3, 1 << 20);
+	assert_true(sustain_states(&s, &f) && f.burst == 0);
+	go_on(&other, 200, 64, 256 << 10);
+	go_on(&other, 500, 54, 256 << 10);
+	assert_false(sustain_rest_found(&other, &f, &rest));
+	go_on(&other, 1000, 12, 256 << 10);
+	assert_true(sustain_rest_found(&other, &f, &rest));
+	assert_true(fabs(rest.fast_bytes / (double)(200 * 64 + 500 * 54) / (256 << 10) - 1) < 0.05);
+	sustain_series_done(&s);
+	sustain_series_done(&other);
+}
+
+/* With requests of another size it does not become as warm; behind each rest it was slow at one temperature. */
+TEST(one_temperature_behind_every_rest_is_heat_whatever_other_requests_show)
+{
+	for (int is_one = 0; is_one < 2; is_one++) {
+		struct sustain_rests r = { .again_bytes_per_s = NAN };
+		struct sustain_series s;
+		struct sustain_states f;
+		struct sustain_found found;
+
+		sustain_series_init(&s, false);
+		go_on(&s, 400, 16, 1 << 20);
+		go_on(&s, 1600, 8, 1 << 20);
+		assert_true(sustain_states(&s, &f) && f.burst == 0);
+		f.begin_celsius = 30;
+		f.v[0].celsius = 84;
+		for (; r.n < 5; r.n++)
+			r.v[r.n] = (struct sustain_rest){ .rest_ns = (2 + r.n) * NS_PER_S,
+				                          .block_bytes = 1 << 20,
+				                          .asked_bytes_per_s = NAN,
+				                          .fast_bytes = 1e8 * (double)(r.n + 1),
+				                          .uncertain_bytes = 1e6,
+				                          .begin_celsius = 80 - 5 * (double)r.n,
+				                          .celsius = is_one ? 84 : 84 - 4 * (double)r.n };
+		sustain_find_cause(&f, &r, &found);
+		assert_int_equal(found.cause, is_one ? SUSTAIN_HEAT : SUSTAIN_UNKNOWN);
+		sustain_series_done(&s);
+	}
 }
 
 /* Within a run that is too short nothing is settled, and status 6 says so; what was measured is there. */
@@ -139,6 +194,7 @@ TEST(a_run_that_ends_before_it_settles_says_so)
 	assert_true(isnan(sim_figure(&run, "settled_bytes_per_s")));
 	near(&run, "short", "burst_bytes", 1024e6, 0.02);
 	near(&run, "short", "last_bytes_per_s", 20e6, 0.02);
+	assert_true(sim_figure(&run, "last_s") < 60 - 15); /* behind the burst of 17 s */
 	assert_string_equal(limited_by(&run), "unknown");
 	assert_true(sim_elapsed_ns(run.sim) < 61 * NS_PER_S);
 }

@@ -227,22 +227,28 @@ static double half_of(const struct stats_estimate *e)
 }
 
 /*
- * What was fast in the bins from first to edge: behind it, bytes less those of the slow rate stay the same, up to
- * stalls, and are the part of the burst by which fast is more than slow. How far they do not, how well the rates are
- * known and the requests under way at the change, which none were at the beginning, say how sure that is.
+ * What was fast in the bins from first to edge. Bytes less those of the rate just behind it stay the same there, up to
+ * stalls. They are the part of the burst by which fast is more than slow. A throttle is slower just there than on
+ * average, until it is cool for the first time. How sure the amount is depends on how far those bytes change, on how
+ * well both rates are known, and on the requests under way at the change.
  */
 static struct stats_estimate amount_of(const struct sustain_series *s, size_t first, size_t edge, size_t end,
                                        const struct stats_estimate *fast, const struct stats_estimate *slow)
 {
-	double excess = 0, sum = 0, squares = 0, bytes = 0, requests = 0, part = 1 - slow->value / fast->value, half;
+	double excess = 0, sum = 0, squares = 0, bytes = 0, requests = 0, part, now, half;
 	double as_long = AMOUNT_PART * span_s(s, first, edge);
-	size_t n = 0, i;
+	size_t n = 0, last = edge + 1; /* that one may hold some of both */
 
-	for (i = first; i < end && (i <= edge + AMOUNT_BINS || span_s(s, edge + 1, i) < as_long); i++) {
-		excess += (double)s->v[i].bytes - slow->value * span_s(s, i, i + 1);
+	while (last < end && (last <= edge + AMOUNT_BINS || span_s(s, edge + 1, last) < as_long))
+		last++;
+	last = last < end ? last : end;
+	now = fmin(last > edge + 2 ? rate_of(s, edge + 1, last) : slow->value, slow->value);
+	part = 1 - now / fast->value;
+	for (size_t i = first; i < last; i++) {
+		excess += (double)s->v[i].bytes - now * span_s(s, i, i + 1);
 		bytes += (double)s->v[i].bytes;
 		requests += (double)s->v[i].requests;
-		if (i > edge) { /* that one may hold some of both */
+		if (i > edge) {
 			n++;
 			sum += excess;
 			squares += excess * excess;
@@ -251,7 +257,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	if (n < 2 || !(part > 0))
 		return stats_about(bytes, bytes);
 	sum /= (double)n;
-	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * span_s(s, edge + 1, i) / 2);
+	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * span_s(s, edge + 1, last) / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
 	return stats_about(sum / part, half + bytes / requests * (1 + 2 * s->depth));
 }

@@ -157,6 +157,8 @@ void sustain_report_figures(struct result *res, const struct sustain_states *f, 
 	report_state(res, "settled", found->is_settled ? last : &none, has_waits);
 	result_estimate(res, "last_bytes_per_s", "last state, not settled", UNIT_BYTES_PER_S,
 	                found->is_settled ? &none.rate : &last->rate);
+	result_figure(res, "last_s", "last state, not settled: duration", UNIT_S,
+	              found->is_settled ? (double)NAN : last->to_s - last->from_s, NULL, 0);
 	result_estimate(res, "minute_of_rest_bytes", "a minute of rest brings back", UNIT_BYTES, &found->minute_bytes);
 	result_figure_text(res, "limited_by", "limited by", causes[found->cause]);
 	result_figure(res, "cause_log10_ratio", "evidence for that (log10 odds)", UNIT_NONE, found->cause_log10_ratio,

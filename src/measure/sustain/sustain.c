@@ -176,7 +176,7 @@ static const struct screen_decl sustain_screen = {
 			{ "{burst_bytes_per_s} for {burst_bytes} ({burst_s}); not settled after {measured_s}",
 	                  .instead_of = 2 },
 			{ "{settled_bytes_per_s} from the first second on, over {measured_s}", .instead_of = 3 },
-			{ "{last_bytes_per_s} over {measured_s}; whether that has settled shows after 35 minutes",
+			{ "{last_bytes_per_s} over the last {last_s}; whether that has settled shows after 35 minutes",
 	                  .is_open = true, .instead_of = 4 },
 			{ "a minute of rest brings back {minute_of_rest_bytes}" },
 			{ "limited by {limited_by}" },
