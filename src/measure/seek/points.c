@@ -267,12 +267,17 @@ bool seek_is_contradicted(const struct seek_known *k, const struct seek_samples 
 	return 2 * stray > m->nrandom;
 }
 
-/* Where no access was aimed over that part of the stroke. */
-static struct stats_estimate curve_of_all(const struct seek_known *k, double stroke)
+/* Where no access was aimed over that part of the stroke. Beyond the last point nobody knows how the curve goes on: it
+ * may be off by all that it rises there. */
+static struct stats_estimate curve_of_all(const struct seek_known *k, const struct points *p, double stroke)
 {
-	const struct curve_point at = { stroke, curve_about(&k->curve, stroke) };
+	struct curve_point at = { stroke, curve_about(&k->curve, stroke) };
 
-	return k->curve.is_known ? curve_moved(&k->curve, &at, stroke, k->places.off) : STATS_UNKNOWN;
+	if (!k->curve.is_known)
+		return STATS_UNKNOWN;
+	if (p->at[p->n - 1].stroke < stroke)
+		at.at = stats_sum(at.at, stats_about(0.0, at.at.value - curve_at(&k->curve, p->at[p->n - 1].stroke)));
+	return curve_moved(&k->curve, &at, stroke, k->places.off);
 }
 
 void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
@@ -281,8 +286,8 @@ void seek_conclude_curve(struct seek_known *k, const struct seek_samples *m)
 	struct points p;
 
 	k->curve = curve_and_points(k, m, &p);
-	k->third = curve_of_all(k, 1.0 / 3.0);
-	k->full = curve_of_all(k, 1.0);
+	k->third = curve_of_all(k, &p, 1.0 / 3.0);
+	k->full = curve_of_all(k, &p, 1.0);
 	for (size_t i = 0; i < p.n; i++) {
 		const double stroke = p.v[i].aimed && k->curve.is_known ? p.v[i].aimed->stroke : 0.0;
 
