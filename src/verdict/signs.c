@@ -128,10 +128,13 @@ static void of_link(struct result *signs, const struct result *doc)
 	}
 }
 
-/*
- * Where the link is what sets the rate, a full buffer loses revolutions by place, and the medium has no part in it;
- * where no zone stands out from the scatter of the samples, no region does.
- */
+/* A full buffer loses revolutions by place where the link is what sets the rate, and the medium has no part in it. */
+static bool is_link_bound(const struct result *doc)
+{
+	return result_has_notice(doc, "link-limit");
+}
+
+/* Where no zone stands out from the scatter of the samples, no region does. */
 static void of_slow_regions(struct result *signs, const struct result *doc)
 {
 	const struct table *t = result_find_table(doc, "slow_regions");
@@ -140,7 +143,7 @@ static void of_slow_regions(struct result *signs, const struct result *doc)
 	for (size_t i = 0; t && i < t->nrows; i++)
 		n += table_number_of(t, i, "rate_bytes_per_s") <
 		     SLOW_RATIO * table_number_of(t, i, "expected_bytes_per_s");
-	if (t && !result_has_notice(doc, "link-limit") && !result_has_notice(doc, "zones-hidden"))
+	if (t && !is_link_bound(doc) && !result_has_notice(doc, "zones-hidden"))
 		count(signs, "slow_stretches", (double)n);
 }
 
@@ -152,7 +155,7 @@ static void of_figures(struct result *signs, const struct result *doc)
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
 		const struct figure *f = result_find_figure(doc, r->figure);
 
-		if (f)
+		if (f && !(is_link_bound(doc) && strcmp(r->name, "weak") == 0))
 			put(signs, f);
 	}
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
