@@ -27,7 +27,8 @@ def point(place, label, start, size):
     times = max(1, min(TIMES_MAX, math.ceil(LEAST_S * fio(1) / size)))
 
     def platter():  # as the times lie one after the other
-        return times / sum(1 / platter_once() for _ in range(times))
+        rates = [platter_once() for _ in range(times)]
+        return times / sum(1 / rate for rate in rates) if all(rates) else None  # None: what was too disturbed for a rate
 
     return Comparison(label, 'MB/s', 1e-6, lambda: fio(times), platter)
 
