@@ -347,24 +347,6 @@ TEST(stopping_at_a_precision_leaves_intervals_honest)
 	}
 }
 
-TEST(gaps_of_poisson_arrivals_are_told_from_even_ones)
-{
-	double x[2000];
-	struct rng rng;
-	int rejected = 0;
-
-	for (uint64_t seed = 0; seed < 400; seed++) {
-		rng_init(&rng, seed, 61);
-		for (size_t i = 0; i < 500; i++)
-			x[i] = rng_exp(&rng, 0.002);
-		rejected += ks_exponential(x, 500, 0.002) < 0.05;
-	}
-	assert_in_range(rejected, 8, 34);
-	for (size_t i = 0; i < ARRAY_LEN(x); i++)
-		x[i] = 0.002;
-	assert_true(ks_exponential(x, ARRAY_LEN(x), 0.002) < 1e-6);
-}
-
 TEST(hostile_series_give_no_interval_instead_of_a_wrong_one)
 {
 	double bad[] = { (double)NAN, (double)INFINITY, (double)NAN }, same[50];
