@@ -11,15 +11,7 @@
 #ifndef PLATTER_MODEL_ALONG_H
 #define PLATTER_MODEL_ALONG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct along_at {         /* a reading */
-	double from, end; /* bytes */
-	double y, sigma;  /* log of the time per byte, and its own noise */
-	size_t place;     /* readings of one place lie on the same surfaces: what these differ by shows once */
-	bool is_anew;     /* before it another device may begin, and rates anew */
-};
+#include "model/chain.h"
 
 struct along_edge {
 	double at, first, end; /* bytes: where it lies, and 95 % of where it may */
