@@ -1,75 +1,219 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of a series that lose more than the rest, and whether place or time makes them: lossy.h. */
+/* The law of what a disk loses, parts that lose more, and whether place or time makes them: lossy.h. */
 #include "model/lossy.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define STRAYS 2 /* readings one after the other that nothing here fits, as out of a buffer: 1 in 50 each (chain.h) */
+#define RATES      14   /* from 1 in 1000 revolutions to 8 in one, each twice the one before */
+#define RATE_LEAST 1e-3 /* of the first: healthy media lose less */
+#define ROUNDS     3    /* of leaving sure parts out of the law (a choice: the third changes nothing) */
+#define STEPS      100  /* towards the likeliest law (a choice: more change no answer) */
+#define UNSEEN \
+	(1.0 / 3.0) /* readings, as if that many more had been: what was not seen is not impossible (Kerman 2011) */
+#define INSIDE                                                                                                        \
+	0.9         /* readings of a part that lose at its rate: a place that is slow may be so in a part (ignorance) \
+	             */
+#define WAY     0.5 /* readings that lost there in other requests, before any was read: as likely as not */
+#define MORE    0.2 /* readings that lose some times as much as others: ignorance */
+#define ALIKE   2   /* rates of a part in requests of a half: each may lose one, or what is asked for of it */
+#define SUSPECT (-3.0 * LOSSY_SURE) /* log of the odds of what is worth a second look (a choice) */
+#define DISKS   10.0 /* of which one has such a part: 1 to 10 % are replaced in a year (Schroeder and Gibson 2007) */
 
-#define ALIKE      2.0  /* times as much as the other that a part loses, at most, to be one with it (a choice) */
-#define DISKS      10.0 /* of which one has such a part: 1 to 10 % are replaced in a year (Schroeder and Gibson 2007) */
-#define RATIO_MOST 100.0 /* log: what is more says no more */
-
-struct sums { /* of all readings before */
-	double lost, revs;
+/* Of readings wherever they lie: how many of them lose at each rate. */
+struct law {
+	double weight[RATES], n;
 };
 
-static double evidence(const struct sums *a, const struct sums *b, double usual, double least)
+static double rate_at(size_t k)
 {
-	double lost = b->lost - a->lost, revs = b->revs - a->revs, rate = fmax(lost / revs, usual + least);
-
-	return lost * log(rate / usual) - (rate - usual) * revs - 0.5 * log1p(lost);
+	return RATE_LEAST * (double)(1u << k);
 }
 
-/* Of its time, that a part loses. */
-static double share_of(const struct sums *sum, const struct lossy_part *p)
+/* Likelihoods of a reading by each rate, as parts of the likeliest. */
+static void likely(const struct lossy_at *v, double *ret)
 {
-	double lost = sum[p->last + 1].lost - sum[p->first].lost;
+	double best = fmin(fmax(v->lost / v->revs, RATE_LEAST), rate_at(RATES - 1));
 
-	return lost / (lost + sum[p->last + 1].revs - sum[p->first].revs);
+	for (size_t k = 0; k < RATES; k++)
+		ret[k] = exp(v->lost * log(rate_at(k) / best) - (rate_at(k) - best) * v->revs);
 }
 
-/* Is what lies between two parts a stray? They lose about as much, and each is longer. */
-static bool is_stray(const struct sums *sum, const struct lossy_part *a, const struct lossy_part *b)
+static double by_law(const struct law *law, const double *by_rate)
 {
-	size_t between = b->first - a->last - 1;
-	double one = share_of(sum, a), two = share_of(sum, b);
+	double sum = 0.0;
 
-	return between <= STRAYS && between <= a->last - a->first && between <= b->last - b->first &&
-	       fmax(one, two) < ALIKE * fmin(one, two);
+	for (size_t k = 0; k < RATES; k++)
+		sum += law->weight[k] * by_rate[k];
+	return sum;
+}
+
+/* A reading more, or a part of one. */
+static void learn(struct law *law, const struct lossy_at *v, double part)
+{
+	double by_rate[RATES], all;
+
+	likely(v, by_rate);
+	all = by_law(law, by_rate);
+	for (size_t k = 0; k < RATES; k++)
+		law->weight[k] *= (law->n + part * by_rate[k] / all) / (law->n + part);
+	law->n += part;
+}
+
+/* The likeliest by readings that are not left out (Laird 1978). Some may lose two or four times as much as any of them,
+ * for what the way to the disk costs differs from zone to zone. */
+static struct law law_of(const struct lossy_at *v, size_t n, const bool *is_left_out)
+{
+	cleanup_free double *by_rate = xcalloc(n + 1, RATES * sizeof(*by_rate));
+	struct law law = { .n = UNSEEN };
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_left_out[i] && v[i].revs > 0.0)
+			likely(&v[i], &by_rate[RATES * m++]);
+	for (size_t k = 0; k < RATES; k++)
+		law.weight[k] = 1.0 / RATES;
+	law.n += (double)m;
+	for (int step = 0; step < STEPS; step++) {
+		struct law next = law;
+
+		for (size_t k = 0; k < RATES; k++)
+			next.weight[k] = UNSEEN / RATES / law.n;
+		for (size_t i = 0; i < m; i++) {
+			const double *at = &by_rate[RATES * i];
+			double all = by_law(&law, at) * law.n;
+
+			for (size_t k = 0; k < RATES; k++)
+				next.weight[k] += law.weight[k] * at[k] / all;
+		}
+		law = next;
+	}
+	for (size_t k = RATES; k-- > 2;)
+		law.weight[k] = (1.0 - MORE) * law.weight[k] + 0.5 * MORE * (law.weight[k - 1] + law.weight[k - 2]);
+	return law;
+}
+
+static double usual_of(const struct law *law)
+{
+	double sum = law->weight[0];
+	size_t k = 0;
+
+	while (sum < 0.5 && k + 1 < RATES)
+		sum += law->weight[++k];
+	return rate_at(k);
+}
+
+/* Likelihood of a reading by a part of rate k: places of it differ by some times. */
+static double by_part(const double *by_rate, size_t k)
+{
+	return 0.25 * by_rate[k - (k > 0)] + 0.5 * by_rate[k] + 0.25 * by_rate[k + (k + 1 < RATES)];
+}
+
+/*
+ * Log of the odds by a reading, that it is of a part, for each rate. is_in_law: it is one of those that made the law,
+ * and must not count against itself.
+ */
+static void evidence(const struct law *law, const struct lossy_at *v, bool is_in_law, double *ret)
+{
+	double by_rate[RATES], all, left = 0.0;
+
+	for (size_t k = 0; k < RATES; k++)
+		ret[k] = 0.0;
+	if (!(v->revs > 0.0))
+		return;
+	likely(v, by_rate);
+	all = by_law(law, by_rate);
+	for (size_t k = 0; k < RATES; k++) {
+		double own = is_in_law ? law->weight[k] * by_rate[k] / all : 0.0;
+
+		left += fmax(law->weight[k] * law->n - own, UNSEEN / RATES) * by_rate[k];
+	}
+	left /= law->n - is_in_law;
+	for (size_t k = 0; k < RATES; k++)
+		ret[k] = log(INSIDE * by_part(by_rate, k) / left + 1.0 - INSIDE);
+}
+
+/* The first rate that is so much more than the usual one. */
+static size_t first_rate(const struct law *law, double least)
+{
+	size_t k = 0;
+
+	while (k + 1 < RATES && rate_at(k) < usual_of(law) + least)
+		k++;
+	return k;
 }
 
 /* Log of how many parts as long as this there may be: one begins anywhere, and lengths of any size are alike
- * (Jeffreys).
- */
-static double choices(size_t n, size_t length)
+ * (Jeffreys), as rates are. */
+static double choices(double n, size_t length, size_t first_rate)
 {
-	return log(DISKS) + log((double)n) + log((double)length) + log(log((double)n) + 1.0);
+	return log(DISKS) + log(n) + log((double)length) + log(log(n + 1.0) + 1.0) + log((double)(RATES - first_rate));
 }
 
-size_t lossy_find(const struct lossy_at *v, size_t n, double usual, double least, struct lossy_part *ret)
-{
-	cleanup_free struct sums *sum = xcalloc(n + 1, sizeof(*sum));
-	cleanup_free double *best = xcalloc(n + 1, sizeof(*best)); /* of the first k that lose */
-	cleanup_free size_t *from = xcalloc(n + 1, sizeof(*from)); /* where the part begins that ends with it */
-	cleanup_free size_t *at = xcalloc(n + 1, sizeof(*at));     /* those that lose */
-	size_t m = 0, parts = 0;
+struct search {
+	size_t n, first_rate;
+	double *sum; /* by reading and rate: the evidence of all before it */
+	size_t *at;  /* readings that lose, m: a part begins and ends with one */
+	size_t m;
+};
 
-	for (size_t i = 0; i < n; i++) {
-		sum[i + 1] = (struct sums){ sum[i].lost + v[i].lost, sum[i].revs + v[i].revs };
-		if (v[i].lost > 0.0)
-			at[m++] = i;
+static double sum_at(const struct search *s, size_t i, size_t k)
+{
+	return s->sum[i * RATES + k];
+}
+
+/* Log of the odds of the likeliest part of readings [a, b]. */
+static double odds_of(const struct search *s, size_t a, size_t b, size_t *ret_rate)
+{
+	double most = -INFINITY;
+
+	for (size_t k = s->first_rate; k < RATES; k++) {
+		double own = sum_at(s, b + 1, k) - sum_at(s, a, k);
+
+		if (own <= most)
+			continue;
+		most = own;
+		*ret_rate = k;
 	}
-	for (size_t k = 0; k < m; k++) { /* a part begins and ends with one that loses */
+	return most - choices((double)s->n, b - a + 1, s->first_rate);
+}
+
+/* What is of a part as surely as a sentence, wherever it begins and ends; or else its worst reading. */
+static void find_sure(const struct search *s, size_t k, struct lossy_part *p)
+{
+	const size_t a = p->first, b = p->last;
+	const double sure = 1.0 / (1.0 + exp(-LOSSY_SURE));
+	double begins = 0.0, ends = 0.0, begun = 0.0, ended = 0.0;
+	size_t worst = a;
+
+	for (size_t i = a; i <= b; i++) {
+		begins += exp(sum_at(s, a, k) - sum_at(s, i, k));
+		ends += exp(sum_at(s, i + 1, k) - sum_at(s, b + 1, k));
+		if (sum_at(s, i + 1, k) - sum_at(s, i, k) > sum_at(s, worst + 1, k) - sum_at(s, worst, k))
+			worst = i;
+	}
+	for (size_t i = a; begun < sure * begins; p->sure_first = i++)
+		begun += exp(sum_at(s, a, k) - sum_at(s, i, k));
+	for (size_t i = b; ended < sure * ends; p->sure_last = i--)
+		ended += exp(sum_at(s, i + 1, k) - sum_at(s, b + 1, k));
+	if (p->sure_first > p->sure_last)
+		p->sure_first = p->sure_last = worst;
+}
+
+/* The likeliest set of parts; in order. */
+static size_t best_parts(const struct search *s, struct lossy_part *ret)
+{
+	cleanup_free double *best = xcalloc(s->m + 1, sizeof(*best)); /* of the first that lose */
+	cleanup_free size_t *from = xcalloc(s->m + 1, sizeof(*from)); /* where the part begins that ends with it */
+	size_t parts = 0, rate = 0;
+
+	for (size_t k = 0; k < s->m; k++) {
 		best[k + 1] = best[k];
-		from[k + 1] = m;
+		from[k + 1] = s->m;
 		for (size_t i = 0; i <= k; i++) {
-			double own = evidence(&sum[at[i]], &sum[at[k] + 1], usual, least) -
-			             choices(n, at[k] - at[i] + 1) + LOSSY_SURE;
+			double own = odds_of(s, s->at[i], s->at[k], &rate) - SUSPECT;
 
 			if (own > 0.0 && best[i] + own > best[k + 1]) {
 				best[k + 1] = best[i] + own;
@@ -77,88 +221,155 @@ size_t lossy_find(const struct lossy_at *v, size_t n, double usual, double least
 			}
 		}
 	}
-	for (size_t k = m; k > 0;) {
-		struct lossy_part *p = &ret[parts];
+	for (size_t k = s->m; k > 0; k = from[k] == s->m ? k - 1 : from[k])
+		parts += from[k] != s->m;
+	for (size_t k = s->m, i = parts; k > 0;) {
+		struct lossy_part *p = &ret[i - 1];
 
-		if (from[k] == m) {
+		if (from[k] == s->m) {
 			k--;
 			continue;
 		}
-		*p = (struct lossy_part){ at[from[k]], at[k - 1], best[k] - best[from[k]] - LOSSY_SURE };
+		*p = (struct lossy_part){ .first = s->at[from[k]], .last = s->at[k - 1] };
+		p->log_odds = odds_of(s, p->first, p->last, &rate);
+		find_sure(s, rate, p);
 		k = from[k];
-		if (parts && is_stray(sum, p, &p[-1])) {
-			p[-1].first = p->first;
-			p[-1].log_odds = fmax(p[-1].log_odds, p->log_odds);
-		} else {
-			parts++;
-		}
-	}
-	for (size_t i = 0; i < parts / 2; i++) {
-		struct lossy_part p = ret[i];
-
-		ret[i] = ret[parts - 1 - i];
-		ret[parts - 1 - i] = p;
+		i--;
 	}
 	return parts;
 }
 
-double lossy_least(size_t n, double revs, double usual, double least)
+/* What a reading of that many revolutions must lose to be a part. */
+static double least_single(const struct law *law, size_t n, double revs, double least)
 {
-	double lost = 1.0;
+	size_t first = first_rate(law, least);
 
-	while (evidence(&(struct sums){ 0 }, &(struct sums){ lost, revs }, usual, least) < choices(n, 1) + LOSSY_SURE)
-		lost++;
-	return lost;
+	for (double lost = 1.0; lost < rate_at(RATES - 1) * revs; lost++) {
+		double by_rate[RATES];
+
+		evidence(law, &(struct lossy_at){ lost, revs }, false, by_rate);
+		for (size_t k = first; k < RATES; k++)
+			if (by_rate[k] - choices((double)n, 1, first) > SUSPECT)
+				return lost;
+	}
+	return INFINITY;
 }
 
-/* Share of the readings elsewhere that lose half of the rate and more, at places that do not always: so another part
- * that loses does not count. */
-static double share_of_times(const struct lossy_look *v, size_t n, size_t nplaces, double rate)
+size_t lossy_find(const struct lossy_at *v, size_t n, double least, double usual_revs, struct lossy_part *ret,
+                  double *ret_single)
 {
-	cleanup_free double *least = xcalloc(nplaces + 1, sizeof(*least));
-	double lossy = 0.5, all = 1.0;
+	cleanup_free bool *is_sure = xcalloc(n + 1, sizeof(*is_sure));
+	cleanup_free double *sum = xcalloc(n + 1, RATES * sizeof(*sum));
+	cleanup_free size_t *at = xcalloc(n + 1, sizeof(*at));
+	struct search s = { .n = n, .sum = sum, .at = at };
+	struct law law = { .n = 0.0 };
+	size_t parts = 0;
 
-	for (size_t p = 0; p < nplaces; p++)
-		least[p] = INFINITY;
 	for (size_t i = 0; i < n; i++)
-		if (!v[i].is_inside)
-			least[v[i].place] = fmin(least[v[i].place], v[i].lost / v[i].revs);
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].is_inside)
-			continue;
-		all++;
-		lossy += v[i].lost >= 0.5 * rate * v[i].revs && least[v[i].place] < 0.5 * rate;
+		if (v[i].lost > 0.0 && v[i].revs > 0.0)
+			at[s.m++] = i;
+	for (int round = 0; round < ROUNDS; round++) {
+		law = law_of(v, n, is_sure);
+		s.first_rate = first_rate(&law, least);
+		for (size_t i = 0; i < n; i++) {
+			evidence(&law, &v[i], !is_sure[i], &sum[(i + 1) * RATES]);
+			for (size_t k = 0; k < RATES; k++)
+				sum[(i + 1) * RATES + k] += sum[i * RATES + k];
+			is_sure[i] = false;
+		}
+		parts = best_parts(&s, ret);
+		for (size_t i = 0; i < parts; i++)
+			for (size_t j = ret[i].first; j <= ret[i].last && ret[i].log_odds > 0.0; j++)
+				is_sure[j] = true;
 	}
-	return fmin(lossy / all, LOSSY_LOOK);
+	*ret_single = least_single(&law, n, usual_revs, least);
+	return parts;
 }
 
-double lossy_place(const struct lossy_look *v, size_t n, size_t nplaces, double usual, double least, size_t *ret_looks)
+/* By a look, from which the law learns: were it not of the place, the next would be as likely. */
+static void add_evidence(struct law *law, const struct lossy_at *look, double *sum)
 {
-	double lost = 0.0, revs = 0.0, rate, share, odds;
-	struct sums look = { 0 };
+	double by_rate[RATES];
+
+	evidence(law, look, false, by_rate);
+	for (size_t k = 0; k < RATES; k++)
+		sum[k] += by_rate[k];
+	learn(law, look, 1.0);
+}
+
+/* What looks say, in each way of asking (struct lossy_look, otherwise), of which each has its law. */
+struct asked {
+	struct law law[1 + LOSSY_OTHERWISE];
+	double all[RATES], otherwise[RATES]; /* evidence by each rate */
+};
+
+/* Laws by what lies outside; inside: all of it. */
+static void laws_of(const struct lossy_look *v, size_t n, const struct lossy_at *inside, struct asked *ret)
+{
+	cleanup_free bool *is_left_out = xcalloc(n + 1, sizeof(*is_left_out));
+	cleanup_free struct lossy_at *at = xcalloc(n + 1, sizeof(*at));
 
 	for (size_t i = 0; i < n; i++) {
-		lost += v[i].is_inside ? v[i].lost : 0.0;
-		revs += v[i].is_inside ? v[i].revs : 0.0;
+		at[i] = v[i].at;
+		is_left_out[i] = v[i].is_inside || v[i].is_another || v[i].otherwise;
 	}
-	rate = fmax(lost / revs, usual + least);
-	share = share_of_times(v, n, nplaces, rate);
-	odds = -log((double)n); /* it may begin with any */
-	*ret_looks = 0;
-	for (size_t i = 0; i <= n; i++) {
-		double ratio;
+	*ret = (struct asked){ .law = { law_of(at, n, is_left_out) } };
+	for (size_t k = 1; k <= LOSSY_OTHERWISE; k++) { /* in other requests the way may lose there as well */
+		ret->law[k] = ret->law[0];
+		ret->law[k].n = 1.0;
+		learn(&ret->law[k], inside, WAY);
+	}
+	for (size_t i = 0; i + 1 < n; i++)
+		if (v[i].otherwise && !v[i].is_inside && !v[i].is_another && v[i + 1].is_inside &&
+		    v[i + 1].otherwise == v[i].otherwise)
+			learn(&ret->law[v[i].otherwise], &at[i], 1.0);
+}
 
-		if (i < n && v[i].is_inside) {
-			look.lost += v[i].lost;
-			look.revs += v[i].revs;
+/* Of the likeliest rate. */
+static struct lossy_odds odds_by(const struct asked *q, size_t first)
+{
+	struct lossy_odds ret = { -INFINITY, -INFINITY, 0.0 };
+
+	for (size_t k = first; k < RATES; k++) {
+		if (q->all[k] <= ret.evidence)
 			continue;
-		}
-		if (!(look.revs > 0.0))
-			continue;
-		ratio = exp(fmin(look.lost * log(rate / usual) - (rate - usual) * look.revs, RATIO_MOST));
-		odds += log((LOSSY_LOOK * ratio + 1.0 - LOSSY_LOOK) / (share * ratio + 1.0 - share));
-		(*ret_looks)++;
-		look = (struct sums){ 0 };
+		ret.evidence = q->all[k];
+		ret.otherwise = q->otherwise[k];
+		for (size_t j = k > first + ALIKE ? k - ALIKE : first; j < RATES && j <= k + ALIKE; j++)
+			ret.otherwise = fmax(ret.otherwise, q->otherwise[j]);
 	}
-	return odds;
+	return ret;
+}
+
+struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least)
+{
+	struct lossy_at look = { 0 }, all = { 0 };
+	struct lossy_odds ret;
+	struct asked q;
+	size_t inside = 0, first;
+
+	for (size_t i = 0; i < n; i++) {
+		inside += v[i].is_inside;
+		all.lost += v[i].is_inside ? v[i].at.lost : 0.0;
+		all.revs += v[i].is_inside ? v[i].at.revs : 0.0;
+	}
+	if (!(all.revs > 0.0))
+		return (struct lossy_odds){ -INFINITY, -INFINITY, -INFINITY };
+	laws_of(v, n, &all, &q);
+	first = first_rate(&q.law[0], least);
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].is_inside)
+			continue;
+		look.lost += v[i].at.lost;
+		look.revs += v[i].at.revs;
+		if ((i + 1 < n && v[i + 1].is_inside && v[i + 1].otherwise == v[i].otherwise) || !(look.revs > 0.0))
+			continue;
+		add_evidence(&q.law[0], &look, q.all);
+		if (v[i].otherwise)
+			add_evidence(&q.law[v[i].otherwise], &look, q.otherwise);
+		look = (struct lossy_at){ 0 };
+	}
+	ret = odds_by(&q, first);
+	ret.place = ret.evidence - choices((double)n, inside, first);
+	return ret;
 }

@@ -2,13 +2,16 @@
 /*
  * Where a disk loses revolutions, and whether that is of the place.
  *
- * Readings in order of place are a series of revolutions lost (Poisson) and of revolutions in which that could happen.
- * A part of it has a rate of its own, or the usual one: the ratio of the two likelihoods, less what fitting a rate
- * takes (Schwarz 1978), is its evidence. Before, a part may begin with any reading and be of any size (ignorance); the
- * best set of parts comes from one programme over all readings (Jackson and others 2005).
+ * Readings lose revolutions (Poisson). At what rates they do wherever they lie is a law of the whole disk, which they
+ * show themselves (a mixture over rates, Laird 1978): what the media lose, what a bridge or a
+ * queue of one request costs now and then, and the times when others read are all in it. A part of the disk has a rate
+ * of its own where most of its readings lose at that rate, while by the law few would. Before, a part may begin with
+ * any reading, be of any size (ignorance), and lose at any rate; the best set of parts comes from one programme over
+ * all readings (Jackson and others 2005).
  *
- * What others do to a disk is of a time, not of a place: the same place at another time decides. A look at a place
- * loses at the place's rate with LOSSY_LOOK where it is of the place, and as often as all else where it is of the time.
+ * What was read at one time hangs together: readings inside a part one after the other in time are one look, so that
+ * only other times decide whether it is the place that loses. A way may lose a revolution where requests of one
+ * size end, and none where others do. So only the same bytes in other requests decide whether it is the media.
  */
 #ifndef PLATTER_MODEL_LOSSY_H
 #define PLATTER_MODEL_LOSSY_H
@@ -16,38 +19,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOSSY_SURE 3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
-#define LOSSY_LOOK 0.9 /* a place that is slow may be so in a part: ignorance */
+#define LOSSY_OTHERWISE 2   /* other sizes of requests: what the way loses with one says nothing of the others */
+#define LOSSY_SURE      3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
 
 struct lossy_at {          /* a reading */
-	double lost, revs; /* revolutions lost, and those that it took besides */
+	double lost, revs; /* revolutions lost, and those that it took besides; 0: it says nothing */
 };
 
 struct lossy_part {
-	size_t first, last;
-	double log_odds; /* that it has a rate of its own */
+	size_t first, last;           /* the likeliest */
+	size_t sure_first, sure_last; /* readings that are of it as surely as a sentence; or its worst */
+	double log_odds;              /* that it has a rate of its own */
 };
 
 /*
- * Parts that lose `least` a revolution more than the usual rate, at least as likely as 1 to LOSSY_SURE; of neighbours
- * one. ret has room for n. Returns how many.
+ * Parts that lose `least` a revolution more than is usual, at least as likely as 1 to LOSSY_SURE; *ret_single: what a
+ * reading of the usual size must lose to be one. ret has
+ * room for n. Returns how many.
  */
-size_t lossy_find(const struct lossy_at *v, size_t n, double usual, double least, struct lossy_part *ret);
-
-/* How many a reading of that many revolutions must lose to be a part that is sure, of n. */
-double lossy_least(size_t n, double revs, double usual, double least);
+size_t lossy_find(const struct lossy_at *v, size_t n, double least, double usual_revs, struct lossy_part *ret,
+                  double *ret_single);
 
 struct lossy_look { /* a reading, in order of time */
-	size_t place;
-	double lost, revs;
-	bool is_inside; /* of the part that is asked about */
+	struct lossy_at at;
+	bool is_inside;     /* of the part that is asked about */
+	bool is_another;    /* of another part, which says nothing of what is usual */
+	unsigned otherwise; /* bytes that were read before, in requests of the first or the second other size; outside,
+	                     * right before one that is inside: of bytes beside it. 0: not so */
 };
 
-/*
- * Log of the odds that the place loses, and not the times when it was read. Readings inside one after the other are one
- * look. How often a time is one in which all loses as much is seen at the other places, by those that do not always
- * lose. *ret_looks: how many there are.
- */
-double lossy_place(const struct lossy_look *v, size_t n, size_t nplaces, double usual, double least, size_t *ret_looks);
+struct lossy_odds {       /* logs */
+	double evidence;  /* that the place loses, by all looks at it; ... */
+	double otherwise; /* ... by those in other requests alone */
+	double place;     /* the first, with all the places where it might have been as likely before */
+};
+
+struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
 
 #endif

@@ -582,7 +582,7 @@ TEST(of_a_volume_over_several_disks_no_slow_place_is_reported)
 		/* Where one disk waits for another no slow place can be told from that, nor when the document is
 		 * computed again. */
 		assert_true((sim_figure(&run, "slow_least_loss_ratio") == 1.0) == !i);
-		assert_int_equal(zones_again(run.res, again, &err), 0);
+		assert_int_equal(measure_zones.again(run.res, again, &err), 0);
 		assert_true((figure_number(result_find_figure(again, "slow_least_loss_ratio")) == 1.0) == !i);
 		assert_int_equal(rows(&run, "slow_regions"), 0);
 		assert_int_equal(rows(&run, "stretches"), 0);

@@ -9,6 +9,7 @@
 
 #define PLACES  64
 #define PASSES  6
+#define CHECKS  8
 #define SEEDS   300
 #define LASTING 3000 /* runs where noise lasts, in which intervals and drift are less sure than they say */
 
@@ -25,37 +26,51 @@ static struct zone_layout layout_of(struct zone_position *positions)
 }
 
 struct made {
-	struct zone_sample v[PLACES * PASSES];
+	struct zone_sample v[PLACES * PASSES + 2 * CHECKS];
 	struct zone_samples samples;
 };
 
+static struct zone_sample sample_of(size_t p, size_t i, bool is_slow, struct rng *rng)
+{
+	uint64_t at = (uint64_t)p * 1000000000u + i / PLACES * 10000000u;
+	double ns = (is_slow ? 20.0 : 10.0) * exp(0.01 * rng_normal(rng));
+
+	return (struct zone_sample){ .position = p,
+		                     .pass = (uint32_t)(i / PLACES),
+		                     .first_bytes = at,
+		                     .from_bytes = at,
+		                     .end_bytes = at + 5000000u,
+		                     .moved_bytes = 5e6,
+		                     .elapsed_ns = 5e6 * ns,
+		                     .ns_per_byte = ns,
+		                     .se_ratio = 0.01,
+		                     .waits = is_slow ? 5 : 0,
+		                     .wait_revs = is_slow ? 5 : 0,
+		                     .at_s = 0.1 * (double)i,
+		                     .is_good = true };
+}
+
 /* Passes up and down by turns, a tenth of a second each sample; spells: part of the samples that are half as fast;
- * is_bad: so is place 20, always. */
+ * is_bad: so is place 20, always. Then bytes of places 40 and 20 by turns in other requests. */
 static void make(struct made *m, uint64_t seed, double spells, bool is_bad)
 {
 	struct rng rng;
 
 	rng_init(&rng, seed, 7);
-	m->samples = (struct zone_samples){ m->v, PLACES * PASSES, PLACES * PASSES };
-	for (size_t i = 0; i < m->samples.n; i++) {
+	m->samples = (struct zone_samples){ m->v, PLACES * PASSES + 2 * CHECKS, PLACES * PASSES + 2 * CHECKS };
+	for (size_t i = 0; i < PLACES * PASSES; i++) {
 		size_t p = i / PLACES % 2 ? PLACES - 1 - i % PLACES : i % PLACES;
-		bool is_slow = rng_double(&rng) < spells || (is_bad && p == 20);
-		uint64_t at = (uint64_t)p * 1000000000u + i / PLACES * 10000000u;
-		double ns = (is_slow ? 20.0 : 10.0) * exp(0.01 * rng_normal(&rng));
 
-		m->v[i] = (struct zone_sample){ .position = p,
-			                        .pass = (uint32_t)(i / PLACES),
-			                        .first_bytes = at,
-			                        .from_bytes = at,
-			                        .end_bytes = at + 5000000u,
-			                        .moved_bytes = 5e6,
-			                        .elapsed_ns = 5e6 * ns,
-			                        .ns_per_byte = ns,
-			                        .se_ratio = 0.01,
-			                        .waits = is_slow ? 5 : 0,
-			                        .wait_revs = is_slow ? 5 : 0,
-			                        .at_s = 0.1 * (double)i,
-			                        .is_good = true };
+		m->v[i] = sample_of(p, i, rng_double(&rng) < spells || (is_bad && p == 20), &rng);
+	}
+	for (size_t i = PLACES * PASSES; i < m->samples.n; i++) {
+		size_t p = i % 2 ? 20 : 40;
+
+		m->v[i] = sample_of(p, p, rng_double(&rng) < spells || (is_bad && p == 20), &rng);
+		m->v[i].kind = SAMPLE_CHECK;
+		m->v[i].position = ZONE_NONE;
+		m->v[i].check_of = p;
+		m->v[i].at_s = 0.1 * (double)i;
 	}
 }
 
@@ -176,6 +191,7 @@ TEST(what_is_usually_lost_is_known_from_readings_for_edges_too)
 	struct made m;
 
 	make(&m, 1, 0.0, false);
+	m.samples.n = PLACES * PASSES;
 	zone_losses_find(&m.samples, &l, &places);
 	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
 		m.v[i].kind = SAMPLE_EDGE;

@@ -6,43 +6,6 @@
 #include "measure/zones/zones.h"
 #include "zonesrun.h"
 
-#define INTERFACE 300e6
-#define BAND      1000000000ull
-#define LEAST     0.01
-
-/* Of these rates in MB/s, each a gigabyte wide. */
-static struct zone_bands bands_of(struct zone_band *v, const double *mb, size_t n)
-{
-	for (size_t k = 0; k < n; k++)
-		v[k] = (struct zone_band){ .first_bytes = k * BAND,
-			                   .end_bytes = (k + 1) * BAND,
-			                   .y = log(1e9 / (mb[k] * 1e6)) };
-	return (struct zone_bands){ .v = v, .n = n, .least_step = LEAST };
-}
-
-TEST(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster)
-{
-	static const double mb[] = { 100 };
-	struct zone_level level[16] = { { 0 } };
-	struct zone_levels lv = { .v = level, .n = ARRAY_LEN(level) };
-	struct zone_band v[8];
-	struct zone_bands b = bands_of(v, mb, 1);
-
-	for (size_t p = 0; p < lv.n; p++)
-		level[p] = (struct zone_level){ .n = 3, .y = v[0].y };
-	assert_true(zone_bands_is_single(&b, &lv, INTERFACE));
-	assert_false(zone_bands_is_single(&b, &lv, 101e6));
-	assert_false(zone_bands_is_single(&b, &lv, (double)NAN));
-	for (size_t p = 0; p < lv.n; p++)
-		level[p].y += 0.02 * (double)p;
-	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
-	for (size_t p = 0; p < lv.n; p++)
-		level[p].y = v[0].y + (p < 3 ? 1.0 : 0.04 * (double)p); /* a slow region where it would be fastest */
-	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
-	b.least_step = 1.0; /* a scatter that hides all steps of a zoned disk shows none of them */
-	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
-}
-
 TEST(where_time_ends_before_all_places_are_read_there_may_be_more_zones_and_none_lies_beyond)
 {
 	for (int tenths = 5; tenths < 60; tenths += 5) {

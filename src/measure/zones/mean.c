@@ -13,6 +13,76 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
+#define LOST_PART \
+	0.5 /* of a sample's time, lost in revolutions: more is its level (losses.c), and says nothing of density */
+
+static int by_mid(const void *a, const void *b)
+{
+	const struct zone_at *x = a, *y = b;
+
+	return x->mid < y->mid ? -1 : x->mid > y->mid;
+}
+
+static bool is_left_out(const struct zone_slows *slows, const struct zone_stretches *st, const struct zone_sample *s)
+{
+	if (slows && zone_touches_slow(slows, s, true))
+		return true;
+	for (size_t i = 0; st && i < st->n; i++)
+		if (st->v[i].kind != STRETCH_DEVICE && s->from_bytes < st->v[i].end_bytes &&
+		    s->end_bytes > st->v[i].first_bytes)
+			return true;
+	return false;
+}
+
+/*
+ * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends
+ * lies in it in part. A single one that an edge between zones was
+ * looked for by may meet a bad track.
+ */
+static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l)
+{
+	return s->kind == SAMPLE_EDGE &&
+	       (s->position != ZONE_NONE || s->wait_revs * zone_rev_ns(l) >= LOST_PART * s->elapsed_ns);
+}
+
+struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
+                              const struct zone_levels *lv, const struct zone_slows *slows,
+                              const struct zone_stretches *st, size_t *ret_n)
+{
+	struct zone_at *v = xcalloc(samples->n + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
+
+		if (isnan(s->y) || is_left_out(slows, st, s) || (slows && is_odd_edge(s, l)))
+			continue;
+		v[n].from = (double)s->from_bytes;
+		v[n].end = (double)s->end_bytes;
+		v[n].mid = 0.5 * (v[n].from + v[n].end);
+		v[n].y = slows ? s->clean_y : s->y;
+		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
+		v[n].at_s = s->at_s;
+		v[n].position = s->position;
+		n++;
+	}
+	qsort(v, n, sizeof(*v), by_mid);
+	*ret_n = n;
+	return v;
+}
+
+static double mean_y(const struct zone_at *v, size_t first, size_t end)
+{
+	double sum = 0.0;
+
+	for (size_t i = first; i < end; i++)
+		sum += v[i].y;
+	return sum / (double)(end - first);
+}
+
+#define UNSEEN (1.0 / 3.0) /* region */
+
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
 static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layout *l)
 {
@@ -57,7 +127,7 @@ static double lasting_noise(const struct zone_at *v, size_t n)
 			;
 		if (b - a < 2 || w[a].position == ZONE_NONE)
 			continue;
-		mean = zone_mean_y(w, a, b);
+		mean = mean_y(w, a, b);
 		for (size_t i = a; i < b; i++) {
 			double off = (w[i].y - mean) * sqrt((double)(b - a) / (double)(b - a - 1));
 
@@ -73,20 +143,32 @@ static double lasting_noise(const struct zone_at *v, size_t n)
 /*
  * Variance of the mean by slow regions that no sample met. One narrower than the distance of two places is met by
  * chance, with the probability of its part of that distance: for each that was met as much as fills the rest of it is
- * expected elsewhere (Horvitz and Thompson 1952), and not known.
+ * expected elsewhere (Horvitz and Thompson 1952), and not known. *ret_more: of a disk that fails somewhere there may be
+ * others as slow though none was met, as if a third of one had been (Kerman 2011): that only adds.
  */
-static double variance_of_unmet(const struct zone_layout *l, const struct zone_slows *slows)
+static double variance_of_unmet(const struct zone_samples *samples, const struct zone_layout *l,
+                                const struct zone_slows *slows, double *ret_more)
 {
-	double region = (double)(l->end_bytes - l->first_bytes), var = 0.0;
+	double region = (double)(l->end_bytes - l->first_bytes), var = 0.0, excess = 0.0, n = 0.0;
 	double spacing = region / (double)(l->npositions > 1 ? l->npositions - 1 : 1);
+	bool is_sick = false;
 
+	for (size_t i = 0; i < samples->n; i++)
+		is_sick |= samples->v[i].has_fault;
 	for (size_t i = 0; slows && i < slows->n; i++) {
 		const struct zone_slow *slow = &slows->v[i];
+		double more = exp(slow->y) - exp(slow->expected_y);
 		double rest = fmax(spacing - (double)(slow->end_bytes - slow->first_bytes), 0.0) / region;
-		double more = rest * (exp(slow->y) - exp(slow->expected_y));
 
-		var += slow->is_confirmed ? more * more : 0.0;
+		if (!slow->is_confirmed)
+			continue;
+		var += rest * rest * more * more;
+		excess += more;
+		n++;
 	}
+	/* Where none is known, a request that is tried again takes a revolution more. */
+	excess = (n > 0.0 ? excess / n : is_sick ? zone_rev_ns(l) / l->request_bytes : 0.0) * spacing / region;
+	*ret_more = UNSEEN * excess * excess;
 	return var;
 }
 
@@ -94,10 +176,9 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
                const struct zone_bands *bands, const struct zone_slows *slows, double *ret_ns_per_byte,
                struct interval *ret_ci)
 {
-	const struct zone_left_out none = { NULL, NULL };
 	size_t n;
-	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, &none, &n);
-	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, noise_var = 0.0, half;
+	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, NULL, NULL, &n);
+	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, noise_var = 0.0, half, unmet;
 
 	if (!v || !is_covered(v, n, l))
 		return false;
@@ -116,13 +197,13 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 		}
 	}
 	var += noise_var * lasting_noise(v, n);
-	var += variance_of_unmet(l, slows);
+	var += variance_of_unmet(samples, l, slows, &unmet);
 	/* The samples of a place lie close together, mostly on the same surfaces, and scatter less than places do. */
 	var = fmax(var / mean / mean, bands->mean_var);
 	/* In the logarithm, as all else: a time is never negative. */
 	half = 1.96 * sqrt(var + lv->lost_var + lv->loss_var);
 	*ret_ns_per_byte = mean;
 	ret_ci->low = mean * exp(-half);
-	ret_ci->high = mean * exp(half);
+	ret_ci->high = mean * exp(hypot(half, 1.96 * sqrt(unmet) / mean));
 	return true;
 }

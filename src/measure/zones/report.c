@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
 struct curve_row {
@@ -445,10 +446,10 @@ static void mean_figures(const struct zones_run *run)
  * well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes
  * over all the time.
  */
-#define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
-#define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
-#define BURST_LEAST   700e6 /* two arms at once reach 550 */
-#define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
+#define PAUSE_NS    50e6  /* several revolutions: no retry of a healthy disk */
+#define BURST_TIMES 2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
+#define BURST_LEAST 700e6 /* two arms at once reach 550 */
+#define PAUSED_PART 0.2   /* of the samples: a limit meets most places in one of three, a disturbance a few */
 
 /* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored
  * part of a thin volume) does not pause. */
@@ -463,37 +464,26 @@ static bool has_pause(const struct zone_sample *s)
 
 static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
 {
-	const struct zone_samples *samples = &t->samples;
-	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
-	cleanup_free bool *is_paused = xcalloc(t->layout.npositions + 1, sizeof(*is_paused));
-	double bytes = 0.0, ns = 0.0, median;
-	size_t n = 0, paused = 0;
+	cleanup_free double *rate = xcalloc(t->samples.n + 1, sizeof(*rate));
+	double bytes = 0.0, ns = 0.0, paused = 0.0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
 
 		if (!s->is_good || !(s->whole_ns > 0.0))
 			continue;
 		rate[n++] = 1e9 / s->ns_per_byte;
 		bytes += s->whole_bytes;
 		ns += s->whole_ns;
+		paused += has_pause(s);
 	}
 	if (n < 8)
 		return false;
-	median = stats_median(rate, n);
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (s->is_good && s->position < t->layout.npositions && has_pause(s) && !is_paused[s->position]) {
-			is_paused[s->position] = true;
-			paused++;
-		}
-	}
-	*ret_burst = median;
+	*ret_burst = stats_median(rate, n);
 	*ret_lasting = bytes / ns * 1e9;
 	*ret_n = n;
-	return (double)paused >= PAUSED_PLACES * (double)t->layout.npositions && median > BURST_TIMES * *ret_lasting &&
-	       median > BURST_LEAST;
+	return paused >= PAUSED_PART * (double)n && *ret_burst > BURST_TIMES * *ret_lasting && *ret_burst > BURST_LEAST;
 }
 
 static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
@@ -630,6 +620,17 @@ static void count_figures(const struct zones_run *run)
 		result_figure_u64(res, "failed_writes", "failed writes", UNIT_COUNT, run->failed_writes);
 }
 
+/* Whether the rate at the start is the link's: by the buffer, and by the first sample's large requests. */
+static void note_link(const struct zones_run *run, double start_bytes_per_s)
+{
+	const struct zone_target *t = &run->targets[0];
+	const struct zone_sample *s = t->samples.n ? &t->samples.v[0] : NULL;
+
+	link_say(run->res, t->dev, t->layout.interface_bytes_per_s, start_bytes_per_s, t->layout.request_bytes);
+	if (s && s->kind == SAMPLE_PROBE && s->is_good && s->request_bytes > t->layout.request_bytes)
+		link_say_by_size(run->res, t->dev, 1e9 / s->ns_per_byte, start_bytes_per_s, t->layout.request_bytes);
+}
+
 static void fill_figures(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
@@ -646,7 +647,7 @@ static void fill_figures(struct zones_run *run, bool is_final)
 		rate_figure(res, "end_bytes_per_s", "end", &end);
 		ratio_figure(res);
 		if (is_final && spot_level(&start) && run->ses) /* NULL: a document is analysed again */
-			zone_note_link(run, zone_rate(spot_level(&start)->y));
+			note_link(run, zone_rate(spot_level(&start)->y));
 		mean_figures(run);
 	} else {
 		result_notice(

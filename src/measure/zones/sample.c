@@ -35,9 +35,7 @@ struct sampler {
 	struct feeder feeder;
 	struct sink sink;
 	struct zones_run *run;
-	uint32_t target, block_bytes, align_bytes;
-	bool is_check; /* its requests begin elsewhere than those of the sample, which began at grid */
-	uint64_t grid;
+	uint32_t target, block_bytes;
 	enum io_op op;
 	uint64_t at, end; /* next byte to ask for */
 	uint64_t first;
@@ -69,28 +67,11 @@ static struct sampler *of_sink(struct sink *s)
 
 /* ---- feeding ---- */
 
-/*
- * Where the requests of a check begin, behind those of its sample. Skews that barely suffice cost a revolution wherever
- * a request ends at the end of a track; on tracks of p/q requests that comes again with every q-th track, at the q-th
- * parts of a request. So each quarter of the check has another phase: for q from 1 to 4 at least two of them keep away,
- * and a sample of which two quarters are good is not slow throughout.
- */
-static uint64_t check_phase(const struct sampler *s)
-{
-	static const uint32_t eighths[ZONE_PARTS] = { 4, 2, 3, 1 };
-	uint64_t part = (s->at - s->first) * ZONE_PARTS / (s->end - s->first), phase;
-
-	phase = (uint64_t)s->block_bytes * eighths[part] / 8;
-	return phase - phase % s->align_bytes;
-}
-
 static enum feed feed_block(struct sampler *s, struct io_req *req)
 {
 	uint64_t left = s->piece_end - s->at;
 	uint32_t len = s->block_bytes;
 
-	if (s->is_check) /* up to where the next one is to begin */
-		len -= (uint32_t)((s->at - s->grid + len - check_phase(s)) % len);
 	req->op = s->op;
 	req->target = s->target;
 	req->offset_bytes = s->at;
@@ -262,7 +243,7 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.sink = { op == IO_WRITE ? take_write : take_read },
 		.run = run,
 		.target = (uint32_t)t->index,
-		.block_bytes = t->layout.request_bytes,
+		.block_bytes = how->request_bytes ? how->request_bytes : t->layout.request_bytes,
 		.op = op,
 		.first = how->first_bytes,
 		.end = how->end_bytes,
@@ -273,12 +254,8 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.chunk = run->p->rewrite ? run->chunk : NULL,
 		.journal = t->journal,
 		.sequence = t->samples.n << 32,
-		.is_check = how->kind == SAMPLE_CHECK,
-		.align_bytes = t->layout.align_bytes,
 	};
 
-	if (s.is_check)
-		s.grid = t->samples.v[how->check_of].first_bytes;
 	if (op == IO_WRITE && t->is_outlasted)
 		s.piece = PIECE_REST;
 	else if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * SHORT_BLOCKS * s.block_bytes)
@@ -523,7 +500,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	int r;
 
 	z.flush_ns = NAN;
-	z.request_bytes = t->layout.request_bytes;
+	z.request_bytes = how->request_bytes ? how->request_bytes : t->layout.request_bytes;
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		z.part_ns_per_byte[i] = NAN;
 	z.y = NAN;

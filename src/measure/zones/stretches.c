@@ -24,18 +24,17 @@
 #define STEP_UNEVEN                                                                                            \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
 	        volumes) */
-#define STEP_SIGMAS   6.0   /* of a step between two places: none by chance in a thousand runs */
-#define SAMPLES_MIN   2     /* one may be an accident */
-#define SLOW_USUAL    0.001 /* of the samples of a place that is not slow: next to none is (a choice) */
-#define DEVICE_PLACES 3     /* on either side of another device's begin (a choice) */
+#define STEP_SIGMAS   6.0 /* of a step between two places: none by chance in a thousand runs */
+#define SAMPLES_MIN   2   /* one may be an accident */
+#define DEVICE_PLACES 3   /* on either side of another device's begin (a choice) */
 
 struct places { /* with a level, not slow, in order */
+	const struct zone_levels *lv;
 	size_t *position;
 	bool *is_at_once; /* do most of its samples begin at once? */
 	double *y, *se;   /* level, and its standard error */
 	size_t n;
-	size_t npositions; /* all of them */
-	double noise;      /* the usual one */
+	double noise; /* the usual one */
 };
 
 static void places_done(struct places *s)
@@ -67,7 +66,7 @@ static void places_make(const struct zone_samples *samples, const struct zone_la
 	cleanup_free double *se = xcalloc(lv->n + 1, sizeof(*se));
 	size_t n = 0;
 
-	s->npositions = lv->n;
+	s->lv = lv;
 	s->position = xcalloc(lv->n + 1, sizeof(*s->position));
 	s->is_at_once = xcalloc(lv->n + 1, sizeof(*s->is_at_once));
 	s->y = xcalloc(lv->n + 1, sizeof(*s->y));
@@ -98,11 +97,11 @@ static double mean_of(const struct places *s, size_t a, size_t b)
  * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow
  * wherever it lies.
  */
-static bool is_of_time(const struct zone_samples *samples, const struct places *s, const struct zone_stretch *st)
+static bool is_of_time(const struct zone_samples *samples, const struct zone_levels *lv, const struct zone_stretch *st)
 {
 	cleanup_free struct lossy_look *look = xcalloc(samples->n + 1, sizeof(*look));
 	double middle = 0.5 * (st->y + st->beside_y);
-	size_t n = 0, looks;
+	size_t n = 0;
 
 	if (st->kind != STRETCH_UNEVEN || st->y <= st->beside_y)
 		return false;
@@ -110,11 +109,12 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 		const struct zone_sample *z = &samples->v[i];
 
 		if (zone_is_usable(z)) /* slow or not: of one turn, which it lost or did not */
-			look[n++] =
-				(struct lossy_look){ z->position, log(z->ns_per_byte) > middle, 1.0,
-				                     z->from_bytes < st->end_bytes && z->end_bytes > st->first_bytes };
+			look[n++] = (struct lossy_look){ .at = { log(z->ns_per_byte) > middle, 1.0 },
+				                         .is_inside = z->from_bytes < st->end_bytes &&
+				                                      z->end_bytes > st->first_bytes,
+				                         .is_another = lv->v[z->position].y > middle };
 	}
-	return lossy_place(look, n, s->npositions, SLOW_USUAL, 0.0, &looks) <= LOSSY_SURE;
+	return lossy_place(look, n, 0.0).evidence <= LOSSY_SURE + log((double)n); /* it may begin with any */
 }
 
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
@@ -137,7 +137,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
-	if (st.samples >= SAMPLES_MIN && !is_of_time(samples, s, &st))
+	if (st.samples >= SAMPLES_MIN && !is_of_time(samples, s->lv, &st))
 		to->v[to->n++] = st;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A visit of a place: one sample there; and the order in which a pass visits them. */
+/* A visit of a place, the order in which a pass visits them, the time for it, and what comes before the first pass. */
 #include <math.h>
 
+#include "base/units.h"
+#include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
 #define FAULT_TRIES 2 /* more windows after a fault, in the same visit (a choice) */
@@ -22,8 +24,8 @@ static double slowest(const struct zone_target *t)
 
 /*
  * What a place will be read at, at most: few places lie zones apart, and one of them may not be stored at all, so what
- * was read last says little of this one, and of one that is new no more than the slowest does. (Written, a cache takes
- * in what is short.)
+ * was read last says little of this one. Of one that is new it says no more than the slowest does. (Written, a cache
+ * takes in what is short.)
  */
 static double expected_rate(const struct zones_run *run, const struct zone_target *t, size_t position)
 {
@@ -82,4 +84,100 @@ size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint3
 			order[n++] = k;
 	}
 	return n;
+}
+
+#define OWN_LIMIT_NS   (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
+#define QUICK_LIMIT_NS (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
+#define PLACES_LIMIT_NS                                                                                           \
+	(29 * NS_PER_S / 10) /* with --zones: three figures in three seconds, and the last sample may be a little \
+	                        longer than others */
+
+/* Time left for this target: of the budget that was given, its share; else of its own. */
+bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)
+{
+	/* Few samples: one more has to fit in, as long as those so far were. */
+	uint64_t own = run->p->places  ? PLACES_LIMIT_NS * t->samples.n / (t->samples.n + 1)
+	               : run->p->quick ? QUICK_LIMIT_NS
+	                               : OWN_LIMIT_NS;
+	uint64_t used = clock_now_ns(run->ses->env->clk) - t->start_ns;
+
+	if (run->ses->common->time_ns)
+		own = t->limit_ns;
+	else if (!is_extra)
+		return true; /* the passes are always made */
+	if (used < own)
+		return true;
+	t->is_out_of_time = true;
+	return false;
+}
+
+void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part)
+{
+	char rate[32];
+
+	session_progress(run->ses, phase, ((double)(t - run->targets) + part) / (double)run->ntargets, "%s",
+	                 units_rate(rate, sizeof(rate), t->bytes_per_s));
+}
+
+void zones_renew(struct zones_run *run, struct zone_target *t)
+{
+	zone_analyse(t);
+	zones_report(run, false);
+	session_checkpoint(run->ses);
+}
+
+#define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
+
+/*
+ * How fast the disk is nobody knows yet. As many bytes as a quick one gives in some revolutions take an old one a
+ * second, of the three that few places have: there requests are those of the guess, and as much is read as that time
+ * gives (sample.c).
+ */
+static int first_sample(struct zones_run *run, struct zone_target *t, const struct zone_sample **ret, struct err *err)
+{
+	struct zone_sample how = { .position = t->layout.npositions / 4, .kind = SAMPLE_PROBE };
+	uint32_t block = t->layout.block_bytes;
+	uint64_t most = (uint64_t)PROBE_BLOCKS * block;
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, t->layout.positions[how.position].class, t->bytes_per_s);
+	int r = 0;
+
+	*ret = NULL;
+	if (run->p->places && !run->p->write && !run->p->rewrite)
+		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
+	if (zone_take_window(&t->layout, how.position, bytes < most ? bytes : most, &t->rng, &how.first_bytes,
+	                     &how.end_bytes))
+		r = zone_sample_take(run, t, &how, ret, err);
+	t->layout.request_bytes = t->layout.block_bytes = t->layout.coarse_bytes = block;
+	return r;
+}
+
+int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk), took_ns;
+	const struct zone_sample *s;
+	char took[32];
+	int r;
+
+	t->bytes_per_s = zone_guess_rate(t->dev);
+	t->layout.interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
+	r = first_sample(run, t, &s, err);
+	took_ns = clock_now_ns(run->ses->env->clk) - before_ns;
+	/* More than all that it read takes at its rate, which may be low. */
+	if (r == 0 && s && s->is_good &&
+	    (double)took_ns > fmax(s->whole_bytes, s->moved_bytes) * s->ns_per_byte + 2e9) {
+		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
+		              t->dev->path, units_time(took, sizeof(took), took_ns));
+		if (!run->ses->common->time_ns)
+			t->start_ns = clock_now_ns(run->ses->env->clk);
+	}
+	if (r < 0 || !s || !s->is_good || session_is_over(run->ses))
+		return r;
+	if (run->p->write || run->p->rewrite)
+		return t->layout.rev_ns == 0.0 ? 0 : zone_outlast(run, t, s->first_bytes, err);
+	r = zone_interface_measure(run, t, s->first_bytes, err);
+	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's
+	 * waits are hidden anyway. */
+	if (!link_is_near(t->bytes_per_s, t->layout.interface_bytes_per_s))
+		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
+	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
 }

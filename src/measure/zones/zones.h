@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of `platter zones` share that have the run. zones.c: options and the run; probe.c: the first sample;
- * plan.c: where to read and how much; sample.c: one sample; fine.c: the size of its requests; outlast.c: writing behind
- * a cache; interface.c: what the drive holds; arms.c: several arms at once; visit.c: one sample of a place; looks.c:
- * second looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say;
- * bound.c: the least time by physics; report.c: tables and figures; kept.c: samples in the document; again.c: their
- * analysis anew.
+ * What the parts of `platter zones` share that have the run. zones.c: options and the run; plan.c: where to read and
+ * how much; sample.c: one sample; fine.c: the size of its requests; outlast.c: writing behind a cache; interface.c:
+ * what the drive holds; arms.c: several arms at once; visit.c: the first sample, and one of a place; looks.c: second
+ * looks; faults.c: what cannot be read; full.c: all of it; analyse.c: all that the samples of a target say; extent.c:
+ * how much was read, and the least time by physics; report.c: tables and figures; kept.c: samples in the document.
  */
 #ifndef PLATTER_MEASURE_ZONES_H
 #define PLATTER_MEASURE_ZONES_H
@@ -74,14 +73,6 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
  */
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 
-/* ---- probe.c ---- */
-
-/* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when
- * nothing could be found out; negative errno. */
-int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
-/* Whether the rate at the start is the link's: by the buffer, and by the first sample's large requests. */
-void zone_note_link(const struct zones_run *run, double start_bytes_per_s);
-
 /* ---- interface.c ---- */
 
 /*
@@ -118,14 +109,12 @@ extern const struct field zone_arm_fields[];
  * negative errno. */
 int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *err);
 
-/* ---- bound.c ---- */
+/* ---- extent.c ---- */
 
 /* The least time that intervals as wide as those of the levels take by physics, and the time from the first sample to
  * the end of the last; NaN: not known. */
 double zone_least_ns(const struct zone_target *t);
 double zone_used_ns(const struct zone_target *t);
-
-/* ---- extent.c ---- */
 
 /*
  * Figures: how many bytes were read or written, and what share of the range that is; at the end of a run also what
@@ -159,7 +148,7 @@ extern const struct measure_table zones_tables[];
 /* Fills tables, figures and plots anew from the analyses of all targets. */
 void zones_report(struct zones_run *run, bool is_final);
 
-/* ---- turn.c ---- */
+/* ---- visit.c ---- */
 
 /* Is there time left for this target: of the budget that was given, its share; else of its own, for more than the
  * passes (is_extra)? */
@@ -170,24 +159,21 @@ void zones_renew(struct zones_run *run, struct zone_target *t);
 
 #define ZONE_PASS_PART 0.85 /* of the progress; the rest is second looks */
 
-/* ---- visit.c ---- */
-
 /* One sample at a position; after a fault, beside it. */
 int zone_visit(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind, uint32_t pass,
                struct err *err);
 /* Positions in the order of a pass; room for two of each. Returns how many. */
 size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order);
 
+/* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when
+ * nothing could be found out; negative errno. */
+int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
+
 /* ---- looks.c ---- */
 
 /* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative
  * errno. */
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err);
-
-/* ---- again.c ---- */
-
-/* platter report --again: struct measure.again */
-int zones_again(const struct result *saved, struct result *ret, struct err *err);
 
 /* ---- journal.c ---- */
 
