@@ -46,7 +46,8 @@
 #define FULL        0.1  /* accesses that writes take on average while there is no room: many go at once */
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
-#define TEETH       256  /* of the comb, behind the singles: eight of what conventional drives clean at once */
+#define TEETH       512  /* of the comb, behind the singles: eight of 64 MiB, which conventional drives clean at once */
+#define GAPS_LEAST  6    /* of them, even but for a quarter: others\' writes lie at random */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better */
 #define OUTLIER     0.1  /* of times that have another reason */
 /* Accesses that a request without one takes: more hides what writes wait for, and few requests do not distinguish
@@ -253,53 +254,6 @@ static double wait_ns(const struct view *v, size_t i)
 	return v->x[i] >= v->wait_ns ? v->x[i] : 0;
 }
 
-/*
- * The singles: each waited, and before them the cushion made room for writes that did not. Where the cache was full of
- * others' writes all that comes before is theirs.
- */
-static bool find_singles(struct view *v)
-{
-	size_t cushion = v->in->layout->part[SMR_CUSHION].n, waits = 0;
-	double waited_ns = 0, now_ns, gone_ns;
-	/* the cliff lies within the last batch, whose own writes found room */
-	double batch_ns = v->tail ? total_ns(&v->in->v[v->tail - 1]) : 0;
-
-	for (size_t i = 0; i + WINDOW <= v->n; i++) {
-		size_t before = i < 2 * cushion ? i : 2 * cushion;
-
-		if ((double)(before - waits) >= ROOM * (double)cushion &&
-		    waited_ns + (i < 2 * cushion ? batch_ns : 0) > cushion_ns(v) && wait_ns(v, i) > 0 &&
-		    wait_ns(v, i + WINDOW - 1) > 0) {
-			(void)window_at(v, i, v->window);
-			v->at = i;
-			if (v->window[WINDOW / 6] >= v->wait_ns)
-				return true;
-		}
-		now_ns = wait_ns(v, i);
-		gone_ns = i >= 2 * cushion ? wait_ns(v, i - 2 * cushion) : 0;
-		waited_ns += now_ns - gone_ns;
-		waits += (now_ns > 0) - (gone_ns > 0);
-	}
-	return false;
-}
-
-/* What may be them otherwise. */
-static void find_slowest(struct view *v)
-{
-	double best = -1, w[WINDOW], median;
-
-	for (size_t i = 0; i + WINDOW <= v->n; i++) {
-		if (v->x[i] <= best && i + WINDOW < v->n) /* the next one holds no fewer that are longer */
-			continue;
-		median = window_at(v, i, w);
-		if (median <= best)
-			continue;
-		best = median;
-		v->at = i;
-		memcpy(v->window, w, sizeof(w));
-	}
-}
-
 static double weigh_window(const struct view *v)
 {
 	return (common_time(v->window, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns, 0.25) -
@@ -307,42 +261,11 @@ static double weigh_window(const struct view *v)
 	       M_LN10;
 }
 
-/*
- * Of a cache that was full before: others' writes are cleaned from bands of which nothing is known but how many writes
- * each cleaning makes room for, and no arm needs long for one of them. Where these numbers are as uneven as chance
- * makes them, it is the log that is full, and cleaning what is oldest there hardly makes room; later on that comes
- * anyway. *ret_ns: for a write.
- */
-static double weigh_cleanings(const struct view *v, double *ret_ns)
-{
-	double each[CLEANINGS], n, sum = 0, squares = 0;
-	size_t k = 0, last = v->n;
-
-	for (size_t i = 0; i < v->n && k < CLEANINGS; i++) {
-		if (v->x[i] < CLEAN * v->access_ns)
-			continue;
-		if (last < i) {
-			n = (double)(i - last);
-			each[k++] = v->x[last] / n;
-			sum += n;
-			squares += n * n;
-		}
-		last = i;
-	}
-	*ret_ns = k ? stats_median(each, k) : (double)NAN;
-	n = sum / (double)k;
-	if (k < CLEANINGS || squares / (double)k - n * n > UNEVEN * n * (n - 1))
-		return 0;
-	return (common_time(each, k, v->access_ns, v->band_most_ns, 0.25) -
-	        common_time(each, k, 0.5 * v->access_ns, CLEAN * v->access_ns, 0.25)) /
-	       M_LN10;
-}
-
 #define COMB_MOST 64
 struct comb { /* what went at once */
 	struct stats_estimate band;
-	double waits[COMB_MOST];
-	size_t n;
+	double waits[COMB_MOST], teeth;
+	size_t n, all; /* gaps that are even, and all of them */
 };
 
 /*
@@ -382,10 +305,14 @@ static void comb_of(const struct view *v, double wait_ns, struct comb *ret)
 	}
 	half = 0.2 + 1 / sqrt((double)ret->n); /* a count is off by up to one tooth, evenly: sd 0.41 */
 	sum /= (double)ret->n;
+	ret->teeth = sum;
+	ret->all = ngaps - 1;
 	ret->band = (struct stats_estimate){ step * sum, { step * (sum - half), step * (sum + half) } };
 }
 
-/* Does the comb come behind the singles, many at once and evenly, or one by one? What a drive does in between does not.
+/*
+ * Does the comb come behind the singles, many at once, evenly, and none for longer than a single; or one by one? What a
+ * drive does in between, and what others wrote, does not.
  */
 static bool comb_follows(const struct view *v, double single_ns)
 {
@@ -395,7 +322,90 @@ static bool comb_follows(const struct view *v, double single_ns)
 	comb_of(v, 2 * single_ns, &comb);
 	for (size_t i = v->at; i < v->at + TEETH && i < v->n; i++)
 		waits += wait_ns(v, i) > 0;
-	return comb.n || (double)waits >= MOSTLY * TEETH;
+	return (comb.n >= GAPS_LEAST && (double)comb.n >= MOSTLY * (double)comb.all &&
+	        stats_median(comb.waits, comb.n) <= single_ns * comb.teeth) ||
+	       (double)waits >= MOSTLY * TEETH;
+}
+
+/*
+ * The singles: each waited, and before them the cushion made room for writes that did not. Where the cache was full of
+ * others' writes all that comes before is theirs.
+ */
+static bool find_singles(struct view *v)
+{
+	size_t cushion = v->in->layout->part[SMR_CUSHION].n, waits = 0, again = 0;
+	double median, waited_ns = 0, now_ns, gone_ns;
+	/* the cliff lies within the last batch, whose own writes found room */
+	double batch_ns = v->tail ? total_ns(&v->in->v[v->tail - 1]) : 0;
+
+	for (size_t i = 0; i + WINDOW <= v->n; i++) {
+		size_t before = i < 2 * cushion ? i : 2 * cushion;
+
+		if (i >= again && (double)(before - waits) >= ROOM * (double)cushion &&
+		    waited_ns + (i < 2 * cushion ? batch_ns : 0) > cushion_ns(v) && wait_ns(v, i) > 0 &&
+		    wait_ns(v, i + WINDOW - 1) > 0) {
+			median = window_at(v, i, v->window);
+			v->at = i;
+			/* they show bands, or the comb comes behind them, or it may still do so */
+			if (v->window[WINDOW / 6] >= v->wait_ns &&
+			    (i + TEETH > v->n || weigh_window(v) >= SURE || comb_follows(v, median)))
+				return true;
+			again = i + WINDOW;
+		}
+		now_ns = wait_ns(v, i);
+		gone_ns = i >= 2 * cushion ? wait_ns(v, i - 2 * cushion) : 0;
+		waited_ns += now_ns - gone_ns;
+		waits += (now_ns > 0) - (gone_ns > 0);
+	}
+	return false;
+}
+
+/* What may be them otherwise. */
+static void find_slowest(struct view *v)
+{
+	double best = -1, w[WINDOW], median;
+
+	for (size_t i = 0; i + WINDOW <= v->n; i++) {
+		if (v->x[i] <= best && i + WINDOW < v->n) /* the next one holds no fewer that are longer */
+			continue;
+		median = window_at(v, i, w);
+		if (median <= best)
+			continue;
+		best = median;
+		v->at = i;
+		memcpy(v->window, w, sizeof(w));
+	}
+}
+
+/*
+ * Of a cache that was full before: others' writes are cleaned from bands of which nothing is known but how many writes
+ * each cleaning makes room for, and no arm needs long for one of them. Where these numbers are as uneven as chance
+ * makes them, it is the log that is full, and cleaning what is oldest there hardly makes room; later on that comes
+ * anyway. *ret_ns: for a write.
+ */
+static double weigh_cleanings(const struct view *v, double *ret_ns)
+{
+	double each[CLEANINGS], n, sum = 0, squares = 0;
+	size_t k = 0, last = v->n;
+
+	for (size_t i = 0; i < v->n && k < CLEANINGS; i++) {
+		if (v->x[i] < CLEAN * v->access_ns)
+			continue;
+		if (last < i) {
+			n = (double)(i - last);
+			each[k++] = v->x[last] / n;
+			sum += n;
+			squares += n * n;
+		}
+		last = i;
+	}
+	*ret_ns = k ? stats_median(each, k) : (double)NAN;
+	n = sum / (double)k;
+	if (k < CLEANINGS || squares / (double)k - n * n > UNEVEN * n * (n - 1) + 1)
+		return 0;
+	return (common_time(each, k, v->access_ns, v->band_most_ns, 0.25) -
+	        common_time(each, k, 0.5 * v->access_ns, CLEAN * v->access_ns, 0.25)) /
+	       M_LN10;
 }
 
 /*
@@ -491,6 +501,14 @@ static void judge(const struct view *v, double mean_log10_ratio, struct smr_foun
 	}
 }
 
+/* Was there no room for more than it takes to see that writes are slow? Then the cache was full, of others' writes. */
+static bool was_full(const struct view *v)
+{
+	const struct smr_layout *l = v->in->layout;
+
+	return v->in->v[v->tail].first <= smr_layout_writes(l) - l->part[SMR_BULK].n + 2 * BATCHES * l->batch;
+}
+
 static void behind(struct view *v, struct smr_found *f)
 {
 	double mean_log10_ratio, mean_ns = NAN;
@@ -507,7 +525,7 @@ static void behind(struct view *v, struct smr_found *f)
 	comb_of(v, 0.6 * f->band_ns.value, &comb);
 	f->band = comb.band;
 	f->gaps = comb.n;
-	mean_log10_ratio = f->is_slow_from_start ? weigh_cleanings(v, &mean_ns) : 0;
+	mean_log10_ratio = was_full(v) ? weigh_cleanings(v, &mean_ns) : 0;
 	judge(v, mean_log10_ratio, f);
 	if (f->is_by_mean)
 		f->slow = stats_about(1e9 / mean_ns, NAN);
