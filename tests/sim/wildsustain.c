@@ -77,6 +77,7 @@ static struct stats_estimate fast(const struct wild_case *c)
 static struct stats_estimate slow(const struct wild_case *c, uint64_t skip)
 {
 	struct profile p = *c->p;
+	struct profile_range none = { p.capacity_lba - 8, 8 };
 	struct stats_estimate r;
 	uint64_t n = REQUESTS;
 	double least;
@@ -87,7 +88,7 @@ static struct stats_estimate slow(const struct wild_case *c, uint64_t skip)
 	p.limit_bytes_per_s = 0;
 	p.limit_ops = p.limit_ops > 0 ? 1e9 : 0;
 	if (p.ntrims)
-		p.trims = &(struct profile_range){ p.capacity_lba - 8, 8 };
+		p.trims = &none;
 	if (p.keeps.hot_mbs > 0 || p.keeps.collect_bytes)
 		n = 12 * REQUESTS;
 	r = rate_of(&p, skip + REQUESTS / 3, n);
