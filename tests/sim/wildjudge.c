@@ -462,12 +462,12 @@ static bool is_right_count(const struct profile *p, double surfaces)
 static bool is_right_layout(const struct profile *p, const char *text, bool may_alternate)
 {
 	const struct profile_zone *z = &p->zones[0];
-	bool is_alternate = strstr(text, "heads alternate") != NULL;
+	bool is_alternate = strstr(text, "heads alternate"), does_alternate = z->heads_alternate && !is_one_band(p);
 	char want[128];
 
 	if (surfaces_of_part(p) == 1)
 		return strcmp(text, "one surface") == 0;
-	if (is_alternate != z->heads_alternate && (is_alternate || !may_alternate))
+	if (is_alternate != does_alternate && (is_alternate || !may_alternate))
 		return false;
 	if (z->band_tracks == 1)
 		return strncmp(text, "head-first", 10) == 0;

@@ -187,22 +187,6 @@ TEST(of_surfaces_that_are_alike_it_is_not_said_which_lacks_a_track)
 	}
 }
 
-#define BAND 25
-
-/* Surfaces that are alike where the walk begins, and by one sector not so in its second zone: bands turned round there,
- * or not. */
-static void turning_band_by_band(struct sequence *s, bool does_turn, bool is_seen)
-{
-	for (unsigned i = 0; i < 6; i++)
-		add(s, 247, 2 * BAND, SKEW);
-	for (unsigned i = 0; i < 6; i++) {
-		bool is_back = does_turn && i % 2;
-
-		add(s, is_seen && is_back ? 236 : 235, BAND, SKEW);
-		add(s, is_seen && !is_back ? 236 : 235, BAND, SKEW);
-	}
-}
-
 /* A single track of another size, each time of a new one, behind every eight. */
 static void in_no_order(struct sequence *s, unsigned times)
 {
@@ -217,11 +201,6 @@ static void begin_told(struct sequence *s, struct idle *r)
 {
 	begin(s, idle(r));
 	r->ses.res = result_new("geometry");
-}
-
-static void settle_turning(struct sequence *s, struct idle *r, struct geo_layout *l)
-{
-	geo_settle_turning(&r->g, &s->o, l);
 }
 
 /* Four surfaces, seek-first; zones as long as zone[] says, each in bands of `band` cylinders. */
@@ -280,116 +259,6 @@ TEST(where_bands_end_is_not_told_of_what_is_in_no_order)
 	assert_false(layout.is_reported);
 	assert_true(result_has_notice(r.ses.res, "layout-unknown"));
 	result_free(r.ses.res);
-}
-
-/* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in
- * the others. */
-TEST(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate)
-{
-	struct geo_fit fit = { .n = 0 };
-	struct geo_layout layout = { .shape = { .heads = 4, .band = 1 }, .fit = &fit };
-	struct sequence s;
-	struct idle r;
-
-	begin_told(&s, &r);
-	for (unsigned i = 0; i < 40; i++)
-		add(&s, 219, 4, SKEW);
-	for (unsigned i = 0; i < 4; i++)
-		add(&s, 216 - i, 1, SKEW);
-	for (unsigned i = 0; i < 40; i++)
-		add(&s, 210, 4, SKEW);
-	geo_order_fit_whole(&s.o, &layout.shape, &fit);
-	assert_int_equal(fit.n, 3);
-	settle_turning(&s, &r, &layout);
-	assert_true(layout.is_turning_hidden);
-	assert_true(result_has_notice(r.ses.res, "heads-alternate-unseen"));
-	result_free(r.ses.res);
-}
-
-/* Accesses have said that heads alternate; all that was walked cannot be read so, as it is too long, and the other way
- * with any number of zones. */
-TEST(what_cannot_be_read_to_its_end_does_not_turn_heads)
-{
-	struct geo_fit fit = { .n = 0, .cost = INFINITY };
-	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND, .is_alternate = true }, .fit = &fit };
-	struct sequence s;
-	struct idle r;
-
-	begin_told(&s, &r);
-	turning_band_by_band(&s, true, true);
-	settle_turning(&s, &r, &layout);
-	assert_true(layout.shape.is_alternate);
-	assert_null(result_find_figure(r.ses.res, "layout"));
-	result_free(r.ses.res);
-}
-
-/* They do not alternate, but many tracks were mistaken, of which the one way explains some more than the other. */
-TEST(a_sequence_that_is_in_no_order_does_not_turn_heads)
-{
-	struct geo_fit fit = { .n = 0 };
-	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit };
-	struct sequence s;
-	struct idle r;
-
-	begin_told(&s, &r);
-	turning_band_by_band(&s, true, true);
-	in_no_order(&s, 40);
-	geo_order_fit_whole(&s.o, &layout.shape, &fit);
-	settle_turning(&s, &r, &layout);
-	assert_false(layout.shape.is_alternate);
-	assert_true(layout.is_turning_hidden);
-	result_free(r.ses.res);
-}
-
-/* Heads seem to alternate, but a part of the sequence is in no order either way: where its begin was not, no reading of
- * it says anything. */
-TEST(what_costs_less_and_is_no_reading_does_not_turn_heads)
-{
-	for (unsigned is_messy = 0; is_messy < 2; is_messy++) {
-		struct geo_fit fit = { .n = 0 };
-		struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit, .is_messy = is_messy };
-		struct sequence s;
-		struct idle r;
-
-		begin_told(&s, &r);
-		for (unsigned i = 0; i < 12; i++)
-			turning_band_by_band(&s, true, true);
-		in_no_order(&s, 12);
-		geo_order_fit_whole(&s.o, &layout.shape, &fit);
-		settle_turning(&s, &r, &layout);
-		assert_true(layout.shape.is_alternate != (bool)is_messy);
-		assert_true(layout.is_turning_hidden == (bool)is_messy);
-		result_free(r.ses.res);
-	}
-}
-
-/* Accesses do not say whether heads alternate, nor do the sizes of the first zone. */
-TEST(that_heads_alternate_is_told_by_all_that_was_walked)
-{
-	for (unsigned k = 0; k < 8; k++) {
-		bool does_turn = k & 1, is_seen = k & 2, is_told = k & 4;
-		struct geo_fit fit = { .n = 0 };
-		struct geo_layout layout = { .shape = { .heads = 2, .band = BAND, .is_alternate = is_told },
-			                     .fit = &fit };
-		struct sequence s;
-		struct idle r;
-
-		begin_told(&s, &r);
-		turning_band_by_band(&s, does_turn, is_seen);
-		geo_order_fit_whole(&s.o, &layout.shape, &fit);
-		settle_turning(&s, &r, &layout);
-		print_message("turns %d, told %d: %d, %zu zones\n", does_turn, is_told, layout.shape.is_alternate,
-		              fit.n);
-		assert_int_equal(layout.shape.is_alternate, is_seen && does_turn);
-		assert_int_equal(fit.n, 2);
-		if (layout.shape.is_alternate != is_told)
-			assert_string_equal(result_find_figure(r.ses.res, "layout")->value.str,
-			                    layout.shape.is_alternate
-			                            ? "seek-first in bands of 25 tracks, forward, heads alternate"
-			                            : "seek-first in bands of 25 tracks, forward");
-		assert_int_equal(result_has_notice(r.ses.res, "heads-alternate-unseen"), !is_seen);
-		result_free(r.ses.res);
-	}
 }
 
 /* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no
@@ -491,8 +360,7 @@ static uint64_t time_of_thoughts(struct clock *clk)
 /* All layouts are held against a sequence that is in no order: a signal ends that after a few milliseconds. */
 TEST(a_search_for_layouts_asks_often_whether_it_may_go_on)
 {
-	static struct geo_shape shape[GEO_SHAPES_MAX];
-	static double cost[GEO_SHAPES_MAX];
+	static struct geo_candidate found[GEO_READINGS];
 	struct sequence s;
 	struct idle r;
 
@@ -502,7 +370,7 @@ TEST(a_search_for_layouts_asks_often_whether_it_may_go_on)
 	memset(&between, 0, sizeof(between));
 	between.g = &r.g;
 	r.clk.now_ns = time_of_thoughts;
-	(void)geo_shapes(&r.g, &s.o, shape, cost, cost);
+	(void)geo_shapes(&r.g, &s.o, found);
 	print_message("asked %" PRIu64 " times, after %" PRIu64 " slots at most\n", between.asked, between.most);
 	assert_true(between.asked > 100);
 	assert_true(between.most <= 100000);

@@ -18,7 +18,6 @@
 #define FITS    25                 /* so one of that many accesses may be off, */
 #define CLOSELY 50                 /* or half of them, where what is off may be a sign that another layout is true */
 #define TURNED  (2.0 * GEO_SPEAKS) /* for less nothing is taken to begin elsewhere: a few wrong accesses do as much */
-#define MISREAD 0.05               /* places in which bands were read from the wrong track on (a choice) */
 #define SLOTS   1024               /* begins that are tried: of longer bands only those with another surface */
 #define RIVALS  4                  /* that are out are followed, as one may come back */
 /* Times GEO_SPEAKS, as a few accesses that are wrong in the first look must not decide. */
@@ -38,70 +37,127 @@ bool geo_fits_closely(const struct geo_search *s, const struct geo_hypothesis *h
 	return s->nmade && CLOSELY * h->off <= s->nmade;
 }
 
-/* ---- where tracks are under a layout ---- */
+/* ---- where tracks are under a hypothesis ---- */
 
-static const struct geo_fit_zone *zone_of(const struct geo_fit *fit, uint64_t track)
+/* Where a track is in the order of its zone; UINT64_MAX: in a part of a band. */
+static uint64_t slot_of(const struct geo_shape *shape, const struct geo_fit_zone *z, uint64_t cylinder, uint32_t head)
 {
-	for (size_t i = 0; i < fit->n; i++)
-		if (track >= fit->zone[i].track && track - fit->zone[i].track < fit->zone[i].tracks)
-			return &fit->zone[i];
-	return NULL;
-}
+	uint64_t size = shape->band ? shape->band : z->cylinders, band, at, k;
 
-/* Where a track is in the order of its zone; false: in a part of a band. */
-static bool slot_of(const struct geo_shape *shape, const struct geo_fit_zone *z, uint64_t cylinder, uint32_t head,
-                    uint64_t *ret)
-{
-	uint64_t band, at, k;
-
-	if (!z || !shape->band || cylinder < z->cylinder ||
-	    cylinder - z->cylinder >= z->cylinders / shape->band * shape->band)
-		return false;
-	band = (cylinder - z->cylinder) / shape->band;
-	at = (cylinder - z->cylinder) % shape->band;
+	if (cylinder < z->cylinder || cylinder - z->cylinder >= z->cylinders / size * size)
+		return UINT64_MAX;
+	band = (cylinder - z->cylinder) / size;
+	at = (cylinder - z->cylinder) % size;
 	k = shape->is_alternate && band % 2 ? shape->heads - 1 - head : head;
 	if (shape->is_serpentine && k % 2)
-		at = shape->band - 1 - at;
-	*ret = (band * shape->heads + k) * shape->band + at;
+		at = size - 1 - at;
+	return (band * shape->heads + k) * size + at;
+}
+
+/* Where tracks of the stretch are in the order of a reading, with the places that it has them at itself. */
+static bool read_stretch(struct geo_search *s, const struct geo_shape *read, struct geo_place *ret)
+{
+	cleanup_free uint64_t *cylinder = xcalloc(s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = xcalloc(s->tracks, sizeof(*head));
+	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
+	uint32_t zone = 0;
+
+	for (uint64_t t = 0; t < s->tracks && read->heads == 0; t++)
+		ret[t] = (struct geo_place){ .slot = s->first + t };
+	if (read->heads == 0)
+		return true;
+	geo_order_fit(s->o, read, geo_read_behind(read, s->first + s->tracks), INFINITY, &labels, s->fit);
+	for (uint64_t t = 0; t < s->tracks && isfinite(s->fit->cost); t++) {
+		const struct geo_fit_zone *z;
+
+		while (zone + 1 < s->fit->n && s->fit->zone[zone + 1].track <= s->first + t)
+			zone++;
+		z = &s->fit->zone[zone];
+		ret[t] = (struct geo_place){ .cylinder = cylinder[t],
+			                     .head = head[t],
+			                     .zone = zone,
+			                     .slot = slot_of(read, z, cylinder[t], head[t]) };
+	}
+	return isfinite(s->fit->cost);
+}
+
+/* The same surfaces and bands, also parts of bands, but every second surface backwards. */
+static void turn_round(const struct geo_shape *read, const struct geo_fit_zone *z, struct geo_place *p)
+{
+	uint64_t size = read->band ? read->band : z->cylinders, at = p->cylinder - z->cylinder, band = at / size;
+	uint64_t left = z->cylinders - band * size, length = left < size ? left : size;
+	uint32_t k = read->is_alternate && band % 2 ? read->heads - 1 - p->head : p->head;
+
+	if (at < z->cylinders && k % 2)
+		p->cylinder = z->cylinder + band * size + length - 1 - at % size;
+}
+
+/* As that layout has what a reading has put in order. */
+static void place_stretch(const struct geo_search *s, const struct geo_hypothesis *h, const struct geo_place *read,
+                          struct geo_place *ret)
+{
+	bool is_read_so = geo_is_read_so(h), is_round = h->shape.is_serpentine;
+	uint64_t begin = 0, zone = UINT64_MAX;
+
+	memcpy(ret, read, s->tracks * sizeof(*ret));
+	for (uint64_t t = 0; t < s->tracks && (!is_read_so || is_round); t++) {
+		const struct geo_fit_zone *z = &s->fit->zone[read[t].zone];
+
+		if (is_read_so) {
+			turn_round(&h->read, z, &ret[t]);
+			continue;
+		}
+		if (read[t].slot == UINT64_MAX)
+			continue;
+		if (h->read.heads && zone != read[t].zone)
+			begin = geo_begin_of(s->o, z, h);
+		zone = read[t].zone;
+		ret[t].slot += begin;
+		geo_place_of(&h->shape, ret[t].slot, &ret[t]);
+		ret[t].cylinder += h->read.heads ? z->cylinder * h->read.heads / h->shape.heads : 0;
+	}
+}
+
+bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, struct geo_place *ret)
+{
+	cleanup_free struct geo_place *read = xcalloc(s->tracks, sizeof(*read));
+
+	if (!read_stretch(s, &h->read, read))
+		return false;
+	place_stretch(s, h, read, ret);
 	return true;
 }
 
-static void place_of(const struct geo_shape *shape, uint64_t slot, uint64_t *ret_cylinder, uint64_t *ret_head)
+void geo_set_between(struct geo_access *seen, const struct geo_place *a, const struct geo_place *b)
 {
-	uint64_t band = slot / (shape->heads * shape->band), k = slot / shape->band % shape->heads,
-		 at = slot % shape->band;
-
-	if (shape->is_serpentine && k % 2)
-		at = shape->band - 1 - at;
-	*ret_cylinder = band * shape->band + at;
-	*ret_head = shape->is_alternate && band % 2 ? shape->heads - 1 - k : k;
+	seen->cylinders = a->cylinder > b->cylinder ? a->cylinder - b->cylinder : b->cylinder - a->cylinder;
+	seen->is_other_head = a->head != b->head;
 }
 
-static void set_between(struct geo_access *seen, const uint64_t cylinder[2], bool is_other_head)
-{
-	seen->cylinders = cylinder[0] > cylinder[1] ? cylinder[0] - cylinder[1] : cylinder[1] - cylinder[0];
-	seen->is_other_head = is_other_head;
-}
-
-/* Accesses of one look, and where their tracks are in the order of a zone; SIZE_MAX: elsewhere. */
+/* Accesses of one look, and where their tracks are. */
 struct look {
 	struct geo_access *seen;
-	uint64_t slot[GEO_PAIRS][2];
+	struct geo_place place[GEO_PAIRS][2];
 	size_t n;
 };
+
+static bool is_in_order(const struct geo_place place[2])
+{
+	return place[0].slot < UINT64_MAX && place[1].slot < UINT64_MAX && place[0].zone == place[1].zone;
+}
 
 /* The same with bands that begin that many slots sooner. */
 static void shift_bands(const struct look *k, const struct geo_shape *shape, uint64_t by, struct geo_access *ret)
 {
 	memcpy(ret, k->seen, k->n * sizeof(*ret));
 	for (size_t i = 0; i < k->n; i++) {
-		uint64_t cylinder[2], head[2];
+		struct geo_place place[2];
 
-		if (k->slot[i][0] == UINT64_MAX)
+		if (!is_in_order(k->place[i]))
 			continue;
 		for (int j = 0; j < 2; j++)
-			place_of(shape, k->slot[i][j] + by, &cylinder[j], &head[j]);
-		set_between(&ret[i], cylinder, head[0] != head[1]);
+			geo_place_of(shape, k->place[i][j].slot + by, &place[j]);
+		geo_set_between(&ret[i], &place[0], &place[1]);
 	}
 }
 
@@ -121,7 +177,7 @@ static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, cons
 	const struct geo_shape *shape = &h->shape;
 	uint64_t turn = shape->heads * shape->band * (shape->is_alternate ? 2 : 1), best = 0;
 	uint64_t step = turn <= SLOTS ? 1 : shape->band;
-	double price = log((double)(turn / step) / MISREAD), as_read;
+	double price = log((double)(turn / step) / GEO_MISREAD_SHARE), as_read;
 	double least = geo_law_spread(k->seen, k->n, s->scatter) - price;
 	struct geo_access shifted[GEO_PAIRS], read[GEO_PAIRS];
 
@@ -142,68 +198,64 @@ static void begin_elsewhere(struct geo_search *s, struct geo_hypothesis *h, cons
 	shift_bands(k, shape, best, shifted);
 	memcpy(k->seen, shifted, k->n * sizeof(*shifted));
 	if (as_read - law_cost(s, h, k->n) > TURNED) {
-		h->turned += price;
+		h->prior += price;
 		h->is_shifted = true;
 	} else {
 		memcpy(k->seen, read, k->n * sizeof(*read));
 	}
 }
 
-bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, uint64_t *cylinder, uint32_t *head)
+/* The accesses of this look as a layout has them. */
+static void add_seen(struct geo_search *s, struct geo_hypothesis *h, const struct geo_place *place)
 {
-	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
-
-	for (uint64_t t = 0; t < s->tracks && h->is_counted; t++) {
-		cylinder[t] = (s->first + t) / h->shape.heads;
-		head[t] = (uint32_t)((s->first + t) % h->shape.heads);
-	}
-	if (h->is_counted)
-		return true;
-	geo_order_fit(s->o, &h->shape, geo_read_behind(&h->shape, s->first + s->tracks), INFINITY, &labels, s->fit);
-	return isfinite(s->fit->cost);
-}
-
-/* Where the tracks of a pair are in the order of a zone that has both; else UINT64_MAX first. */
-static void find_slots(const struct geo_search *s, const struct geo_hypothesis *h, const uint64_t track[2],
-                       const uint64_t cylinder[2], const uint32_t head[2], uint64_t ret[2])
-{
-	const struct geo_fit_zone *z = h->is_counted ? NULL : zone_of(s->fit, track[0]);
-
-	if (h->is_counted) {
-		ret[0] = track[0];
-		ret[1] = track[1];
-	} else if (z != zone_of(s->fit, track[1]) || !slot_of(&h->shape, z, cylinder[0], head[0], &ret[0]) ||
-	           !slot_of(&h->shape, z, cylinder[1], head[1], &ret[1])) {
-		ret[0] = UINT64_MAX;
-	}
-}
-
-/* The accesses of this look as a layout has them; false: it does not explain the sequence up to there. */
-static bool label(struct geo_search *s, struct geo_hypothesis *h)
-{
-	cleanup_free uint64_t *cylinder = xcalloc(s->tracks, sizeof(*cylinder));
-	cleanup_free uint32_t *head = xcalloc(s->tracks, sizeof(*head));
 	struct look k = { .seen = h->seen + s->nmade };
 
-	if (!geo_label_stretch(s, h, cylinder, head))
-		return false;
 	for (size_t i = 0; i < s->npairs; i++) {
-		const uint64_t at[2] = { s->a[i], s->b[i] }, track[2] = { s->first + at[0], s->first + at[1] };
-		const uint64_t cylinders[2] = { cylinder[at[0]], cylinder[at[1]] };
-		const uint32_t heads[2] = { head[at[0]], head[at[1]] };
+		const struct geo_place at[2] = { place[s->a[i]], place[s->b[i]] };
 
 		if (!isfinite(s->pair[i].access))
 			continue;
 		k.seen[k.n] = (struct geo_access){ .is_again = s->is_again[i],
 			                           .access = s->pair[i].access,
 			                           .error = s->pair[i].error };
-		set_between(&k.seen[k.n], cylinders, heads[0] != heads[1]);
-		find_slots(s, h, track, cylinders, heads, k.slot[k.n]);
-		k.n++;
+		geo_set_between(&k.seen[k.n], &at[0], &at[1]);
+		/* In a part of a band another layout may have them elsewhere: it says nothing of that one. */
+		k.seen[k.n].is_again |= !geo_is_read_so(h) && (at[0].slot == UINT64_MAX || at[1].slot == UINT64_MAX);
+		memcpy(k.place[k.n++], at, sizeof(at));
 	}
 	if (h->shape.heads > 1 && h->shape.band)
 		begin_elsewhere(s, h, &k);
-	return true;
+}
+
+/* The same for all, each reading of the sequence once; those that do not explain it up to there go. */
+static void add_look(struct geo_search *s)
+{
+	cleanup_free struct geo_place *read = xcalloc(s->tracks, sizeof(*read)),
+				      *place = xcalloc(s->tracks, sizeof(*place));
+	bool is_done[GEO_ASKED_MAX] = { false }, is_read[GEO_ASKED_MAX] = { false };
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (is_done[i])
+			continue;
+		is_read[i] = read_stretch(s, &s->h[i].read, read);
+		for (size_t k = i; k < s->n; k++) {
+			if (!geo_is_same_layout(&s->h[k].read, &s->h[i].read))
+				continue;
+			is_done[k] = true;
+			is_read[k] = is_read[i];
+			if (!is_read[k])
+				continue;
+			place_stretch(s, &s->h[k], read, place);
+			add_seen(s, &s->h[k], place);
+		}
+	}
+	if (geo_has_thought_enough(s->g)) /* what could not be read says nothing; all is as before this look */
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_read[i])
+			s->h[n++] = s->h[i];
+	s->n = n;
 }
 
 /* ---- sizes and lengths ---- */
@@ -273,8 +325,8 @@ static size_t count_off(const struct geo_search *s, const struct geo_hypothesis 
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nmade; i++)
-		n += !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
-		       BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
+		n += !h->seen[i].is_again && !(fabs(h->seen[i].access - geo_law_at(&h->law, &h->seen[i])) <
+		                               BEYOND * hypot(h->seen[i].error, fmax(ROUGH, s->scatter)));
 	return n;
 }
 
@@ -311,24 +363,16 @@ static void find_laws(struct geo_search *s)
 	}
 	scale = isfinite(scale) ? scale : s->h[best].law.scale;
 	for (size_t i = 0; i < s->n; i++)
-		s->h[i].cost =
-			s->h[i].dear + s->h[i].turned + geo_law_cost(s->h[i].seen, s->nmade, &s->h[i].law, scale);
+		s->h[i].cost = s->h[i].prior + geo_law_cost(s->h[i].seen, s->nmade, &s->h[i].law, scale);
 }
 
 void geo_weigh(struct geo_search *s)
 {
 	double most = (s->looks ? 1.0 : AT_FIRST) * GEO_SPEAKS;
-	bool is_read[GEO_ASKED_MAX];
-	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		is_read[i] = label(s, &s->h[i]);
-	if (geo_has_thought_enough(s->g)) /* what could not be read says nothing; all is as before this look */
+	add_look(s);
+	if (geo_has_thought_enough(s->g))
 		return;
-	for (size_t i = 0; i < s->n; i++)
-		if (is_read[i])
-			s->h[n++] = s->h[i];
-	s->n = n;
 	for (size_t i = 0; i < s->npairs; i++)
 		s->nmade += isfinite(s->pair[i].access);
 	find_laws(s);
@@ -338,7 +382,8 @@ void geo_weigh(struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct geo_hypothesis *h = &s->h[i];
 
-		h->cost += s->lengths[h->shape.heads] + (h->shape.heads > 1 && h->is_counted ? s->lengths[1] : 0.0);
+		h->cost += s->lengths[h->shape.heads] +
+		           (h->shape.heads > 1 && h->shape.band == 1 && h->read.heads <= 1 ? s->lengths[1] : 0.0);
 	}
 	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
 	for (s->left = 0; s->left < s->n && s->h[s->left].cost <= s->h[0].cost + most;)

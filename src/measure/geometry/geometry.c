@@ -347,8 +347,6 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 
 	if (r == 0 && layout.is_reported)
 		geo_settle_band(g, &order, &layout);
-	if (r == 0 && layout.is_reported && !layout.is_turning_said)
-		geo_settle_turning(g, &order, &layout);
 	if (g->p->tracks)
 		run_rows(w);
 	session_checkpoint(g->ses);

@@ -7,16 +7,20 @@
 
 /* ---- shapes.c ---- */
 
-/* That are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full. */
-#define GEO_SHAPES_MAX 320
+#define GEO_READINGS 64 /* that are kept at a time: the dear ones go when it is full */
 
-/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. How many.
- * ret_chance: of the log evidence, for surfaces that are alike by chance. */
-size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, double *ret_chance);
+struct geo_candidate {
+	struct geo_shape shape;
+	double cost;
+	size_t rank;      /* of two that cost the same the simpler one comes first */
+	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
+};
+
+/* Those that do at about the least cost, the cheapest first, and one surface at its place, if that can be; ret:
+ * GEO_READINGS. How many. */
+size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_candidate *ret);
 /* Figure layout. */
 void geo_report_layout(struct result *res, const struct geo_shape *shape);
-/* The same but for whether every second band goes through the heads backwards. */
-bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 
 /* That of most tracks, the first of them; NULL: there is no zone. */
 const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit);
@@ -82,21 +86,20 @@ double geo_law_spread(const struct geo_access *seen, size_t n, double scatter);
 /* ---- what is known so far ---- */
 
 #define GEO_PAIRS     96 /* at most, in one look */
-#define GEO_ASKED_MAX (GEO_SHAPES_MAX + GEO_HEADS)
+#define GEO_ASKED_MAX 320
 #define GEO_MADE_MOST 1024 /* accesses in all looks */
 #define GEO_SPEAKS    12.0 /* of the log evidence: so much less likely layouts are out; 1 in 160 000 */
 
+/* What tracks are, and in which order the sequence is read: of each track its number in that order, from the begin of
+ * its zone, says where `shape` has it. */
 struct geo_hypothesis {
-	struct geo_shape shape;
-	struct geo_access *seen; /* all accesses, as it has them; GEO_MADE_MOST of the search's */
-	struct geo_law law;      /* that suits them */
-	double turned;           /* what it costs that its bands began elsewhere, or surfaces are alike by chance */
-	double dear;             /* how much less likely sizes and skews are than under the likeliest */
-	double cost;             /* minus the log evidence of all that was seen, but for a constant */
-	size_t off;              /* accesses that do not fit */
-	bool is_counted;         /* tracks are where they are by their number, whatever sizes and skews say */
-	bool was_turned;         /* another one differed only in whether heads alternate */
-	bool is_shifted;         /* in some look its bands were taken to begin elsewhere than they were read */
+	struct geo_shape shape, read; /* read.heads: 0: tracks are counted, whatever sizes and skews say */
+	struct geo_access *seen;      /* all accesses, as it has them; GEO_MADE_MOST of the search's */
+	struct geo_law law;           /* that suits them */
+	double prior;                 /* minus the log of how likely it is by sizes and skews, and where bands begin */
+	double cost;                  /* minus the log evidence of all that was seen, but for a constant */
+	size_t off;                   /* accesses that do not fit */
+	bool is_shifted;              /* in some look its bands were taken to begin elsewhere than they were read */
 };
 
 /* What accesses over a number of tracks have shown. */
@@ -128,11 +131,25 @@ struct geo_search {
 	bool has_lengths;
 };
 
+static inline bool geo_is_counted(const struct geo_hypothesis *h)
+{
+	return h->read.heads == 0;
+}
+
 /* The same for all that is reported: with one surface bands are nothing. */
 static inline bool geo_is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
 {
 	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
 	                                                  a->is_alternate == b->is_alternate));
+}
+
+/* Are tracks where its own reading of the sequence has them, but for the way of bands? */
+static inline bool geo_is_read_so(const struct geo_hypothesis *h)
+{
+	struct geo_shape read = h->read;
+
+	read.is_serpentine = h->shape.is_serpentine;
+	return geo_is_same_layout(&h->shape, &read);
 }
 
 /*
@@ -146,33 +163,45 @@ static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t e
 	return to > end ? to : end;
 }
 
-/* ---- pairs.c: where accesses are made ---- */
+/* A track under a hypothesis; its number in the order of its zone; UINT64_MAX: it is in a part of a band. */
+struct geo_place {
+	uint64_t cylinder, slot;
+	uint32_t head, zone;
+};
+
+void geo_set_between(struct geo_access *seen, const struct geo_place *a, const struct geo_place *b);
+
+/* ---- meanings.c: what an order of tracks may mean ---- */
+
+/* Where a layout has a slot, counted from the begin of its zone. */
+void geo_place_of(const struct geo_shape *shape, uint64_t slot, struct geo_place *ret);
+
+/* Minus the log of how likely it is that surfaces hold what they do, if what is read so is that; infinite: one would
+ * hold different things. */
+double geo_chance(const struct geo_order *o, const struct geo_fit *fit, const struct geo_shape *read,
+                  const struct geo_shape *shape);
+#define GEO_MISREAD_SHARE 0.05 /* of places in which bands were read from the wrong track on (a choice) */
+/* That many slots behind the begin of a turn a zone begins, that is read otherwise, by what its tracks hold. */
+uint64_t geo_begin_of(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_hypothesis *h);
+void geo_add(struct geo_search *s, const struct geo_hypothesis *h);
+/* What a reading is by itself; and all else that it may mean. dear: the price of that reading. */
+void geo_add_reading(struct geo_search *s, const struct geo_shape *read, const struct geo_fit *fit, double dear);
+void geo_add_meanings(struct geo_search *s, const struct geo_shape *read, const struct geo_fit *fit, double dear);
+
+/* ---- pairs.c: which accesses are made, and where ---- */
 
 /* s->fit: the first tracks as that hypothesis reads them; no zones where it is only counted, or they are far dearer
  * than by another one. */
 void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h);
-/* At first: the zone with the most tracks, or a part of it. */
-void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit);
-/* The longest other zone, or what there is in its place. */
-void geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit);
-/* Where another layout has more to say than the best one. Turn by turn. */
-void geo_choose_rival_stretch(struct geo_search *s, size_t look);
-
-/* ---- pairs.c: which accesses are made; they are added to those that are chosen already ---- */
-
-void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
-/* For one surface: from zone to zone, and over few tracks and many anywhere in what was seen. */
-void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit);
-/* Those that distinguish the likeliest layout from the next ones; ret: what they will say of the first of these, of the
- * log evidence. */
-double geo_choose_decisive_pairs(struct geo_search *s);
+/* The stretch and the pairs of the next look. What these will say of the first rival, of the log evidence. */
+double geo_choose_pairs(struct geo_search *s);
 /* Makes them. */
 int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
 
 /* ---- evidence.c: what they say ---- */
 
-/* Where tracks of the stretch are under a layout; false: it does not explain the sequence up to there. */
-bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, uint64_t *cylinder, uint32_t *head);
+/* Of the tracks of the stretch; false: it does not explain the sequence up to there. */
+bool geo_label_stretch(struct geo_search *s, const struct geo_hypothesis *h, struct geo_place *ret);
 /* Adds those of this look to all before, and ranks the hypotheses. */
 void geo_weigh(struct geo_search *s);
 /* Do nearly all accesses fit it; all but a few late ones? */
@@ -187,21 +216,13 @@ struct geo_layout {
 	bool is_reported;       /* the figures are */
 	bool is_messy;          /* it leaves too much unexplained */
 	bool is_mended;         /* by accesses: in between, which track is on which surface is not known */
-	bool is_turning_said;   /* that heads alternate, or not, by accesses */
-	bool is_turning_hidden; /* they may or may not, for all that is known */
+	bool is_turning_hidden; /* heads may alternate or not, for all that is known */
 };
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
 int geo_find_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
 
 /* ---- settle.c ---- */
-
-/*
- * Of a layout that is reported, and its zones: if all that was walked shows for certain that heads alternate, or do
- * not, it is reported and read that way; where it makes no difference, a notice says so, and a surface is one of two.
- * (Drives of which all surfaces are alike are rare since the density of each is set apart.)
- */
-void geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l);
 
 /* Of a layout in which a zone is one band, and all that was walked: if it shows how long bands are, it is reported and
  * read that way; if only that zones are longer, the layout is not reported any more. */

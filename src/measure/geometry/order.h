@@ -85,9 +85,6 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 	return geo_apart(a, b) < o->tol;
 }
 
-#define GEO_MISREAD                                                                                                   \
-	2.0 /* times the cost of the layout that is right, that what a wrong reading, or mistakes, add to it may make \
-	       (seen: 1.6) */
 #define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
 #define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
 

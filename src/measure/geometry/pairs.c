@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which accesses are made to distinguish layouts, and where: in a zone as one layout or another reads it, at the ends
- * of long bands, in another zone; at distances of which a layout has something to say, and those of which two say most
- * different things. */
+/*
+ * Which accesses are made, and where. At first over all distances of which some layout has something to say, in the
+ * longest zone; then in the zone, or at the end of the band, where the likeliest layout and its rivals differ most, and
+ * those that do so most. For one surface also over few tracks and many, from anywhere.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,9 @@
 #include "base/xalloc.h"
 #include "measure/geometry/layout.h"
 
-#define STRETCH     12000 /* tracks that accesses are tried in */
-#define OF_BEST     2     /* of four looks this one is where the best layout has its zone */
+#define STRETCH     12000 /* tracks that accesses are tried in, at most */
+#define TURNS       3     /* of all surfaces, as the likeliest layout has them, and: */
+#define STRETCH_FEW 2000  /* the farther from the begin of a zone, the more of it may have been read wrongly */
 #define BORDER      256   /* tracks on both sides of where a surface ends in a zone that is one band */
 #define NEAR_TRACKS 34    /* one more than the most surfaces, and a little */
 #define AIMS        8     /* tries to find whole tracks that are so far apart */
@@ -20,110 +23,71 @@
 #define OF_A_KIND   8     /* of them at most, that say the same */
 #define WIDEST      8192  /* tracks: distances farther on add little */
 #define RIVALS      3     /* at a time */
-#define FEW_EDGES   3     /* zones: their edges are gone over more often */
+#define OVER_EDGE   256   /* tracks: more than drives keep spare at the end of a zone, many times */
 #define LAST_AT     0.97  /* of the budget: what was measured until then is judged */
+#define FIRST_PAIRS 64    /* of the first look: three or four times each distance that matters */
+#define MORE_PAIRS  40    /* of others */
+#define TELLING                                                                                              \
+	0.75 /* of these, at most, are those that distinguish rivals; the rest may show what is none of them \
+	      */
+
+/* ---- where ---- */
 
 void geo_read_first(struct geo_search *s, const struct geo_hypothesis *h)
 {
 	s->fit->n = 0;
 	s->fit->cost = INFINITY;
-	if (!h->is_counted || h->shape.heads == 1)
-		geo_order_fit(s->o, &h->shape, GEO_RANK_TRACKS, h->is_counted ? s->dear : (double)INFINITY, NULL,
-		              s->fit);
+	if (!geo_is_counted(h) || h->shape.heads == 1)
+		geo_order_fit(s->o, h->shape.heads == 1 ? &h->shape : &h->read, GEO_RANK_TRACKS,
+		              geo_is_counted(h) ? s->dear : (double)INFINITY, NULL, s->fit);
 }
 
-void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit)
+struct stretch {
+	uint64_t first, tracks;
+};
+
+/* The longest zone but one that is as the stretch before: it may have been read wrongly, just so that a false layout
+ * fits there. No tracks: there is none. */
+static struct stretch longest(struct geo_search *s, bool is_other)
 {
-	for (size_t i = 0; i < fit->n; i++)
-		if (fit->zone[i].tracks > s->tracks) {
-			s->first = fit->zone[i].track;
-			s->tracks = fit->zone[i].tracks;
-		}
-	s->tracks = s->tracks ? s->tracks : s->o->tracks;
-	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
-}
+	uint64_t tracks = TURNS * s->h[0].shape.heads * s->h[0].shape.band;
+	const struct geo_fit_zone *most = NULL;
 
-static bool is_clear_zone(const struct geo_fit *fit, size_t i)
-{
-	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
-}
+	tracks = tracks < STRETCH_FEW ? STRETCH_FEW : tracks > STRETCH ? STRETCH : tracks;
+	for (size_t i = 0; i < s->fit->n; i++) {
+		const struct geo_fit_zone *z = &s->fit->zone[i];
+		bool is_same = z->track < s->first + s->tracks && z->track + z->tracks > s->first;
 
-/* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same
- * zone, or its second half. */
-void geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
-{
-	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->h[0].shape.heads, most = least;
-
-	for (int must_be_clear = 1; must_be_clear >= 0 && s->first == from; must_be_clear--)
-		for (size_t i = 0; i < fit->n; i++) {
-			const struct geo_fit_zone *z = &fit->zone[i];
-
-			if (z->tracks <= most || (must_be_clear && !is_clear_zone(fit, i)) ||
-			    (z->track < to && z->track + z->tracks > from))
-				continue;
-			most = s->tracks = z->tracks;
-			s->first = z->track;
-		}
-	for (size_t i = 0; i < fit->n && s->first == from; i++) {
-		const struct geo_fit_zone *z = &fit->zone[i];
-		uint64_t end = z->track + z->tracks, half = end / 2 + from / 2;
-
-		if (from < z->track || to > end)
-			continue;
-		s->first = end - to > least ? to : end - half > least ? half : from;
-		s->tracks = end - s->first;
+		if ((!most || z->tracks > most->tracks) && !(is_other && is_same))
+			most = z;
 	}
-	if (s->first == from &&
-	    to - from > 2 * least) { /* zones that this layout has read elsewhere all begin within */
-		s->first = to / 2 + from / 2;
-		s->tracks = to - s->first;
-	}
-	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
+	if (most && most->tracks < tracks)
+		tracks = most->tracks;
+	return most ? (struct stretch){ most->track, tracks } : (struct stretch){ 0, 0 };
 }
 
 /*
  * Where bands are long the tracks of one surface are as those of a disk that has no other, but for the end of them:
- * what is about there in the longest zone; false: that was not seen.
+ * what is about there in the longest zone. No tracks: that was not seen.
  */
-static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
+static struct stretch border(struct geo_search *s, const struct geo_shape *shape)
 {
-	const struct geo_fit_zone *most = NULL;
-	uint64_t about = shape->band ? STRETCH / 2 : BORDER, band;
+	uint64_t about = shape->band ? STRETCH / 2 : BORDER, band, end;
+	const struct geo_fit_zone *most;
 
 	if (shape->heads == 1 || (shape->band && shape->band < STRETCH / 2))
-		return false;
+		return (struct stretch){ 0, 0 };
 	geo_order_fit(s->o, shape, geo_read_behind(shape, 0), INFINITY, NULL, s->fit);
-	for (size_t i = 0; i < s->fit->n; i++)
-		if (!most || s->fit->zone[i].tracks > most->tracks)
-			most = &s->fit->zone[i];
+	most = geo_longest_zone(s->fit);
 	band = most && shape->band && shape->band < most->cylinders ? shape->band : most ? most->cylinders : 0;
 	if (band < BORDER || most->tracks < band + BORDER)
-		return false;
-	s->first = most->track + (band > about ? band - about : 0);
-	s->tracks = 2 * about;
-	if (s->tracks > most->track + most->tracks - s->first)
-		s->tracks = most->track + most->tracks - s->first;
-	return true;
+		return (struct stretch){ 0, 0 };
+	end = most->track + (band + about < most->tracks ? band + about : most->tracks);
+	about = band > about ? band - about : 0;
+	return (struct stretch){ most->track + about, end - most->track - about };
 }
 
-/* A zone as another layout reads them, or as the best one does, where it has more to say. Turn by turn. Where it reads
- * none, the stretch before. */
-void geo_choose_rival_stretch(struct geo_search *s, size_t look)
-{
-	size_t rival = 0;
-
-	for (size_t i = 0; i < s->left && look % 2; i++)
-		if (!s->h[i].is_counted && choose_border(s, &s->h[i].shape))
-			return;
-	for (size_t i = 1; i < s->n && look % 4 != OF_BEST && (!rival || look % 2 == 0); i++)
-		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
-			rival = i;
-	geo_read_first(s, &s->h[rival]);
-	if (s->fit->n == 0)
-		return;
-	s->tracks = 0;
-	geo_choose_stretch(s, s->fit);
-}
+/* ---- which ---- */
 
 /* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
 static bool is_broken(struct geo_search *s, uint64_t track)
@@ -177,20 +141,25 @@ static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
 	}
 }
 
-void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
+/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads
+ * hides. */
+static void add_near_pairs(struct geo_search *s)
 {
-	uint64_t d[16];
-	size_t near;
 	struct rng *rng = &s->g->t.rng;
 
-	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of
-	 * heads hides. */
-	for (uint64_t d0 = 1; d0 <= NEAR_TRACKS && s->tracks > 2 * d0 + 1; d0++)
-		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
+	for (uint64_t d = 1; d <= NEAR_TRACKS && s->tracks > 2 * d + 1; d++)
+		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d - 1), d); k++)
 			;
-	/* In turn from each candidate, so that each has a say. */
-	near = s->npairs;
-	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
+}
+
+/* Over distances of which layouts have something to say: in turn of each candidate, so that each has a say. */
+static void add_all_kinds(struct geo_search *s)
+{
+	uint64_t d[16];
+	struct rng *rng = &s->g->t.rng;
+	size_t near = s->npairs;
+
+	for (size_t k = 0; k < ARRAY_LEN(d) && s->npairs < s->most_pairs * 3 / 4; k++)
 		for (size_t i = 0; i < s->left && s->npairs < s->most_pairs * 3 / 4; i++)
 			if (k < reporting(s, &s->h[i].shape, d))
 				add_near_begin(s, near, d[k]);
@@ -204,86 +173,32 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 	}
 }
 
-static struct geo_spot spot(struct geo_search *s, uint64_t track)
-{
-	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
-
-	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
-}
-
-/*
- * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of
- * them say no more than one does.
- */
-static void find_repeated(struct geo_search *s)
-{
-	for (size_t i = 0; i < s->npairs; i++) {
-		const struct geo_pair *pair = &s->pair[i];
-
-		s->is_again[i] = false;
-		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
-			s->is_again[i] = s->said[k].distance == pair->distance &&
-			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
-		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < GEO_MADE_MOST)
-			s->said[s->nsaid++] = (struct geo_said){ pair->distance, pair->access };
-	}
-}
-
-int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err)
-{
-	int r;
-
-	for (size_t i = 0; i < s->npairs; i++) {
-		s->pair[i].from = spot(s, s->a[i]);
-		s->pair[i].to = spot(s, s->b[i]);
-		s->pair[i].distance = s->a[i] - s->b[i];
-	}
-	geo_may_take(s->g, LAST_AT);
-	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
-	geo_may_take(s->g, 1.0);
-	find_repeated(s);
-	return r;
-}
-
-/*
- * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it
- * is. From before an edge to behind it, more often where there are few, and as far within zones.
- */
-static void choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
-{
-	static const uint64_t distance[] = { 1, 2, 5, 12, 40, 150 };
-	size_t step = fit->n / 6 + 1;
-
-	for (size_t i = 1; i < fit->n; i += step)
-		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
-			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
-			uint64_t more = fit->n > FEW_EDGES ? 0 : 2;
-
-			for (uint64_t d = distance[k]; d <= distance[k] + more; d++)
-				if (at >= (d + 1) / 2 && (d + 1) / 2 < zone)
-					(void)add_pair(s, at - (d + 1) / 2, d);
-			if (i % 2 && distance[k] < zone / 2)
-				(void)add_pair(s, at + zone / 2 - half, distance[k]);
-		}
-}
-
 /*
  * One surface: an access over more tracks takes no less, wherever it begins, and whatever is between. With bands,
  * however long, some that go over about as many tracks end beside where they began, and others as far away as a band is
- * long. As many at distances up to 10 as up to 100, or 1000.
+ * long. As many at distances up to 10 as up to 100, or 1000; over the edge of a zone only those so far that spare
+ * tracks there make no difference.
  */
-void geo_choose_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
+static void add_wide_pairs(struct geo_search *s, const struct geo_fit *fit)
 {
 	struct rng *rng = &s->g->t.rng;
+	uint64_t most;
 
 	s->first = 0;
-	s->tracks = s->o->tracks;
-	choose_edge_pairs(s, fit);
+	s->tracks = s->o->tracks < 2ull * GEO_RANK_TRACKS ? s->o->tracks : 2ull * GEO_RANK_TRACKS;
+	most = s->tracks / 2 < WIDEST ? s->tracks / 2 : WIDEST;
+	for (size_t i = 1; i < fit->n && s->npairs < s->most_pairs / 4; i += fit->n / 6 + 1)
+		if (fit->zone[i].track > OVER_EDGE)
+			(void)add_pair(s, fit->zone[i].track - 1 - rng_below(rng, OVER_EDGE), OVER_EDGE);
 	for (size_t i = 0; i < 4ul * GEO_PAIRS && s->tracks > 8; i++) {
-		double most = log((double)(s->tracks / 2 < WIDEST ? s->tracks / 2 : WIDEST));
-		uint64_t distance = (uint64_t)exp(most * rng_double(rng));
+		uint64_t distance = (uint64_t)exp(log((double)most) * rng_double(rng)),
+			 track = rng_below(rng, s->tracks - distance);
+		bool is_over = false;
 
-		(void)add_pair(s, rng_below(rng, s->tracks - distance), distance);
+		for (size_t k = 1; k < fit->n; k++)
+			is_over |= fit->zone[k].track > track && fit->zone[k].track <= track + distance;
+		if (!is_over || distance >= OVER_EDGE)
+			(void)add_pair(s, track, distance);
 	}
 }
 
@@ -338,14 +253,13 @@ static void find_reporting(struct sampled *v, size_t n, int k)
 /* Pairs anywhere in the stretch, at distances of which one of the two has something to say. */
 static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[2], struct sampled *ret)
 {
-	cleanup_free uint64_t *cylinder = xcalloc(2 * s->tracks, sizeof(*cylinder));
-	cleanup_free uint32_t *head = xcalloc(2 * s->tracks, sizeof(*head));
+	cleanup_free struct geo_place *place = xcalloc(2 * s->tracks, sizeof(*place));
 	struct rng *rng = &s->g->t.rng;
 	uint64_t d[2][16];
 	size_t m[2], n = 0;
 
 	for (size_t k = 0; k < 2; k++) {
-		if (!geo_label_stretch(s, c[k], cylinder + k * s->tracks, head + k * s->tracks))
+		if (!geo_label_stretch(s, c[k], place + k * s->tracks))
 			return 0;
 		m[k] = reporting(s, &c[k]->shape, d[k]);
 	}
@@ -360,10 +274,7 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 		for (size_t k = 0; k < 2; k++) {
 			uint64_t a = k * s->tracks + v.track, b = a + v.distance;
 
-			v.of[k] =
-				(struct geo_access){ .cylinders = cylinder[a] > cylinder[b] ? cylinder[a] - cylinder[b]
-				                                                            : cylinder[b] - cylinder[a],
-				                     .is_other_head = head[a] != head[b] };
+			geo_set_between(&v.of[k], &place[a], &place[b]);
 			v.access[k] = geo_law_at(&c[k]->law, &v.of[k]);
 		}
 		ret[n++] = v;
@@ -371,17 +282,13 @@ static size_t sample(struct geo_search *s, const struct geo_hypothesis *const c[
 	return n;
 }
 
-/* Up to that many pairs that distinguish these two, those first that do so most. What they will show. */
-static double add_reporting_pairs(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
-                                  size_t most)
+/* Those that distinguish these two, those first that do so most; ret: SAMPLED. How many. */
+static size_t find_rivalling(struct geo_search *s, const struct geo_hypothesis *a, const struct geo_hypothesis *b,
+                             struct sampled *v)
 {
-	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
 	const struct geo_hypothesis *const c[2] = { a, b };
 	size_t n = sample(s, c, v), same = 0;
-	double says = 0.0;
 
-	if (n == 0)
-		return INFINITY;
 	qsort(v, n, sizeof(*v), by_second_kind);
 	find_reporting(v, n, 1);
 	qsort(v, n, sizeof(*v), by_first_kind);
@@ -392,25 +299,157 @@ static double add_reporting_pairs(struct geo_search *s, const struct geo_hypothe
 			v[i].shows = 0.0;
 	}
 	qsort(v, n, sizeof(*v), by_what_it_shows);
-	for (size_t i = 0; i < n && v[i].shows > 0.0 && s->npairs < most; i++)
-		if (add_pair(s, v[i].track, v[i].distance))
-			says += 0.5 * v[i].shows * v[i].shows / (s->scatter * s->scatter);
-	return says;
+	return n;
 }
 
-double geo_choose_decisive_pairs(struct geo_search *s)
+/* What that many of them will show, of the log evidence. */
+static double says(const struct geo_search *s, const struct sampled *v, size_t n, size_t most)
 {
-	const struct geo_hypothesis *rival[RIVALS];
-	double says = INFINITY;
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n && i < most; i++)
+		sum += 0.5 * v[i].shows * v[i].shows / (s->scatter * s->scatter);
+	return sum;
+}
+
+/* The next layouts behind the likeliest: of each number of surfaces the first, and at last one with as many. */
+static size_t find_rivals(const struct geo_search *s, const struct geo_hypothesis *ret[RIVALS])
+{
+	bool is_there[GEO_HEADS + 1] = { false };
 	size_t n = 0;
 
-	for (size_t i = 1; i < s->n && n < RIVALS; i++)
-		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
-			rival[n++] = &s->h[i];
-	for (size_t i = 0; i < n; i++) {
-		double of = add_reporting_pairs(s, &s->h[0], rival[i], (i + 1) * s->most_pairs / 2 / n);
-
-		says = i ? says : of;
+	is_there[s->h[0].shape.heads] = true;
+	for (size_t i = 1; i < s->n && n + 1 < RIVALS; i++) {
+		if (is_there[s->h[i].shape.heads])
+			continue;
+		is_there[s->h[i].shape.heads] = true;
+		ret[n++] = &s->h[i];
 	}
-	return says;
+	for (size_t i = 1; i < s->n; i++)
+		if (s->h[i].shape.heads == s->h[0].shape.heads && !geo_is_same_layout(&s->h[0].shape, &s->h[i].shape)) {
+			ret[n++] = &s->h[i];
+			break;
+		}
+	return n;
+}
+
+/* What pairs of the stretch will show against those, of the log evidence: of each no more than puts it out. */
+static double says_here(struct geo_search *s, const struct geo_hypothesis *const *rival, size_t n, struct sampled *v)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += fmin(GEO_SPEAKS,
+		            says(s, v, find_rivalling(s, &s->h[0], rival[i], v), (size_t)(TELLING * MORE_PAIRS) / n));
+	return sum;
+}
+
+/* The stretch in which the likeliest layout and its rivals differ most, of the zones that one of them reads and of ends
+ * of long bands. What pairs will show there. */
+static double choose_stretch(struct geo_search *s, const struct geo_hypothesis *const *rival, size_t n)
+{
+	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
+	struct stretch all[3 * (RIVALS + 1)], best = { s->first, s->tracks }, last = best;
+	double most = -1.0;
+	size_t m = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		const struct geo_hypothesis *h = i ? rival[i - 1] : &s->h[0];
+
+		geo_read_first(s, h);
+		all[m++] = longest(s, true);
+		all[m++] = longest(s, false);
+		all[m++] = border(s, &h->shape);
+	}
+	for (size_t i = 0; i < m; i++) {
+		double here;
+
+		if (all[i].tracks == 0 || (all[i].first == last.first && all[i].tracks == last.tracks))
+			continue;
+		s->first = all[i].first;
+		s->tracks = all[i].tracks;
+		here = says_here(s, rival, n, v);
+		if (here <= most)
+			continue;
+		most = here;
+		best = all[i];
+	}
+	s->first = best.first;
+	s->tracks = best.tracks;
+	return fmax(0.0, most);
+}
+
+double geo_choose_pairs(struct geo_search *s)
+{
+	cleanup_free struct sampled *v = xcalloc(SAMPLED, sizeof(*v));
+	const struct geo_hypothesis *rival[RIVALS];
+	size_t n = find_rivals(s, rival);
+	double most = INFINITY;
+
+	s->npairs = 0;
+	s->most_pairs = s->looks ? MORE_PAIRS : FIRST_PAIRS;
+	geo_read_first(s, &s->h[0]);
+	if (s->looks == 0) {
+		struct stretch z = longest(s, false);
+
+		s->first = z.first;
+		s->tracks = z.tracks ? z.tracks : s->o->tracks < STRETCH ? s->o->tracks : STRETCH;
+	} else if (s->h[0].shape.heads == 1 && s->looks % 2) {
+		add_wide_pairs(s, s->fit);
+	} else {
+		most = choose_stretch(s, rival, n);
+	}
+	for (size_t i = 0; i < n && isfinite(most) && s->npairs < s->most_pairs; i++) {
+		size_t end = (size_t)(TELLING * (double)(i + 1) * (double)s->most_pairs / (double)n);
+		size_t found = find_rivalling(s, &s->h[0], rival[i], v);
+
+		for (size_t k = 0; k < found && v[k].shows > 0.0 && s->npairs < end; k++)
+			(void)add_pair(s, v[k].track, v[k].distance);
+	}
+	add_near_pairs(s);
+	add_all_kinds(s);
+	return most;
+}
+
+/* ---- how long they take ---- */
+
+static struct geo_spot spot(struct geo_search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
+}
+
+/*
+ * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same. A
+ * hundred of them say no more than one does.
+ */
+static void find_repeated(struct geo_search *s)
+{
+	for (size_t i = 0; i < s->npairs; i++) {
+		const struct geo_pair *pair = &s->pair[i];
+
+		s->is_again[i] = false;
+		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
+			s->is_again[i] = s->said[k].distance == pair->distance &&
+			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
+		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < GEO_MADE_MOST)
+			s->said[s->nsaid++] = (struct geo_said){ pair->distance, pair->access };
+	}
+}
+
+int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < s->npairs; i++) {
+		s->pair[i].from = spot(s, s->a[i]);
+		s->pair[i].to = spot(s, s->b[i]);
+		s->pair[i].distance = s->a[i] - s->b[i];
+	}
+	geo_may_take(s->g, LAST_AT);
+	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
+	geo_may_take(s->g, 1.0);
+	find_repeated(s);
+	return r;
 }

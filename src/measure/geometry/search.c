@@ -17,24 +17,22 @@
 
 #define LOOKS_LEAST 2  /* one place alone may have been read wrongly, just so that a false layout fits there */
 #define LOOKS_MOST  16 /* as pairs are all made by then that show something */
-/* In the first look, as all have something to say: three or four times each distance that matters. */
-#define FIRST_PAIRS 64
-#define MORE_PAIRS  40 /* in others: some for each of the likeliest */
-#define TURN_LOOKS  4  /* by which accesses have shown whether heads alternate if they show it at all */
 /* Of the budget: a look that would end later leaves no time for what comes behind. */
 #define LOOKS_END     0.93
 #define FIND_THOUGHTS 0.5  /* of all: layouts are found, */
 #define LOOK_THOUGHTS 0.75 /* accesses weighed, */
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
-#define BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer */
-#define LIKELY        8.0  /* of the log evidence: 1 in 3000 */
-/* That there is one surface: 1 in 50, as others would need a coincidence in each zone; where tracks are in no order no
- * zone is known. */
+#define SURE          8.0  /* of the log evidence: 1 in 3000 */
+#define LIKELY        6.0  /* 1 in 400 */
+/* By accesses alone, where the sequence is in no order, so that tracks may be elsewhere: the square of the first. */
+#define SURE_ALONE (2.0 * SURE)
+/* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
 #define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
-#define RISEN      8   /* tracks: over that many an arm takes longer than over one */
 /* Of cost: e times less likely, as one defect, or one end mistaken, is odd in several ways. */
 #define ODD_LIKELIER 20.0
+/* Of the cost of the cheapest reading: so much more is as odd. What explains hardly anything shows hardly anything. */
+#define LEAST_PART 4.0
 /* Of cost beyond that of zones and tracks without data, and 1 for each zone: more, and zones are unclear. */
 #define ODD_MOST  20.0
 #define UNORDERED 0.7  /* of cost for each change of size or skew: a false layout explains as much */
@@ -118,78 +116,58 @@ static bool are_bands_unseen(struct geo_search *s)
 	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
 }
 
-/*
- * How much less likely accesses are if the arm takes as long over eight tracks as over one: as where tracks lie over
- * each other in some order that nobody has thought of. One surface is reported by what is against that.
- */
-static double rise_speaks(const struct geo_search *s, const struct geo_hypothesis *one)
+/* The same but for whether every second band goes through the heads backwards. */
+static bool is_turned(const struct geo_shape *a, const struct geo_shape *b)
 {
-	cleanup_free struct geo_access *flat = xcalloc(s->nmade + 1, sizeof(*flat));
-	struct geo_law law;
+	const struct geo_shape other = { a->heads, a->band, !a->is_alternate, a->is_serpentine };
 
-	for (size_t i = 0; i < s->nmade; i++) {
-		flat[i] = one->seen[i];
-		flat[i].cylinders = flat[i].cylinders > RISEN ? flat[i].cylinders - RISEN + 1 : 1;
-	}
-	law = geo_law_of(flat, s->nmade);
-	return geo_law_cost(flat, s->nmade, &law, one->law.scale) -
-	       geo_law_cost(one->seen, s->nmade, &one->law, one->law.scale);
+	return geo_is_same_layout(&other, b) && a->heads > 1;
 }
 
-/* What all have in common that are left, that far: the log evidence against others. */
+/* What all have in common that are left, that far: minus the log of the odds against it. turning: that heads alternate,
+ * or do not; layout: all else. */
 struct common {
-	double surfaces, layout; /* infinite: nothing is evidence for another one */
+	double surfaces, layout, turning;
 };
+
+static double odds(double sum)
+{
+	return sum > 0.0 ? -log(sum) : (double)INFINITY;
+}
 
 static struct common common_of(const struct geo_search *s)
 {
-	struct common c = { INFINITY, INFINITY };
+	double of[GEO_HEADS + 1], best, others = 0.0, layout = INFINITY, turning = INFINITY;
 
-	for (size_t i = 1; i < s->n; i++) {
-		double behind = fabs(s->h[i].cost - s->h[0].cost);
+	for (uint32_t k = 0; k <= GEO_HEADS; k++)
+		of[k] = INFINITY;
+	for (size_t i = 0; i < s->n; i++) {
+		double *least = &of[s->h[i].shape.heads];
 
-		if (s->h[i].shape.heads != s->h[0].shape.heads)
-			c.surfaces = fmin(c.surfaces, behind);
-		if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape) &&
-		    !(s->looks >= TURN_LOOKS && geo_is_turned(&s->h[0].shape, &s->h[i].shape)))
-			c.layout = fmin(c.layout, behind);
+		*least = fmin(*least, s->h[i].cost);
+		if (is_turned(&s->h[0].shape, &s->h[i].shape))
+			turning = fmin(turning, s->h[i].cost);
+		else if (!geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
+			layout = fmin(layout, s->h[i].cost);
 	}
-	if (s->h[0].shape.heads == 1)
-		c.surfaces = fmin(c.surfaces, rise_speaks(s, &s->h[0]));
-	return c;
+	best = of[s->h[0].shape.heads];
+	for (uint32_t k = 1; k <= GEO_HEADS; k++)
+		others += k == s->h[0].shape.heads ? 0.0 : exp(best - of[k]);
+	return (struct common){ odds(others), layout - s->h[0].cost, turning - s->h[0].cost };
 }
 
-static void put_first(struct geo_search *s, size_t i)
+/* Does the likeliest layout explain so little of the sequence that a false one does as much? */
+static bool is_unordered(struct geo_search *s)
 {
-	const struct geo_hypothesis best = s->h[0];
-
-	s->h[0] = s->h[i];
-	s->h[i] = best;
+	geo_read_first(s, &s->h[0]);
+	return s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
 }
 
-/* Of the same layout, as the sequence has it and as tracks are counted, it is the first that is reported. */
-static void prefer_read(struct geo_search *s)
+/* So much less likely others must be; where the sequence is in no order, what its own reading does not have is never
+ * sure. */
+static double sure_of(struct geo_search *s)
 {
-	for (size_t i = 1; i < s->left && s->h[0].is_counted; i++)
-		if (!s->h[i].is_counted && geo_is_same_layout(&s->h[0].shape, &s->h[i].shape))
-			put_first(s, i);
-}
-
-/* Where nothing shows whether heads alternate, it is reported as if they did not. */
-static void prefer_plain_order(struct geo_search *s)
-{
-	for (size_t i = 1; i < s->left && s->h[0].shape.is_alternate; i++)
-		if (geo_is_turned(&s->h[0].shape, &s->h[i].shape) && s->h[i].dear <= s->h[0].dear + 1.0)
-			put_first(s, i);
-}
-
-/* Have accesses spoken against the layout that differs only in whether heads alternate? */
-static bool is_turning_said(const struct geo_search *s)
-{
-	for (size_t i = 1; i < s->left; i++)
-		if (geo_is_turned(&s->h[0].shape, &s->h[i].shape))
-			return false;
-	return s->h[0].was_turned;
+	return !is_unordered(s) ? SURE : geo_is_read_so(&s->h[0]) ? SURE_ALONE : (double)INFINITY;
 }
 
 /* ret->fit: all that was walked, as the best layout reads it. */
@@ -199,15 +177,11 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 	const struct geo_shape *shape = &best->shape;
 	bool is_one = shape->heads == 1;
 	struct common c = common_of(s);
-	bool unordered, likely, unseen = are_bands_unseen(s);
-	double least;
+	bool unseen = are_bands_unseen(s), unordered = is_unordered(s), likely = unordered || c.surfaces <= SURE;
+	double least = unordered ? sure_of(s) : is_one ? LIKELY_ONE : LIKELY;
 
-	geo_read_first(s, best);
-	unordered = s->fit->cost > ODD_LIKELIER + UNORDERED * (double)geo_order_changes(s->o, GEO_RANK_TRACKS);
-	likely = unordered || c.surfaces <= GEO_SPEAKS;
-	least = !is_one ? LIKELY : unordered ? GEO_SPEAKS : LIKELY_ONE;
-	if (!geo_fits(s, best) || (best->is_counted && shape->heads > 1)) {
-		say_unknown(s, both, "sizes and skews repeat, but no known layout fits the access times");
+	if (!geo_fits(s, best)) {
+		say_unknown(s, both, "no known layout fits the access times");
 	} else if (shape->heads > 1 && shape->band > 1 && !comes_again(s->fit, shape)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
 	} else if (unordered && shape->heads > 1 && shape->band == 0) {
@@ -221,27 +195,17 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 		say_unknown(s, "The layout", "several with as many surfaces fit sizes, skews and access times");
 	} else {
 		report_surfaces(s, are_several_arms, likely);
-		geo_report_layout(s->g->ses->res, shape);
-		report_confidence(s, likely || c.layout <= GEO_SPEAKS);
-		ret->is_reported = !likely && c.layout > GEO_SPEAKS;
-		ret->is_turning_said = ret->is_reported && is_turning_said(s);
+		if (ret->is_turning_hidden)
+			result_notice(
+				s->g->ses->res, "heads-alternate-unseen",
+				"Whether every second band uses the heads in reverse order cannot be determined.");
+		geo_report_layout(s->g->ses->res, &ret->shape);
+		report_confidence(s, likely || c.layout <= SURE);
+		ret->is_reported = !likely && c.layout > SURE;
 	}
 }
 
 /* ---- the search ---- */
-
-static void add(struct geo_search *s, const struct geo_shape *shape, double cost, double chance, bool is_counted)
-{
-	s->h[s->n] = (struct geo_hypothesis){ .shape = *shape,
-		                              .seen = s->made + s->n * GEO_MADE_MOST,
-		                              .dear = cost,
-		                              .turned = chance,
-		                              .is_counted = is_counted };
-	for (size_t i = 0; i < s->n; i++)
-		if (geo_is_turned(shape, &s->h[i].shape) && shape->heads > 1)
-			s->h[i].was_turned = s->h[s->n].was_turned = true;
-	s->n++;
-}
 
 /* How much less likely one surface is as runs of equal tracks hold more than those before: its zones hold less and less
  * inwards. */
@@ -261,80 +225,90 @@ static double grows(const struct geo_order *o)
 	return sum;
 }
 
-/*
- * Layouts that explain the sequence; and tracks side by side, or over each other as they are counted, whatever it says:
- * of one surface it says so little that others may be left out for having been disturbed.
- */
-static void find_hypotheses(struct geo_search *s)
+/* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
+ * sequence, or else as tracks are counted. */
+static void add_plain(struct geo_search *s, double least, double odd)
 {
 	static const struct geo_shape one = { .heads = 1, .band = 1 };
-	struct geo_shape shape[GEO_SHAPES_MAX];
-	double cost[GEO_SHAPES_MAX], chance[GEO_SHAPES_MAX], least = INFINITY;
-	size_t n = geo_shapes(s->g, s->o, shape, cost, chance);
+	struct geo_hypothesis h = { .shape = one };
+	double dear, likeliest = s->n ? (double)INFINITY : 0.0;
+
+	for (size_t i = 0; i < s->n; i++)
+		likeliest = fmin(likeliest, s->h[i].prior);
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->dear, NULL, s->fit);
+	if (isfinite(s->fit->cost))
+		h.read = one;
+	least = fmin(least, s->fit->cost);
+	dear = geo_has_thought_enough(s->g) ? 0.0 : fmin(GEO_SPEAKS + likeliest, (s->fit->cost - least) / odd);
+	for (h.shape.heads = 1; h.shape.heads <= GEO_HEADS; h.shape.heads++) {
+		h.prior = dear + (h.shape.heads == 1       ? grows(s->o)
+		                  : isfinite(s->fit->cost) ? geo_chance(s->o, s->fit, &one, &h.shape)
+		                                           : 0.0);
+		for (int way = 0; way < (h.shape.heads > 1 && h.read.heads ? 2 : 1); way++) {
+			h.shape.is_alternate = way;
+			geo_add(s, &h);
+		}
+	}
+}
+
+/* Layouts that explain the sequence, what its order may mean else, and tracks in the order in which they are. */
+static void find_hypotheses(struct geo_search *s)
+{
+	struct geo_candidate c[GEO_READINGS];
+	size_t n = geo_shapes(s->g, s->o, c);
+	double least = n ? c[0].cost : (double)INFINITY, odd = ODD_LIKELIER + (n ? least / LEAST_PART : 0.0);
 
 	s->made = xcalloc((size_t)GEO_ASKED_MAX * GEO_MADE_MOST, sizeof(*s->made));
-	for (size_t i = 0; i < n; i++) {
-		uint64_t band = shape[i].band;
+	s->dear = n ? least + GEO_SPEAKS * odd : (double)INFINITY;
+	for (int others = 0; others < 2; others++)
+		for (size_t i = 0; i < n; i++) {
+			double dear = fmin(GEO_SPEAKS, (c[i].cost - least) / odd);
 
-		if (band == 0) { /* zones are one band, but not where by its own reading they are longer */
-			geo_order_fit(s->o, &shape[i], GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-			band = s->fit->n && geo_band_behind(s->fit) == 0 ? geo_longest_zone(s->fit)->cylinders
-			                                                 : UINT64_MAX;
+			if (c[i].shape.heads == 1 || (others && c[i].shape.band == 0))
+				continue;
+			geo_order_fit(s->o, &c[i].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+			(others ? geo_add_meanings : geo_add_reading)(s, &c[i].shape, s->fit, dear);
 		}
-		if (shape[i].heads > 1 && band <= BAND_MOST)
-			add(s, &shape[i], cost[i], chance[i], false);
-		least = fmin(least, cost[i]);
-	}
-	s->dear = least + GEO_SPEAKS * ODD_LIKELIER;
-	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->dear, NULL, s->fit);
-	if (geo_has_thought_enough(s->g)) /* then it is not known what one surface costs */
-		s->fit->cost = least;
-	for (uint32_t heads = 1; n && heads <= GEO_HEADS; heads++)
-		add(s, &(struct geo_shape){ .heads = heads, .band = 1 }, s->fit->cost, 0.0, true);
-	for (size_t i = 0; i < s->n; i++)
-		s->h[i].dear = fmin(GEO_SPEAKS, (s->h[i].dear - least) / ODD_LIKELIER) +
-		               (s->h[i].shape.heads == 1 ? grows(s->o) : 0.0);
+	add_plain(s, least, odd);
 	s->left = s->n;
 }
 
 /* One look: accesses in one place, and what they say. */
 static int look(struct geo_search *s, struct err *err)
 {
-	bool is_one = s->looks && s->h[0].shape.heads == 1;
-	double says = INFINITY;
+	double says = geo_choose_pairs(s);
+	struct common c = common_of(s);
 	int r;
 
-	s->npairs = 0;
-	s->most_pairs = s->looks ? MORE_PAIRS : FIRST_PAIRS;
-	geo_read_first(s, &s->h[0]);
-	if (s->looks == 0)
-		geo_choose_stretch(s, s->fit);
-	else if (s->looks == 1)
-		geo_choose_other_stretch(s, s->fit);
-	else if (is_one && s->looks % 2)
-		geo_choose_wide_pairs(s, s->fit);
-	else
-		geo_choose_rival_stretch(s, s->looks);
-	if (s->looks)
-		says = geo_choose_decisive_pairs(s);
 	/* All looks that may be would not decide: of a disk whose layouts nothing distinguishes. */
-	if (!is_one && s->looks >= TURN_LOOKS &&
-	    common_of(s).layout + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
+	if (s->looks >= LOOKS_LEAST && fmin(c.layout, c.surfaces) + says * (double)(LOOKS_MOST - s->looks) < LIKELY) {
 		s->looks = LOOKS_MOST;
 		return 0;
 	}
-	geo_choose_pairs(s, s->looks > 1 || geo_kept_has_below(&s->g->kept));
 	r = geo_measure_pairs(s, s->looks ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
 	if (r == 0 && !geo_is_over(s->g))
 		geo_weigh(s);
 	return r;
 }
 
-static bool is_decided(const struct geo_search *s)
+static bool is_decided(struct geo_search *s)
 {
 	struct common c = s->n ? common_of(s) : (struct common){ 0.0, 0.0 };
 
-	return s->looks >= LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > GEO_SPEAKS;
+	return s->looks >= LOOKS_LEAST && s->n && geo_fits(s, &s->h[0]) && fmin(c.layout, c.surfaces) > sure_of(s);
+}
+
+/* Is it by accesses only that its tracks are where they are, and its own reading of the sequence has them elsewhere? */
+static bool is_mended(struct geo_search *s, const struct geo_hypothesis *h)
+{
+	double cost;
+
+	if (h->is_shifted || h->shape.heads == 1 || geo_is_read_so(h))
+		return h->is_shifted;
+	geo_order_fit(s->o, &h->read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	cost = s->fit->cost;
+	geo_order_fit(s->o, &h->shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	return geo_is_counted(h) || !(s->fit->cost <= cost);
 }
 
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
@@ -361,16 +335,16 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return 0;
 	}
 	geo_may_think(s->g, TELL_THOUGHTS);
-	prefer_read(s);
-	prefer_plain_order(s);
 	ret->shape = s->h[0].shape;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
+	ret->is_turning_hidden = common_of(s).turning <= SURE;
+	ret->shape.is_alternate &= !ret->is_turning_hidden;
 	ret->fit = xcalloc(1, sizeof(*ret->fit));
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
-	if (ret->shape.heads == 1 || !s->h[0].is_counted)
+	if (ret->shape.heads == 1 || !geo_is_counted(&s->h[0]))
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
-	ret->is_mended = s->h[0].is_shifted;
+	ret->is_mended = is_mended(s, &s->h[0]);
 	ret->is_messy = ret->fit->cost > ODD_MOST + 3.0 * (double)ret->fit->n + ret->fit->left_cost;
 	if (s->g->ses->devs[0].kind == DEVICE_DISK)
 		r = arms_find(&s->g->t, &s->g->rot, &arms, err);

@@ -13,39 +13,24 @@
 #include "measure/geometry/layout.h"
 
 #define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8                    /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128                  /* all these and their parts, equal ones once */
-#define RANKED_MAX  (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
-#define FEW_TRACKS  1500                 /* for a first look, and: */
+#define LENGTHS     8    /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX   128  /* all these and their parts, equal ones once */
+#define FEW_TRACKS  1500 /* for a first look, and: */
 /* The best that many of the first look; where nothing shows any, all would be left. */
-#define SECOND_LOOK (3 * RANKED_MAX)
+#define SECOND_LOOK (6 * GEO_READINGS)
 /* Of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
 #define FEW_RUNS 48
 #define RUN_PART 4   /* shorter ones than such a part of the usual run are what defects cut off */
 #define MARGIN   6.0 /* of cost: layouts so much dearer than the best are out */
-/* What else is odd of a sequence costs false layouts at times less than the true one; see add_twins(). */
+/* What else is odd of a sequence costs false layouts at times less than the true one. */
 #define DEARER 1.2
-/* Of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks. */
-#define TWIN_DEARER 16.0
-/* Of the log evidence: 10 times less likely, as surfaces that differ do so by some 5 % of a few hundred sectors. */
-#define COINCIDENCE 2.3
-#define TWIN_ZONES  2 /* of them one has at most that many times as many zones, and: */
-#define TWIN_MORE   4
-
-struct candidate {
-	struct geo_shape shape;
-	double cost;
-	size_t zones;
-	size_t alike;     /* surfaces that hold as much as another one, where not all do */
-	size_t rank;      /* of two that cost the same the simpler one comes first */
-	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
-};
 
 struct ranking {
 	struct geo *g;
 	struct geo_order *o;
-	struct candidate c[GEO_SHAPES_MAX]; /* half of them before ways are added */
+	struct geo_candidate *c; /* GEO_READINGS */
 	size_t n;
+	double one; /* what one surface costs: what costs as much explains nothing that it does not */
 	struct geo_fit *fit;
 };
 
@@ -103,7 +88,7 @@ static double limit(const struct ranking *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		best = fmin(best, s->c[i].cost);
-	return best * DEARER + MARGIN;
+	return fmin(s->one, best * DEARER + MARGIN);
 }
 
 static void forget_dear_ones(struct ranking *s)
@@ -126,11 +111,11 @@ static bool is_one_band(const struct geo_fit *fit, uint64_t band)
 	return true;
 }
 
-static void add_candidate(struct ranking *s, const struct candidate *c)
+static void add_candidate(struct ranking *s, const struct geo_candidate *c)
 {
-	if (s->n == RANKED_MAX)
+	if (s->n == GEO_READINGS)
 		forget_dear_ones(s);
-	if (s->n < RANKED_MAX)
+	if (s->n < GEO_READINGS)
 		s->c[s->n++] = *c;
 }
 
@@ -146,35 +131,17 @@ static bool lacks_a_surface(const struct geo_fit *fit, const struct geo_shape *s
 	return whole && 2 * z->tracks < (2 * shape->heads - 1) * whole;
 }
 
-/* Surfaces that hold just as much as one before, where not all are alike: each by chance. */
-static size_t coincidences(const struct geo_fit *fit, uint32_t heads)
-{
-	const struct geo_fit_zone *z = geo_longest_zone(fit);
-	size_t n = 0;
-	bool differ = false;
-
-	for (uint32_t k = 1, j; z && k < heads; k++) {
-		for (j = 0; j < k && z->size[j] != z->size[k];)
-			j++;
-		n += j < k && z->size[k];
-		differ = differ || (z->size[k] && z->size[k] != z->size[0]);
-	}
-	return differ ? n : 0;
-}
-
 /* The cost of a shape over that many tracks, up to a limit. */
-static void rank(struct ranking *s, struct candidate *c, uint64_t tracks, double most)
+static void rank(struct ranking *s, struct geo_candidate *c, uint64_t tracks, double most)
 {
 	geo_order_fit(s->o, &c->shape, tracks, most, NULL, s->fit);
 	c->cost = lacks_a_surface(s->fit, &c->shape) ? (double)INFINITY : s->fit->cost;
-	c->zones = s->fit->n;
-	c->alike = coincidences(s->fit, c->shape.heads);
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
 static int compare_cost(const void *x, const void *y)
 {
-	const struct candidate *a = x, *b = y;
+	const struct geo_candidate *a = x, *b = y;
 
 	if (a->cost == b->cost)
 		return (a->rank > b->rank) - (a->rank < b->rank);
@@ -182,16 +149,16 @@ static int compare_cost(const void *x, const void *y)
 }
 
 /* Head-first with all numbers of heads first, then bands, the likely lengths before others. */
-static void list_shapes(struct ranking *s, struct candidate *all, size_t *n)
+static void list_shapes(struct ranking *s, struct geo_candidate *all, size_t *n)
 {
 	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
 	size_t nbands = guess_bands(s, band + 2) + 2;
 
 	for (size_t i = 0; i < nbands; i++)
 		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
-			for (int way = 0; way < (heads > 1 ? 2 : 1); way++)
-				if (heads > 1 || band[i]) {
-					all[*n] = (struct candidate){
+			for (int way = 0; way < (heads > 1 && band[i] ? 2 : 1); way++)
+				if (heads > 1 || band[i] == 1) {
+					all[*n] = (struct geo_candidate){
 						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
 					};
 					all[*n].rank = *n;
@@ -199,74 +166,14 @@ static void list_shapes(struct ranking *s, struct candidate *all, size_t *n)
 				}
 }
 
-/* That shape, whatever the way of the arm; NULL: it is none of them. */
-static const struct candidate *find(const struct ranking *s, uint32_t heads, uint64_t band, bool is_alternate)
+/* Heads that alternate where it makes no difference. */
+static bool is_idle(const struct ranking *s, const struct geo_candidate *c)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->c[i].shape.heads == heads && s->c[i].shape.band == band &&
-		    s->c[i].shape.is_alternate == is_alternate)
-			return &s->c[i];
-	return NULL;
-}
-
-/* Heads that alternate where it makes no difference, unless that is by sizes which are the same from either end. */
-static bool is_idle(const struct ranking *s, const struct candidate *c)
-{
-	bool may_be_mirrored = c->alike && c->shape.band && 2 * c->alike + 1 >= c->shape.heads;
-	const struct candidate *plain;
-
-	if (!c->shape.is_alternate || may_be_mirrored)
-		return false;
-	plain = find(s, c->shape.heads, c->shape.band, false);
-	return plain && plain->cost <= c->cost;
-}
-
-/* That many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
-static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool is_longer)
-{
-	struct geo_shape twin = *shape;
-
-	twin.heads = is_longer ? shape->heads / times : shape->heads * times;
-	twin.band = is_longer ? shape->band * times : shape->band / times;
-	if (shape->band < 2 || twin.band < 2 || twin.heads > HEADS_TRIED ||
-	    shape->band * shape->heads != twin.band * twin.heads)
-		twin.heads = 1;
-	return twin;
-}
-
-/*
- * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many
- * heads, head-first, as a band has tracks, and the same band cut otherwise. What disturbs the sequence costs one of two
- * many times as much as the other, so that only accesses distinguish them.
- */
-static void add_twins(struct ranking *s, uint64_t tracks)
-{
-	double most = limit(s) / DEARER * TWIN_DEARER;
-
-	for (size_t i = 0, n = s->n; i < n; i++) {
-		const struct geo_shape *c = &s->c[i].shape;
-		const struct geo_shape twin[] = {
-			{ .heads = c->heads % 2 || c->is_alternate ? 1 : c->heads / 2,
-			  .band = c->band,
-			  .is_alternate = true },
-			{ .heads = c->band <= HEADS_TRIED ? (uint32_t)c->band : 1, .band = 1 },
-			cut(c, 2, true),
-			cut(c, 2, false),
-			cut(c, 3, true),
-			cut(c, 3, false),
-		};
-
-		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < RANKED_MAX && !geo_has_thought_enough(s->g); k++) {
-			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
-
-			if (twin[k].heads < 2 || find(s, twin[k].heads, twin[k].band, twin[k].is_alternate))
-				continue;
-			rank(s, &add, tracks, most);
-			if (isfinite(add.cost) &&
-			    (2 * s->c[i].alike >= c->heads || add.zones <= TWIN_ZONES * s->c[i].zones + TWIN_MORE))
-				s->c[s->n++] = add;
-		}
-	}
+	for (size_t i = 0; i < s->n && c->shape.is_alternate; i++)
+		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
+		    s->c[i].cost <= c->cost)
+			return true;
+	return false;
 }
 
 /* Half of all tracks are in runs of that many and more. */
@@ -301,29 +208,24 @@ static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 	return most;
 }
 
-/* Ways of the arm make no difference to the sequence. */
-static void add_ways(struct ranking *s)
-{
-	for (size_t i = 0, n = s->n; i < n; i++)
-		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1) {
-			s->c[s->n] = s->c[i];
-			s->c[s->n++].shape.is_serpentine = true;
-		}
-}
-
 /* Those of all[0..n) that do well over that many tracks, the best first, and s->c; how many. is_last: what is reported
  * must be more than that. */
-static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t tracks, bool is_last)
+static size_t look(struct ranking *s, struct geo_candidate *all, size_t n, uint64_t tracks, bool is_last)
 {
 	size_t m = 0;
 
 	s->n = 0;
+	s->one = INFINITY;
 	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
+		bool is_one = all[i].shape.heads == 1;
+
 		session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i, n,
 		                 s->n);
 		rank(s, &all[i], tracks, limit(s));
-		if (!(all[i].cost <= limit(s)) || (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
+		if (!isfinite(all[i].cost) || !(all[i].cost <= limit(s)) || (!is_one && all[i].cost == s->one) ||
+		    (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
 			continue;
+		s->one = is_one ? all[i].cost : s->one;
 		all[m++] = all[i];
 		add_candidate(s, &all[i]);
 	}
@@ -334,7 +236,7 @@ static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t 
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static void find_candidates(struct ranking *s)
 {
-	cleanup_free struct candidate *all = xcalloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
+	cleanup_free struct geo_candidate *all = xcalloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
 	uint64_t tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS, few;
 	size_t n = 0;
 
@@ -344,24 +246,14 @@ static void find_candidates(struct ranking *s)
 	if (few < tracks)
 		(void)look(s, all, n < SECOND_LOOK ? n : SECOND_LOOK, tracks, true);
 	forget_dear_ones(s);
-	add_twins(s, tracks);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
-	add_ways(s);
 }
 
-size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, double *ret_cost, double *ret_chance)
+size_t geo_shapes(struct geo *g, struct geo_order *o, struct geo_candidate *ret)
 {
-	cleanup_free struct ranking *s = xcalloc(1, sizeof(*s));
 	cleanup_free struct geo_fit *fit = xcalloc(1, sizeof(*fit));
+	struct ranking s = { .g = g, .o = o, .c = ret, .fit = fit };
 
-	s->g = g;
-	s->o = o;
-	s->fit = fit;
-	find_candidates(s);
-	for (size_t i = 0; i < s->n; i++) {
-		ret[i] = s->c[i].shape;
-		ret_cost[i] = s->c[i].cost;
-		ret_chance[i] = COINCIDENCE * (double)s->c[i].alike;
-	}
-	return s->n;
+	find_candidates(&s);
+	return s.n;
 }
