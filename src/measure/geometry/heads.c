@@ -132,7 +132,7 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 	                 !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
 	if (m.are_surfaces)
 		fill(&m);
-	if (m.are_surfaces && layout->shape.heads > 1 && !layout->is_turning_hidden)
+	if (m.are_surfaces && layout->shape.heads > 1)
 		head_rows(&m);
 	r = geo_defect_rows(&m, err);
 	free(m.head);
