@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "model/chain.h"
 #include "stats/stats.h"
 
 #define EDGE_SURE 0.98 /* probability of an edge that is listed (a decision) */

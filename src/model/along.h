@@ -11,7 +11,7 @@
 #ifndef PLATTER_MODEL_ALONG_H
 #define PLATTER_MODEL_ALONG_H
 
-#include "model/chain.h"
+#include "model/reading.h"
 
 struct along_edge {
 	double at, first, end; /* bytes: where it lies, and 95 % of where it may */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/rng.h"
+#include "model/reading.h"
 
 /* Priors. "Published": zone tables of seven drives of the 1990s and of one of 300 GB, and data sheets. */
 #define STEP_LEAST 2e-3 /* of a track of 500 sectors one more or less */
@@ -32,13 +33,6 @@ extern const double zones_of[ZONES], apart_of[APARTS], lasts_of[LASTS];
 struct hypothesis {
 	size_t zones, shape, apart, lasts; /* which of them */
 	double log_evidence;
-};
-
-struct along_at {         /* a reading */
-	double from, end; /* bytes */
-	double y, sigma;  /* log of the time per byte, and its own noise */
-	size_t place;     /* readings of one place lie on the same surfaces: what these differ by shows once */
-	bool is_anew;     /* before it another device may begin, and rates anew */
 };
 
 #define EDGES 3 /* none, one or two edges between neighbours */
