@@ -505,13 +505,16 @@ static double added_by_regions(const struct wild_case *c)
 	return sum / (double)geometry_bytes(c->g);
 }
 
-/* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there.
+/*
+ * Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there;
+ * on what is flat they begin with a request, as zones' samples do.
  */
 static struct interval mean_rate(const struct wild_case *c)
 {
 	double mean = wild_number(c->truth, "mean_bytes_per_s"), added = added_by_regions(c);
-	uint64_t size = geometry_bytes(c->g), sector = c->p->physical_sector_bytes;
-	uint32_t places = c->p->kind == DISK_ROTATING ? MEAN_PLACES : MEAN_PLACES_FLAT;
+	bool is_flat = c->p->kind != DISK_ROTATING;
+	uint64_t size = geometry_bytes(c->g), align = is_flat ? STREAMED_BLOCK : c->p->physical_sector_bytes;
+	uint32_t places = is_flat ? MEAN_PLACES_FLAT : MEAN_PLACES;
 	struct interval sum = { added, added };
 	struct profile plain = *c->p; /* its lists are still those of c */
 	struct wild_case without = *c;
@@ -527,14 +530,14 @@ static struct interval mean_rate(const struct wild_case *c)
 	for (uint32_t i = 0; i < places; i++) {
 		uint64_t part = size / places;
 		uint64_t bytes = part < STREAMED_MOST ? part : STREAMED_MOST;
-		uint64_t first = (part * i + (part - bytes) / 2) / sector * sector;
+		uint64_t first = (part * i + (part - bytes) / 2) / align * align;
 		struct interval rate = wild_rate(&without, first, first + bytes);
 
 		sum.low += 1 / rate.low / places;
 		sum.high += 1 / rate.high / places;
 	}
 	geometry_free(g);
-	if (c->p->kind != DISK_ROTATING || !isfinite(mean))
+	if (is_flat || !isfinite(mean))
 		return (struct interval){ 1 / sum.low, 1 / sum.high };
 	return (struct interval){ fmin(mean, 1 / sum.low), fmax(mean, 1 / sum.high) };
 }
