@@ -8,7 +8,7 @@
 #define CERTAIN "certain"
 #define PERHAPS "95 %"
 #define LATER   "again in a week"
-#define HOURS   "takes {read_all_s}"
+#define HOURS   "takes at least {read_all_s}"
 
 const struct verdict_rule verdict_rules[] = {
 	{ "failing", "smart_failing", VERDICT_REJECT, SIGN_COUNTED, 0, "it reports that it is failing", CERTAIN, NULL,

@@ -223,10 +223,12 @@ TEST(the_command_that_would_settle_a_reason_can_be_typed)
 		const char *path, *health, *figure, *command, *how;
 		double read_all_s;
 	} cases[] = {
-		{ "/dev/sda", "smartctl", "slow_stretches", "platter surface /dev/sda", "takes 3 h 24 m", 12240 },
+		{ "/dev/sda", "smartctl", "slow_stretches", "platter surface /dev/sda", "takes at least 3 h 24 m",
+		  12240 },
 		{ "/dev/sda", "smartctl", "weak_places", "platter surface /dev/sda", NULL, (double)NAN },
-		{ "/mnt/a disk", "smartctl", "weak_places", "platter surface '/mnt/a disk'", "takes 1 m 42 s", 102 },
-		{ longest, "smartctl", "weak_places", NULL, "takes 1 m 42 s", 102 },
+		{ "/mnt/a disk", "smartctl", "weak_places", "platter surface '/mnt/a disk'", "takes at least 1 m 42 s",
+		  102 },
+		{ longest, "smartctl", "weak_places", NULL, "takes at least 1 m 42 s", 102 },
 		{ "/dev/sda", NULL, "counters_unread", "", NULL, 102 },
 		{ "/dev/sda", "smartctl learns nothing from this disk", "counters_unread", "", NULL, 102 },
 		{ "/dev/sda", "--no-smart", "counters_unread", "platter check /dev/sda", "without --no-smart", 102 },

@@ -47,7 +47,7 @@
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
 #define TEETH       512  /* of the comb, behind the singles: eight of 64 MiB, which conventional drives clean at once */
-#define GAPS_LEAST  6    /* of them, even but for a quarter: others\' writes lie at random */
+#define GAPS_LEAST  6    /* of them, even but for a quarter: others' writes lie at random */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better */
 #define OUTLIER     0.1  /* of times that have another reason */
 /* Accesses that a request without one takes: more hides what writes wait for, and few requests do not distinguish
