@@ -68,6 +68,7 @@ struct balance_more {
 	/* what is read may come from where the drive has read ahead: that a lane has no work says nothing */
 	bool is_ahead;
 	double can_bytes_per_s; /* at full speed at least; NaN: nobody has looked */
+	double ends_s;          /* when there is no more to be read; INFINITY: it goes on */
 };
 
 struct balance_judgement {

@@ -27,7 +27,7 @@ struct reserve {
 	bool has_fault;
 };
 
-#define SLOT_NS (10 * NS_PER_MS) /* the shortest of the slots: 1.28 s of them, then they are joined */
+#define SLOT_NS 1000 /* no block takes less; slots are joined as the look goes on, and 64 to 128 of them remain */
 
 /*
  * The end of what a lane wrote in the file in which it stands. What was read last is in the drive's own cache: there it

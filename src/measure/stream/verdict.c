@@ -61,9 +61,12 @@ int stream_judge(struct stream_run *s, struct err *err)
 		                     .in_turn = s->p->layout == LAYOUT_ROUNDROBIN,
 		                     .is_hidden = is_hidden(s),
 		                     .is_ahead = is_ahead(s),
-		                     .can_bytes_per_s = NAN };
+		                     .can_bytes_per_s = NAN,
+		                     .ends_s = INFINITY };
 	int r;
 
+	if (s->p->read) /* with the targets */
+		more.ends_s = (double)(s->room_blocks * s->p->block_bytes) / s->balance.rate;
 	balance_finish(&s->balance, s->end_ns);
 	balance_judge(&s->balance, &more, &s->judgement);
 	if (s->judgement.answer != BALANCE_OPEN || s->ring.nevents || !is_all(s) || session_is_over(s->ses))
