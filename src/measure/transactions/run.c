@@ -379,17 +379,28 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 	go_on(r, j, req->done_ns);
 }
 
-/* Of a closed run with --count: of all that its users are to do. Negative: one of a class without it. */
-static double count_done(const struct tx_run *r)
+/*
+ * A closed run with --count ends with its slowest user: by what a transaction has taken so far in its class, and how
+ * many are left to the one that has most of them. Negative: nobody knows.
+ */
+static double count_done(const struct tx_run *r, double s)
 {
-	double all = 0.0;
+	uint64_t most[TX_CLASSES_MAX] = { 0 }, users[TX_CLASSES_MAX] = { 0 };
+	double left_s = 0.0;
 
-	for (size_t c = 0; c < r->nclasses; c++) {
-		if (!r->classes[c].count)
-			return -1.0;
-		all += (double)(r->classes[c].count * r->classes[c].users);
+	for (size_t i = 0; i < r->jobs.n; i++) {
+		const struct tx_job *j = r->jobs.v[i];
+
+		users[j->class]++;
+		most[j->class] = j->left_count > most[j->class] ? j->left_count : most[j->class];
 	}
-	return (double)r->all.any.done / all;
+	for (size_t c = 0; c < r->nclasses; c++) {
+		if (!r->classes[c].count || (most[c] && !r->of[c].any.done))
+			return r->classes[c].count ? 0.0 : -1.0;
+		if (most[c])
+			left_s = fmax(left_s, (double)most[c] * s * (double)users[c] / (double)r->of[c].any.done);
+	}
+	return s / (s + left_s);
 }
 
 static void tick(void *arg, uint64_t now_ns)
@@ -405,7 +416,7 @@ static void tick(void *arg, uint64_t now_ns)
 	if (r->is_open && r->p->count)
 		done = fmax(done, (double)r->all.any.done / (double)r->p->count);
 	else if (!r->is_open && !r->p->find_users)
-		done = fmax(done, count_done(r));
+		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
 	                 (double)r->all.done / s,
 	                 r->all.any.done ? r->all.any.response_s / (double)r->all.any.done : 0.0);
