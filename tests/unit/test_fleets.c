@@ -259,7 +259,7 @@ TEST(each_disk_has_its_own_line_and_those_that_go_bad_ring_within_two_runs)
 		years, late, bad, alarms, disk_years / YEAR_DISKS, odd);
 	assert_true(100 * late <= bad); /* where a run strays far, a slow line may need another one */
 	assert_true((double)alarms <= disk_years / YEAR_DISKS);
-	assert_true((double)odd <= 0.03 * (double)years + 3.0 * sqrt(0.03 * (double)years));
+	assert_true((double)odd <= 0.01 * (double)years + 3.0 * sqrt(0.01 * (double)years));
 }
 
 /* ---- alone ---- */
