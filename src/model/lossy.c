@@ -224,17 +224,17 @@ static size_t best_parts(const struct search *s, struct lossy_part *ret)
 	for (size_t k = s->m; k > 0; k = from[k] == s->m ? k - 1 : from[k])
 		parts += from[k] != s->m;
 	for (size_t k = s->m, i = parts; k > 0;) {
-		struct lossy_part *p = &ret[i - 1];
+		struct lossy_part *p;
 
 		if (from[k] == s->m) {
 			k--;
 			continue;
 		}
+		p = &ret[--i];
 		*p = (struct lossy_part){ .first = s->at[from[k]], .last = s->at[k - 1] };
 		p->log_odds = odds_of(s, p->first, p->last, &rate);
 		find_sure(s, rate, p);
 		k = from[k];
-		i--;
 	}
 	return parts;
 }

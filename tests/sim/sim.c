@@ -45,6 +45,20 @@ struct sim *sim_new(void)
 	return sim;
 }
 
+/* What another program still awaits. */
+static void end_requests(struct disk *d)
+{
+	struct disk_done done;
+
+	for (uint64_t now = 0; disk_in_flight(d) && now != DISK_NEVER;) {
+		now = disk_next_event_ns(d) < disk_next_done_ns(d) ? disk_next_event_ns(d) : disk_next_done_ns(d);
+		if (now != DISK_NEVER)
+			disk_advance(d, now);
+		while (disk_pop_done(d, now, &done))
+			free(done.req.owner);
+	}
+}
+
 void sim_free(struct sim *sim)
 {
 	if (!sim)
@@ -53,6 +67,7 @@ void sim_free(struct sim *sim)
 		struct sim_disk *sd = sim->disks;
 
 		sim->disks = sd->next;
+		end_requests(sd->model);
 		disk_free(sd->model);
 		survey_done(&sd->findings);
 		content_list_done(&sd->contents);

@@ -114,11 +114,11 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
-	if (samples.n == 0)
-		return r;
-	smr_report_samples(io->ses->res, &samples);
-	smr_report_found(io->ses->res, in, &found);
-	smr_report_plots(io->ses->res);
+	if (samples.n) {
+		smr_report_samples(io->ses->res, &samples);
+		smr_report_found(io->ses->res, in, &found);
+		smr_report_plots(io->ses->res);
+	}
 	in->v = NULL;
 	free(samples.v);
 	return r;
