@@ -505,10 +505,8 @@ static double added_by_regions(const struct wild_case *c)
 	return sum / (double)geometry_bytes(c->g);
 }
 
-/*
- * Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there;
- * on what is flat they begin with a request, as zones' samples do.
- */
+/* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there;
+ * on what is flat they begin with a request. */
 static struct interval mean_rate(const struct wild_case *c)
 {
 	double mean = wild_number(c->truth, "mean_bytes_per_s"), added = added_by_regions(c);
@@ -528,8 +526,7 @@ static struct interval mean_rate(const struct wild_case *c)
 	if (!g)
 		return none;
 	for (uint32_t i = 0; i < places; i++) {
-		uint64_t part = size / places;
-		uint64_t bytes = part < STREAMED_MOST ? part : STREAMED_MOST;
+		uint64_t part = size / places, bytes = part < STREAMED_MOST ? part : STREAMED_MOST;
 		uint64_t first = (part * i + (part - bytes) / 2) / align * align;
 		struct interval rate = wild_rate(&without, first, first + bytes);
 
