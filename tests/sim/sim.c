@@ -45,12 +45,12 @@ struct sim *sim_new(void)
 	return sim;
 }
 
-/* What another program still awaits. */
+/* What another program still awaits; d: NULL where nothing is modelled. */
 static void end_requests(struct disk *d)
 {
 	struct disk_done done;
 
-	for (uint64_t now = 0; disk_in_flight(d) && now != DISK_NEVER;) {
+	for (uint64_t now = 0; d && disk_in_flight(d) && now != DISK_NEVER;) {
 		now = disk_next_event_ns(d) < disk_next_done_ns(d) ? disk_next_event_ns(d) : disk_next_done_ns(d);
 		if (now != DISK_NEVER)
 			disk_advance(d, now);
