@@ -183,7 +183,8 @@ def main():
     for text in (here / 'queries').read_text().splitlines():
         if not query(text):
             raise SystemExit('FAIL: the dashboard asks %s, and nothing answers' % text)
-    until('an alert', lambda: query('ALERTS{alertname="PlatterDiskGoingBad", alertstate="firing"}'))
+    # Groups of rules are looked at one after the other.
+    until('alerts', lambda: query('ALERTS{alertname="PlatterDiskGoingBad", alertstate="firing"}') and query('ALERTS{alertname="PlatterDiskSilent"}'))
     rings = {a['metric']['disk'] for a in query('ALERTS{alertname=~"PlatterDiskBad|PlatterDiskGoingBad", alertstate="firing"}')}
     bad = {line.split()[0] for line in (here / 'told').read_text().splitlines()}
     if rings != bad:
