@@ -446,10 +446,10 @@ static void mean_figures(const struct zones_run *run)
  * well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes
  * over all the time.
  */
-#define PAUSE_NS    50e6  /* several revolutions: no retry of a healthy disk */
-#define BURST_TIMES 2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
-#define BURST_LEAST 700e6 /* two arms at once reach 550 */
-#define PAUSED_PART 0.2   /* of the samples: a limit meets most places in one of three, a disturbance a few */
+#define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
+#define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
+#define BURST_LEAST   700e6 /* two arms at once reach 550 */
+#define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
 
 /* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored
  * part of a thin volume) does not pause. */
@@ -464,26 +464,37 @@ static bool has_pause(const struct zone_sample *s)
 
 static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
 {
-	cleanup_free double *rate = xcalloc(t->samples.n + 1, sizeof(*rate));
-	double bytes = 0.0, ns = 0.0, paused = 0.0;
-	size_t n = 0;
+	const struct zone_samples *samples = &t->samples;
+	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
+	cleanup_free bool *is_paused = xcalloc(t->layout.npositions + 1, sizeof(*is_paused));
+	double bytes = 0.0, ns = 0.0, median;
+	size_t n = 0, paused = 0;
 
-	for (size_t i = 0; i < t->samples.n; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
 
 		if (!s->is_good || !(s->whole_ns > 0.0))
 			continue;
 		rate[n++] = 1e9 / s->ns_per_byte;
 		bytes += s->whole_bytes;
 		ns += s->whole_ns;
-		paused += has_pause(s);
 	}
 	if (n < 8)
 		return false;
-	*ret_burst = stats_median(rate, n);
+	median = stats_median(rate, n);
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->is_good && s->position < t->layout.npositions && has_pause(s) && !is_paused[s->position]) {
+			is_paused[s->position] = true;
+			paused++;
+		}
+	}
+	*ret_burst = median;
 	*ret_lasting = bytes / ns * 1e9;
 	*ret_n = n;
-	return paused >= PAUSED_PART * (double)n && *ret_burst > BURST_TIMES * *ret_lasting && *ret_burst > BURST_LEAST;
+	return (double)paused >= PAUSED_PLACES * (double)t->layout.npositions && median > BURST_TIMES * *ret_lasting &&
+	       median > BURST_LEAST;
 }
 
 static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
