@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/err.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +49,24 @@ const char *err_name(int code)
 		return name;
 	(void)snprintf(unknown, sizeof(unknown), "E%d", abs(code));
 	return unknown;
+}
+
+static const int refusals[] = { EINVAL, EPERM, EACCES, EROFS, EBADF, EFAULT };
+
+bool err_is_refusal(int code)
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		if (-code == refusals[i])
+			return true;
+	return false;
+}
+
+bool err_name_is_refusal(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		if (strcmp(name, err_name(refusals[i])) == 0)
+			return true;
+	return false;
 }
 
 const char *err_forbidden_for(unsigned uid, uint64_t capabilities)

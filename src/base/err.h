@@ -7,6 +7,7 @@
 #ifndef PLATTER_BASE_ERR_H
 #define PLATTER_BASE_ERR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,10 @@ int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(prin
 
 /* "EIO" for -EIO or EIO; "E1234" when unknown; static or thread-local storage. */
 const char *err_name(int code);
+/* The kernel takes no such request: no disk has seen it. By negative errno (a length is none), or as err_name() has it
+ * (NULL: false). */
+bool err_is_refusal(int code);
+bool err_name_is_refusal(const char *name);
 
 /*
  * What stands behind EPERM and EACCES, and what to do: another user, root with fewer capabilities, or rules that bind

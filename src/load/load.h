@@ -104,16 +104,10 @@ struct load {
 	void *arg;
 };
 
-/* The kernel takes no such request: no disk has seen it. */
-static inline bool load_is_refused(int res)
-{
-	return res == -EINVAL || res == -EPERM || res == -EACCES || res == -EROFS || res == -EBADF || res == -EFAULT;
-}
-
 /* Refused, or the target is not there any more, whatever the kernel's error was: this says nothing of the place. */
 static inline bool load_is_lost(int res)
 {
-	return res == -ENODEV || load_is_refused(res);
+	return res == -ENODEV || err_is_refusal(res);
 }
 
 /* A sample, or NaN: it failed, or this program did not run meanwhile. */

@@ -310,7 +310,7 @@ static void lose_target(struct run *run, const struct io_req *req)
 	run->gone_ns[req->target] = req->done_ns;
 	if (run->stats.ngone++ == 0) {
 		run->stats.gone_target = req->target;
-		run->stats.is_refused = load_is_refused(req->res);
+		run->stats.is_refused = err_is_refusal(req->res);
 	}
 	if (!run->load->keep_going_when_gone || run->stats.ngone == run->load->ntargets)
 		run_end(run, LOAD_GONE, req->done_ns);
@@ -333,7 +333,7 @@ static bool take_bad(struct run *run, struct io_req *req)
 	}
 	if (!*gone_ns && is_lost(t, req->res))
 		lose_target(run, req);
-	if (*gone_ns && req->res <= 0 && !load_is_refused(req->res))
+	if (*gone_ns && req->res <= 0 && !err_is_refusal(req->res))
 		req->res = -ENODEV;
 	fault.res = req->res;
 	run->stats.faults++;

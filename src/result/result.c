@@ -471,15 +471,12 @@ void result_fault(struct result *res, const char *target, const char *op, uint64
 /* Of the file system, or of the kernel: no disk has seen such a request. */
 static bool is_limit(const char *errno_name, bool is_of_files)
 {
-	static const char *const names[] = {
-		"ENOSPC", "EFBIG", "EDQUOT", /* of files only */
-		"EINVAL", "EPERM", "EACCES", "EROFS", "EBADF", "EFAULT"
-	}; /* load_is_refused() */
+	static const char *const names[] = { "ENOSPC", "EFBIG", "EDQUOT" };
 
-	for (size_t i = is_of_files ? 0 : 3; i < ARRAY_LEN(names); i++)
+	for (size_t i = 0; is_of_files && i < ARRAY_LEN(names); i++)
 		if (errno_name && !strcmp(errno_name, names[i]))
 			return true;
-	return false;
+	return err_name_is_refusal(errno_name);
 }
 
 uint64_t result_limit_count(const struct result *res)

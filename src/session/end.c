@@ -66,7 +66,7 @@ static int refused(const struct result *res, struct err *err)
 	for (size_t i = 0; i < res->nfaults; i++) {
 		const struct result_fault *f = &res->faults[i];
 
-		if (load_is_refused((int)f->result))
+		if (err_is_refusal((int)f->result))
 			return err_set(err, -EOPNOTSUPP,
 			               "The kernel refused a %s of %" PRIu64 " bytes at %" PRIu64
 			               " of %s (%s), so no disk has seen it: the figures are of what was done before. "
