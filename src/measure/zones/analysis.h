@@ -2,7 +2,7 @@
 /*
  * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks
  * whose truth is known. estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to
- * the levels of the positions; regime.c: a step in time; mean.c: samples by place, and the mean of the surface;
+ * the levels of the positions; regime.c: a step in time, bursts; mean.c: samples by place, and the mean of the surface;
  * bands.c: recording zones; slow.c: slow regions; stretches.c: what is not the media of one disk.
  */
 #ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
@@ -131,6 +131,9 @@ void zone_levels_done(struct zone_levels *lv);
 /* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret
  * (zeroed before). */
 void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
+/* By a limit: bytes/s within a burst, and all in all, of how many samples. false: none is seen, or all are too few. */
+bool zone_is_in_bursts(const struct zone_samples *samples, size_t npositions, double *ret_burst, double *ret_lasting,
+                       size_t *ret_n);
 
 /* ---- mean.c ---- */
 

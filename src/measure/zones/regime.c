@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
+#include "stats/stats.h"
 
 #define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
 #define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */
@@ -151,4 +152,55 @@ void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l,
 		z->is_burst = true;
 		ret->before_bytes += (double)(z->end_bytes - z->first_bytes);
 	}
+}
+
+/*
+ * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie
+ * within a burst or meet a pause, and their rates say little. What betrays it: the samples, whole, take far longer than
+ * at their median rate, for pauses that are met at most places. A rotating disk that fails all over has such pauses as
+ * well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes
+ * over all the time.
+ */
+#define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
+#define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
+#define BURST_LEAST   700e6 /* two arms at once reach 550 */
+#define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
+
+/* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored
+ * part of a thin volume) does not pause. */
+static bool has_pause(const struct zone_sample *s)
+{
+	double quickest = INFINITY;
+
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		quickest = fmin(quickest, s->part_ns_per_byte[i]); /* of NaN the other */
+	return s->whole_ns - s->whole_bytes * quickest > PAUSE_NS; /* false of INFINITY */
+}
+
+bool zone_is_in_bursts(const struct zone_samples *samples, size_t npositions, double *ret_burst, double *ret_lasting,
+                       size_t *ret_n)
+{
+	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
+	cleanup_free bool *is_paused = xcalloc(npositions + 1, sizeof(*is_paused));
+	double bytes = 0.0, ns = 0.0;
+	size_t n = 0, paused = 0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || !(s->whole_ns > 0.0))
+			continue;
+		rate[n++] = 1e9 / s->ns_per_byte;
+		bytes += s->whole_bytes;
+		ns += s->whole_ns;
+		if (s->position < npositions && !is_paused[s->position] && has_pause(s))
+			paused += is_paused[s->position] = true;
+	}
+	if (n < 8)
+		return false;
+	*ret_burst = stats_median(rate, n);
+	*ret_lasting = bytes / ns * 1e9;
+	*ret_n = n;
+	return (double)paused >= PAUSED_PLACES * (double)npositions && *ret_burst > BURST_TIMES * *ret_lasting &&
+	       *ret_burst > BURST_LEAST;
 }

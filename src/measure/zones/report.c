@@ -439,64 +439,6 @@ static void mean_figures(const struct zones_run *run)
 	result_figure(res, verb, label, UNIT_S, ns.value, &ns.ci, n);
 }
 
-/*
- * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie
- * within a burst or meet a pause, and their rates say little. What betrays it: the samples, whole, take far longer than
- * at their median rate, for pauses that are met at most places. A rotating disk that fails all over has such pauses as
- * well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes
- * over all the time.
- */
-#define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
-#define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
-#define BURST_LEAST   700e6 /* two arms at once reach 550 */
-#define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
-
-/* A sample waited by more than its own quickest quarter explains: storage that is as slow throughout there (a stored
- * part of a thin volume) does not pause. */
-static bool has_pause(const struct zone_sample *s)
-{
-	double quickest = INFINITY;
-
-	for (size_t i = 0; i < ZONE_PARTS; i++)
-		quickest = fmin(quickest, s->part_ns_per_byte[i]); /* of NaN the other */
-	return s->whole_ns - s->whole_bytes * quickest > PAUSE_NS; /* false of INFINITY */
-}
-
-static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
-{
-	const struct zone_samples *samples = &t->samples;
-	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
-	cleanup_free bool *is_paused = xcalloc(t->layout.npositions + 1, sizeof(*is_paused));
-	double bytes = 0.0, ns = 0.0, median;
-	size_t n = 0, paused = 0;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (!s->is_good || !(s->whole_ns > 0.0))
-			continue;
-		rate[n++] = 1e9 / s->ns_per_byte;
-		bytes += s->whole_bytes;
-		ns += s->whole_ns;
-	}
-	if (n < 8)
-		return false;
-	median = stats_median(rate, n);
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (s->is_good && s->position < t->layout.npositions && has_pause(s) && !is_paused[s->position]) {
-			is_paused[s->position] = true;
-			paused++;
-		}
-	}
-	*ret_burst = median;
-	*ret_lasting = bytes / ns * 1e9;
-	*ret_n = n;
-	return (double)paused >= PAUSED_PLACES * (double)t->layout.npositions && median > BURST_TIMES * *ret_lasting &&
-	       median > BURST_LEAST;
-}
-
 static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	struct result *res = run->res;
@@ -504,7 +446,7 @@ static bool burst_figures(const struct zones_run *run, const struct zone_target 
 	char a[32], b[32];
 	size_t n;
 
-	if (!is_in_bursts(t, &burst, &lasting, &n))
+	if (!zone_is_in_bursts(&t->samples, t->layout.npositions, &burst, &lasting, &n))
 		return false;
 	result_figure(res, "burst_bytes_per_s", "in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
 	result_figure(res, "sustained_bytes_per_s", "all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
