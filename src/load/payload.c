@@ -281,11 +281,16 @@ static int describe(const uint8_t *buf, enum payload_fault fault, const struct p
 		               "At offset %" PRIu64 " of target %" PRIu32 " lies the block of offset %" PRIu64
 		               " of target %" PRIu32 ": blocks were swapped, or one was written twice.",
 		               e->offset_bytes, e->target, f->offset_bytes, f->target);
-	if (fault == PAYLOAD_OTHER)
+	if (fault == PAYLOAD_OTHER && f->sequence < e->sequence)
 		return err_set(err, -EILSEQ,
 		               "The block at offset %" PRIu64 " is another one (number %" PRIu64 " instead of %" PRIu64
 		               "): the last write was lost.",
 		               e->offset_bytes, f->sequence, e->sequence);
+	if (fault == PAYLOAD_OTHER)
+		return err_set(err, -EILSEQ,
+		               "The block at offset %" PRIu64 " is another one (number %" PRIu64 " instead of %" PRIu64
+		               ", %" PRIu32 " bytes instead of %" PRIu32 ").",
+		               e->offset_bytes, f->sequence, e->sequence, f->len_bytes, e->len_bytes);
 	memcpy(&h, buf, sizeof(h));
 	d = body_difference(buf, &h, e->len_bytes - sizeof(h));
 	if (d.nbits == 1)
