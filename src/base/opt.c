@@ -257,6 +257,7 @@ static int parse_value(const struct opt *o, const char *text, void *params, stru
 		return parse_sizes(o, text, member, err);
 	if (o->type == OPT_TYPE_STR || o->type == OPT_TYPE_STRS)
 		return parse_text(o, text, member, err);
+	assert(o->type == OPT_TYPE_FLAG);
 	*(bool *)member = true;
 	return 0;
 }
