@@ -203,10 +203,15 @@ static const char *ranges_text(const struct device *dev, char *buf, size_t len)
 	return at ? buf : NULL;
 }
 
+/* Null where there is no disk that it could be of. */
+static uint64_t of_disk(const struct device *dev, uint64_t v)
+{
+	return dev->disk[0] ? v : UINT64_MAX;
+}
+
 void device_row(const struct device *dev, struct device_row *ret)
 {
 	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION, has_disk = dev->disk[0] != '\0';
-	uint64_t absent = has_disk ? 0 : UINT64_MAX; /* null, of what is a disk's */
 
 	*ret = (struct device_row){
 		.path = dev->path,
@@ -234,7 +239,7 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.link_bytes_per_s = known_u64(dev->link_bytes_per_s),
 		.link_max_bytes_per_s = known_u64(dev->link_max_bytes_per_s),
 		.scheduler = known(dev->scheduler),
-		.read_ahead_bytes = dev->read_ahead_bytes | absent,
+		.read_ahead_bytes = of_disk(dev, dev->read_ahead_bytes),
 		.write_cache = known(dev->write_cache),
 		.partition_offset_bytes = is_block || has_disk ? dev->partition_offset_bytes : UINT64_MAX,
 		.disk_size_bytes = known_u64(dev->disk_size_bytes),
@@ -254,12 +259,12 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.max_hw_sectors_bytes = known_u64(dev->max_hw_sectors_bytes),
 		.max_segments = known_u64(dev->max_segments),
 		.max_segment_bytes = known_u64(dev->max_segment_bytes),
-		.rq_affinity = dev->rq_affinity | absent,
-		.nomerges = dev->nomerges | absent,
-		.wbt_lat_ns = (uint64_t)dev->wbt_lat_us * 1000 | absent,
-		.io_poll = dev->io_poll | absent,
-		.fua = dev->fua | absent,
-		.discard_max_bytes = dev->discard_max_bytes | absent,
+		.rq_affinity = of_disk(dev, dev->rq_affinity),
+		.nomerges = of_disk(dev, dev->nomerges),
+		.wbt_lat_ns = of_disk(dev, (uint64_t)dev->wbt_lat_us * 1000),
+		.io_poll = of_disk(dev, dev->io_poll),
+		.fua = of_disk(dev, dev->fua),
+		.discard_max_bytes = of_disk(dev, dev->discard_max_bytes),
 		.read_only = dev->is_read_only,
 		.removable = dev->is_removable,
 	};
