@@ -222,7 +222,8 @@ static double need_s(const struct balance_judgement *j, struct stats_estimate dr
  */
 void balance_judge(const struct balance *b, const struct balance_more *more, struct balance_judgement *ret)
 {
-	double seconds = (double)(b->until_ns - b->start_ns) * 1e-9, horizon_s, room;
+	double seconds = (double)(b->until_ns - b->start_ns) * 1e-9, ends_s = fmax(more->ends_s, seconds);
+	double horizon_s = fmin(fmax(BALANCE_HORIZON_S, seconds), ends_s), room;
 	struct stats_estimate late, drift, late_growth;
 	bool is_slack;
 
@@ -233,7 +234,6 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 		                           .need_s = MARGIN * seconds };
 	if (b->n < BALANCE_SLOTS / 4)
 		return;
-	horizon_s = fmax(fmin(BALANCE_HORIZON_S, more->ends_s), seconds);
 	find_slowest(b, more->in_turn, ret);
 	late = drift_from(b, more, b->n - b->n / 8 - 1, ret->slowest);
 	drift = drift_from(b, more, b->n / 2, ret->slowest);
@@ -249,10 +249,10 @@ void balance_judge(const struct balance *b, const struct balance_more *more, str
 		return;
 	}
 	ret->full_s = STATS_UNKNOWN;
-	ret->at_least_s = more->is_hidden
-	                          ? (double)NAN
-	                          : fmin(fmax(room, 0.0) / fmax(fmax(ret->growth.ci.high, late_growth.ci.high), 0.0),
-	                                 fmax(more->ends_s, seconds));
+	ret->at_least_s =
+		more->is_hidden
+			? (double)NAN
+			: fmin(fmax(room, 0.0) / fmax(fmax(ret->growth.ci.high, late_growth.ci.high), 0.0), ends_s);
 	if (is_slack || more->can_bytes_per_s > b->rate)
 		ret->answer = BALANCE_FOR_EVER;
 	else if (ret->at_least_s >= horizon_s)
