@@ -157,7 +157,7 @@ static double usual_wait(const struct series *v, size_t a, size_t b)
 /*
  * Level, and what it would be without what is lost. Part of that shows in no wait: a revolution counts only when nearly
  * all of it is between two requests. What lies beside shows that part, on both sides free of the slope of the disk; and
- * a place that loses revolutions, but is hardly slower than what lies beside it, is no slow one.
+ * a place that loses revolutions, but is hardly slower than what lies beside it, is not a slow one.
  */
 static bool fill_levels(const struct series *v, const struct lossy_part *part, size_t a, size_t b,
                         struct zone_slow *ret)
