@@ -1,8 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `transactions` in real time: a stall, the laws on a disk that is known, lateness, the cost of --each. PLATTER_LONG=1: a million transactions with and
+# `transactions` in real time: work on all processors, a stall, the laws on a disk that is known, lateness, the cost of --each. PLATTER_LONG=1: a million transactions with and
 # without it, a longer look at the law, and sysbench beside it where it is installed.
 . "$(dirname "$0")/tx.sh"
+
+# ---- all processors, which others must not want ----
+
+processors()
+{
+	tx --users=4 --cpu=20ms --ios=0 --count=25 "$fast" &&
+		is '$f.processors == ($cpus | tonumber) and near($f.cpu_ratio; 0.02 * $f.transactions_per_s; 0.05)' &&
+		is '$f.cpu_percent >= 99 * $f.cpu_ratio'
+}
+undisturbed processors
 
 # ---- a stall: 500 a second for 6 s, and the device away for 1.2 s of them ----
 
