@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tests/words.py [--update] [PLATTER-SIM [PLATTER]]: what platter says keeps to the style guide of src/README.
+"""tests/words.py [PLATTER-SIM [PLATTER]]: what platter says keeps to the style guide of src/README.
 
 Of every text in src (literals of two words and more: notices, labels, clauses, errors, help) and of every comment: no word of the list "Not:" there, no sentence
-over 25 words (30 in comments); and none of these words in a name. Files that are not there yet are in tests/words.txt with their number of offences, which may only shrink. With the simulator each command is run
-on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
+over 25 words (30 in comments); and none of these words in a name. With the simulator each command is run on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
 terminal, numbers have units, bad places and the next command are there; with the program the same of what measures files. Status 1: something is over.
 """
 import json
@@ -19,7 +18,6 @@ sys.dont_write_bytecode = True
 from terminal import on_terminal  # noqa: E402
 
 TOP = Path(__file__).resolve().parent.parent
-KNOWN = TOP / 'tests' / 'words.txt'
 MOST_WORDS, MOST_IN_COMMENTS = 25, 30
 ALLOWED = re.compile(r'\b(?:cannot|can|could not) tell\b|\bthere (?:is|are) no\b|\b(?:is|are) no (?:longer|more)\b|^.*@media.*', re.I | re.S)  # a style sheet is not English
 NAMES = re.compile(r'\b(?!can_tell\b)(?:\w+_)?(?:tell|tells|told|telling)(?:_\w+)?\b')
@@ -85,21 +83,9 @@ def offences(path, words):
     return found
 
 
-def check_sources(is_update):
+def check_sources():
     words = banned()
-    known = dict(re.findall(r'^(\S+) (\d+)$', KNOWN.read_text(encoding='utf-8') if KNOWN.exists() else '', re.M))
-    problems, now = [], {}
-    for path in sorted((TOP / 'src').rglob('*.[ch]')):
-        name = str(path.relative_to(TOP))
-        found = offences(path, words)
-        if len(found) > int(known.get(name, 0)):
-            problems += found
-        if found:
-            now[name] = min(len(found), int(known.get(name, len(found))))
-    if is_update:
-        KNOWN.write_text(''.join('%s %d\n' % item for item in sorted(now.items())), encoding='utf-8')
-    print('words: %d offences in %d files' % (sum(now.values()), len(now)))
-    return problems
+    return [one for path in sorted((TOP / 'src').rglob('*.[ch]')) for one in offences(path, words)]
 
 
 def check_text(text, document, columns, lines):
@@ -165,8 +151,8 @@ def check_disk(sim, command, kind, folder):
 
 
 def main():
-    args = [a for a in sys.argv[1:] if a != '--update']
-    problems = check_sources('--update' in sys.argv)
+    args = sys.argv[1:]
+    problems = check_sources()
     with tempfile.TemporaryDirectory() as folder:
         for i, command in enumerate(COMMANDS if args else []):
             for k, kind in enumerate(KINDS):  # a failing disk always, of the others every third; all of them in a long run

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ATA: SET FEATURES 02h/82h write cache, AAh/55h look-ahead, read back in IDENTIFY words 82 and 85
- * (ACS-4 7.45, 7.13.6), CHECK POWER MODE, READ NATIVE MAX ADDRESS EXT (ATA8-ACS 7.33, word 82 bit 10), GET NATIVE MAX
- * ADDRESS EXT (ACS-4 7.2.2, word 119 bit 8); all by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h
- * (SBC-4 6.5.6), never saved (SP 0), REQUEST SENSE. NVMe: feature 06h, volatile write cache.
+ * ATA: SET FEATURES 02h/82h write cache, AAh/55h look-ahead, read back in IDENTIFY words 82 and 85 (ACS-4 7.45,
+ * 7.13.6). CHECK POWER MODE. READ NATIVE MAX ADDRESS EXT (ATA8-ACS 7.33, word 82 bit 10); GET NATIVE MAX ADDRESS EXT
+ * (ACS-4 7.2.2, word 119 bit 8). All by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h (SBC-4 6.5.6),
+ * never saved (SP 0), REQUEST SENSE. NVMe: feature 06h, volatile write cache.
  */
 #include "device/drive.h"
 

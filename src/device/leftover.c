@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of ours that a crashed run left behind. What proves that one may go: its name, its header with its check sum,
- * which says that it was to go, and its lock, which a living run holds from before the header is written until the file
- * is closed. Looked at is always the opened file, never its name.
+ * Files of ours that a crashed run left behind. Its name, its lock and its header, with a check sum and the mark that
+ * it was to go, prove that one may go. A living run takes the lock before it writes the header and holds it until it
+ * closes the file. We look at the opened file, never at its name.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much of a file a disk really holds. A hole, an extent that was allocated and never written, a compressed one, one
- * in the inode and one that several parts of the file share are read without the disk, or from fewer bytes of it: a
- * rate of these is none of a disk.
+ * How much of a file a disk really holds. Some parts are read without the disk, or from fewer of its bytes: holes,
+ * extents never written, compressed ones, those in the inode and those shared within the file. Their rate is not the
+ * disk's.
  */
 #ifndef PLATTER_DEVICE_MEDIA_H
 #define PLATTER_DEVICE_MEDIA_H

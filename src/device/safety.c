@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The write gate: the only file that makes a write_permit. Four guards, each of which is enough to refuse: the lock
- * that programs agree upon (flock on the disk) and the kernel (O_EXCL, of the target and of all that shares bytes with
- * it), both held to the end, what was found (survey.c), and consent that names the device (decision.c says what follows
- * from these).
+ * The write gate: the only file that makes a write_permit. Four guards, each enough to refuse: flock on the disk;
+ * O_EXCL of the target and of all that shares bytes with it; what survey.c found; consent that names the device. The
+ * first two are held to the end; decision.c says what follows from the last two.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside device/ only. What a device (or a file) stands on and what stands on it, as one graph walked to its ends both
- * ways: partitions and their disks, mappings, arrays, caches, loop devices and their files, zram and its backing
- * device, other paths to the same disk, file systems and the devices that they lie on. A device is its number, a file
- * its file system and inode: names are for the messages.
+ * ways. Nodes are partitions and disks, mappings, arrays, caches, loop devices and their files, zram, other paths to
+ * the same disk, and file systems. A device is its number, a file its file system and inode: names are for the
+ * messages.
  *
  * links.c knows what is directly below and above one node, and which of its bytes are which of the other's; stack.c
  * walks.
  *
- *	struct stack s;
- *	r = stack_build(root, dev, &s, NULL, err);
- *	for (size_t i = 0; i < s.n; i++)
- *		... s.v[i].rel, node_is_file(&s.v[i]), s.v[i].b.rdev, s.v[i].file ...
- *	stack_done(&s);
+ * 	struct stack s;
+ * 	r = stack_build(root, dev, &s, NULL, err);
+ * 	for (size_t i = 0; i < s.n; i++)
+ * 		... s.v[i].rel, node_is_file(&s.v[i]), s.v[i].b.rdev, s.v[i].file ...
+ * 	stack_done(&s);
  */
 #ifndef PLATTER_DEVICE_STACK_H
 #define PLATTER_DEVICE_STACK_H

@@ -7,10 +7,10 @@
  * PASS-THROUGH(16) (SAT-4; root only).
  *
  * Reads and writes with FUA, from the medium and to it: READ and WRITE(10) and (16), which libata makes READ and WRITE
- * FPDMA QUEUED with FUA of (or refuses). The kernel has a way for writes, RWF_DSYNC, but that sends a flush wherever it
- * does not believe in FUA (all of SATA, most of USB), which looks the same from outside; for reads it has none. SG_IO
- * asks none of what write(2) asks, and counts sectors from the disk's first one even on a partition or what lies above
- * it. So for these two it is asked here: the file is the whole disk itself, open for writing, and not set read-only.
+ * FPDMA QUEUED with FUA of (or refuses). For writes the kernel has RWF_DSYNC, but it sends a flush wherever it does not
+ * believe in FUA (all of SATA, most of USB). That looks the same from outside. For reads it has nothing. SG_IO asks
+ * none of what write(2) asks, and counts sectors from the disk's first one even on a partition or what lies above it.
+ * So for these two it is asked here: the file is the whole disk itself, open for writing, and not set read-only.
  */
 #ifndef PLATTER_ENGINE_COMMANDS_H
 #define PLATTER_ENGINE_COMMANDS_H

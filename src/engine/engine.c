@@ -3,8 +3,8 @@
  * The front end of all engines: picks one, owns the buffers, counts what is in flight, drains.
  *
  * Buffers are one anonymous mapping, 2 MiB aligned and on huge pages when it is large: 1 MiB of scattered 4 KiB pages
- * is more segments than most queues take, so the kernel splits the request, io_uring's attempt without waiting fails,
- * and a kernel thread issues it again: three times slower, and charged twice under a cgroup's throttle.
+ * is more segments than most queues take. The kernel then splits the request, io_uring's attempt without waiting fails,
+ * and a kernel thread issues it again. That is three times slower, and a cgroup's throttle charges it twice.
  */
 #include "engine/engine.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ready-made feeders. Random places come from a keyed permutation, so that no block is given twice before all were
- * given, without a bitmap: over the next power of two, rounds of a keyed multiplication by an odd number (a
- * permutation, which carries low bits up) and of an exclusive or with the upper half shifted down (one too, which
- * carries high bits down), as in the finishers of hash functions; test_pattern judges how many rounds are needed. What
- * falls beyond n is permuted again until it does not (cycle walking, Black and Rogaway 2002, keeps it a permutation):
- * less than two steps on average.
+ * given, without a bitmap: It works over the next power of two. A round multiplies by a keyed odd number, which carries
+ * low bits up, then takes an exclusive or with the upper half shifted down, which carries high bits down. Both are
+ * permutations, as in the finishers of hash functions; test_pattern judges how many rounds are needed. What falls
+ * beyond n is permuted again until it does not (cycle walking, Black and Rogaway 2002, keeps it a permutation): less
+ * than two steps on average.
  */
 #include "load/load.h"
 

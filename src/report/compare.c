@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is B different from A? Two figures with 95 % intervals differ when they are further apart than chance puts them: what
- * lies between them is held against the sides of the intervals that look at each other (Zou and Donner 2008), each
- * brought back to a standard error by the Student's t that it was made with, with the degrees of freedom of Welch
- * (1947). The level of each look is such that 5 % is the chance that ANY of the n looks of a comparison calls different
- * what is not (Sidak 1967); so the exit status can be trusted by scripts. Two are the same only when the 95 % interval
- * of their difference lies within a tolerance (two one-sided tests, Schuirmann 1987); what is neither cannot be known.
- * What may be compared at all: alike.c.
+ * Is B different from A? Two figures with 95 % intervals differ when they are further apart than chance puts them:
+ * their distance is held against the sides of the intervals that face each other (Zou and Donner 2008). Each side is
+ * brought back to a standard error by the Student's t that it was made with; the degrees of freedom are Welch's (1947).
+ * The level of each look is such that 5 % is the chance that ANY of the n looks of a comparison calls different what is
+ * not (Sidak 1967); so the exit status can be trusted by scripts. Two are the same only when the 95 % interval of their
+ * difference lies within a tolerance (two one-sided tests, Schuirmann 1987); what is neither cannot be known. What may
+ * be compared at all: alike.c.
  */
 #include <errno.h>
 #include <math.h>

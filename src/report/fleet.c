@@ -7,10 +7,10 @@
  * that were not there before or grew;
  *   - the disk against itself: a straight line through each figure over the dates (trend.c);
  *   - the disk against the others of its model: the last value of each figure against their median, in units of the
- * scale Qn (Rousseeuw and Croux 1993: half of the disks may be anything without harm, and it is worth 82 % of the
- * standard deviation), widened by what this disk's own interval is wider than usual, and of the median's own error; by
- * Student's t with as many degrees of freedom as that scale has (about 0.7 (n - 1), found by simulation). A figure of
- * which a quarter of the disks are outliers has two kinds of disks, and none of them is called one.
+ * scale Qn. With Qn half of the disks may be anything without harm; it is worth 82 % of the standard deviation
+ * (Rousseeuw and Croux 1993). It is widened by the median's error, and where this disk's interval is wider than usual.
+ * Student's t has as many degrees of freedom as that scale: about 0.7 (n - 1), found by simulation. Where a quarter of
+ * the disks are outliers of a figure, it has two kinds of disks, and none of them is called one.
  *
  * An outlier is odd; one that stands on the bad side, and whose own line leans there, too, has become it: worse. The
  * line alone misses those that fall by a step.

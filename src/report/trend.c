@@ -2,9 +2,9 @@
 /*
  * Is a disk getting worse: a straight line, and a step, through each figure over the dates of the documents of one
  * test. The scatter of the figures, of this disk and of others, says how sure slope and step are, but never surer than
- * their own intervals. A figure is one look. Half of its level is the line's; the other half is of all places together
- * where a step may be, with two runs on each side, so that the search for steps does not hide a slow decline. The level
- * is such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967).
+ * their own intervals. A figure is one look. Half of its level is the line's; the other half is shared by all places
+ * where a step may be, with two runs on each side. So the search for steps does not hide a slow decline. The level is
+ * such that 5 % is the chance that any of all looks finds what is not there (Sidak 1967).
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The document as text: platter-json(5). Written by hand and not through a tree of JSON values, because a table's row
- * belongs on one line (people read and diff these files), and because the text must not depend on the reader's library:
- * what was loaded saves as the same bytes. load.c is the other way.
+ * The document as text: platter-json(5). Written by hand, not through a tree of JSON values: a table's row belongs on
+ * one line, as people read and diff these files. Nor must the text depend on the reader's library: what was loaded
+ * saves as the same bytes. load.c is the other way.
  */
 #include <math.h>
 #include <stdio.h>

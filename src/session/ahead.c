@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a drive read ahead? By its answers, as some take the command for its look-ahead without effect, and say
- * otherwise or nothing: two blocks in a row at some place, a rest in which it could have read on, and the third, which
- * comes at once if it did, and else waits for its angle. The same block again shows how quick the buffer is; where that
- * is not quicker than a place anywhere, nothing can be reported.
+ * Does a drive read ahead? Its answers show it; what drives report of their look-ahead may be wrong. Two blocks in a
+ * row are read at some place; then comes a rest in which it could read on, then the third block. That one comes at once
+ * if it did, and else waits for its angle. The same block again shows how quick the buffer is; where that is not
+ * quicker than a place anywhere, nothing can be reported.
  */
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --write-cache and --look-ahead: switches of the drives that are turned for a run and put back after it. Before one is
- * turned, how it stood is noted in a file, synced and locked, "drive-SERIAL.state" in /var/lib/platter, and the keeper
- * is there, which puts all back when the run is over or was killed. Whoever finds such a file that nobody has locked
- * (the keeper was killed, too) puts back what it says. After another start of the machine it is only reported, until
- * `recover` asks for it: somebody may have set the switches since. Inside session/ only.
+ * turned, its state is noted in "drive-SERIAL.state" in /var/lib/platter, synced and locked. The keeper then puts all
+ * back when the run is over or was killed. Whoever finds such a file that nobody has locked (the keeper was killed,
+ * too) puts back what it says. After another start of the machine it is only reported, until `recover` asks for it:
+ * somebody may have set the switches since. Inside session/ only.
  */
 #ifndef PLATTER_SESSION_SWITCHES_H
 #define PLATTER_SESSION_SWITCHES_H

@@ -2,12 +2,11 @@
 /*
  * The largest steady input that a finite ring would have borne, from the completions of one run: a token bucket read
  * backwards (Cruz 1991; Tang and Tai 1999). Between completions the ring only fills, so it is fullest just before
- * one: with W[i] bytes completed at t[i], the occupancy gathered from just after completion i to just before
- * completion j > i is
+ * one. Let W[i] bytes be completed at t[i]. From just after completion i to just before completion j > i the ring gains
  *
- * R (t[j] - t[i]) - (W[j-1] - W[i]) <= ring
+ *	R (t[j] - t[i]) - (W[j-1] - W[i]) <= ring.
  *
- * so R is the least of (ring + W[j-1] - W[i]) / (t[j] - t[i]). Dinkelbach's method (1967): for the R at hand find the
+ * So R is the least of (ring + W[j-1] - W[i]) / (t[j] - t[i]). Dinkelbach's method (1967): for the R at hand find the
  * pair that is worst, in one pass with a running maximum; its quotient is the next R; when none is worse it is the
  * least. Superlinear, a handful of passes. All in 128-bit integers: R is kept as a fraction, so nothing is rounded
  * before the end.

@@ -2,13 +2,13 @@
 /*
  * Rotation: the period of a lattice of events, and angles.
  *
- * Search: the frequency with the greatest mean resultant length |sum exp(2 pi i f t)| / n (Rayleigh's statistic, the
- * epoch folding of pulsar searches, Mardia and Jupp 2000, 6.3), on a few hundred events first, then on twice as many
- * and so on, so that the grid never has to be both wide and fine. Events late by whole revolutions stay on the
- * lattice; others are noise of phase. Which multiple: all of T, T/2, T/3 ... explain the events. The longest is taken
- * whose lattice is missed only by events that fall as chance has it: if those that miss a lattice hit a finer one
- * more often than that, the finer one is true. Refinement: t = a + T n, n the nearest integers, Huber's M-estimate
- * (1964), standard error by the sandwich formula, which holds for skewed noise too.
+ * Search: the frequency with the greatest mean resultant length |sum exp(2 pi i f t)| / n. That is Rayleigh's
+ * statistic, the epoch folding of pulsar searches (Mardia and Jupp 2000, 6.3). It is taken on a few hundred events
+ * first, then on twice as many and so on, so the grid is never both wide and fine. Events late by whole revolutions
+ * stay on the lattice; others are noise of phase. Which multiple: all of T, T/2, T/3 ... explain the events. The
+ * longest is taken whose lattice is missed only by events that fall as chance has it: if those that miss a lattice hit
+ * a finer one more often than that, the finer one is true. Refinement: t = a + T n, n the nearest integers, Huber's
+ * M-estimate (1964), standard error by the sandwich formula, which holds for skewed noise too.
  */
 #include "stats/stats.h"
 

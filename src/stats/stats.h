@@ -148,10 +148,9 @@ struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
 /* The 1-based ranks of that interval's ends: never less than 95 %. */
 bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
 /*
- * Sequential stopping: is the relative half-width of the mean reached? Looking after every value and stopping at
- * the first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from
- * min_n on, and wants two narrow looks in a row, which costs about a quarter more values and makes the interval
- * narrower than asked.
+ * Sequential stopping: is the relative half-width of the mean reached? Looking after every value and stopping at the
+ * first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from min_n on,
+ * and wants two narrow looks in a row. That costs about a quarter more values; the interval is narrower than asked.
  */
 struct stop {
 	double precision;
@@ -275,9 +274,9 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
 
 /*
  * The same period, and how well it is known, from events in groups: those of a group have one phase, which nobody
- * knows. (Where each is counted from the first of its group, an error of that one is in all of them, and a standard
- * error that takes them for independent is too small.) ev: group by group, two at least of each; finite times. *fit
- * stays as it is where that shows nothing.
+ * knows. Where each is counted from the first of its group, the error of the first is in all of them. A standard error
+ * that takes them for independent is too small. ev: group by group, two at least of each; finite times. *fit stays as
+ * it is where that shows nothing.
  */
 struct period_event {
 	double t, at; /* at: when it was, from any one time on */

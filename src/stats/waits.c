@@ -3,12 +3,11 @@
  * Waiting times over time: their rate, mean and quantiles in the long run, with intervals that hold though
  * neighbours are alike.
  *
- * They are kept as a histogram for each of up to 128 stretches of time, which are joined by two when they are used
- * up. What each stretch has beyond its share (of the sum beyond the mean of as many, of those at most x beyond q of
- * them) adds up to nothing, and batch means (interval.c) of that say how far chance moves the whole: a ratio of two
- * means (Iglehart 1975), a quantile by the share below it (Heidelberger and Lewis 1984). Where queues are long an
- * estimate scatters the more the larger it is, so that the interval of a mean is of one ratio to either side, and
- * that of a share of one ratio of odds.
+ * They are kept as a histogram for each of up to 128 stretches of time, which are joined by two when they are used up.
+ * What each stretch has beyond its share adds up to nothing: the sum beyond the mean of as many, or the number at most
+ * x beyond q of them. Its batch means (interval.c) show how far chance moves the whole: a ratio of two means (Iglehart
+ * 1975), a quantile by the share below it (Heidelberger and Lewis 1984). Where queues are long, a larger estimate
+ * scatters more. So the interval of a mean is one ratio to either side, and that of a share one ratio of odds.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  * each cell cached and direct, cold and warm, at least three times.
  *
  * States are made and verified per file (pagecache.c): "read" and "cold_random_read" start with nothing of the file in
- * memory, "reread" and "random_read" after one sequential pass over the whole file, so that a file larger than the
- * cache finds what such a pass leaves behind. A repetition covers the file, or as much of it as --slice allows; warm
- * reading goes round for 5 ms at least. The hit ratio is counted, not inferred from the speed: what the kernel fetched
- * from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with replacement, the
- * mean of what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel knows that
- * it is random (as fio does): otherwise it reads ahead now and then, up to 128 KiB beside a record of 16, and a missed
- * record counts for eight.
+ * memory. "reread" and "random_read" start after one sequential pass over the whole file, so a file larger than the
+ * cache finds what such a pass leaves. A repetition covers the file, or as much of it as --slice allows; warm reading
+ * goes round for 5 ms at least. The hit ratio is counted, not inferred from the speed: what the kernel fetched from the
+ * device for this thread. cachestat(2) is the second witness: for random reading, drawn with replacement, the mean of
+ * what is in memory before and after; where the cache ends is knee.c. Of random reading the kernel knows that it is
+ * random (as fio does): otherwise it reads ahead now and then, up to 128 KiB beside a record of 16, and a missed record
+ * counts for eight.
  */
 #include <assert.h>
 #include <errno.h>

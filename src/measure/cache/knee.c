@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The knee is the largest file whose second reading comes from memory (hit ratio at least 0.98), bracketed by doubling
- * and then halved in the logarithm until the bracket is within 5 %. cachestat(2) is the second witness: another reading
- * asks about each record before it is read.
+ * The knee is the largest file whose second reading comes from memory (hit ratio at least 0.98). Doubling brackets it;
+ * halving in the logarithm narrows the bracket to 5 %. cachestat(2) is the second witness: another reading asks about
+ * each record before it is read.
  */
 #include <errno.h>
 #include <math.h>

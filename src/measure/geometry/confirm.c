@@ -2,10 +2,10 @@
 /*
  * What the walk has found: its items, and the last runs, by which it goes on.
  *
- * Its second look (steps.c): are the ends of its items where they were found? An item whose end is none is
- * walked again. What was found behind it is kept: when the walk comes by a begin of that, all from there on is taken
- * over as far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only:
- * single tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
+ * Its second look (steps.c): are the ends of its items where they were found? An item whose end is none is walked
+ * again. What was found behind it is kept: where the walk meets a begin of it again, all behind it is taken over as far
+ * as its ends were seen twice. A false end does not refute those far behind. Long runs only: single tracks, and cycles
+ * of runs, of which only few ends were looked at, may follow what was mistaken.
  */
 #include <math.h>
 #include <stdlib.h>

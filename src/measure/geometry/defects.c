@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is
- * sure has as many sectors as all others of its surface, so what it lacks is known even where noise hides the gap
- * itself; elsewhere a track shows it by the spacing of its sectors. Reported is what lies among tracks that are all as
- * they should be, and in noise only where a second look found both ends again.
+ * What holds no data: sectors that a track lacks, and tracks that are missing altogether. In a zone that is sure, all
+ * tracks of a surface have equally many sectors. So what one lacks is known even where noise hides the gap. Elsewhere
+ * the spacing of its sectors shows it. Reported is what lies among tracks that are all as they should be, and in noise
+ * only where a second look found both ends again.
  */
 #include <math.h>
 

@@ -115,9 +115,9 @@ struct grid {
 };
 
 /*
- * Do the angles come out the same upwards? Then a point comes by a part of a revolution after the one before, not the
- * rest of it, and what the drive keeps of the sectors in front of one does not help it. Tried where they are known
- * already.
+ * Do the angles come out the same upwards? Then each point comes by a small part of a revolution after the one before,
+ * not nearly a whole one. What the drive keeps of the sectors in front of one does not help it. Tried where they are
+ * known already.
  */
 static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 {

@@ -177,8 +177,8 @@ void geo_set_looks(struct geo *g, unsigned looks);
 bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */
 #define GEO_UP_GRIDS 2             /* that have to agree */
 /*
- * Are several sectors read upwards? Where the drive keeps what comes by before a sector that is asked for, reading one
- * has most of what lies below in the cache, and those above come by at their time.
+ * Are several sectors read upwards? Some drives keep what comes by before the sector that is asked for. Then reading
+ * one puts most of what lies below into the cache, while those above come by at their time.
  */
 bool geo_goes_up(const struct geo *g);
 /* How often the cache has the second of two neighbours that are read one after the other, downwards or upwards. */

@@ -4,8 +4,8 @@
  * to another head. An arm takes longer over more cylinders, as a rule: curves of real drives fall here and there, so
  * that a deep fall is unlikely and not impossible. A change of heads takes its own time and hides a shorter move. The
  * curve is free otherwise, so that a false layout has as many freedoms as the true one, and what differs is how far the
- * accesses are from it. What a kind of access may be off the curve, and the time of a change of heads, are integrated
- * over, so that a layout is not better for having more of them.
+ * accesses are from it. The time of a change of heads, and how far a kind of access may be off the curve, are
+ * integrated over. So a layout gains nothing by having more of them.
  */
 #include <math.h>
 #include <stdlib.h>

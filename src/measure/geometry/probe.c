@@ -180,9 +180,9 @@ static int up(const void *a, const void *b)
 }
 
 /*
- * Upwards a sector passes before it can be asked for that is near the one before, and all behind it, too, as the drive
- * answers for them no sooner than they pass: such are left for later. Not the first sector of a track behind the last
- * one of another, which a skew comes before. How many stay.
+ * Upwards a sector near the one before has passed before it can be asked for, and so have those behind it: the drive
+ * answers for each no sooner than it passes. Such are left for later. Not the first sector of a track behind the last
+ * one of another: a skew comes before it. Returns how many stay.
  */
 static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
 {

@@ -551,9 +551,9 @@ static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone
 }
 
 /*
- * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind
- * it, ways that stay behind those that may begin one there, by more than ways ever make good and what makes an edge
- * certain, need not be read to the end.
+ * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before. Behind
+ * it, a way is dropped once it is too far behind those that may begin a zone there: by more than a way ever makes good
+ * and an edge needs to be certain.
  */
 static void find_margins(struct geo_order *o, const struct geo_shape *shape, struct trail *trail, struct geo_fit *fit)
 {

@@ -121,8 +121,8 @@ static uint64_t usual_size(const struct geo_order *o, size_t before)
 	return 0;
 }
 
-/* That size, or where pieces hold more than that one does, that of the surface next to it, as it was when tracks just
- * like those in front of them came by last. */
+/* That size; or, where pieces hold more, the size of the next surface. It is as it was when tracks just like those in
+ * front came by last. */
 static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
 {
 	uint64_t usual = usual_size(o, before);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The spindle's own clock: how many revolutions it has made when a read is done. A spindle that warms up turns by parts
- * in 10^5 faster or slower after a minute, and angles of sectors that were read then would not fit those that are read
- * now. So a few sectors, the anchors, are read again every few seconds: what their angles have moved by is what the
- * clock is off, and by that phase and period are set right (a phase-locked loop of second order, which takes little
- * from a deviation that noise explains and all of one that it does not).
+ * in 10^5 faster or slower after a minute. Angles read then would not fit those read now. So a few sectors, the
+ * anchors, are read again every few seconds. What their angles have moved by corrects phase and period: a phase-locked
+ * loop of second order. It takes little from a deviation that noise explains, and all of one that noise does not.
  *
  * A drive whose cache still has an anchor is asked for the sector in front of it the next time, and so on.
  */

@@ -2,9 +2,9 @@
 /*
  * Accesses between two places, each aimed at a time: where `seek` learns when the head arrives.
  *
- * The period is known to a millionth, so the time of a completion shows the angle of the sector that was read, and the
- * sectors about it on its track follow at known angles. So a target can be chosen that comes by any time after the
- * command (Worthington et al. 1995 aim at the minimal time likewise; Wong 2019 finds it by shrinking steps).
+ * The period is known to a millionth, so the time of a completion shows the angle of the sector that was read. Its
+ * neighbours on the track follow at known angles. So a target can be chosen that comes by any time after the command
+ * (Worthington et al. 1995 aim at the minimal time likewise; Wong 2019 finds it by shrinking steps).
  *
  * First come accesses aimed evenly over the revolution, whose mean less half a revolution is another estimate. Then
  * each aims a little before or after where the head may arrive (model/belief.h), which is where an access shows most.

@@ -8,10 +8,10 @@
  * later, the longest wait of all. Where they lie is known: nearer than passes in the overhead of a command. They count
  * as that revolution.
  *
- * The others lie where the drive has read before. They are read again after reads elsewhere that have the cache forget
- * the span, each behind the read that it came behind, and so are those that came behind a hit, as the head was not
- * where that had been. Those that there is no time for count as one that was read again, chosen by chance (hot deck;
- * the interval knows of it).
+ * The others lie where the drive has read before. They are read again after reads elsewhere that make the cache forget
+ * the span, each behind the read that it followed. So are those that followed a hit: the head was not where the hit
+ * lay. Those that there is no time for count as one that was read again, chosen by chance (hot deck; the interval knows
+ * of it).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * The mean over random reads, from fewer of them: period, angle and seek curve explain nearly all of what a read takes,
  * and what they explain has a mean that is known. The angle shows by how much u of a revolution the sector came by
  * after the head should have been there, F(d) by the curve; so the read should take F(d) + u, but for the scatter about
- * u = 0. Over random places u is uniform and the distances d are what the span's places give, whatever F is: so the
- * mean of what reads took beyond that, and the known mean of F(d) + u, are the mean over all reads without bias, and
- * with a fraction of the variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1).
- * What misses a revolution or is late is in it.
+ * u = 0. Over random places u is uniform and the span gives the distances d, whatever F is. So the mean of F(d) + u is
+ * known. With the mean of what reads took beyond it, it is the mean over all reads, without bias and with a fraction of
+ * the variance (a control variate: Glasserman, Monte Carlo Methods in Financial Engineering, 4.1). What misses a
+ * revolution or is late is in it.
  */
 #include <math.h>
 
@@ -149,10 +149,10 @@ static bool is_judged(const struct seek_known *k, bool is_whole)
 #define LATER_WORSE 2.0     /* of the log likelihood: as likely as the likeliest (95 % of one number) */
 
 /*
- * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. A drive
- * that begins to read wherever the head comes down in a block has its end not at the block's angle then, and angles
- * just behind the edge never come: the wait would be reported too short by what is missing there. So the edge is looked
- * for where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
+ * How much later than a single sector a block is there, beside what it takes to pass: what the interface takes. Some
+ * drives begin to read wherever the head comes down in a block. Such a read does not end at the block's angle, and
+ * angles just behind the edge never come: the wait would be reported too short by as much. So the edge is looked for
+ * where the reads themselves begin: the latest place that is as likely as any. Of the reads but one part.
  */
 static double later_of(const struct seek_known *k, const struct seek_read *const *reads, size_t n, size_t without,
                        bool is_whole)

@@ -7,9 +7,9 @@
  * as drives read ahead. To come back to where the head is in little more than the overhead, P must lie at the end of a
  * track and its target at the begin.
  *
- * So first the tracks about a place are surveyed (model/tracks.h). Then where they begin is narrowed down (a return by
- * half a track takes half a revolution only within one track), and then come returns that are aimed about the overhead,
- * each on a fresh track, as the drive's cache holds the old one.
+ * So first the tracks about a place are surveyed (model/tracks.h). Then their begins are narrowed down: a return by
+ * half a track takes half a revolution only within one track. Then come returns aimed about the overhead, each on a
+ * fresh track, as the drive's cache holds the old one.
  *
  * A drive may need time to find its place on the track again, and where tracks are unequal there are no returns. So
  * each place first gets reads a little ahead of the head (model/ahead.h), and in a short run these alone.

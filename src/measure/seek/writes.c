@@ -57,8 +57,8 @@ static struct seek_run begin(const struct seek_run *s, struct seek_samples *samp
 	return w;
 }
 
-/* What a seek takes longer where it ends in a write: by how much writes lie above the curve of the reads, which may be
- * off as a whole by about as much as its average, without what the two overheads differ by. false: not known. */
+/* How much longer a seek takes that ends in a write: how far writes lie above the curve of the reads, less the
+ * difference of the overheads. The curve as a whole may be off by as much as its average. false: not known. */
 static bool find_settle(const struct seek_known *s, const struct seek_known *w, struct stats_estimate *ret)
 {
 	const struct stats_estimate off = stats_difference(s->curve.average, stats_about(s->curve.average.value, 0.0));

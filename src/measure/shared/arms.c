@@ -2,7 +2,7 @@
 /*
  * Several arms, or several disks in a row, behind one name: each has a range of the addresses, and stays where it is
  * while the others move. So reads that go to and fro between the first and the last addresses take no longer than reads
- * about one place, where one arm would need the whole stroke each time, which is more than a revolution. From where on
+ * about one place. A single arm would need the whole stroke each time, which is more than a revolution. From where on
  * the second one's range goes is found by halving: a place that the first arm holds is far from the begin and costs
  * nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
  * What the kernel reports of ranges (queue/independent_access_ranges) is taken as it is.

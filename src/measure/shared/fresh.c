@@ -2,12 +2,11 @@
 /*
  * The rotation of a drive whose cache does not forget: from sectors each of which is read once only.
  *
- * About each of a few places the next read is that of a sector before the one that was read last, and in between the
- * head is away at the others. What a drive reads ahead lies behind what was asked for, so none of these is in its
- * cache. They lie at other angles than the first one of their place, but so near that how far away is known: the
- * sequential rate shows what passes in a time. (It has the skews in it, a few percent of a way that is a few percent of
- * a revolution.) With that taken off, completions lie on the lattice of the period as those of one sector read again
- * would.
+ * About each of a few places the next read takes a sector before the one read last. In between the head is away at the
+ * other places. What a drive reads ahead lies behind what was asked for, so none of these is in its cache. They lie at
+ * other angles than the first one of their place, but so near that how far away is known: the sequential rate shows
+ * what passes in a time. Skews are in it: a few percent of a way that is a few percent of a revolution. With that taken
+ * off, completions lie on the lattice of the period, as those of one sector read again.
  *
  * What is wrong with the ways grows with them, as time goes on, and would be taken for a longer or shorter period. So
  * places go on by steps of different lengths, and the period is the one of the least squares in both, time and way,

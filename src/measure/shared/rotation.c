@@ -252,8 +252,8 @@ static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uin
 	return r;
 }
 
-/* The same. Where FUA is preferred, or blocks are not enough, or not in the time there is, FUA is as good for who takes
- * any way, and then nothing is to be forgotten. */
+/* The same. FUA serves where it is preferred, or where blocks do not suffice or take too long; then the cache has
+ * nothing to forget. */
 static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                       bool *ret_is, struct err *err)
 {
@@ -381,10 +381,10 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 }
 
 /*
- * By volume, where many small pieces fit in: all sectors of a round are read, and then large blocks elsewhere until
- * those that were read first are read from the media again, each of which is tried but once. So no volume has to be
- * read twice, and the others, behind which all that was read as well, are out of the cache when that is found out:
- * reading them again are the events.
+ * By volume, where many small pieces fit in: all sectors of a round are read, then large blocks elsewhere. Those read
+ * first, each tried once, show when they come from the media again. So no volume has to be read twice, and the others,
+ * behind which all that was read as well, are out of the cache when that is found out: reading them again are the
+ * events.
  */
 static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                            struct events *ev, struct err *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --rewrite: each block is written with the bytes that it holds. All of them are read and noted in the journal before
- * the first write, in the order in which they will be written, so that they come back from its file in sequence; at the
- * end they are read again and compared.
+ * --rewrite: each block is written with the bytes that it holds. Before the first write all of them are read and noted
+ * in the journal, in the order of the writes, so its file gives them back in sequence. At the end they are read again
+ * and compared.
  */
 #include <errno.h>
 #include <inttypes.h>

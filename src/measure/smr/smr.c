@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is this disk shingled, and what does that cost? (After Aghayev and Desnoyers, Skylight, FAST 2015.) The cache that
- * such a disk must have is filled with single blocks until it has to be cleaned, and what it then takes for a write to
- * a band of its own decides: see smr.h and analyse.c.
+ * Is this disk shingled, and what does that cost? (After Aghayev and Desnoyers, Skylight, FAST 2015.) Such a disk must
+ * have a cache. Single blocks fill it until it has to be cleaned; what a write to a band of its own takes then decides:
+ * see smr.h and analyse.c.
  */
 #include <errno.h>
 #include <math.h>

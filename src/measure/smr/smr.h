@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places
- * are written in which order; back.c every byte put back; run.c the writes,
- * timed; analyse.c what they say of each kind of disk; report.c the document; smr.c goes through them. What a rest
- * brings back, and whether entries or bytes are counted, `sustain` asks.
+ * The parts of `smr`, each knowing only those before it; nobody else includes this. plan.c: options, and the order of
+ * places. back.c: every byte put back. run.c: the writes, timed. analyse.c: how well each kind of disk explains them.
+ * report.c: the document. smr.c goes through them. `sustain` finds what a rest brings back.
  *
- * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on
- * the media until its map, or the cache, is full; from then on it has to clean a band for what is to be taken in: read,
- * merged and written (Aghayev and Desnoyers, Skylight, FAST 2015). Conventional drives may have such a cache, too, and
- * are then as fast before and as slow afterwards; what they never do is to need the time of a band for a single block.
+ * A disk whose tracks shingle can write a band only as a whole. So it keeps small pieces in a cache on the media until
+ * the cache, or its map, is full. From then on it has to clean a band for each piece that it takes in: read, merge and
+ * write it (Aghayev and Desnoyers, Skylight, FAST 2015). Conventional drives may have such a cache, too, and are then
+ * as fast before and as slow afterwards; what they never do is to need the time of a band for a single block.
  */
 #ifndef PLATTER_MEASURE_SMR_H
 #define PLATTER_MEASURE_SMR_H

@@ -2,13 +2,12 @@
 /*
  * Does the ring's balance hold? Pure arithmetic on what came and what was done: no I/O, no document.
  *
- * The fill is what is due less what is done. While a target waits for data it could have done more, so beside the fill
- * stands
+ * The fill is what is due less what is done. A target that waits for data could have done more, hence the netput:
  *
- *	netput = fill - sum over targets of (bytes per busy second) x (seconds without work)
+ *	netput = fill - sum over targets of (bytes per busy second) x (seconds without work).
  *
- * which is what the fill would be without a floor (Skorokhod's reflection; Harrison, Brownian Motion and Stochastic
- * Flow Systems, 1985). Its drift is the rate that comes less the rate that the targets can take. A fill is an
+ * It is what the fill would be without a floor (Skorokhod's reflection; Harrison, Brownian Motion and Stochastic Flow
+ * Systems, 1985). Its drift is the rate that comes less the rate that the targets can take. A fill is an
  * integrated process: its values hang together over all of a run, its steps hardly. So a drift is the mean of the
  * steps from slot to slot, with the interval of batch means. Work is done in blocks, though: the fill is a sawtooth of
  * one block for each target, of which a slot sees a part. What that can turn a drift by is in the interval, too.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * At which rate did blocks go out, measured by their due times? Due times are absolute (begin(k) = ceil(k B / R) after
- * the start), so a late block delays no later one, and what is asked is the slope of issue time over due time. A busy
- * machine makes single blocks late by milliseconds, never early; from the first block to the last one, one such is 30
- * ppm of a minute. So: medians of the lateness in up to 64 groups of neighbours, then the median of the slopes between
- * all pairs of groups (Theil 1950, Sen 1968): up to 29 % of the groups may be anything.
+ * the start), so a late block delays no later one. The answer is the slope of issue time over due time. A busy machine
+ * makes single blocks late by milliseconds, never early; from the first block to the last one, one such is 30 ppm of a
+ * minute. So: medians of the lateness in up to 64 groups of neighbours, then the median of the slopes between all pairs
+ * of groups (Theil 1950, Sen 1968): up to 29 % of the groups may be anything.
  */
 #include <math.h>
 #include <stdlib.h>

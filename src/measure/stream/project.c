@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --project: disks are slower towards their end, so a rate that holds now may not hold in an hour. From the curve of
- * each disk (a saved zones result, or a quick look at 17 places) the fill of all disks is followed until the first
- * cannot take its part:
+ * --project: disks are slower towards their end, so a rate that holds now may not hold in an hour. The curve of each
+ * disk is a saved zones result or a quick look at 17 places. By it all disks are filled until one cannot take its part.
  *
- *	in turn      each takes rate / n; it is over when one of them is slower than that
- *	in balance   each takes an equal part, or what it can when that is less and the others take the rest; it is over
- * when all together are slower than the rate
+ * In turn, each takes rate / n, until one of them is slower than that.
+ * In balance, each takes an equal part, or less if it can do no more and the others take the rest, until all together
+ * are slower than the rate.
  *
  * A disk that is full drops out, the others share. Between the places of a curve the rate is a straight line.
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rate for which ring: --tradeoff says it for all rings from one run at full speed (with W(t) the completed
- * bytes, the largest R with R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find finds it for one ring by real
- * runs.
+ * Which rate for which ring: --tradeoff has it for all rings from one run at full speed. With W(t) the completed bytes,
+ * it is the largest R with R (t - s) - (W(t) - W(s)) <= ring for all s < t. --find finds it for one ring by real runs.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is slow. Neighbouring requests are the measure: their median is the rate of the place, and what sticks out in
- * most batches (changes of tracks, a revolution that this drive always loses somewhere) is the drive's own way and no
- * sign of a weak place.
+ * What is slow. Neighbouring requests are the measure: their median is the rate of the place. What sticks out in most
+ * batches is the drive's own way and no sign of a weak place: changes of tracks, a revolution that it always loses
+ * somewhere.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The users. Each is a state machine - thinking, wanting the processor, wanting a request, waiting for it - behind the
- * one loop that does all I/O (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in
- * virtual time is exact, and no scheduler stands between the intended start of a transaction and its first request.
+ * one loop that does all I/O (load_run), not a thread. So a thousand users cost a heap of a thousand times, and a run
+ * in virtual time is exact. No scheduler stands between the intended start of a transaction and its first request.
  *
  * Processor time is served first come first served by that many processors. In real time a thread for each works until
  * its CPU clock has moved by the burst (cpu.c), and the loop takes what is done between completions; in virtual time

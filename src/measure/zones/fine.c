@@ -4,9 +4,8 @@
  * the slope of a sample that a third of its length does (estimate.c). But a drive that loses time with each request, or
  * a bridge that does, is slower so, and where revolutions get lost only many of them show how many. So in the first
  * pass every third place has large ones in shorter samples, and those of the figures, and all that come after
- * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small
- * ones than in large ones, or the second pass lost many where the first did not, all in small ones is taken back, and
- * the rest is as if there were none.
+ * revolutions were lost; the other passes have small ones unless many were; all samples of small ones are dropped where
+ * places are slower in them than in large ones, or where the second pass lost many and the first did not.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * The scatter that is left within positions gives the noise: pooled over all positions of a class (short samples, long
  * samples), so that three samples at a place are enough for an interval.
  *
- * A sample that stands out from the others at its position by six deviations (robust, from the differences of pairs),
- * and by more than surfaces differ, is set aside if most others there agree: the host or the disk stood still.
+ * A sample is set aside that is six deviations off the others at its position, and more than surfaces differ, if most
+ * others there agree. The deviation is robust, from the differences of pairs: the host or the disk stood still.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -153,10 +153,10 @@ static bool is_plain(const struct zone_level *v)
 }
 
 /*
- * Standard error of the slope of y on time within positions, as stretches of time differ in it (White 1980, by
- * clusters), for noise that lasts for a while says less than it has samples. A stretch that has much weight pulls the
- * slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many stretches
- * of equal weight.
+ * Standard error of the slope of y on time within positions, from how stretches of time differ (White 1980, by
+ * clusters): noise that lasts for a while is worth less than its number of samples. A stretch that has much weight
+ * pulls the slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many
+ * stretches of equal weight.
  */
 static double drift_se(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv, double slope,
                        double sxx, double *ret_df)

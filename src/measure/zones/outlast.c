@@ -3,8 +3,8 @@
  * Writing that outlasts the write cache. A cache takes data as fast as the interface brings them, and the media begin
  * when it likes (half full, or a quarter of a second later); only once it is full do completions come at the pace of
  * the media. So samples of writing write some bytes first that do not count. How many is found out before: a place is
- * read, then written in growing lengths, until the pace at the end is not faster than that of reading, which no medium
- * exceeds, and what the flush afterwards takes agrees with it.
+ * read, then written in growing lengths, until two things hold. The pace at the end is not faster than reading, which
+ * no medium exceeds; and the time of the flush afterwards agrees with it.
  *
  * The flush shows more: what lies in the cache when it is asked for takes its time to reach the media. A disk that
  * answers far sooner has not done it. Once proves nothing: a host that stood still while the last bytes came makes the

@@ -41,8 +41,8 @@ enum zone_class {
 
 /*
  * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what
- * each request costs (interface.c), a stream's is not (a bridge that takes one request at a time gave 0.85 of it in
- * requests of 64 KiB: trial), so none is 1. They differ by what is at stake:
+ * each request costs (interface.c), a stream's is not, so none is 1. A bridge that takes one request at a time gave
+ * 0.85 of it in requests of 64 KiB (trial). They differ by what is at stake:
  */
 #define INTERFACE_REACHED \
 	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */

@@ -3,9 +3,8 @@
  * Slow regions: parts of the disk where samples lose revolutions more often than elsewhere (model/lossy.h).
  *
  * A disk that fails tries again and loses whole revolutions. Mostly that shows as waits inside a sample (estimate.c);
- * in requests of a revolution and more it does not, and there a sample loses what it takes longer than the fastest
- * place behind it, for no disk gets faster from its first byte to its last. A surface or a zone of less density loses
- * none.
+ * in requests of a revolution and more it does not. There a sample loses what it takes longer than the fastest place
+ * behind it, for no disk gets faster from its first byte to its last. A surface or a zone of less density loses none.
  *
  * A region is slower than what lies beside it, and slow whenever it is read: what others read, a busy host or a
  * recalibration slows down what is read for a while, wherever it lies. Of a volume over several disks nothing is
