@@ -12,7 +12,6 @@ static const char *const progress_words[] = { "auto", "tty", "plain", "json", "n
 static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
 static const char *const help_words[] = { "own", "all", NULL };
-static const char *const switch_words[] = { "as-is", "on", "off", NULL }; /* enum switch_wish */
 
 #define P struct cli_params
 const struct opt common_opts[] = {
@@ -41,10 +40,6 @@ const struct opt common_opts[] = {
 	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors", .is_aside = true),
 	OPT_FLAG(P, common.no_smart, "no-smart", 0, "do not ask the disk for its counters: some bridges hang from that",
 	         .is_aside = true),
-	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
-	           "switch the drive's write cache for the run, then put it back"),
-	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, switch_words, "as-is",
-	           "switch the drive's look-ahead for the run, then put it back"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop", .is_aside = true),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",
 	         "consent to overwrite the device with this serial number or other lasting name", .is_aside = true),

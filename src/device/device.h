@@ -185,9 +185,6 @@ struct device_ops {
 	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
 	/* How the switches of the whole disk stand. -EOPNOTSUPP: it has none that are known. NULL: none has. */
 	int (*drive_look)(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err);
-	/* Those of mask as they stand in on, until its power goes. -EOPNOTSUPP: it does not take that, and nothing was
-	 * changed. */
-	int (*drive_set)(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err);
 	/* All disks that hold data, without partitions, in the kernel's order: an array to free(). NULL: it is not
 	 * known which there are. */
 	int (*list)(void *ctx, struct device **ret, size_t *ret_n, struct err *err);

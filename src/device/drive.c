@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ATA: SET FEATURES 02h/82h write cache, AAh/55h look-ahead, read back in IDENTIFY words 82 and 85 (ACS-4 7.45,
- * 7.13.6). CHECK POWER MODE. READ NATIVE MAX ADDRESS EXT (ATA8-ACS 7.33, word 82 bit 10); GET NATIVE MAX ADDRESS EXT
- * (ACS-4 7.2.2, word 119 bit 8). All by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h (SBC-4 6.5.6),
- * never saved (SP 0), REQUEST SENSE. NVMe: feature 06h, volatile write cache.
+ * Nothing here changes a drive. ATA: write cache and look-ahead in IDENTIFY words 82 and 85 (ACS-4 7.13.6). CHECK POWER
+ * MODE. READ NATIVE MAX ADDRESS EXT (ATA8-ACS 7.33, word 82 bit 10); GET NATIVE MAX ADDRESS EXT (ACS-4 7.2.2, word 119
+ * bit 8). All by ATA PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h (SBC-4 6.5.6), REQUEST SENSE. NVMe:
+ * feature 06h, volatile write cache.
  */
 #include "device/drive.h"
 
@@ -27,7 +27,6 @@ const struct drive_switch_name drive_switch_names[] = {
 
 enum {
 	ATA_IDENTIFY = 0xec,
-	ATA_SET_FEATURES = 0xef,
 	ATA_CHECK_POWER = 0xe5,
 	ATA_READ_NATIVE_MAX = 0x27,
 	ATA_GET_NATIVE_MAX = 0x78,
@@ -35,21 +34,14 @@ enum {
 
 static const struct {
 	unsigned which;
-	uint8_t on, off, bit; /* of words 82 and 85 */
-} features[] = { { DRIVE_WRITE_CACHE, 0x02, 0x82, 1 << 5 }, { DRIVE_LOOK_AHEAD, 0xaa, 0x55, 1 << 6 } };
+	uint8_t bit; /* of words 82 and 85 */
+} features[] = { { DRIVE_WRITE_CACHE, 1 << 5 }, { DRIVE_LOOK_AHEAD, 1 << 6 } };
 
-/* data NULL: none is read, and with has_registers the sense says what the registers hold. */
-static int ata(const struct drive *d, uint8_t command, uint8_t feature, uint8_t *data, bool has_registers,
-               struct scsi_command *ret)
+/* Data is read, or, with NULL, the sense shows what the registers hold. */
+static int ata(const struct drive *d, uint8_t command, uint8_t *data, struct scsi_command *ret)
 {
-	const uint8_t cdb[16] = { 0x85,
-		                  (uint8_t)(data ? 4 << 1 : 3 << 1), /* PIO data-in, or none */
-		                  (uint8_t)(data            ? 0x0e
-		                            : has_registers ? 0x20
-		                                            : 0),
-		                  [4] = feature,
-		                  [6] = data != NULL,
-		                  [14] = command };
+	const uint8_t cdb[16] = { 0x85, data ? 4 << 1 : 3 << 1, /* PIO data-in, or none */
+		                  data ? 0x0e : 0x20, [6] = data != NULL, [14] = command };
 
 	*ret = (struct scsi_command){ .cdb = cdb,
 		                      .cdb_len = sizeof(cdb),
@@ -64,7 +56,7 @@ static int ata_look(const struct drive *d, struct drive_state *ret)
 {
 	struct scsi_command c;
 	uint8_t id[512] = { 0 };
-	int r = ata(d, ATA_IDENTIFY, 0, id, false, &c);
+	int r = ata(d, ATA_IDENTIFY, id, &c);
 
 	if (r < 0)
 		return r;
@@ -78,26 +70,12 @@ static int ata_look(const struct drive *d, struct drive_state *ret)
 	return 0;
 }
 
-static int ata_set(const struct drive *d, unsigned mask, unsigned on)
-{
-	int r = mask & DRIVE_READ_CACHE ? -EOPNOTSUPP : 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(features); i++) {
-		struct scsi_command c;
-
-		if (mask & features[i].which)
-			r = ata(d, ATA_SET_FEATURES, on & features[i].which ? features[i].on : features[i].off, NULL,
-			        false, &c);
-	}
-	return r == -EIO ? -EOPNOTSUPP : r; /* "aborted" is how a drive says that it knows no such feature */
-}
-
 static const char *ata_power(const struct drive *d)
 {
 	struct scsi_command c;
 	uint8_t count;
 
-	if (ata(d, ATA_CHECK_POWER, 0, NULL, true, &c) < 0 || c.sense_len < 8)
+	if (ata(d, ATA_CHECK_POWER, NULL, &c) < 0 || c.sense_len < 8)
 		return "";
 	if ((c.sense[0] & 0x7f) == 0x72 && c.sense_len >= 22 && c.sense[8] == 0x09)
 		count = c.sense[13];
@@ -117,7 +95,7 @@ static uint64_t ata_native(const struct drive *d)
 	struct scsi_command c;
 	const uint8_t *s = c.sense;
 
-	if (ata(d, ATA_IDENTIFY, 0, id, false, &c) < 0 || (id[167] & 0xc4) != 0x44) /* word 83: addresses of 48 bits */
+	if (ata(d, ATA_IDENTIFY, id, &c) < 0 || (id[167] & 0xc4) != 0x44) /* word 83: addresses of 48 bits */
 		return 0;
 	if ((id[239] & 0xc0) == 0x40 && id[239] & 1)
 		cdb[14] = ATA_GET_NATIVE_MAX;
@@ -186,33 +164,6 @@ static int scsi_look(const struct drive *d, struct drive_state *ret)
 	return len < 0 ? len : 0;
 }
 
-static int scsi_set(const struct drive *d, unsigned mask, unsigned on)
-{
-	uint8_t list[MODE_HEADER + MODE_BYTES] = { 0 }, *page = list + MODE_HEADER;
-	int len = mode_sense(d, page);
-	const uint8_t cdb[10] = { 0x55, 0x10, [8] = (uint8_t)(MODE_HEADER + len) }; /* PF, and not SP: not for ever */
-	struct scsi_command c = { .cdb = cdb,
-		                  .cdb_len = sizeof(cdb),
-		                  .way = SCSI_OUT,
-		                  .data = list,
-		                  .len = (uint32_t)(MODE_HEADER + len),
-		                  .timeout_ms = TIMEOUT_MS };
-
-	if (len < 0)
-		return len;
-	page[0] &= 0x3f; /* PS is reserved here */
-	for (size_t i = 0; i < ARRAY_LEN(page_bits); i++) {
-		uint8_t *byte = page + page_bits[i].at, bit = page_bits[i].bit;
-
-		if (!(mask & page_bits[i].which))
-			continue;
-		if (len <= page_bits[i].at)
-			return -EOPNOTSUPP;
-		*byte = ((on & page_bits[i].which) != 0) != page_bits[i].is_off ? *byte | bit : *byte & (uint8_t)~bit;
-	}
-	return scsi_ask(d->ask, d->fd, &c);
-}
-
 static const char *scsi_power(const struct drive *d)
 {
 	static const uint8_t cdb[6] = { 0x03, [4] = 32 };
@@ -229,7 +180,7 @@ static const char *scsi_power(const struct drive *d)
 
 /* ---- NVMe ---- */
 
-enum { NVME_IDENTIFY = 0x06, NVME_SET_FEATURES = 0x09, NVME_GET_FEATURES = 0x0a, NVME_WRITE_CACHE = 0x06 };
+enum { NVME_IDENTIFY = 0x06, NVME_GET_FEATURES = 0x0a, NVME_WRITE_CACHE = 0x06 };
 
 static int nvme(const struct drive *d, struct nvme_passthru_cmd *c)
 {
@@ -262,15 +213,6 @@ static int nvme_look(const struct drive *d, struct drive_state *ret)
 	return r;
 }
 
-static int nvme_set(const struct drive *d, unsigned mask, unsigned on)
-{
-	struct nvme_passthru_cmd c = { .opcode = NVME_SET_FEATURES,
-		                       .cdw10 = NVME_WRITE_CACHE,
-		                       .cdw11 = (on & DRIVE_WRITE_CACHE) != 0 };
-
-	return mask == DRIVE_WRITE_CACHE ? nvme(d, &c) : -EOPNOTSUPP;
-}
-
 /* ---- all ---- */
 
 enum drive_way drive_way(const struct device *dev, bool has_scsi)
@@ -293,14 +235,6 @@ int drive_look(const struct drive *d, struct drive_state *ret)
 	if (r == 0)
 		*ret = s;
 	return r;
-}
-
-int drive_set(const struct drive *d, unsigned mask, unsigned on)
-{
-	return d->way == DRIVE_ATA    ? ata_set(d, mask, on)
-	       : d->way == DRIVE_SCSI ? scsi_set(d, mask, on)
-	       : d->way == DRIVE_NVME ? nvme_set(d, mask, on)
-	                              : -EOPNOTSUPP;
 }
 
 const char *drive_power(const struct drive *d)

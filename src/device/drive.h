@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands to the drive itself: its switches, and whether it sleeps. Inside device/ only. */
+/* Commands to the drive itself: how its switches stand, and whether it sleeps. Inside device/ only. */
 #ifndef PLATTER_DEVICE_DRIVE_H
 #define PLATTER_DEVICE_DRIVE_H
 
@@ -17,8 +17,6 @@ struct drive {
 /* has_scsi: the kernel drives it as a SCSI disk. USB bridges are not asked. */
 enum drive_way drive_way(const struct device *dev, bool has_scsi);
 int drive_look(const struct drive *d, struct drive_state *ret);
-/* 0, or negative errno; whether it has done so is to be looked at. */
-int drive_set(const struct drive *d, unsigned mask, unsigned on);
 /*
  * What the drive could show (ATA): above its size lies a host protected area, or an accessible maximum that was set
  * lower. Reading only; 0: it does not show it.

@@ -335,45 +335,6 @@ static int system_drive_look(void *ctx, const struct device *dev, struct drive_s
 	return r < 0 ? drive_failed(dev, r, "asked for its switches", err) : 0;
 }
 
-/*
- * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by
- * itself, in a moment, after such a command; sd when asked to.
- */
-static void report_kernel(const char *root, const char *dir, bool is_on)
-{
-	const struct timespec step = { .tv_nsec = 20 * 1000000 };
-	char path[PATH_MAX + 32], text[64];
-	cleanup_list struct sys_list names = sys_list(root, "%s/device/scsi_disk", dir);
-
-	(void)snprintf(path, sizeof(path), "%s%s/device/rescan", root, dir);
-	for (int i = 0; names.n == 1 && i < 100; i++) {
-		int fd = open(path, O_WRONLY | O_CLOEXEC);
-		bool is_reported = fd >= 0 && write(fd, "1", 1) == 1;
-
-		system_close(NULL, fd);
-		if (!is_reported ||
-		    sys_text(root, text, sizeof(text), "%s/device/scsi_disk/%s/cache_type", dir, names.v[0]) < 0 ||
-		    (strncmp(text, "write back", strlen("write back")) == 0) == is_on)
-			break;
-		(void)nanosleep(&step, NULL); /* a signal only ends it early */
-	}
-}
-
-static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
-{
-	char dir[PATH_MAX];
-	struct drive d;
-	int r = open_drive(ctx, dev, &d, dir, err);
-
-	if (r < 0)
-		return r;
-	r = drive_set(&d, mask, on);
-	(void)close(d.fd);
-	if (r == 0 && (mask & DRIVE_WRITE_CACHE))
-		report_kernel(sysroot_of(ctx), dir, (on & DRIVE_WRITE_CACHE) != 0);
-	return r < 0 ? drive_failed(dev, r, "switched", err) : 0;
-}
-
 /* ---- which there are ---- */
 
 static int by_rdev(const void *a, const void *b)
@@ -481,7 +442,6 @@ const struct device_ops device_system = {
 	.temperature = system_temperature,
 	.health = system_health,
 	.drive_look = system_drive_look,
-	.drive_set = system_drive_set,
 	.list = system_list,
 	.share = shares_find,
 	.survey = survey_device,

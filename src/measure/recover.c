@@ -60,7 +60,7 @@ static int recover_run(struct session *ses, const void *params, struct err *err)
 
 const struct measure measure_recover = {
 	.name = "recover",
-	.help = "put back what an interrupted --rewrite, or a run that switched the drive, left",
+	.help = "put back what an interrupted --rewrite left",
 	.group = GROUP_DEVICE,
 	.targets = "TARGET...",
 	.min_targets = 1,

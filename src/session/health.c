@@ -5,15 +5,23 @@
  */
 #include "session/health.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "session/internal.h"
 
 #define WARMER_KELVIN 5.0 /* is reported */
+#define ANSWER_S      20  /* per disk: what smartctl and a drive may take to answer */
 
 struct health_row {
 	const char *device, *quantity;
@@ -44,14 +52,72 @@ static void look(const struct session *ses, size_t i, struct device_health *ret)
 		ret->celsius = (double)mc * 1e-3;
 }
 
-void health_again(const struct session *ses, struct device_health *ret)
+static void look_again(const struct session *ses, struct device_health *ret)
 {
 	for (size_t i = 0; i < ses->ndevs; i++)
 		if (session_is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
 			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &ret[i]);
 }
 
-bool health_before(struct session *ses)
+/* In a session of its own: no key ends it. It looks when a byte comes, and is gone with the run. */
+static void keep(const struct session *ses, int fd)
+{
+	struct device_health *now = calloc(ses->ndevs, sizeof(*now));
+	ssize_t n;
+	char byte;
+
+	(void)setsid(); /* fails of a leader only, which a child is not */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN); /* of who ends all processes of a service */
+	do
+		n = recv(fd, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (now && n == 1) {
+		look_again(ses, now);
+		(void)send(fd, now, ses->ndevs * sizeof(*now), MSG_NOSIGNAL);
+	}
+	_exit(0);
+}
+
+static int start_keeper(const struct session *ses)
+{
+	int fds[2], null;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		(void)close(fds[0]); /* else it would never see the end of it */
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+			(void)dup2(null, fd); /* holds no terminal and no pipe open */
+		keep(ses, fds[1]);
+	}
+	(void)close(fds[1]);
+	if (pid > 0)
+		return fds[0];
+	(void)close(fds[0]);
+	return -1;
+}
+
+/* false: no whole answer came in time. */
+static bool ask_keeper(const struct session *ses, int fd, struct device_health *ret)
+{
+	const size_t len = ses->ndevs * sizeof(*ret);
+	const struct timeval wait = { .tv_sec = (time_t)(ses->ndevs * ANSWER_S) };
+
+	ssize_t n = -1;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (send(fd, "", 1, MSG_NOSIGNAL) == 1)
+		do
+			n = recv(fd, ret, len, MSG_WAITALL);
+		while (n < 0 && errno == EINTR);
+	return n == (ssize_t)len;
+}
+
+int health_before(struct session *ses)
 {
 	struct device_health *h = ses->state->health;
 	const struct env *env = ses->env;
@@ -68,7 +134,7 @@ bool health_before(struct session *ses)
 		look(ses, i, &h[i]);
 		is_reported = is_reported || !h[i].untold[0];
 	}
-	return is_reported;
+	return is_reported && ses->env->drops_privileges ? start_keeper(ses) : -1;
 }
 
 static void report_row(struct session *ses, const struct device *dev, const char *quantity, double before, double after)
@@ -145,14 +211,17 @@ static void report_drive(struct session *ses, const struct device *dev, const st
 	                                h->size_bytes, h->native_bytes });
 }
 
-void health_report(struct session *ses, struct device_health *now)
+void health_after(struct session *ses, int fd)
 {
-	cleanup_free struct device_health *none = now ? NULL : calloc(ses->ndevs + 1, sizeof(*none));
-	bool is_known = now != NULL;
+	cleanup_free struct device_health *now = xcalloc(ses->ndevs + 1, sizeof(*now));
+	bool is_known = fd >= 0 ? ask_keeper(ses, fd, now) : !ses->env->drops_privileges;
 	uint64_t moved = UINT64_MAX, of_one;
 
-	now = now ? now : none;
-	for (size_t i = 0; now && i < ses->ndevs; i++) {
+	if (fd >= 0)
+		(void)close(fd); /* one that hangs with the disk stays behind; init waits for it */
+	else if (is_known)
+		look_again(ses, now);
+	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device_health *was = &ses->state->health[i];
 
 		if (!is_known || was->untold[0]) /* of what is not known nothing moves */

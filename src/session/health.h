@@ -5,12 +5,12 @@
 
 #include "session/session.h"
 
-/* While all privileges are there. true: somebody reported something, so that it is worth asking again. */
-bool health_before(struct session *ses);
-/* The same afterwards, into an array of one per device; again with all privileges. */
-void health_again(const struct session *ses, struct device_health *ret);
-/* What there was, is, and has moved, into the document. now: as health_again() has filled it; NULL: nobody could ask.
+/*
+ * While all privileges are there. Where the run gives them up, and a disk reported something, a second process keeps
+ * them to ask once more: its socket, to give to health_after(), or -1.
  */
-void health_report(struct session *ses, struct device_health *now);
+int health_before(struct session *ses);
+/* What there was, is, and has moved, into the document. Closes fd, which ends the other process. */
+void health_after(struct session *ses, int fd);
 
 #endif

@@ -19,10 +19,8 @@ struct session_state {
 	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
 	struct own_io *own;           /* one per device */
 	struct device_health *health; /* before, one per device */
-	struct switched *switched;    /* switches.c */
-	size_t nswitched;
-	struct table *kept; /* replay.c; NULL: nothing is */
-	uint64_t kept_ns;   /* when the document was saved last */
+	struct table *kept;           /* replay.c; NULL: nothing is */
+	uint64_t kept_ns;             /* when the document was saved last */
 	struct outfiles files;
 	uint64_t answered_ns; /* when the last request of session_load() completed */
 	struct stops {        /* when this program did not run, as load_run() saw it */
@@ -46,10 +44,6 @@ int lanes_check(struct session *ses, struct err *err);
 
 /* medium.c: 0, or negative errno and a sentence: what a measurement does not take, whatever its options are. */
 int session_takes(const struct measure *m, const struct device *dev, struct err *err);
-
-/* ahead.c: 1: target i reads ahead, 0: it does not, -1: its answers do not show it. Some reads, before the measurement
- * and no part of it. */
-int ahead_look(struct session *ses, size_t i);
 
 /* replay.c: into state->kept. */
 void replay_keep(const struct session *ses, const struct io_req *req);

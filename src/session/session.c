@@ -12,13 +12,9 @@
 #include "base/xalloc.h"
 #include "session/health.h"
 #include "session/internal.h"
-#include "session/keeper.h"
 #include "session/machine.h"
 #include "session/privilege.h"
-#include "session/switches.h"
 #include "session/watch.h"
-
-#define AFTERWARDS_NS (20 * NS_PER_S) /* per disk: what smartctl and a drive may take to answer */
 
 /* ---- the head of the document ---- */
 
@@ -303,7 +299,6 @@ static void session_init(struct session *ses, const struct session_config *cfg)
 static void session_done(struct session *ses)
 {
 	close_targets(ses);
-	switches_done(ses);
 	free(ses->devs);
 	free(ses->targets);
 	free(ses->permits);
@@ -438,98 +433,33 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 	}
 	report_shingled(ses);
 	session_medium_of_writes(ses);
-	r = switches_check(ses, ret_refused, err);
-	if (r == 0)
-		r = check_medium(ses, err);
+	r = check_medium(ses, err);
 	if (r == 0)
 		r = get_permits(ses, ret_refused, err);
 	return r < 0 ? r : open_targets(ses, err);
 }
 
-/* ---- what has to be done with all privileges when the run is over ---- */
-
-struct afterwards {
-	char trouble[SWITCHES_TROUBLE];
-	struct device_health health[]; /* one per device */
-};
-
-static void do_afterwards(void *arg, bool is_orphan, void *answer)
-{
-	struct session *ses = arg;
-	struct afterwards *a = answer;
-
-	switches_put_back(ses, a->trouble);
-	if (!is_orphan)
-		health_again(ses, a->health);
-}
-
-static size_t afterwards_bytes(const struct session *ses)
-{
-	return sizeof(struct afterwards) + ses->ndevs * sizeof(struct device_health);
-}
-
-/* Before the run gives its privileges up; and what is to be put back has to be, whatever becomes of the run. */
-static int prepare_afterwards(struct session *ses, struct keeper **ret, struct err *err)
-{
-	bool is_reported = health_before(ses), is_wanted = switches_wanted(ses);
-	bool is_kept = is_wanted && !clock_is_virtual(ses->env->clk); /* nobody is killed in virtual time */
-	char trouble[SWITCHES_TROUBLE];
-	int r = is_wanted ? switches_note(ses, err) : 0;
-
-	if (r == 0 && (is_kept || (is_reported && ses->env->drops_privileges)))
-		*ret = keeper_start(do_afterwards, ses, afterwards_bytes(ses));
-	if (r == 0 && is_kept && !*ret)
-		r = err_set(err, -EAGAIN, "No process could be made that puts the switches of the drive back.");
-	if (r == 0 && is_wanted)
-		return switches_turn(ses, err);
-	if (r < 0)
-		switches_put_back(ses, trouble); /* nothing was turned: forgets what was noted */
-	return r;
-}
-
-static int end_afterwards(struct session *ses, struct keeper *keeper, int r, struct err *err)
-{
-	cleanup_free struct afterwards *a = xcalloc(1, afterwards_bytes(ses));
-	bool is_known;
-
-	is_known = keeper ? keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS) : !ses->env->drops_privileges;
-	if (!keeper && is_known)
-		do_afterwards(ses, false, a);
-	if (!is_known)
-		switches_put_back(ses, a->trouble); /* the keeper is gone: perhaps it can be done from here */
-	health_report(ses, is_known ? a->health : NULL);
-	switches_report(ses, !a->trouble[0]);
-	if (a->trouble[0])
-		result_notice(ses->res, "switches-left", "%s", a->trouble);
-	return a->trouble[0] ? err_set(err, -EIO, "%s", a->trouble) : r;
-}
-
 static int run(struct session *ses, const struct session_config *cfg, struct err *err)
 {
-	struct keeper *keeper = NULL;
 	struct watch *watch;
 	cleanup_close int host_fd = -1;
-	int r;
+	int health_fd, r;
 
 	watch_settings(ses);
-	r = prepare_afterwards(ses, &keeper, err);
+	health_fd = health_before(ses);
 	host_fd = quiet_host(ses);
 	drop_privileges(ses);
-	if (r == 0)
-		switches_watch(ses);
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
-	if (r == 0) {
-		ses->res->status = STATUS_RUNNING;
-		ses->state->kept_ns = ses->start_ns;
-		r = cfg->measure->run(ses, cfg->params, err);
-		if (r < 0 && err)
-			r = blame_lost_target(ses, r, err);
-	}
+	ses->res->status = STATUS_RUNNING;
+	ses->state->kept_ns = ses->start_ns;
+	r = cfg->measure->run(ses, cfg->params, err);
+	if (r < 0 && err)
+		r = blame_lost_target(ses, r, err);
 	if (ses->state->is_begun || (r != -EINVAL && r != -EEXIST)) /* else the run refused what it was given */
 		ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses);
-	r = end_afterwards(ses, keeper, r, err);
+	health_after(ses, health_fd);
 	return session_end(ses, r, err);
 }
 
@@ -552,8 +482,6 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	ses.res = result_new(cfg->measure->name);
 	fill_head(&ses, cfg);
 	r = probe_targets(&ses, cfg, err);
-	if (r == 0 && switches_recover(&ses))
-		r = probe_targets(&ses, cfg, err);
 	session_describe(&ses);
 	if (r == 0)
 		r = check_files(&ses, ret_refused, err);

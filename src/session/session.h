@@ -44,15 +44,9 @@ struct common_params {
 	uint64_t time_ns;    /* budget of the run; 0: the command's own */
 	uint64_t max_errors; /* 0: however many */
 	bool dry_run, no_smart;
-	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
 	struct outfiles files; /* all that options name, open */
 	bool is_forced;        /* --force */
-};
-enum switch_wish {
-	SWITCH_AS_IS,
-	SWITCH_ON,
-	SWITCH_OFF,
 };
 
 #define PLAN_PHASES 24
@@ -132,7 +126,7 @@ struct measure {
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
 	/* in a directory it makes files of its own, and removes before what its crashed runs left there */
 	bool makes_files;
-	bool puts_back; /* also what was switched before the machine started again (recover) */
+	bool puts_back; /* writes without being asked to (recover) */
 	const struct opt *opts;
 	size_t params_size;
 	bool judges;           /* what fails is part of its verdict, which its exit status is */

@@ -123,7 +123,6 @@ said 1 "make room or give a smaller size" passes --size=8000000G other
 said 2 "give 64KiB to 9EB" cache --size=0-1 other
 said 2 "give 1 to 16MiB" cache --block=1G-2G other
 said 2 "did you mean --rewrite-data?" seek --rewrite file
-said 2 "write --write-cache=as-is" check --write-cache
 said 2 "No target is named" recover
 said 2 "No target is named: --json took sim:tiny as its value; write --json=VALUE sim:tiny." zones --json sim:tiny
 said 2 "give 0.01% to 100%" surface --share=0 file

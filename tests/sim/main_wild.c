@@ -252,7 +252,7 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	argv[argc++] = seed_text;
 	argv[argc++] = (char *)(uintptr_t) "sda";
 	if (is_writing && strcmp(o->command, "seek") == 0)
-		through.write_cache_bytes = 0; /* as --write-cache=off makes it, which a disk in virtual time has not */
+		through.write_cache_bytes = 0; /* as hdparm -W 0 makes it */
 	if (strcmp(o->command, "check") == 0)
 		wild_check_plant(sim_add_disk(sim, &through, "sda"), p);
 	else

@@ -304,26 +304,10 @@ static int dev_drive_look(void *ctx, const struct device *dev, struct drive_stat
 	if (r == 0 && (!sd->model || !disk_profile(sd->model)->write_cache_bytes))
 		return err_set(err, -EOPNOTSUPP, "%s has no switches that are known.", dev->path);
 	if (r == 0)
-		*ret = (struct drive_state){
-			.reported = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
-			.on = (disk_is_switched_on(sd->model, SWITCH_WRITE_CACHE) ? DRIVE_WRITE_CACHE : 0) |
-			      (disk_is_switched_on(sd->model, SWITCH_READ_AHEAD) ? DRIVE_LOOK_AHEAD : 0)
-		};
+		*ret = (struct drive_state){ .reported = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
+			                     .on = (disk_profile(sd->model)->has_write_cache ? DRIVE_WRITE_CACHE : 0) |
+			                           (disk_profile(sd->model)->read_ahead ? DRIVE_LOOK_AHEAD : 0) };
 	return r;
-}
-
-static int dev_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
-{
-	struct sim_disk *sd;
-	int r = look(ctx, dev, &sd, err);
-
-	if (r < 0 || !sd->model)
-		return r < 0 ? r : -EOPNOTSUPP;
-	if (mask & DRIVE_WRITE_CACHE)
-		disk_switch(sd->model, sd->sim->vc.now_ns, SWITCH_WRITE_CACHE, (on & DRIVE_WRITE_CACHE) != 0);
-	if (mask & DRIVE_LOOK_AHEAD)
-		disk_switch(sd->model, sd->sim->vc.now_ns, SWITCH_READ_AHEAD, (on & DRIVE_LOOK_AHEAD) != 0);
-	return 0;
 }
 
 /* By device numbers and offsets alone. */
@@ -363,7 +347,6 @@ const struct device_ops device_sim = {
 	.temperature = dev_temperature,
 	.health = dev_health,
 	.drive_look = dev_drive_look,
-	.drive_set = dev_drive_set,
 	.share = dev_share,
 	.survey = dev_survey,
 	.claim = dev_claim,

@@ -8,7 +8,6 @@
 
 #include "dump.h"
 #include "rows.h"
-#include "session/keeper.h"
 #include "session/session.h"
 
 static const char ata[] =
@@ -198,8 +197,12 @@ static int plan_nothing(const struct session *ses, const void *params, struct pl
 	return 0;
 }
 
+static bool drops_privileges, is_killed; /* of the run */
+
 static int run_nothing(struct session *ses, const void *params, struct err *err)
 {
+	if (is_killed)
+		(void)raise(SIGKILL);
 	return 0;
 }
 
@@ -213,7 +216,11 @@ static struct result *measured(const char *before, const char *after, const char
 	struct common_params common = { .engine = "auto", .seed = 1 };
 	struct device_context ctx;
 	struct env env = {
-		.engines = engines, .clk = clock_monotonic(), .devices = &device_system, .devices_ctx = &ctx
+		.engines = engines,
+		.clk = clock_monotonic(),
+		.devices = &device_system,
+		.devices_ctx = &ctx,
+		.drops_privileges = drops_privileges,
 	};
 	struct session_config cfg = {
 		.env = &env, .measure = &nothing, .common = &common, .paths = paths, .npaths = ARRAY_LEN(paths)
@@ -298,40 +305,27 @@ TEST(a_program_that_hangs_is_ended)
 	assert_non_null(strstr(h.untold, "no answer in 10 s"));
 }
 
-/* ---- the process that keeps the privileges ---- */
-
-static void note_end(void *arg, bool is_orphan, void *answer)
+/* The last one: this process has no privileges any more after it. */
+TEST(a_second_process_asks_after_a_run_without_privileges_and_is_gone_with_it)
 {
-	*(int *)answer = 42;
-	if (write(*(const int *)arg, is_orphan ? "o" : "a", 1) != 1)
-		_exit(1);
-}
-
-TEST(a_keeper_works_once_when_told_and_when_its_run_was_killed)
-{
-	int fds[2], answer = 0, status;
-	struct keeper *k;
-	char byte;
+	char a[4096], b[4096], calls[1024], byte;
+	cleanup_result struct result *res = NULL;
+	int fds[2], status;
 	pid_t pid;
 
+	drops_privileges = true;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	k = keeper_start(note_end, &fds[1], sizeof(answer));
-	assert_non_null(k);
-	assert_true(keeper_finish(k, &answer, UINT64_C(60000000000)));
-	assert_int_equal(answer, 42);
-	assert_int_equal(read(fds[0], &byte, 1), 1);
-	assert_int_equal(byte, 'a');
 	pid = fork();
 	if (pid == 0) {
-		if (!keeper_start(note_end, &fds[1], sizeof(answer)))
-			_exit(1);
-		(void)raise(SIGKILL);
+		is_killed = true;
+		(void)measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+		_exit(1);
 	}
+	(void)close(fds[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	(void)close(fds[1]);
-	assert_int_equal(read(fds[0], &byte, 1), 1);
-	assert_int_equal(byte, 'o');
-	assert_int_equal(read(fds[0], &byte, 1), 0); /* and ended */
+	assert_int_equal(read(fds[0], &byte, 1), 0); /* nobody holds the other end */
 	(void)close(fds[0]);
+	res = measured(ata_text(a, "12", "7", 31), ata_text(b, "20", "8", 38), NULL, calls);
+	assert_true(figure_number(result_find_figure(res, "health_moved")) == 2);
 }

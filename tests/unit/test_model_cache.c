@@ -229,55 +229,13 @@ TEST(a_segment_by_use_grows_up_to_half_of_the_cache)
 	RUN_BASE "queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100000\nhit_overhead_ms 0.02\n" \
 		 "write_settle_ms 0.3\n"
 
-TEST(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost)
+TEST(a_write_cache_answers_at_once_unless_it_is_off)
 {
-	unsigned char data[4096], back[4096];
-	struct disk_counters c;
-	cleanup_model struct run r = { 0 };
+	for (int off = 0; off < 2; off++) {
+		MODEL(r, off ? WRITING "write_cache off\n" RUN_ZONE : WRITING RUN_ZONE);
 
-	memset(data, 0x5a, sizeof(data));
-	run_new(&r, WRITING RUN_ZONE);
-	assert_true(disk_is_switched_on(r.d, SWITCH_WRITE_CACHE));
-	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_CACHED);
-	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, false);
-	assert_false(disk_is_switched_on(r.d, SWITCH_WRITE_CACHE));
-	assert_int_equal(run_one(&r, DISK_WRITE, 409600, 4096, data)->how, HOW_MEDIA);
-	assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
-	disk_counters(r.d, &c);
-	assert_int_equal(c.media_written_bytes, 8192);
-	disk_power_loss(r.d);
-	assert_int_equal(run_one(&r, DISK_READ, 4096, 4096, back)->res, 4096);
-	assert_memory_equal(data, back, 4096);
-	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, true);
-	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_CACHED);
-	run_free(&r);
-	run_new(&r, WRITING "write_cache off\n" RUN_ZONE);
-	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_MEDIA);
-}
-
-TEST(those_that_wait_for_room_are_answered_though_it_is_switched_off)
-{
-	int n = 0;
-	MODEL(r, WRITING RUN_ZONE);
-
-	for (uint64_t i = 0; i < 24; i++)
-		run_submit(&r, DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
-	disk_advance(r.d, r.now);
-	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, false);
-	for (; disk_in_flight(r.d); n++)
-		assert_int_equal(run_wait(&r)->res, 1 << 18);
-	assert_int_equal(n, 24);
-}
-
-TEST(reading_ahead_can_be_switched)
-{
-	MODEL(r, CACHED RUN_ZONE);
-
-	disk_switch(r.d, r.now, SWITCH_READ_AHEAD, false);
-	assert_false(disk_is_switched_on(r.d, SWITCH_READ_AHEAD));
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000;
-	assert_false(is_hit(&r, 8));
+		assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, NULL)->how, off ? HOW_MEDIA : HOW_CACHED);
+	}
 }
 
 TEST(fua_reaches_the_media_unless_it_is_ignored)

@@ -265,31 +265,9 @@ void disk_power_loss(struct disk *d)
 		disk_destaged(d, d->now);
 }
 
-void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on)
-{
-	struct disk *const *part;
-	size_t n = d->front ? front_parts(d->front, &part) : 0, i;
-
-	disk_advance(d, now_ns);
-	for (i = 0; i < n; i++)
-		disk_switch(part[i], now_ns, what, is_on);
-	if (what == SWITCH_READ_AHEAD) {
-		d->p.read_ahead = is_on;
-		return;
-	}
-	d->p.has_write_cache = is_on;
-	if (!is_on && d->ndirty)
-		d->is_emptying = true;
-}
-
 void disk_set_fua_reads(struct disk *d, enum fua_reads how)
 {
 	d->p.fua_reads = how;
-}
-
-bool disk_is_switched_on(const struct disk *d, enum disk_switch what)
-{
-	return what == SWITCH_READ_AHEAD ? d->p.read_ahead : d->p.has_write_cache && d->p.write_cache_bytes;
 }
 
 void disk_counters(const struct disk *d, struct disk_counters *ret)

@@ -433,10 +433,6 @@ int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, v
 int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf);
 /* Of all that was written and differs from the pattern (the write cache included). Memory store only. */
 uint64_t disk_contents_hash(const struct disk *d);
-/* As ATA and SCSI commands do: what is dirty is written later, or waited for by a flush. */
-enum disk_switch { SWITCH_WRITE_CACHE, SWITCH_READ_AHEAD };
-void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on);
-bool disk_is_switched_on(const struct disk *d, enum disk_switch what);
 /* From now on, whatever the profile says; gone: not of one that is made of others. */
 void disk_set_fua_reads(struct disk *d, enum fua_reads how);
 void disk_set_gone(struct disk *d, bool is_gone);

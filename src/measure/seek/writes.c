@@ -101,14 +101,15 @@ static void report(struct seek_run *s, struct seek_run *w)
 
 static void note_cache(struct seek_run *s)
 {
-	if (s->ses->common->write_cache == SWITCH_OFF || strcmp(s->ses->devs[0].write_cache, "write through") == 0)
+	if (strcmp(s->ses->devs[0].write_cache, "write through") == 0)
 		result_notice(
 			s->res, "write-cache",
 			"Writes take less than the media would need although the write cache is off: the drive keeps them elsewhere first, in a cache on its platters or in flash. Their seek times cannot be seen.");
 	else
 		result_notice(
 			s->res, "write-cache",
-			"The drive's write cache takes writes before they are on the media, so their seek times cannot be seen: add --write-cache=off, which turns it off for the run.");
+			"The drive's write cache takes writes before they are on the media, so their seek times cannot be seen. Turn it off for the run: hdparm -W 0 %s (SAS: sdparm --clear=WCE).",
+			s->ses->devs[0].path);
 }
 
 /* They have a time of their own, or what is left of that which was asked for. */

@@ -18,8 +18,7 @@ static bool is_hidden(const struct stream_run *s)
 		return false;
 	for (size_t i = 0; i < s->nlanes; i++)
 		if (s->p->mode == STREAM_CACHED ||
-		    (s->ses->common->write_cache != SWITCH_OFF &&
-		     strncmp(s->ses->devs[i].write_cache, "write through", strlen("write through")) != 0))
+		    strncmp(s->ses->devs[i].write_cache, "write through", strlen("write through")) != 0)
 			return true;
 	return false;
 }
@@ -28,7 +27,7 @@ static bool is_hidden(const struct stream_run *s)
 static bool is_ahead(const struct stream_run *s)
 {
 	for (size_t i = 0; i < s->nlanes; i++)
-		if (s->p->read && s->ses->common->look_ahead != SWITCH_OFF && s->ses->devs[i].rotational != 0)
+		if (s->p->read && s->ses->devs[i].rotational != 0)
 			return true;
 	return false;
 }
