@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The hidden --complete, asked by contrib/completion: the shells hold no list, so nothing can drift. The words of
- * --destroy-data and
- * --overwrite-signature are never offered: consent is typed by hand.
+ * --destroy-data and --overwrite-signature are never offered: consent is typed by hand.
  */
-#include <dirent.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -39,47 +37,17 @@ static bool is_one_of(const char *word, const char *list)
 	return at && (at == list || at[-1] == ' ') && (at[strlen(word)] == ' ' || at[strlen(word)] == '\0');
 }
 
-/* Loop devices without a file and drives without a medium are there, with 0 sectors. */
-static bool is_empty(const char *dir, const char *name)
+/* By the name of an argument or operand: "FILE", "DIRECTORY", "DEVICE...", "RESULT...". The shell knows the names. */
+static void offer_by_kind(const struct completion *c, const char *kind)
 {
-	cleanup_free char *path = NULL;
-	cleanup_fclose FILE *f = NULL;
-
-	if (asprintf(&path, "%s/%s/size", dir, name) < 0) {
-		path = NULL;
-		return false;
-	}
-	f = fopen(path, "re");
-	return f && fgetc(f) == '0';
-}
-
-/* By the name of an argument or operand: "FILE", "DIRECTORY", "DEVICE...", "RESULT...". */
-static void offer_by_kind(const struct completion *c, const struct env *env, const char *kind)
-{
-	char dir[256], first[32];
-	struct dirent *entry;
-	DIR *d;
+	char first[32];
 
 	(void)snprintf(first, sizeof(first), "%.*s", (int)strcspn(kind, ".| ["), kind);
-	if (is_one_of(first, "DIRECTORY DIR FOLDER")) {
-		fputs(":dirs\n", c->out);
-		return;
-	}
-	fputs(":files\n", c->out);
-	if (!strstr(kind, "DEV") && !strstr(kind, "TARGET"))
-		return;
-	(void)snprintf(dir, sizeof(dir), "%s/sys/class/block",
-	               env->sysroot && strcmp(env->sysroot, "/") != 0 ? env->sysroot : "");
-	d = opendir(dir);
-	while (d && (entry = readdir(d)))
-		if (entry->d_name[0] != '.' && !is_empty(dir, entry->d_name))
-			offer(c, "block device", "/dev/%s", entry->d_name);
-	if (d)
-		(void)closedir(d); /* was only read */
+	fputs(is_one_of(first, "DIRECTORY DIR FOLDER") ? ":dirs\n" : ":files\n", c->out);
 }
 
 /* Values of an option; prefix: "--name=" or "". */
-static void offer_values(const struct completion *c, const struct env *env, const struct opt *o, const char *prefix)
+static void offer_values(const struct completion *c, const struct opt *o, const char *prefix)
 {
 	if (o->choices) {
 		for (size_t i = 0; o->choices[i]; i++)
@@ -87,7 +55,7 @@ static void offer_values(const struct completion *c, const struct env *env, cons
 		return;
 	}
 	if (o->type == OPT_TYPE_STR && is_one_of(o->arg, "FILE DIRECTORY DIR RESULT")) {
-		offer_by_kind(c, env, o->arg);
+		offer_by_kind(c, o->arg);
 		return;
 	}
 	if (o->def && !*c->word)
@@ -147,15 +115,15 @@ int cli_complete(const struct env *env, FILE *out, int argc, char **argv)
 		(void)snprintf(prefix, sizeof(prefix), "%.*s=", (int)(equals - word),
 		               word); /* cut: then nothing fits */
 		if (o)
-			offer_values(&c, env, o, prefix);
+			offer_values(&c, o, prefix);
 		return 0;
 	}
 	o = !strncmp(before, "--", 2) ? find(tables, ARRAY_LEN(tables), before + 2, strlen(before + 2)) : NULL;
 	if (o && o->type != OPT_TYPE_FLAG && !o->implied)
-		offer_values(&c, env, o, "");
+		offer_values(&c, o, "");
 	else if (word[0] == '-')
 		offer_options(&c, tables, ARRAY_LEN(tables));
 	else
-		offer_by_kind(&c, env, m ? m->targets : doc->operands);
+		offer_by_kind(&c, m ? m->targets : doc->operands);
 	return 0;
 }

@@ -365,8 +365,7 @@ static void load_rows(struct reader *rd, const json_t *rows, struct table *t)
 
 static void load_tables(struct reader *rd, const json_t *root, struct result *res)
 {
-	json_t *list = section(rd, root, "tables", JSON_OBJECT);
-	json_t *obj, *columns, *value;
+	json_t *list = section(rd, root, "tables", JSON_OBJECT), *obj, *columns, *value;
 	const char *name;
 
 	json_object_foreach(list, name, obj)
@@ -404,8 +403,7 @@ static void load_figure(struct reader *rd, const char *name, const json_t *value
                         const json_t *interval, struct result *res)
 {
 	struct figure f = { .ci = { (double)NAN, (double)NAN } };
-	cleanup_free char *label = NULL;
-	cleanup_free char *type = NULL;
+	cleanup_free char *label = NULL, *type = NULL;
 	struct kinds k = { 0 };
 
 	kinds_add(&k, value);
@@ -561,7 +559,10 @@ static void load_status(struct reader *rd, const json_t *root, struct result *re
 			return;
 		}
 	}
-	refuse(rd, status ? "its status is '%.60s', which is not known" : "it has no status%.0s", status ?: "");
+	if (status)
+		refuse(rd, "its status is '%.60s', which is not known", status);
+	else
+		refuse(rd, "it has no status");
 }
 
 static void load_root(struct reader *rd, const json_t *root, struct result *res)

@@ -519,8 +519,7 @@ static bool is_known(const struct result *res, const char *code, const char *tex
 
 void result_notice(struct result *res, const char *code, const char *fmt, ...)
 {
-	cleanup_free char *raw = NULL;
-	cleanup_free char *text = NULL;
+	cleanup_free char *raw = NULL, *text = NULL;
 	size_t same;
 	va_list ap;
 	int n;

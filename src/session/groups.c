@@ -167,33 +167,35 @@ static void report_rate(const struct session *ses, const struct device *dev, con
 		l->does, text, dev->disk[0] ? dev->disk : dev->path, where);
 }
 
+/* The least of what this group and those around it allow. */
+static void look_at_rate(const struct session *ses, const struct device *dev, const struct limit *l,
+                         struct group_home h)
+{
+	const char *file = h.version == 1 ? l->v1 : "io.max", *word = h.version == 1 ? NULL : l->v2;
+	uint64_t most = UINT64_MAX;
+	char where[PATH_MAX + 64] = "";
+
+	do {
+		cleanup_fclose FILE *f = open_of(&h, file);
+		uint64_t n = rate_of(f, dev->disk_rdev ? dev->disk_rdev : dev->rdev, word);
+
+		if (n < most)
+			(void)snprintf(where, sizeof(where), "%s/%s", h.folder, file);
+		most = n < most ? n : most;
+	} while (groups_up(&h));
+	if (most != UINT64_MAX)
+		report_rate(ses, dev, l, most, where);
+}
+
 static void look_at_rates(const struct session *ses, const struct device *dev)
 {
 	struct group_home own;
 
 	if (groups_home(ses->env->sysroot, "blkio", "io", &own) < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-		const struct limit *l = &limits[i];
-		uint64_t most = UINT64_MAX;
-		char where[PATH_MAX + 64] = "";
-		struct group_home h = own;
-
-		if (!(l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes))
-			continue;
-		do {
-			cleanup_fclose FILE *f = open_of(&h, h.version == 1 ? l->v1 : "io.max");
-			uint64_t n =
-				rate_of(f, dev->disk_rdev ? dev->disk_rdev : dev->rdev, h.version == 1 ? NULL : l->v2);
-
-			if (n >= most)
-				continue;
-			most = n;
-			(void)snprintf(where, sizeof(where), "%s/%s", h.folder, h.version == 1 ? l->v1 : "io.max");
-		} while (groups_up(&h));
-		if (most != UINT64_MAX)
-			report_rate(ses, dev, l, most, where);
-	}
+	for (const struct limit *l = limits; l < limits + ARRAY_LEN(limits); l++)
+		if (l->is_write ? ses->plan->write_bytes : ses->plan->read_bytes)
+			look_at_rate(ses, dev, l, own);
 }
 
 /* "50000 100000" of version 2, two files of version 1; processors, infinity where there is no limit. */
