@@ -81,52 +81,6 @@ TEST(the_wobble_shifts_the_angle_and_no_more)
 	"rpm 7200\nsurfaces 2\ncache_kb 1024\nsegments 4\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.02\n" \
 	"seek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 100\n"
 
-TEST(what_was_read_comes_from_the_buffer)
-{
-	MODEL(r, CACHED RUN_ZONE);
-
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_MEDIA);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
-	assert_true(fabs(run_took(&r) - (20000 + 40960)) <= 1);
-}
-
-TEST(the_buffer_is_read_ahead_into_until_the_segment_is_full)
-{
-	MODEL(r, CACHED RUN_ZONE);
-
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000;
-	assert_int_equal(run_one(&r, DISK_READ, 256 * 1024 - 4096, 4096, NULL)->how, HOW_HIT); /* the last that fits */
-	run_free(&r);
-	run_new(&r, CACHED RUN_ZONE);
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000;
-	(void)run_one(&r, DISK_READ, 256 * 1024, 4096, NULL); /* the next is not there, and its angle has passed */
-	assert_int_equal(r.done.how, HOW_STREAM);
-	assert_true(run_took(&r) < PERIOD_NS + 1e6);
-}
-
-TEST(without_read_ahead_only_what_was_asked_for_is_there)
-{
-	MODEL(r, CACHED "read_ahead no\n" RUN_ZONE);
-
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000;
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
-	assert_int_equal(run_one(&r, DISK_READ, 4096, 4096, NULL)->how, HOW_STREAM);
-}
-
-TEST(the_oldest_segment_gives_way)
-{
-	MODEL(r, CACHED RUN_ZONE);
-
-	for (uint64_t i = 0; i < 5; i++)
-		(void)run_one(&r, DISK_READ, i * 100000 * 512, 4096, NULL);
-	assert_int_equal(run_one(&r, DISK_READ, 4ull * 100000 * 512, 4096, NULL)->how, HOW_HIT);
-	assert_int_equal(run_one(&r, DISK_READ, 1ull * 100000 * 512, 4096, NULL)->how, HOW_HIT);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_MEDIA);
-}
-
 TEST(no_byte_is_waited_for_twice_when_small_reads_follow_each_other)
 {
 	struct disk_counters c;
@@ -393,41 +347,6 @@ TEST(dropped_writes_are_answered_and_not_stored)
 
 /* ---- trouble ---- */
 
-TEST(an_unreadable_sector_fails_what_covers_it_after_its_retries)
-{
-	MODEL(r, RUN_BASE RUN_ZONE "bad 1000 2 r 5\nbad 3000 1 rw 1 ENODATA\n");
-
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 10, NULL)->res, 5120);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 990, 512 * 11, NULL)->res, -EIO);
-	assert_true(run_took(&r) > 5 * PERIOD_NS && run_took(&r) < 7 * PERIOD_NS);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 1001, 512, NULL)->res, -EIO);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 1002, 512, NULL)->res, 512);
-	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 1000, 512, NULL)->res, 512);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 1000, 512, NULL)->res, -EIO); /* it does not heal */
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 3000, 512, NULL)->res, -ENODATA);
-	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 3000, 512, NULL)->res, -ENODATA);
-}
-
-TEST(a_sector_that_heals_can_be_read_once_it_was_written)
-{
-	MODEL(r, RUN_BASE RUN_ZONE "bad 1000 3 heal 5\n");
-
-	assert_int_equal(run_one(&r, DISK_WRITE, 512 * 1001, 512, NULL)->res, 512);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 1001, 512, NULL)->res, 512);
-	assert_int_equal(run_one(&r, DISK_READ, 512 * 1002, 512, NULL)->res, -EIO);
-}
-
-TEST(reading_ahead_stops_before_the_unreadable)
-{
-	MODEL(r, CACHED RUN_ZONE "bad 100 1 r 50\n");
-
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000;
-	assert_int_equal(run_one(&r, DISK_READ, 99 * 512, 512, NULL)->how, HOW_HIT);
-	assert_int_equal(run_one(&r, DISK_READ, 100 * 512, 512, NULL)->res, -EIO);
-	assert_int_equal(run_one(&r, DISK_READ, 101 * 512, 512, NULL)->res, 512);
-}
-
 TEST(slow_sectors_take_their_revolutions_more)
 {
 	cleanup_model struct run r = { 0 };
@@ -439,23 +358,6 @@ TEST(slow_sectors_take_their_revolutions_more)
 	assert_true(fabs(slow - (400.0 / 500 + 8) * PERIOD_NS) < 2);
 	(void)run_one(&r, DISK_READ, 512 * 101, 512 * 49, NULL);
 	assert_true(fabs(r.done.transfer_ns - 49.0 / 500 * PERIOD_NS) < 2);
-}
-
-TEST(the_nth_request_fails_comes_short_or_late)
-{
-	cleanup_model struct run r = { 0 };
-
-	run_new(&r, RUN_BASE RUN_ZONE
-	        "fail read 2 errno ETIMEDOUT delay 3\nfail any 4 short 1024\nfail write 1 errno EREMOTEIO every 2\nfail read 4 delay 1\n");
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->res, 4096);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->res, -ETIMEDOUT);
-	assert_true(run_took(&r) > 3e9);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->res, 4096);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->res, 1024);
-	assert_true(run_took(&r) > 1e9);
-	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, -EREMOTEIO);
-	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, 4096);
-	assert_int_equal(run_one(&r, DISK_WRITE, 0, 4096, NULL)->res, -EREMOTEIO);
 }
 
 TEST(when_it_is_gone_it_is_gone_for_those_in_flight_too)
@@ -491,31 +393,6 @@ TEST(what_waits_when_the_disk_goes_ends_at_that_moment)
 		assert_true(r.done.done_ns <= 1050000000 && r.now <= 1050000000);
 		assert_int_equal(r.done.res, r.done.done_ns < 1050000000 ? 1 << 18 : -ENODEV);
 	}
-}
-
-TEST(a_stalled_disk_goes_on_afterwards)
-{
-	MODEL(r, RUN_BASE RUN_ZONE "stall 0.5 2\n");
-
-	r.now += 400000000;
-	(void)run_one(&r, DISK_READ, 0, 512, NULL);
-	assert_true(run_took(&r) < 1e8);
-	r.now = 1000000000 + 600000000;
-	(void)run_one(&r, DISK_READ, 0, 512, NULL);
-	assert_true(r.now > 3500000000 && r.now < 3520000000);
-}
-
-TEST(requests_out_of_place_are_refused)
-{
-	MODEL(r, RUN_BASE RUN_ZONE);
-
-	assert_int_equal(run_one(&r, DISK_READ, 100, 512, NULL)->res, -EINVAL);
-	assert_int_equal(run_one(&r, DISK_READ, 512, 100, NULL)->res, -EINVAL);
-	assert_int_equal(run_one(&r, DISK_READ, 512ull * 999999, 1024, NULL)->res, 512);
-	assert_int_equal(run_one(&r, DISK_READ, 512ull * 1000000, 1024, NULL)->res, 0);
-	assert_int_equal(run_one(&r, DISK_WRITE, 512ull * 1000000, 1024, NULL)->res, -ENOSPC);
-	assert_int_equal(run_one(&r, DISK_READ, UINT64_MAX - 511, 1024, NULL)->res, 0);
-	assert_int_equal(run_one(&r, DISK_READ, 0, 0, NULL)->res, 0);
 }
 
 /* ---- noise ---- */

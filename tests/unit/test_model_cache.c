@@ -18,38 +18,7 @@ static bool is_hit(struct run *r, uint64_t sector)
 	return run_one(r, DISK_READ, sector * 512, 512, NULL)->how == HOW_HIT;
 }
 
-/* Reads 8 sectors at 100, waits long, and asks for one more. */
-static bool is_hit_after(const char *policy, uint64_t sector)
-{
-	char text[1024];
-	cleanup_model struct run r = { 0 };
-	bool ret;
-
-	(void)snprintf(text, sizeof(text), "%s%s" RUN_ZONE, CACHED, policy);
-	run_new(&r, text);
-	(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
-	r.now += 100000000;
-	ret = is_hit(&r, sector);
-	return ret;
-}
-
 /* ---- reading ahead ---- */
-
-TEST(reading_ahead_goes_as_far_as_it_is_told_to)
-{
-	assert_true(is_hit_after("", 100 + 511));
-	assert_false(is_hit_after("", 100 + 512));
-	assert_true(is_hit_after("read_ahead_reach track\n", 499));
-	assert_false(is_hit_after("read_ahead_reach track\n", 500));
-	assert_true(
-		is_hit_after("read_ahead_reach track\nskip 0 0 200 10\n", 489)); /* the track goes on behind a defect */
-	assert_false(is_hit_after("read_ahead_reach track\nskip 0 0 200 10\n", 490));
-	assert_true(is_hit_after("read_ahead_kb 32\n", 107 + 64));
-	assert_false(is_hit_after("read_ahead_kb 32\n", 108 + 64));
-	assert_true(is_hit_after("read_ahead_kb 1000\n", 100 + 511)); /* the segment is full before */
-	assert_false(is_hit_after("read_ahead no\nread_ahead_kb 32\n", 108));
-	assert_true(is_hit_after("read_ahead no\nread_ahead_kb 32\n", 107));
-}
 
 /* How many sectors of reading ahead are there when a request for elsewhere comes 1 ms after, and its overhead is 3 ms.
  */
@@ -75,20 +44,6 @@ TEST(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm)
 	assert_int_equal(ahead_until("seek"), (uint64_t)(4e6 / SECTOR_NS));
 }
 
-/* Reading ahead has a weak sector when it was read at last, and nothing behind it before. */
-TEST(a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over)
-{
-	static const double turns[] = { 0.9, 1.9, 2.9 };
-
-	for (size_t i = 0; i < 3; i++) {
-		MODEL(r, CACHED "slow 150 1 1 2\n" RUN_ZONE);
-
-		(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
-		r.now += (uint64_t)(turns[i] * PERIOD_NS);
-		assert_int_equal(is_hit(&r, 150), i == 2);
-	}
-}
-
 TEST(a_command_that_goes_on_with_the_stream_does_not_end_it)
 {
 	struct disk_counters c;
@@ -98,35 +53,6 @@ TEST(a_command_that_goes_on_with_the_stream_does_not_end_it)
 		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
 	disk_counters(r.d, &c);
 	assert_int_equal(c.misses, 1);
-}
-
-TEST(what_was_asked_for_keeps_its_share)
-{
-	assert_true(is_hit_after("", 100));
-	assert_false(is_hit_after("keep_behind 0\n", 100)); /* reading ahead took all */
-	assert_true(is_hit_after("keep_behind 0\n", 108 + 511));
-	assert_true(is_hit_after("keep_behind 0\nread_ahead_kb 32\n", 100)); /* nothing needed its place */
-}
-
-TEST(what_passes_before_the_first_sector_is_kept_when_it_is_told_to)
-{
-	uint64_t n = 0;
-	MODEL(r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
-
-	(void)run_one(&r, DISK_READ, 400 * 512, 512,
-	              NULL); /* the head was at angle 0 at 0, overhead 0.1 ms: 6 sectors passed */
-	r.now += 100000000;
-	while (is_hit(&r, 400 - n - 1))
-		n++;
-	assert_int_equal(n, 256); /* up to half of a segment */
-	run_free(&r);
-	run_new(&r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
-	(void)run_one(&r, DISK_READ, 100 * 512, 512, NULL);
-	r.now += 100000000;
-	for (n = 0; is_hit(&r, 100 - n - 1); n++)
-		;
-	assert_int_equal(n, (uint64_t)(100 - 1e5 / SECTOR_NS));
-	assert_false(is_hit_after("", 99));
 }
 
 /* ---- zero latency ---- */
@@ -209,66 +135,11 @@ TEST(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed)
 	}
 }
 
-TEST(a_segment_by_use_grows_up_to_half_of_the_cache)
-{
-	MODEL(r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
-
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 1000000000;
-	assert_true(is_hit(&r, 1023));
-	run_free(&r);
-	run_new(&r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 1000000000;
-	assert_false(is_hit(&r, 1024));
-}
-
 /* ---- the write cache ---- */
 
 #define WRITING                                                                                                        \
 	RUN_BASE "queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100000\nhit_overhead_ms 0.02\n" \
 		 "write_settle_ms 0.3\n"
-
-TEST(a_write_cache_answers_at_once_unless_it_is_off)
-{
-	for (int off = 0; off < 2; off++) {
-		MODEL(r, off ? WRITING "write_cache off\n" RUN_ZONE : WRITING RUN_ZONE);
-
-		assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, NULL)->how, off ? HOW_MEDIA : HOW_CACHED);
-	}
-}
-
-TEST(fua_reaches_the_media_unless_it_is_ignored)
-{
-	for (int ignored = 0; ignored < 2; ignored++) {
-		const struct disk_req q = { .op = DISK_WRITE, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
-		MODEL(r, ignored ? WRITING "ignore_fua yes\n" RUN_ZONE : WRITING RUN_ZONE);
-
-		assert_int_equal(disk_submit(r.d, r.now, &q), 0);
-		assert_int_equal(run_wait(&r)->how, ignored ? HOW_CACHED : HOW_MEDIA);
-	}
-}
-
-/* Right behind the answer: once around, or at once. */
-TEST(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them)
-{
-	const struct disk_req q = { .op = DISK_READ, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
-
-	for (int answered = 0; answered < 2; answered++) {
-		MODEL(r, answered ? CACHED "fua_reads buffer\n" RUN_ZONE : CACHED RUN_ZONE);
-
-		(void)run_one(&r, DISK_READ, q.offset_bytes, q.len_bytes, NULL);
-		assert_true(is_hit(&r, 16));
-		for (int i = 0; i < 3; i++) {
-			const struct disk_done *done;
-
-			assert_int_equal(disk_submit(r.d, r.now, &q), 0);
-			done = run_wait(&r);
-			assert_int_equal(done->how, answered ? HOW_HIT : HOW_MEDIA);
-		}
-		assert_true(is_hit(&r, 16)); /* for others it is still kept */
-	}
-}
 
 TEST(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair)
 {

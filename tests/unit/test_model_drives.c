@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, buffers that drop or
- * forget, late transfers, spares. */
+/* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, late
+ * transfers, spares. */
 #include "test.h"
 
 #include "modelrun.h"
@@ -13,70 +13,11 @@
 
 static const uint64_t far = 200000ull * 512;
 
-static enum disk_how read_at(struct run *r, uint64_t sector)
-{
-	r->now += 100000000;
-	return run_one(r, DISK_READ, sector * 512, 4096, NULL)->how;
-}
-
-TEST(reading_ahead_waits_for_a_second_read_in_sequence)
-{
-	MODEL(r, CACHED "read_ahead_when sequential\n" RUN_ZONE);
-
-	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
-	assert_int_equal(read_at(&r, 32), HOW_MEDIA);  /* near is not in sequence: nothing was read ahead */
-	assert_int_equal(read_at(&r, 40), HOW_STREAM); /* but now it is */
-	assert_true(run_took(&r) > 1e6);               /* its angle had to come again */
-	assert_int_equal(read_at(&r, 48), HOW_HIT);
-	assert_int_equal(read_at(&r, 80), HOW_HIT);
-	run_free(&r);
-	run_new(&r, CACHED RUN_ZONE);
-	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
-	assert_int_equal(read_at(&r, 32), HOW_HIT);
-}
-
-TEST(what_was_answered_is_dropped_and_what_lies_ahead_stays)
-{
-	MODEL(r, CACHED "drops_read yes\n" RUN_ZONE);
-
-	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
-	assert_int_equal(read_at(&r, 8), HOW_HIT);
-	assert_int_equal(read_at(&r, 64), HOW_HIT);
-	assert_int_equal(read_at(&r, 64), HOW_MEDIA); /* again */
-	assert_int_equal(read_at(&r, 68), HOW_MEDIA); /* partly again */
-	assert_int_equal(read_at(&r, 76), HOW_HIT);
-}
-
-TEST(a_write_empties_the_buffer)
-{
-	static const char *const texts[] = { CACHED "write_forgets yes\n" RUN_ZONE,
-		                             CACHED
-		                             "write_forgets yes\nwrite_cache_kb 512\nwrite_delay_ms 1000000\n" RUN_ZONE,
-		                             CACHED RUN_ZONE };
-
-	for (size_t i = 0; i < 3; i++) {
-		MODEL(r, texts[i]);
-
-		assert_int_equal(read_at(&r, 0), HOW_MEDIA);
-		r.now += 100000000;
-		(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
-		assert_int_equal(read_at(&r, 8), i < 2 ? HOW_MEDIA : HOW_HIT);
-	}
-}
-
 TEST(writes_have_an_overhead_of_their_own)
 {
 	double plain;
-	MODEL(r, CACHED "write_cache_kb 512\nwrite_overhead_ms 0.7\n" RUN_ZONE);
+	MODEL(r, RUN_BASE RUN_ZONE);
 
-	(void)run_one(&r, DISK_WRITE, 0, 4096, NULL);
-	assert_true(fabs(run_took(&r) - (700000 + 40960)) <= 1);
-	assert_int_equal(read_at(&r, 100000), HOW_MEDIA);
-	assert_int_equal(read_at(&r, 100000), HOW_HIT);
-	assert_true(fabs(run_took(&r) - (20000 + 40960)) <= 1); /* reads keep theirs */
-	run_free(&r);
-
-	run_new(&r, RUN_BASE RUN_ZONE);
 	(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
 	plain = r.done.seek_ns;
 	assert_true(fabs(run_took(&r) - (1e5 + r.done.seek_ns + r.done.latency_ns + 8 * PERIOD_NS / 500)) <= 2);

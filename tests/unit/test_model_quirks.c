@@ -150,48 +150,6 @@ TEST(recalibration_takes_its_share_of_the_time)
 	run_free(&plain);
 }
 
-TEST(an_idle_disk_scans_parks_and_stops_and_wakes_up_again)
-{
-	static const struct {
-		const char *what;
-		double idle_s, least_ms, most_ms;
-	} cases[] = {
-		{ "scan 0.5 40\n", 0.3, 0, 15 },
-		{ "scan 0.5 40\n", 0.81, 5, 60 },
-		{ "park 2 700\n", 1.9, 0, 15 },
-		{ "park 2 700\n", 2.1, 700, 715 },
-		{ "standby 60 8\n", 59, 0, 15 },
-		{ "standby 60 8\n", 61, 8000, 8015 },
-		{ "park 2 700\nstandby 60 8\n", 30, 700, 715 },
-		{ "park 2 700\nstandby 60 8\n", 100, 8000, 8015 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char text[512];
-		cleanup_model struct run r = { 0 };
-
-		(void)snprintf(text, sizeof(text), "%s%s" RUN_ZONE, RUN_BASE, cases[i].what);
-		run_new(&r, text);
-		(void)run_one(&r, DISK_READ, 0, 512, NULL);
-		r.now += (uint64_t)(cases[i].idle_s * 1e9);
-		(void)run_one(&r, DISK_READ, 100 * 512, 512, NULL);
-		if (run_took(&r) < cases[i].least_ms * 1e6 || run_took(&r) > cases[i].most_ms * 1e6)
-			fail_msg("%zu: %g ms", i, run_took(&r) / 1e6);
-		(void)run_one(&r, DISK_READ, 200 * 512, 512, NULL);
-		assert_true(run_took(&r) < 15e6); /* awake */
-	}
-}
-
-TEST(what_the_buffer_holds_does_not_wake_the_disk)
-{
-	MODEL(r, "rpm 7200\nqueue_depth 1\nstandby 60 8\n" RUN_ZONE);
-
-	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
-	r.now += 100000000000;
-	assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
-	assert_true(run_took(&r) < 1e6);
-}
-
 /* ---- path and flat devices ---- */
 
 TEST(requests_pass_at_the_limits_rate_once_the_credit_is_spent)
