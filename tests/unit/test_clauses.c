@@ -169,27 +169,6 @@ static const double shares[] = { 0, 0.01, 0.5 };
 static const double amounts[] = { 0, 456, 789 };
 static const char *const seen[][5] = { { NULL }, { "456", "1 %", NULL }, { "789", "50 %", NULL } };
 
-static enum unit unit_of(const char *name)
-{
-	static const struct {
-		const char *tail;
-		enum unit unit;
-	} tails[] = { { "_bytes_per_s", UNIT_BYTES_PER_S },
-		      { "_mib_per_s", UNIT_MIB_PER_S },
-		      { "_per_s", UNIT_PER_S },
-		      { "_bytes", UNIT_BYTES },
-		      { "_ratio", UNIT_RATIO },
-		      { "_ns", UNIT_NS },
-		      { "_rpm", UNIT_RPM },
-		      { "_s", UNIT_S } };
-
-	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
-		if (strlen(name) > strlen(tails[i].tail) &&
-		    strcmp(name + strlen(name) - strlen(tails[i].tail), tails[i].tail) == 0)
-			return tails[i].unit;
-	return UNIT_COUNT;
-}
-
 static bool is_text(const char *name)
 {
 	static const char *const texts[] = { "ended_by",    "next_command",    "limited_by",  "write",     "layout",
@@ -218,7 +197,7 @@ static const struct extent *extent_of(const char *measure, const char *name)
 static void draw_figure(struct result *res, const char *name, size_t share, struct rng *rng)
 {
 	const struct extent *e = extent_of(res->head.measurement, name);
-	enum unit unit = unit_of(name);
+	enum unit unit = unit_by_key(name) == UNIT_NONE ? UNIT_COUNT : unit_by_key(name);
 	double value;
 
 	if (result_find_figure(res, name))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cases.h"
 #include "golden.h"
 
 #include "result/result.h"
@@ -211,99 +212,29 @@ TEST(whole_numbers_among_reals_are_reals)
 	assert_true(table_number(t, 2, 0) == 0x1p63);
 }
 
-static const struct {
-	const char *text, *says;
-} refused[] = {
-	{ "", "line 1" },
-	{ "{", "line 1" },
-	{ "[]", "an array" },
-	{ "{}", "schema is 'none'" },
-	{ "{\"schema\": 5}", "schema is 'none'" },
-	{ "{\"schema\": \"other\", \"version\": 1}", "'other'" },
-	{ "{\"schema\": \"\\u001b[31m\", \"version\": 1}", "'?[31m'" },
-	{ "{\"schema\": \"platter-result\"}", "no version" },
-	{ "{\"schema\": \"platter-result\", \"version\": \"1\"}", "no version" },
-	{ "{\"schema\": \"platter-result\", \"version\": 2}", "newer platter" },
-	{ "{\"schema\": \"platter-result\", \"version\": 1}", "no status" },
-	{ "{\"schema\": \"platter-result\", \"version\": 1, \"status\": \"fine\"}", "'fine'" },
-	{ "{\"schema\": \"platter-result\", \"version\": 1, \"status\": \"failed\"}", "no head" },
-	{ "{\"schema\": \"platter-result\", \"version\": 1, \"status\": \"failed\", \"head\": {}}",
-	  "head.measurement" },
-	{ "{\"schema\": \"platter-result\", \"version\": 1, \"status\": \"failed\", \"head\": []}",
-	  "head is an array" },
-	{ IN_HEAD("\"argv\": 1"), "head.argv" },
-	{ IN_HEAD("\"argv\": [1]"), "head.argv" },
-	{ IN_HEAD("\"host\": []"), "head.host" },
-	{ IN_HEAD("\"host\": {\"cpus\": -1}"), "head.host.cpus" },
-	{ IN_HEAD("\"host\": {\"cpu\": 1}"), "head.host.cpu" },
-	{ IN_HEAD("\"options\": 1"), "head.options" },
-	{ IN_HEAD("\"options\": {\"a\": 1}"), "head.options.a" },
-	{ IN_HEAD("\"seed\": -1"), "head.seed" },
-	{ IN_HEAD("\"seed\": \"x\""), "head.seed" },
-	{ IN_HEAD("\"seed\": 1.5"), "head.seed" },
-	{ IN_HEAD("\"elapsed_s\": \"x\""), "head.elapsed_s" },
-	{ IN_HEAD("\"started\": 1"), "head.started" },
-	{ IN_HEAD("\"engine\": {}"), "head.engine" },
-	{ IN_HEAD("\"clock\": true"), "head.clock" },
-	{ IN_HEAD("\"program\": 1"), "head.program" },
-	{ "{" HEAD ", \"a\": 1, \"a\": 2}", "duplicate" },
-	{ "{" HEAD ", \"a\": 1e999}", "line 1" },
-	{ "{" HEAD ", \"a\": 99999999999999999999}", "line 1" },
-	{ "{" HEAD ", \"a\": NaN}", "line 1" },
-	{ "{" HEAD ", \"a\": \"\\u0000\"}", "line 1" },
-	{ "{" HEAD ", \"a\": \"\xff\"}", "line 1" },
-	{ "{" HEAD "} x", "line 1" },
-	{ "{" HEAD ", \"targets\": {}}", "targets is an object where an array" },
-	{ "{" HEAD ", \"targets\": [1]}", "targets is a number where an object" },
-	{ "{" HEAD ", \"tables\": []}", "tables is an array where an object" },
-	{ "{" HEAD ", \"tables\": {\"t\": 1}}", "tables.t is a number where an object" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": 1}}}", "tables.t.columns is a number" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [1]}}}", "tables.t.columns is a number where an object" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [{}]}}}", "tables.t has a column without a key" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\"}], \"rows\": [1]}}}",
-	  "tables.t.rows[0] is not an array of 1" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\"}], \"rows\": [[1], [1, 2]]}}}",
-	  "tables.t.rows[1] is not" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"rows\": [[1]]}}}", "tables.t.rows[0] is not an array of 0" },
-	{ "{" HEAD
-	  ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": \"ns\"}], \"rows\": [[1], [\"x\"]]}}}",
-	  "tables.t.rows[1], column a, is a string where a number" },
-	{ "{" HEAD
-	  ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": \"text\"}], \"rows\": [[\"x\"], [1]]}}}",
-	  "tables.t.rows[1], column a, is a number where a string" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": \"ns\"}], \"rows\": [[true]]}}}",
-	  "is a truth value where a number" },
-	{ "{" HEAD ", \"tables\": {\"t\": {\"columns\": [{\"key\": \"a\", \"type\": 5}], \"rows\": []}}}",
-	  "tables.t.type is a number" },
-	{ "{" HEAD ", \"figures\": {\"a\": []}}", "figures.a is an array" },
-	{ "{" HEAD ", \"figures\": {\"a\": 1}, \"figure_info\": {\"a\": 1}}", "figure_info.a is a number" },
-	{ "{" HEAD ", \"figures\": {\"a\": 1}, \"figure_info\": {\"a\": {\"samples\": -1}}}",
-	  "figure_info.a.samples is negative" },
-	{ "{" HEAD ", \"figures\": {\"a\": 1}, \"intervals\": {\"a\": [1]}}", "intervals.a is not a pair" },
-	{ "{" HEAD ", \"figures\": {\"a\": 1}, \"intervals\": {\"a\": [1, \"x\"]}}", "intervals.a is not a pair" },
-	{ "{" HEAD ", \"faults\": [5]}", "faults[0] is a number" },
-	{ "{" HEAD ", \"faults\": [{\"offset_bytes\": 1.5}]}",
-	  "faults[0].offset_bytes is a number where a whole number" },
-	{ "{" HEAD ", \"faults\": [{\"result\": \"x\"}]}", "faults[0].result is a string" },
-	{ "{" HEAD ", \"fault_totals\": {\"EIO\": -3}}", "fault_totals.EIO is negative" },
-	{ "{" HEAD ", \"notices\": [{\"code\": \"c\"}]}", "notices[0] has no code or no text" },
-	{ "{" HEAD ", \"notices\": [{\"code\": 1}]}", "notices[0].code is a number" },
-	{ "{" HEAD ", \"plots\": [{}]}", "plots[0] has no kind" },
-};
-
 TEST(what_is_no_result_is_refused_with_a_sentence_that_says_where)
 {
-	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+	struct cases c = cases_open(TEST_DATA "/cases/documents");
+
+	while (cases_next(&c)) {
+		const char *text = cases_field(&c), *says = cases_field(&c), *at = strchr(text, '@');
 		struct result *res = NULL;
 		struct err err = { 0 };
+		char whole[1024];
 
-		if (result_from_json(&res, refused[i].text, strlen(refused[i].text), &err) != -EINVAL || res)
-			fail_msg("this was taken: %s", refused[i].text);
-		if (!strstr(err.text, refused[i].says))
-			fail_msg("'%s' does not say '%s'", err.text, refused[i].says);
+		if (*text == '%')
+			(void)snprintf(whole, sizeof(whole), IN_HEAD("%.*s"), (int)strcspn(text + 1, "%"), text + 1);
+		else
+			(void)snprintf(whole, sizeof(whole), at ? "%.*s" HEAD "%s" : "%.*s", (int)strcspn(text, "@"),
+			               text, at ? at + 1 : "");
+		if (result_from_json(&res, whole, strlen(whole), &err) != -EINVAL || res)
+			fail_msg("this was taken: %s", whole);
+		if (!strstr(err.text, says))
+			fail_msg("'%s' does not say '%s'", err.text, says);
 		assert_int_equal(err.text[strlen(err.text) - 1], '.');
 		assert_null(strpbrk(err.text, "\n\033"));
 	}
+	assert_true(c.n > 60);
 }
 
 TEST(no_depth_and_no_broken_file_harms)

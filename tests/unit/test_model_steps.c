@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What traits of the disk model do, step by step: tests/data/model/steps, where the steps are explained. */
+/* What traits of the disk model do, step by step: tests/data/cases/steps, where the steps are explained. */
 #include "test.h"
 
 #include <ctype.h>
 
+#include "cases.h"
 #include "modelrun.h"
 
 static const char *const bases[][2] = {
@@ -88,27 +89,20 @@ static bool step(struct run *r, char *text)
 
 TEST(each_trait_does_step_by_step_what_its_sentence_says)
 {
-	cleanup_fclose FILE *f = fopen(TEST_DATA "/model/steps", "re");
-	char line[512], sentence[512] = "";
+	struct cases c = cases_open(TEST_DATA "/cases/steps");
 	size_t n = 0;
 
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f)) {
+	while (cases_next(&c)) {
 		cleanup_model struct run r = { 0 };
-		char *steps = strchr(line, ':'), *save = NULL;
+		char *steps = strchr(c.line, ':'), *save = NULL;
 
-		line[strcspn(line, "\n")] = '\0';
-		if (line[0] != '\t') {
-			(void)strcpy(sentence, line);
-			continue;
-		}
 		assert_non_null(steps);
 		*steps++ = '\0';
-		disk_of(&r, line + 1);
+		disk_of(&r, c.line);
 		for (char *s = strtok_r(steps, " ", &save); s; s = strtok_r(NULL, " ", &save), n++)
 			if (!step(&r, s))
-				fail_msg("%s\n%s: %s: how %d, %d bytes, %.6f ms", sentence, line + 1, s,
-				         (int)r.done.how, (int)r.done.res, run_took(&r) * 1e-6);
+				fail_msg("%s\n%s: %s: how %d, %d bytes, %.6f ms", c.title, c.line, s, (int)r.done.how,
+				         (int)r.done.res, run_took(&r) * 1e-6);
 	}
 	assert_true(n > 150);
 }

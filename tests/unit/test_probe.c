@@ -3,6 +3,7 @@
  * hurt. */
 #include "test.h"
 
+#include "cases.h"
 #include <sys/sysmacros.h>
 
 #include "device/device.h"
@@ -115,55 +116,17 @@ static void assert_row(const struct device *dev, const char *want)
 
 TEST(every_dump_is_read_as_its_machine_was_built)
 {
-	static const char *const truth[][3] = {
-		{ "sata-512e", "/dev/sda", /* 16 characters of the model would have been ST4000DM004-2CV1 */
-		  "kind=disk|path=/dev/sda|name=sda|disk=sda|size_bytes=4000787030016|disk_size_bytes=4000787030016|"
-		  "logical_block_bytes=512|physical_block_bytes=4096|model=ST4000DM004-2CV104|serial=ZFN12345|"
-		  "firmware=0001|wwn=naa.5000c500a1b2c3d4|vendor=|transport=ata|scheduler=mq-deadline|"
-		  "write_cache=write back|rotational=1|reported_rpm=5425|queue_depth=32|read_ahead_bytes=131072|"
-		  "max_sectors_bytes=1310720|read_only=0|shared_names=|fs_type=|free_bytes=" },
-		{ "sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2",
-		  "kind=partition|name=sda2|disk=sda|partition_offset_bytes=537919488|size_bytes=4000248233984|"
-		  "disk_size_bytes=4000787030016|serial=ZFN12345|physical_block_bytes=4096|"
-		  "path=/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2" },
-		{ "sas-4kn", "/dev/sdb", /* sysfs counts sectors of 512 bytes whatever the disk has */
-		  "logical_block_bytes=4096|dio_offset_align_bytes=4096|size_bytes=8001563222016|transport=sas|"
-		  "vendor=SEAGATE|model=ST8000NM0075|serial=ZA1234560000R000ABCD|reported_rpm=7200|"
-		  "write_cache=write through|scheduler=none" },
-		{ "nvme", "/dev/nvme0n1p1",
-		  "transport=nvme|model=Samsung SSD 980 PRO 2TB|serial=S6B0NL0T123456A|firmware=5B2QGXA7|"
-		  "wwn=eui.002538b911b37b3e|rotational=0|reported_rpm=|discard_max_bytes=2199023255040" },
-		{ "emulated", "/dev/nvme0n1", "transport=nvme|serial=drive0|logical_block_bytes=512|reported_rpm=" },
-		{ "emulated", "/dev/vda", "transport=virtio|serial=drive1|logical_block_bytes=512|reported_rpm=" },
-		{ "emulated", "/dev/sda", "transport=virtio|serial=drive2|logical_block_bytes=4096|reported_rpm=7200" },
-		{ "emulated", "/dev/sdb", "transport=ata|serial=drive4|logical_block_bytes=512|reported_rpm=5400" },
-		{ "emulated", "/dev/sdc", "transport=virtio|serial=drive5|reported_rpm=15000|zoned=none" },
-		{ "emulated", "/dev/sdd", "transport=usb|serial=|logical_block_bytes=512|reported_rpm=" },
-		{ "emulated", "/dev/mmcblk0", "transport=mmc|serial=0xdeadbeef|logical_block_bytes=512|reported_rpm=" },
-		{ "emulated", "/dev/sr0", "transport=ata|serial=|logical_block_bytes=2048|reported_rpm=" },
-		{ "emulated", "/dev/sde", "transport=scsi|serial=10000|zoned=host-managed" },
-		{ "emulated", "/dev/dm-0", "transport=dm|serial=|logical_block_bytes=512" },
-		{ "emulated", "/dev/md0", "transport=md|serial=|logical_block_bytes=4096|zoned=none" },
-		{ "emulated", "/dev/loop0", "transport=loop|serial=|logical_block_bytes=512" },
-		{ "stack", "/dev/dm-1", "alias=vg-home|below=dm-0|transport=dm" },
-		{ "stack", "/dev/md0", "alias=raid1|below=sdb, sdc" },
-		{ "stack", "/dev/loop0", "below=/data/disk image" },
-		{ "stack", "/dev/sdf", "serial=SAME1|shared_names=" },
-		{ "odd", "/dev/sdc", "transport=usb|model=Elements 25A2|serial=" },
-		{ "odd", "/dev/xvda", "transport=xen|model=|serial=" },
-		{ "odd", "/dev/cciss!c0d0", "transport=|model=|serial=" },
-		{ "odd", "/dev/mmcblk1", "transport=mmc|model=DG4064|serial=0x6f1c2d3e" },
-		{ "odd", "/dev/zram0", "transport=zram|model=|serial=" },
-		{ "odd", "/dev/sdd", "size_bytes=0|removable=1" },
-	};
+	struct cases c = cases_open(TEST_DATA "/cases/devices");
 
-	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
+	while (cases_next(&c)) {
+		const char *dump = cases_field(&c), *path = cases_field(&c);
 		struct device dev;
 
-		probe(truth[i][0], truth[i][1], &dev);
-		assert_row(&dev, truth[i][2]);
-		assert_int_equal(dev.is_cdrom, strcmp(truth[i][1], "/dev/sr0") == 0);
+		probe(dump, path, &dev);
+		assert_row(&dev, cases_field(&c));
+		assert_int_equal(dev.is_cdrom, strcmp(path, "/dev/sr0") == 0);
 	}
+	assert_true(c.n > 25);
 }
 
 /* Nodes of folders are named with "!" in sysfs. */

@@ -2,6 +2,8 @@
 /* Profiles as text: what is understood, what is refused and with which words, and that no text does harm. */
 #include "test.h"
 
+#include "cases.h"
+
 #include <dirent.h>
 
 #include "profile_text.h"
@@ -72,125 +74,18 @@ TEST(keys_values_and_comments_are_understood)
 	assert_int_equal(p.gone, GONE_ZERO);
 }
 
-TEST(a_wrong_line_is_named_with_its_number)
+TEST(a_wrong_line_and_what_makes_no_sense_are_refused_with_their_sentence)
 {
-	refused("rpm 7200\n\nspeed 5\nzone 1 1\n", "test.disk:3: there is no such key: 'speed'");
-	refused("rpm fast\nzone 1 1\n", "test.disk:1: a number was expected: 'fast'");
-	refused("rpm\n", "test.disk:1: a value is missing after: 'rpm'");
-	refused("rpm 1e400\n", "number");
-	refused("rpm 0x10\n", "number");
-	refused("rpm -5\n", "number");
-	refused("rpm nan\n", "number");
-	refused("surfaces 1.5\n", "whole number");
-	refused("surfaces 99999999999999999999\n", "too large");
-	refused("segments 5000000000\n", "too large");
-	refused("zone 5\n", "wrong number of values");
-	refused("surfaces 4\nzone 5 1 2\n", "one for each surface");
-	refused("zone 5 1\nzone 0 1\n", "zone 1 has 0 cylinders");
-	refused("zone 5 0\n", "no sectors");
-	refused("zone 5 2000000\n", "at most 10^6");
-	refused("layout sideways\nzone 1 1\n", "head-first or seek-first");
-	refused("layout seek-first\nzone 1 1\n", "number of tracks");
-	refused("layout head-first backwards\nzone 1 1\n", "serpentine, alternating or forward");
-	refused("cyl_skew 1.5\nzone 1 1\n", "less than one revolution");
-	refused("cyl_skew 400deg\nzone 1 1\n", "less than one revolution");
-	refused("seek 1 2 3\nzone 1 1\n", "A B KNEE C E");
-	refused("queue random\n", "fifo or satf");
-	refused("kind tape\n", "rotating or ssd");
-	refused("read_ahead maybe\n", "yes or no");
-	refused("bad 1 1 x 1\nzone 10 10\n", "r, w, rw or heal");
-	refused("bad 1 1 r 1 EWHAT\nzone 10 10\n", "no such error");
-	refused("fail sometimes 1\nzone 1 1\n", "read, write, flush or any");
-	refused("fail read 1 errno\nzone 1 1\n", "a value is missing after: 'errno'");
-	refused("fail read 1 loudly yes\nzone 1 1\n", "errno, short, delay, every");
-	refused("rpm 7200\001\n", "control character");
-}
+	struct cases c = cases_open(TEST_DATA "/cases/profiles");
 
-static const struct {
-	const char *text, *words;
-} senseless[] = {
-	{ "", "there is no zone" },
-	{ "rpm 7200\n", "there is no zone" },
-	{ "kind ssd\n", "capacity_lba" },
-	{ "rpm 1\nzone 10 10\n", "rpm is 1" },
-	{ "sector 1000\nzone 10 10\n", "powers of two" },
-	{ "sector 4096\nphysical_sector 512\nzone 10 10\n", "not smaller than the logical" },
-	{ "surfaces 33\nzone 10 10\n", "surfaces is 33" },
-	{ "wobble 0.9 0.001\nzone 10 10\n", "wobble" },
-	{ "bad 95 10 r 1\nzone 10 10\n", "does not lie on the disk" },
-	{ "bad 5 10 r 1\nbad 14 1 r 1\nzone 10 10\n", "overlap" },
-	{ "physical_sector 4096\nbad 5 1 r 1\nbad 6 1 r 1\nzone 10 10\n", "overlap" },
-	{ "slow 5 1 1 0.5\nzone 10 10\n", "whole revolutions" },
-	{ "slow 5 1 0 1\nzone 10 10\n", "every" },
-	{ "skip 10\nzone 10 10\n", "wrong number" },
-	{ "skip 10 0\nzone 10 10\n", "to be skipped" },
-	{ "skip 0 1\nzone 10 10\n", "to be skipped" },
-	{ "skip 0 0 10\nzone 10 10\n", "to be skipped" },
-	{ "fail any 0\nzone 1 1\n", "number of a failing request" },
-	{ "write_start 2\nzone 1 1\n", "write_start" },
-	{ "surfaces 32\nzone 1000000000 1000000\n", "2^24" },
-	{ "surfaces 32\nzone 10000000 1000000\n", "2^26 tracks" },
-	{ "zone 16777216 1000000\nzone 16777216 1000000\n", "2^44" },
-	{ "zone 1 10\nskip 0 0\n", "no sectors" },
-	{ "spare 1 0\nzone 3 7\n", "spare" },
-	{ "spare 0 1\nzone 3 7\n", "spare" },
-	{ "spare 7 1\nzone 3 7\n", "no sectors" },
-	{ "spare 1 1\nzone 3000000 7\n", "spare" },
-	{ "read_ahead_when perhaps\nzone 3 7\n", "sequential" },
-	{ "drops_read 1\nzone 3 7\n", "no yes" },
-	{ "read_watermark 1.1\nzone 3 7\n", "read_watermark" },
-	{ "remapped 5\nzone 10 10\n", "want spare_tracks" },
-	{ "spare_tracks 10\nzone 10 10\n", "could be spare" },
-	{ "trimmed 95 10\nzone 10 10\n", "trimmed range" },
-	{ "trimmed 5 10\ntrimmed 14 1\nzone 10 10\n", "trimmed range" },
-	{ "trimmed 5 0\nzone 10 10\n", "trimmed range" },
-	{ "recalibrate 0.001 1\nzone 10 10\n", "too often" },
-	{ "recalibrate 1 900\nzone 10 10\n", "more than half" },
-	{ "neighbour 0.5 0 0\nzone 10 10\n", "neighbour" },
-	{ "cache_sizing huge\nzone 10 10\n", "one of these was expected: fixed by-use: 'huge'" },
-	{ "slipped 1000000\nzone 10 10\n", "slipped is 1e+06" },
-	{ "arms halves\nzone 10 10\n", "two arms want two surfaces" },
-	{ "surfaces 2\narms halves\nzone 10 10\nbad 1 1 r 1\n", "two arms want" },
-	{ "surfaces 2\narms halves\nzone 10 10 0\n", "an arm has no sectors in zone 0" },
-	{ "surfaces 2\narms both\nzone 10 10\n", "one of these was expected: one halves interleaved joined" },
-	{ "arms joined\nzone 10 10\nbad 1 1 r 1\n", "two disks go with" },
-	{ "arms joined\njoined_density 11\nzone 10 10\n", "joined_density" },
-	{ "physical_sector 4096\nbridge_kb 3\nzone 10 10\n", "whole physical sectors" },
-	{ "surfaces 2\narms interleaved\narm_stripe_kb 0\nzone 10 10\n", "arm_stripe_kb is 0" },
-	{ "seek_point 1\nzone 1 1\n", "test.disk:1: wrong number of values for: 'seek_point'" },
-	{ "seek_point 0 1\nzone 1 1\n", "the distance of a seek_point" },
-	{ "seek_point 5 1\nseek_point 5 2\nzone 1 1\n", "the distance of a seek_point" },
-	{ "seek_scatter 1 0.1 0.9 1\nzone 1 1\n", "share of seek_scatter" },
-	{ "overhead_scatter 0.1 0.9 1\nzone 1 1\n", "overhead_scatter is 0.9" },
-	{ "overhead_scatter -0.1\nzone 1 1\n", "a number was expected" },
-	{ "missed_revolutions 0.1 0.1\nzone 1 1\n", "wrong number" },
-	{ "missed_revolutions 0.1 0.1 5 1\nzone 1 1\n", "missed_revolutions is 1" },
-	{ "freeze 0.1 0 10\nzone 1 1\n", "freeze lasts" },
-	{ "freeze 0.1 20 10\nzone 1 1\n", "freeze lasts" },
-	{ "rpm_drift 0.5 10\nzone 1 1\n", "rpm_drift is 0.5" },
-	{ "rpm_drift --0.01 10\nzone 1 1\n", "a number was expected" },
-	{ "weak_tracks 2 1\nzone 1 1\n", "weak_tracks is 2" },
-};
+	while (cases_next(&c)) {
+		char *text = cases_field(&c), *says = cases_field(&c);
 
-TEST(what_does_not_make_sense_is_refused)
-{
-	static const char *const of_media_caches[] = { "media_cache_kb 512",
-		                                       "media_cache_kb 65536 50",
-		                                       "shingle_band_kb 4096",
-		                                       "media_cache_kb 65536\nshingle_band_kb 100",
-		                                       "media_cache_kb 65536 0 1.5",
-		                                       "media_cache_kb 65536\narms halves",
-		                                       "media_cache_kb 65537\nphysical_sector 4096",
-		                                       "write_dip 5" };
-
-	for (size_t i = 0; i < ARRAY_LEN(senseless); i++)
-		refused(senseless[i].text, senseless[i].words);
-	for (size_t i = 0; i < ARRAY_LEN(of_media_caches); i++) {
-		char text[200];
-
-		(void)snprintf(text, sizeof(text), "surfaces 2\n%s\nzone 1000 500\n", of_media_caches[i]);
-		refused(text, "");
+		for (char *end = text; (end = strchr(end, ';'));)
+			*end = '\n';
+		refused(text, says);
 	}
+	assert_true(c.n > 95);
 }
 
 TEST(more_than_there_may_be_is_refused)

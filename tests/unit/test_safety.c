@@ -3,6 +3,7 @@
  * tries real ones. */
 #include "test.h"
 
+#include "cases.h"
 #include <sys/sysmacros.h>
 
 #include "device/device.h"
@@ -91,181 +92,106 @@ static struct strs names(const char **v)
 	return s;
 }
 
-/* One case: findings, options, and what must come of it. */
-struct decision {
-	const char *title;
-	enum write_kind kind;
-	struct finding finds[4];
-	const char *destroy[4], *rewrite[4], *overwrite[4], *despite[4];
-	enum reach reach;
-	int result;
-	const char *says[4], *says_not[3];
-};
-
 #define MOUNTED                                                                      \
 	{                                                                            \
 		.kind = FINDING_MOUNT, .on = "sdq1", .what = "ext4", .where = "/mnt" \
 	}
-#define SIGNED(type)                                                                                      \
-	{                                                                                                 \
-		.kind = FINDING_SIGNATURE, .on = "sdq", .what = type, .where = "file system at byte 1080" \
-	}
-#define FOUND(k, w)                                                       \
-	{                                                                 \
-		.kind = k, .on = "sdq", .what = w, .where = "/some/where" \
-	}
 
-static const struct decision decisions[] = {
-	{ "no consent", WRITE_DESTROY, .result = -EPERM, .says = { "--destroy-data=ZFN12345", "4.00 TB" },
-	  .says_not = { "--destroy-data=sdq" } },
-	{ "a kernel name is no consent where there is a better one", WRITE_DESTROY, .destroy = { "sdq" },
-	  .result = -EPERM, .says = { "kernel name", "--destroy-data=ZFN12345" } },
-	{ "consent by serial", WRITE_DESTROY, .destroy = { "ZFN12345" } },
-	{ "one of two consents", WRITE_DESTROY, .destroy = { "sdr", "ZFN12345" } },
-	{ "consent for another", WRITE_DESTROY, .destroy = { "sdr" }, .result = -EPERM,
-	  .says = { "--destroy-data=sdr does not name" } },
-	{ "consent by path", WRITE_DESTROY, .destroy = { "/dev/sdq" }, .result = -EPERM },
-	{ "empty consent", WRITE_DESTROY, .destroy = { "" }, .result = -EPERM },
-	{ "serial in another case", WRITE_DESTROY, .destroy = { "zfn12345" }, .result = -EPERM },
-	{ "part of the serial", WRITE_DESTROY, .destroy = { "ZFN1234" }, .result = -EPERM },
-	{ "put back wants the name, too", WRITE_SAME, .result = -EPERM,
-	  .says = { "--rewrite-data=ZFN12345", "4.00 TB" }, .says_not = { "--destroy-data", "destroys" } },
-	{ "put back by name", WRITE_SAME, .rewrite = { "ZFN12345" } },
-	{ "put back by kernel name", WRITE_SAME, .rewrite = { "sdq" }, .result = -EPERM,
-	  .says = { "kernel name", "--rewrite-data=ZFN12345" } },
-	{ "put back where all may go", WRITE_SAME, .destroy = { "ZFN12345" } },
-	{ "consent to putting back is none to destroy", WRITE_DESTROY, .rewrite = { "ZFN12345" }, .result = -EPERM,
-	  .says = { "--destroy-data=ZFN12345" } },
-	{ "put back over a file system", WRITE_SAME, .finds = { SIGNED("ext4") }, .rewrite = { "ZFN12345" } },
-	{ "put back over a file system that another host may have", WRITE_SAME, .finds = { SIGNED("ext4") },
-	  .rewrite = { "ZFN12345" }, .reach = REACH_UNKNOWN, .result = -EPERM,
-	  .says = { "other hosts", "--overwrite-signature=ext4" } },
-	{ "put back over LVM that another host may have", WRITE_SAME, .finds = { SIGNED("LVM2_member") },
-	  .rewrite = { "ZFN12345" }, .reach = REACH_UNKNOWN, .overwrite = { "LVM2_member" } },
-	{ "put back under the feet of other hosts", WRITE_SAME, .finds = { SIGNED("VMFS_volume_member") },
-	  .rewrite = { "ZFN12345" }, .result = -EPERM,
-	  .says = { "other hosts", "--overwrite-signature=VMFS_volume_member" } },
-	{ "put back, and other hosts are known not to write", WRITE_SAME, .finds = { SIGNED("ocfs2") },
-	  .rewrite = { "ZFN12345" }, .overwrite = { "ocfs2" } },
-	{ "put back on shared storage", WRITE_SAME, .finds = { FOUND(FINDING_SHARED, "iscsi") },
-	  .rewrite = { "ZFN12345" }, .result = -EPERM, .says = { "other hosts", "--despite=iscsi" } },
-	{ "destroy on shared storage", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
-	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "other hosts", "--despite=fc" } },
-	{ "shared storage, insisted upon", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
-	  .destroy = { "ZFN12345" }, .despite = { "fc" } },
-	{ "shared storage, and another thing insisted upon", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
-	  .destroy = { "ZFN12345" }, .despite = { "iscsi" }, .result = -EPERM },
-	{ "one of two insisted upon", WRITE_SAME,
-	  .finds = { FOUND(FINDING_SHARED, "fc"), FOUND(FINDING_SHARED, "reservation") }, .rewrite = { "ZFN12345" },
-	  .despite = { "fc" }, .result = -EPERM, .says = { "--despite=reservation" }, .says_not = { "--despite=fc" } },
-	{ "others that cannot be seen", WRITE_DESTROY, .finds = { FOUND(FINDING_UNSEEN, "namespace") },
-	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "--despite=namespace" } },
-	{ "others that cannot be seen, insisted upon", WRITE_SAME, .finds = { FOUND(FINDING_UNSEEN, "processes") },
-	  .rewrite = { "ZFN12345" }, .despite = { "processes" } },
-	{ "a mount is not insisted away", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "ZFN12345" },
-	  .despite = { "ext4", "mounted" }, .result = -EBUSY },
-	{ "lent to other hosts", WRITE_SAME, .finds = { FOUND(FINDING_EXPORT, "LIO") }, .rewrite = { "ZFN12345" },
-	  .despite = { "LIO" }, .result = -EBUSY, .says = { "lent to other hosts by LIO" } },
-	{ "locked", WRITE_DESTROY, .finds = { FOUND(FINDING_LOCKED, "") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
-	  .says = { "locked by another program" } },
-	{ "put back while mounted", WRITE_SAME, .finds = { MOUNTED }, .result = -EBUSY,
-	  .says = { "sdq1 is mounted on /mnt" } },
-	{ "mounted", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "ZFN12345" }, .result = -EBUSY,
-	  .says = { "sdq1 is mounted on /mnt (ext4)", "unmount" } },
-	{ "mounted, no word of options that would not help", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") },
-	  .result = -EBUSY, .says = { "mounted" }, .says_not = { "--destroy-data", "--overwrite-signature" } },
-	{ "mounted and the signature named", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") },
-	  .destroy = { "ZFN12345" }, .overwrite = { "ext4" }, .result = -EBUSY },
-	{ "the root of the machine", WRITE_DESTROY,
-	  .finds = { MOUNTED, { .kind = FINDING_MOUNT, .on = "sdq2", .what = "xfs", .where = "/" } },
-	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "root file system" }, .says_not = { "unmount" } },
-	{ "swap", WRITE_DESTROY, .finds = { FOUND(FINDING_SWAP, "swap partition") }, .destroy = { "ZFN12345" },
-	  .result = -EBUSY, .says = { "swapoff" } },
-	{ "held", WRITE_DESTROY, .finds = { FOUND(FINDING_HOLDER, "md0") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
-	  .says = { "part of md0", "mdadm --stop" } },
-	{ "loop", WRITE_DESTROY, .finds = { FOUND(FINDING_LOOP, "loop5") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
-	  .says = { "losetup -d /dev/loop5" } },
-	{ "open for writing", WRITE_DESTROY, .finds = { FOUND(FINDING_OPEN, "qemu (process 7)") },
-	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "qemu (process 7)" } },
-	{ "read-only", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, "") }, .destroy = { "ZFN12345" },
-	  .result = -EROFS, .says = { "read-only" } },
-	{ "zoned", WRITE_SAME, .finds = { FOUND(FINDING_ZONED, "host-managed") }, .result = -EPERM,
-	  .says = { "zoned" } },
-	{ "output", WRITE_DESTROY, .finds = { FOUND(FINDING_OUTPUT, "") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
-	  .says = { "/some/where", "another disk" } },
-	{ "signature", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" }, .result = -EPERM,
-	  .says = { "sdq carries ext4", "at byte 1080", "--overwrite-signature=ext4" } },
-	{ "signature and no consent: both are asked for", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .result = -EPERM,
-	  .says = { "--overwrite-signature=ext4", "--destroy-data=ZFN12345" } },
-	{ "signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" },
-	  .overwrite = { "ext4" } },
-	{ "signature named in another case", WRITE_DESTROY, .finds = { SIGNED("LVM2_member") },
-	  .destroy = { "ZFN12345" }, .overwrite = { "lvm2_MEMBER" } },
-	{ "another signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" },
-	  .overwrite = { "xfs" }, .result = -EPERM },
-	{ "one of two named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "ZFN12345" },
-	  .overwrite = { "ext4" }, .result = -EPERM, .says = { "carries gpt" }, .says_not = { "carries ext4" } },
-	{ "both named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "ZFN12345" },
-	  .overwrite = { "gpt", "ext4" } },
-	{ "signature named instead of consent", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .overwrite = { "ext4" },
-	  .result = -EPERM, .says = { "--destroy-data=ZFN12345" } },
-	{ "what could not be read is no consent", WRITE_DESTROY, .finds = { SIGNED("unreadable") },
-	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "could not be searched" } },
-	{ "data without a signature are a warning only", WRITE_DESTROY, .finds = { FOUND(FINDING_DATA, "61 of 64") },
-	  .destroy = { "ZFN12345" } },
-	{ "the most serious comes first", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, ""), MOUNTED },
-	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "mounted", "read-only" } },
+/* One case: findings, options, and what must come of it. */
+struct decision {
+	enum write_kind kind;
+	struct outside o;
+	struct device dev;
+	const char *given[4][5]; /* as consents[] */
+	const char *result, *says[5], *says_not[5];
 };
 
-static void check_message(const struct decision *d, const char *text)
+static const char *const consents[] = { "destroy", "rewrite", "overwrite", "despite" };
+
+/* "mounted, ext4, /mnt, sdq1" */
+static void add_find(struct outside *o, char *text)
 {
-	for (size_t i = 0; i < ARRAY_LEN(d->says) && d->says[i]; i++)
-		if (!strstr(text, d->says[i]))
-			fail_msg("%s: does not say '%s': %s", d->title, d->says[i], text);
-	for (size_t i = 0; i < ARRAY_LEN(d->says_not) && d->says_not[i]; i++)
-		if (strstr(text, d->says_not[i]))
-			fail_msg("%s: says '%s': %s", d->title, d->says_not[i], text);
+	struct finding *f = &o->finds[o->nfinds++];
+	char kind[32];
+
+	assert_int_equal(sscanf(text, "%31[^,], %127[^,], %255[^,], %63s", kind, f->what, f->where, f->on), 4);
+	if (strcmp(f->what, "-") == 0)
+		f->what[0] = '\0';
+	while (strcmp(finding_kind_name(f->kind), kind) != 0)
+		f->kind++;
 }
 
-static size_t copy_finds(struct outside *o, const struct decision *d)
+static void add_word(const char **v, const char *word)
 {
-	while (o->nfinds < ARRAY_LEN(d->finds) && d->finds[o->nfinds].on[0]) {
-		o->finds[o->nfinds] = d->finds[o->nfinds];
-		o->nfinds++;
+	while (*v)
+		v++;
+	*v = word;
+}
+
+static void take_field(struct decision *d, char *field)
+{
+	char *word = strchr(field, ' ');
+
+	if (!word) {
+		d->kind = strcmp(field, "destroy") == 0 ? WRITE_DESTROY : WRITE_SAME;
+		return;
 	}
-	return o->nfinds;
+	*word++ = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(consents); i++)
+		if (strcmp(field, consents[i]) == 0)
+			add_word(d->given[i], word);
+	if (strcmp(field, "find") == 0)
+		add_find(&d->o, word);
+	else if (strcmp(field, "says") == 0 || strcmp(field, "not") == 0)
+		add_word(*field == 's' ? d->says : d->says_not, word);
+	else if (*field == '=')
+		d->result = word;
+	else if (strcmp(field, "reach") == 0)
+		d->dev.reach = REACH_UNKNOWN;
+}
+
+static void check_message(const struct decision *d, const char *title, const char *text)
+{
+	for (const char *const *word = d->says; *word; word++)
+		if (!strstr(text, *word))
+			fail_msg("%s: does not say '%s': %s", title, *word, text);
+	for (const char *const *word = d->says_not; *word; word++)
+		if (strstr(text, *word))
+			fail_msg("%s: says '%s': %s", title, *word, text);
 }
 
 TEST(every_case_is_decided_as_the_table_says)
 {
-	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
-		struct decision d = decisions[i];
-		struct consent consent = { .destroy = names(d.destroy),
-			                   .rewrite = names(d.rewrite),
-			                   .overwrite_signature = names(d.overwrite),
-			                   .despite = names(d.despite) };
-		struct device dev = disk;
-		struct outside o = { .claim = CLAIM_FD };
+	struct cases c = cases_open(TEST_DATA "/cases/permits");
+
+	while (cases_next(&c)) {
+		struct decision d = { .o = { .claim = CLAIM_FD }, .dev = disk };
 		struct write_permit *permit = NULL;
+		struct consent consent;
 		struct survey found;
 		struct err err = { 0 };
 		int r;
 
-		dev.reach = d.reach;
-		(void)copy_finds(&o, &d);
-		r = permit_acquire(&permit, &fake, &o, &dev, d.kind, &consent, &found, &err);
-		if (r != d.result)
-			fail_msg("%s: %d instead of %d: %s", d.title, r, d.result, err.text);
-		assert_int_equal(err.code, d.result);
-		check_message(&d, err.text);
+		for (char *field; (field = cases_field(&c));)
+			take_field(&d, field);
+		consent = (struct consent){ .destroy = names(d.given[0]),
+			                    .rewrite = names(d.given[1]),
+			                    .overwrite_signature = names(d.given[2]),
+			                    .despite = names(d.given[3]) };
+		r = permit_acquire(&permit, &fake, &d.o, &d.dev, d.kind, &consent, &found, &err);
+		if (strcmp(r ? err_name(r) : "0", d.result) != 0)
+			fail_msg("%s: %s instead of %s: %s", c.title, err_name(r), d.result, err.text);
+		assert_int_equal(err.code, r);
+		check_message(&d, c.title, err.text);
 		assert_int_equal(permit != NULL, r == 0);
-		assert_int_equal(o.open_fds, r == 0); /* refused: the claim is given back */
+		assert_int_equal(d.o.open_fds, r == 0); /* refused: the claim is given back */
 		permit_release(permit);
-		assert_int_equal(o.open_fds, 0);
+		assert_int_equal(d.o.open_fds, 0);
 		/* the pure decision agrees */
-		assert_int_equal(permit_would(&dev, &found, d.kind, &consent, NULL), d.result);
+		assert_int_equal(permit_would(&d.dev, &found, d.kind, &consent, NULL), r);
 		survey_done(&found);
 	}
+	assert_true(c.n > 50);
 }
 
 /* All is consented to that can be. 0, or the error; a permit is given back. */
@@ -303,7 +229,11 @@ TEST(neither_a_claim_that_fails_nor_a_look_that_fails_nor_an_output_there_gives_
 		{ { .claim = -EIO }, -EIO, "c", "", NULL },
 		{ { .claim = CLAIM_FD, .survey = -EIO }, -EIO, "cs", "", NULL },
 		/* our own claim is no other user */
-		{ { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 }, 0, "cs", "", NULL },
+		{ { .claim = CLAIM_FD, .finds = { { FINDING_EXCLUSIVE, "sdq", "", "/some/where" } }, .nfinds = 1 },
+		  0,
+		  "cs",
+		  "",
+		  NULL },
 		{ { .claim = CLAIM_FD, .holds = true }, -EBUSY, "cs", "/mnt/out.json", NULL },
 	};
 
@@ -439,17 +369,18 @@ TEST(the_verdict_says_which_options_it_takes)
 /* What `info` says is what the gate does: its options open it, none of them can be left out, and "no" stays no. */
 TEST(the_verdict_and_the_gate_agree)
 {
-	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
+	struct cases cases = cases_open(TEST_DATA "/cases/permits");
+
+	while (cases_next(&cases)) {
+		struct decision d = { .dev = disk };
 		struct survey s = { 0 };
-		struct device dev = disk;
 		char text[1024];
 		bool may;
 
-		dev.reach = decisions[i].reach;
-		for (size_t k = 0; k < ARRAY_LEN(decisions[i].finds) && decisions[i].finds[k].on[0]; k++)
-			survey_add(&s, decisions[i].finds[k].kind, decisions[i].finds[k].on, decisions[i].finds[k].what,
-			           decisions[i].finds[k].where);
-		may = permit_verdict(&dev, &s, text, sizeof(text));
+		for (char *field; (field = cases_field(&cases));)
+			take_field(&d, field);
+		(void)fake_survey(&d.o, &d.dev, &s, NULL);
+		may = permit_verdict(&d.dev, &s, text, sizeof(text));
 		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
 			const char *given[16] = { NULL };
 			char *save = NULL, *from, part[1024];
@@ -460,7 +391,7 @@ TEST(the_verdict_and_the_gate_agree)
 				struct consent all = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 
 				if (!strstr(text, "not known"))
-					assert_true(permit_would(&dev, &s, (enum write_kind)kind, &all, NULL) < 0);
+					assert_true(permit_would(&d.dev, &s, (enum write_kind)kind, &all, NULL) < 0);
 				continue;
 			}
 			from = strstr(text, kind == WRITE_SAME ? "--rewrite " : "--write ");
@@ -485,8 +416,8 @@ TEST(the_verdict_and_the_gate_agree)
 					              .rewrite = { v[1], m[1] },
 					              .overwrite_signature = { v[2], m[2] },
 					              .despite = { v[3], m[3] } };
-				if ((permit_would(&dev, &s, (enum write_kind)kind, &c, NULL) == 0) != (without == n))
-					fail_msg("%s: %s, without word %zu", decisions[i].title, text, without);
+				if ((permit_would(&d.dev, &s, (enum write_kind)kind, &c, NULL) == 0) != (without == n))
+					fail_msg("%s: %s, without word %zu", cases.title, text, without);
 			}
 		}
 		survey_done(&s);

@@ -3,158 +3,84 @@
 
 #include "base/samedisk.h"
 
-#define S(...)              \
-	{                   \
-		__VA_ARGS__ \
-	}
+#include "cases.h"
 
-struct pair {
-	struct disk_names a, b;
-	enum same_disk answer;
-	enum disk_name by;
-};
-
-static void ask_both_ways(const struct pair *p, size_t i)
+/* "serial=WD-1, size_bytes=5"; its texts are in what was given. */
+static struct disk_names names_of(char *text)
 {
-	enum disk_name by, back;
-	enum same_disk one = same_disk(&p->a, &p->b, &by), two = same_disk(&p->b, &p->a, &back);
+	struct disk_names d = { 0 };
+	const struct {
+		const char *key, **text;
+		bool *flag;
+		uint64_t *number;
+	} members[] = {
+		{ "serial", &d.serial },
+		{ "wwn", &d.wwn },
+		{ "model", &d.model },
+		{ "uuid", &d.uuid },
+		{ "kernel", &d.kernel },
+		{ "host", &d.host },
+		{ "place", &d.place },
+		{ "serial_is_shared", .flag = &d.serial_is_shared },
+		{ "serial_is_bridges", .flag = &d.serial_is_bridges },
+		{ "size_bytes", .number = &d.size_bytes },
+	};
 
-	if (one != p->answer || by != p->by || two != one || back != by)
-		fail_msg("pair %zu: %d by %s, and the other way %d by %s; %d by %s is right", i, (int)one,
-		         disk_name_text(by), (int)two, disk_name_text(back), (int)p->answer, disk_name_text(p->by));
+	for (char *word = strcmp(text, "nothing") ? text : NULL, *next; word; word = next) {
+		char *value = strchr(word, '='), *end = strstr(word, ", ");
+		bool is_known = false;
+
+		next = end ? end + 2 : NULL;
+		if (end)
+			*end = '\0';
+		*value++ = '\0';
+		for (size_t i = 0; i < ARRAY_LEN(members); i++)
+			if (strcmp(members[i].key, word) == 0) {
+				is_known = true;
+				if (members[i].text)
+					*members[i].text = value;
+				else if (members[i].flag)
+					*members[i].flag = true;
+				else
+					*members[i].number = strtoull(value, NULL, 10);
+			}
+		assert_true(is_known);
+	}
+	return d;
 }
 
 TEST(two_disks_are_one_where_a_lasting_name_says_so)
 {
-	static const struct pair pairs[] = {
-		/* nothing is known */
-		{ S(0), S(0), DISK_UNKNOWN, NAME_NONE },
-		{ S(.model = "ST4000"), S(.model = "ST4000"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.model = "ST4000"), S(.model = "WD40"), DISK_OTHER, NAME_MODEL },
-		/* serial numbers */
-		{ S(.serial = "WD-1234A"), S(.serial = "WD-1234A"), DISK_SAME, NAME_SERIAL },
-		{ S(.serial = "WD-1234A"), S(.serial = "WD-1234B"), DISK_OTHER, NAME_SERIAL },
-		{ S(.serial = "WD-1234A"), S(0), DISK_UNKNOWN, NAME_NONE },
-		{ S(.serial = "WD-1234A", .model = "X1"), S(.serial = "WD-1234A", .model = "Y2"), DISK_UNKNOWN,
-		  NAME_SERIAL },
-		{ S(.serial = "WD-1234A", .serial_is_shared = true), S(.serial = "WD-1234A"), DISK_UNKNOWN, NAME_NONE },
-		/* one world-wide name for all bays of a dock, one EUI for all drives of a make */
-		{ S(.serial = "WD-WX10000AAAAA", .wwn = "naa.50014ee20a1b2c3d"),
-		  S(.serial = "WD-WX10000BBBBB", .wwn = "naa.50014ee20a1b2c3d"), DISK_OTHER, NAME_SERIAL },
-		{ S(.serial = "2K07201234500", .wwn = "eui.6479a72be0000000", .kernel = "nvme0n1"),
-		  S(.serial = "2K07201234501", .wwn = "eui.6479a72be0000000", .kernel = "nvme1n1"), DISK_OTHER,
-		  NAME_SERIAL },
-		{ S(.wwn = "naa.50014ee20a1b2c3d", .model = "A1"), S(.wwn = "naa.50014ee20a1b2c3d", .model = "B2"),
-		  DISK_UNKNOWN, NAME_WWN },
-		{ S(.wwn = "naa.50014ee20a1b2c3d"), S(.wwn = "naa.50014ee20a1b2c3d"), DISK_SAME, NAME_WWN },
-		{ S(.wwn = "naa.5000000000000000"), S(.wwn = "naa.5000000000000000"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.wwn = "naa.50014ee20a1b2c3d"), S(.wwn = "naa.50014ee20a1b2c3e"), DISK_OTHER, NAME_WWN },
-		/* another kind of name says nothing against it */
-		{ S(.wwn = "naa.50014ee20a1b2c3d", .serial = "WD-1234A"),
-		  S(.wwn = "t10.ATA WDC WD-1234A", .serial = "WD-1234A"), DISK_SAME, NAME_SERIAL },
-		/* namespaces */
-		{ S(.serial = "S3EVNX0J", .kernel = "nvme0n1"), S(.serial = "S3EVNX0J", .kernel = "nvme3n1"), DISK_SAME,
-		  NAME_SERIAL },
-		{ S(.serial = "S3EVNX0J", .kernel = "nvme0n1"), S(.serial = "S3EVNX0J", .kernel = "nvme0n2"),
-		  DISK_OTHER, NAME_NAMESPACE },
-		/* sizes */
-		{ S(.serial = "WD-1234A", .size_bytes = 1), S(.serial = "WD-1234A", .size_bytes = 2), DISK_OTHER,
-		  NAME_SIZE },
-		{ S(.serial = "WD-1234A", .size_bytes = 1), S(.serial = "WD-1234A"), DISK_SAME, NAME_SERIAL },
-		/* bridges */
-		{ S(.serial = "575835314139394E", .serial_is_bridges = true),
-		  S(.serial = "575835314139394E", .serial_is_bridges = true), DISK_SAME, NAME_BRIDGE },
-		{ S(.serial = "575835314139394E", .serial_is_bridges = true, .serial_is_shared = true),
-		  S(.serial = "575835314139394E", .serial_is_bridges = true, .serial_is_shared = true), DISK_UNKNOWN,
-		  NAME_NONE },
-		{ S(.serial = "575835314139394E", .serial_is_bridges = true),
-		  S(.serial = "575835314139394E", .serial_is_bridges = false), DISK_UNKNOWN, NAME_NONE },
-		{ S(.serial = "575835314139394E", .serial_is_bridges = true, .wwn = "naa.50014ee20a1b2c3d"),
-		  S(.serial = "WD-1234A", .wwn = "naa.50014ee20a1b2c3d"), DISK_SAME, NAME_WWN },
-		{ S(.serial = "575835314139394E", .serial_is_bridges = true, .wwn = "naa.50014ee20a1b2c3d"),
-		  S(.serial = "575835314139395F", .serial_is_bridges = true, .wwn = "naa.50014ee20a1b2c3d"),
-		  DISK_UNKNOWN, NAME_BRIDGE },
-		/* mappings: their names, whole; files of two hosts */
-		{ S(.uuid = "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa0"),
-		  S(.uuid = "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"), DISK_OTHER,
-		  NAME_UUID },
-		{ S(.uuid = "LVM-abc0"), S(.uuid = "LVM-abc0"), DISK_SAME, NAME_UUID },
-		{ S(.uuid = "file-12-ab"), S(.uuid = "file-12-ab"), DISK_SAME, NAME_UUID },
-		{ S(.uuid = "file-12-ab", .host = "h1"), S(.uuid = "file-12-ab", .host = "h2"), DISK_UNKNOWN,
-		  NAME_NONE },
-		/* hosts */
-		{ S(.host = "h1", .place = "/dev/vda"), S(.host = "h2", .place = "/dev/vda"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.host = "h1", .place = "/dev/vda"), S(.host = "h1", .place = "/dev/vda"), DISK_SAME, NAME_PLACE },
-		{ S(.host = "h1", .place = "/dev/vda"), S(.place = "/dev/vda"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.place = "/dev/vda"), S(.place = "/dev/vda"), DISK_SAME, NAME_PLACE },
-		{ S(.host = "h1", .place = "/dev/vda"), S(.host = "h1", .place = "/dev/vdb"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.host = "h1", .place = "/dev/sda", .serial = "WD-1234A"),
-		  S(.host = "h2", .place = "/dev/sdb", .serial = "WD-1234A"), DISK_SAME, NAME_SERIAL },
-		{ S(.host = "h1", .place = "/dev/sda", .serial = "WD-1234A"), S(.host = "h1", .place = "/dev/sda"),
-		  DISK_UNKNOWN, NAME_NONE },
-		{ S(.host = "h1", .place = "/dev/sda", .serial = "0123456789ABCDEF"),
-		  S(.host = "h2", .place = "/dev/sda", .serial = "0123456789ABCDEF"), DISK_UNKNOWN, NAME_NONE },
-		{ S(.host = "h1", .place = "/dev/sda", .serial = "0123456789ABCDEF"),
-		  S(.host = "h1", .place = "/dev/sda", .serial = "0123456789ABCDEF"), DISK_SAME, NAME_PLACE },
-		{ S(.host = "h1", .place = "/dev/sda", .serial = "WD-1234A", .serial_is_shared = true),
-		  S(.host = "h1", .place = "/dev/sda", .serial = "WD-1234A"), DISK_SAME, NAME_PLACE },
+	static const char *const answers[] = { [DISK_SAME] = "yes", [DISK_OTHER] = "no", [DISK_UNKNOWN] = "unknown" };
+	static const char *const bys[] = {
+		[NAME_NONE] = "NONE",   [NAME_SERIAL] = "SERIAL", [NAME_WWN] = "WWN",
+		[NAME_UUID] = "UUID",   [NAME_BRIDGE] = "BRIDGE", [NAME_NAMESPACE] = "NAMESPACE",
+		[NAME_MODEL] = "MODEL", [NAME_SIZE] = "SIZE",     [NAME_PLACE] = "PLACE"
 	};
+	struct cases c = cases_open(TEST_DATA "/cases/samedisk");
 
-	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
-		ask_both_ways(&pairs[i], i);
+	while (cases_next(&c)) {
+		struct disk_names a = names_of(cases_field(&c)), b = names_of(cases_field(&c));
+		const char *answer = cases_field(&c), *by = cases_field(&c);
+		enum disk_name way, back;
+		enum same_disk one = same_disk(&a, &b, &way), two = same_disk(&b, &a, &back);
+
+		if (strcmp(answers[one], answer) != 0 || strcmp(bys[way], by) != 0 || two != one || back != way)
+			fail_msg("case %zu (%s): %s by %s, and the other way %s by %s; %s by %s is right", c.n, c.title,
+			         answers[one], bys[way], answers[two], bys[back], answer, by);
+	}
+	assert_true(c.n > 35);
 }
 
 TEST(what_everybody_shows_identifies_nothing)
 {
-	static const char *const nothing[] = {
-		"",
-		"0",
-		"00000000",
-		"000000000000",
-		"000000000001",
-		"FFFFFFFF",
-		"XXXXXXXXXXXX",
-		"0123456789ABCDEF",
-		"0123456789abcdef",
-		"123456789012",
-		"1234567890123456",
-		"12345678",
-		"9876543210",
-		"ABCDEFGHIJ",
-		"12341234",
-		"ABABABABABAB",
-		"00-00-00-00",
-		"None",
-		"none ",
-		"N/A",
-		"Default string",
-		"To be filled by O.E.M.",
-		"Not Specified",
-		"Serial Number",
-		"    ",
-		"ST4000DM004-2CV104",
-		"st4000dm004 2cv104",
-		"Seagate",
-		"Seagate ST4000DM004-2CV104",
-		"naa.5000000000000000",
-		"naa.0000000000000000",
-		"eui.0000000000000000",
-		"eui.ffffffffffffffff",
-		"uuid.00000000-0000-0000-0000-000000000000",
-	};
-	static const char *const something[] = {
-		"WD-WCC7K5", "S79J",           "575835314139394E",     "2K07201234500",        "SER12345",
-		"ZFN0A1B2",  "20190000001234", "naa.5000c500a1b2c3d4", "eui.002538b000000001", "WD-WX10000AAAAA",
-	};
+	struct cases c = cases_open(TEST_DATA "/cases/names");
 	const struct disk_names of = { .model = "ST4000DM004-2CV104", .vendor = "Seagate" };
 	const struct disk_names made_of_zeros = { .serial = "000000000000" };
 
-	for (size_t i = 0; i < ARRAY_LEN(nothing); i++)
-		if (name_identifies(nothing[i], &of))
-			fail_msg("\"%s\" identifies a disk", nothing[i]);
-	for (size_t i = 0; i < ARRAY_LEN(something); i++)
-		if (!name_identifies(something[i], &of))
-			fail_msg("\"%s\" identifies nothing", something[i]);
+	while (cases_next(&c))
+		if (name_identifies(c.line, &of) != (strcmp(c.title, "something") == 0))
+			fail_msg("\"%s\" does not identify %s", c.line, c.title);
 	assert_false(name_identifies(NULL, NULL));
 	assert_false(name_identifies("t10.USB     DISK            000000000000", &made_of_zeros));
 	assert_true(name_identifies("t10.ATA     ST4000          ZFN0A1B2", NULL));

@@ -2,6 +2,7 @@
 /* Who uses a device, in a dump of a machine where everything is stacked on everything (tests/data/sysfs/stack.dump). */
 #include "test.h"
 
+#include "cases.h"
 #include "device/device.h"
 #include "device/users.h"
 #include "dump.h"
@@ -26,83 +27,66 @@ static void survey_in(const struct dump *d, const char *path, struct device *dev
 		fail_msg("%s: %s", path, err.text);
 }
 
-/* Each device answers for all that is stacked on it, and for nothing else: exactly these findings, in any order. */
-static const struct stacked {
-	const char *dump, *path;
-	struct expect e[10];
-} stacked[] = {
-	{ "stack",
-	  "/dev/sda",
-	  { { FINDING_MOUNT, "sda1", "ext4", "/data" },
-	    { FINDING_MOUNT, "sda1", "ext4", "/data2" },           /* a bind mount */
-	    { FINDING_LOOP, "sda1", "loop0", "/data/disk image" }, /* a file on its file system */
-	    { FINDING_HOLDER, "sda2", "dm-0 (crypt-two)", NULL },
-	    { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
-	    { FINDING_MOUNT, "dm-1", "xfs", "/home" },
-	    { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" },
-	    { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" } } },
-	{ "stack",
-	  "/dev/sda1",
-	  { { FINDING_MOUNT, "sda1", "ext4", "/data" },
-	    { FINDING_MOUNT, "sda1", "ext4", "/data2" },
-	    { FINDING_LOOP, "sda1", "loop0", "/data/disk image" } } },
-	{ "sata-512e", "/dev/sda10", { { 0 } } },
-	/* one that overlaps it */
-	{ "stack", "/dev/sda4", { { FINDING_SWAP, "sda3", "swap partition", "/dev/sda3" } } },
-	{ "stack", "/dev/sdb", { { FINDING_HOLDER, "sdb", "md0", NULL } } },
-	{ "stack",
-	  "/dev/dm-0",
-	  { { FINDING_HOLDER, "dm-0", "dm-1 (vg-home)", NULL },
-	    { FINDING_MOUNT, "dm-1", "xfs", "/home" },
-	    { FINDING_SWAP, "dm-1", "swap file", "/home/swap file" } } },
-	{ "stack", "/dev/md0", { { 0 } } },
-	{ "emulated", "/dev/sda", { { FINDING_HOLDER, "sda", "md0", NULL } } },
-	{ "emulated", "/dev/sdb2", { { FINDING_HOLDER, "sdb2", "dm-0 (vg-home)", NULL } } },
-	/* every device of a btrfs; another path to the same disk */
-	{ "stack", "/dev/sdd", { { FINDING_MOUNT, "sdd", "btrfs", "/pool" } } },
-	{ "stack", "/dev/sde", { { FINDING_MOUNT, "sde", "btrfs", "/pool" } } },
-	{ "stack", "/dev/sdf", { { FINDING_MOUNT, "sdg", "ext4", "/via-other-path" } } },
-	/* a world-wide name that several share bars nobody */
-	{ "dock", "/dev/sda", { { 0 } } },
-	{ "dock", "/dev/sdb", { { FINDING_MOUNT, "sdb1", "ext4", "/srv/b" } } },
-	{ "nvme-eui", "/dev/nvme0n1", { { 0 } } },
-	/* loop devices, both ways; the file system that the file of one lies on is no obstacle */
-	{ "stack",
-	  "/dev/sdh",
-	  { { FINDING_LOOP, "sdh", "loop1", "/dev/sdh" }, { FINDING_MOUNT, "loop1", "ext4", "/over loop" } } },
-	{ "stack", "/dev/loop1", { { FINDING_MOUNT, "loop1", "ext4", "/over loop" } } },
-	{ "stack", "/dev/loop0", { { 0 } } },
-	/* the root file system by number, whatever its source is called */
-	{ "sata-512e",
-	  "/dev/sda",
-	  { { FINDING_MOUNT, "sda2", "ext4", "/" }, { FINDING_MOUNT, "sda1", "vfat", "/boot dir" } } },
-	{ "emulated", "/dev/sde", { { FINDING_ZONED, "sde", "host-managed", NULL } } },
-	{ "emulated", "/dev/sr0", { { FINDING_READ_ONLY, "sr0", NULL, NULL } } },
-};
+static enum finding_kind kind_of(const char *name)
+{
+	int kind = FINDING_MOUNT;
+
+	while (kind < FINDING_ALIEN && strcmp(finding_kind_name((enum finding_kind)kind), name) != 0)
+		kind++;
+	return (enum finding_kind)kind;
+}
+
+static const char *or_any(const char *word)
+{
+	return strcmp(word, "?") == 0 ? NULL : word;
+}
+
+/* None is listed twice, so where there are more than these, one of them is not true. */
+static void assert_all(const char *title, const struct survey *found, size_t n)
+{
+	if (found->n != n)
+		fail_msg("%s: %zu findings, not %zu", title, found->n, n);
+}
 
 TEST(a_device_answers_for_all_that_is_stacked_on_it_and_nothing_else)
 {
-	for (size_t i = 0; i < ARRAY_LEN(stacked); i++) {
-		const struct stacked *s = &stacked[i];
-		struct survey found;
-		struct device dev;
-		size_t n = 0;
-		DUMP(d, s->dump);
+	struct cases c = cases_open(TEST_DATA "/cases/stacked");
+	struct survey found = { 0 };
+	char title[sizeof(c.title)] = "";
+	size_t n = 0;
 
-		survey_in(&d, s->path, &dev, &found);
-		for (; n < ARRAY_LEN(s->e) && s->e[n].on; n++) {
-			bool is_there = false;
+	while (cases_next(&c)) {
+		struct expect e = { 0 };
+		const char *kind = cases_field(&c);
+		bool is_there = false;
 
-			for (size_t k = 0; k < found.n; k++)
-				is_there = is_there || is_it(&found.v[k], &s->e[n]);
-			if (!is_there)
-				fail_msg("%s: not found: %s on %s", s->path, finding_kind_name(s->e[n].kind),
-				         s->e[n].on);
+		if (strcmp(title, c.title) != 0) {
+			struct device dev;
+			char *path = strchr(strcpy(title, c.title), ' ');
+
+			assert_all(title, &found, n);
+			survey_done(&found);
+			*path = '\0';
+			DUMP(d, title);
+			survey_in(&d, path + 1, &dev, &found);
+			*path = ' ';
+			n = 0;
 		}
-		if (found.n != n) /* none is listed twice, so one of them is not true */
-			fail_msg("%s of %s: %zu findings, not %zu", s->path, s->dump, found.n, n);
-		survey_done(&found);
+		if (strcmp(kind, "nothing") == 0)
+			continue;
+		e.kind = kind_of(kind);
+		e.on = cases_field(&c);
+		e.what = or_any(cases_field(&c));
+		e.where = or_any(cases_field(&c));
+		for (size_t k = 0; k < found.n; k++)
+			is_there = is_there || is_it(&found.v[k], &e);
+		if (!is_there)
+			fail_msg("%s: not found: %s on %s", title, kind, e.on);
+		n++;
 	}
+	assert_all(title, &found, n);
+	survey_done(&found);
+	assert_true(c.n > 30);
 }
 
 /* ---- a dump with more in it ---- */
