@@ -56,13 +56,13 @@ char *opt_value_text(const struct opt *o, const void *params)
 		(void)units_printf(buf, sizeof(buf), "%.9g%%", 100.0 * *(const double *)member);
 		break;
 	case OPT_TYPE_BYTES:
-		(void)units_bytes(buf, sizeof(buf), *(const uint64_t *)member);
+		(void)units_bytes_exact(buf, sizeof(buf), *(const uint64_t *)member);
 		break;
 	case OPT_TYPE_SIZES:
-		(void)units_bytes(buf, sizeof(buf), ((const struct sizes *)member)->min_bytes);
+		(void)units_bytes_exact(buf, sizeof(buf), ((const struct sizes *)member)->min_bytes);
 		strcat(buf, "-");
 		if (((const struct sizes *)member)->max_bytes)
-			(void)units_bytes(strchr(buf, '\0'), 32, ((const struct sizes *)member)->max_bytes);
+			(void)units_bytes_exact(strchr(buf, '\0'), 32, ((const struct sizes *)member)->max_bytes);
 		break;
 	case OPT_TYPE_TIME:
 		(void)units_time_exact(buf, sizeof(buf), *(const uint64_t *)member);
@@ -70,7 +70,7 @@ char *opt_value_text(const struct opt *o, const void *params)
 	case OPT_TYPE_RATE:
 		if (*(const uint64_t *)member == RATE_MAX)
 			return strdup("max");
-		(void)units_bytes(buf, sizeof(buf) - 2, *(const uint64_t *)member); /* a size per second */
+		(void)units_bytes_exact(buf, sizeof(buf) - 2, *(const uint64_t *)member); /* a size per second */
 		if (buf[0] && strchr("0123456789", buf[strlen(buf) - 1]))
 			strcat(buf, "B");
 		break;

@@ -443,9 +443,18 @@ static char *print_exact(char *buf, size_t len, uint64_t value, enum dimension d
 	return buf;
 }
 
-char *units_bytes(char *buf, size_t len, uint64_t bytes)
+char *units_bytes_exact(char *buf, size_t len, uint64_t bytes)
 {
 	return print_exact(buf, len, bytes, DIM_BYTES, "0");
+}
+
+char *units_bytes(char *buf, size_t len, uint64_t bytes)
+{
+	char text[32];
+	size_t digits = strspn(units_bytes_exact(text, sizeof(text), bytes), "0123456789");
+
+	(void)snprintf(buf, len, "%.*s %s", (int)digits, text, text[digits] ? text + digits : "bytes");
+	return buf;
 }
 
 char *units_time_exact(char *buf, size_t len, uint64_t ns)

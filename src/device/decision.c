@@ -301,6 +301,7 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
 		return false;
 	}
 	decide(dev, survey, WRITE_SAME, NULL, &same);
-	(void)snprintf(buf, len, "only with --write%s; the same bytes back with --rewrite%s", d.options, same.options);
+	(void)snprintf(buf, len, "only with --write%s; to put the same bytes back, with --rewrite%s", d.options,
+	               same.options);
 	return true;
 }

@@ -245,7 +245,7 @@ static bool entry_of(const struct plot_data *d, const struct text_style *style, 
 	struct plot_key key;
 	const char *dot = style->unicode ? "\xc2\xb7" : ".", *block = style->unicode ? "\xe2\x96\xa0" : "#";
 
-	*ret = (struct entry){ "several", 2, { marks[SHARED - 1] } };
+	*ret = (struct entry){ "several at one place", 2, { marks[SHARED - 1] } };
 	if (has_shared && i == nseries)
 		return true;
 	if (!plot_key(d, i - (has_shared && i > nseries), &key) || !(key.is_series || key.is_mark))

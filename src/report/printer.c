@@ -136,15 +136,15 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
 		size_t bytes = word_bytes(text);
 		cleanup_free char *word = xmust(strndup(text, bytes));
-		unsigned n = text_width(word);
+		unsigned n = text_width(word), gap = is_first ? 0 : 1;
 
-		if (!is_first && column + 1 + n > p->width) {
+		if (column > indent && column + gap + n > p->width) {
 			text_end(p);
 			text_spaces(p, indent);
 			column = indent;
-		} else if (!is_first) {
-			text_spaces(p, 1);
-			column++;
+		} else {
+			text_spaces(p, gap);
+			column += gap;
 		}
 		text_put(p, word);
 		column += n;

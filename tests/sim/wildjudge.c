@@ -466,7 +466,7 @@ static bool is_right_layout(const struct profile *p, const char *text, bool may_
 	char want[128];
 
 	if (surfaces_of_part(p) == 1)
-		return strcmp(text, "one surface") == 0;
+		return strcmp(text, "track after track") == 0;
 	if (is_alternate != does_alternate && (is_alternate || !may_alternate))
 		return false;
 	if (z->band_tracks == 1)
@@ -552,7 +552,7 @@ static void policies(struct judge *j)
 	policy(j, "sizing", rotates && p->segments > 1 ? p->cache_sizing == CACHE_FIXED ? "fixed" : "by use" : NULL);
 	policy(j, "reads_ahead",
 	       !rotates                        ? NULL
-	       : !ahead                        ? "no"
+	       : !ahead                        ? "never"
 	       : p->ahead_when == AHEAD_ALWAYS ? "always"
 	                                       : "after reads in sequence");
 	policy(j, "read_ahead_ends", ahead ? ahead_ends(p) : NULL);

@@ -64,7 +64,7 @@ static const struct policy {
 	  "after a fixed length", "no" },
 	{ "cache_kb 32768\nsegments 12\nread_ahead_reach track\n", 12, 2793472, NAN, "fixed", "always",
 	  "at the end of a track", "no" },
-	{ "cache_kb 8192\nsegments 16\nread_ahead no\n", 16, 524288, NAN, "fixed", "no", "none", "no" },
+	{ "cache_kb 8192\nsegments 16\nread_ahead no\n", 16, 524288, NAN, "fixed", "never", "none", "no" },
 	{ "cache_kb 8192\nsegments 8\nread_ahead_when sequential\n", 8, 1048576, 1044480, "fixed",
 	  "after reads in sequence", "when its segment is full", "no" },
 	{ "cache_kb 16384\nsegments 40\ncache_sizing by-use\n", 40, NAN, 8384512, "by use", "always",
@@ -442,7 +442,7 @@ TEST(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahe
 	parse(&p, "cache_kb 8192\nsegments 16\nread_ahead no\n");
 	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
-	assert_string_equal(text_of(&run, "reads_ahead"), "no");
+	assert_string_equal(text_of(&run, "reads_ahead"), "never");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "conditions");
 	most = (uint64_t)number(t, 0, "hit_limit_ns");
 	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");

@@ -132,7 +132,7 @@ static bool is_right_layout(const struct profile *p, const char *text)
 	char want[128];
 
 	if (p->surfaces == 1)
-		return strcmp(text, "one surface") == 0;
+		return strcmp(text, "track after track") == 0;
 	if (is_alternate != z->heads_alternate && (is_alternate || does_turning_show(p)))
 		return false;
 	if (z->band_tracks == 1)

@@ -78,7 +78,7 @@ TEST(a_disk_is_described_for_people_and_for_scripts)
 	assert_property(res, "identity", "model", "ST4000DM004-2CV104");
 	assert_property(res, "identity", "connection", "ATA");
 	assert_property(res, "sizes", "size", "4.00 TB (4000787030016 bytes)");
-	assert_property(res, "sizes", "physical block", "4KiB");
+	assert_property(res, "sizes", "physical block", "4 KiB");
 	assert_property(res, "sizes", "rotation", "5425 rpm, as reported");
 	assert_property(res, "queue", "depth of the device", "32");
 	assert_property(res, "caches", "write cache", "write back");

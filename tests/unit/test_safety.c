@@ -348,8 +348,8 @@ TEST(the_verdict_says_which_options_it_takes)
 	char text[512];
 
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
-	assert_non_null(strstr(
-		text, "--write --destroy-data=ZFN12345; the same bytes back with --rewrite --rewrite-data=ZFN12345"));
+	assert_non_null(
+		strstr(text, "--write --destroy-data=ZFN12345; to put the same bytes back, with --rewrite --rewrite-data=ZFN12345"));
 	survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table");
 	survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system");
 	survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system");

@@ -95,7 +95,7 @@ TEST(a_small_cache_forgets)
 
 	p.segments = 16;
 	run = seek_on(&p, "--quick --without=curve,queue sda", SIM_VERIFY_TRUE);
-	assert_non_null(strstr(notice_of(&run, "past-cache"), "cleared"));
+	assert_non_null(result_find_figure(run.res, "cleared_bytes"));
 	sim_run_end(&run);
 }
 

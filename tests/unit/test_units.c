@@ -247,7 +247,7 @@ TEST(exact_printing_reads_back_as_the_same_number)
 			v = (v & 1023) << (rng_u64(&rng) % 54);
 		else if (i & 2)
 			v = (v % 1000) * (uint64_t)pow(10, (double)(rng_u64(&rng) % 17));
-		assert_int_equal(units_parse_bytes(units_bytes(buf, sizeof(buf), v), &back, NULL), 0);
+		assert_int_equal(units_parse_bytes(units_bytes_exact(buf, sizeof(buf), v), &back, NULL), 0);
 		assert_true(back == v);
 		back = ~v;
 		assert_int_equal(units_parse_time(units_time_exact(buf, sizeof(buf), v), &back, NULL), 0);
@@ -272,7 +272,7 @@ TEST(exact_printing_takes_the_shortest_form)
 	char buf[32];
 
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
-		assert_string_equal(units_bytes(buf, sizeof(buf), good[i].value), good[i].text);
+		assert_string_equal(units_bytes_exact(buf, sizeof(buf), good[i].value), good[i].text);
 	assert_string_equal(units_time_exact(buf, sizeof(buf), 0), "0s");
 	assert_string_equal(units_time_exact(buf, sizeof(buf), 1800000000000ull), "30m");
 	assert_string_equal(units_time_exact(buf, sizeof(buf), 90000000000ull), "90s");

@@ -105,9 +105,10 @@ static const struct screen_decl buffer_screen = {
 		(const struct clause[]){
 			{ "an SSD's cache cannot be distinguished from its flash by timing; try platter seek",
 	                  .because = "not-rotating" },
-			{ "{segments:segment}" },
-			{ "{segment_bytes} each" },
-			{ "reads ahead: {reads_ahead}" },
+			{ "{segments:segment} of {segment_bytes}" },
+			{ "{segments:segment}", .instead_of = 1 },
+			{ "segments of {segment_bytes}", .instead_of = 2 },
+			{ "reads ahead {reads_ahead}" },
 			{ "{interface_bytes_per_s} from the buffer" },
 			{ "its write cache takes {write_cache_bytes}" },
 			{ "a flush {flush}" },

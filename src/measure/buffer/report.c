@@ -58,7 +58,7 @@ void buffer_report_samples(struct result *res, const struct buffer_io *io)
 }
 
 static const char *const sizings[] = { NULL, "fixed", "by use", NULL };
-static const char *const aheads[] = { NULL, "no", "always", "after reads in sequence" };
+static const char *const aheads[] = { NULL, "never", "always", "after reads in sequence" };
 static const char *const ends[] = { NULL, "after a fixed length", "at the end of a track", "when its segment is full" };
 
 void buffer_report_found(struct result *res, const struct buffer_found *f)

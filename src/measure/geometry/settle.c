@@ -48,7 +48,7 @@ void geo_report_layout(struct result *res, const struct geo_shape *shape)
 	char text[160];
 
 	if (shape->heads == 1)
-		(void)snprintf(text, sizeof(text), "one surface");
+		(void)snprintf(text, sizeof(text), "track after track");
 	else if (shape->band == 1)
 		(void)snprintf(text, sizeof(text), "head-first%s", heads);
 	else if (shape->band == 0)

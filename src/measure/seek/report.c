@@ -24,9 +24,9 @@ const struct field seek_part_fields[] = {
 /* How what the drive's cache had, or might have had, was read from the media. */
 static void past_the_cache(struct seek_run *s)
 {
+	uint64_t bytes = (uint64_t)s->rot.flush_reads * s->rot.flush_bytes;
 	char text[32];
 
-	(void)units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes);
 	if (s->t.fua)
 		result_notice(
 			s->res, "past-cache",
@@ -35,9 +35,9 @@ static void past_the_cache(struct seek_run *s)
 		result_notice(
 			s->res, "past-cache",
 			"Neither reads of %s elsewhere nor FUA cleared the drive's cache: the rotation is from sectors that were read only once, and what the cache answered could not be read again.",
-			text);
-	else if (s->rot.flush_reads)
-		result_notice(s->res, "past-cache", "Reads of %s elsewhere cleared the drive's cache.", text);
+			units_bytes(text, sizeof(text), bytes));
+	else if (bytes)
+		result_figure_u64(s->res, "cleared_bytes", "reads elsewhere that cleared its cache", UNIT_BYTES, bytes);
 }
 
 void seek_report_rotation(struct seek_run *s)

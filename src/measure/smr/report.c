@@ -142,8 +142,8 @@ void smr_report_undecided(struct result *res, const char *device, bool has_writt
 	else
 		result_notice(
 			res, "nothing-written",
-			"Cannot tell whether %s is shingled without writing. To leave every byte as it is, use platter smr "
-			"--rewrite %s; or give a directory on it, where a file is made and removed.",
+			"Cannot tell whether %s is shingled without writing. To put every byte back, add --rewrite and the name "
+			"that platter info %s shows. Or give a directory on it; a file is made there and removed.",
 			device, device);
 }
 

@@ -74,7 +74,7 @@ static const struct field map_fields[] = {
 	CLASS(3, "below_150ms", "below 150 ms"),
 	CLASS(4, "below_500ms", "below 500 ms"),
 	CLASS(5, "below_5s", "below 5 s"),
-	CLASS(6, "over_5s", "over"),
+	CLASS(6, "over_5s", "5 s and more"),
 	FIELD_F64(struct surface_cell, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
 	FIELD_F64(struct surface_cell, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
 	FIELD_U64(struct surface_cell, row_bytes, UNIT_BYTES, "offset", .detail = true),
@@ -135,7 +135,7 @@ static void report_classes(struct result *res, const struct surface_cell *all)
 {
 	static const char *const names[SURFACE_CLASSES] = { "below 3 ms",   "below 10 ms",  "below 50 ms",
 		                                            "below 150 ms", "below 500 ms", "below 5 s",
-		                                            "over" };
+		                                            "5 s and more" };
 	struct table *t = empty_table(res, SURFACE_TABLE_CLASSES);
 
 	for (size_t k = 0; k < SURFACE_CLASSES; k++)

@@ -368,7 +368,7 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 		               ? "A level line is one rate everywhere; dots below it and marks are slow places."
 		       : ses->ndevs > 1
 		               ? "The rate falls in steps from the outer tracks to the inner ones; a dip that no step explains is a place to look at."
-		               : "The rate falls in steps towards the inner tracks; rows of dots beside the line are heads of other densities, lone dots below it and marks are slow places.",
+		               : "Steps down towards the inner tracks are recording zones; rows of dots beside the line are heads of other densities, lone dots below it and marks are slow places.",
 		.kind = "line",
 		.title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
 		.table = "curve",
