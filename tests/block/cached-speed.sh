@@ -4,7 +4,7 @@
 # turns, about 100 ms each, so that what others do on this machine meets both. Compared are the best slices (nobody came in
 # between) and told the medians of all, which are compared, too, with PLATTER_LONG=1: for a machine that does nothing else.
 # Who shares this machine's caches and memory takes from either what no counter tells. So the measuring goes on, all slices together, until the
-# ratio is what it must be, six times at most; then a ratio that is only somewhat lower is inconclusive, and one that tells of work that
+# ratio is what it must be, four times at most; then a ratio that is only somewhat lower is inconclusive, and one that tells of work that
 # platter does and the bare loop does not, of the best and of the medians, is a failure.
 . "$(dirname "$0")/lib.sh"
 need python3
@@ -19,7 +19,7 @@ rounds=3 && [ -n "${PLATTER_LONG:-}" ] && rounds=30
 in_turns()
 {
 	rm -f "$work/rates"
-	for turn in 1 2 3 4 5 6; do
+	for turn in 1 2 3 4; do
 		"$1" >"$work/turn" 2>&1
 		status=$?
 		cat "$work/turn"
