@@ -3,17 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "base/xalloc.h"
-#include "measure/shared/ownfile.h"
 #include "measure/shared/timed.h"
 #include "measure/smr/smr.h"
 
-#define STREAM_BLOCK SMR_PIECE
 #define ACCESSES     32
 #define AGAIN        8
 #define ACCESS_LEAST 8 /* of them, that were slow enough for an arm */
@@ -23,62 +18,30 @@
 #define PATH_LEAST   (PATH_READS / 2) /* of them, that were answered */
 #define A_TURN       0.02             /* of one: answers are not more uncertain */
 #define ROTATION_NS  (1 * NS_PER_S)
-
-/* ---- opening ---- */
-
-int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err)
-{
-	const struct engine_config cfg = { .depth = 2, .buf_bytes = STREAM_BLOCK };
-	int r = 0;
-
-	*io = (struct smr_io){ .ses = ses, .layout = layout, .own = { .fd = -1 }, .target = &io->own };
-	io->time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
-	io->end_ns = ses->start_ns + io->time_ns;
-	if (ses->plan->opens_itself)
-		r = own_file_open(&io->file, &io->own, &ses->devs[0], layout->first_bytes + layout->size_bytes, err);
-	else
-		io->target = &ses->targets[0];
-	if (r == 0)
-		r = session_engine(ses, &cfg, &io->eng, err);
-	for (uint32_t slot = 0; r == 0 && slot < io->eng->cfg.slots; slot++)
-		payload_fill(engine_buf(io->eng, slot),
-		             &(struct payload_id){ .seed = ses->seed, .sequence = slot, .len_bytes = STREAM_BLOCK });
-	return r;
-}
-
-void smr_close(struct smr_io *io)
-{
-	engine_close(io->eng);
-	own_file_close(io->file, &io->own);
-}
-
-bool smr_is_over(const struct smr_io *io)
-{
-	return session_is_over(io->ses) || clock_now_ns(io->ses->env->clk) + io->look_ns >= io->end_ns;
-}
+#define SIGNALLED_NS (5 * NS_PER_S) /* whoever sent a signal does not want to wait for long */
 
 /* ---- before the writes at random ---- */
 
-void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret)
+static void timed_of(const struct smr_io *io, struct timed *ret)
 {
-	uint32_t physical = io->ses->devs[0].physical_block_bytes;
+	uint32_t physical = io->l.ses->devs[0].physical_block_bytes;
 
-	*ret = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target, .until_ns = io->end_ns };
+	*ret = (struct timed){ .ses = io->l.ses, .eng = io->l.eng, .target = io->l.target, .until_ns = io->end_ns };
 	ret->block_bytes = ret->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
-	session_rng(io->ses, stream, &ret->rng);
+	session_rng(io->l.ses, 1, &ret->rng);
 }
 
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 {
-	uint64_t all = io->target->size_bytes;
+	uint64_t all = io->l.target->size_bytes;
 	struct rotation rot;
 	struct timed t;
 	int r;
 
-	smr_timed(io, 1, &t);
-	io->target->size_bytes = end;
+	timed_of(io, &t);
+	io->l.target->size_bytes = end;
 	r = rotation_find(&t, ROTATION_NS, &rot, err);
-	io->target->size_bytes = all;
+	io->l.target->size_bytes = all;
 	io->turn_ns = r == 0 && rot.is_rotating ? rot.period_ns : 0;
 	if (r == 0)
 		*ret_turns = rot.is_rotating ? 1 : rot.is_unclear || rot.is_patchy ? -1 : 0;
@@ -93,7 +56,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 	struct timed t;
 	int r;
 
-	smr_timed(io, 1, &t);
+	timed_of(io, &t);
 	for (size_t i = 0; i < ACCESSES; i++)
 		at[i] = timed_random(&t, io->layout->first_bytes, io->layout->first_bytes + io->layout->size_bytes);
 	r = timed_reads(&t, at, ACCESSES, ns, NULL, err);
@@ -107,7 +70,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 	for (size_t i = 0; i < AGAIN; i++)
 		at[i] = io->layout->part[SMR_BULK]
 		                .first_bytes; /* of it nothing was written, so it is in no cache on the media */
-	t.block_bytes = STREAM_BLOCK / 4;     /* fits into a segment of most */
+	t.block_bytes = SMR_PIECE / 4;        /* fits into a segment of most */
 	if (r == 0)
 		r = timed_reads(&t, at, AGAIN, again, NULL, err);
 	stats_sort(again, AGAIN); /* what failed comes last */
@@ -121,19 +84,21 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
  * Of reads of blocks so far apart, what each takes on average beyond the turn that it takes where no buffer holds the
  * block: a drive may forget what it has handed out, or read ahead only now and then. NaN: too few were answered.
  */
-static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, double *ret_ns, struct err *err)
+static int mean_beyond_turns(struct smr_io *io, uint64_t step, double *ret_ns, struct err *err)
 {
 	double ns[1 + PATH_READS], sum = 0.0;
 	/* Between the cushion and the singles, where no block is written: of a cache on the media, some drives
 	 * read from there each time. */
-	uint64_t unit = io->layout->part[SMR_SINGLES].step_bytes, at[1 + PATH_READS];
-	uint64_t first = io->layout->part[SMR_SINGLES].first_bytes - unit / 8;
+	const struct smr_run_of *singles = &io->layout->part[SMR_SINGLES];
+	uint64_t first = singles->first_bytes - singles->step_bytes / 8, at[1 + PATH_READS];
 	size_t n = 0;
+	struct timed t;
 	int r;
 
+	timed_of(io, &t);
 	for (size_t i = 0; i <= PATH_READS; i++)
-		at[i] = first + i * step;
-	r = timed_reads(t, at, 1 + PATH_READS, ns, NULL, err);
+		at[i] = first + i * step * t.block_bytes;
+	r = timed_reads(&t, at, 1 + PATH_READS, ns, NULL, err);
 	for (size_t i = 1; i <= PATH_READS; i++) { /* but of the first, which may need the arm */
 		if (isnan(ns[i]))
 			continue;
@@ -146,141 +111,166 @@ static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, 
 
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
 {
-	uint64_t begin_ns = clock_now_ns(io->ses->env->clk);
-	double again, ahead = NAN, now;
-	struct timed t;
-	int r;
+	double again, ahead;
+	int r = mean_beyond_turns(io, 0, &again, err);
 
-	smr_timed(io, 1, &t);
-	r = mean_beyond_turns(io, &t, 0, &again, err);
 	if (r == 0)
-		r = mean_beyond_turns(io, &t, t.block_bytes, &ahead, err);
-	now = fmin(again, ahead);
-	in->path_ns = isnan(now) ? now : fmax(in->path_ns, now);
-	io->look_ns = clock_now_ns(io->ses->env->clk) - begin_ns;
+		r = mean_beyond_turns(io, 1, &ahead, err);
+	if (r == 0)
+		in->path_ns = fmax(in->path_ns, fmin(again, ahead)); /* NaN: the other */
 	return r;
 }
 
-/* What another one wants to be written, with the bytes that were there. */
-struct same_feeder {
-	struct feeder f; /* first: next() gets a pointer to it */
-	struct feeder *of;
-	struct smr_io *io;
-	struct err why;
+/* ---- the bytes that were there before ---- */
+
+struct watched {
+	struct session *ses;
+	const char *phase;
+	uint64_t until_ns; /* 0: until a signal */
+	bool was_over;
 };
 
-static enum feed same_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static bool go_on(void *arg, double done)
 {
-	struct same_feeder *s = (struct same_feeder *)f;
-	enum feed feed = s->of->next(s->of, now_ns, req, ret_until_ns);
+	struct watched *w = arg;
+	uint64_t now_ns = clock_now_ns(w->ses->env->clk);
+	bool is_over = session_is_over(w->ses);
 
-	if (feed == FEED_IO && req->op == IO_WRITE &&
-	    rewrite_fetch(s->io->journal, req->offset_bytes, req->buf, req->len_bytes, &s->why) < 0)
-		return FEED_END;
-	return feed;
+	session_progress(w->ses, w->phase, done, NULL);
+	if (is_over && !w->was_over && now_ns + SIGNALLED_NS < w->until_ns)
+		w->until_ns = now_ns + SIGNALLED_NS;
+	w->was_over = is_over;
+	return w->until_ns ? now_ns < w->until_ns : !is_over;
 }
 
-static int run_load(struct smr_io *io, struct load *load, struct feeder *f, struct err *err)
+int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 {
-	struct same_feeder same = { { same_next, NULL }, f, io, { 0 } };
-	struct load_stats stats;
-	int r;
+	struct watched w = { .ses = io->l.ses, .phase = "reading what will be written" };
+	cleanup_free struct rewrite_place *v = NULL;
+	size_t n;
+	int r = rewrite_start(&io->l.journal, io->l.ses, 0, io->l.eng, dir, false, err);
 
-	load->targets = io->target;
-	load->ntargets = 1;
-	load->feeder = io->journal ? &same.f : f;
-	r = session_load(io->ses, load, io->eng, &stats, err);
-	return r == 0 && same.why.code ? err_set(err, same.why.code, "%s", same.why.text) : r;
+	if (r < 0)
+		return r;
+	n = smr_places(io->layout, io->l.ses->seed, &v);
+	r = rewrite_save(io->l.journal, v, n, &(struct rewrite_watch){ go_on, &w }, &io->is_noted, err);
+	io->end_ns = clock_now_ns(io->l.ses->env->clk) + io->time_ns;
+	return r;
 }
 
-int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
+int smr_back_end(struct smr_io *io, int r, struct err *err)
 {
-	uint64_t now_ns = clock_now_ns(io->ses->env->clk);
-	struct load load = { .depth = 2 };
-	struct seq_feeder feeder;
+	struct session *ses = io->l.ses;
+	struct watched w = { .ses = ses,
+		             .phase = "comparing what was written",
+		             .until_ns = clock_now_ns(ses->env->clk) + io->time_ns };
+	struct rewrite_recovery found;
+	struct err why = { 0 };
 
-	if (now_ns >= io->end_ns)
-		return 0;
-	if (!io->file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
-		io->target->touch_first = io->layout->first_bytes;
-		io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
+	if (io->is_noted && rewrite_verify(io->l.journal, &(struct rewrite_watch){ go_on, &w }, &found, &why) < 0) {
+		r = err_set(err, why.code, "%s", why.text);
+	} else if (io->is_noted) {
+		uint64_t bytes = found.same * ses->devs[0].logical_block_bytes;
+
+		result_figure_u64(ses->res, "compared_bytes", "written, read back and the same", UNIT_BYTES, bytes);
+		if (!found.is_all)
+			result_notice(ses->res, "not-all-compared",
+			              "What was written to %s was what it held before, and flushed; only %" PRIu64
+			              " bytes of it were read again in the time that there was, all as they were.",
+			              ses->devs[0].path, bytes);
 	}
-	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
-	load.max_ns = io->end_ns - now_ns;
-	session_progress(io->ses, "writing in sequence", 0.02, NULL);
-	return run_load(io, &load, &feeder.f, err);
+	rewrite_close(io->l.journal);
+	return r;
 }
 
-/* ---- the writes at random ---- */
+/* ---- writes ---- */
 
 struct batch {
-	struct feeder f; /* first: next() gets a pointer to it */
-	struct sink sink;
 	const struct smr_io *io;
-	uint64_t from, writes, sent; /* places; a flush follows */
+	uint64_t from; /* place of the first, or offset */
 	uint64_t begin_ns, written_ns, flushed_ns;
 	bool is_bad;
 };
 
-static enum feed batch_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static uint64_t place_of(void *arg, uint64_t i)
 {
-	struct batch *b = (struct batch *)f;
+	const struct batch *b = arg;
 
-	(void)now_ns;
-	(void)ret_until_ns;
-	if (b->sent > b->writes)
-		return FEED_END;
-	req->op = b->sent < b->writes ? IO_WRITE : IO_FLUSH;
-	if (req->op == IO_WRITE) {
-		req->len_bytes = SMR_BLOCK;
-		req->offset_bytes = smr_place(b->io->layout, b->from + b->sent, b->io->ses->seed);
-	}
-	b->sent++;
-	return FEED_IO;
+	return smr_place(b->io->layout, b->from + i, b->io->l.ses->seed);
 }
 
-static void take_write(struct sink *s, const struct io_req *req, bool is_fault)
+static uint64_t place_behind(void *arg, uint64_t i)
 {
-	struct batch *b = (struct batch *)((char *)s - offsetof(struct batch, sink));
+	return ((const struct batch *)arg)->from + i * SMR_PIECE;
+}
+
+static void took(void *arg, const struct io_req *req, bool is_fault)
+{
+	struct batch *b = arg;
 
 	b->is_bad |= is_fault && req->op == IO_FLUSH;
 	if (!b->begin_ns)
 		b->begin_ns = req->submit_ns;
-	if (req->op == IO_FLUSH)
-		b->flushed_ns = req->done_ns;
-	else
-		b->written_ns = req->done_ns;
+	*(req->op == IO_FLUSH ? &b->flushed_ns : &b->written_ns) = req->done_ns;
 }
 
-static void keep(struct smr_samples *s, const struct smr_sample *sample)
+int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, struct err *err)
 {
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 1024;
-		s->v = xgrow(s->v, s->room, sizeof(*s->v));
+	uint64_t now_ns = clock_now_ns(io->l.ses->env->clk);
+	struct batch b = { .io = io, .from = first };
+	struct lasting_order o = { .op = IO_WRITE,
+		                   .block_bytes = SMR_PIECE,
+		                   .depth = 2,
+		                   .requests = (end - first + SMR_PIECE - 1) / SMR_PIECE,
+		                   .end_bytes = end,
+		                   .place = place_behind,
+		                   .took = took,
+		                   .arg = &b };
+
+	if (now_ns >= io->end_ns)
+		return 0;
+	if (!io->l.file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
+		io->l.target->touch_first = io->layout->first_bytes;
+		io->l.target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
 	}
-	s->v[s->n++] = *sample;
+	o.max_ns = io->end_ns - now_ns;
+	session_progress(io->l.ses, "writing in sequence", 0.02, NULL);
+	return lasting_load(&io->l, &o, err);
 }
 
 int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err)
 {
 	uint64_t all = smr_layout_writes(io->layout);
-	struct batch b = { { batch_next, NULL }, { take_write }, .io = io, .from = from, .writes = 1 };
-	struct load load = { .sink = &b.sink, .depth = 1 };
+	struct batch b = { .io = io, .from = from };
+	struct lasting_order o = { .op = IO_WRITE,
+		                   .block_bytes = SMR_BLOCK,
+		                   .depth = 1,
+		                   .requests = 1,
+		                   .flushes = true,
+		                   .place = place_of,
+		                   .took = took,
+		                   .arg = &b };
 	int r;
 
-	while (b.writes < n && from + b.writes < all &&
-	       smr_part_of(io->layout, from + b.writes) == smr_part_of(io->layout, from))
-		b.writes++;
-	r = run_load(io, &load, &b.f, err);
+	while (o.requests < n && from + o.requests < all &&
+	       smr_part_of(io->layout, from + o.requests) == smr_part_of(io->layout, from))
+		o.requests++;
+	r = lasting_load(&io->l, &o, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
 		return r;
-	keep(s, &(struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
-	                              .writes_per_s = (double)b.writes * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1),
-	                              .first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0,
-	                              .writes = b.writes,
-	                              .block_bytes = SMR_BLOCK,
-	                              .flushes = 1,
-	                              .write_ns = b.written_ns - b.begin_ns,
-	                              .flush_ns = b.flushed_ns - b.written_ns });
+	if (s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 1024;
+		s->v = xgrow(s->v, s->room, sizeof(*s->v));
+	}
+	s->v[s->n] =
+		(struct smr_sample){ .time_s = (double)(b.flushed_ns - io->l.ses->start_ns) * 1e-9,
+		                     .writes_per_s = (double)o.requests * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1),
+		                     .first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0,
+		                     .writes = o.requests,
+		                     .block_bytes = SMR_BLOCK,
+		                     .flushes = 1,
+		                     .write_ns = b.written_ns - b.begin_ns,
+		                     .flush_ns = b.flushed_ns - b.written_ns };
+	s->n++;
 	return 0;
 }

@@ -40,6 +40,11 @@ static void report_sign(const struct session *ses)
 
 /* ---- the writes ---- */
 
+static bool is_over(const struct smr_io *io) /* a signal, the time, or the device is gone */
+{
+	return session_is_over(io->l.ses) || clock_now_ns(io->l.ses->env->clk) >= io->end_ns;
+}
+
 /* Single writes that need not wait make one row: behind others' writes they are hundreds of thousands. */
 static void join_quick(struct smr_samples *s, double quick_ns)
 {
@@ -76,11 +81,11 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	uint64_t all = smr_layout_writes(io->layout), look_at = 0, done = 0;
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
-	bool is_swept = io->file || io->journal;
+	bool is_swept = io->l.file || io->l.journal;
 	int r = 0;
 
 	smr_analyse(in, &found);
-	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
+	while (r == 0 && step != SMR_STOP && done < all && !is_over(io)) {
 		size_t before = samples.n;
 		double per_s, to_go_s;
 
@@ -93,7 +98,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		in->v = samples.v;
 		in->n = samples.n;
 		to_go_s = forecast_s(&samples, all, &per_s);
-		session_progress(io->ses, "writing at random", (double)done / (double)all,
+		session_progress(io->l.ses, "writing at random", (double)done / (double)all,
 		                 "%.0f/s, %.0f s to go at most", per_s, to_go_s);
 		if (step != SMR_BATCH && done < look_at)
 			continue;
@@ -110,14 +115,14 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	}
 	smr_analyse(in, &found);
 	/* Was the way to the disk as quick all the time? */
-	if (r == 0 && found.verdict != SMR_UNDECIDED && !session_is_over(io->ses)) {
+	if (r == 0 && found.verdict != SMR_UNDECIDED && !session_is_over(io->l.ses)) {
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
 	if (samples.n) {
-		smr_report_samples(io->ses->res, &samples);
-		smr_report_found(io->ses->res, in, &found);
-		smr_report_plots(io->ses->res);
+		smr_report_samples(io->l.ses->res, &samples);
+		smr_report_found(io->l.ses->res, in, &found);
+		smr_report_plots(io->l.ses->res);
 	}
 	in->v = NULL;
 	free(samples.v);
@@ -128,18 +133,18 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 static int look_whether_it_turns(struct smr_io *io, bool *ret_turns, struct err *err)
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
-	const struct device *dev = &io->ses->devs[0];
+	const struct device *dev = &io->l.ses->devs[0];
 	uint64_t first = comb->first_bytes, end = first + comb->n * comb->step_bytes;
 	int turns = -1, r = 0;
 
-	if (io->file)
+	if (io->l.file)
 		r = smr_stream(io, io->layout->first_bytes, end, err);
-	if (r == 0 && !session_is_over(io->ses))
-		r = smr_turns(io, io->file ? end : io->target->size_bytes, &turns, err);
+	if (r == 0 && !session_is_over(io->l.ses))
+		r = smr_turns(io, io->l.file ? end : io->l.target->size_bytes, &turns, err);
 	*ret_turns = !does_not_turn(dev, turns);
 	/* What was written a moment ago no disk reads without turning, unless it still has it in memory; virtual disks
 	 * say that they turn. */
-	if (io->file && turns == 0 && end > MEMORY)
+	if (io->l.file && turns == 0 && end > MEMORY)
 		*ret_turns = false;
 	return r;
 }
@@ -148,36 +153,35 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
-	struct result *res = io->ses->res;
+	struct result *res = io->l.ses->res;
 	bool turns = true;
 	int r = look_whether_it_turns(io, &turns, err);
 
-	if (r < 0 || session_is_over(io->ses))
+	if (r < 0 || session_is_over(io->l.ses))
 		return r;
 	if (!turns) {
 		smr_report_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
-	report_sign(io->ses);
+	report_sign(io->l.ses);
 	if (!writes) {
 		smr_report_verdict(res, SMR_UNDECIDED, "nothing was written");
 		return 0;
 	}
 	if (p->rewrite) {
 		r = smr_back_begin(io, p->journal, err);
-		if (r < 0 || session_is_over(io->ses))
+		if (r < 0 || session_is_over(io->l.ses))
 			return r;
-		io->end_ns = clock_now_ns(io->ses->env->clk) + io->time_ns;
 	}
-	if (io->file)
+	if (io->l.file)
 		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, err);
 	else
 		r = smr_stream(io, comb->first_bytes, end, err);
-	if (r == 0 && !session_is_over(io->ses))
+	if (r == 0 && !session_is_over(io->l.ses))
 		r = smr_access(io, in, err);
-	if (r < 0 || session_is_over(io->ses))
+	if (r < 0 || session_is_over(io->l.ses))
 		return r;
-	if (isnan(in->access_ns) && !smr_is_over(io)) {
+	if (isnan(in->access_ns) && !is_over(io)) {
 		smr_report_verdict(res, SMR_UNDECIDED,
 		                   result_fault_count(res)
 		                           ? "random reads failed, so how long they take is not known"
@@ -202,7 +206,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
 	const struct figure *f;
 	uint64_t first, size;
-	struct smr_io io;
+	struct smr_io io = { .layout = &layout };
 	int r;
 
 	if (device_is_zoned(dev)) {
@@ -213,11 +217,14 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	if (r < 0)
 		return r;
 	(void)smr_layout_init(&layout, first, size);
-	r = smr_open(&io, ses, &layout, err);
+	io.time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
+	io.end_ns = ses->start_ns + io.time_ns;
+	r = lasting_open(&io.l, ses, &(struct engine_config){ .depth = 2, .buf_bytes = SMR_PIECE },
+	                 layout.first_bytes + layout.size_bytes, err);
 	if (r == 0)
 		r = measure(&io, &in, p, writes, err);
 	r = smr_back_end(&io, r, err);
-	smr_close(&io);
+	lasting_close(&io.l);
 	f = result_find_figure(ses->res, "shingled");
 	if (r == 0 && (!f || f->value.is_null))
 		smr_report_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");

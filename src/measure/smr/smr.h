@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this. plan.c: options, and the order of
- * places. back.c: every byte put back. run.c: the writes, timed. analyse.c: how well each kind of disk explains them.
+ * places. run.c: the writes, timed, and every byte put back. analyse.c: how well each kind of disk explains them.
  * report.c: the document. smr.c goes through them. `sustain` finds what a rest brings back.
  *
  * A disk whose tracks shingle can write a band only as a whole. So it keeps small pieces in a cache on the media until
@@ -12,6 +12,7 @@
 #ifndef PLATTER_MEASURE_SMR_H
 #define PLATTER_MEASURE_SMR_H
 
+#include "measure/shared/lasting.h"
 #include "measure/shared/rewrite.h"
 
 struct smr_params { /* what the options fill */
@@ -87,33 +88,18 @@ struct smr_samples {
 };
 
 struct smr_input;
-struct timed;
 struct smr_io {
-	struct session *ses;
-	struct engine *eng;
-	struct target *target; /* the session's, or that of a file of our own */
-	struct target own;
-	struct datafile *file;
+	struct lasting l;
 	const struct smr_layout *layout;
-	double turn_ns;                  /* by reads; 0: not known */
-	uint64_t time_ns, end_ns;        /* for writing and the look at the way behind it; nothing begins later */
-	uint64_t look_ns;                /* that the last look took: no batch begins within it */
-	struct rewrite_journal *journal; /* NULL: what is there is not put back */
-	bool is_noted;                   /* all that will be written is in it */
+	double turn_ns;           /* by reads; 0: not known */
+	uint64_t time_ns, end_ns; /* for writing and the look at the way behind it; nothing begins later */
+	bool is_noted;            /* all that will be written is in the journal */
 };
-
-/* ---- back.c: the bytes that were there before ---- */
-
-/* Reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
+/* --rewrite: reads and notes all that will be written; io->is_noted: it was not stopped meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
 /* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were.
  */
 int smr_back_end(struct smr_io *io, int r, struct err *err);
-
-int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err);
-void smr_close(struct smr_io *io);
-/* For single reads; stream: of random numbers, one for each purpose. */
-void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret);
 /* Does it turn, as far as reads below end show? 1, 0, or -1: they do not. */
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
 /* Writes that stretch in sequence. */
@@ -129,7 +115,6 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* The next n writes of one part, from the place of that number on (smr_place()), then a flush; appended to s. */
 int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *s, struct err *err);
-bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
 
 /* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
 

@@ -10,11 +10,9 @@
 
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "measure/shared/ownfile.h"
 #include "measure/sustain/sustain.h"
 
-#define WARMTH_NS  NS_PER_S /* hwmon asks the drive no more often */
-#define DATA_PIECE 4096     /* each differs from all others: nothing is to be stored once */
+#define WARMTH_NS NS_PER_S /* hwmon asks the drive no more often */
 
 void sustain_series_init(struct sustain_series *s, bool has_waits)
 {
@@ -77,105 +75,45 @@ static void add(struct sustain_series *s, double at_s, const struct io_req *req,
 		s->waits[i][part < SUSTAIN_WAITS ? (size_t)part : SUSTAIN_WAITS - 1]++;
 }
 
-/* ---- opening ---- */
-
-static bool writes(const struct sustain_io *io)
-{
-	return io->p->write || io->file;
-}
-
-static void fill(struct sustain_io *io, uint32_t len)
-{
-	struct payload_pool pool;
-
-	payload_pool_init(&pool, io->ses->seed, len);
-	for (uint32_t slot = 0; slot < io->eng->cfg.slots; slot++)
-		memcpy(engine_buf(io->eng, slot), payload_pool_at(&pool, slot), len);
-	payload_pool_done(&pool);
-}
-
-int sustain_open(struct sustain_io *io, struct session *ses, const struct sustain_params *p, struct err *err)
-{
-	uint32_t block = sustain_block(p), other = sustain_other_block(p);
-	const struct engine_config cfg = { .depth = (uint32_t)p->depth, .buf_bytes = block > other ? block : other };
-	int r;
-
-	*io = (struct sustain_io){ .ses = ses, .p = p, .own = { .fd = -1 }, .target = &io->own };
-	r = sustain_span(&ses->devs[0], p, &io->first_bytes, &io->end_bytes, err);
-	if (r == 0 && ses->plan->opens_itself)
-		r = own_file_open(&io->file, &io->own, &ses->devs[0], io->end_bytes, err);
-	else if (r == 0)
-		io->target = &ses->targets[0];
-	if (r == 0 && io->file)
-		session_medium_of_writes(ses);
-	if (r == 0)
-		r = session_engine(ses, &cfg, &io->eng, err);
-	if (r == 0 && writes(io))
-		fill(io, cfg.buf_bytes);
-	return r;
-}
-
-void sustain_close(struct sustain_io *io)
-{
-	engine_close(io->eng);
-	own_file_close(io->file, &io->own);
-}
-
-bool sustain_is_over(const struct sustain_io *io)
-{
-	return session_is_over(io->ses) || session_time_left_ns(io->ses) == 0;
-}
-
 /* ---- a stretch of load ---- */
 
 struct stretch {
-	struct feeder f; /* first: next() gets a pointer to it */
-	struct sink sink;
 	struct sustain_io *io;
 	struct sustain_series *s;
 	const struct sustain_order *o;
-	uint64_t begin_ns, sent_bytes, warmth_ns;
-	double base_s, last_s, celsius, rate_bytes_per_s;
+	uint64_t begin_ns, warmth_ns;
+	double base_s, last_s, bytes, celsius;
 };
 
-static enum feed stretch_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+static uint64_t place(void *arg, uint64_t n)
 {
-	struct stretch *l = (struct stretch *)f;
+	struct stretch *l = arg;
 	struct sustain_io *io = l->io;
 	uint64_t blocks = (io->end_bytes - io->first_bytes) / l->o->block_bytes, i = io->at / l->o->block_bytes;
 
-	(void)now_ns;
-	(void)ret_until_ns;
-	req->op = writes(io) ? IO_WRITE : IO_READ;
-	req->len_bytes = l->o->block_bytes;
-	req->offset_bytes = io->first_bytes +
-	                    (io->p->random ? permute(i % blocks, blocks, io->ses->seed + i / blocks) : i % blocks) *
-	                            l->o->block_bytes;
-	if (l->rate_bytes_per_s > 0)
-		req->due_ns = l->begin_ns + (uint64_t)((double)l->sent_bytes * 1e9 / l->rate_bytes_per_s);
-	io->at += req->len_bytes;
-	l->sent_bytes += req->len_bytes;
-	io->written++;
-	for (uint32_t k = 0; writes(io) && k < req->len_bytes; k += DATA_PIECE)
-		memcpy((uint8_t *)req->buf + k, &io->written, sizeof(io->written));
-	return FEED_IO;
+	(void)n;
+	io->at += l->o->block_bytes;
+	return io->first_bytes +
+	       (io->p->random ? permute(i % blocks, blocks, io->l.ses->seed + i / blocks) : i % blocks) *
+	               l->o->block_bytes;
 }
 
-static void stretch_take(struct sink *sink, const struct io_req *req, bool is_fault)
+static void took(void *arg, const struct io_req *req, bool is_fault)
 {
-	struct stretch *l = (struct stretch *)((char *)sink - offsetof(struct stretch, sink));
-	double at_s = l->base_s + (double)(req->done_ns - l->begin_ns) * 1e-9;
+	struct stretch *l = arg;
 
 	if (is_fault)
 		return;
-	l->last_s = at_s;
-	add(l->s, at_s, req, l->celsius);
+	l->bytes += req->len_bytes;
+	l->last_s = l->base_s + (double)(req->done_ns - l->begin_ns) * 1e-9;
+	add(l->s, l->last_s, req, l->celsius);
 }
 
 static void feel(struct stretch *l, uint64_t now_ns)
 {
-	const struct env *env = l->io->ses->env;
-	uint32_t mc = env->devices->temperature ? env->devices->temperature(env->devices_ctx, &l->io->ses->devs[0]) : 0;
+	const struct env *env = l->io->l.ses->env;
+	uint32_t mc =
+		env->devices->temperature ? env->devices->temperature(env->devices_ctx, &l->io->l.ses->devs[0]) : 0;
 
 	l->celsius = mc ? mc * 1e-3 : (double)NAN;
 	l->warmth_ns = now_ns + WARMTH_NS;
@@ -206,42 +144,47 @@ static void tick(void *arg, uint64_t now_ns)
 
 	if (now_ns >= l->warmth_ns)
 		feel(l, now_ns);
-	if (l->io->saves && session_saves_at(l->io->ses, now_ns)) {
+	if (l->io->saves && session_saves_at(l->io->l.ses, now_ns)) {
 		close_bins(l);
 		l->io->saves(l->io->arg);
 	}
-	(void)units_rate(rate, sizeof(rate), s > 0 ? (double)l->sent_bytes / s : 0);
+	(void)units_rate(rate, sizeof(rate), s > 0 ? l->bytes / s : 0);
 	s += l->base_s;
 	if (l->o->until_s > s)
-		session_progress(l->io->ses, l->o->phase, l->o->done, "%s, %.0f s to go unless it changes", rate,
+		session_progress(l->io->l.ses, l->o->phase, l->o->done, "%s, %.0f s to go unless it changes", rate,
 		                 l->o->until_s - s);
 	else
-		session_progress(l->io->ses, l->o->phase, l->o->done, "%s, %.0f s", rate, s);
+		session_progress(l->io->l.ses, l->o->phase, l->o->done, "%s, %.0f s", rate, s);
 }
 
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err)
 {
-	uint64_t left_ns = session_time_left_ns(io->ses), now_ns = clock_now_ns(io->ses->env->clk);
-	struct stretch l = { .f.next = stretch_next, .sink.take = stretch_take, .io = io, .s = s, .o = o };
-	struct load load = { .targets = io->target, .ntargets = 1, .feeder = &l.f, .sink = &l.sink, .on_tick = tick };
-	struct load_stats stats;
+	struct session *ses = io->l.ses;
+	uint64_t left_ns = session_time_left_ns(ses), now_ns = clock_now_ns(ses->env->clk);
+	uint64_t span = io->end_bytes - io->first_bytes;
+	struct stretch l = { .io = io, .s = s, .o = o, .begin_ns = now_ns, .base_s = s->time_s, .last_s = s->time_s };
+	struct lasting_order order = { .op = io->p->write || io->l.file ? IO_WRITE : IO_READ,
+		                       .block_bytes = o->block_bytes,
+		                       .depth = (uint32_t)io->p->depth,
+		                       .max_ns = o->ns < left_ns ? o->ns : left_ns,
+		                       .rate_bytes_per_s = o->rate_bytes_per_s,
+		                       .place = place,
+		                       .took = took,
+		                       .tick = tick,
+		                       .arg = &l };
 	int r;
 
-	l.begin_ns = now_ns;
 	s->depth = (double)io->p->depth;
 	s->asked_bytes_per_s = (double)io->p->rate_bytes_per_s;
-	l.rate_bytes_per_s = o->rate_bytes_per_s > 0 ? o->rate_bytes_per_s : s->asked_bytes_per_s;
-	l.base_s = l.last_s = s->time_s;
-	feel(&l, now_ns);
-	load.arg = &l;
-	load.depth = (uint32_t)io->p->depth;
-	load.max_ns = o->ns < left_ns ? o->ns : left_ns;
-	if (load.max_ns == 0)
+	if (!(o->rate_bytes_per_s > 0))
+		order.rate_bytes_per_s = s->asked_bytes_per_s;
+	if (order.max_ns == 0)
 		return 0;
+	feel(&l, now_ns);
 	io->at -= io->at % o->block_bytes;
 	if (!io->p->random) /* a look at the end of each pass */
-		load.max_bytes = io->end_bytes - io->first_bytes - io->at % (io->end_bytes - io->first_bytes);
-	r = session_load(io->ses, &load, io->eng, &stats, err);
+		order.requests = (span - io->at % span + o->block_bytes - 1) / o->block_bytes;
+	r = lasting_load(&io->l, &order, err);
 	close_bins(&l);
 	return r;
 }

@@ -25,6 +25,11 @@ struct run {
 	struct sustain_rests rests;
 };
 
+static bool is_over(const struct run *run) /* a signal, --time, or the device is gone */
+{
+	return session_is_over(run->io.l.ses) || session_time_left_ns(run->io.l.ses) == 0;
+}
+
 static void report(void *arg)
 {
 	struct run *run = arg;
@@ -33,8 +38,8 @@ static void report(void *arg)
 	if (!sustain_states(&run->s, &run->f))
 		return;
 	sustain_find_cause(&run->f, &run->rests, &found);
-	sustain_report_rows(run->io.ses->res, &run->s, &run->rests);
-	sustain_report_figures(run->io.ses->res, &run->f, &found, true);
+	sustain_report_rows(run->io.l.ses->res, &run->s, &run->rests);
+	sustain_report_figures(run->io.l.ses->res, &run->f, &found, true);
 }
 
 /* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
@@ -57,7 +62,7 @@ static int again(struct run *run, struct err *err)
 	uint64_t at = run->io.at;
 	int r;
 
-	if (run->io.p->write || run->io.file || run->io.p->random)
+	if (run->io.p->write || run->io.l.file || run->io.p->random)
 		return 0;
 	sustain_series_init(&s, false);
 	run->rests.again_bytes_per_s = 0;
@@ -77,7 +82,7 @@ static int until_settled(struct run *run, struct err *err)
 	uint64_t span = run->io.end_bytes - run->io.first_bytes;
 	int r = 0;
 
-	while (r == 0 && !sustain_is_over(&run->io) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
+	while (r == 0 && !is_over(run) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
 		const double until_s = sustain_settles_s(&run->f);
 		const struct sustain_order o = { "until it has settled",
 			                         (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
@@ -89,7 +94,7 @@ static int until_settled(struct run *run, struct err *err)
 		r = sustain_load(&run->io, &o, &run->s, err);
 		(void)sustain_states(&run->s, &run->f);
 		/* a second pass would show once more what lies in the place */
-		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !sustain_is_over(&run->io))
+		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !is_over(run))
 			r = again(run, err);
 		if (run->io.at == span && run->f.burst < run->f.n && lies_in_the_place(run))
 			break;
@@ -107,8 +112,8 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 
 	sustain_series_init(&s, false);
 	*to = *next;
-	timed_rest(run->io.ses, next->rest_ns);
-	while (r == 0 && !is_done && !sustain_is_over(&run->io)) {
+	timed_rest(run->io.l.ses, next->rest_ns);
+	while (r == 0 && !is_done && !is_over(run)) {
 		const struct sustain_order o = { "after a rest",
 			                         (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
 			                         (uint32_t)next->block_bytes,
@@ -129,7 +134,7 @@ static int rest_and_see(struct run *run, struct err *err)
 	struct sustain_rest next = { .block_bytes = sustain_block(run->io.p) };
 	int r = again(run, err);
 
-	while (r == 0 && !lies_in_the_place(run) && !sustain_is_over(&run->io) &&
+	while (r == 0 && !lies_in_the_place(run) && !is_over(run) &&
 	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p), &next))
 		r = rest(run, &next, err);
 	return r;
@@ -137,13 +142,16 @@ static int rest_and_see(struct run *run, struct err *err)
 
 static int sustain_run(struct session *ses, const void *params, struct err *err)
 {
-	struct run run = { .rests.again_bytes_per_s = NAN };
-	int r;
+	const struct sustain_params *p = params;
+	struct run run = { .io = { .p = p, .saves = report, .arg = &run }, .rests.again_bytes_per_s = NAN };
+	uint32_t block = sustain_block(p), other = sustain_other_block(p);
+	const struct engine_config cfg = { .depth = (uint32_t)p->depth, .buf_bytes = block > other ? block : other };
+	int r = sustain_span(&ses->devs[0], p, &run.io.first_bytes, &run.io.end_bytes, err);
 
+	if (r < 0)
+		return r;
 	sustain_series_init(&run.s, true);
-	r = sustain_open(&run.io, ses, params, err);
-	run.io.saves = report;
-	run.io.arg = &run;
+	r = lasting_open(&run.io.l, ses, &cfg, run.io.end_bytes, err);
 	if (r == 0)
 		r = until_settled(&run, err);
 	if (r == 0 && sustain_is_settled(&run.f) && run.f.burst < run.f.n)
@@ -159,7 +167,7 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 			ses->devs[0].path);
 	if (ses->res->verdict_is_open && session_time_left_ns(ses) == 0)
 		session_ended_early(ses);
-	sustain_close(&run.io);
+	lasting_close(&run.io.l);
 	sustain_series_done(&run.s);
 	session_checkpoint(ses);
 	return r;

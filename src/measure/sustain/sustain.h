@@ -7,7 +7,7 @@
 #ifndef PLATTER_MEASURE_SUSTAIN_H
 #define PLATTER_MEASURE_SUSTAIN_H
 
-#include "session/session.h"
+#include "measure/shared/lasting.h"
 
 struct sustain_params { /* what the options fill */
 	const char *range;
@@ -59,21 +59,14 @@ static inline double sustain_edge_s(const struct sustain_series *s, size_t i)
 	return i < s->n ? s->v[i].time_s : i ? s->v[i - 1].time_s + s->width_s : 0;
 }
 
-struct datafile;
 struct sustain_io {
-	struct session *ses;
-	struct engine *eng;
-	struct target *target, own;
-	struct datafile *file;
+	struct lasting l;
 	const struct sustain_params *p;
 	uint64_t first_bytes, end_bytes, at; /* at: bytes sent since it began at first_bytes */
-	uint64_t written;                    /* requests, for their data */
 	/* Called when the document is about to be saved. */
 	void (*saves)(void *arg);
 	void *arg;
 };
-int sustain_open(struct sustain_io *io, struct session *ses, const struct sustain_params *p, struct err *err);
-void sustain_close(struct sustain_io *io);
 /* For so long, appended to s. */
 struct sustain_order {
 	const char *phase;
@@ -84,7 +77,6 @@ struct sustain_order {
 	double until_s;          /* when it will have settled if nothing changes; 0: not waited for */
 };
 int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct sustain_series *s, struct err *err);
-bool sustain_is_over(const struct sustain_io *io); /* a signal, --time, or the device is gone */
 
 /* ---- analyse.c: bins to states; no session, no document, no clock ---- */
 
