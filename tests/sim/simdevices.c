@@ -380,5 +380,6 @@ void sim_fill_cache(struct sim *sim, size_t n, enum sim_filled how)
 			(void)disk_pop_done(d, t, &done);
 		}
 	}
-	sim_clock(sim)->now_ns = t;
+	if (t > sim_clock(sim)->now_ns)
+		sim_clock(sim)->now_ns = t;
 }

@@ -29,7 +29,7 @@ struct cells {
 	size_t first[STATES_PIECES + 1]; /* bin of each */
 };
 
-static void cells_init(struct cells *c, const struct sustain_series *s)
+static void cells_init(struct cells *c, const struct sustain_series *s, double least_s)
 {
 	double bytes = 0, requests = 0, from = 0;
 
@@ -38,7 +38,7 @@ static void cells_init(struct cells *c, const struct sustain_series *s)
 
 		bytes += (double)s->v[i].bytes;
 		requests += (double)s->v[i].requests;
-		if (requests < CELL_LEAST || to - from < CELL_GROWS * from)
+		if (requests < CELL_LEAST || to - from < fmax(least_s, CELL_GROWS * from))
 			continue;
 		states_add(&c->states, bytes / (to - from), requests);
 		c->first[c->states.n] = i + 1;
@@ -177,14 +177,23 @@ static void fill(const struct sustain_series *s, struct sustain_states *f)
 	}
 }
 
+static bool are_alike(double x, double y)
+{
+	return fmin(x, y) >= ALIKE * fmax(x, y);
+}
+
 static bool are_one(const struct sustain_series *s, const struct sustain_state *a, const struct sustain_state *b,
                     bool are_neighbours)
 {
-	double x = rate_of(s, a->first, a->end), y = rate_of(s, b->first, b->end);
-
 	if (a->end < a->first + STATES_LEAST || b->end < b->first + STATES_LEAST)
 		return are_neighbours;
-	return fmin(x, y) >= ALIKE * fmax(x, y);
+	return are_alike(rate_of(s, a->first, a->end), rate_of(s, b->first, b->end));
+}
+
+static void drop(struct sustain_states *f, size_t first, size_t end)
+{
+	memmove(&f->v[first], &f->v[end], (f->n - end) * sizeof(f->v[0]));
+	f->n -= end - first;
 }
 
 /* States that are alike, with all between them, are one; an edge may have passed another. */
@@ -196,11 +205,27 @@ static void join_alike(const struct sustain_series *s, struct sustain_states *f)
 				continue;
 			for (size_t j = i + 1; j <= k; j++)
 				f->v[i].end = f->v[j].end > f->v[i].end ? f->v[j].end : f->v[i].end;
-			memmove(&f->v[i + 1], &f->v[k + 1], (f->n - k - 1) * sizeof(f->v[0]));
-			f->n -= k - i;
+			drop(f, i + 1, k + 1);
 			i = (size_t)-1; /* from the beginning */
 			break;
 		}
+}
+
+/* Stalls hide where a rate changes: what is as fast as the burst before it, and then as the one behind it, is none. */
+static void drop_mixed(const struct sustain_series *s, struct sustain_states *f, struct sustain_state *burst)
+{
+	struct sustain_state *next = burst + 1, *last = burst + 2;
+	double x = rate_of(s, burst->first, burst->end), y;
+	size_t edge;
+
+	if (last >= f->v + f->n)
+		return;
+	y = rate_of(s, last->first, last->end);
+	edge = settle_edge(s, next->first, next->end, x, y);
+	if (are_alike(rate_of(s, next->first, edge), x) && are_alike(rate_of(s, edge, next->end), y)) {
+		burst->end = last->first = edge;
+		drop(f, (size_t)(next - f->v), (size_t)(last - f->v));
+	}
 }
 
 /* Does it come as fast again for as long, when it is over? */
@@ -259,7 +284,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	sum /= (double)n;
 	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * span_s(s, edge + 1, last) / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
-	return stats_about(sum / part, half + bytes / requests * (1 + 2 * s->depth));
+	return stats_about(sum / part, half + bytes / requests * (1 + s->depth));
 }
 
 /* Without its first bin, in which no request was answered yet, and the last one. */
@@ -333,36 +358,33 @@ static void find_burst(const struct sustain_series *s, struct sustain_states *f)
 	if (first > 0 && first < f->n && f->v[first - 1].rate.value < slow) /* it began with a stall */
 		first--;
 	f->burst = first;
+	f->amount = STATS_UNKNOWN;
 	if (first == f->n)
 		return;
 	f->v[first].end = f->v[last].end;
-	memmove(&f->v[first + 1], &f->v[last + 1], (f->n - last - 1) * sizeof(f->v[0]));
-	f->n -= last - first;
+	drop(f, first + 1, last + 1);
+	drop_mixed(s, f, &f->v[first]);
 	fill(s, f);
 	if (f->v[first].rate.value > f->v[first + 1].rate.value)
 		measure_amount(s, f);
 }
 
-bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
+/* In cells of that time at least. */
+static void segment(const struct sustain_series *s, double least_s, struct sustain_states *f)
 {
 	cleanup_free struct cells *c = xcalloc(1, sizeof(*c));
 	size_t end[SUSTAIN_STATES];
 
-	*f = (struct sustain_states){
-		.amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN, .asked_bytes_per_s = NAN
-	};
-	if (s->n == 0)
-		return false;
-	cells_init(c, s);
-	if (c->states.n < STATES_LEAST)
-		return false;
-	f->begin_celsius = s->v[0].celsius;
-	f->log10_ratio = states_partition(&c->states, SUSTAIN_STATES, &f->n, end);
+	cells_init(c, s, least_s);
+	f->n = 1;
+	f->log10_ratio = 0;
+	if (c->states.n >= STATES_LEAST)
+		f->log10_ratio = states_partition(&c->states, SUSTAIN_STATES, &f->n, end);
 	for (size_t k = 0; k < f->n; k++) {
 		size_t before = k ? end[k - 1] : 0;
 
 		f->v[k].first = k ? f->v[k - 1].end : 0;
-		f->v[k].end = k + 1 == f->n ? s->n : c->first[end[k]];
+		f->v[k].end = s->n;
 		if (k + 1 < f->n) /* within two cells of the edge */
 			f->v[k].end = settle_edge(s, c->first[end[k] > before + 3 ? end[k] - 3 : before],
 			                          c->first[end[k] + 3 < c->states.n ? end[k] + 3 : c->states.n],
@@ -371,16 +393,28 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 	}
 	join_alike(s, f);
 	fill(s, f);
-	f->block_bytes = (uint64_t)(sustain_last(f)->bytes / sustain_last(f)->requests + 0.5);
-	find_burst(s, f);
-	if (f->burst < f->n && comes_again(s, f, f->burst)) {
-		f->n = 1;
-		f->v[0].first = 0;
-		f->v[0].end = s->n;
-		f->log10_ratio = 0;
-		f->amount = STATS_UNKNOWN;
-		fill(s, f);
-		f->burst = 1;
+}
+
+bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
+{
+	double requests = 0;
+
+	*f = (struct sustain_states){
+		.amount = STATS_UNKNOWN, .time_s = s->time_s, .pts_s = NAN, .asked_bytes_per_s = NAN
+	};
+	for (size_t i = 0; i < s->n; i++)
+		requests += (double)s->v[i].requests;
+	if (requests < STATES_LEAST * CELL_LEAST)
+		return false;
+	f->begin_celsius = s->v[0].celsius;
+	/* What lies between two stalls comes again: longer cells show whether there is a burst. */
+	for (double least_s = 0, burst_s = 0;; least_s = 2 * fmax(least_s, fmax(burst_s, SUSTAIN_FIRST))) {
+		segment(s, least_s, f);
+		f->block_bytes = (uint64_t)(sustain_last(f)->bytes / sustain_last(f)->requests + 0.5);
+		find_burst(s, f);
+		if (f->burst == f->n || !comes_again(s, f, f->burst))
+			break;
+		burst_s = f->v[f->burst].to_s - f->v[f->burst].from_s;
 	}
 	f->pts_s = pts(s);
 	if (f->burst == f->n && s->asked_bytes_per_s > 0 &&

@@ -17,12 +17,13 @@
 #define SLOW_S        2.0  /* and as long as it was fast */
 #define GIVE_UP       3    /* times the burst: it will not be slow again */
 #define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same with requests of another size */
-#define PACED_SD      0.05 /* and of the same requests at another rate */
+#define PACED_SD      0.03 /* and of the same requests at another rate */
+#define PACE_NEAR     2.0  /* rates that differ by less: it is asked for little more than what it is slow at */
 #define TIME_LESS     1.0  /* decades less likely beforehand: no provider describes a credit of seconds */
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
 #define SURE          2.0  /* decades */
-#define VAGUE         0.2  /* of what came back: a longer rest shows more */
+#define VAGUE         0.03 /* of what came back: a longer rest shows more */
 #define AS_FAST       0.9  /* of the burst, for GIVE_UP times as long: only requests are counted */
 
 static bool is_paced(const struct sustain_rest *r)
@@ -43,9 +44,11 @@ static double change_s(const struct sustain_series *s, const struct sustain_stat
 	struct sustain_states now;
 	double at_s = 0;
 
-	if (is_paced(ret))
+	if (is_paced(ret)) {
 		fast = stats_about(ret->asked_bytes_per_s, 0);
-	if (ret->block_bytes == f->block_bytes) {
+		slow = stats_about(ret->slow_bytes_per_s, 0);
+	}
+	if (ret->block_bytes == f->block_bytes || is_paced(ret)) {
 		at_s = sustain_change_s(s, &fast, &slow, &amount);
 	} else if (sustain_states(s, &now)) {
 		slow = sustain_last(&now)->rate;
@@ -100,11 +103,22 @@ static const struct sustain_rest *to_repeat(const struct sustain_states *f, cons
 	return best;
 }
 
+/* What the small requests of a rest and at a rate are held against: the same ones as fast as they go. */
+static const struct sustain_rest *unpaced(const struct sustain_rests *r, const struct sustain_rest *paced)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].rest_ns == paced->rest_ns && r->v[i].block_bytes == paced->block_bytes &&
+		    !is_paced(&r->v[i]))
+			return &r->v[i];
+	return NULL;
+}
+
 bool sustain_next_rest(const struct sustain_states *f, const struct sustain_rests *r, uint32_t other_block,
                        struct sustain_rest *ret)
 {
 	const struct sustain_rest *last = r->n ? &r->v[r->n - 1] : NULL, *again = to_repeat(f, r);
 	bool is_first = !last || (last->block_bytes == f->block_bytes && !is_paced(last));
+	double ratio;
 
 	*ret = (struct sustain_rest){
 		.block_bytes = f->block_bytes, .asked_bytes_per_s = NAN, .celsius = NAN, .begin_celsius = NAN
@@ -118,10 +132,17 @@ bool sustain_next_rest(const struct sustain_states *f, const struct sustain_rest
 	if (!again || is_paced(last))
 		return false;
 	ret->rest_ns = again->rest_ns;
-	if (is_first)
+	if (is_first) {
 		ret->block_bytes = other_block;
-	else
-		ret->asked_bytes_per_s = sqrt(f->v[f->burst].rate.value * sustain_last(f)->rate.value);
+		return true;
+	}
+	if (last->block_bytes < f->block_bytes &&
+	    last->fast_bytes > 0) /* small ones show more exactly when it is slow */
+		again = last;
+	ratio = again->fast_bytes_per_s / again->slow_bytes_per_s;
+	ret->block_bytes = again->block_bytes;
+	ret->slow_bytes_per_s = again->slow_bytes_per_s;
+	ret->asked_bytes_per_s = again->slow_bytes_per_s * (ratio < PACE_NEAR ? cbrt(ratio) : sqrt(ratio));
 	return true;
 }
 
@@ -176,15 +197,14 @@ enum { BYTES, REQUESTS, TIME, HEAT, LIMITS };
 static const enum sustain_cause causes[LIMITS] = { SUSTAIN_BYTES, SUSTAIN_REQUESTS, SUSTAIN_TIME, SUSTAIN_HEAT };
 
 /* A repetition beside what it repeats, in decades. */
-static void weigh_repeat(const struct sustain_rest *a, const struct sustain_rest *b, double slow,
-                         double log10_l[LIMITS])
+static void weigh_repeat(const struct sustain_rest *a, const struct sustain_rest *b, double log10_l[LIMITS])
 {
 	double rate = b->fast_bytes_per_s / a->fast_bytes_per_s, bytes = log(b->fast_bytes / a->fast_bytes), same;
 	double sd = hypot(is_paced(b) ? PACED_SD : AMOUNT_SD,
 	                  hypot(b->uncertain_bytes / b->fast_bytes, a->uncertain_bytes / a->fast_bytes));
 	/* of a credit that comes back at the slow rate all the time */
-	double refilled = log(b->fast_bytes_per_s / (b->fast_bytes_per_s - slow)) -
-	                  log(a->fast_bytes_per_s / (a->fast_bytes_per_s - slow));
+	double refilled = log(b->fast_bytes_per_s / (b->fast_bytes_per_s - a->slow_bytes_per_s)) -
+	                  log(a->fast_bytes_per_s / (a->fast_bytes_per_s - a->slow_bytes_per_s));
 
 	log10_l[TIME] += log10_normal(bytes - log(rate), sd);
 	if (!is_paced(b)) {
@@ -212,13 +232,13 @@ static void judge_repeats(const struct sustain_states *f, const struct sustain_r
 
 		if (again->block_bytes != f->block_bytes && !(again->fast_bytes > 0) &&
 		    again->slow_bytes_per_s >= AS_FAST * f->v[f->burst].rate.value) {
-			log10_l[REQUESTS] += SURE;
+			log10_l[REQUESTS] += 2 * SURE;
 			is_known = true;
 		}
 		if (again->rest_ns != first->rest_ns || !(again->fast_bytes > 0) ||
 		    (again->block_bytes == f->block_bytes && !is_paced(again)))
 			continue;
-		weigh_repeat(first, again, sustain_last(f)->rate.value, log10_l);
+		weigh_repeat(is_paced(again) ? unpaced(r, again) : first, again, log10_l);
 		is_known |= !is_paced(again);
 	}
 	if (!is_known)
