@@ -23,8 +23,9 @@ struct session_state {
 	uint64_t kept_ns;             /* when the document was saved last */
 	struct outfiles files;
 	uint64_t answered_ns; /* when the last request of session_load() completed */
-	struct stops {        /* when this program did not run, as load_run() saw it */
-		uint64_t n, first_ns, by_clock_ns, suspended_ns, late_requests;
+	struct stops {        /* when this program did not run, as load_run() saw it; and when no request completed */
+		uint64_t n, first_ns, by_clock_ns, suspended_ns, late_requests, stalls;
+		char first_stall[300];
 	} stops;
 	struct there { /* argument of target.is_there */
 		struct session *ses;

@@ -140,13 +140,14 @@ static void take_fault(void *arg, const struct io_fault *fault)
 static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 {
 	const struct load_context *ctx = arg;
-	char t[32];
+	struct stops *stops = &ctx->ses->state->stops;
 
-	result_notice(ctx->ses->res, "stalled",
-	              "No request to %s completed for %s, from %.3f s on; the oldest was a %s at %" PRIu64 ".",
-	              ctx->targets[oldest->target].name, units_time(t, sizeof(t), now_ns - oldest->submit_ns),
-	              (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, io_op_name(oldest->op),
-	              oldest->offset_bytes);
+	(void)now_ns;
+	if (stops->stalls++ == 0)
+		(void)snprintf(stops->first_stall, sizeof(stops->first_stall),
+		               "%s, from %.3f s on; the oldest was a %s at %" PRIu64, ctx->targets[oldest->target].name,
+		               (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, io_op_name(oldest->op),
+		               oldest->offset_bytes);
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 

@@ -295,6 +295,10 @@ static void check_stops(const struct watch *w, const struct session *ses)
 	uint64_t suspended_ns = less(suspended_now(ses), w->suspended_ns);
 	char t[32];
 
+	if (stops->stalls)
+		result_notice(ses->res, "stalled",
+		              "For 5 s and longer no request completed, %" PRIu64 " %s; first to %s.", stops->stalls,
+		              stops->stalls == 1 ? "time" : "times", stops->first_stall);
 	if (stops->n)
 		result_notice(
 			ses->res, "stopped",

@@ -2,6 +2,7 @@
 /* A program that did not run for a while: frozen with its container, stopped, suspended. Its disk did nothing wrong. */
 #include "test.h"
 
+#include "load.h"
 #include "rows.h"
 #include "simrun.h"
 #include "wild.h"
@@ -84,6 +85,33 @@ TEST(what_a_freeze_took_is_in_no_figure)
 			assert_true(fabs(got - want) <= v[i].tolerance * fabs(want));
 		}
 	}
+}
+
+/* Each fiftieth read takes a minute. */
+TEST(a_disk_that_stalls_again_and_again_is_one_notice_with_a_count)
+{
+	struct err err = { 0 };
+	cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = "--seed=3 sda" };
+	unsigned n = 0;
+	PROFILE(p, "tiny");
+
+	assert_int_equal(profile_add_fail(&p, &(struct profile_fail){ .op = DISK_READ,
+	                                                              .nth = 7,
+	                                                              .every = 50,
+	                                                              .short_bytes = UINT64_MAX,
+	                                                              .delay_s = 60 }),
+	                 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(run.sim, &p, "sda");
+	sim_set_contents(run.sim, false);
+	MUST_RUN(run);
+	assert_int_equal(notices(&run, "stalled"), 1);
+	for (size_t i = 0; i < run.res->nnotices; i++)
+		if (strcmp(run.res->notices[i].code, "stalled") == 0)
+			assert_int_equal(sscanf(run.res->notices[i].text,
+			                        "For 5 s and longer no request completed, %u times", &n),
+			                 1);
+	assert_true(n > 1);
 }
 
 /* The ring overflowed because nobody emptied it. */
