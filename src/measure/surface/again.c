@@ -14,6 +14,8 @@
 #include "measure/surface/surface.h"
 
 #define RESTS_MOST     16 /* slow places of a request that are kept apart; the rest counts as not read again */
+#define ROWS_MOST      6  /* 16 to the power of it sectors */
+#define ROW_HITS       2
 #define RESTARTS_MOST  1  /* halved anew, where the sector that was found is well */
 #define HITS_MOST      12 /* answers of the drive's cache in place of the medium's, before it is given up */
 #define FLUSH_TIMES    4  /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
@@ -33,8 +35,9 @@
 #define ALONE_EACH  2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
 #define ALONE_FOR   1.7
 #define ALONE_MOST  32
-#define ALONE_SIDES 3.0 /* a third of it at least from either side of the place */
-#define HALF_SURE   4.5 /* one error in 90 of each half; the sector is asked by itself afterwards */
+#define ALONE_SIDES 3.0   /* a third of it at least from either side of the place */
+#define TURN_NS     8.3e6 /* where the rotation is not known */
+#define HALF_SURE   4.5   /* one error in 90 of each half; the sector is asked by itself afterwards */
 
 /* ---- the lists ---- */
 
@@ -91,6 +94,7 @@ static void narrow(struct surface_run *run, struct surface_suspect *s, enum surf
 	rest.again_ns = 0;
 	rest.odds[0] = rest.odds[1] = 0.0;
 	rest.is_slow = false;
+	rest.rows = s->rows < ROWS_MOST ? 0 : ROWS_MOST;
 	rest.is_silent = true;
 	s->first_bytes = s->good_end;
 	s->end_bytes = s->bad_end;
@@ -134,7 +138,7 @@ static struct surface_suspect piece_of(const struct surface_run *run, const stru
 /* Of a sector enough is known. true: it came to its end. */
 static bool end_sector(struct surface_run *run, struct surface_suspect *s, bool is_weak, bool is_well)
 {
-	if (is_well && s->is_slow && s->restarts++ < RESTARTS_MOST) {
+	if (is_well && s->is_slow && s->rows == ROWS_MOST && s->restarts++ < RESTARTS_MOST) {
 		s->good_end = s->first_bytes;
 		s->bad_end = s->end_bytes;
 		return false;
@@ -176,11 +180,42 @@ static bool conclude(struct surface_run *run, struct surface_suspect *s)
 	return is_end;
 }
 
+/*
+ * Where a revolution is lost in passing, and lost again within that piece, there it is: no need to halve. Where a row
+ * shows nothing it is halved.
+ */
+static int ask_row(struct surface_run *run, struct surface_suspect *s, struct err *err)
+{
+	struct surface_row row;
+	int r = surface_read_row(run, s, &row, err);
+	bool is_sector;
+
+	run->has_hits |= row.is_hit;
+	if (row.is_hit && s->hits++ < ROW_HITS)
+		return r;
+	s->hits = 0;
+	is_sector = row.end_bytes - row.first_bytes <= run->range.unit_bytes;
+	if (row.nslow && !(is_sector && row.is_deaf)) {
+		s->good_end = row.first_bytes;
+		s->bad_end = row.end_bytes;
+		s->rows++;
+		s->is_slow = is_sector;
+	} else {
+		s->good_end = s->first_bytes;
+		s->bad_end = s->end_bytes;
+		s->rows = ROWS_MOST;
+		if (!row.nslow && !row.is_hit)
+			s->odds[0] = s->odds[1] = -ALONE_EACH / 2;
+	}
+	return r;
+}
+
 static int ask(struct surface_run *run, struct surface_suspect *s, bool *ret_is_end, struct err *err)
 {
 	struct surface_suspect piece = piece_of(run, s);
-	struct surface_alone alone;
-	int r = surface_read_alone(run, &piece, &alone, err);
+	struct surface_alone alone = { .longer_ns = NAN };
+	bool is_row = s->rows < ROWS_MOST && s->bad_end - s->good_end > run->range.unit_bytes;
+	int r = is_row ? ask_row(run, s, err) : surface_read_alone(run, &piece, &alone, err);
 
 	*ret_is_end = true;
 	if (r < 0)
@@ -250,10 +285,10 @@ static int ask_all(struct surface_run *run, struct err *err)
 
 /* ---- what failed ---- */
 
-static void heal(struct surface_run *run, const struct surface_failed *f, uint64_t end_bytes, bool is_silent)
+static void heal(struct surface_run *run, const struct surface_failed *f, uint64_t first_bytes, bool is_silent)
 {
-	struct surface_suspect s = { .first_bytes = f->first_bytes,
-		                     .end_bytes = end_bytes,
+	struct surface_suspect s = { .first_bytes = first_bytes,
+		                     .end_bytes = f->end_bytes,
 		                     .time_ns = f->time_ns,
 		                     .scan_bytes = f->end_bytes - f->first_bytes,
 		                     .ns_per_byte = NAN,
@@ -264,16 +299,39 @@ static void heal(struct surface_run *run, const struct surface_failed *f, uint64
 	put_away(run, &s, SURFACE_HEALED);
 }
 
-/* Sectors behind one that cannot be read are read one by one; else all that failed, and halves of what fails again. */
-static uint64_t end_of_reading(const struct surface_run *run, const struct surface_failed *f, uint64_t bad_end)
+/*
+ * One of n sectors fails, which takes r times as long as a reading that does not: how many to read first. That part p
+ * of all for which p = (1 - p)^r: then either answer costs as much for what it says. Of r = 1 half, of 30 a twelfth.
+ */
+static uint64_t first_piece(double r, uint64_t n)
 {
-	uint64_t unit = run->range.unit_bytes, first = f->first_bytes, end = first + run->eng->cfg.buf_bytes / 2;
-	bool is_behind_bad = f != run->failures.v && f[-1].is_sector && f[-1].end_bytes == first;
+	double low = 0.0, high = 1.0;
 
-	end = f->end_bytes < end ? f->end_bytes : end;
-	if (!bad_end)
-		return is_behind_bad && end - first > unit ? first + unit : end;
-	return bad_end - first > unit ? first + ((bad_end - first + unit - 1) / unit + 1) / 2 * unit : bad_end;
+	for (unsigned i = 0; i < 20; i++) {
+		double p = (low + high) / 2;
+
+		*(p < pow(1.0 - p, r) ? &low : &high) = p;
+	}
+	return (uint64_t)fmax(1.0, low * (double)n);
+}
+
+/*
+ * From the end of a range, as what the drive reads ahead was then read already: a piece of what is known to fail from
+ * bad_first on, and of the rest all, but sectors before one that cannot be read one by one.
+ */
+static uint64_t start_of_reading(const struct surface_run *run, const struct surface_failed *f, uint64_t bad_first,
+                                 double good_ns)
+{
+	uint64_t unit = run->range.unit_bytes, end = f->end_bytes, most = run->eng->cfg.buf_bytes / 2,
+		 first = end - f->first_bytes < most ? f->first_bytes : end - most;
+	bool is_before_bad = f + 1 < run->failures.v + run->failures.n && f[1].is_sector && f[1].first_bytes == end;
+	uint64_t last = end - 1 - (end - 1 - run->range.first_bytes) % unit;
+
+	if (bad_first == UINT64_MAX)
+		return is_before_bad ? last : first;
+	if (last <= bad_first)
+		return bad_first;
+	return last - unit * (first_piece((double)f->time_ns / good_ns, (end - bad_first) / unit) - 1);
 }
 
 /*
@@ -282,30 +340,38 @@ static uint64_t end_of_reading(const struct surface_run *run, const struct surfa
  */
 static int narrow_errors(struct surface_run *run, struct err *err)
 {
-	const uint64_t unit = run->range.unit_bytes;
-	uint64_t bad_first = 0, bad_end = 0; /* a read from there to there failed */
+	uint64_t bad_first = 0, bad_end = 0; /* of what lies there something fails */
+	double good_ns = run->rot.is_rotating ? run->rot.period_ns : TURN_NS, ngood = 1.0; /* all, and how many */
 	unsigned hits = 0;
 	int r = 0;
 
 	while (r == 0 && surface_wants_errors(run) && !surface_is_over(run)) {
-		uint64_t start_ns = surface_now(run), end;
+		uint64_t start_ns = surface_now(run), first;
 		struct surface_failed *f = surface_next_unproven(&run->failures, run->position), was = *f;
-		bool is_half = was.first_bytes >= bad_first && was.first_bytes < bad_end, is_known;
+		bool is_part = was.end_bytes > bad_first && was.end_bytes <= bad_end, is_known, is_bad;
 
-		end = end_of_reading(run, f, is_half ? bad_end : 0);
-		session_progress(run->ses, "unreadable places", -1.0, "%" PRIu64, was.first_bytes);
+		if (!is_part && !was.is_rest) {
+			bad_first = start_of_reading(run, f, UINT64_MAX, NAN);
+			bad_end = was.end_bytes;
+			is_part = true;
+		}
+		first = start_of_reading(run, f, is_part ? bad_first : UINT64_MAX, good_ns / ngood);
+		session_progress(run->ses, "unreadable places", -1.0, "%" PRIu64, first);
 		surface_give_way(run);
-		r = surface_read_once(run, was.first_bytes, end, &is_known, err);
+		r = surface_read_once(run, first, was.end_bytes, &is_known, err);
+		is_bad = is_known && surface_has_failed(&run->failures, first, was.end_bytes);
 		if (r == 0 && !is_known) {
 			f->is_left = ++hits > HITS_MOST;
 			r = surface_forget(run, 0, err);
-		} else if (surface_has_failed(&run->failures, was.first_bytes, end)) {
-			bad_first = was.first_bytes;
-			bad_end = end - bad_first > unit ? end : 0;
-		} else if (!is_half || end == bad_end) {
-			heal(run, &was, end, was.is_rest && !is_half);
+		} else if (is_bad) {
+			bad_first = first;
+			bad_end = was.end_bytes - first > run->range.unit_bytes ? was.end_bytes : 0;
+		} else if (!is_part || first == bad_first) {
+			heal(run, &was, first, was.is_rest && !is_part);
 		}
 		hits = is_known ? 0 : hits;
+		good_ns += is_bad ? 0.0 : (double)(surface_now(run) - start_ns);
+		ngood += is_known && !is_bad;
 		run->again_spent_ns[AGAIN_OF_ERRORS] += surface_now(run) - start_ns;
 	}
 	return r;

@@ -12,7 +12,9 @@
 #define HIT_PART                                                                                            \
 	0.4 /* of the medium's time: what comes sooner, beyond the command itself, came over the link alone \
 	     */
-#define SHARE_LEAST_NS (300 * NS_PER_S) /* beside that share, in second readings of either */
+/* Beside that share: some 300 places that are slow, or damage of 100 reads of 3 s. */
+#define SLOW_LEAST_NS  (150 * NS_PER_S)
+#define ERROR_LEAST_NS (300 * NS_PER_S)
 
 /* ---- lists ---- */
 
@@ -113,10 +115,11 @@ struct surface_suspect *surface_all_places(const struct surface_run *run, size_t
 
 double surface_again_left(const struct surface_run *run, enum surface_budget of)
 {
-	return run->p->recheck_all
-	               ? 1.0
-	               : 1.0 - (double)run->again_spent_ns[of] /
-	                                 (SURFACE_AGAIN_SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
+	double least_ns = (double)(of == AGAIN_OF_SLOW ? SLOW_LEAST_NS : ERROR_LEAST_NS);
+
+	return run->p->recheck_all ? 1.0
+	                           : 1.0 - (double)run->again_spent_ns[of] /
+	                                             (SURFACE_AGAIN_SHARE * (double)run->scan_ns + least_ns);
 }
 
 bool surface_wants_errors(const struct surface_run *run)

@@ -21,7 +21,7 @@ struct reader {
 	struct {
 		uint64_t submit_ns, done_ns;
 		bool is_read;
-	} v[4];
+	} v[SURFACE_ROW + 1];
 };
 
 static void reader_take(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -115,6 +115,42 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		ret->took_ns = (uint64_t)access_ns[3];
 	}
 	return r;
+}
+
+int surface_read_row(struct surface_run *run, const struct surface_suspect *s, struct surface_row *ret, struct err *err)
+{
+	uint64_t unit = run->range.unit_bytes, len = s->bad_end - s->good_end,
+		 piece = ((len + unit - 1) / unit + SURFACE_ROW - 1) / SURFACE_ROW * unit;
+	uint64_t before = s->good_end - run->range.first_bytes, lead = before < piece ? before : piece,
+		 took_ns[SURFACE_ROW + 1], last_ns = 0;
+	struct list_item items[SURFACE_ROW + 1] = { { .offset_bytes = s->good_end - lead,
+		                                      .len_bytes = (uint32_t)lead } };
+	struct reader r;
+	size_t n = lead > 0;
+	int code;
+
+	for (uint64_t at = s->good_end; at < s->bad_end; at += piece)
+		items[n++] = (struct list_item){
+			.offset_bytes = at, .len_bytes = (uint32_t)(s->bad_end - at < piece ? s->bad_end - at : piece)
+		};
+	*ret = (struct surface_row){ .is_hit = true };
+	code = read_list(run, items, n, run->p->idle || run->verifier ? 1 : run->eng->cfg.depth, &r, err);
+	for (size_t i = 0; i < n; i++) {
+		if (!r.v[i].is_read)
+			return code;
+		took_ns[i] = r.v[i].done_ns - (r.v[i].submit_ns > last_ns ? r.v[i].submit_ns : last_ns);
+		took_ns[i] = r.v[i].done_ns > last_ns ? took_ns[i] : 0;
+		last_ns = r.v[i].done_ns > last_ns ? r.v[i].done_ns : last_ns;
+	}
+	ret->is_hit = surface_is_cached(run, (double)(last_ns - r.v[0].submit_ns), lead + len);
+	for (size_t i = n; i-- > 1 && !ret->is_hit;)
+		if ((double)took_ns[i] - s->ns_per_byte * items[i].len_bytes > surface_limit_ns(run, s)) {
+			ret->first_bytes = items[i].offset_bytes;
+			ret->end_bytes = items[i].offset_bytes + items[i].len_bytes;
+			ret->nslow++;
+		}
+	ret->is_deaf = 2 * ret->nslow > n;
+	return code;
 }
 
 /* ---- what has to be learnt ---- */

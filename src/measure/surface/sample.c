@@ -62,26 +62,46 @@ static bool add_known(struct surface_run *run)
 	return is_added;
 }
 
-static bool is_doubtful(const struct stretch *v)
+/* What is strewn are sectors that lie elsewhere, the way there and back in two requests, and weak tracks: one each. */
+static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 {
-	return v->slow && v->readings < READINGS;
+	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
+	       bytes = turn_ns * (double)run->scan_bytes / (double)(run->scan_ns + 1);
+	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
+
+	for (unsigned i = 0; i < SURFACE_BATCH; i++)
+		if (v->slow >> i & 1) {
+			n++;
+			i += each - 1;
+		}
+	return n;
 }
 
-static bool has_doubtful(const struct surface_sample *s)
+/* Fewer than that are strewn, whatever more readings show. */
+static bool is_doubtful(const struct surface_run *run, const struct stretch *v)
 {
+	return v->readings < READINGS && slow_of(run, v) > STREWN_LEAST;
+}
+
+/* How long it takes to read the doubtful ones as often as it takes. */
+static uint64_t doubtful_ns(const struct surface_run *run)
+{
+	const struct surface_sample *s = run->later.sample;
+	uint64_t ns = 0;
+
 	for (size_t i = 0; i < s->n; i++)
-		if (is_doubtful(&s->v[i]))
-			return true;
-	return false;
+		if (is_doubtful(run, &s->v[i]))
+			ns += (READINGS - s->v[i].readings) * s->v[i].took_ns;
+	return ns;
 }
 
 /* Those that are to be read again go behind the others. */
-static void take_back_doubtful(struct surface_sample *s)
+static void take_back_doubtful(const struct surface_run *run, struct surface_sample *s)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!is_doubtful(&s->v[i])) {
+		if (!is_doubtful(run, &s->v[i])) {
 			struct stretch v = s->v[kept];
 
 			s->v[kept++] = s->v[i];
@@ -101,8 +121,7 @@ static bool plan_pass(struct surface_run *run, size_t places)
 		return add(run, (double)run->range.first_bytes, false);
 	if (s->passes == 1)
 		s->own_ns = OWN_MARGIN * stats_median(s->worsts_ns, s->nworsts);
-	take_back_doubtful(s);
-	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
+	take_back_doubtful(run, s);
 	is_planned = s->passes++ || add_known(run);
 	places = is_all ? (size_t)all : places;
 	for (size_t i = 0; is_planned && i < places; i++) {
@@ -121,11 +140,12 @@ static size_t places_left(const struct surface_run *run)
 	const struct surface_sample *s = run->later.sample;
 	uint64_t span = run->range.end_bytes - run->range.first_bytes, now = surface_now(run),
 		 left = now < s->end_ns ? s->end_ns - now : 0;
+	double free_ns = PASS_SHARE * (double)left - (double)doubtful_ns(run);
 
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
 	return (size_t)fmin(ceil((double)span / (double)length_of(run)),
-	                    PASS_SHARE * (double)left * (double)s->seen / (double)(run->scan_ns + 1));
+	                    fmax(free_ns, 0.0) * (double)s->seen / (double)(run->scan_ns + 1));
 }
 
 bool surface_sample_goes_on(const struct surface_run *run)
@@ -138,7 +158,7 @@ bool surface_sample_goes_on(const struct surface_run *run)
 		return true;
 	if (surface_now(run) >= s->end_ns)
 		return false;
-	return s->next < s->n || has_doubtful(s) || (s->unread.n && places_left(run) >= LEAST_PLACES);
+	return s->next < s->n || doubtful_ns(run) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
 static bool begin(struct surface_run *run, struct surface_sample *s)
@@ -163,12 +183,17 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 	while (r == 0 && s->next < s->n && surface_sample_goes_on(run) && !surface_wants_again(run)) {
 		struct stretch *v = &s->v[s->next];
 		bool is_tuning = !run->is_tuned;
+		uint64_t start_ns = surface_now(run);
+		uint32_t block_bytes = run->range.block_bytes;
 
 		run->position = v->first_bytes;
 		s->leg_end_bytes = v->end_bytes;
 		s->leg_slow = 0;
 		s->worst_ns = 0.0;
+		run->range.block_bytes <<= v->readings > 0;
 		r = surface_scan_leg(run, err);
+		run->range.block_bytes = is_tuning ? run->range.block_bytes : block_bytes;
+		v->took_ns = surface_now(run) - start_ns;
 		v->slow = v->readings++ ? v->slow & s->leg_slow : s->leg_slow;
 		if (is_tuning) { /* in blocks that are not yet the others' */
 			s->n = 0;
@@ -185,21 +210,6 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 
 /* ---- what it says of the disk ---- */
 
-/* What is strewn are sectors that lie elsewhere, the way there and back in two requests, and weak tracks: one each. */
-static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
-{
-	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
-	       bytes = turn_ns * (double)run->scan_bytes / (double)(run->scan_ns + 1);
-	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
-
-	for (unsigned i = 0; v->readings == READINGS && i < SURFACE_BATCH; i++)
-		if (v->slow >> i & 1) {
-			n++;
-			i += each - 1;
-		}
-	return n;
-}
-
 /*
  * More than this many are not explained by ones that are strewn, of which that many places have any (Poisson). Where
  * most of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where a
@@ -215,7 +225,7 @@ static unsigned most_strewn(const struct surface_run *run)
 	    2 * run->blind.deaf_bytes > run->scan_bytes)
 		return SURFACE_BATCH;
 	for (size_t i = 0; i < s->n; i++)
-		any += slow_of(run, &s->v[i]) > 0;
+		any += s->v[i].slow > 0;
 	mean = -log1p(-fmin((any + 1.0) / ((double)s->n + 2.0), 0.99));
 	p = exp(-mean);
 	while (left - p > FALSE_WEAK / ((double)s->n + 1.0) && k < SURFACE_BATCH) {
@@ -237,7 +247,7 @@ void surface_sample_report(struct surface_run *run)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stretch *v = &s->v[i];
-		bool is_weak = slow_of(run, v) > most, is_one = v->is_random && v->readings;
+		bool is_weak = v->readings == READINGS && slow_of(run, v) > most, is_one = v->is_random && v->readings;
 
 		weak += is_weak;
 		n += is_one;

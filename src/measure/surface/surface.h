@@ -195,6 +195,15 @@ struct surface_alone {
  */
 int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, struct surface_alone *ret,
                        struct err *err);
+#define SURFACE_ROW 16 /* pieces: enough to see what is usual, and few for a queue to run ahead of the medium in */
+struct surface_row {   /* the first piece that took half a revolution longer than expected; end 0: none */
+	uint64_t first_bytes, end_bytes;
+	size_t nslow;
+	bool is_hit, is_deaf; /* deaf: most did; of single sectors that is the drive's way */
+};
+/* [s->good_end, s->bad_end) in a row, cut in pieces, behind one more. */
+int surface_read_row(struct surface_run *run, const struct surface_suspect *s, struct surface_row *ret,
+                     struct err *err);
 /* Does s->step read it beside a place before it, or behind it? By turns. */
 static inline bool surface_is_turn_before(const struct surface_suspect *s)
 {

@@ -57,6 +57,7 @@ struct surface_suspect {
 	bool is_silent; /* no word about it when it is well: what is left of a request behind a bad place */
 	enum surface_kind kind;
 	bool is_slow;               /* all of it, beyond doubt: it is being halved */
+	uint32_t rows;              /* read in a row, each of what stuck out in that before */
 	uint32_t step, restarts;    /* readings of what is asked now; halved anew */
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
@@ -117,7 +118,9 @@ struct surface_sample {
 		uint64_t first_bytes, end_bytes;
 		bool is_random; /* else the start, the end, or where the disk itself reports trouble */
 		unsigned readings;
-		uint64_t slow; /* a bit for each request: in all readings */
+		uint64_t slow;              /* a bit for each request of the first reading: in all readings */
+		uint64_t took_ns;           /* the last of them */
+		struct surface_limit limit; /* of the first; those that follow are judged by it */
 	} * v;
 	size_t n, next, room; /* next: all before it were scanned; those from there on are this pass's, by place */
 	size_t seen;          /* readings of places */
