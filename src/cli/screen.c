@@ -140,6 +140,8 @@ static void say_ending(struct result *res, char *answer, size_t len)
 		why = "too many requests failed";
 	else if (!why && result_has_notice(res, "time-over"))
 		why = how[STATUS_ENDED_EARLY];
+	else if (!why && !used && result_fault_count(res))
+		why = "requests failed";
 	if (!used && !res->verdict_is_no && res->status != STATUS_RUNNING) /* which has no answer yet */
 		res->verdict_is_open = true;
 	if (why && (!used || !said || said->value.is_null || !strstr(answer, said->value.str)))

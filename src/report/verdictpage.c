@@ -234,16 +234,13 @@ static const char *share_text(const struct result *res, bool is_short, char *lin
 		               is_short ? "" : " random places");
 	if (!is_short)
 		add(line, len, "%s in all", units_time(time, sizeof(time), (uint64_t)(res->head.elapsed_s * 1e9)));
-	if (!bad)
+	if (!bad || is_all) /* where all was tried, each bad place is counted, and a share of samples says less */
 		return line;
-	if (is_all)
-		(void)snprintf(most, sizeof(most), "%.2g %%", 100.0 * figure_number(bad));
-	else if (figure_number(bad) == 0.0)
+	if (figure_number(bad) == 0.0)
 		(void)snprintf(most, sizeof(most), "at most %.2g %%", 100.0 * bad->ci.high);
 	else
 		(void)snprintf(most, sizeof(most), "%.2g to %.2g %%", 100.0 * bad->ci.low, 100.0 * bad->ci.high);
-	(void)snprintf(line + strlen(line), len - strlen(line), ": %s of places are bad%s", most,
-	               is_all ? "" : " (95 %)");
+	(void)snprintf(line + strlen(line), len - strlen(line), ": %s of places are bad (95 %%)", most);
 	return line;
 }
 

@@ -142,7 +142,7 @@ struct result {
 	size_t ntables;
 	struct figure *figures;
 	size_t nfigures;
-	/* the first RESULT_FAULTS_MAX, to look at: fault_totals counts all, and nothing relies on these */
+	/* the first RESULT_FAULTS_MAX, to look at; fault_totals counts all */
 	struct result_fault *faults;
 	size_t nfaults;
 	struct fault_total *fault_totals;

@@ -259,6 +259,8 @@ int session_fault(struct session *ses, const char *target, const char *op, uint6
 {
 	result_fault(ses->res, target, op, offset_bytes, len_bytes, res,
 	             (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9);
+	if (ses->common->max_errors && result_fault_count(ses->res) > ses->common->max_errors)
+		ses->state->lost = LOST_ERRORS;
 	return res < 0 ? (int)res : -EIO;
 }
 

@@ -175,12 +175,16 @@ static void of_time(struct result *signs, const struct result *doc)
 		result_figure(signs, "read_all_s", NULL, UNIT_S, s, NULL, 0);
 }
 
+/* What failed to be written, and was reported so, is no data that came back wrong. */
 static void of_data(struct result *signs, const struct result *doc)
 {
-	static const char *const names[] = { "wrong_bytes", "wrong_words", "verify_errors" };
+	static const char *const names[] = { "wrong_words", "verify_errors" };
+	double failed = figure_number(result_find_figure(doc, "failed_write_bytes"));
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		count(signs, "wrong_data", figure_number(result_find_figure(doc, names[i])));
+	count(signs, "wrong_data",
+	      figure_number(result_find_figure(doc, "wrong_bytes")) - (failed > 0.0 ? failed : 0.0));
 }
 
 /* Of a sample, and a check should have one, that is less than all of the disk. */

@@ -316,15 +316,18 @@ TEST(the_part_from_the_device_is_one_of_bytes_and_known_of_all_passes_or_of_none
 	struct passes_found found;
 
 	passes_analyse(v, 3, 1, &found);
-	assert_true(found.from_device_ratio == 0.25); /* the kernel read ahead for others */
+	assert_true(found.from_device_ratio == 0.25);     /* the kernel read ahead for others */
+	assert_near(found.read_bytes_per_s, 200.0, 1e-9); /* 400 bytes in two seconds */
+	v[2].elapsed_ns = 3 * NS_PER_S;
 	v[1].from_device_ratio = NAN;
 	passes_analyse(v, 3, 1, &found);
+	assert_near(found.read_bytes_per_s, 100.0, 1e-9);
 	assert_true(isnan(found.from_device_ratio));
 }
 
-#define READ(file, from, to, bytes)                                           \
-	{                                                                     \
-		file, STEP_READ, from, ((to) - (from)) * NS_PER_S, 0.0, bytes \
+#define READ(file, from, to, bytes)                                      \
+	{                                                                \
+		file, STEP_READ, from, ((to) - (from)) * NS_PER_S, bytes \
 	}
 
 TEST(the_rate_of_all_files_is_that_of_the_time_when_all_were_read)
@@ -351,7 +354,6 @@ TEST(files_that_are_written_one_after_the_other_are_no_faster_together)
 			                         .kind = STEP_WRITE,
 			                         .start_s = (double)i,
 			                         .elapsed_ns = NS_PER_S,
-			                         .rate_bytes_per_s = 100.0,
 			                         .moved_bytes = 100.0 };
 		v[2 * i + 1] = (struct passes_step){
 			.file = i, .kind = STEP_FSYNC, .start_s = (double)i + 1.0, .elapsed_ns = NS_PER_S

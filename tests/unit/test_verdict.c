@@ -176,6 +176,24 @@ TEST(few_places_are_a_reason_where_they_are_not_all_of_the_disk)
 			}
 }
 
+/* A write that failed was reported; what comes back from there is what lay there before. */
+TEST(what_failed_to_be_written_is_no_data_that_came_back_wrong)
+{
+	for (unsigned failed = 0; failed <= 4096; failed += 2048) {
+		cleanup_result struct result *res = sound(600000000);
+		const struct result *const docs[] = { res };
+		struct judgement j;
+
+		result_figure_u64(res, "wrong_bytes", NULL, UNIT_BYTES, 4096);
+		result_figure_u64(res, "failed_write_bytes", NULL, UNIT_BYTES, failed);
+		verdict_judge(docs, 1, &j);
+		assert_int_equal(names(&j, "wrong"), failed < 4096);
+		assert_int_equal(names(&j, "unwritable"), failed > 0);
+		assert_int_equal(j.is, VERDICT_REJECT);
+		verdict_done(&j);
+	}
+}
+
 TEST(a_count_that_rose_since_an_earlier_run_rejects)
 {
 	for (int rise = -1; rise <= 1; rise++) {

@@ -72,8 +72,8 @@ static double whole_rate(const struct passes_step *v, size_t n, size_t nfiles, b
 void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
 {
 	cleanup_free struct passes_step *reads = xcalloc(n + 1, sizeof(*reads));
-	cleanup_free double *rates = xcalloc(n + 1, sizeof(*rates));
-	double moved = 0.0, from_device = 0.0;
+	cleanup_free double *s_per_byte = xcalloc(n + 1, sizeof(*s_per_byte));
+	double moved = 0.0, seconds = 0.0, from_device = 0.0;
 	bool has_each = true;
 	struct summary s;
 
@@ -88,7 +88,8 @@ void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passe
 			continue;
 		moved += v[i].moved_bytes;
 		from_device += v[i].moved_bytes * (v[i].from_device_ratio > 1.0 ? 1.0 : v[i].from_device_ratio);
-		rates[ret->reads] = v[i].rate_bytes_per_s;
+		seconds += (double)v[i].elapsed_ns * 1e-9;
+		s_per_byte[ret->reads] = (double)v[i].elapsed_ns * 1e-9 / v[i].moved_bytes;
 		reads[ret->reads++] = v[i];
 	}
 	ret->from_device_ratio = moved > 0.0 ? from_device / moved : (double)NAN;
@@ -101,9 +102,12 @@ void passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passe
 	}
 	if (nfiles > 1) {
 		ret->read_bytes_per_s = passes_common_rate(reads, ret->reads, nfiles);
-	} else if (summary_of(rates, ret->reads, &s)) {
-		ret->read_bytes_per_s = s.mean;
-		ret->read_ci = s.mean_ci;
+	} else if (summary_of(s_per_byte, ret->reads, &s)) {
+		double scale = moved / seconds * s.mean;
+
+		ret->read_bytes_per_s = moved / seconds;
+		ret->read_ci = s.mean_ci.low > 0.0 ? (struct interval){ scale / s.mean_ci.high, scale / s.mean_ci.low }
+		                                   : (struct interval){ NAN, NAN };
 	} else {
 		has_each = false;
 	}

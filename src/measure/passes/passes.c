@@ -111,7 +111,6 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 			                                                                         : STEP_FSYNC,
 			                     .start_s = row.start_s,
 			                     .elapsed_ns = row.elapsed_ns,
-			                     .rate_bytes_per_s = row.rate_bytes_per_s,
 			                     .moved_bytes = (double)row.moved_bytes,
 			                     .from_device_ratio = row.from_device_ratio };
 		has_written = has_written || v[n].kind == STEP_WRITE;
@@ -129,11 +128,12 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 
 static const struct screen_decl passes_screen = {
 	.shows =
-		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,read_from_device_ratio,verify_errors,wrong_words,#steps",
+		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,read_from_device_ratio,unread_bytes,verify_errors,wrong_words,#steps",
 	.says =
 		(const struct clause[]){
 			{ "Writing {write_synced_bytes_per_s} with fsync" },
 			{ "reading {read_bytes_per_s} in {read_bytes_per_s#reading}" },
+			{ "{unread_bytes} could not be read", .if_any = "unread_bytes" },
 			{ "{read_from_device_ratio} of it came from the device" },
 			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
 			{ "all {checked_bytes} that were compared are as written", .if_any = "checked_bytes",

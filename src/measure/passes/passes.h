@@ -43,7 +43,7 @@ struct passes_step { /* of one of several files; done in full */
 	enum passes_kind { STEP_WRITE, STEP_FSYNC, STEP_READ } kind;
 	double start_s;
 	uint64_t elapsed_ns;
-	double rate_bytes_per_s, moved_bytes, from_device_ratio; /* NaN: the kernel does not count it */
+	double moved_bytes, from_device_ratio; /* NaN: the kernel does not count it */
 };
 /*
  * Bytes per second of all nfiles files together, while all of them were being read: from the latest first start to the
@@ -79,7 +79,8 @@ struct passes_work {
 	uint8_t *buf;
 	struct passes_step *steps; /* done in full */
 	size_t nsteps, nreads;
-	uint64_t checked_bytes, verify_errors, wrong_words;
+	uint64_t checked_bytes, unread_bytes, verify_errors, wrong_words;
+	bool is_ended; /* by its faults */
 	int r;
 	struct err err;
 };

@@ -76,15 +76,18 @@ void passes_report_figures(struct result *res, const struct passes_found *f, boo
 
 void passes_report_words(struct result *res, const struct passes_work *works, size_t n)
 {
-	uint64_t checked = 0, wrong = 0, words = 0;
+	uint64_t checked = 0, unread = 0, wrong = 0, words = 0;
 	bool is_known = false;
 
 	for (size_t i = 0; i < n; i++) {
 		checked += works[i].checked_bytes;
+		unread += works[i].unread_bytes;
 		wrong += works[i].verify_errors;
 		words += works[i].wrong_words;
 		is_known |= works[i].is_ours;
 	}
+	if (unread)
+		result_figure_u64(res, "unread_bytes", "of what was to be read, could not be", UNIT_BYTES, unread);
 	if (is_known)
 		result_figure_u64(res, "checked_bytes", "compared with what was written", UNIT_BYTES, checked);
 	if (checked) {

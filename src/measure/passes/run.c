@@ -22,7 +22,7 @@ struct stopwatch {
 
 static bool is_over(const struct passes_work *w)
 {
-	return w->ses->cancel && *w->ses->cancel;
+	return w->is_ended || (w->ses->cancel && *w->ses->cancel);
 }
 
 /* --time is over. Reading ends then; a file that is being written is finished, since it is to be read. */
@@ -104,17 +104,8 @@ static void note_fault(struct passes_work *w, const char *op, uint64_t offset, u
 {
 	(void)pthread_mutex_lock(&w->shared->lock);
 	(void)session_fault(w->ses, w->path, op, offset, length, res);
+	w->is_ended = session_is_over(w->ses);
 	(void)pthread_mutex_unlock(&w->shared->lock);
-}
-
-static bool has_too_many_faults(struct passes_work *w)
-{
-	uint64_t n;
-
-	(void)pthread_mutex_lock(&w->shared->lock);
-	n = result_fault_count(w->ses->res);
-	(void)pthread_mutex_unlock(&w->shared->lock);
-	return n > w->ses->common->max_errors;
 }
 
 /* The words of the block at a place of the data. */
@@ -202,7 +193,7 @@ static void check_words(struct passes_work *w, uint64_t at, size_t len)
 		note_difference(w, at, len);
 }
 
-/* One pass over the file. Bytes moved; *ret_is_whole: all were good, the rate counts. */
+/* One pass over the file. Bytes moved; *ret_is_whole: its end was reached, the rate counts. */
 static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 {
 	uint64_t moved = 0;
@@ -216,9 +207,10 @@ static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 
 		if (n <= 0 || ((uint64_t)n < left && n < (ssize_t)PASSES_BLOCK_BYTES)) {
 			note_fault(w, "read", w->first + at, want, n < 0 ? -errno : n);
-			*ret_is_whole = false;
-			if (n == 0 || has_too_many_faults(w))
-				break; /* the file is shorter than it was, or the device is gone */
+			*ret_is_whole = n != 0; /* or the file is shorter than it was, or the device is gone */
+			w->unread_bytes += (left < want ? left : want) - (uint64_t)(n > 0 ? n : 0);
+			if (n == 0)
+				break;
 		} else {
 			check_words(w, at, left < (uint64_t)n ? (size_t)left : (size_t)n);
 		}
@@ -233,7 +225,7 @@ static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 			break;
 		}
 	}
-	*ret_is_whole = *ret_is_whole && !is_over(w);
+	*ret_is_whole = *ret_is_whole && moved && !is_over(w);
 	return moved;
 }
 
@@ -244,7 +236,6 @@ static void keep(struct passes_work *w, enum passes_kind kind, const struct pass
 		                                      .kind = kind,
 		                                      .start_s = row->start_s,
 		                                      .elapsed_ns = row->elapsed_ns,
-		                                      .rate_bytes_per_s = row->rate_bytes_per_s,
 		                                      .moved_bytes = (double)row->moved_bytes,
 		                                      .from_device_ratio = row->from_device_ratio };
 }
@@ -293,7 +284,7 @@ void *passes_work_run(void *arg)
 
 	if (w->p->size_bytes)
 		write_step(w);
-	for (uint64_t pass = 1; pass <= w->p->passes && !is_over(w) && !has_too_many_faults(w); pass++) {
+	for (uint64_t pass = 1; pass <= w->p->passes && !is_over(w); pass++) {
 		struct stopwatch s;
 		uint64_t moved;
 		char step[32];

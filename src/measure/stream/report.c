@@ -122,7 +122,7 @@ static void target_table(struct stream_run *s)
 			.p99_ns = hist_can_quantile(l->service, 0.99) ? hist_quantile(l->service, 0.99) : UINT64_MAX,
 			.p999_ns = hist_can_quantile(l->service, 0.999) ? hist_quantile(l->service, 0.999) : UINT64_MAX,
 			.max_ns = l->blocks ? l->service->max : UINT64_MAX,
-			.max_gap_ns = l->max_gap_ns,
+			.max_gap_ns = l->max_gap_ns ? l->max_gap_ns : UINT64_MAX,
 			.response_p99_ns =
 				hist_can_quantile(l->response, 0.99) ? hist_quantile(l->response, 0.99) : UINT64_MAX,
 			.response_max_ns = l->blocks ? l->response->max : UINT64_MAX,
@@ -284,7 +284,7 @@ static void load_figures(struct stream_run *s, uint64_t rate, double achieved)
 
 static double mean_rate(const struct stream_run *s)
 {
-	return (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	return s->done_bytes ? (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9) : (double)NAN;
 }
 
 void stream_figures_so_far(struct stream_run *s, uint64_t now_ns)
@@ -305,7 +305,7 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	const struct ring *r = &s->ring;
 
 	/* What failed was asked for in time, but nobody has got it. */
-	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes + r->lost_bytes)
+	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes)
 		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
 		           (double)(r->done_bytes + r->lost_bytes);
 	load_figures(s, rate, achieved);

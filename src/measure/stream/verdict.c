@@ -49,6 +49,12 @@ static bool is_lost(const struct stream_run *s)
 	return true;
 }
 
+/* Done, and failed. */
+static uint64_t failed_blocks(const struct stream_run *s)
+{
+	return s->completed - s->done_bytes / s->p->block_bytes;
+}
+
 static bool is_all(const struct stream_run *s)
 {
 	return s->completed == s->ring.taken && s->completed == s->ring.blocks_max;
@@ -195,8 +201,8 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 		(void)snprintf(buf, len, "%s held for %s, not longer: then %s took no more requests", rate, held,
 		               s->lanes[0].name);
 	else if (r->lost_bytes || !is_whole(s))
-		(void)snprintf(buf, len, "%s was not sustained: not everything could be %s", rate,
-		               s->p->read ? "read" : "written");
+		(void)snprintf(buf, len, "%s was not sustained: %" PRIu64 " of %" PRIu64 " blocks could not be %s",
+		               rate, failed_blocks(s), s->completed, s->p->read ? "read" : "written");
 	else if (!is_all(s))
 		(void)snprintf(buf, len, "%s held for %s, not longer", rate, held);
 	else
@@ -301,15 +307,19 @@ void stream_report_short(const struct stream_run *s)
 
 void stream_report_full_speed(const struct stream_run *s, double rate)
 {
-	char text[VERDICT_BYTES], what[32], time[32], place[96];
+	const char *done = s->p->read ? "read" : "written";
+	char text[VERDICT_BYTES], what[32], time[32], place[96], failed[64] = "";
 
 	(void)units_rate(what, sizeof(what), rate);
 	(void)seconds_text((double)(s->end_ns - s->start_ns) * 1e-9, time, sizeof(time));
-	if (s->completed)
-		(void)snprintf(text, sizeof(text), "%s at full speed for %s%s", what, time,
-		               place_text(s, place, sizeof(place)));
+	if (failed_blocks(s))
+		(void)snprintf(failed, sizeof(failed), "; %" PRIu64 " of %" PRIu64 " blocks could not be %s",
+		               failed_blocks(s), s->completed, done);
+	if (s->done_bytes)
+		(void)snprintf(text, sizeof(text), "%s at full speed for %s%s%s", what, time,
+		               place_text(s, place, sizeof(place)), failed);
 	else
-		(void)snprintf(text, sizeof(text), "nothing was %s in %s", s->p->read ? "read" : "written", time);
+		(void)snprintf(text, sizeof(text), "nothing was %s in %s%s", done, time, failed);
 	result_figure_text(s->ses->res, "full_speed", "at full speed", text);
 }
 

@@ -88,7 +88,7 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 {
 	struct result *res = run->ses->res;
 	const struct surface_burn *b = run->burn;
-	uint64_t wrong = b ? b->wrongs.unlisted_bytes : 0, read = 0, size;
+	uint64_t wrong = b ? b->wrongs.unlisted_bytes : 0, failed = 0, read = 0, size;
 	cleanup_free enum surface_wrong_kind *kinds = NULL;
 	char id[20];
 
@@ -99,8 +99,10 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 		surface_no_memory(run);
 		return;
 	}
-	for (size_t i = 0; i < b->wrongs.n; i++)
+	for (size_t i = 0; i < b->wrongs.n; i++) {
 		wrong += length_of(&b->wrongs.v[i]);
+		failed += kinds[i] == WRONG_UNWRITTEN ? length_of(&b->wrongs.v[i]) : 0;
+	}
 	for (size_t i = 0; i < SURFACE_CELLS; i++)
 		read += run->cells[i].scanned_bytes - run->cells[i].failed_bytes;
 	(void)snprintf(id, sizeof(id), "%016" PRIx64, b->run_id);
@@ -113,6 +115,8 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 	              b->write_bytes ? (double)b->write_bytes * 1e9 / (double)b->write_ns : (double)NAN, NULL, 0);
 	result_figure_u64(res, "verified_bytes", "read back and verified", UNIT_BYTES, read);
 	result_figure_u64(res, "wrong_bytes", "not as written", UNIT_BYTES, wrong);
+	result_figure_u64(res, "failed_write_bytes", "of them not written, since their writes failed", UNIT_BYTES,
+	                  failed);
 	if (b->most_celsius >= b->least_celsius) {
 		result_figure(res, "least_celsius", "coolest, in degrees Celsius", UNIT_NONE, b->least_celsius, NULL,
 		              0);
