@@ -224,7 +224,14 @@ static const struct measured_by {
 	[UNIT_S] = { .is_time = true, .stamps = STAMPS_NS * 1e-9 },
 };
 
-/* Keeps what an interval supports: a time begins at 0; a rate whose interval reaches 0 has no upper end either. */
+bool interval_is_vague(enum unit unit, double value, const struct interval *ci)
+{
+	return (unit == UNIT_BYTES_PER_S || unit == UNIT_MIB_PER_S) && ci && ci->low > 0.0 && ci->low < value &&
+	       ci->high > value && ci->high > 10.0 * ci->low;
+}
+
+/* Keeps what an interval supports: times, bytes and counts begin at 0; a rate whose interval reaches 0 has no upper end
+ * either. */
 struct interval interval_defended(enum unit unit, double value, const struct interval *ci, uint64_t samples)
 {
 	const struct measured_by *by = &measured_by[unit];
@@ -236,7 +243,7 @@ struct interval interval_defended(enum unit unit, double value, const struct int
 	if (unit == UNIT_PER_S && samples)
 		floor_half = fmax(floor_half, fabs(value) / (double)samples);
 	ret = (struct interval){ fmin(ci->low, value - floor_half), fmax(ci->high, value + floor_half) };
-	if (value >= 0.0 && (by->is_time || by->is_rate))
+	if (value >= 0.0 && (by->is_time || by->is_rate || unit == UNIT_BYTES || unit == UNIT_COUNT))
 		ret.low = fmax(ret.low, 0.0);
 	return ret;
 }

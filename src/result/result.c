@@ -358,9 +358,11 @@ static const struct interval no_interval = { (double)NAN, (double)NAN };
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples)
 {
-	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .value = cell_of_f64(value), .samples = samples };
+	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .samples = samples };
 
-	f.ci = interval_defended(unit, value, ci, samples);
+	value = interval_is_vague(unit, value, ci) ? (double)NAN : value;
+	f.value = cell_of_f64(value);
+	f.ci = isnan(value) ? no_interval : interval_defended(unit, value, ci, samples);
 	build_figure(res, name, label, f);
 }
 

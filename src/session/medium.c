@@ -16,8 +16,12 @@
 /* What to read instead, where there is such a stretch. */
 static const char *advice(const struct media *m, char *buf, size_t len)
 {
+	if (m->bytes[MEDIA_TWICE])
+		return "copy it with cp --reflink=never and give the copy";
 	if (!m->longest_bytes)
-		return "write the file first";
+		return m->bytes[MEDIA_ENCODED]  ? "write it anew uncompressed (chattr +m on the empty file)"
+		       : m->bytes[MEDIA_INLINE] ? "give a larger file"
+		                                : "write the file first";
 	(void)snprintf(buf, len, "fill the file, or keep to its longest stretch of data, bytes %" PRIu64 " to %" PRIu64,
 	               m->longest_first, m->longest_first + m->longest_bytes - 1);
 	return buf;

@@ -347,6 +347,8 @@ static void cancel_at_request(void *arg, struct session *ses, const char *target
 	cancel(arg);
 }
 
+#define FROM_THE_START 1e-12 /* part of the time */
+
 enum way { BY_SIGNAL, BY_TIME, BY_REMOVAL, BY_ERRORS, BY_REFUSALS, WAYS };
 
 static void fail_from_now_on(void *arg)
@@ -366,6 +368,25 @@ static bool lasts(const char *words)
 	       strncmp(words, "transactions", 12) == 0;
 }
 
+/* Where each request failed there is no rate, no other cause, and nothing came back. */
+static void check_failing(const char *words, const struct result *res)
+{
+	for (size_t i = 0; i < res->nfigures; i++) {
+		const struct figure *f = &res->figures[i];
+
+		if (f->unit == UNIT_BYTES_PER_S && figure_number(f) > 0 && !strstr(f->name, "request") &&
+		    !strstr(f->name, "interface") && !strstr(f->name, "growth") && !strstr(f->name, "link"))
+			fail_msg("%s: %s is a rate of what failed", words, f->name);
+		if (!strcmp(f->name, "verify_errors"))
+			assert_true(figure_number(f) == 0);
+	}
+	for (size_t i = 0; i < res->nnotices; i++)
+		if (strstr(res->notices[i].text, "longer --time") || strstr(res->notices[i].text, "idle"))
+			fail_msg("%s: requests failed, and the advice is: %s", words, res->notices[i].text);
+	if (strstr(res->answer, "oo little") || strstr(res->answer, "0.0 MB/s"))
+		fail_msg("%s: %s", words, res->answer);
+}
+
 static void check_run(const char *words, double part, enum way way, const struct result *res)
 {
 	struct rule rule = { words, NULL, false };
@@ -383,6 +404,8 @@ static void check_run(const char *words, double part, enum way way, const struct
 		fail_msg("%s, %g of it: cut by --time without a word: %s", words, part, res->answer);
 	if (way == BY_ERRORS && res->status != STATUS_WITH_ERRORS)
 		fail_msg("%s, %g of it: nothing but errors, and that is no error", words, part);
+	if (way == BY_ERRORS && part == FROM_THE_START)
+		check_failing(words, res);
 	if (way == BY_REFUSALS && (res->status != STATUS_FAILED || result_fault_count(res) || res->verdict_is_no))
 		fail_msg("%s, %g of it: what the kernel refused is the disk's fault: %s", words, part, res->answer);
 	if (way != BY_REMOVAL && way != BY_REFUSALS)
@@ -445,4 +468,18 @@ TEST(what_ends_early_says_over_how_much_it_was_seen)
 			(void)run_for(runs[i], 0.5, way, whole);
 		}
 	}
+}
+
+TEST(where_each_request_fails_there_is_no_rate_and_no_other_cause)
+{
+	static const char *const more[] = {
+		"stream --read --size=16MiB sda",
+		"stream --write --destroy-data=TINY0001 --verify --size=16MiB sda",
+		"sustain --time=20s sda",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
+		(void)run_for(runs[i], FROM_THE_START, BY_ERRORS, NS_PER_S);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		(void)run_for(more[i], FROM_THE_START, BY_ERRORS, NS_PER_S);
 }

@@ -149,6 +149,23 @@ TEST_WITH(an_interval_of_a_rate_that_reaches_to_zero_is_none_and_of_a_time_is_cu
 	ci = (struct interval){ 0.0, 13547303862241.0 };
 	result_figure(res, "b_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1.5, &ci, 2);
 	assert_true(isnan(result_find_figure(res, "b_bytes_per_s")->ci.high));
+	ci = (struct interval){ -108e6, 527e6 };
+	result_figure(res, "a_bytes", NULL, UNIT_BYTES, 210e6, &ci, 2);
+	assert_true(result_find_figure(res, "a_bytes")->ci.low == 0.0);
+}
+
+/* "0 to 4775540780 MB/s": nothing is known of it. */
+TEST_WITH(a_rate_that_is_not_known_to_a_power_of_ten_is_no_figure, make, drop)
+{
+	struct result *res = *state;
+
+	for (double wide = 2.0; wide < 1e9; wide *= 2.0) {
+		struct interval ci = { 1e9 / wide, 1e9 * wide };
+
+		result_figure(res, "a_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1e9, &ci, 3);
+		assert_int_equal(isnan(figure_number(result_find_figure(res, "a_bytes_per_s"))), wide * wide > 10.0);
+		assert_int_equal(isnan(result_find_figure(res, "a_bytes_per_s")->ci.low), wide * wide > 10.0);
+	}
 }
 
 TEST_WITH(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop)

@@ -224,9 +224,10 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		              .takes_any_way = p.quick };
 	s.t.sample = samples;
 	s.t.most_samples = SAMPLES_MOST;
-	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
-	                         ? ses->devs[0].physical_block_bytes
-	                         : ses->targets[0].align_bytes;
+	s.t.step_bytes = ses->targets[0].align_bytes; /* in files it may be more than a sector */
+	if (ses->devs[0].physical_block_bytes > s.t.step_bytes &&
+	    s.t.block_bytes % ses->devs[0].physical_block_bytes == 0)
+		s.t.step_bytes = ses->devs[0].physical_block_bytes;
 	s.known.block_bytes = s.t.block_bytes;
 	s.known.step_bytes = s.t.step_bytes;
 	s.known.is_quick = p.quick;

@@ -530,10 +530,12 @@ bool rotation_say_unclear(struct result *res, const struct rotation *rot)
 			"The drive's cache answers for a sector until %s are read elsewhere, for which there was no time: cannot tell whether it rotates. Give a longer --time.",
 			text);
 	else if (rot->events < EVENTS_GOOD)
-		result_notice(
-			res, "rotation-unclear",
-			"Only %zu reads could be timed, too few to see whether it rotates: give a longer --time, or repeat when machine and device are idle.",
-			rot->events);
+		result_notice(res, "rotation-unclear",
+		              "Only %zu read%s could be timed, too few to see whether it rotates: %s.", rot->events,
+		              rot->events == 1 ? "" : "s",
+		              result_fault_count(res) > rot->events
+		                      ? "the others failed"
+		                      : "give a longer --time, or repeat when machine and device are idle");
 	else
 		result_notice(
 			res, "rotation-unclear",

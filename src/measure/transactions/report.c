@@ -370,7 +370,8 @@ static void steady_figures(const struct tx_run *r)
 		result_figure(res, "arrived_per_s", "arrivals that came", UNIT_PER_S, (double)arrived(r) / seconds,
 		              NULL, arrived(r));
 		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->open.unfinished);
-		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
+		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S,
+		              isfinite(s->growth_per_s.ci.low) ? s->growth_per_s.value : (double)NAN,
 		              &s->growth_per_s.ci, r->open.n);
 	}
 }

@@ -189,6 +189,8 @@ static const struct screen_decl transactions_screen = {
 			{ "a response takes {response_mean_ns~} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst of {measured:transaction}" },
 			{ "{measured:response} took {response_mean_ns} on average, {response_max_ns} at worst",
 	                  .instead_of = 1 },
+			{ "{transactions_failed:transaction} failed", .if_any = "transactions_failed",
+	                  .unless = "none-ended" },
 			{ "the file was written at {write_synced_bytes_per_s}; a random read took {read_service_ns} on average over {file_reads:read}",
 	                  .instead_of = 2 },
 			{ NULL },

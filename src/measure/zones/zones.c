@@ -240,7 +240,7 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
 		              t->analysis->levels.n,
 		              session_is_over(run->ses) || t->is_out_of_time ? "the run ended before"
-		              : result_fault_count(run->res)                 ? "every request there failed"
+		              : result_fault_count(run->res)                 ? "requests there failed"
 		                                             : "too few bytes for a sample; measure a larger --range");
 }
 
@@ -526,6 +526,10 @@ static const struct screen_decl zones_screen = {
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
 			{ "{start_bytes_per_s} at the start", .instead_of = 2 },
 			{ "{lowest_bytes_per_s} at the slowest place measured", .instead_of = 3 },
+			{ "the samples scatter too far for a rate", .if_any = "read_bytes", .instead_of = 4,
+	                  .is_open = true },
+			{ "the samples scatter too far for a rate", .if_any = "written_bytes", .instead_of = 5,
+	                  .is_open = true },
 			{ "at least {bands:recording zone}", .if_any = "bands", .because = "zones-at-least" },
 			{ "{bands:recording zone}", .if_any = "bands", .instead_of = 1 },
 			{ "{slow_regions:slow region} and {unreadable_regions:unreadable region} in {read_bytes@read_ratio} that were read",
