@@ -175,7 +175,7 @@ static void of_time(struct result *signs, const struct result *doc)
 		result_figure(signs, "read_all_s", NULL, UNIT_S, s, NULL, 0);
 }
 
-/* What failed to be written, and was reported so, is no data that came back wrong. */
+/* Data did not come back wrong where writing them failed, which the disk reported. */
 static void of_data(struct result *signs, const struct result *doc)
 {
 	static const char *const names[] = { "wrong_words", "verify_errors" };

@@ -274,3 +274,41 @@ TEST(late_blocks_do_not_change_the_rate_of_the_clock)
 	pace_add(&pace, 5, 6);
 	assert_true(isnan(pace_ratio(&pace)));
 }
+
+/* Blocks of 1 MiB from the first on, of which so many can neither be read nor written. */
+TEST(what_failed_is_counted_and_neither_a_rate_nor_a_block_that_came_back_wrong)
+{
+	static const struct {
+		const char *words, *figure, *says;
+		unsigned bads;
+	} cases[] = {
+		{ "--read", "full_speed", "; 2 of 16 blocks could not be read", 2 },
+		{ "--read", "full_speed", "nothing was read in ", 16 },
+		{ "--read --rate=5MB", "verdict", "5 MB/s was not sustained: 2 of 16 blocks could not be read", 2 },
+		{ "--write --destroy-data=SIM0060GXP --verify", "full_speed", "; 3 of 16 blocks could not be written",
+		  3 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char words[100];
+		cleanup_run struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = words };
+		struct profile p;
+		struct err err;
+
+		(void)snprintf(words, sizeof(words), "%s --size=16MiB sda", cases[i].words);
+		assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
+		for (unsigned k = 0; k < cases[i].bads; k++)
+			assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ 2048ull * k, 8,
+			                                                            BAD_READ | BAD_WRITE, 1.0, -EIO }),
+			                 0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		profile_done(&p);
+		MUST_RUN(run);
+		assert_non_null(strstr(result_find_figure(run.res, cases[i].figure)->value.str, cases[i].says));
+		assert_int_equal(isnan(sim_figure(&run, "rate_bytes_per_s")), cases[i].bads == 16);
+		if (i < 3)
+			continue;
+		assert_true(sim_figure(&run, "verified_blocks") == 13.0);
+		assert_true(sim_figure(&run, "verify_errors") == 0.0);
+	}
+}

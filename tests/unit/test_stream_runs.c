@@ -592,57 +592,6 @@ TEST(a_rate_that_was_never_held_is_not_told)
 	assert_true(run.res->verdict_is_no);
 }
 
-static const char *told(const struct sim_run *run, const char *figure)
-{
-	const struct figure *f = result_find_figure(run->res, figure);
-
-	return f && !f->value.is_null ? f->value.str : "";
-}
-
-/* bads: of the blocks of 1 MiB from the first on. */
-static void verdict_with_bad(struct sim_run *run, unsigned bads, bool has_contents)
-{
-	struct profile p;
-
-	run->sim = sim_new();
-	load(&p, "ibm-deskstar-60gxp");
-	for (unsigned i = 0; i < bads; i++)
-		add_bad(&p, 2048ull * i, 8);
-	add(run->sim, &p, "sda");
-	sim_set_contents(run->sim, has_contents);
-	stream(run);
-}
-
-TEST(of_what_failed_there_is_no_rate_and_a_sentence_that_counts_it)
-{
-	cleanup_run struct sim_run none = { .words = "--read --size=16MiB sda" },
-				   some = { .words = "--read --size=16MiB sda" },
-				   paced = { .words = "--read --size=16MiB --rate=5MB sda" };
-
-	verdict_with_bad(&none, 16, false);
-	assert_true(isnan(sim_figure(&none, "rate_bytes_per_s")));
-	assert_true(isnan(cell(&none, "targets", 0, "max_gap_ns")));
-	assert_non_null(strstr(told(&none, "full_speed"), "nothing was read in "));
-	assert_non_null(strstr(told(&none, "full_speed"), "; 16 of 16 blocks could not be read"));
-	verdict_with_bad(&some, 2, false);
-	assert_true(sim_figure(&some, "rate_bytes_per_s") > 0.0);
-	assert_non_null(strstr(told(&some, "full_speed"), "; 2 of 16 blocks could not be read"));
-	verdict_with_bad(&paced, 2, false);
-	assert_non_null(strstr(told(&paced, "verdict"), "5 MB/s was not sustained: 2 of 16 blocks could not be read"));
-}
-
-/* They were reported when they were written; what lies there now is what lay there before. */
-TEST(blocks_that_could_not_be_written_are_no_blocks_that_came_back_wrong)
-{
-	cleanup_run struct sim_run run = { .words = "--write --destroy-data=SIM0060GXP --verify --size=16MiB sda" };
-
-	verdict_with_bad(&run, 3, true);
-	assert_true(sim_figure(&run, "verified_blocks") == 13.0);
-	assert_true(sim_figure(&run, "verify_errors") == 0.0);
-	assert_int_equal(notices(run.res, "verify", NULL), 0);
-	assert_true(result_fault_count(run.res) >= 3);
-}
-
 TEST(disks_that_answer_with_nothing_get_no_more_blocks)
 {
 	struct sim *sim = sim_new();

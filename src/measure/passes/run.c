@@ -193,39 +193,43 @@ static void check_words(struct passes_work *w, uint64_t at, size_t len)
 		note_difference(w, at, len);
 }
 
+/* false: the file is shorter than it was, or the device has disappeared. */
+static bool read_block(struct passes_work *w, uint64_t at, uint64_t *moved)
+{
+	uint64_t left = w->size - at;
+	size_t len = left < PASSES_BLOCK_BYTES ? (size_t)left : PASSES_BLOCK_BYTES;
+	size_t want = w->p->mode == PASSES_DIRECT ? PASSES_BLOCK_BYTES : len;
+	ssize_t n = pread(w->fd, w->buf, want, (off_t)(w->first + at));
+	size_t got = n <= 0 ? 0 : (size_t)n < len ? (size_t)n : len;
+
+	if (got < len)
+		note_fault(w, "read", w->first + at, want, n < 0 ? -errno : n);
+	else
+		check_words(w, at, len);
+	w->unread_bytes += len - got;
+	*moved += got;
+	return n != 0;
+}
+
 /* One pass over the file. Bytes moved; *ret_is_whole: its end was reached, the rate counts. */
 static uint64_t read_file(struct passes_work *w, bool *ret_is_whole)
 {
 	uint64_t moved = 0;
 
-	*ret_is_whole = true;
+	*ret_is_whole = false;
 	for (uint64_t at = 0; at < w->size && !is_over(w);) {
-		uint64_t left = w->size - at;
-		bool is_part = left < PASSES_BLOCK_BYTES && w->p->mode != PASSES_DIRECT;
-		size_t want = is_part ? (size_t)left : PASSES_BLOCK_BYTES;
-		ssize_t n = pread(w->fd, w->buf, want, (off_t)(w->first + at));
-
-		if (n <= 0 || ((uint64_t)n < left && n < (ssize_t)PASSES_BLOCK_BYTES)) {
-			note_fault(w, "read", w->first + at, want, n < 0 ? -errno : n);
-			*ret_is_whole = n != 0; /* or the file is shorter than it was, or the device is gone */
-			w->unread_bytes += (left < want ? left : want) - (uint64_t)(n > 0 ? n : 0);
-			if (n == 0)
-				break;
-		} else {
-			check_words(w, at, left < (uint64_t)n ? (size_t)left : (size_t)n);
-		}
-		if (n > 0)
-			moved += left < (uint64_t)n ? left : (uint64_t)n;
+		if (!read_block(w, at, &moved))
+			return moved;
 		at += PASSES_BLOCK_BYTES;
 		if (at % (64 * PASSES_BLOCK_BYTES) != 0)
 			continue;
 		show_progress(w, "reading", 64 * PASSES_BLOCK_BYTES);
 		if (at < w->size && is_late(w)) { /* what was read till then is a rate, too, when there is no other */
-			*ret_is_whole = *ret_is_whole && w->nreads == 0;
-			break;
+			*ret_is_whole = moved && w->nreads == 0;
+			return moved;
 		}
 	}
-	*ret_is_whole = *ret_is_whole && moved && !is_over(w);
+	*ret_is_whole = moved && !is_over(w);
 	return moved;
 }
 

@@ -104,6 +104,11 @@ const struct measure_table stream_tables[] = {
 
 /* ---- figures ---- */
 
+static uint64_t if_any(uint64_t ns)
+{
+	return ns ? ns : UINT64_MAX;
+}
+
 static void target_table(struct stream_run *s)
 {
 	struct table *t = result_table(s->ses->res, "targets", "Targets", target_fields);
@@ -121,11 +126,11 @@ static void target_table(struct stream_run *s)
 			.p50_ns = l->blocks ? hist_quantile(l->service, 0.5) : UINT64_MAX,
 			.p99_ns = hist_can_quantile(l->service, 0.99) ? hist_quantile(l->service, 0.99) : UINT64_MAX,
 			.p999_ns = hist_can_quantile(l->service, 0.999) ? hist_quantile(l->service, 0.999) : UINT64_MAX,
-			.max_ns = l->blocks ? l->service->max : UINT64_MAX,
-			.max_gap_ns = l->max_gap_ns ? l->max_gap_ns : UINT64_MAX,
+			.max_ns = if_any(l->service->max),
+			.max_gap_ns = if_any(l->max_gap_ns),
 			.response_p99_ns =
 				hist_can_quantile(l->response, 0.99) ? hist_quantile(l->response, 0.99) : UINT64_MAX,
-			.response_max_ns = l->blocks ? l->response->max : UINT64_MAX,
+			.response_max_ns = if_any(l->response->max),
 			.faults = l->faults,
 			.first_byte = l->first_offset,
 			.last_byte = l->last_offset ? l->last_offset - 1 : 0,
