@@ -3,7 +3,7 @@
 """tests/words.py [PLATTER-SIM [PLATTER]]: what platter says keeps to the style guide of src/README.
 
 Of every text in src (literals of two words and more: notices, labels, clauses, errors, help) and of every comment: no word of the list "Not:" there, no sentence
-over 25 words (30 in comments); and none of these words in a name. With the simulator each command is run on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
+over 25 words (30 in comments and in documents, lists aside); and none of these words in a name. Of what is printed in tests and tools the words alone. With the simulator each command is run on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
 terminal, numbers have units, bad places and the next command are there; with the program the same of what measures files. Status 1: something is over.
 """
 import json
@@ -19,7 +19,8 @@ from terminal import on_terminal  # noqa: E402
 
 TOP = Path(__file__).resolve().parent.parent
 MOST_WORDS, MOST_IN_COMMENTS = 25, 30
-ALLOWED = re.compile(r'\b(?:cannot|can|could not) tell\b|\bthere (?:is|are) no\b|\b(?:is|are) no (?:longer|more)\b|^.*@media.*', re.I | re.S)  # a style sheet is not English
+MOST_COMMAS = 5  # of a sentence: with more it is a list
+ALLOWED = re.compile(r'\b(?:cannot|can|could not) tell\b|\bthere (?:is|are) no\b|\b(?:is|are) no (?:longer|more)\b|\bverdict is no\b|^.*@media.*', re.I | re.S)  # a style sheet is not English
 NAMES = re.compile(r'\b(?!can_tell\b)(?:\w+_)?(?:tell|tells|told|telling)(?:_\w+)?\b')
 SIZES = ((80, 24), (80, 40), (120, 44))  # of terminals: columns and lines, two of which are the shell's
 KINDS = {'failing': 'failing', 'healthy': 'modern-4tb', 'shingled': 'archive-8tb', 'ssd': 'ssd-sata', 'cloud': 'cloud-gp2-100g', 'bridge': 'tiny', 'tiny': 'tiny'}
@@ -83,9 +84,32 @@ def offences(path, words):
     return found
 
 
+def prose(path):
+    """The sentences of a document, what is to be typed and tables aside."""
+    text = path.read_text(encoding='utf-8')
+    if path.suffix in ('.5', '.8'):
+        text = re.sub(r'^\.Bd -literal.*?^\.Ed|^\.Rs.*?^\.Re|^\.Sh SEE ALSO.*', '\n\n', text, flags=re.M | re.S)
+        text = re.sub(r'^\.(?:S[hs]|Pp|It|[BE]l|D[1ldt]|Os|N[dm]|Op|\\).*$', '\n', text, flags=re.M)
+        text = re.sub(r'^\.\w+ |\b(?:Fl|Ar|Cm|Sy|Va|Ns|Pq|Dq|Xr|Pa|Ql) ', '', text, flags=re.M)
+    text = re.sub(r'^```.*?^```|^(?: {4}|\||[-=]+$).*?$', '\n\n', text, flags=re.M | re.S)
+    for paragraph in re.split(r'\n\s*\n', text):
+        yield from sentences(' '.join(paragraph.split()))
+
+
+def check_documents(words):
+    found = []
+    for path in [*sorted((TOP / 'man').glob('*.[1-9]')), TOP / 'README', TOP / 'tests' / 'README.md', *sorted((TOP / 'contrib').glob('*.md')), TOP / 'contrib' / 'NEWS']:
+        for sentence in prose(path):
+            found += ['%s: "%s" in "%s"' % (path.name, word, sentence) for word in words
+                      if re.search(r'(?<![\w-])%s(?![\w-])' % re.escape(word), ALLOWED.sub('', sentence), re.I)]
+            if len(sentence.split()) > MOST_IN_COMMENTS and sentence.count(',') <= MOST_COMMAS:
+                found.append('%s: %d words: %s' % (path.name, len(sentence.split()), sentence))
+    return found
+
+
 def check_sources():
     words = banned()
-    return [one for path in sorted((TOP / 'src').rglob('*.[ch]')) for one in offences(path, words)]
+    return [one for path in sorted((TOP / 'src').rglob('*.[ch]')) for one in offences(path, words)] + check_documents(words)
 
 
 def check_text(text, document, columns, lines):

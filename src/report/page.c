@@ -13,9 +13,12 @@ static void print_figures(struct printer *p, const struct result *res)
 {
 	cleanup_free const struct figure **all = xcalloc(res->nfigures + 1, sizeof(*all));
 
+	size_t n = 0;
+
 	for (size_t i = 0; i < res->nfigures; i++)
-		all[i] = &res->figures[i];
-	text_figures(p, all, res->nfigures);
+		if (strcmp(res->figures[i].name, "next_command") != 0) /* stands with the answer */
+			all[n++] = &res->figures[i];
+	text_figures(p, all, n);
 }
 
 static void print_plots(struct printer *p, const struct result *res, const char *table)

@@ -117,19 +117,6 @@ static bool is_null(const struct figure *f)
 	return !f || f->value.is_null;
 }
 
-static void print_head(struct printer *p, const struct result *res)
-{
-	cleanup_free char *answer = text_printable(p, res->answer);
-
-	text_head(p, res);
-	if (!*answer)
-		return;
-	text_look(p, LOOK_TITLE);
-	text_fill(p, answer, 0, 0);
-	text_plain(p);
-	text_next(p, res);
-}
-
 static void print_circumstances(struct printer *p, const struct result *res)
 {
 	text_look(p, LOOK_QUIET);
@@ -331,7 +318,7 @@ static void lay_out(struct screen *s, size_t picture)
 	for (size_t i = 0; i < PARTS; i++)
 		drop(s, (enum part)i);
 	s->lines = s->page->style->lines;
-	fit_one(s, PART_HEAD, print_head, SIZE_MAX);
+	fit_one(s, PART_HEAD, text_head, SIZE_MAX);
 	fit_one(s, PART_VERDICT, text_verdict_of, SIZE_MAX);
 	if (s->page->style->lines >= LINES_OF_ONE)
 		fit_one(s, PART_CIRCUMSTANCES, print_circumstances, SIZE_MAX);

@@ -105,10 +105,35 @@ void text_status(struct printer *p, const struct result *res)
 	text_end(p);
 }
 
+void text_command(struct printer *p, const char *command, unsigned indent)
+{
+	cleanup_free char *shown = text_printable(p, command);
+	const char *end;
+
+	for (const char *at = shown; *at; at = end) {
+		size_t n = text_line(at, p->width > indent + 24 ? p->width - indent - 4 : 20);
+
+		end = at + n + strspn(at + n, " ");
+		text_spaces(p, indent + (at == shown ? 0 : 2));
+		text_printf(p, "%.*s%s\n", (int)n, at, *end ? " \\" : "");
+	}
+}
+
+static void print_next(struct printer *p, const struct result *res)
+{
+	const struct figure *f = result_find_figure(res, "next_command");
+
+	if (!f || f->value.is_null || f->type != FIELD_TYPE_STR)
+		return;
+	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
+	text_command(p, f->value.str, 2);
+}
+
 void text_head(struct printer *p, const struct result *res)
 {
 	size_t shown = p->style->lines && res->ntargets > TARGETS_SHOWN + 1 ? TARGETS_SHOWN : res->ntargets;
-	cleanup_free char *measurement = text_printable(p, res->head.measurement);
+	cleanup_free char *measurement = text_printable(p, res->head.measurement),
+			  *answer = text_printable(p, res->answer);
 	unsigned at = (unsigned)strlen("platter : ") + text_width(measurement);
 
 	text_look(p, LOOK_TITLE);
@@ -124,30 +149,12 @@ void text_head(struct printer *p, const struct result *res)
 	if (shown < res->ntargets)
 		text_printf(p, "  and %zu more\n", res->ntargets - shown);
 	text_status(p, res);
-}
-
-void text_command(struct printer *p, const char *command, unsigned indent)
-{
-	cleanup_free char *shown = text_printable(p, command);
-	const char *end;
-
-	for (const char *at = shown; *at; at = end) {
-		size_t n = text_line(at, p->width > indent + 24 ? p->width - indent - 4 : 20);
-
-		end = at + n + strspn(at + n, " ");
-		text_spaces(p, indent + (at == shown ? 0 : 2));
-		text_printf(p, "%.*s%s\n", (int)n, at, *end ? " \\" : "");
-	}
-}
-
-void text_next(struct printer *p, const struct result *res)
-{
-	const struct figure *f = result_find_figure(res, "next_command");
-
-	if (!f || f->value.is_null || f->type != FIELD_TYPE_STR)
+	if (!*answer)
 		return;
-	text_printf(p, "%c%s:\n", toupper((unsigned char)f->label[0]), f->label + 1);
-	text_command(p, f->value.str, 2);
+	text_look(p, LOOK_TITLE);
+	text_fill(p, answer, 0, 0);
+	text_plain(p);
+	print_next(p, res);
 }
 
 /* ---- figures ---- */

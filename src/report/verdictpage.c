@@ -298,7 +298,7 @@ void text_verdict_of(struct printer *p, const struct result *res)
 		add(line, sizeof(line), "%s", verdict_text(&j, i, what));
 	if (j.n && strlen(line) + 20 < sizeof(line))
 		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		               "; the whole disk: platter check %.100s", disk ?: "");
+		               "; to judge the disk: platter check %.100s", disk ?: "");
 	shown = text_printable(p, line);
 	if (j.n) {
 		const char *word = verdict_words[j.is];

@@ -234,6 +234,7 @@ static void print_plan(struct session *ses)
 	struct table *t = result_table(ses->res, "plan", "Plan (nothing was done)", plan_fields);
 	uint64_t end = plan->touch_end ? plan->touch_end : ses->ndevs ? ses->devs[0].size_bytes : 0, total_ns = 0;
 	struct plan_row row;
+	char answer[128], took[32];
 
 	for (size_t i = 0; i < plan->nphases; i++) {
 		row = (struct plan_row){ plan->phases[i].name, plan->phases[i].expect_ns };
@@ -246,7 +247,7 @@ static void print_plan(struct session *ses)
 	if (plan->write_bytes != UINT64_MAX)
 		result_figure_u64(ses->res, "write_bytes", "writes at most", UNIT_BYTES, plan->write_bytes);
 	if (plan->journal_bytes)
-		result_figure_u64(ses->res, "journal_bytes", "the journal takes", UNIT_BYTES, plan->journal_bytes);
+		result_figure_u64(ses->res, "journal_bytes", "size of the journal", UNIT_BYTES, plan->journal_bytes);
 	if (end) {
 		result_figure_u64(ses->res, "touch_first_bytes", "first byte touched", UNIT_BYTES, plan->touch_first);
 		result_figure_u64(ses->res, "touch_end_bytes", "end of the bytes touched", UNIT_BYTES, end);
@@ -256,6 +257,9 @@ static void print_plan(struct session *ses)
 	                   : plan->writes != WRITE_NONE ? "destroys data"
 	                   : plan->write_bytes          ? "files of its own"
 	                                                : "nothing");
+	(void)snprintf(answer, sizeof(answer), "Nothing was done; the run would take about %s.",
+	               units_time(took, sizeof(took), total_ns));
+	result_set(&ses->res->answer, answer);
 	for (size_t i = 0; plan->writes != WRITE_NONE && !plan->opens_itself && i < ses->ndevs; i++) {
 		struct survey found = { 0 };
 		struct err why = { 0 };

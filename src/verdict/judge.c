@@ -152,7 +152,7 @@ static void report(struct result *res, const struct judgement *j)
 		result_row(t, &row);
 	}
 	result_figure_text(res, "verdict", "verdict", j->is == VERDICT_NONE ? NULL : verdict_words[j->is]);
-	result_figure_text(res, "verdict_why", "for", *why ? why : NULL);
+	result_figure_text(res, "verdict_why", "reasons", *why ? why : NULL);
 	result_figure(res, "verdict_level", "0 keep, 1 doubt, 2 reject", UNIT_NONE,
 	              j->is == VERDICT_NONE ? (double)NAN : (double)(VERDICT_KEEP - j->is), NULL, 0);
 	res->verdict_is_no = j->is == VERDICT_REJECT;

@@ -227,7 +227,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 {
 	const struct profile *p = geometry_profile(g);
 	const struct figure *layout = result_find_figure(run->res, "layout");
-	const char *want = p->surfaces == 1 ? "one surfa" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
+	const char *want = p->surfaces == 1 ? "track aft" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
 	double surfaces = sim_figure(run, "surfaces");
 
 	w->disks++;

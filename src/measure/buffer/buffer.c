@@ -25,7 +25,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 		return 0;
 	if (!rot->is_rotating && rot->anywhere_ns > 0.0) {
 		result_notice(ses->res, "not-rotating",
-		              "%s does not rotate: its cache cannot be distinguished from its flash by timing.", path);
+		              "%s does not rotate: a read from its cache takes as long as one from its flash.", path);
 	} else if (!rot->is_rotating && !rot->is_patchy) {
 		(void)rotation_say_unclear(ses->res, rot);
 		result_notice(ses->res, "unclear",

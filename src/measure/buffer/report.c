@@ -67,7 +67,7 @@ void buffer_report_found(struct result *res, const struct buffer_found *f)
 		result_notice(
 			res, "shared",
 			"Segments and their sizes are not reported: too many experiments were disturbed in each of several tries. Another program may use the disk, or the machine was late; repeat when both are idle.");
-	result_estimate(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
+	result_estimate(res, "interface_bytes_per_s", "rate from its buffer", UNIT_BYTES_PER_S, &f->interface);
 	result_estimate(res, "segments", "segments", UNIT_COUNT, &f->segments);
 	result_estimate(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);
 	result_estimate(res, "buffer_bytes", "buffer size that reads see", UNIT_BYTES, &f->buffer);
@@ -89,13 +89,13 @@ void buffer_report_found(struct result *res, const struct buffer_found *f)
 	                   f->write_cache < 0 ? NULL
 	                   : f->write_cache   ? "on"
 	                                      : "off");
-	result_estimate(res, "write_cache_bytes", "takes", UNIT_BYTES, &f->write_cache_bytes);
-	result_estimate(res, "emptying_writes_per_s", "is emptied by", UNIT_PER_S, &f->emptying);
-	result_figure_text(res, "reads_pass_writes", "reads while it is emptied",
+	result_estimate(res, "write_cache_bytes", "size of the write cache", UNIT_BYTES, &f->write_cache_bytes);
+	result_estimate(res, "emptying_writes_per_s", "emptying rate of the write cache", UNIT_PER_S, &f->emptying);
+	result_figure_text(res, "reads_pass_writes", "reads while the write cache empties",
 	                   f->passes < 0 ? NULL
 	                   : f->passes   ? "go between"
 	                                 : "wait until it is empty");
-	result_estimate(res, "read_while_emptying_ns", "a read then", UNIT_NS, &f->read_busy);
+	result_estimate(res, "read_while_emptying_ns", "a read while the write cache empties", UNIT_NS, &f->read_busy);
 	result_estimate(res, "read_at_rest_ns", "a read at rest", UNIT_NS, &f->read_idle);
 	result_figure_text(res, "flush", "a flush",
 	                   f->flush < 0 ? NULL

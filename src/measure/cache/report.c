@@ -108,7 +108,7 @@ void cache_report_findings(struct result *res, const struct table *t, uint64_t p
 	miss = cell_number(t, file, record, "cached", OP_COLD_RANDOM_READ, key);
 	ahead = cell_number(t, file, record, "cached", OP_READ, key);
 	back = cell_number(t, file, record, "cached", OP_REWRITE, key);
-	result_figure_u64(res, "finding_record_bytes", "record of the next lines", UNIT_BYTES, record);
+	result_figure_u64(res, "finding_record_bytes", "record size of the figures below", UNIT_BYTES, record);
 	figure_if(res, "hit_ns", "random read from memory", UNIT_NS, (double)record / hit * 1e9);
 	figure_if(res, "miss_ns", "random read not from memory", UNIT_NS, (double)record / miss * 1e9);
 	figure_if(res, "read_ahead_gain_ratio", "first reading in order against at random", UNIT_RATIO, ahead / miss);

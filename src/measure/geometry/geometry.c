@@ -363,7 +363,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	if (!w->is_whole)
 		result_notice(
 			res, "not-to-the-end",
-			"Only %.1f %% of the disk were looked at, because %s; the number of tracks is not reported.",
+			"Only %.1f %% of the disk was looked at, because %s; the number of tracks is not reported.",
 			100.0 * (double)w->at / (double)g->sectors,
 			w->is_stuck ? "no end of a track could be found there" : "the run ended before");
 	free(layout.fit);
@@ -437,9 +437,8 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && (geo_done(g, 0.0) >= 1.0 || g->cost.is_cut)) {
 		session_ended_early(g->ses);
 		result_notice(g->ses->res, "out-of-time",
-		              "%s ended before the measurement did. Give a longer --time for the rest.",
-		              g->ses->common->time_ns ? "The time given by --time"
-		                                      : "The time that a run takes without --time");
+		              "%s ended before all was measured. Give a longer --time for the rest.",
+		              g->ses->common->time_ns ? "--time" : "The time of a run without --time");
 	}
 	fua_figure(g);
 	return r;

@@ -330,8 +330,8 @@ static void count_devices(struct session *ses)
 	for (size_t i = 0; i < t->nrows; i++)
 		refused += !strcmp(table_string(t, i, (size_t)table_column(t, "may_write")), "no");
 	result_figure_u64(ses->res, "devices", "devices", UNIT_COUNT, t->nrows);
-	result_figure_u64(ses->res, "writable", "of them may be written, by name", UNIT_COUNT, t->nrows - refused);
-	result_figure_u64(ses->res, "refused", "of them nobody may write", UNIT_COUNT, refused);
+	result_figure_u64(ses->res, "writable", "devices that may be written, by name", UNIT_COUNT, t->nrows - refused);
+	result_figure_u64(ses->res, "refused", "devices that nobody may write", UNIT_COUNT, refused);
 }
 
 static int info_run(struct session *ses, const void *params, struct err *err)

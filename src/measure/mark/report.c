@@ -119,7 +119,8 @@ void mark_report_sweep(struct result *res, const struct mark_cache_end *s, bool 
 		result_figure_u64(res, "largest_cached_bytes", "largest file that was wholly in memory", UNIT_BYTES,
 		                  s->largest_cached);
 	if (s->smallest_not != UINT64_MAX && !is_direct)
-		result_figure_u64(res, "cache_ends_bytes", "smallest file that was not", UNIT_BYTES, s->smallest_not);
+		result_figure_u64(res, "cache_ends_bytes", "smallest file that was not wholly in memory", UNIT_BYTES,
+		                  s->smallest_not);
 }
 
 /* One plain sentence: what was measured. */

@@ -66,7 +66,7 @@ void passes_report_figures(struct result *res, const struct passes_found *f, boo
 		              is_one ? "reading, mean of the passes" : "reading, while all files were read",
 		              UNIT_BYTES_PER_S, f->read_bytes_per_s, is_one ? &f->read_ci : NULL, f->reads);
 	if (f->has_reads && isfinite(f->from_device_ratio))
-		result_figure(res, "read_from_device_ratio", "of what was read, from the device", UNIT_RATIO,
+		result_figure(res, "read_from_device_ratio", "share of reads from the device", UNIT_RATIO,
 		              f->from_device_ratio, NULL, f->reads);
 	if (f->has_reads && !is_one && isnan(f->read_bytes_per_s))
 		result_notice(
@@ -89,7 +89,7 @@ void passes_report_words(struct result *res, const struct passes_work *works, si
 	if (unread)
 		result_figure_u64(res, "unread_bytes", "of what was to be read, could not be", UNIT_BYTES, unread);
 	if (is_known)
-		result_figure_u64(res, "checked_bytes", "compared with what was written", UNIT_BYTES, checked);
+		result_figure_u64(res, "checked_bytes", "bytes compared with those written", UNIT_BYTES, checked);
 	if (checked) {
 		result_figure_u64(res, "verify_errors", "blocks that were not as written", UNIT_COUNT, wrong);
 		result_figure_u64(res, "wrong_words", "words that were not as written", UNIT_COUNT, words);

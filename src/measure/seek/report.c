@@ -124,11 +124,11 @@ static void fit_figures(const struct seek_run *s)
 	if (isfinite(f->knee.value)) {
 		result_estimate(s->res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, &c);
 		result_estimate(s->res, "fit_e_ns", "fit far, e", UNIT_NS, &f->e);
-		result_estimate(s->res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, &f->knee);
+		result_estimate(s->res, "fit_knee_ratio", "fit: where near and far meet", UNIT_RATIO, &f->knee);
 	}
 	if (!(f->misfit > 0.0))
 		return;
-	result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, f->misfit, NULL, 0);
+	result_figure(s->res, "fit_misfit_ns", "fit: distance from the points", UNIT_NS, f->misfit, NULL, 0);
 	result_notice(
 		s->res, "fit-misfit",
 		"The points miss the fit a + b sqrt(d), c + e d by %s (root mean square), more than by chance. Take seek times from the smooth curve, as the figures do, not from the fit.",

@@ -263,7 +263,7 @@ static void report_whole(struct seek_run *s, const struct reported *reported, co
 	              reported->row.mean_ns, &s->whole.ci, reported->row.samples);
 	if (reported->is_controlled)
 		result_figure(s->res, "random_access_unexplained_ratio",
-		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
+		              "share of its variance that period, angle and curve leave", UNIT_RATIO,
 		              reported->c.variance_ratio, NULL, reported->c.n);
 	distribution_figures(s->res, qs, n, h, true);
 	distribution_clear(s->res);

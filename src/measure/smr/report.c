@@ -63,7 +63,7 @@ static const char *const verdicts[] = { [SMR_UNDECIDED] = "undecided", [SMR_NO] 
 void smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
 {
 	result_figure_text(res, "shingled", "shingled", verdicts[verdict]);
-	result_figure_text(res, "reason", "because", reason);
+	result_figure_text(res, "reason", "reason", reason);
 	res->verdict_is_no = verdict == SMR_NO;
 	res->verdict_is_open = verdict == SMR_UNDECIDED;
 }
@@ -120,12 +120,12 @@ void smr_report_found(struct result *res, const struct smr_input *in, const stru
 	result_estimate(res, "band_clean_ns", "time to clean a band", UNIT_NS, &f->band_ns);
 	result_estimate(res, "fast_writes_per_s", "write rate, cache not full", UNIT_PER_S, &f->fast);
 	result_estimate(res, "slow_writes_per_s", "write rate, cache full", UNIT_PER_S, &f->slow);
-	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
+	result_figure_u64(res, "span_bytes", "span of the writes", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "time of an access, from reads", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "path_ns", "a request without a seek, on average", UNIT_NS, in->path_ns, NULL, 0);
-	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
+	result_figure(res, "interface_bytes_per_s", "rate from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
-	result_figure(res, "stream_bytes_per_s", "in sequence, reading", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
+	result_figure(res, "stream_bytes_per_s", "sequential read rate", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
 	              0);
 }
 

@@ -240,7 +240,7 @@ static void window_figures(struct stream_run *s)
 	if (early->last_done_ns > late->first_submit_ns)
 		rate = (double)(early->all_at_last - late->all_at_first) /
 		       ((double)(early->last_done_ns - late->first_submit_ns) * 1e-9);
-	result_figure(res, "deskewed_bytes_per_s", "while all were active", UNIT_BYTES_PER_S, rate, NULL, 0);
+	result_figure(res, "deskewed_bytes_per_s", "rate while all were active", UNIT_BYTES_PER_S, rate, NULL, 0);
 	result_figure(res, "first_done_s", "the first was done after", UNIT_S,
 	              (double)(early->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
 	result_figure(res, "last_done_s", "the last was done after", UNIT_S,
@@ -251,7 +251,7 @@ static void event_figures(struct result *res, bool is_read, uint64_t n, uint64_t
 {
 	result_figure_u64(res, "overflows", is_read ? "underruns" : "overflows", UNIT_COUNT, n);
 	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, dropped_bytes);
-	result_figure(res, "first_overflow_s", "first of them at", UNIT_S, first_s, NULL, 0);
+	result_figure(res, "first_overflow_s", "first loss at", UNIT_S, first_s, NULL, 0);
 }
 
 static void ring_figures(struct stream_run *s, uint64_t rate)

@@ -27,7 +27,7 @@ static int verify(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	result_figure_u64(res, "verified_blocks", "blocks read back and checked", UNIT_COUNT, blocks);
-	result_figure_u64(res, "verify_errors", "of them not as written", UNIT_COUNT, bad);
+	result_figure_u64(res, "verify_errors", "blocks not as written", UNIT_COUNT, bad);
 	res->verdict_is_no |= bad > 0;
 	return 0;
 }

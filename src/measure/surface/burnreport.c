@@ -62,7 +62,7 @@ static void report_named(struct surface_run *run, const enum surface_wrong_kind 
 	if (l->n > NAMED)
 		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", l->n - NAMED);
 	if (used)
-		result_figure_text(run->ses->res, "wrong_lbas", "not as written", text);
+		result_figure_text(run->ses->res, "wrong_lbas", "LBAs not as written", text);
 }
 
 static void report_table(struct surface_run *run, const struct measure_table *table,
@@ -106,16 +106,17 @@ void surface_burn_report(struct surface_run *run, const struct measure_table *ta
 	for (size_t i = 0; i < SURFACE_CELLS; i++)
 		read += run->cells[i].scanned_bytes - run->cells[i].failed_bytes;
 	(void)snprintf(id, sizeof(id), "%016" PRIx64, b->run_id);
-	result_figure_text(res, "run_id", "in each block", id);
+	result_figure_text(res, "run_id", "mark of the run in each block", id);
 	result_figure_u64(res, "written_to_bytes", "written up to", UNIT_BYTES, b->written_to);
 	result_figure_u64(res, "written_bytes", "written", UNIT_BYTES, b->write_bytes);
-	result_figure_u64(res, "unwritten_bytes", "not written yet", UNIT_BYTES, run->range.end_bytes - b->written_to);
+	result_figure_u64(res, "unwritten_bytes", "bytes not written yet", UNIT_BYTES,
+	                  run->range.end_bytes - b->written_to);
 	result_figure(res, "write_s", "writing took", UNIT_S, (double)b->write_ns * 1e-9, NULL, 0);
 	result_figure(res, "write_rate_bytes_per_s", "rate of writing", UNIT_BYTES_PER_S,
 	              b->write_bytes ? (double)b->write_bytes * 1e9 / (double)b->write_ns : (double)NAN, NULL, 0);
 	result_figure_u64(res, "verified_bytes", "read back and verified", UNIT_BYTES, read);
-	result_figure_u64(res, "wrong_bytes", "not as written", UNIT_BYTES, wrong);
-	result_figure_u64(res, "failed_write_bytes", "of them not written, since their writes failed", UNIT_BYTES,
+	result_figure_u64(res, "wrong_bytes", "bytes not as written", UNIT_BYTES, wrong);
+	result_figure_u64(res, "failed_write_bytes", "bytes not written, since their writes failed", UNIT_BYTES,
 	                  failed);
 	if (b->most_celsius >= b->least_celsius) {
 		result_figure(res, "least_celsius", "coolest, in degrees Celsius", UNIT_NONE, b->least_celsius, NULL,

@@ -315,11 +315,12 @@ static void report_heads(struct result *res, struct surface_heads *heads, double
 	heads->times = NAN;
 	heads->bad = bad_head(row, n, &heads->times);
 	result_figure(res, "heads", "heads", UNIT_COUNT, (double)n, NULL, 0);
-	result_figure(res, "by_head_ratio", "of what was scanned, by head", UNIT_RATIO,
+	result_figure(res, "by_head_ratio", "share of the scan, by head", UNIT_RATIO,
 	              scanned > 0.0 ? bytes / scanned : (double)NAN, NULL, 0);
 	result_figure(res, "bad_head", "head that loses revolutions", UNIT_COUNT,
 	              heads->bad < 0 ? (double)NAN : heads->bad, NULL, 0);
-	result_figure(res, "bad_head_times", "times as many as the others", UNIT_NONE, heads->times, NULL, 0);
+	result_figure(res, "bad_head_times", "its lost revolutions, times those of the others", UNIT_NONE, heads->times,
+	              NULL, 0);
 }
 
 static void count_places(const struct surface_run *run)

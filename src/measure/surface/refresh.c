@@ -151,8 +151,8 @@ static void report(struct surface_run *run, const struct measure_table *mt, cons
 	}
 	result_figure_u64(run->ses->res, "rewritten_places", "places written again, and read back the same", UNIT_COUNT,
 	                  written);
-	result_figure_u64(run->ses->res, "cured_places", "quick since", UNIT_COUNT, quick);
-	result_figure_u64(run->ses->res, "still_slow_places", "slow as before", UNIT_COUNT, slow);
+	result_figure_u64(run->ses->res, "cured_places", "places quick since", UNIT_COUNT, quick);
+	result_figure_u64(run->ses->res, "still_slow_places", "places slow as before", UNIT_COUNT, slow);
 }
 
 int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,

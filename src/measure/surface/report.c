@@ -244,7 +244,7 @@ static void report_unreadable(struct surface_run *run, const struct surface_susp
 	}
 	if (shown > LBAS_SHOWN)
 		(void)snprintf(text + used, sizeof(text) - used, " and %zu more", shown - LBAS_SHOWN);
-	result_figure_u64(run->ses->res, "unreadable_bytes", "of these bytes", UNIT_BYTES, bytes);
+	result_figure_u64(run->ses->res, "unreadable_bytes", "unreadable bytes", UNIT_BYTES, bytes);
 	if (shown || result_find_figure(run->ses->res, "unreadable_lbas")) /* they may have been read since */
 		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", shown ? text : NULL);
 }
@@ -260,8 +260,8 @@ static void report_share(struct surface_run *run, const struct surface_cell *all
 		              v[i].kind != SURFACE_SKIPPED;
 		suspects += v[i].kind == SURFACE_PENDING && !v[i].is_silent && !v[i].error;
 	}
-	result_figure_u64(run->ses->res, "suspects", "slow, and still to be rechecked", UNIT_COUNT, suspects);
-	result_figure_u64(run->ses->res, "unnarrowed_places", "failed, and not narrowed down to sectors", UNIT_COUNT,
+	result_figure_u64(run->ses->res, "suspects", "slow suspects still to be rechecked", UNIT_COUNT, suspects);
+	result_figure_u64(run->ses->res, "unnarrowed_places", "ranges that failed, not narrowed down", UNIT_COUNT,
 	                  unnarrowed);
 	result_figure_u64(run->ses->res, "skipped_bytes", "skipped after failed reads", UNIT_BYTES,
 	                  surface_failures_bytes(&run->later.skipped, 0, UINT64_MAX));
@@ -277,7 +277,7 @@ static void report_sums(struct result *res, const struct surface_cell *all, doub
 {
 	report_classes(res, all);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->scanned_bytes);
-	result_figure_u64(res, "failed_bytes", "of these in requests that failed", UNIT_BYTES, all->failed_bytes);
+	result_figure_u64(res, "failed_bytes", "bytes in requests that failed", UNIT_BYTES, all->failed_bytes);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
 	              surface_lost_per_gb(all->excess_ns, all->scanned_bytes - all->failed_bytes, turn_ns), NULL, 0);
 	result_figure(res, "worst_ns", "longest request", UNIT_NS, all->worst_ns ? (double)all->worst_ns : (double)NAN,
@@ -294,13 +294,13 @@ static const struct {
 	{                                                           \
 		name, label, unit, offsetof(struct surface_run, of) \
 	}
-	COUNT(portions, "portions", "runs", UNIT_COUNT),
+	COUNT(portions, "portions", "runs so far", UNIT_COUNT),
 	COUNT(scan_ns, "scan_s", "scanning took", UNIT_S),
-	COUNT(position, "scanned_to_bytes", "up to", UNIT_BYTES),
+	COUNT(position, "scanned_to_bytes", "scanned up to", UNIT_BYTES),
 	COUNT(slow, "slow_requests", "requests slower than expected", UNIT_COUNT),
 	COUNT(failed, "unreadable_requests", "requests that failed", UNIT_COUNT),
 	COUNT(again_spent_ns[AGAIN_OF_ERRORS], "again_failed_s", "second readings of what failed took", UNIT_S),
-	COUNT(again_spent_ns[AGAIN_OF_SLOW], "again_slow_s", "of what was slow", UNIT_S),
+	COUNT(again_spent_ns[AGAIN_OF_SLOW], "again_slow_s", "second readings of what was slow took", UNIT_S),
 	COUNT(again_spent_ns[AGAIN_OF_SKIPPED], "again_skipped_s", "failed reads in ranges skipped at first took",
 	      UNIT_S),
 	COUNT(later.failed_ns, "failed_s", "failed reads of the scan took", UNIT_S),
@@ -346,14 +346,14 @@ void surface_report(struct surface_run *run)
 	t->rows_max = SIZE_MAX; /* a scan that goes on has from it what failed */
 	for (size_t i = 0; i < n; i++)
 		report_place(t, run, &places[i]);
-	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
-	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
+	result_figure_u64(res, "first_bytes", "start of the range", UNIT_BYTES, run->range.first_bytes);
+	result_figure_u64(res, "end_bytes", "end of the range", UNIT_BYTES, run->range.end_bytes);
 	if (run->p->idle)
 		result_figure_u64(res, "yields", "times that others went first", UNIT_COUNT, run->gentle.yields);
 	if (run->p->rate || run->p->share > 0.0)
 		result_figure(res, "paused_s", "pauses", UNIT_S, (double)run->gentle.paused_ns * 1e-9, NULL, 0);
 	if (run->p->hours || run->p->max_celsius > 0.0)
-		result_figure(res, "held_s", "outside of the hours, or too warm", UNIT_S,
+		result_figure(res, "held_s", "time outside of the hours, or too warm", UNIT_S,
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
 	report_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,

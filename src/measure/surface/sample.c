@@ -263,7 +263,7 @@ void surface_sample_report(struct surface_run *run)
 		result_figure(res, "bad_places_ratio", "share of places that are weak or unreadable", UNIT_RATIO,
 		              (double)bad / (double)n, &ci, n);
 	if (n) /* of all of it nothing is left to be guessed */
-		result_figure(res, "bad_places_most_ratio", "at most (95 %)", UNIT_RATIO,
+		result_figure(res, "bad_places_most_ratio", "share of bad places, at most (95 %)", UNIT_RATIO,
 		              !bad && s->unread.n ? ci.high : (double)NAN, NULL, 0);
 }
 

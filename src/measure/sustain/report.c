@@ -70,7 +70,7 @@ void sustain_report_rows(struct result *res, const struct sustain_series *s, con
 	t = empty_table(res, 1);
 	for (size_t i = 0; i < r->n; i++)
 		result_row(t, &r->v[i]);
-	result_figure(res, "again_bytes_per_s", "where it began, without a rest", UNIT_BYTES_PER_S,
+	result_figure(res, "again_bytes_per_s", "rate at the start again, without a rest", UNIT_BYTES_PER_S,
 	              r->again_bytes_per_s, NULL, 0);
 }
 
@@ -161,12 +161,12 @@ void sustain_report_figures(struct result *res, const struct sustain_states *f, 
 	              found->is_settled ? (double)NAN : last->to_s - last->from_s, NULL, 0);
 	result_estimate(res, "minute_of_rest_bytes", "a minute of rest brings back", UNIT_BYTES, &found->minute_bytes);
 	result_figure_text(res, "limited_by", "limited by", causes[found->cause]);
-	result_figure(res, "cause_log10_ratio", "evidence for that (log10 odds)", UNIT_NONE, found->cause_log10_ratio,
-	              NULL, 0);
+	result_figure(res, "cause_log10_ratio", "evidence for that limit (log10 odds)", UNIT_NONE,
+	              found->cause_log10_ratio, NULL, 0);
 	result_figure(res, "burst_log10_ratio", "evidence for a burst (log10 odds)", UNIT_NONE,
 	              f->burst < f->n ? f->log10_ratio : (double)NAN, NULL, 0);
-	result_figure(res, "asked_bytes_per_s", "asked for, and kept up", UNIT_BYTES_PER_S, f->asked_bytes_per_s, NULL,
-	              0);
+	result_figure(res, "asked_bytes_per_s", "rate asked for and kept up", UNIT_BYTES_PER_S, f->asked_bytes_per_s,
+	              NULL, 0);
 	result_figure(res, "pts_steady_s", "steady by the rule of SNIA's PTS", UNIT_S, f->pts_s, NULL, 0);
 	result_figure(res, "measured_s", "measured without a rest", UNIT_S, f->time_s, NULL, 0);
 	res->verdict_is_open = !found->is_settled || found->cause == SUSTAIN_UNKNOWN;

@@ -212,14 +212,14 @@ static void device_figures(const struct tx_run *r)
 		return;
 	}
 	result_figure(res, "device_per_s", "transfers of the device", UNIT_PER_S, d.per_s, NULL, (uint64_t)d.transfers);
-	result_figure(res, "device_queue", "its mean queue", UNIT_NONE, d.queue, NULL, 0);
-	result_figure(res, "device_service_ns", "its busy time per transfer", UNIT_NS, d.service_s * 1e9, NULL,
-	              (uint64_t)d.transfers);
+	result_figure(res, "device_queue", "mean queue of the device", UNIT_NONE, d.queue, NULL, 0);
+	result_figure(res, "device_service_ns", "busy time of the device per transfer", UNIT_NS, d.service_s * 1e9,
+	              NULL, (uint64_t)d.transfers);
 	result_figure(res, "device_busy_ratio", "device utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
 	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a
 	 * difference. */
 	if (r->p->mode != TX_CACHED && r->all.any.done)
-		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
+		result_figure(res, "law_device_ratio", "device utilisation by U = X D", UNIT_RATIO,
 		              (double)r->all.any.ios / tx_seconds(r) * d.service_s, NULL, 0);
 }
 
@@ -250,7 +250,8 @@ static void bound_figures(const struct tx_run *r)
 
 	if (r->all.any.done == 0 || !(d_max > 0.0))
 		return;
-	result_figure(r->ses->res, "law_max_per_s", "no more than, by 1 / D_max", UNIT_PER_S, 1.0 / d_max, NULL, 0);
+	result_figure(r->ses->res, "law_max_per_s", "throughput at most, by 1 / D_max", UNIT_PER_S, 1.0 / d_max, NULL,
+	              0);
 	result_figure(r->ses->res, "law_knee_users", "users where queues begin, by (D + Z) / D_max", UNIT_NONE,
 	              law_knee_users(d_cpu + d_disk, d_max, r->all.any.think_s / n), NULL, 0);
 }
@@ -264,10 +265,11 @@ static void law_figures(const struct tx_run *r)
 		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->work.processors);
 		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
 		              r->work.busy_s / tx_seconds(r), NULL, 0);
-		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, x * r->all.any.cpu_s / n, NULL, 0);
+		result_figure(res, "law_cpu_ratio", "share of one processor by U = X D", UNIT_RATIO,
+		              x * r->all.any.cpu_s / n, NULL, 0);
 	}
 	if (r->is_open) {
-		result_figure(res, "law_inside", "under way on average, by N = X R", UNIT_NONE,
+		result_figure(res, "law_inside", "transactions under way, by N = X R", UNIT_NONE,
 		              x * r->all.any.response_s / n, NULL, 0);
 		return;
 	}
@@ -275,12 +277,12 @@ static void law_figures(const struct tx_run *r)
 	n = (double)r->law.sums.done;
 	law = law_interactive_n(n / full_s, r->law.sums.response_s / n, r->law.sums.think_s / n);
 	result_figure_u64(res, "users", "users", UNIT_COUNT, r->jobs.n);
-	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL,
+	result_figure(res, "law_users", "users by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL,
 	              r->law.sums.done);
 	if (!r->p->find_users && r->all.any.done && !(fabs(law / (double)r->jobs.n - 1.0) <= 0.01))
 		result_notice(
 			res, "short-run",
-			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
+			"Throughput and times account for %.3g of %zu users: the run was too short to settle; give more --time or "
 			"--count.",
 			law, r->jobs.n);
 	bound_figures(r);
@@ -292,7 +294,8 @@ static void report_counts(struct result *res, uint64_t done, uint64_t faults)
 {
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, done);
 	if (faults)
-		result_figure_u64(res, "transactions_failed", "with errors, counted nowhere else", UNIT_COUNT, faults);
+		result_figure_u64(res, "transactions_failed", "transactions with errors, counted nowhere else",
+		                  UNIT_COUNT, faults);
 }
 
 static void worst_figure(struct result *res, uint64_t max_ns, uint64_t n)
@@ -366,11 +369,11 @@ static void steady_figures(const struct tx_run *r)
 	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, r->all.response->count);
 	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
 	if (r->is_open) {
-		result_figure(res, "arrivals_per_s", "arrivals asked", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
+		result_figure(res, "arrivals_per_s", "arrivals asked for", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
 		result_figure(res, "arrived_per_s", "arrivals that came", UNIT_PER_S, (double)arrived(r) / seconds,
 		              NULL, arrived(r));
-		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->open.unfinished);
-		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S,
+		result_figure_u64(res, "unfinished", "transactions not finished", UNIT_COUNT, r->open.unfinished);
+		result_figure(res, "queue_growth_per_s", "growth of the queue", UNIT_PER_S,
 		              isfinite(s->growth_per_s.ci.low) ? s->growth_per_s.value : (double)NAN,
 		              &s->growth_per_s.ci, r->open.n);
 	}

@@ -26,7 +26,7 @@ const struct field zone_layout_fields[] = {
 	FIELD_U64(struct layout_row, request_bytes, UNIT_BYTES, "request"),
 	FIELD_U64(struct layout_row, sector_bytes, UNIT_BYTES, "sector", .detail = true),
 	FIELD_F64(struct layout_row, rev_ns, UNIT_NS, "revolution"), /* 0: does not rotate */
-	FIELD_F64(struct layout_row, interface_bytes_per_s, UNIT_BYTES_PER_S, "from the drive's buffer",
+	FIELD_F64(struct layout_row, interface_bytes_per_s, UNIT_BYTES_PER_S, "rate from the drive's buffer",
 	          .detail = true),
 	FIELD_U64(struct layout_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
 	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),

@@ -55,7 +55,7 @@ struct bytes_row {
 static const struct field band_fields[] = {
 	ITS_BYTES,
 	ITS_INTERVAL,
-	FIELD_U64(R, edge_half_bytes, UNIT_BYTES, "begin +-"),
+	FIELD_U64(R, edge_half_bytes, UNIT_BYTES, "begin, half width"),
 	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
 	ITS_TARGET,
 };
@@ -119,10 +119,10 @@ const struct measure_table zones_tables[] = {
 	{ "arms", "Arms, each alone and all at once", zone_arm_fields },
 	{ "unreadable", "Unreadable regions", unreadable_fields },
 	{ "places", "Targets and their places on the disk", place_fields },
-	{ "spots", "The bytes that the figures speak of", spot_fields },
+	{ "spots", "Bytes behind each figure", spot_fields },
 	{ "samples", "Samples", zone_sample_fields },
 	REQUESTS_TABLE,
-	{ "layouts", "What is measured of each target", zone_layout_fields },
+	{ "layouts", "Layout of each target", zone_layout_fields },
 	{ "cells", "Places", zone_cell_fields },
 	{ NULL },
 };
@@ -448,8 +448,8 @@ static bool burst_figures(const struct zones_run *run, const struct zone_target 
 
 	if (!zone_is_in_bursts(&t->samples, t->layout.npositions, &burst, &lasting, &n))
 		return false;
-	result_figure(res, "burst_bytes_per_s", "in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
-	result_figure(res, "sustained_bytes_per_s", "all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
+	result_figure(res, "burst_bytes_per_s", "rate in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
+	result_figure(res, "sustained_bytes_per_s", "rate all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
 	if (!is_final) /* its numbers change */
 		return true;
 	result_notice(
@@ -470,9 +470,9 @@ static void regime_figures(const struct zones_run *run, const struct zone_target
 		return;
 	result_figure(res, "burst_bytes_per_s", g->step > 0.0 ? "at first (credit)" : "at first", UNIT_BYTES_PER_S,
 	              g->before_bytes_per_s, &g->before_ci, g->before_n);
-	result_figure(res, "sustained_bytes_per_s", "later", UNIT_BYTES_PER_S, g->after_bytes_per_s, &g->after_ci,
+	result_figure(res, "sustained_bytes_per_s", "rate later", UNIT_BYTES_PER_S, g->after_bytes_per_s, &g->after_ci,
 	              g->after_n);
-	result_figure(res, "burst_bytes", "moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
+	result_figure(res, "burst_bytes", "bytes moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
 	if (!is_final)
 		return;
 	result_notice(
@@ -532,7 +532,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 		              a->slows.least_loss, NULL, 0);
 	time_figures(run, t);
 	if (!isnan(t->layout.interface_bytes_per_s) && t->layout.rev_ns != 0.0) /* what is flat has no other rate */
-		result_figure(res, "interface_bytes_per_s", "from the drive's buffer", UNIT_BYTES_PER_S,
+		result_figure(res, "interface_bytes_per_s", "rate from the drive's buffer", UNIT_BYTES_PER_S,
 		              t->layout.interface_bytes_per_s, NULL, 0);
 	if (!run->p->places && !a->has_no_zones)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
