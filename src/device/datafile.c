@@ -148,7 +148,7 @@ static int not_ours(const char *path, struct err *err)
 
 int datafile_check(const struct device *dev, uint64_t bytes, struct err *err)
 {
-	if (dev->kind == DEVICE_FILE && dev->inode && !datafile_is_ours(dev->path))
+	if (dev->kind == DEVICE_FILE && dev->file.inode && !datafile_is_ours(dev->path))
 		return not_ours(dev->path, err);
 	return datafile_check_space(dev->path, bytes, err);
 }

@@ -109,7 +109,7 @@ static const char *portrait(const struct device *dev, char *buf, size_t len)
 {
 	char size[32];
 
-	(void)snprintf(buf, len, "%s%s%s", dev->model, dev->model[0] ? ", " : "",
+	(void)snprintf(buf, len, "%s%s%s", dev->id.model, dev->id.model[0] ? ", " : "",
 	               units_bytes_dec(size, sizeof(size), dev->size_bytes));
 	return buf;
 }
@@ -144,10 +144,10 @@ static void find_name(const struct device *dev, enum write_kind kind, const stru
 	if (is_given(destroy, &names) || (kind == WRITE_SAME && is_given(rewrite, &names)))
 		return;
 	(void)portrait(dev, who, sizeof(who));
-	if (dev->serial[0] && dev->serial_is_shared && strs_have(given, dev->serial))
+	if (dev->id.serial[0] && dev->id.serial_is_shared && strs_have(given, dev->id.serial))
 		(void)snprintf(text, sizeof(text),
 		               "Several disks here have the serial number %s; name this one (%s) by --%s=%s.",
-		               dev->serial, who, option, names.v[0]);
+		               dev->id.serial, who, option, names.v[0]);
 	else if (!names.is_kernel_name && strs_have(given, dev->name))
 		(void)snprintf(
 			text, sizeof(text),
@@ -200,7 +200,7 @@ static void find_unnamed(const struct device *dev, const struct survey *s, enum 
 		const struct finding *f = &s->v[i];
 		bool is_known = f->kind != FINDING_SIGNATURE;
 
-		if (kind == WRITE_SAME && dev->reach == REACH_LOCAL && !is_shared_type(f->what))
+		if (kind == WRITE_SAME && dev->way.reach == REACH_LOCAL && !is_shared_type(f->what))
 			continue;
 		for (size_t k = 0; given && k < given->n && !is_known; k++)
 			is_known = strcasecmp(given->v[k], f->what) == 0;

@@ -20,10 +20,8 @@
 #include "base/samedisk.h"
 #include "device/found.h"
 #include "device/ownfiles.h"
+#include "device/parts.h"
 #include "device/reported.h"
-
-/* Can another host write to it? UNKNOWN: where the connection does not show it (SAS, hypervisors). */
-enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
 
 enum device_kind { DEVICE_DISK, DEVICE_PARTITION, DEVICE_FILE, DEVICE_DIRECTORY };
 
@@ -36,54 +34,22 @@ struct device {
 	enum device_kind kind;
 	dev_t rdev;       /* of the block device; of the disk below a file: its file system's st_dev */
 	dev_t disk_rdev;  /* of the whole disk */
-	uint64_t inode;   /* of files */
-	dev_t file_dev;   /* of files: st_dev, to which the inode belongs */
 	uint64_t diskseq; /* /sys/block/x/diskseq, 0: unknown */
-
 	uint64_t size_bytes;
 	uint64_t partition_offset_bytes; /* place on the whole disk */
 	uint64_t disk_size_bytes;
 	uint32_t logical_block_bytes, physical_block_bytes;
-	int64_t alignment_offset_bytes;
-	uint32_t dio_mem_align_bytes, dio_offset_align_bytes; /* what O_DIRECT wants; 0: direct I/O is not supported */
-	uint32_t io_min_bytes, io_opt_bytes;
-
-	int rotational;        /* as the kernel says: 1, 0, -1 unknown */
-	uint32_t reported_rpm; /* VPD B1h / IDENTIFY word 217; 0: not said */
-	/*
-	 * Whole or not at all: a cut name is another disk's. Page 80h has up to 252 bytes, a T10 name 4 + 255, an NVMe
-	 * name 140.
-	 */
-	char model[64], serial[256], firmware[32], wwn[288], vendor[32];
+	int rotational;     /* as the kernel says: 1, 0, -1 unknown */
 	char transport[16]; /* "ata", "scsi", "nvme", "usb", "virtio", "loop", "" */
-	char scheduler[32];
-	char write_cache[32]; /* "write back", "write through" */
-	char zoned[16];       /* "none", "host-managed", "host-aware", "drive-managed" */
-	uint64_t read_ahead_bytes;
-	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
-	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
-	uint64_t discard_max_bytes;                               /* 0: no discard */
 	/* As queue/independent_access_ranges says of the whole disk, in order; none is usual with one arm. */
 	struct device_range ranges[DEVICE_RANGES_MAX];
 	uint32_t nranges;
 	uint32_t temperature_mc; /* thousandths of a degree Celsius, as hwmon says; 0: not said */
 	bool is_read_only, is_removable, is_cdrom;
-	bool serial_is_bridges;               /* it stands in the USB device's folder alone */
-	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
-	bool has_twin;                        /* and that is this one, by another path */
-	uint32_t partition;                   /* number, 0: not a partition */
-	char alias[128];                      /* dm: its name ("vg-home"); md: its level */
-	char below[512];                      /* dm, md: members; loop: backing file */
-	char uuid[160];     /* dm, md: of the mapping or the array; loop: file and inode; files: path and inode */
-	char part_uuid[64]; /* of the partition, as udev links it */
-	char by_id[2048];   /* its names in /dev/disk/by-id, blanks between them */
-	enum reach reach;   /* who may write to it besides this host */
-	char chain[160];    /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
-	char link[64];      /* the slowest wire on that way, "SATA 6.0 Gbps"; "": not said */
-	uint64_t link_bytes_per_s, link_max_bytes_per_s; /* what it carries, and could; 0: not said */
-	char shared_by[32];                              /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
-	char fs_type[32];                                /* of files and directories: the file system they lie on */
-	uint64_t free_bytes; /* of files and directories: what an ordinary user may still write */
+	struct device_id id;
+	struct device_queue queue;
+	struct device_way way;
+	struct device_file file;
 };
 
 /* A device as typed columns, for the document's targets. Strings point into *dev; "" and unknown become null. */

@@ -155,12 +155,12 @@ bool device_has_members(const struct device *dev)
 {
 	bool is_volume = strcmp(dev->transport, "dm") == 0 || strcmp(dev->transport, "md") == 0;
 
-	return is_volume && strchr(dev->below, ',');
+	return is_volume && strchr(dev->id.below, ',');
 }
 
 bool device_is_zoned(const struct device *dev)
 {
-	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
+	return dev->queue.zoned[0] && strcmp(dev->queue.zoned, "none") != 0;
 }
 
 const char *device_kind_name(enum device_kind kind)
@@ -190,7 +190,7 @@ static const char *shared_names(const struct device *dev)
 {
 	static const char *const texts[] = { NULL, "serial", "wwn", "serial, wwn" };
 
-	return dev->has_twin ? NULL : texts[dev->serial_is_shared + 2 * dev->wwn_is_shared];
+	return dev->id.has_twin ? NULL : texts[dev->id.serial_is_shared + 2 * dev->id.wwn_is_shared];
 }
 
 static const char *ranges_text(const struct device *dev, char *buf, size_t len)
@@ -223,48 +223,48 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.logical_block_bytes = dev->logical_block_bytes,
 		.physical_block_bytes = dev->physical_block_bytes,
 		.rotational = dev->rotational < 0 ? UINT64_MAX : (uint64_t)dev->rotational,
-		.reported_rpm = known_u64(dev->reported_rpm),
-		.model = known(dev->model),
-		.vendor = known(dev->vendor),
-		.serial = known(dev->serial),
-		.serial_of = dev->serial_is_bridges ? "bridge"
-		             : dev->serial[0]       ? "disk"
-		                                    : NULL,
-		.firmware = known(dev->firmware),
-		.wwn = known(dev->wwn),
+		.reported_rpm = known_u64(dev->id.reported_rpm),
+		.model = known(dev->id.model),
+		.vendor = known(dev->id.vendor),
+		.serial = known(dev->id.serial),
+		.serial_of = dev->id.serial_is_bridges ? "bridge"
+		             : dev->id.serial[0]       ? "disk"
+		                                       : NULL,
+		.firmware = known(dev->id.firmware),
+		.wwn = known(dev->id.wwn),
 		.shared_names = shared_names(dev),
 		.transport = known(dev->transport),
-		.chain = known(dev->chain),
-		.link = known(dev->link),
-		.link_bytes_per_s = known_u64(dev->link_bytes_per_s),
-		.link_max_bytes_per_s = known_u64(dev->link_max_bytes_per_s),
-		.scheduler = known(dev->scheduler),
-		.read_ahead_bytes = of_disk(dev, dev->read_ahead_bytes),
-		.write_cache = known(dev->write_cache),
+		.chain = known(dev->way.chain),
+		.link = known(dev->way.link),
+		.link_bytes_per_s = known_u64(dev->way.link_bytes_per_s),
+		.link_max_bytes_per_s = known_u64(dev->way.link_max_bytes_per_s),
+		.scheduler = known(dev->queue.scheduler),
+		.read_ahead_bytes = of_disk(dev, dev->queue.read_ahead_bytes),
+		.write_cache = known(dev->queue.write_cache),
 		.partition_offset_bytes = is_block || has_disk ? dev->partition_offset_bytes : UINT64_MAX,
 		.disk_size_bytes = known_u64(dev->disk_size_bytes),
-		.alignment_offset_bytes = dev->alignment_offset_bytes,
-		.io_min_bytes = known_u64(dev->io_min_bytes),
-		.io_opt_bytes = known_u64(dev->io_opt_bytes),
-		.dio_mem_align_bytes = known_u64(dev->dio_mem_align_bytes),
-		.dio_offset_align_bytes = known_u64(dev->dio_offset_align_bytes),
-		.zoned = known(dev->zoned),
-		.alias = known(dev->alias),
-		.below = known(dev->below),
-		.fs_type = known(dev->fs_type),
-		.free_bytes = is_block ? UINT64_MAX : dev->free_bytes,
-		.nr_requests = known_u64(dev->nr_requests),
-		.queue_depth = known_u64(dev->queue_depth),
-		.max_sectors_bytes = known_u64(dev->max_sectors_bytes),
-		.max_hw_sectors_bytes = known_u64(dev->max_hw_sectors_bytes),
-		.max_segments = known_u64(dev->max_segments),
-		.max_segment_bytes = known_u64(dev->max_segment_bytes),
-		.rq_affinity = of_disk(dev, dev->rq_affinity),
-		.nomerges = of_disk(dev, dev->nomerges),
-		.wbt_lat_ns = of_disk(dev, (uint64_t)dev->wbt_lat_us * 1000),
-		.io_poll = of_disk(dev, dev->io_poll),
-		.fua = of_disk(dev, dev->fua),
-		.discard_max_bytes = of_disk(dev, dev->discard_max_bytes),
+		.alignment_offset_bytes = dev->queue.alignment_offset_bytes,
+		.io_min_bytes = known_u64(dev->queue.io_min_bytes),
+		.io_opt_bytes = known_u64(dev->queue.io_opt_bytes),
+		.dio_mem_align_bytes = known_u64(dev->queue.dio_mem_align_bytes),
+		.dio_offset_align_bytes = known_u64(dev->queue.dio_offset_align_bytes),
+		.zoned = known(dev->queue.zoned),
+		.alias = known(dev->id.alias),
+		.below = known(dev->id.below),
+		.fs_type = known(dev->file.fs_type),
+		.free_bytes = is_block ? UINT64_MAX : dev->file.free_bytes,
+		.nr_requests = known_u64(dev->queue.nr_requests),
+		.queue_depth = known_u64(dev->queue.queue_depth),
+		.max_sectors_bytes = known_u64(dev->queue.max_sectors_bytes),
+		.max_hw_sectors_bytes = known_u64(dev->queue.max_hw_sectors_bytes),
+		.max_segments = known_u64(dev->queue.max_segments),
+		.max_segment_bytes = known_u64(dev->queue.max_segment_bytes),
+		.rq_affinity = of_disk(dev, dev->queue.rq_affinity),
+		.nomerges = of_disk(dev, dev->queue.nomerges),
+		.wbt_lat_ns = of_disk(dev, (uint64_t)dev->queue.wbt_lat_us * 1000),
+		.io_poll = of_disk(dev, dev->queue.io_poll),
+		.fua = of_disk(dev, dev->queue.fua),
+		.discard_max_bytes = of_disk(dev, dev->queue.discard_max_bytes),
 		.read_only = dev->is_read_only,
 		.removable = dev->is_removable,
 	};

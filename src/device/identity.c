@@ -36,7 +36,7 @@ static void take_rate(struct device *dev, uint32_t rate)
 	if (rate == 1)
 		dev->rotational = dev->rotational < 0 ? 0 : dev->rotational;
 	else if (rate >= 0x401 && rate <= 0xfffe)
-		dev->reported_rpm = rate;
+		dev->id.reported_rpm = rate;
 }
 
 void identity_ata(struct device *dev, const uint8_t *id, size_t len)
@@ -49,9 +49,9 @@ void identity_ata(struct device *dev, const uint8_t *id, size_t len)
 		sum = (uint8_t)(sum + id[i]);
 	if (id[510] == 0xa5 && sum != 0) /* it says that it has a check sum (ACS-4 7.13.6.97), and that is wrong */
 		return;
-	ata_string(dev->serial, sizeof(dev->serial), id, 10, 10);
-	ata_string(dev->firmware, sizeof(dev->firmware), id, 23, 4);
-	ata_string(dev->model, sizeof(dev->model), id, 27, 20);
+	ata_string(dev->id.serial, sizeof(dev->id.serial), id, 10, 10);
+	ata_string(dev->id.firmware, sizeof(dev->id.firmware), id, 23, 4);
+	ata_string(dev->id.model, sizeof(dev->id.model), id, 27, 20);
 	take_rate(dev, (uint32_t)id[434] | (uint32_t)id[435] << 8);
 }
 
@@ -89,7 +89,7 @@ void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len)
 	size_t n = vpd_len(page, len, 0x80);
 
 	if (n > 0)
-		text_clean(dev->serial, sizeof(dev->serial), page + 4, n);
+		text_clean(dev->id.serial, sizeof(dev->id.serial), page + 4, n);
 }
 
 /* Designators of the unit itself, NAA best, then EUI-64 (SPC-6 7.7.6): as the kernel's wwid prints them. */
@@ -101,16 +101,16 @@ static void vpd_name(struct device *dev, const uint8_t *page, size_t len)
 	} kinds[] = { { 3, "naa." }, { 2, "eui." } };
 	size_t said = vpd_len(page, len, 0x83);
 
-	for (size_t k = 0; k < ARRAY_LEN(kinds) && !dev->wwn[0]; k++) {
+	for (size_t k = 0; k < ARRAY_LEN(kinds) && !dev->id.wwn[0]; k++) {
 		for (size_t at = 4; at + 4 <= 4 + said && at + 4 + page[at + 3] <= 4 + said; at += 4u + page[at + 3]) {
 			size_t n = page[at + 3];
 			int used;
 
 			if ((page[at + 1] & 0x3f) != kinds[k].type || n == 0 || n > 16)
 				continue; /* another type, or of the port or the device around the unit */
-			used = snprintf(dev->wwn, sizeof(dev->wwn), "%s", kinds[k].prefix);
+			used = snprintf(dev->id.wwn, sizeof(dev->id.wwn), "%s", kinds[k].prefix);
 			for (size_t i = 0; i < n; i++)
-				used += snprintf(dev->wwn + used, sizeof(dev->wwn) - (size_t)used, "%02x",
+				used += snprintf(dev->id.wwn + used, sizeof(dev->id.wwn) - (size_t)used, "%02x",
 				                 page[at + 4 + i]);
 			break;
 		}
@@ -119,14 +119,14 @@ static void vpd_name(struct device *dev, const uint8_t *page, size_t len)
 
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len)
 {
-	char serial[sizeof(dev->serial)];
+	char serial[sizeof(dev->id.serial)];
 
 	if (vpd_len(page, len, 0x89) < 568)
 		return;
-	text_copy(serial, sizeof(serial), dev->serial);
+	text_copy(serial, sizeof(serial), dev->id.serial);
 	identity_ata(dev, page + 60, len - 60);
 	if (serial[0]) /* the serial number has a page of its own, 80h, and that is asked first */
-		text_copy(dev->serial, sizeof(dev->serial), serial);
+		text_copy(dev->id.serial, sizeof(dev->id.serial), serial);
 }
 
 void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
@@ -135,7 +135,7 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
 		take_rate(dev, (uint32_t)page[4] << 8 | page[5]);
 	/* ZONED: the kernel says "none" of drives that manage their zones themselves, for it need not know of them. */
 	if (vpd_len(page, len, 0xb1) >= 5 && (page[8] >> 4 & 3) == 2 && !device_is_zoned(dev))
-		text_copy(dev->zoned, sizeof(dev->zoned), "drive-managed");
+		text_copy(dev->queue.zoned, sizeof(dev->queue.zoned), "drive-managed");
 }
 
 /* ---- sysfs ---- */
@@ -196,8 +196,8 @@ static void take_usb_serial(struct device *dev, const char *root, const char *di
 	const char *host = strstr(disk_dir, "/host");
 	const char *interface = host ? memrchr(disk_dir, '/', (size_t)(host - disk_dir)) : NULL;
 
-	dev->serial_is_bridges = interface && sys_text(root, dev->serial, sizeof(dev->serial), "%.*s/serial",
-	                                               (int)(interface - disk_dir), disk_dir) == 0;
+	dev->id.serial_is_bridges = interface && sys_text(root, dev->id.serial, sizeof(dev->id.serial), "%.*s/serial",
+	                                                  (int)(interface - disk_dir), disk_dir) == 0;
 }
 
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b)
@@ -214,17 +214,19 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 
 	identity_transport(dev, b);
 	/* device/name is the model of an MMC card; elsewhere it is another thing or absent. */
-	first_text(root, d, dev->model, sizeof(dev->model),
+	first_text(root, d, dev->id.model, sizeof(dev->id.model),
 	           strcmp(dev->transport, "mmc") == 0 ? (const char *const[]){ "device/name", NULL }
 	                                              : (const char *const[]){ "device/model", NULL });
 	if (strcmp(dev->transport, "virtio") != 0 || strstr(d, "/target")) /* virtio-blk: a PCI number, no name */
-		first_text(root, d, dev->vendor, sizeof(dev->vendor), (const char *const[]){ "device/vendor", NULL });
-	if (strcmp(dev->transport, "ata") == 0 && strcmp(dev->vendor, "ATA") == 0)
-		dev->vendor[0] = '\0'; /* the translation layer's word, not the maker's */
-	first_text(root, d, dev->firmware, sizeof(dev->firmware),
+		first_text(root, d, dev->id.vendor, sizeof(dev->id.vendor),
+		           (const char *const[]){ "device/vendor", NULL });
+	if (strcmp(dev->transport, "ata") == 0 && strcmp(dev->id.vendor, "ATA") == 0)
+		dev->id.vendor[0] = '\0'; /* the translation layer's word, not the maker's */
+	first_text(root, d, dev->id.firmware, sizeof(dev->id.firmware),
 	           (const char *const[]){ "device/rev", "device/firmware_rev", "device/fwrev", NULL });
-	first_text(root, d, dev->serial, sizeof(dev->serial), (const char *const[]){ "device/serial", "serial", NULL });
-	first_text(root, d, dev->wwn, sizeof(dev->wwn), (const char *const[]){ "wwid", "device/wwid", NULL });
+	first_text(root, d, dev->id.serial, sizeof(dev->id.serial),
+	           (const char *const[]){ "device/serial", "serial", NULL });
+	first_text(root, d, dev->id.wwn, sizeof(dev->id.wwn), (const char *const[]){ "wwid", "device/wwid", NULL });
 
 	for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
 		ssize_t n = sys_bytes(root, page, sizeof(page), "%s/device/%s", d, pages[i].page);
@@ -232,7 +234,7 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 		if (n > 0)
 			pages[i].take(dev, page, (size_t)n);
 	}
-	if (!dev->serial[0] && strcmp(dev->transport, "usb") == 0)
+	if (!dev->id.serial[0] && strcmp(dev->transport, "usb") == 0)
 		take_usb_serial(dev, root, d);
 }
 
@@ -256,9 +258,9 @@ void identity_compare(const char *root, struct device *dev)
 {
 	bool serial = false, wwn = false, others = false;
 
-	dev->serial_is_shared = dev->wwn_is_shared = dev->has_twin = false;
+	dev->id.serial_is_shared = dev->id.wwn_is_shared = dev->id.has_twin = false;
 	for (cleanup_list struct sys_list l = sys_list(root, "/sys/class/block");
-	     (dev->serial[0] || dev->wwn[0]) && sys_next(&l);) {
+	     (dev->id.serial[0] || dev->id.wwn[0]) && sys_next(&l);) {
 		struct device other = { 0 };
 		struct sys_block b;
 		bool is_serial, is_wwn;
@@ -266,15 +268,15 @@ void identity_compare(const char *root, struct device *dev)
 		if (sys_block_by_name(root, l.name, &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
 			continue;
 		identity_sysfs(&other, root, &b);
-		is_serial = dev->serial[0] && strcmp(other.serial, dev->serial) == 0;
-		is_wwn = dev->wwn[0] && strcmp(other.wwn, dev->wwn) == 0;
+		is_serial = dev->id.serial[0] && strcmp(other.id.serial, dev->id.serial) == 0;
+		is_wwn = dev->id.wwn[0] && strcmp(other.id.wwn, dev->id.wwn) == 0;
 		others = others || ((is_serial || is_wwn) && !identity_is_twin(dev, &other));
 		serial = serial || is_serial;
 		wwn = wwn || is_wwn;
 	}
-	dev->serial_is_shared = serial;
-	dev->wwn_is_shared = wwn;
-	dev->has_twin = (serial || wwn) && !others;
+	dev->id.serial_is_shared = serial;
+	dev->id.wwn_is_shared = wwn;
+	dev->id.has_twin = (serial || wwn) && !others;
 }
 
 /* ---- asking the drive ---- */
@@ -316,14 +318,14 @@ void identity_ask(struct device *dev, int fd)
 
 		identity_capacity(dev, page, n > 0 ? (size_t)n : 0);
 	}
-	if (dev->reported_rpm == 0 && dev->rotational != 0) {
+	if (dev->id.reported_rpm == 0 && dev->rotational != 0) {
 		size_t n = inquire(fd, 0, page, 255);
 		bool has_b1 = n > 4 && memchr(page + 4, 0xb1, vpd_len(page, n, 0)) != NULL;
 
 		if (has_b1 && (n = inquire(fd, 0xb1, page, 64)) > 0)
 			identity_vpd_medium(dev, page, n);
 	}
-	if (strcmp(dev->transport, "ata") == 0 && (dev->reported_rpm == 0 || !dev->serial[0]) &&
+	if (strcmp(dev->transport, "ata") == 0 && (dev->id.reported_rpm == 0 || !dev->id.serial[0]) &&
 	    ioctl(fd, HDIO_GET_IDENTITY, id) == 0)
 		identity_hdio(dev, id);
 }

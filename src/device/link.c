@@ -13,9 +13,9 @@
 
 static void add(struct device *dev, const char *first, const char *second)
 {
-	size_t at = strlen(dev->chain);
+	size_t at = strlen(dev->way.chain);
 
-	(void)snprintf(dev->chain + at, sizeof(dev->chain) - at, "%s%s%s%s", at ? ", " : "", first,
+	(void)snprintf(dev->way.chain + at, sizeof(dev->way.chain) - at, "%s%s%s%s", at ? ", " : "", first,
 	               second[0] ? " " : "", second); /* cut is fine */
 }
 
@@ -23,8 +23,8 @@ bool device_shares_link(const struct device *a, const struct device *b)
 {
 	size_t n;
 
-	for (const char *part = a->chain; *part; part += n + strspn(part + n, ", ")) {
-		const char *other = b->chain;
+	for (const char *part = a->way.chain; *part; part += n + strspn(part + n, ", ")) {
+		const char *other = b->way.chain;
 
 		n = strcspn(part, ",");
 		while (*other && !(strncmp(part, other, n) == 0 && (other[n] == ',' || other[n] == '\0'))) {
@@ -73,11 +73,11 @@ static void keep(struct device *dev, uint64_t rate, uint64_t max, const char *ki
 {
 	bool has_wire = strcmp(dev->transport, "virtio") != 0 && strcmp(dev->transport, "xen") != 0;
 
-	if (!has_wire || !rate || (dev->link_bytes_per_s && dev->link_bytes_per_s <= rate))
+	if (!has_wire || !rate || (dev->way.link_bytes_per_s && dev->way.link_bytes_per_s <= rate))
 		return; /* no wire: whatever the bus says */
-	dev->link_bytes_per_s = rate;
-	dev->link_max_bytes_per_s = max;
-	(void)snprintf(dev->link, sizeof(dev->link), "%s %s", kind, text);
+	dev->way.link_bytes_per_s = rate;
+	dev->way.link_max_bytes_per_s = max;
+	(void)snprintf(dev->way.link, sizeof(dev->way.link), "%s %s", kind, text);
 }
 
 /* The fastest that the drive knows: IDENTIFY word 76, bits 1 to 3 (ACS-4), as libata shows it. 0: not known. */
@@ -186,7 +186,7 @@ static void take_host(struct device *dev, const char *root, const char *dir, con
 	char maker[64] = "";
 
 	(void)sys_text(root, maker, sizeof(maker), "%s/scsi_host/%s/proc_name", dir, part); /* else "" */
-	add(dev, part, strcmp(maker, "<NULL>") != 0 && !strstr(dev->chain, maker) ? maker : "");
+	add(dev, part, strcmp(maker, "<NULL>") != 0 && !strstr(dev->way.chain, maker) ? maker : "");
 }
 
 static void take_part(struct device *dev, const char *root, const char *dir, const char *part)

@@ -49,24 +49,24 @@ static void file_uuid(struct device *dev, const char *file, uint64_t inode)
 
 	for (const char *p = file; *p; p++)
 		h = (h ^ (uint8_t)*p) * 0x100000001b3ull;
-	(void)snprintf(dev->uuid, sizeof(dev->uuid), "file-%" PRIu64 "-%016" PRIx64, inode, h);
+	(void)snprintf(dev->id.uuid, sizeof(dev->id.uuid), "file-%" PRIu64 "-%016" PRIx64, inode, h);
 }
 
 void names_find(struct device *dev, const char *root, const struct sys_block *b)
 {
-	char uuid[sizeof(dev->uuid)], file[PATH_MAX];
+	char uuid[sizeof(dev->id.uuid)], file[PATH_MAX];
 	const char *md;
 	struct stat st;
 
-	links(root, "/dev/disk/by-id", b, dev->by_id, sizeof(dev->by_id));
+	links(root, "/dev/disk/by-id", b, dev->id.by_id, sizeof(dev->id.by_id));
 	if (b->is_partition)
-		links(root, "/dev/disk/by-partuuid", b, dev->part_uuid, sizeof(dev->part_uuid));
+		links(root, "/dev/disk/by-partuuid", b, dev->id.part_uuid, sizeof(dev->id.part_uuid));
 	if (sys_text(root, uuid, sizeof(uuid), "%s/dm/uuid", b->disk_dir) == 0 && uuid[0])
-		text_copy(dev->uuid, sizeof(dev->uuid), uuid);
+		text_copy(dev->id.uuid, sizeof(dev->id.uuid), uuid);
 	else if (sys_text(root, uuid, sizeof(uuid), "%s/md/uuid", b->disk_dir) == 0 && uuid[0])
-		text_copy(dev->uuid, sizeof(dev->uuid), uuid);
-	else if ((md = strstr(dev->by_id, "md-uuid-")) != NULL)
-		(void)snprintf(dev->uuid, sizeof(dev->uuid), "%.*s", (int)strcspn(md, " "), md);
+		text_copy(dev->id.uuid, sizeof(dev->id.uuid), uuid);
+	else if ((md = strstr(dev->id.by_id, "md-uuid-")) != NULL)
+		(void)snprintf(dev->id.uuid, sizeof(dev->id.uuid), "%.*s", (int)strcspn(md, " "), md);
 	else if (sysroot_is_real(root) &&
 	         sys_text(root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0 && stat(file, &st) == 0 &&
 	         S_ISREG(st.st_mode))
@@ -75,22 +75,22 @@ void names_find(struct device *dev, const char *root, const struct sys_block *b)
 
 void names_of_file(struct device *dev)
 {
-	file_uuid(dev, dev->node, dev->inode);
-	dev->part_uuid[0] = dev->by_id[0] = '\0';
+	file_uuid(dev, dev->node, dev->file.inode);
+	dev->id.part_uuid[0] = dev->id.by_id[0] = '\0';
 }
 
 void device_names(const struct device *dev, struct disk_names *ret)
 {
-	*ret = (struct disk_names){ .serial = dev->serial,
-		                    .wwn = dev->wwn,
-		                    .model = dev->model,
-		                    .vendor = dev->vendor,
-		                    .uuid = dev->uuid,
+	*ret = (struct disk_names){ .serial = dev->id.serial,
+		                    .wwn = dev->id.wwn,
+		                    .model = dev->id.model,
+		                    .vendor = dev->id.vendor,
+		                    .uuid = dev->id.uuid,
 		                    .kernel = dev->disk,
 		                    .size_bytes = dev->disk_size_bytes,
-		                    .serial_is_bridges = dev->serial_is_bridges,
-		                    .serial_is_shared = dev->serial_is_shared && !dev->has_twin,
-		                    .wwn_is_shared = dev->wwn_is_shared && !dev->has_twin };
+		                    .serial_is_bridges = dev->id.serial_is_bridges,
+		                    .serial_is_shared = dev->id.serial_is_shared && !dev->id.has_twin,
+		                    .wwn_is_shared = dev->id.wwn_is_shared && !dev->id.has_twin };
 }
 
 /* ---- consent ---- */
@@ -102,7 +102,7 @@ static void add_name(const struct device *dev, struct consent_names *ret, const 
 
 	if (ret->n == ARRAY_LEN(ret->v))
 		return;
-	n = dev->kind == DEVICE_PARTITION ? snprintf(to, sizeof(ret->v[0]), "%s-part%u", name, dev->partition)
+	n = dev->kind == DEVICE_PARTITION ? snprintf(to, sizeof(ret->v[0]), "%s-part%u", name, dev->id.partition)
 	                                  : snprintf(to, sizeof(ret->v[0]), "%s", name);
 	ret->n += n < (int)sizeof(ret->v[0]);
 }
@@ -132,14 +132,14 @@ void consent_names(const struct device *dev, struct consent_names *ret)
 
 	*ret = (struct consent_names){ 0 };
 	device_names(dev, &names);
-	names.wwn_is_shared = dev->wwn_is_shared;
-	if (!dev->serial_is_shared && name_identifies(dev->serial, &names))
-		add_name(dev, ret, dev->serial);
-	if (!dev->wwn_is_shared && name_identifies(dev->wwn, &names))
-		add_name(dev, ret, dev->wwn);
-	if (strcmp(dev->transport, "dm") == 0 && dev->alias[0])
-		add_name(dev, ret, dev->alias);
-	for (const char *p = dev->by_id; *p && ret->n < ARRAY_LEN(ret->v); p += strspn(p, " ")) {
+	names.wwn_is_shared = dev->id.wwn_is_shared;
+	if (!dev->id.serial_is_shared && name_identifies(dev->id.serial, &names))
+		add_name(dev, ret, dev->id.serial);
+	if (!dev->id.wwn_is_shared && name_identifies(dev->id.wwn, &names))
+		add_name(dev, ret, dev->id.wwn);
+	if (strcmp(dev->transport, "dm") == 0 && dev->id.alias[0])
+		add_name(dev, ret, dev->id.alias);
+	for (const char *p = dev->id.by_id; *p && ret->n < ARRAY_LEN(ret->v); p += strspn(p, " ")) {
 		int n = (int)strcspn(p, " ");
 
 		if (snprintf(link, sizeof(link), "%.*s", n, p) < (int)sizeof(link) && !is_empty_link(&names, link))

@@ -69,7 +69,7 @@ static void read_scheduler(const char *root, const char *dir, struct device *dev
 	close = open ? strchr(open, ']') : NULL;
 	if (close)
 		*close = '\0';
-	text_copy(dev->scheduler, sizeof(dev->scheduler), close ? open + 1 : text);
+	text_copy(dev->queue.scheduler, sizeof(dev->queue.scheduler), close ? open + 1 : text);
 }
 
 /* Disks with several arms: folders 0, 1, ... Of more than fit, or of those that are not reported whole, nothing is
@@ -97,27 +97,28 @@ static void read_queue(const char *root, const char *dir, struct device *dev)
 
 	read_u32(root, dir, "queue/logical_block_size", &dev->logical_block_bytes);
 	read_u32(root, dir, "queue/physical_block_size", &dev->physical_block_bytes);
-	read_u32(root, dir, "queue/minimum_io_size", &dev->io_min_bytes);
-	read_u32(root, dir, "queue/optimal_io_size", &dev->io_opt_bytes);
-	read_u32(root, dir, "queue/nr_requests", &dev->nr_requests);
-	read_u32(root, dir, "queue/max_segments", &dev->max_segments);
-	read_u32(root, dir, "queue/max_segment_size", &dev->max_segment_bytes);
-	read_u32(root, dir, "queue/rq_affinity", &dev->rq_affinity);
-	read_u32(root, dir, "queue/nomerges", &dev->nomerges);
-	read_u32(root, dir, "queue/wbt_lat_usec", &dev->wbt_lat_us);
-	read_u32(root, dir, "queue/io_poll", &dev->io_poll);
-	read_u32(root, dir, "queue/fua", &dev->fua);
-	read_u32(root, dir, "device/queue_depth", &dev->queue_depth);
-	dev->max_sectors_bytes = read_kib(root, dir, "queue/max_sectors_kb");
-	dev->max_hw_sectors_bytes = read_kib(root, dir, "queue/max_hw_sectors_kb");
+	read_u32(root, dir, "queue/minimum_io_size", &dev->queue.io_min_bytes);
+	read_u32(root, dir, "queue/optimal_io_size", &dev->queue.io_opt_bytes);
+	read_u32(root, dir, "queue/nr_requests", &dev->queue.nr_requests);
+	read_u32(root, dir, "queue/max_segments", &dev->queue.max_segments);
+	read_u32(root, dir, "queue/max_segment_size", &dev->queue.max_segment_bytes);
+	read_u32(root, dir, "queue/rq_affinity", &dev->queue.rq_affinity);
+	read_u32(root, dir, "queue/nomerges", &dev->queue.nomerges);
+	read_u32(root, dir, "queue/wbt_lat_usec", &dev->queue.wbt_lat_us);
+	read_u32(root, dir, "queue/io_poll", &dev->queue.io_poll);
+	read_u32(root, dir, "queue/fua", &dev->queue.fua);
+	read_u32(root, dir, "device/queue_depth", &dev->queue.queue_depth);
+	dev->queue.max_sectors_bytes = read_kib(root, dir, "queue/max_sectors_kb");
+	dev->queue.max_hw_sectors_bytes = read_kib(root, dir, "queue/max_hw_sectors_kb");
 	if (sys_u64(root, &v, "%s/queue/read_ahead_kb", dir) && v <= UINT64_MAX / 1024)
-		dev->read_ahead_bytes = v * 1024;
+		dev->queue.read_ahead_bytes = v * 1024;
 	if (sys_u64(root, &v, "%s/queue/discard_max_bytes", dir))
-		dev->discard_max_bytes = v;
+		dev->queue.discard_max_bytes = v;
 	if (sys_u64(root, &v, "%s/queue/rotational", dir))
 		dev->rotational = v != 0;
-	(void)sys_text(root, dev->write_cache, sizeof(dev->write_cache), "%s/queue/write_cache", dir); /* else "" */
-	(void)sys_text(root, dev->zoned, sizeof(dev->zoned), "%s/queue/zoned", dir);
+	(void)sys_text(root, dev->queue.write_cache, sizeof(dev->queue.write_cache), "%s/queue/write_cache",
+	               dir); /* else "" */
+	(void)sys_text(root, dev->queue.zoned, sizeof(dev->queue.zoned), "%s/queue/zoned", dir);
 	read_scheduler(root, dir, dev);
 	read_ranges(root, dir, dev);
 }
@@ -127,14 +128,14 @@ static void read_below(const char *root, const struct sys_block *b, struct devic
 {
 	size_t at = 0;
 
-	if (sys_text(root, dev->alias, sizeof(dev->alias), "%s/dm/name", b->disk_dir) < 0)
-		(void)sys_text(root, dev->alias, sizeof(dev->alias), "%s/md/level", b->disk_dir); /* else "" */
-	if (sys_text(root, dev->below, sizeof(dev->below), "%s/loop/backing_file", b->disk_dir) == 0)
+	if (sys_text(root, dev->id.alias, sizeof(dev->id.alias), "%s/dm/name", b->disk_dir) < 0)
+		(void)sys_text(root, dev->id.alias, sizeof(dev->id.alias), "%s/md/level", b->disk_dir); /* else "" */
+	if (sys_text(root, dev->id.below, sizeof(dev->id.below), "%s/loop/backing_file", b->disk_dir) == 0)
 		return;
 	for (cleanup_list struct sys_list l = sys_list(root, "%s/slaves", b->disk_dir); sys_next(&l);) {
-		bool fits = at + strlen(l.name) + sizeof(", , ...") <= sizeof(dev->below);
+		bool fits = at + strlen(l.name) + sizeof(", , ...") <= sizeof(dev->id.below);
 
-		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", at ? ", " : "",
+		at += (size_t)snprintf(dev->id.below + at, sizeof(dev->id.below) - at, "%s%s", at ? ", " : "",
 		                       fits ? l.name : "...");
 		if (!fits)
 			break;
@@ -169,12 +170,12 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	dev->disk_size_bytes = read_sectors(root, b->disk_dir, "size");
 	if (b->is_partition) {
 		dev->partition_offset_bytes = read_sectors(root, b->dir, "start");
-		read_u32(root, b->dir, "partition", &dev->partition);
+		read_u32(root, b->dir, "partition", &dev->id.partition);
 	}
 	if (sys_u64(root, &v, "%s/diskseq", b->disk_dir))
 		dev->diskseq = v;
 	if (sys_u64(root, &v, "%s/alignment_offset", b->dir) && v <= INT32_MAX)
-		dev->alignment_offset_bytes = (int64_t)v;
+		dev->queue.alignment_offset_bytes = (int64_t)v;
 	if (sys_u64(root, &v, "%s/ro", b->dir))
 		dev->is_read_only = v != 0;
 	if (sys_u64(root, &v, "%s/ro", b->disk_dir) && v != 0)
@@ -211,7 +212,7 @@ static void ask_kernel(struct device *dev)
 	if (ioctl(fd, BLKPBSZGET, &u) == 0 && u > 0)
 		dev->physical_block_bytes = u;
 	if (ioctl(fd, BLKALIGNOFF, &i) == 0)
-		dev->alignment_offset_bytes = i;
+		dev->queue.alignment_offset_bytes = i;
 	if (ioctl(fd, BLKROGET, &i) == 0 && i != 0)
 		dev->is_read_only = true;
 	if (ioctl(fd, BLKGETDISKSEQ, &v) == 0)
@@ -227,17 +228,17 @@ static void ask_dio(const char *path, struct device *dev)
 
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_DIOALIGN, &sx) == 0 &&
 	    (sx.stx_mask & STATX_DIOALIGN) != 0) {
-		dev->dio_mem_align_bytes = sx.stx_dio_mem_align;
-		dev->dio_offset_align_bytes = sx.stx_dio_offset_align;
+		dev->queue.dio_mem_align_bytes = sx.stx_dio_mem_align;
+		dev->queue.dio_offset_align_bytes = sx.stx_dio_offset_align;
 		return;
 	}
-	dev->dio_mem_align_bytes = dev->dio_offset_align_bytes =
+	dev->queue.dio_mem_align_bytes = dev->queue.dio_offset_align_bytes =
 		dev->logical_block_bytes ? dev->logical_block_bytes : 4096;
 	if (dev->kind == DEVICE_FILE) {
 		cleanup_close int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
 
 		if (fd < 0 && errno == EINVAL)
-			dev->dio_mem_align_bytes = dev->dio_offset_align_bytes = 0;
+			dev->queue.dio_mem_align_bytes = dev->queue.dio_offset_align_bytes = 0;
 	}
 }
 
@@ -253,10 +254,10 @@ static void mend_limits(struct device *dev)
 		dev->logical_block_bytes = SECTOR_BYTES;
 	if (!is_power_of_two(dev->physical_block_bytes) || dev->physical_block_bytes < dev->logical_block_bytes)
 		dev->physical_block_bytes = dev->logical_block_bytes;
-	if (dev->dio_offset_align_bytes && !is_power_of_two(dev->dio_offset_align_bytes))
-		dev->dio_offset_align_bytes = dev->logical_block_bytes;
-	if (dev->dio_mem_align_bytes && !is_power_of_two(dev->dio_mem_align_bytes))
-		dev->dio_mem_align_bytes = dev->logical_block_bytes;
+	if (dev->queue.dio_offset_align_bytes && !is_power_of_two(dev->queue.dio_offset_align_bytes))
+		dev->queue.dio_offset_align_bytes = dev->logical_block_bytes;
+	if (dev->queue.dio_mem_align_bytes && !is_power_of_two(dev->queue.dio_mem_align_bytes))
+		dev->queue.dio_mem_align_bytes = dev->logical_block_bytes;
 }
 
 int probe_block(const char *root, const struct sys_block *b, const char *path, struct device *ret, struct err *err)
@@ -282,7 +283,7 @@ int probe_block(const char *root, const struct sys_block *b, const char *path, s
 		dev.disk_size_bytes = b->is_partition ? dev.disk_size_bytes : dev.size_bytes;
 	mend_limits(&dev);
 	if (!sysroot_is_real(root))
-		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = dev.logical_block_bytes;
+		dev.queue.dio_mem_align_bytes = dev.queue.dio_offset_align_bytes = dev.logical_block_bytes;
 	identity_compare(root, &dev);
 	*ret = dev;
 	return 0;
@@ -308,15 +309,15 @@ static void take_disk(const char *root, dev_t rdev, struct device *dev)
 	memcpy(disk.path, dev->path, sizeof(disk.path));
 	memcpy(disk.node, dev->node, sizeof(disk.node));
 	memcpy(disk.name, dev->name, sizeof(disk.name));
-	memcpy(disk.fs_type, dev->fs_type, sizeof(disk.fs_type));
+	memcpy(disk.file.fs_type, dev->file.fs_type, sizeof(disk.file.fs_type));
 	disk.kind = dev->kind;
-	disk.inode = dev->inode;
-	disk.file_dev = dev->file_dev;
+	disk.file.inode = dev->file.inode;
+	disk.file.file_dev = dev->file.file_dev;
 	disk.size_bytes = dev->size_bytes;
-	disk.free_bytes = dev->free_bytes;
+	disk.file.free_bytes = dev->file.free_bytes;
 	disk.is_read_only = dev->is_read_only;
-	disk.dio_mem_align_bytes = dev->dio_mem_align_bytes;
-	disk.dio_offset_align_bytes = dev->dio_offset_align_bytes;
+	disk.queue.dio_mem_align_bytes = dev->queue.dio_mem_align_bytes;
+	disk.queue.dio_offset_align_bytes = dev->queue.dio_offset_align_bytes;
 	*dev = disk;
 }
 
@@ -328,14 +329,14 @@ static void take_file_system(const char *root, const struct stat *st, struct dev
 	dev_t rdev = major(st->st_dev) != 0 ? st->st_dev : 0;
 
 	if (statvfs(dev->node, &fs) == 0) {
-		dev->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+		dev->file.free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 		dev->is_read_only = (fs.f_flag & ST_RDONLY) != 0;
 	}
 	if (mounts_read(root, &mounts, NULL) < 0)
 		return;
 	m = mounts_of_path(root, &mounts, dev->node);
 	if (m) {
-		text_copy(dev->fs_type, sizeof(dev->fs_type), m->fs_type);
+		text_copy(dev->file.fs_type, sizeof(dev->file.fs_type), m->fs_type);
 		if (m->upper[0]) /* overlay: where the writes go */
 			m = mounts_of_path(root, &mounts, m->upper);
 		if (rdev == 0 && m)
@@ -359,14 +360,14 @@ static int probe_file(const char *root, const char *path, const struct stat *st,
 	text_copy(dev.path, sizeof(dev.path), path);
 	text_copy(dev.node, sizeof(dev.node), real);
 	text_copy(dev.name, sizeof(dev.name), last_part(real));
-	dev.inode = (uint64_t)st->st_ino;
-	dev.file_dev = st->st_dev;
+	dev.file.inode = (uint64_t)st->st_ino;
+	dev.file.file_dev = st->st_dev;
 	dev.size_bytes = dev.kind == DEVICE_FILE ? (uint64_t)st->st_size : 0;
 	take_file_system(root, st, &dev);
 	names_of_file(&dev);
 	/* These open with O_DIRECT and answer from memory all the same: that would be a lie about a disk. */
-	if (text_is_one_of(dev.fs_type, "tmpfs ramfs"))
-		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = 0;
+	if (text_is_one_of(dev.file.fs_type, "tmpfs ramfs"))
+		dev.queue.dio_mem_align_bytes = dev.queue.dio_offset_align_bytes = 0;
 	else
 		ask_dio(dev.node, &dev);
 	mend_limits(&dev);

@@ -100,9 +100,9 @@ void reach_find(struct device *dev, const char *root, const struct sys_block *b)
 				judge(&f, &s.v[i].b);
 		stack_done(&s);
 	}
-	dev->reach = f.reach;
+	dev->way.reach = f.reach;
 	if (f.reach == REACH_SHARED)
-		text_copy(dev->shared_by, sizeof(dev->shared_by), f.how);
+		text_copy(dev->way.shared_by, sizeof(dev->way.shared_by), f.how);
 }
 
 /* ---- reservations ---- */

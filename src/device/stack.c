@@ -192,7 +192,8 @@ static void add_twins_of(struct stack *s, size_t at)
 	uint64_t sectors = 0, more = 0;
 
 	identity_sysfs(&self, s->root, &s->v[at].b);
-	if ((!self.wwn[0] && !self.serial[0]) || !sys_u64(s->root, &sectors, "%s/size", s->v[at].b.dir) || sectors == 0)
+	if ((!self.id.wwn[0] && !self.id.serial[0]) || !sys_u64(s->root, &sectors, "%s/size", s->v[at].b.dir) ||
+	    sectors == 0)
 		return;
 	for (cleanup_list struct sys_list names = sys_list(s->root, "/sys/class/block"); sys_next(&names);) {
 		struct device other = { 0 };
@@ -315,7 +316,7 @@ int stack_build(const char *root, const struct device *dev, struct stack *ret, s
 {
 	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION;
 	struct stack s = { .root = root };
-	struct link target = { .file = { dev->file_dev, dev->inode, false } };
+	struct link target = { .file = { dev->file.file_dev, dev->file.inode, false } };
 	int r = mounts_read(root, &s.mounts, err);
 
 	if (r < 0)
@@ -324,7 +325,7 @@ int stack_build(const char *root, const struct device *dev, struct stack *ret, s
 	if (is_block)
 		r = sys_block_by_rdev(root, dev->rdev, &target.b);
 	if (!is_block) {
-		target.file = file_id_of(root, &s.mounts, dev->node, dev->file_dev, dev->inode);
+		target.file = file_id_of(root, &s.mounts, dev->node, dev->file.file_dev, dev->file.inode);
 		text_copy(target.b.dir, sizeof(target.b.dir), dev->node);
 		text_copy(target.b.name, sizeof(target.b.name), dev->name);
 	}

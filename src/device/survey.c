@@ -130,9 +130,9 @@ static void find_hosts(struct look *l)
 	const struct device *dev = l->dev;
 	char how[128];
 
-	(void)snprintf(how, sizeof(how), "it is connected by %s", dev->shared_by);
-	if (dev->reach == REACH_SHARED)
-		survey_add(l->out, FINDING_SHARED, dev->name, dev->shared_by, how);
+	(void)snprintf(how, sizeof(how), "it is connected by %s", dev->way.shared_by);
+	if (dev->way.reach == REACH_SHARED)
+		survey_add(l->out, FINDING_SHARED, dev->name, dev->way.shared_by, how);
 	if (sysroot_is_real(l->root))
 		find_reservations(&l->stack, dev->name, l->out);
 }
@@ -145,8 +145,8 @@ static void find_own(struct look *l)
 
 	if (dev->is_read_only)
 		survey_add(l->out, FINDING_READ_ONLY, dev->name, "", "");
-	if (dev->kind != DEVICE_FILE && strcmp(dev->zoned, "host-managed") == 0)
-		survey_add(l->out, FINDING_ZONED, dev->name, dev->zoned, "");
+	if (dev->kind != DEVICE_FILE && strcmp(dev->queue.zoned, "host-managed") == 0)
+		survey_add(l->out, FINDING_ZONED, dev->name, dev->queue.zoned, "");
 }
 
 static void find_signatures(struct look *l)
@@ -220,7 +220,7 @@ int survey_device(void *ctx, const struct device *dev, struct survey *ret, struc
 	struct survey found = { 0 };
 	struct look l = { .root = root, .dev = dev, .out = &found };
 	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION,
-	     is_file = dev->kind == DEVICE_FILE && dev->inode != 0;
+	     is_file = dev->kind == DEVICE_FILE && dev->file.inode != 0;
 	int r = stack_build(root, dev, &l.stack, &found, err);
 
 	if (r < 0) {

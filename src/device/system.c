@@ -40,7 +40,7 @@ static bool is_same(const struct device *dev, int fd)
 	if (fstat(fd, &st) < 0)
 		return false;
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		return (uint64_t)st.st_ino == dev->inode && st.st_dev == dev->file_dev;
+		return (uint64_t)st.st_ino == dev->file.inode && st.st_dev == dev->file.file_dev;
 	if (!S_ISBLK(st.st_mode) || st.st_rdev != dev->rdev)
 		return false;
 	return dev->diskseq == 0 || ioctl(fd, BLKGETDISKSEQ, &seq) < 0 || seq == dev->diskseq;
@@ -57,8 +57,8 @@ static int open_failed(const struct device *dev, int code, unsigned flags, struc
 			return err_set(
 				err, -EOPNOTSUPP,
 				"%s takes no direct I/O%s%s%s; take a file on a disk, or measure through the page cache where the command can.",
-				dev->path, dev->fs_type[0] ? " (it lies on " : "", dev->fs_type,
-				dev->fs_type[0] ? ")" : "");
+				dev->path, dev->file.fs_type[0] ? " (it lies on " : "", dev->file.fs_type,
+				dev->file.fs_type[0] ? ")" : "");
 		break;
 	case ENOMEDIUM:
 		return err_set(err, -code, "There is no medium in %s.", dev->path);
@@ -81,7 +81,7 @@ static int system_open(void *ctx, const struct device *dev, const struct write_p
 	(void)ctx;
 	if (dev->kind == DEVICE_DIRECTORY)
 		return err_set(err, -EISDIR, "%s is a directory; give a device or a file.", dev->path);
-	if ((flags & DEVICE_OPEN_DIRECT) != 0 && dev->dio_offset_align_bytes == 0)
+	if ((flags & DEVICE_OPEN_DIRECT) != 0 && dev->queue.dio_offset_align_bytes == 0)
 		return open_failed(dev, EINVAL, flags, err);
 	fd = open(dev->node, mode | O_NOFOLLOW);
 	if (fd < 0)
@@ -396,7 +396,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->partition_offset_bytes != y->partition_offset_bytes)
 		return x->partition_offset_bytes < y->partition_offset_bytes ? -1 : 1;
-	return x->partition < y->partition ? -1 : x->partition > y->partition;
+	return x->id.partition < y->id.partition ? -1 : x->id.partition > y->id.partition;
 }
 
 static int system_partitions(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err)

@@ -61,7 +61,7 @@ int session_medium(const struct session *ses, size_t i, uint64_t first, uint64_t
 	cleanup_close int fd = -1;
 	struct media m;
 
-	if (dev->kind != DEVICE_FILE || !dev->inode || first >= end)
+	if (dev->kind != DEVICE_FILE || !dev->file.inode || first >= end)
 		return 0;
 	fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
@@ -75,7 +75,7 @@ void session_medium_of_writes(const struct session *ses)
 	for (size_t i = 0; ses->plan->is_direct && ses->plan->write_bytes && i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 		cleanup_close int fd =
-			strcmp(dev->fs_type, "btrfs") ? -1 : open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			strcmp(dev->file.fs_type, "btrfs") ? -1 : open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		int flags = 0;
 
 		if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FS_NOCOW_FL))
@@ -99,7 +99,7 @@ int session_takes(const struct measure *m, const struct device *dev, struct err 
 	if (dev->kind == DEVICE_FILE && !takes_files)
 		return err_set(err, -EINVAL, "%s is a file; give %s.", dev->path,
 		               takes_folders ? "its directory, or a disk" : "the disk that it lies on");
-	if (dev->kind == DEVICE_FILE && dev->inode && dev->size_bytes == 0 && !m->may_create)
+	if (dev->kind == DEVICE_FILE && dev->file.inode && dev->size_bytes == 0 && !m->may_create)
 		return err_set(err, -EINVAL, "%s is empty; give %s, or a file that holds data.", dev->path,
 		               takes_folders ? "its directory" : "a disk");
 	if ((dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION) && !(m->takes & TAKES_DISKS))

@@ -237,7 +237,7 @@ static void fill_device(struct device *dev, const struct target_info *t)
 		.size_bytes = number(t, "size_bytes"),
 		.logical_block_bytes = (uint32_t)number(t, "logical_block_bytes"),
 		.physical_block_bytes = (uint32_t)number(t, "physical_block_bytes"),
-		.dio_offset_align_bytes = (uint32_t)number(t, "dio_offset_align_bytes"),
+		.queue.dio_offset_align_bytes = (uint32_t)number(t, "dio_offset_align_bytes"),
 		.rotational = isfinite(target_number(t, "rotational")) ? target_number(t, "rotational") > 0.0 : -1,
 	};
 	copy_text(dev->path, sizeof(dev->path), target_text(t, "path"));

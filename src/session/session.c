@@ -52,7 +52,7 @@ static int probe_absent(struct session *ses, const char *path, struct device *re
 		return err_set(err, -ENOTDIR, "%s is not a directory, so %s cannot be made in it.", dir, path);
 	ret->kind = DEVICE_FILE;
 	ret->size_bytes = 0;
-	ret->inode = 0;
+	ret->file.inode = 0;
 	(void)snprintf(ret->path, sizeof(ret->path), "%s", path);
 	(void)snprintf(ret->node, sizeof(ret->node), "%s", path);
 	(void)snprintf(ret->name, sizeof(ret->name), "%.60s", slash ? slash + 1 : path);
@@ -174,9 +174,10 @@ static int open_targets(struct session *ses, struct err *err)
 			.name = dev->path,
 			.fd = fd,
 			.size_bytes = dev->size_bytes,
-			.align_bytes = plan->is_direct ? (dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes
-			                                                              : dev->logical_block_bytes)
-			                               : 1,
+			.align_bytes = plan->is_direct
+			                       ? (dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes
+			                                                            : dev->logical_block_bytes)
+			                       : 1,
 			.permit = ses->permits[i],
 			.touch_first = plan->touch_first,
 			.touch_end = plan->touch_end,
@@ -409,7 +410,7 @@ static void report_shingled(struct session *ses)
 				ses->res, "shingled",
 				"%s lies on a %s zoned (shingled) disk: times of writing may be those of its cache, and "
 				"much longer when that is full. `platter smr` measures its size.",
-				dev->path, dev->zoned);
+				dev->path, dev->queue.zoned);
 	}
 }
 

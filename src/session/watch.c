@@ -369,12 +369,12 @@ static void note_link(const struct session *ses, const struct device *dev)
 {
 	char now[32], most[32];
 
-	if (dev->link_bytes_per_s && dev->link_bytes_per_s < dev->link_max_bytes_per_s)
+	if (dev->way.link_bytes_per_s && dev->way.link_bytes_per_s < dev->way.link_max_bytes_per_s)
 		result_notice(
 			ses->res, "link",
 			"The link of %s carries at most %s (%s), of %s that its host could: an older disk, a cable or an adapter may be why.",
-			dev->disk, units_rate(now, sizeof(now), (double)dev->link_bytes_per_s), dev->link,
-			units_rate(most, sizeof(most), (double)dev->link_max_bytes_per_s));
+			dev->disk, units_rate(now, sizeof(now), (double)dev->way.link_bytes_per_s), dev->way.link,
+			units_rate(most, sizeof(most), (double)dev->way.link_max_bytes_per_s));
 }
 
 void watch_settings(const struct session *ses)
@@ -385,11 +385,11 @@ void watch_settings(const struct session *ses)
 		const struct device *dev = &ses->devs[i];
 
 		note_link(ses, dev);
-		if (strcmp(dev->scheduler, "bfq") == 0 || strcmp(dev->scheduler, "kyber") == 0)
+		if (strcmp(dev->queue.scheduler, "bfq") == 0 || strcmp(dev->queue.scheduler, "kyber") == 0)
 			result_notice(
 				ses->res, "scheduler",
 				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
-				dev->disk, dev->scheduler);
+				dev->disk, dev->queue.scheduler);
 	}
 	if (clock_is_virtual(ses->env->clk))
 		return;

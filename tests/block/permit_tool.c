@@ -106,7 +106,7 @@ static void print_survey(const struct survey *s)
 static int write_blocks(struct device_context *ctx, const struct device *dev, const struct write_permit *permit,
                         struct err *err)
 {
-	uint32_t block = dev->dio_offset_align_bytes < 4096 ? 4096 : dev->dio_offset_align_bytes;
+	uint32_t block = dev->queue.dio_offset_align_bytes < 4096 ? 4096 : dev->queue.dio_offset_align_bytes;
 	uint64_t middle = dev->size_bytes / 2 / block * block;
 	int fd = device_system.open(ctx, dev, permit, DEVICE_OPEN_DIRECT, err);
 	cleanup_free void *buf = NULL;
@@ -170,7 +170,7 @@ static int try_fua(struct device_context *ctx, const struct device *dev, const s
                    struct err *err)
 {
 	static const struct engine_ops *const engines[] = { &engine_sync, NULL };
-	uint32_t block = dev->dio_offset_align_bytes < 4096 ? 4096 : dev->dio_offset_align_bytes;
+	uint32_t block = dev->queue.dio_offset_align_bytes < 4096 ? 4096 : dev->queue.dio_offset_align_bytes;
 	cleanup_free uint8_t *buf = aligned_alloc(block, (size_t)6 * block);
 	int fd = device_system.open(ctx, dev, permit, DEVICE_OPEN_DIRECT, err);
 	int fd_reading = device_system.open(ctx, dev, NULL, DEVICE_OPEN_DIRECT, err);

@@ -113,30 +113,30 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	dev->diskseq = minor(dev->rdev);
 	dev->size_bytes = dev->disk_size_bytes = size_bytes;
 	dev->logical_block_bytes = p->logical_sector_bytes;
-	dev->physical_block_bytes = dev->io_min_bytes = p->physical_sector_bytes;
-	dev->dio_mem_align_bytes = dev->dio_offset_align_bytes = p->logical_sector_bytes;
+	dev->physical_block_bytes = dev->queue.io_min_bytes = p->physical_sector_bytes;
+	dev->queue.dio_mem_align_bytes = dev->queue.dio_offset_align_bytes = p->logical_sector_bytes;
 	dev->rotational = p->kind == DISK_ROTATING;
 	if (p->kind == DISK_ROTATING)
-		dev->reported_rpm = (uint32_t)((p->reported_rpm > 0 ? p->reported_rpm : p->rpm) + 0.5);
-	COPY(dev->model, "%s", p->model);
-	COPY(dev->serial, "%s", p->serial);
-	COPY(dev->firmware, "%s", p->firmware);
-	COPY(dev->vendor, "%s", p->vendor);
+		dev->id.reported_rpm = (uint32_t)((p->reported_rpm > 0 ? p->reported_rpm : p->rpm) + 0.5);
+	COPY(dev->id.model, "%s", p->model);
+	COPY(dev->id.serial, "%s", p->serial);
+	COPY(dev->id.firmware, "%s", p->firmware);
+	COPY(dev->id.vendor, "%s", p->vendor);
 	COPY(dev->transport, "%s", p->transport[0] ? p->transport : "ata");
 	if (strcmp(p->transport, "dm") == 0) { /* the kernel tells of what it is made, and no member's rotation */
-		COPY(dev->below, "sdy, sdz");
-		dev->reported_rpm = 0;
+		COPY(dev->id.below, "sdy, sdz");
+		dev->id.reported_rpm = 0;
 	}
-	COPY(dev->scheduler, "none");
-	COPY(dev->write_cache, "%s", p->write_cache_bytes && p->has_write_cache ? "write back" : "write through");
-	COPY(dev->zoned, "none");
-	dev->read_ahead_bytes = 128 << 10;
-	dev->nr_requests = 128;
-	dev->max_sectors_bytes = p->reported_request_bytes ? (uint32_t)p->reported_request_bytes : 1280 << 10;
-	dev->max_hw_sectors_bytes = 32767 << 9;
-	dev->max_segments = 168;
-	dev->max_segment_bytes = 65536;
-	dev->queue_depth = p->queue_depth;
+	COPY(dev->queue.scheduler, "none");
+	COPY(dev->queue.write_cache, "%s", p->write_cache_bytes && p->has_write_cache ? "write back" : "write through");
+	COPY(dev->queue.zoned, "none");
+	dev->queue.read_ahead_bytes = 128 << 10;
+	dev->queue.nr_requests = 128;
+	dev->queue.max_sectors_bytes = p->reported_request_bytes ? (uint32_t)p->reported_request_bytes : 1280 << 10;
+	dev->queue.max_hw_sectors_bytes = 32767 << 9;
+	dev->queue.max_segments = 168;
+	dev->queue.max_segment_bytes = 65536;
+	dev->queue.queue_depth = p->queue_depth;
 }
 
 /* The kernel shows ranges of disks that have several. */
@@ -206,7 +206,7 @@ struct sim_disk *sim_add_partition(struct sim *sim, struct sim_disk *disk, const
 	while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
 		digits--;
 	sd->dev.kind = DEVICE_PARTITION;
-	sd->dev.partition = (uint32_t)strtoul(digits, NULL, 10);
+	sd->dev.id.partition = (uint32_t)strtoul(digits, NULL, 10);
 	return sd;
 }
 
@@ -216,11 +216,11 @@ struct sim_disk *sim_add_file(struct sim *sim, struct sim_disk *disk, const char
 	struct sim_disk *sd = add_part(sim, disk, name, first_byte, bytes);
 
 	sd->dev.kind = DEVICE_FILE;
-	sd->dev.inode = minor(sd->dev.rdev);
+	sd->dev.file.inode = minor(sd->dev.rdev);
 	sd->dev.rdev = disk->dev.rdev;
 	sd->dev.partition_offset_bytes = 0;
 	COPY(sd->dev.node, "/sim/%s", name);
-	COPY(sd->dev.fs_type, "simfs");
+	COPY(sd->dev.file.fs_type, "simfs");
 	return sd;
 }
 
@@ -267,7 +267,7 @@ void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const ch
 
 void sim_set_scheduler(struct sim_disk *sd, const char *name)
 {
-	COPY(sd->dev.scheduler, "%s", name);
+	COPY(sd->dev.queue.scheduler, "%s", name);
 	sd->is_sorting = strcmp(name, "none") != 0;
 }
 

@@ -33,8 +33,8 @@ static int dev_probe(void *ctx, const char *path, struct device *ret_dev, struct
 		return err_set(err, -ENXIO, "%s is not there any more.", path);
 	*ret_dev = sd->dev;
 	for (const struct sim_disk *other = sim->disks; other; other = other->next)
-		if (other->whole != sd->whole && strcmp(other->dev.serial, sd->dev.serial) == 0)
-			ret_dev->serial_is_shared = true;
+		if (other->whole != sd->whole && strcmp(other->dev.id.serial, sd->dev.id.serial) == 0)
+			ret_dev->id.serial_is_shared = true;
 	(void)snprintf(ret_dev->path, sizeof(ret_dev->path), "%s", path);
 	return 0;
 }
@@ -43,7 +43,8 @@ static struct sim_disk *same(const struct sim *sim, const struct device *dev)
 {
 	struct sim_disk *sd = sim->disks;
 
-	while (sd && (sd->dev.rdev != dev->rdev || sd->dev.inode != dev->inode || strcmp(sd->dev.name, dev->name) != 0))
+	while (sd && (sd->dev.rdev != dev->rdev || sd->dev.file.inode != dev->file.inode ||
+	              strcmp(sd->dev.name, dev->name) != 0))
 		sd = sd->next;
 	return sd;
 }

@@ -241,7 +241,7 @@ static int translate(const struct sim *sim, const struct io_req *req, const stru
 	}
 	dev = &o->sd->dev;
 	if (req->len_bytes % dev->logical_block_bytes || req->offset_bytes % dev->logical_block_bytes ||
-	    (uintptr_t)req->buf % dev->dio_mem_align_bytes || req->offset_bytes > (uint64_t)INT64_MAX)
+	    (uintptr_t)req->buf % dev->queue.dio_mem_align_bytes || req->offset_bytes > (uint64_t)INT64_MAX)
 		return -EINVAL;
 	left = req->offset_bytes < dev->size_bytes ? dev->size_bytes - req->offset_bytes : 0;
 	if (left == 0 && io_writes(req->op) && req->len_bytes)

@@ -69,9 +69,9 @@ void wild_check_plant(struct sim_disk *sd, const struct profile *p)
 		*(uint64_t *)((char *)h + signs[i].offset) = what.count[i];
 	if (what.count[NSIGNS - 1]) /* the drive knows one of them */
 		h->suspects[h->nsuspects++] = p->bads[0].lba * p->logical_sector_bytes;
-	(void)snprintf(dev->link, sizeof(dev->link), "SATA 6.0 Gbps");
-	dev->link_max_bytes_per_s = 600000000;
-	dev->link_bytes_per_s = what.is_link_slow ? 150000000 : 600000000;
+	(void)snprintf(dev->way.link, sizeof(dev->way.link), "SATA 6.0 Gbps");
+	dev->way.link_max_bytes_per_s = 600000000;
+	dev->way.link_bytes_per_s = what.is_link_slow ? 150000000 : 600000000;
 }
 
 /* ---- what the document says ---- */

@@ -258,7 +258,7 @@ TEST(a_cache_on_the_media_makes_no_flush_a_lie)
 		            : "cache_kb 8192\nsegments 16\nwrite_cache_kb 0\nmedia_cache_kb 1048576\n");
 		run = run_on(&p, WRITE);
 		if (!k)
-			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->write_cache, 16, "write through");
+			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.write_cache, 16, "write through");
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
 	}

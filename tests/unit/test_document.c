@@ -94,7 +94,9 @@ static struct result *full(bool is_known)
 	struct result *res = result_new("zones");
 	const char *argv[] = { "platter", "zones" };
 	struct interval ci = { 1.5, 2.5 };
-	struct device dev = { .path = "/dev/sdx", .name = "sdx", .disk = "sdx", .model = "Model", .serial = "S1" };
+	struct device dev = {
+		.path = "/dev/sdx", .name = "sdx", .disk = "sdx", .id.model = "Model", .id.serial = "S1"
+	};
 	struct device_row target;
 	struct table *t = result_table(res, "curve", is_known ? "Curve" : NULL, row_fields);
 

@@ -116,8 +116,8 @@ static const struct device disk = { .kind = DEVICE_DISK,
 	                            .path = "/dev/sda",
 	                            .name = "sda",
 	                            .disk = "sda",
-	                            .serial = "S1",
-	                            .model = "MODEL",
+	                            .id.serial = "S1",
+	                            .id.model = "MODEL",
 	                            .size_bytes = SIZE_BYTES,
 	                            .disk_size_bytes = SIZE_BYTES };
 

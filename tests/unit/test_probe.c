@@ -76,9 +76,9 @@ TEST(the_slowest_link_to_a_disk_is_known_by_what_it_carries)
 		for (size_t k = 0; k < 4 && v[i].set[k].path; k++)
 			dump_set(&d, v[i].set[k].path, v[i].set[k].text);
 		probe_in(&d, v[i].path, &dev);
-		assert_string_equal(dev.link, v[i].link);
-		assert_int_equal(dev.link_bytes_per_s / 10, v[i].carries / 10);
-		assert_int_equal(dev.link_max_bytes_per_s, v[i].could);
+		assert_string_equal(dev.way.link, v[i].link);
+		assert_int_equal(dev.way.link_bytes_per_s / 10, v[i].carries / 10);
+		assert_int_equal(dev.way.link_max_bytes_per_s, v[i].could);
 	}
 }
 
@@ -140,11 +140,11 @@ TEST(numbers_and_nodes_are_the_kernels)
 	assert_string_equal(dev.node, "/dev/cciss/c0d0");
 	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
 	assert_string_equal(dev.node, "/dev/sda2");
-	assert_int_equal(dev.partition, 2);
+	assert_int_equal(dev.id.partition, 2);
 	assert_int_equal(dev.diskseq, 3);
 	assert_true(dev.rdev == makedev(8, 2) && dev.disk_rdev == makedev(8, 0));
 	probe("stack", "/dev/sdf", &dev); /* two paths to one disk */
-	assert_true(dev.serial_is_shared && dev.has_twin);
+	assert_true(dev.id.serial_is_shared && dev.id.has_twin);
 }
 
 TEST(arms_of_their_own_are_ranges_of_the_disk)
@@ -221,7 +221,7 @@ TEST(one_world_wide_name_and_two_serial_numbers_are_two_disks)
 		device_names(&b, &y);
 		assert_int_equal(same_disk(&x, &y, NULL), DISK_OTHER);
 		assert_false(identity_is_twin(&a, &b));
-		assert_true(a.wwn_is_shared && !a.has_twin && !a.serial_is_shared);
+		assert_true(a.id.wwn_is_shared && !a.id.has_twin && !a.id.serial_is_shared);
 		assert_true(is_consent(&a, cases[i][3]) && !is_consent(&a, cases[i][4]) &&
 		            !is_consent(&a, cases[i][5]));
 		assert_true(is_consent(&b, cases[i][4]) && !is_consent(&b, cases[i][3]) &&
@@ -240,7 +240,7 @@ TEST(names_of_mappings_are_compared_to_their_last_character)
 	for (int i = 0; i < 2; i++) {
 		probe("dm-long", i ? "/dev/dm-1" : "/dev/dm-0", &dev[i]);
 		(void)snprintf(whole[i], sizeof(whole[i]), "%s%d", name, i);
-		assert_string_equal(dev[i].alias, whole[i]);
+		assert_string_equal(dev[i].id.alias, whole[i]);
 	}
 	for (int i = 0; i < 2; i++) {
 		assert_true(is_consent(&dev[i], whole[i]));
@@ -265,18 +265,18 @@ TEST(a_name_is_kept_whole_or_not_at_all)
 		(void)snprintf(text, sizeof(text), "t10.%0*d%zu", (int)n, 7, n);
 		dump_set(&d, "sys/class/block/sda/device/wwid", text);
 		probe_in(&d, "/dev/sda", &dev);
-		if (strlen(text) < sizeof(dev.wwn))
-			assert_string_equal(dev.wwn, text);
+		if (strlen(text) < sizeof(dev.id.wwn))
+			assert_string_equal(dev.id.wwn, text);
 		else
-			assert_string_equal(dev.wwn, "");
+			assert_string_equal(dev.id.wwn, "");
 	}
 	(void)snprintf(page, sizeof(page), "008000fc");
 	for (int i = 0; i < 252; i++)
 		(void)snprintf(page + 8 + 2 * i, sizeof(page) - 8 - 2 * (size_t)i, "%02x", 'A' + i % 23);
 	dump_hex(&d, "sys/class/block/sda/device/vpd_pg80", page);
 	probe_in(&d, "/dev/sda", &dev);
-	assert_int_equal(strlen(dev.serial), 252);
-	assert_true(is_consent(&dev, dev.serial));
+	assert_int_equal(strlen(dev.id.serial), 252);
+	assert_true(is_consent(&dev, dev.id.serial));
 }
 
 TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
@@ -285,8 +285,8 @@ TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
 	DUMP(d, "usb-serial");
 
 	probe_in(&d, "/dev/sdc", &dev);
-	assert_string_equal(dev.serial, "575835314139394E");
-	assert_true(dev.serial_is_bridges && !dev.serial_is_shared);
+	assert_string_equal(dev.id.serial, "575835314139394E");
+	assert_true(dev.id.serial_is_bridges && !dev.id.serial_is_shared);
 	assert_true(is_consent(&dev, "575835314139394E"));
 	/* a second bay of the same bridge */
 #define BAY "devices/pci0000:00/0000:00:14.0/usb2/2-3/2-3:1.0/host4/target4:0:0/4:0:0:1/block/sdd"
@@ -296,7 +296,7 @@ TEST(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one)
 	dump_link(&d, "sys/class/block/sdd", "../../" BAY);
 	dump_link(&d, "sys/dev/block/8:48", "../../" BAY);
 	probe_in(&d, "/dev/sdc", &dev);
-	assert_true(dev.serial_is_shared && !dev.has_twin);
+	assert_true(dev.id.serial_is_shared && !dev.id.has_twin);
 	assert_false(is_consent(&dev, "575835314139394E"));
 	/* a number that all sticks of a make have */
 	dump_set(&d, "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3/serial", "0123456789ABCDEF\n");
@@ -454,11 +454,11 @@ static const char *const attributes[] = {
 /* Text that ends, printable, no block size that arithmetic cannot trust. */
 static void assert_sane(const struct device *dev)
 {
-	const char *texts[] = { dev->model,     dev->serial, dev->firmware, dev->wwn,  dev->vendor,
-		                dev->scheduler, dev->zoned,  dev->alias,    dev->below };
-	const size_t rooms[] = { sizeof(dev->model), sizeof(dev->serial), sizeof(dev->firmware),
-		                 sizeof(dev->wwn),   sizeof(dev->vendor), sizeof(dev->scheduler),
-		                 sizeof(dev->zoned), sizeof(dev->alias),  sizeof(dev->below) };
+	const char *texts[] = { dev->id.model,        dev->id.serial,   dev->id.firmware, dev->id.wwn,  dev->id.vendor,
+		                dev->queue.scheduler, dev->queue.zoned, dev->id.alias,    dev->id.below };
+	const size_t rooms[] = { sizeof(dev->id.model),    sizeof(dev->id.serial), sizeof(dev->id.firmware),
+		                 sizeof(dev->id.wwn),      sizeof(dev->id.vendor), sizeof(dev->queue.scheduler),
+		                 sizeof(dev->queue.zoned), sizeof(dev->id.alias),  sizeof(dev->id.below) };
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		size_t n = strnlen(texts[i], rooms[i]);
@@ -536,8 +536,8 @@ TEST(a_missing_attribute_leaves_its_field_unknown)
 	assert_int_equal(dev.rotational, -1);
 	assert_int_equal(dev.size_bytes, 0);
 	assert_int_equal(dev.logical_block_bytes, 512);
-	assert_int_equal(dev.reported_rpm, 0);
-	assert_string_equal(dev.model, "");
+	assert_int_equal(dev.id.reported_rpm, 0);
+	assert_string_equal(dev.id.model, "");
 	assert_string_equal(dev.transport, "");
 }
 
@@ -581,10 +581,10 @@ TEST(strings_that_the_kernel_has_put_right_stay_right)
 	id[434] = 0x20; /* 1520h = 5408, low byte first as in the rest */
 	id[435] = 0x15;
 	identity_hdio(&dev, id);
-	assert_string_equal(dev.serial, "S/N 7");
-	assert_string_equal(dev.firmware, "1.2");
-	assert_string_equal(dev.model, "DISK K");
-	assert_int_equal(dev.reported_rpm, 5408);
+	assert_string_equal(dev.id.serial, "S/N 7");
+	assert_string_equal(dev.id.firmware, "1.2");
+	assert_string_equal(dev.id.model, "DISK K");
+	assert_int_equal(dev.id.reported_rpm, 5408);
 }
 
 TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over)
@@ -593,13 +593,13 @@ TEST(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_pas
 
 	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
 		uint8_t page[64] = { 0, 0xb1, 0, 60, 0x16, 0xda, 0, 0, (uint8_t)(said[i] << 4) };
-		struct device dev = { .zoned = "none" }, aware = { .zoned = "host-aware" };
+		struct device dev = { .queue.zoned = "none" }, aware = { .queue.zoned = "host-aware" };
 
 		identity_vpd_medium(&dev, page, sizeof(page));
 		identity_vpd_medium(&aware, page, sizeof(page));
-		assert_string_equal(dev.zoned, said[i] == 2 ? "drive-managed" : "none");
-		assert_string_equal(aware.zoned, "host-aware"); /* the kernel knows better */
-		assert_int_equal(dev.reported_rpm, 5850);
+		assert_string_equal(dev.queue.zoned, said[i] == 2 ? "drive-managed" : "none");
+		assert_string_equal(aware.queue.zoned, "host-aware"); /* the kernel knows better */
+		assert_int_equal(dev.id.reported_rpm, 5850);
 	}
 }
 
@@ -617,13 +617,13 @@ TEST(identify_data_with_a_wrong_check_sum_are_not_believed)
 		sum = (uint8_t)(sum + id[i]);
 	id[511] = (uint8_t)(0 - sum);
 	identity_ata(&dev, id, sizeof(id));
-	assert_string_equal(dev.model, "DISK K");
-	assert_int_equal(dev.reported_rpm, 8220 - 0);
+	assert_string_equal(dev.id.model, "DISK K");
+	assert_int_equal(dev.id.reported_rpm, 8220 - 0);
 	memset(&dev, 0, sizeof(dev));
 	id[434] ^= 1;
 	identity_ata(&dev, id, sizeof(id));
-	assert_string_equal(dev.model, "");
-	assert_int_equal(dev.reported_rpm, 0);
+	assert_string_equal(dev.id.model, "");
+	assert_int_equal(dev.id.reported_rpm, 0);
 }
 
 TEST(every_field_of_a_row_has_a_key_of_its_own)
@@ -661,14 +661,14 @@ TEST(a_folder_and_a_file_know_their_file_system)
 	assert_int_equal(symlink("file", link), 0);
 	assert_int_equal(device_system.probe(&ctx, dir, &dev, NULL), 0);
 	assert_int_equal(dev.kind, DEVICE_DIRECTORY);
-	assert_true(dev.fs_type[0] != '\0');
-	assert_true(dev.free_bytes > 0);
+	assert_true(dev.file.fs_type[0] != '\0');
+	assert_true(dev.file.free_bytes > 0);
 	assert_int_equal(device_system.probe(&ctx, link, &dev, NULL), 0);
 	assert_int_equal(dev.kind, DEVICE_FILE);
 	assert_string_equal(dev.name, "file");
 	assert_string_equal(dev.node, path);
 	assert_int_equal(dev.size_bytes, 10);
-	assert_true(dev.inode != 0);
+	assert_true(dev.file.inode != 0);
 	(void)unlink(link);
 	(void)unlink(path);
 	(void)rmdir(dir);

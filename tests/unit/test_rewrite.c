@@ -347,27 +347,27 @@ static int recover_on(uint64_t at, const char *words, void (*change)(struct devi
 
 static void show_one(struct device *dev)
 {
-	(void)snprintf(dev->wwn, sizeof(dev->wwn), "naa.5000c50011112221");
-	(void)snprintf(dev->uuid, sizeof(dev->uuid), "LVM-one");
-	(void)snprintf(dev->part_uuid, sizeof(dev->part_uuid), "11-21");
+	(void)snprintf(dev->id.wwn, sizeof(dev->id.wwn), "naa.5000c50011112221");
+	(void)snprintf(dev->id.uuid, sizeof(dev->id.uuid), "LVM-one");
+	(void)snprintf(dev->id.part_uuid, sizeof(dev->id.part_uuid), "11-21");
 }
 
 static void show_another_wwn(struct device *dev)
 {
 	show_one(dev);
-	dev->wwn[19] = '2';
+	dev->id.wwn[19] = '2';
 }
 
 static void show_another_uuid(struct device *dev)
 {
 	show_one(dev);
-	dev->uuid[4] = 'O';
+	dev->id.uuid[4] = 'O';
 }
 
 static void show_another_partition(struct device *dev)
 {
 	show_one(dev);
-	dev->part_uuid[4] = '2';
+	dev->id.part_uuid[4] = '2';
 }
 
 TEST(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon)
@@ -398,7 +398,7 @@ TEST(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon)
 
 static void show_nothing(struct device *dev)
 {
-	dev->serial[0] = '\0';
+	dev->id.serial[0] = '\0';
 }
 
 /* The interrupted run on a disk without a number. */

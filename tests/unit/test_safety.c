@@ -79,8 +79,8 @@ static const struct device disk = {
 	.disk = "sdq",
 	.kind = DEVICE_DISK,
 	.size_bytes = 4000000000000,
-	.model = "ST4000DM004",
-	.serial = "ZFN12345",
+	.id.model = "ST4000DM004",
+	.id.serial = "ZFN12345",
 };
 
 static struct strs names(const char **v)
@@ -147,7 +147,7 @@ static void take_field(struct decision *d, char *field)
 	else if (*field == '=')
 		d->result = word;
 	else if (strcmp(field, "reach") == 0)
-		d->dev.reach = REACH_UNKNOWN;
+		d->dev.way.reach = REACH_UNKNOWN;
 }
 
 static void check_message(const struct decision *d, const char *title, const char *text)
@@ -293,16 +293,16 @@ TEST(every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none)
 		struct device dev = disk;
 		struct err err = { 0 };
 
-		dev.serial_is_shared = cases[i].is_shared;
-		(void)snprintf(dev.serial, sizeof(dev.serial), "%s", cases[i].serial);
-		(void)snprintf(dev.wwn, sizeof(dev.wwn), "%s", cases[i].wwn ?: "");
+		dev.id.serial_is_shared = cases[i].is_shared;
+		(void)snprintf(dev.id.serial, sizeof(dev.id.serial), "%s", cases[i].serial);
+		(void)snprintf(dev.id.wwn, sizeof(dev.id.wwn), "%s", cases[i].wwn ?: "");
 		(void)snprintf(dev.transport, sizeof(dev.transport), "%s", cases[i].transport ?: "");
-		(void)snprintf(dev.alias, sizeof(dev.alias), "%s", cases[i].alias ?: "");
-		(void)snprintf(dev.by_id, sizeof(dev.by_id), "%s", cases[i].by_id ?: "");
+		(void)snprintf(dev.id.alias, sizeof(dev.id.alias), "%s", cases[i].alias ?: "");
+		(void)snprintf(dev.id.by_id, sizeof(dev.id.by_id), "%s", cases[i].by_id ?: "");
 		if (cases[i].partition) {
 			dev.kind = DEVICE_PARTITION;
-			dev.partition = cases[i].partition;
-			(void)snprintf(dev.name, sizeof(dev.name), "sdq%u", dev.partition);
+			dev.id.partition = cases[i].partition;
+			(void)snprintf(dev.name, sizeof(dev.name), "sdq%u", dev.id.partition);
 		}
 		for (size_t k = 0; k < ARRAY_LEN(cases[i].good) && cases[i].good[k]; k++)
 			assert_int_equal(would(&dev, cases[i].good[k], NULL), 0);
@@ -348,8 +348,9 @@ TEST(the_verdict_says_which_options_it_takes)
 	char text[512];
 
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
-	assert_non_null(
-		strstr(text, "--write --destroy-data=ZFN12345; to put the same bytes back, with --rewrite --rewrite-data=ZFN12345"));
+	assert_non_null(strstr(
+		text,
+		"--write --destroy-data=ZFN12345; to put the same bytes back, with --rewrite --rewrite-data=ZFN12345"));
 	survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table");
 	survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system");
 	survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system");

@@ -219,7 +219,7 @@ TEST_WITH(a_partition_lies_where_it_was_put, setup, teardown)
 	open_engine("sim", 1);
 	assert_int_equal(device_sim.probe(sim, "sda3", &p, &err), 0);
 	assert_int_equal(p.kind, DEVICE_PARTITION);
-	assert_int_equal(p.partition, 3);
+	assert_int_equal(p.id.partition, 3);
 	assert_int_equal(p.partition_offset_bytes, 1 << 20);
 	assert_string_equal(p.disk, "sda");
 	device_sim.close(sim, fd);
@@ -245,7 +245,7 @@ TEST_WITH(exclusive_use_is_exclusive, setup, teardown)
 
 TEST_WITH(with_a_permit_writes_reach_the_disk, setup, teardown)
 {
-	const char *names[] = { dev.serial };
+	const char *names[] = { dev.id.serial };
 	struct consent consent = { .destroy = { names, 1 } };
 	struct write_permit *permit = NULL;
 	uint64_t before = disk_contents_hash(sim_model(sd));

@@ -297,8 +297,8 @@ TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 		cleanup_run struct sim_run run = run_drawn(&d, &p, 2, "sda");
 		struct device *dev = sim_device(sim_find(run.sim, "sda"));
 
-		dev->discard_max_bytes = i ? 1 << 30 : 0;
-		dev->reported_rpm = 5400;
+		dev->queue.discard_max_bytes = i ? 1 << 30 : 0;
+		dev->id.reported_rpm = 5400;
 		assert_int_equal(sim_run(&run), 0);
 		assert_string_equal(verdict(&run), "undecided");
 		assert_true(sim_figure(&run, "signs_log10_ratio") == 2 * i);
@@ -358,7 +358,7 @@ TEST(what_says_so_itself_is_believed)
 	cleanup_profile struct profile p = { 0 };
 	cleanup_run struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
-	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
+	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "yes");
 	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
@@ -405,7 +405,7 @@ TEST(who_writes_to_a_shingled_disk_is_told)
 
 			run.m = &measure_stream;
 			if (says)
-				(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
+				(void)snprintf(sim_device(sim_find(run.sim, "sda"))->queue.zoned, 16, "drive-managed");
 			assert_int_equal(sim_run(&run), 0);
 			assert_int_equal(result_has_notice(run.res, "shingled"), says && i == 0);
 		}

@@ -326,8 +326,8 @@ TEST(storage_that_other_hosts_reach_is_told_by_its_connection)
 
 			survey_in(&d, over[k], &dev, &found);
 			survey_done(&found);
-			if (dev.reach != cases[i].reach)
-				fail_msg("%s over %s: %d", over[k], cases[i].path, (int)dev.reach);
+			if (dev.way.reach != cases[i].reach)
+				fail_msg("%s over %s: %d", over[k], cases[i].path, (int)dev.way.reach);
 			assert_int_equal(finds(&d, over[k], FINDING_SHARED, dev.name, cases[i].word),
 			                 cases[i].reach == REACH_SHARED);
 		}
@@ -345,7 +345,7 @@ TEST(nvme_is_local_or_not_as_its_controllers_say)
 	dump_block(&d, dir, "259:0", "1000000");
 	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme0/transport", "pcie\n");
 	survey_in(&d, "/dev/nvme0n1", &dev, &found);
-	assert_int_equal(dev.reach, REACH_LOCAL);
+	assert_int_equal(dev.way.reach, REACH_LOCAL);
 	survey_done(&found);
 	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme1/transport", "tcp\n");
 	assert_true(finds(&d, "/dev/nvme0n1", FINDING_SHARED, "nvme0n1", "nvme-tcp"));
@@ -398,15 +398,15 @@ TEST(names_that_last_are_found)
 	assert_int_equal(symlink("../../sda1", link), 0);
 	dump_set(&d, VIRTUAL "dm-1/dm/uuid", "LVM-abc\n");
 	survey_in(&d, "/dev/md0", &dev, &found);
-	assert_string_equal(dev.by_id, "md-name-a:0 md-uuid-12:34");
-	assert_string_equal(dev.uuid, "md-uuid-12:34");
+	assert_string_equal(dev.id.by_id, "md-name-a:0 md-uuid-12:34");
+	assert_string_equal(dev.id.uuid, "md-uuid-12:34");
 	survey_done(&found);
 	survey_in(&d, "/dev/sda1", &dev, &found);
-	assert_string_equal(dev.part_uuid, "11-22");
-	assert_string_equal(dev.by_id, "");
+	assert_string_equal(dev.id.part_uuid, "11-22");
+	assert_string_equal(dev.id.by_id, "");
 	survey_done(&found);
 	survey_in(&d, "/dev/dm-1", &dev, &found);
-	assert_string_equal(dev.uuid, "LVM-abc");
+	assert_string_equal(dev.id.uuid, "LVM-abc");
 	survey_done(&found);
 }
 

@@ -101,9 +101,9 @@ TEST(those_that_share_a_controller_or_a_disk_take_turns)
 
 	(void)sim_add_profile(sim, "tiny", "sdc");
 	(void)sim_add_profile(sim, "tiny", "sdd");
-	(void)strcpy(sim_device(sim_find(sim, "sda1"))->chain, "ahci 0000:00:17.0, ata1");
-	(void)strcpy(sim_device(sim_find(sim, "sdb"))->chain, "ahci 0000:00:17.0, ata11");
-	(void)strcpy(sim_device(sim_find(sim, "sdc"))->chain, "ahci 0000:00:17.1, ata111");
+	(void)strcpy(sim_device(sim_find(sim, "sda1"))->way.chain, "ahci 0000:00:17.0, ata1");
+	(void)strcpy(sim_device(sim_find(sim, "sdb"))->way.chain, "ahci 0000:00:17.0, ata11");
+	(void)strcpy(sim_device(sim_find(sim, "sdc"))->way.chain, "ahci 0000:00:17.1, ata111");
 	assert_int_equal(session_lanes(sim_env(sim), paths, 5, got, &err), 0);
 	assert_memory_equal(got, lanes, sizeof(lanes));
 	assert_int_equal(session_lanes(sim_env(sim), (const char *const[]){ "sda1", "sda" }, 2, got, &err), -EINVAL);

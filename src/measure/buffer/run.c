@@ -340,7 +340,7 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	     r == 0 && k < 3 && rot->is_rotating && !(io->cond.media_bytes_per_s > 0.0) && !timed_is_over(&io->t); k++)
 		r = timed_rate(&io->t, buffer_fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
 	io->t.until_ns = 0;
-	io->cond.is_through = strcmp(ses->devs[0].write_cache, "write through") == 0;
+	io->cond.is_through = strcmp(ses->devs[0].queue.write_cache, "write through") == 0;
 	io->cond.hit_ns = rot->hit_ns;
 	io->cond.hit_limit_ns = rot->hit_most_ns;
 	io->cond.period_ns = rot->period_ns;

@@ -152,7 +152,7 @@ static int list_partitions(struct session *ses, const struct device *dev, const 
 	r = env->devices->partitions(env->devices_ctx, dev, &parts, &n, err);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct partition_row row = { .name = parts[i].name,
-			                     .number = parts[i].partition,
+			                     .number = parts[i].id.partition,
 			                     .offset_bytes = parts[i].partition_offset_bytes,
 			                     .size_bytes = parts[i].size_bytes };
 		char holds[256], used[256];
@@ -274,10 +274,10 @@ static void list_disk(struct session *ses, const struct device *dev, bool quick)
 {
 	struct disk_row row = { .name = dev->name,
 		                .path = dev->path,
-		                .model = dev->model[0]   ? dev->model
-		                         : dev->alias[0] ? dev->alias
-		                                         : NULL,
-		                .serial = dev->serial[0] ? dev->serial : NULL,
+		                .model = dev->id.model[0]   ? dev->id.model
+		                         : dev->id.alias[0] ? dev->id.alias
+		                                            : NULL,
+		                .serial = dev->id.serial[0] ? dev->id.serial : NULL,
 		                .size_bytes = dev->size_bytes };
 	struct survey found = { 0 };
 	struct device_health h;
@@ -288,11 +288,11 @@ static void list_disk(struct session *ses, const struct device *dev, bool quick)
 	if (ask_state(ses, dev, &h))
 		row.health = info_health_word(&h);
 	(void)snprintf(kind, sizeof(kind), "%s%s", info_transport_name(dev->transport),
-	               dev->is_cdrom                                             ? ", CD or DVD"
-	               : device_is_zoned(dev)                                    ? ", shingled"
-	               : dev->rotational > 0 && !info_is_guess(dev->transport)   ? ", rotating"
-	               : dev->rotational == 0 && !dev->below[0] && dev->model[0] ? ", solid state"
-	                                                                         : "");
+	               dev->is_cdrom                                                   ? ", CD or DVD"
+	               : device_is_zoned(dev)                                          ? ", shingled"
+	               : dev->rotational > 0 && !info_is_guess(dev->transport)         ? ", rotating"
+	               : dev->rotational == 0 && !dev->id.below[0] && dev->id.model[0] ? ", solid state"
+	                                                                               : "");
 	row.kind = kind;
 	if (device_check_capacity(dev, &empty) < 0) {
 		row.may_write = "no";

@@ -104,7 +104,7 @@ static void say_kind(struct sheet *s)
 	const struct device *dev = s->dev;
 
 	if (dev->kind == DEVICE_PARTITION)
-		say(s, "kind", "partition %u of %s", dev->partition, dev->disk);
+		say(s, "kind", "partition %u of %s", dev->id.partition, dev->disk);
 	else if (dev->is_cdrom)
 		say(s, "kind", "CD or DVD drive");
 	else
@@ -132,22 +132,22 @@ static void say_identity(struct sheet *s)
 	s->section = IDENTITY;
 	say_kind(s);
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : elsewhere(dev->fs_type));
-	say(s, "model", "%s", dev->model);
-	say(s, "vendor", "%s", dev->vendor);
-	say(s, "serial number", "%s%s%s", dev->serial, dev->serial_is_bridges ? " (of the bridge)" : "",
-	    dev->serial_is_shared ? " (other disks show the same)" : "");
-	say(s, "firmware", "%s", dev->firmware);
-	say(s, "world-wide name", "%s", dev->wwn);
+		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : elsewhere(dev->file.fs_type));
+	say(s, "model", "%s", dev->id.model);
+	say(s, "vendor", "%s", dev->id.vendor);
+	say(s, "serial number", "%s%s%s", dev->id.serial, dev->id.serial_is_bridges ? " (of the bridge)" : "",
+	    dev->id.serial_is_shared ? " (other disks show the same)" : "");
+	say(s, "firmware", "%s", dev->id.firmware);
+	say(s, "world-wide name", "%s", dev->id.wwn);
 	say(s, "connection", "%s", info_transport_name(dev->transport));
-	say(s, "by way of", "%s", dev->chain);
-	if (dev->link_bytes_per_s)
-		say(s, "link", "%s, at most %s", dev->link,
-		    units_rate(rate, sizeof(rate), (double)dev->link_bytes_per_s));
-	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
+	say(s, "by way of", "%s", dev->way.chain);
+	if (dev->way.link_bytes_per_s)
+		say(s, "link", "%s, at most %s", dev->way.link,
+		    units_rate(rate, sizeof(rate), (double)dev->way.link_bytes_per_s));
+	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->id.alias);
 	if (dev->is_read_only)
 		say(s, "read-only", "yes");
-	say(s, is_loop ? "backing file" : "made of", "%s", dev->below);
+	say(s, is_loop ? "backing file" : "made of", "%s", dev->id.below);
 }
 
 bool info_is_guess(const char *transport)
@@ -160,8 +160,8 @@ static void say_rotation(struct sheet *s)
 {
 	const struct device *dev = s->dev;
 
-	if (dev->reported_rpm)
-		say(s, "rotation", "%u rpm, as reported", dev->reported_rpm);
+	if (dev->id.reported_rpm)
+		say(s, "rotation", "%u rpm, as reported", dev->id.reported_rpm);
 	else if (dev->rotational == 0)
 		say(s, "rotation", "none");
 	else if (dev->rotational > 0)
@@ -196,24 +196,26 @@ static void say_sizes(struct sheet *s)
 		say(s, "place", "from byte %" PRIu64 " of %s (%.1f %%)", dev->partition_offset_bytes, dev->disk,
 		    dev->disk_size_bytes ? 100.0 * (double)dev->partition_offset_bytes / (double)dev->disk_size_bytes
 		                         : 0.0);
-	if (dev->fs_type[0])
-		say(s, "file system", "%s, %s free", dev->fs_type, units_bytes_dec(a, sizeof(a), dev->free_bytes));
+	if (dev->file.fs_type[0])
+		say(s, "file system", "%s, %s free", dev->file.fs_type,
+		    units_bytes_dec(a, sizeof(a), dev->file.free_bytes));
 	say_bytes(s, "logical block", dev->logical_block_bytes);
 	say_bytes(s, "physical block", dev->physical_block_bytes);
-	if (dev->alignment_offset_bytes)
-		say(s, "alignment offset", "%" PRId64 " bytes", dev->alignment_offset_bytes);
-	say_bytes(s, "smallest good request", dev->io_min_bytes);
-	say_bytes(s, "best request", dev->io_opt_bytes);
-	if (dev->dio_offset_align_bytes)
+	if (dev->queue.alignment_offset_bytes)
+		say(s, "alignment offset", "%" PRId64 " bytes", dev->queue.alignment_offset_bytes);
+	say_bytes(s, "smallest good request", dev->queue.io_min_bytes);
+	say_bytes(s, "best request", dev->queue.io_opt_bytes);
+	if (dev->queue.dio_offset_align_bytes)
 		say(s, "direct I/O aligned to", "%s on disk, %s in memory",
-		    amount(a, sizeof(a), dev->dio_offset_align_bytes), amount(b, sizeof(b), dev->dio_mem_align_bytes));
+		    amount(a, sizeof(a), dev->queue.dio_offset_align_bytes),
+		    amount(b, sizeof(b), dev->queue.dio_mem_align_bytes));
 	else
 		say(s, "direct I/O", "not supported here: --mode=cached works");
 	say_rotation(s);
 	say_ranges(s);
 	if (device_is_zoned(dev))
-		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
-	else if (dev->reported_rpm && dev->discard_max_bytes)
+		say(s, "zones", "%s (shingled or zoned)", dev->queue.zoned);
+	else if (dev->id.reported_rpm && dev->queue.discard_max_bytes)
 		say(s, "shingled", "perhaps: it rotates and takes discards (TRIM); test it by platter smr");
 }
 
@@ -222,26 +224,26 @@ static void say_queue(struct sheet *s)
 	const struct device *dev = s->dev;
 
 	s->section = QUEUE;
-	say(s, "scheduler", "%s", dev->scheduler);
-	if (dev->nr_requests)
-		say(s, "requests queued", "%u", dev->nr_requests);
-	if (dev->queue_depth)
-		say(s, "depth of the device", "%u", dev->queue_depth);
-	say_limit(s, "largest request", dev->max_sectors_bytes);
-	say_limit(s, "largest of the hardware", dev->max_hw_sectors_bytes);
-	if (dev->max_segments)
-		say(s, "segments", "%u", dev->max_segments);
-	say_limit(s, "largest segment", dev->max_segment_bytes);
-	if (dev->nomerges)
-		say(s, "merging", "%s", dev->nomerges == 1 ? "simple only" : "off");
+	say(s, "scheduler", "%s", dev->queue.scheduler);
+	if (dev->queue.nr_requests)
+		say(s, "requests queued", "%u", dev->queue.nr_requests);
+	if (dev->queue.queue_depth)
+		say(s, "depth of the device", "%u", dev->queue.queue_depth);
+	say_limit(s, "largest request", dev->queue.max_sectors_bytes);
+	say_limit(s, "largest of the hardware", dev->queue.max_hw_sectors_bytes);
+	if (dev->queue.max_segments)
+		say(s, "segments", "%u", dev->queue.max_segments);
+	say_limit(s, "largest segment", dev->queue.max_segment_bytes);
+	if (dev->queue.nomerges)
+		say(s, "merging", "%s", dev->queue.nomerges == 1 ? "simple only" : "off");
 	say(s, "completion on", "%s",
-	    dev->rq_affinity == 2   ? "the CPU that asked"
-	    : dev->rq_affinity == 1 ? "a CPU near the one that asked"
-	                            : "the CPU of the interrupt");
-	if (dev->io_poll)
+	    dev->queue.rq_affinity == 2   ? "the CPU that asked"
+	    : dev->queue.rq_affinity == 1 ? "a CPU near the one that asked"
+	                                  : "the CPU of the interrupt");
+	if (dev->queue.io_poll)
 		say(s, "polling", "possible");
-	if (dev->wbt_lat_us)
-		say(s, "write-back throttling", "aims at %.1f ms", dev->wbt_lat_us / 1000.0);
+	if (dev->queue.wbt_lat_us)
+		say(s, "write-back throttling", "aims at %.1f ms", dev->queue.wbt_lat_us / 1000.0);
 }
 
 static void say_caches(struct sheet *s)
@@ -249,11 +251,11 @@ static void say_caches(struct sheet *s)
 	const struct device *dev = s->dev;
 
 	s->section = CACHES;
-	say_bytes(s, "read-ahead of the kernel", dev->read_ahead_bytes);
-	say(s, "write cache", "%s", dev->write_cache);
-	say(s, "forced unit access", "%s", dev->fua ? "yes" : "no");
-	if (dev->discard_max_bytes)
-		say_bytes(s, "largest discard", dev->discard_max_bytes);
+	say_bytes(s, "read-ahead of the kernel", dev->queue.read_ahead_bytes);
+	say(s, "write cache", "%s", dev->queue.write_cache);
+	say(s, "forced unit access", "%s", dev->queue.fua ? "yes" : "no");
+	if (dev->queue.discard_max_bytes)
+		say_bytes(s, "largest discard", dev->queue.discard_max_bytes);
 	else
 		say(s, "discard", "no");
 }

@@ -299,7 +299,7 @@ int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uin
                  struct mark_row *ret)
 {
 	const struct device *d = &m->ses->devs[0];
-	uint32_t sector = d->dio_offset_align_bytes > MARK_RECORD_BYTES ? d->dio_offset_align_bytes : 512;
+	uint32_t sector = d->queue.dio_offset_align_bytes > MARK_RECORD_BYTES ? d->queue.dio_offset_align_bytes : 512;
 	struct err err = { 0 };
 	struct bench b = {
 		.ses = m->ses,

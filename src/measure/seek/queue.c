@@ -175,16 +175,16 @@ static struct queue_row alone(const struct seek_run *s)
 static void report_who_sorts(const struct seek_run *s, uint64_t deepest, double low)
 {
 	const struct device *d = &s->ses->devs[0];
-	const bool is_sorted = d->scheduler[0] && strcmp(d->scheduler, "none") != 0;
+	const bool is_sorted = d->queue.scheduler[0] && strcmp(d->queue.scheduler, "none") != 0;
 
-	if (!d->queue_depth || deepest <= d->queue_depth)
+	if (!d->queue.queue_depth || deepest <= d->queue.queue_depth)
 		return;
-	if (d->queue_depth == 1 && is_sorted && low > 1.0)
+	if (d->queue.queue_depth == 1 && is_sorted && low > 1.0)
 		result_notice(
 			s->res, "queue-order",
 			"%s takes one request at a time: what more of them bring is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's. With none instead (/sys/block/%s/queue/scheduler) nothing would be gained.",
-			d->disk, d->scheduler, d->disk);
-	else if (d->queue_depth == 1 && !is_sorted && !(low > CHANCE))
+			d->disk, d->queue.scheduler, d->disk);
+	else if (d->queue.queue_depth == 1 && !is_sorted && !(low > CHANCE))
 		result_notice(
 			s->res, "queue-order",
 			"%s takes one request at a time, and no scheduler of the kernel sorts those that wait: no gain is to be expected of a queue.",
@@ -194,7 +194,7 @@ static void report_who_sorts(const struct seek_run *s, uint64_t deepest, double 
 			s->res, "queue-order",
 			"%s takes %" PRIu32
 			" requests at a time: what more of them bring beyond that depth is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's.",
-			d->disk, d->queue_depth, d->scheduler);
+			d->disk, d->queue.queue_depth, d->queue.scheduler);
 }
 
 /* What a device without heads is asked for. */

@@ -80,7 +80,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	const struct seek_params *p = params;
 	const struct device *d = &ses->devs[0];
 	uint32_t block = block_of(d, p),
-		 align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : d->logical_block_bytes;
+		 align = d->queue.dio_offset_align_bytes ? d->queue.dio_offset_align_bytes : d->logical_block_bytes;
 
 	if (plan_block(d, block, align, err) < 0)
 		return -EINVAL;

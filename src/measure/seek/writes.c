@@ -101,7 +101,7 @@ static void report(struct seek_run *s, struct seek_run *w)
 
 static void note_cache(struct seek_run *s)
 {
-	if (strcmp(s->ses->devs[0].write_cache, "write through") == 0)
+	if (strcmp(s->ses->devs[0].queue.write_cache, "write through") == 0)
 		result_notice(
 			s->res, "write-cache",
 			"Writes take less than the media would need although the write cache is off: the drive keeps them elsewhere first, in a cache on its platters or in flash. Their seek times cannot be seen.");

@@ -21,7 +21,7 @@ static int make_file(struct lasting *l, uint64_t end_bytes, struct err *err)
 		return l->own.fd;
 	l->own.name = dev->path;
 	l->own.size_bytes = end_bytes;
-	l->own.align_bytes = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : 512;
+	l->own.align_bytes = dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes : 512;
 	l->own.permit = datafile_permit(l->file);
 	session_medium_of_writes(l->ses);
 	return 0;

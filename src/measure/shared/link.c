@@ -16,8 +16,8 @@ void link_say(struct result *res, const struct device *dev, double link_bytes_pe
 {
 	char rate[32], link[32], request[32];
 
-	if (isnan(link_bytes_per_s) && dev->link_bytes_per_s)
-		link_bytes_per_s = (double)dev->link_bytes_per_s;
+	if (isnan(link_bytes_per_s) && dev->way.link_bytes_per_s)
+		link_bytes_per_s = (double)dev->way.link_bytes_per_s;
 	if (dev->rotational == 0 || device_has_members(dev) || !(rate_bytes_per_s <= NOT_IT * link_bytes_per_s) ||
 	    !link_is_near(rate_bytes_per_s, link_bytes_per_s) || result_has_notice(res, "link-limit"))
 		return;

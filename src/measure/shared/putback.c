@@ -432,7 +432,7 @@ int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery 
 
 	if (r < 0)
 		return r;
-	if (found->differing && (!j->began.n || dev->reach != REACH_LOCAL))
+	if (found->differing && (!j->began.n || dev->way.reach != REACH_LOCAL))
 		return err_set(
 			err, -EIO,
 			"%" PRIu64

@@ -16,15 +16,15 @@ void journal_name(const struct device *dev, char *buf, size_t len)
 
 	device_names(dev, &names);
 	lasting = disk_lasting_name(&names, &which);
-	if (dev->kind == DEVICE_FILE && dev->uuid[0])
-		lasting = dev->uuid;
+	if (dev->kind == DEVICE_FILE && dev->id.uuid[0])
+		lasting = dev->id.uuid;
 	if (lasting && strlen(lasting) < sizeof(id) - 32)
 		(void)snprintf(id, sizeof(id), "%s", lasting);
 	else if (lasting) /* as a whole, or two would meet in one file */
 		(void)snprintf(id, sizeof(id), "%.100s-%016" PRIx64, lasting, payload_hash(lasting, strlen(lasting)));
 	else
 		(void)snprintf(id, sizeof(id), "%s-%" PRIx64 "-%" PRIx64, dev->name,
-		               (uint64_t)(dev->kind == DEVICE_FILE ? dev->rdev : dev->disk_rdev), dev->inode);
+		               (uint64_t)(dev->kind == DEVICE_FILE ? dev->rdev : dev->disk_rdev), dev->file.inode);
 	for (char *c = id; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *c))
 			*c = '_';
@@ -35,14 +35,14 @@ void journal_set_identity(struct journal_header *h, const struct device *dev)
 {
 	struct journal_identity *of = &h->of;
 
-	(void)snprintf(of->serial, sizeof(of->serial), "%s", dev->serial);
-	(void)snprintf(of->model, sizeof(of->model), "%s", dev->model);
-	(void)snprintf(of->wwn, sizeof(of->wwn), "%s", dev->wwn);
-	(void)snprintf(of->uuid, sizeof(of->uuid), "%s", dev->uuid);
-	(void)snprintf(of->part_uuid, sizeof(of->part_uuid), "%s", dev->part_uuid);
-	(void)snprintf(of->vendor, sizeof(of->vendor), "%s", dev->vendor);
+	(void)snprintf(of->serial, sizeof(of->serial), "%s", dev->id.serial);
+	(void)snprintf(of->model, sizeof(of->model), "%s", dev->id.model);
+	(void)snprintf(of->wwn, sizeof(of->wwn), "%s", dev->id.wwn);
+	(void)snprintf(of->uuid, sizeof(of->uuid), "%s", dev->id.uuid);
+	(void)snprintf(of->part_uuid, sizeof(of->part_uuid), "%s", dev->id.part_uuid);
+	(void)snprintf(of->vendor, sizeof(of->vendor), "%s", dev->id.vendor);
 	(void)snprintf(of->disk, sizeof(of->disk), "%s", dev->disk);
-	of->serial_is_bridges = dev->serial_is_bridges;
+	of->serial_is_bridges = dev->id.serial_is_bridges;
 	(void)snprintf(of->path, sizeof(of->path), "%s", dev->path);
 	of->size_bytes = dev->size_bytes;
 	of->partition_offset_bytes = dev->partition_offset_bytes;
@@ -77,12 +77,12 @@ enum journal_owner journal_owner(const struct journal_header *h, const struct de
 
 	device_names(dev, &now);
 	answer = same_disk(&then, &now, &by);
-	*ret_what = answer == DISK_OTHER                                             ? disk_name_text(by)
-	            : is_part                                                        ? NULL
-	            : of->size_bytes != dev->size_bytes                              ? "size"
-	            : of->partition_offset_bytes != dev->partition_offset_bytes      ? "place of the partition"
-	            : of->part_uuid[0] && strcmp(of->part_uuid, dev->part_uuid) != 0 ? "UUID of the partition"
-	                                                                             : NULL;
+	*ret_what = answer == DISK_OTHER                                                ? disk_name_text(by)
+	            : is_part                                                           ? NULL
+	            : of->size_bytes != dev->size_bytes                                 ? "size"
+	            : of->partition_offset_bytes != dev->partition_offset_bytes         ? "place of the partition"
+	            : of->part_uuid[0] && strcmp(of->part_uuid, dev->id.part_uuid) != 0 ? "UUID of the partition"
+	                                                                                : NULL;
 	if (*ret_what)
 		return JOURNAL_OF_OTHER;
 	/* In a bridge or a place another disk may be next time. */

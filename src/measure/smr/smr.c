@@ -30,9 +30,9 @@ static bool does_not_turn(const struct device *dev, int turns)
 static void report_sign(const struct session *ses)
 {
 	const struct device *dev = &ses->devs[0];
-	double weight = dev->rotational != 1 || !dev->discard_max_bytes ? 0
-	                : dev->reported_rpm && !dev->below[0]           ? TRIM
-	                                                                : TRIM_ANY;
+	double weight = dev->rotational != 1 || !dev->queue.discard_max_bytes ? 0
+	                : dev->id.reported_rpm && !dev->id.below[0]           ? TRIM
+	                                                                      : TRIM_ANY;
 
 	result_figure(ses->res, "signs_log10_ratio", "evidence without writing (log10 odds)", UNIT_NONE, weight, NULL,
 	              0);
@@ -202,8 +202,8 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		                .stream_bytes_per_s = NAN,
 		                .interface_bytes_per_s = NAN,
 		                .path_ns = NAN,
-		                .rpm = dev->reported_rpm,
-		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
+		                .rpm = dev->id.reported_rpm,
+		                .is_through = strcmp(dev->queue.write_cache, "write through") == 0 };
 	const struct figure *f;
 	uint64_t first, size;
 	struct smr_io io = { .layout = &layout };

@@ -18,7 +18,7 @@ static bool is_hidden(const struct stream_run *s)
 		return false;
 	for (size_t i = 0; i < s->nlanes; i++)
 		if (s->p->mode == STREAM_CACHED ||
-		    strncmp(s->ses->devs[i].write_cache, "write through", strlen("write through")) != 0)
+		    strncmp(s->ses->devs[i].queue.write_cache, "write through", strlen("write through")) != 0)
 			return true;
 	return false;
 }

@@ -109,7 +109,7 @@ static int plan_writing(const struct device *dev, const struct surface_params *p
 		return err_set(err, -EINVAL, "--write does not go with --%s; leave one of them out.", other);
 	if (device_is_zoned(dev))
 		return err_set(err, -EINVAL, "%s is a %s zoned disk, which --write does not write on; leave it out.",
-		               dev->path, dev->zoned);
+		               dev->path, dev->queue.zoned);
 	ret_plan->writes = WRITE_DESTROY;
 	ret_plan->write_bytes = range->end_bytes - range->first_bytes;
 	plan_phase(ret_plan, "writing", plan_guess_ns(ret_plan->write_bytes));
@@ -165,7 +165,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 		if (device_is_zoned(dev))
 			return err_set(err, -EINVAL,
 			               "%s is a %s zoned disk, which --rewrite does not write on; leave it out.",
-			               dev->path, dev->zoned);
+			               dev->path, dev->queue.zoned);
 		plan_phase(ret_plan, "rewriting", 0);
 		ret_plan->writes = WRITE_SAME;
 		ret_plan->write_bytes = SURFACE_REWRITE_MOST * (uint64_t)range.block_bytes;

@@ -126,11 +126,11 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.interface_bytes_per_s = t->layout.interface_bytes_per_s,
 		.disk_offset_bytes = t->dev->partition_offset_bytes,
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
-		.queue_depth = t->dev->queue_depth,
+		.queue_depth = t->dev->queue.queue_depth,
 		.piece_bytes = l->piece_bytes,
 		.lead_in = l->lead_in,
 		.disk = t->dev->disk,
-		.members = device_has_members(t->dev) ? t->dev->below : NULL,
+		.members = device_has_members(t->dev) ? t->dev->id.below : NULL,
 		.target = name,
 	};
 
@@ -365,16 +365,16 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 	dev->size_bytes = layout.last_byte + 1;
 	dev->disk_size_bytes = layout.disk_bytes;
 	dev->logical_block_bytes = (uint32_t)layout.sector_bytes;
-	dev->queue_depth = (uint32_t)layout.queue_depth;
+	dev->queue.queue_depth = (uint32_t)layout.queue_depth;
 	(void)snprintf(dev->path, sizeof(dev->path), "%s", layout.target ? layout.target : "");
 	(void)snprintf(dev->disk, sizeof(dev->disk), "%s", layout.disk ? layout.disk : "");
 	if (layout.members) { /* an array or a mapping: that is all the same here */
 		(void)snprintf(dev->transport, sizeof(dev->transport), "md");
-		(void)snprintf(dev->below, sizeof(dev->below), "%s", layout.members);
+		(void)snprintf(dev->id.below, sizeof(dev->id.below), "%s", layout.members);
 	}
 	t->dev = dev;
 	load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
-	t->layout.is_one_at_a_time = dev->queue_depth == 1;
+	t->layout.is_one_at_a_time = dev->queue.queue_depth == 1;
 	r = load_samples(result_find_table(saved, "samples"), result_find_table(saved, "requests"), &layout, t);
 	if (r == 0)
 		load_unreadable(result_find_table(saved, "unreadable"), t);

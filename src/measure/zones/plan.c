@@ -280,16 +280,17 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
 {
-	uint32_t direct = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : dev->logical_block_bytes;
-	double rpm = (double)dev->reported_rpm;
+	uint32_t direct =
+		dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes : dev->logical_block_bytes;
+	double rpm = (double)dev->id.reported_rpm;
 	int r;
 
 	*l = (struct zone_layout){ .start = ZONE_NONE,
 		                   .middle = ZONE_NONE,
 		                   .end = ZONE_NONE,
 		                   .depth = (uint32_t)p->depth,
-		                   .piece_bytes = dev->max_sectors_bytes,
-		                   .is_one_at_a_time = dev->queue_depth == 1 };
+		                   .piece_bytes = dev->queue.max_sectors_bytes,
+		                   .is_one_at_a_time = dev->queue.queue_depth == 1 };
 	/*
 	 * Those under way at once, of which a drive serves the first as it likes. One that has one request at a time
 	 * has only the one that it seeks for, and the others wait at the host; of a curve they are left out all the
@@ -300,7 +301,7 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for
 	 * one. */
 	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
-	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->alignment_offset_bytes == 0)
+	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->queue.alignment_offset_bytes == 0)
 		l->align_bytes = dev->physical_block_bytes;
 	if (plan_block(dev, p->block_bytes, l->align_bytes, err) < 0)
 		return -EINVAL;

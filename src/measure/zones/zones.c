@@ -75,7 +75,7 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 			return err_set(
 				err, -EINVAL,
 				"%s is a %s zoned disk: writes in the middle of a zone fail or are slow; leave --%s out.",
-				dev->path, dev->zoned, p->write ? "write" : "rewrite");
+				dev->path, dev->queue.zoned, p->write ? "write" : "rewrite");
 	}
 	return 0;
 }
@@ -413,7 +413,7 @@ static void say_settings(const struct zones_run *run)
 				run->res, "several-disks",
 				"%s is made of %s: these are the rates at which they answer together when it is read in sequence, where each waits "
 				"for the others. They are of no single disk's media, and a slow place may be any member's; measure these one by one.",
-				t->dev->path, t->dev->below);
+				t->dev->path, t->dev->id.below);
 		if (t->layout.wanted_positions > t->layout.npositions)
 			result_notice(
 				run->res, "positions",
