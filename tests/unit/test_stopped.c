@@ -7,7 +7,8 @@
 #include "simrun.h"
 #include "wild.h"
 
-extern const struct measure measure_seek, measure_stream, measure_surface, measure_transactions, measure_zones;
+extern const struct measure measure_seek, measure_stream, measure_surface, measure_sustain, measure_transactions,
+	measure_zones;
 
 #define FREEZES   3
 #define FROZEN_NS (2 * NS_PER_S)
@@ -65,9 +66,15 @@ TEST(what_a_freeze_took_is_in_no_figure)
 		  0.02 },
 		{ &measure_transactions,
 		  "--seed=3 --users=4 --think=50ms --time=60s sda",
-		  { "io_service_mean_ns", "response_mean_ns" },
+		  { "io_service_mean_ns", "response_mean_ns", "transactions_per_s" },
 		  5 * NS_PER_S,
 		  0.05 },
+		{ &measure_transactions,
+		  "--seed=3 --arrivals=20 --ios=1 --time=60s sda",
+		  { "response_mean_ns", "transactions_per_s", "measured_s" },
+		  5 * NS_PER_S,
+		  0.05 },
+		{ &measure_sustain, "--seed=3 --rate=5MB --time=120s sda", { "last_bytes_per_s" }, 5 * NS_PER_S, 0.02 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {

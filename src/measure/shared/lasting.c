@@ -61,7 +61,7 @@ struct flow {
 	struct sink sink;
 	struct lasting *l;
 	const struct lasting_order *o;
-	uint64_t begin_ns, sent;
+	uint64_t begin_ns, stopped_ns, sent;
 	struct err why;
 };
 
@@ -93,8 +93,10 @@ static enum feed flow_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	req->len_bytes = o->block_bytes;
 	if (o->end_bytes && o->end_bytes - req->offset_bytes < req->len_bytes)
 		req->len_bytes = (uint32_t)(o->end_bytes - req->offset_bytes);
-	if (o->rate_bytes_per_s > 0)
-		req->due_ns = w->begin_ns + (uint64_t)((double)w->sent * o->block_bytes * 1e9 / o->rate_bytes_per_s);
+	if (o->rate_bytes_per_s >
+	    0) /* what was not asked for while this program did not run is not asked for at once */
+		req->due_ns = w->begin_ns + session_stopped_ns(w->l->ses) - w->stopped_ns +
+		              (uint64_t)((double)w->sent * o->block_bytes * 1e9 / o->rate_bytes_per_s);
 	w->sent++;
 	return req->op == IO_WRITE && put_data(w, req) < 0 ? FEED_END : FEED_IO;
 }
@@ -109,7 +111,14 @@ static void flow_take(struct sink *sink, const struct io_req *req, bool is_fault
 
 int lasting_load(struct lasting *l, const struct lasting_order *o, struct err *err)
 {
-	struct flow w = { { flow_next, NULL }, { flow_take }, l, o, clock_now_ns(l->ses->env->clk), 0, { 0 } };
+	struct flow w = { { flow_next, NULL },
+		          { flow_take },
+		          l,
+		          o,
+		          clock_now_ns(l->ses->env->clk),
+		          session_stopped_ns(l->ses),
+		          0,
+		          { 0 } };
 	struct load load = { .targets = l->target,
 		             .ntargets = 1,
 		             .feeder = &w.f,

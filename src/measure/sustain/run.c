@@ -81,7 +81,7 @@ struct stretch {
 	struct sustain_io *io;
 	struct sustain_series *s;
 	const struct sustain_order *o;
-	uint64_t begin_ns, warmth_ns;
+	uint64_t begin_ns, stopped_ns, warmth_ns;
 	double base_s, last_s, bytes, celsius;
 };
 
@@ -98,6 +98,12 @@ static uint64_t place(void *arg, uint64_t n)
 	               l->o->block_bytes;
 }
 
+/* Without what this program did not run for. */
+static double since_begin_s(const struct stretch *l, uint64_t now_ns)
+{
+	return (double)(now_ns - l->begin_ns - (session_stopped_ns(l->io->l.ses) - l->stopped_ns)) * 1e-9;
+}
+
 static void took(void *arg, const struct io_req *req, bool is_fault)
 {
 	struct stretch *l = arg;
@@ -105,7 +111,7 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 	if (is_fault)
 		return;
 	l->bytes += req->len_bytes;
-	l->last_s = l->base_s + (double)(req->done_ns - l->begin_ns) * 1e-9;
+	l->last_s = l->base_s + since_begin_s(l, req->done_ns);
 	add(l->s, l->last_s, req, l->celsius);
 }
 
@@ -139,7 +145,7 @@ static void close_bins(struct stretch *l)
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stretch *l = arg;
-	double s = (double)(now_ns - l->begin_ns) * 1e-9;
+	double s = since_begin_s(l, now_ns);
 	char rate[32];
 
 	if (now_ns >= l->warmth_ns)
@@ -162,7 +168,13 @@ int sustain_load(struct sustain_io *io, const struct sustain_order *o, struct su
 	struct session *ses = io->l.ses;
 	uint64_t left_ns = session_time_left_ns(ses), now_ns = clock_now_ns(ses->env->clk);
 	uint64_t span = io->end_bytes - io->first_bytes;
-	struct stretch l = { .io = io, .s = s, .o = o, .begin_ns = now_ns, .base_s = s->time_s, .last_s = s->time_s };
+	struct stretch l = { .io = io,
+		             .s = s,
+		             .o = o,
+		             .begin_ns = now_ns,
+		             .stopped_ns = session_stopped_ns(ses),
+		             .base_s = s->time_s,
+		             .last_s = s->time_s };
 	struct lasting_order order = { .op = io->p->write || io->l.file ? IO_WRITE : IO_READ,
 		                       .block_bytes = o->block_bytes,
 		                       .depth = (uint32_t)io->p->depth,

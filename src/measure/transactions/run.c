@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/transactions/jobs.h"
 
@@ -309,6 +310,22 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 /* ---- the two sides towards the loop ---- */
 
+/* While this program did not run, no time of the users went by: the run began later, and all comes later. */
+static void leave_out_stops(struct tx_run *r)
+{
+	uint64_t *const times[] = { &r->start_ns,     &r->stop_ns,      &r->law.from_ns,
+		                    &r->law.until_ns, &r->open.next_ns, &r->open.last_ns };
+	uint64_t by_ns = session_stopped_ns(r->ses) - r->pace.stopped_ns;
+
+	r->pace.stopped_ns += by_ns;
+	for (size_t i = 0; by_ns && i < ARRAY_LEN(times); i++)
+		*times[i] += *times[i] == CLOCK_NEVER ? 0 : by_ns;
+	for (size_t i = 0; by_ns && i < r->jobs.n; i++) {
+		r->jobs.v[i]->intended_ns += by_ns;
+		r->jobs.v[i]->wake_ns += by_ns;
+	}
+}
+
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
 	if (r->open.is_swamped)
@@ -346,6 +363,7 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 	struct tx_run *r = (struct tx_run *)f;
 	struct tx_job *j;
 
+	leave_out_stops(r);
 	wake(r, now_ns);
 	take_bursts(r);
 	if (is_over(r, now_ns))
@@ -367,6 +385,7 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
 	struct tx_job *j = r->jobs.v[req->tag];
 
+	leave_out_stops(r);
 	if (r->pace.in_flight-- == r->eng->cfg.depth)
 		r->pace.was_full_ns = req->done_ns;
 	tx_mix_take(&r->mix, req);
@@ -451,7 +470,7 @@ static void reset(struct tx_run *r)
 	tx_mix_start(&r->mix, &r->mix.sizes, r->p->write_ratio);
 	for (size_t i = 0; i < r->nclasses; i++)
 		totals_reset(&r->of[i]);
-	r->pace = (struct tx_pace){ .late = late };
+	r->pace = (struct tx_pace){ .late = late, .stopped_ns = session_stopped_ns(r->ses) };
 	hist_clear(late);
 	for (size_t i = 0; i < r->jobs.n; i++)
 		free(r->jobs.v[i]);
