@@ -155,7 +155,7 @@ static void of_figures(struct result *signs, const struct result *doc)
 	for (const struct verdict_rule *r = verdict_rules; r->name; r++) {
 		const struct figure *f = result_find_figure(doc, r->figure);
 
-		if (f)
+		if (f && !(is_link_bound(doc) && strcmp(r->name, "weak") == 0))
 			put(signs, f);
 	}
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)

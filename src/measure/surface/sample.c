@@ -184,15 +184,12 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 		struct stretch *v = &s->v[s->next];
 		bool is_tuning = !run->is_tuned;
 		uint64_t start_ns = surface_now(run);
-		uint32_t block_bytes = run->range.block_bytes;
 
 		run->position = v->first_bytes;
 		s->leg_end_bytes = v->end_bytes;
 		s->leg_slow = 0;
 		s->worst_ns = 0.0;
-		run->range.block_bytes <<= v->readings > 0;
 		r = surface_scan_leg(run, err);
-		run->range.block_bytes = is_tuning ? run->range.block_bytes : block_bytes;
 		v->took_ns = surface_now(run) - start_ns;
 		v->slow = v->readings++ ? v->slow & s->leg_slow : s->leg_slow;
 		if (is_tuning) { /* in blocks that are not yet the others' */

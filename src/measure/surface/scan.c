@@ -166,33 +166,13 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 }
 
 /* A sample distinguishes weak places from others by reading them again, all of them. */
-static void note_slow(struct surface_sample *sample, const struct request *q, uint64_t offset, double longer_ns,
-                      bool is_slow)
+static void note_slow(struct surface_sample *sample, const struct request *q, size_t i, double longer_ns, bool is_slow)
 {
-	const struct stretch *v = &sample->v[sample->next];
-	uint64_t part = (v->end_bytes - v->first_bytes + SURFACE_BATCH - 1) / SURFACE_BATCH;
-
 	if (q->error || q->is_lead)
 		return;
 	sample->worst_ns = fmax(sample->worst_ns, longer_ns);
-	for (uint64_t at = offset - v->first_bytes; is_slow && at < offset + q->len_bytes - v->first_bytes; at += part)
-		sample->leg_slow |= 1ull << at / part % SURFACE_BATCH;
-}
-
-/* Of a place that is read again: as when it was read first, among its neighbours. */
-static struct surface_limit limit_of(struct surface_run *run, const double *ns_per_byte, size_t n)
-{
-	struct surface_sample *sample = run->later.sample;
-	struct stretch *v = sample ? &sample->v[sample->next] : NULL;
-	struct surface_limit limit;
-
-	if (v && v->readings)
-		return v->limit;
-	limit = surface_judge(&run->base, ns_per_byte, n, run->range.block_bytes,
-	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
-	if (v)
-		v->limit = limit;
-	return limit;
+	if (is_slow)
+		sample->leg_slow |= 1ull << i % SURFACE_BATCH;
 }
 
 /* What is doubtful is looked at again while there is time; of a sample only what is not the drive's own way. */
@@ -215,7 +195,8 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		s->ns_per_byte[i] = b->v[i].error || b->v[i].is_lead
 		                            ? (double)NAN
 		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
-	limit = limit_of(run, s->ns_per_byte, b->n);
+	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
+	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
 	limit.over_ns = at_most_doubtful(run, limit.over_ns);
 	run->blind.over_sum_ns += limit.over_ns;
 	run->blind.batches += limit.over_ns > 0.0;
@@ -234,7 +215,7 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 			run->blind.deaf_bytes += q->len_bytes;
 		if (run->later.sample) {
 			/* Between a connection and a medium as fast, a buffer that runs empty is not a sign. */
-			note_slow(run->later.sample, q, offset, longer_ns, is_slow && !is_bound);
+			note_slow(run->later.sample, q, i, longer_ns, is_slow && !is_bound);
 			is_slow = is_both = false;
 		}
 		if (is_both)
