@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tests/words.py [PLATTER-SIM [PLATTER]]: what platter says keeps to the style guide of src/README.
 
-Of every text in src (literals of two words and more: notices, labels, clauses, errors, help) and of every comment: no word of the list "Not:" there, no sentence
-over 25 words (30 in comments and in documents, lists aside); and none of these words in a name. Of what is printed in tests and tools the words alone. With the simulator each command is run on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the disk, the answer follows, nothing is wider than the
-terminal, numbers have units, bad places and the next command are there; with the program the same of what measures files. Status 1: something is over.
+Of every text in src (literals of two words and more: notices, labels, clauses, errors, help), of every comment and of the documents: no word of the list "Not:"
+there, no sentence over 25 words (30 in comments and documents, lists aside); none of these words in a name. Of what tests and tools print the words alone.
+With the simulator each command is run on disks of each kind, and its first screen drawn on terminals of three sizes, and as a page: the first line names the
+disk, the answer follows, nothing is wider than the terminal, numbers have units, bad places are there, and the commands that it names can be typed. With the
+program the same of what measures files. Status 1: something is over.
 """
 import json
 import os
@@ -109,7 +111,12 @@ def check_documents(words):
 
 def check_sources():
     words = banned()
-    return [one for path in sorted((TOP / 'src').rglob('*.[ch]')) for one in offences(path, words)] + check_documents(words)
+    found = [one for path in sorted((TOP / 'src').rglob('*.[ch]')) for one in offences(path, words)] + check_documents(words)
+    for path in [*(TOP / 'tests').rglob('*.[ch]'), *(TOP / 'tools').rglob('*.[ch]')]:
+        for line, text in literals(path.read_text(encoding='utf-8')):
+            found += ['%s:%d: "%s" in "%s"' % (path.relative_to(TOP), line, word, text) for word in words
+                      if ' ' in text and re.search(r'(?<![\w-])%s(?![\w-])' % re.escape(word), ALLOWED.sub('', text), re.I)]
+    return found
 
 
 def check_text(text, document, columns, lines):
@@ -140,6 +147,19 @@ def check_text(text, document, columns, lines):
 ENV = {'LC_ALL': 'C.UTF-8', 'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent', 'PLATTER_SIM_DISKS': '', 'NO_COLOR': '1', 'TERM': 'xterm'}
 
 
+def check_commands(program, document, where):
+    """What the reader is asked to type can be typed."""
+    texts = [document['figures'].get('next_command') or '', *(notice['text'] for notice in document['notices'])]
+    found = []
+    for command in {m.group(1) for text in texts for m in re.finditer(r'platter ((?:[a-z]+)(?: --\S+)* (?:sim:|/)\S*[\w/])', text)}:
+        words = command.split()
+        dry = [] if words[0] in ('info', 'check') else ['--dry-run']
+        run = subprocess.run([program, *words, *dry], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV, check=False, timeout=MOST_S)
+        if run.returncode in (1, 2, 3):
+            found.append('%s: platter %s cannot be typed: %s' % (where, command, run.stderr))
+    return found
+
+
 def check_run(program, words, target, where, folder):
     """Measured once, then drawn on terminals of several sizes and as a page."""
     path, page = Path(folder) / 'document.json', Path(folder) / 'page.html'
@@ -151,7 +171,7 @@ def check_run(program, words, target, where, folder):
     if not path.exists():
         return ['%s: no document: %s' % (where, run.stderr)]
     document = json.loads(path.read_text(encoding='utf-8'))
-    problems = []
+    problems = check_commands(program, document, where)
     for columns, lines in SIZES:
         text = on_terminal([program, 'report', str(path)], columns, lines, ENV)
         found, has_bad = check_text(text, document, columns, lines)

@@ -207,7 +207,7 @@ missed() # jq program, how many should be told, how many were not
 parts "slow 1000000 400000 100 1" "bad 3000000 1000 r 3"
 missed . 0 0 # nothing was measured there
 missed "$rows"'row("curve"; {first_byte: 600000000, last_byte: 600999999})' 1 1
-grep -q "Not told: slow region" "$dir/out" || fail "what was not told is not in the text"
+grep -q "Not reported: slow region" "$dir/out" || fail "what was not reported is not in the text"
 missed "$rows"'row("curve"; {first_byte: 600000000, last_byte: 600999999}) | row("slow_regions"; {first_byte: 590000000, last_byte: 610000000})' 1 0
 missed "$rows"'row("curve"; {first_byte: 1535000000, last_byte: 1536999999})' 0 0 # no sample read it
 missed "$rows"'row("samples"; {offset_bytes: 1535900000, end_bytes: 1536000000})' 0 0

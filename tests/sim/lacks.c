@@ -49,10 +49,10 @@ const char *lacks_wrong(const struct geometry *g, double first_byte, double miss
 	if (isfinite(surface) && place.surface != surface)
 		return "another surface";
 	if (strcmp(kind, "sectors") == 0)
-		return begin < before && (double)(slot - before) == missing ? NULL : "not so many are missing there";
+		return begin < before && (double)(slot - before) == missing ? NULL : "another number is missing there";
 	if (begin < before)
 		return "no track begins there";
-	return (double)lacking(g, begin, place.spt) >= missing ? NULL : "its track does not lack so many";
+	return (double)lacking(g, begin, place.spt) >= missing ? NULL : "its track lacks another number";
 }
 
 struct lacks lacks_count(const struct geometry *g, uint64_t end_byte)

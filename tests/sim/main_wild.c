@@ -73,7 +73,7 @@ static const struct opt opts[] = {
 	OPT_STR(struct options, row, "row", 0, "NAME", NULL,
 	        "print a row of this name for the table in tests/BOARDS.md, too"),
 	OPT_TIME(struct options, disk_limit_ns, "disk-limit", 0, "TIME", "2m",
-	         "processor time for one disk; its run is cut off then, and told so"),
+	         "processor time for one disk; its run is cut off then, and that is reported"),
 	OPT_TIME(struct options, time_limit_ns, "time-limit", 0, "TIME", "0s",
 	         "begin no other disk after this long; 0: no limit"),
 	OPT_STR(struct options, judge, "judge", 0, "FILE", NULL,
@@ -507,7 +507,7 @@ static int judge_document(struct options *o, struct err *err)
 	int r;
 
 	if (!doc)
-		return err_set(err, -EINVAL, "%s is no document.", o->judge);
+		return err_set(err, -EINVAL, "%s is not a document.", o->judge);
 	r = make_profile(o, o->first, &p, err);
 	if (r < 0)
 		return r;
@@ -585,7 +585,7 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (r == 0 && argc - first != 1)
-		r = err_set(&err, -EINVAL, "Say which command: wild COMMAND [OPTION...]; --help tells more.");
+		r = err_set(&err, -EINVAL, "Say which command: wild COMMAND [OPTION...]; --help shows more.");
 	if (r == 0) {
 		o.command = argv[first];
 		r = settle(&o, &err);

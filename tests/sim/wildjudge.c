@@ -138,10 +138,10 @@ static void slow_regions(struct judge *j)
 		if (is_in_region(j, first, end, true)) /* what cannot be read is slow as well */
 			continue;
 		if (!(1 - rate / usual >= SLOW_TRUTH_PART * loss))
-			lie(j, "slow region", "%.0f to %.0f is told %.1f %% slow, and is %.1f %%", first, end - 1,
+			lie(j, "slow region", "%.0f to %.0f is reported %.1f %% slow, and is %.1f %%", first, end - 1,
 			    100 * loss, 100 * (1 - rate / usual));
 		else if (!(told >= (1 - SLOW_OFF) * right.low && told <= (1 + SLOW_OFF) * right.high))
-			lie(j, "rate of a slow region", "%.0f to %.0f gives %.4g B/s, %.4g is told", first, end - 1,
+			lie(j, "rate of a slow region", "%.0f to %.0f gives %.4g B/s, %.4g is reported", first, end - 1,
 			    rate, told);
 	}
 }
@@ -257,7 +257,7 @@ static void bands(struct judge *j)
 
 	if (json_array_size(rows) && !wild_has_notice(j->c->doc, "zones-at-least") &&
 	    json_array_size(rows) != json_array_size(zones) && json_array_size(rows) != zones_of_each_surface(zones))
-		lie(j, "number of zones", "%zu are told of %zu", json_array_size(rows), json_array_size(zones));
+		lie(j, "number of zones", "%zu are reported of %zu", json_array_size(rows), json_array_size(zones));
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
 		double at = wild_cell(j->c->doc, "bands", row, "first_byte"), nearest = (double)INFINITY;
@@ -488,12 +488,12 @@ static void layout(struct judge *j)
 	double surfaces = wild_number(figures, "surfaces"), of_arm = wild_number(figures, "arm_surfaces");
 
 	if (isfinite(of_arm) && of_arm != wild_arm_surfaces(j->c).low)
-		lie(j, "surfaces", "%.0f of the first arm told, there are %" PRIu32 " in all", of_arm,
+		lie(j, "surfaces", "%.0f of the first arm reported, there are %" PRIu32 " in all", of_arm,
 		    j->c->p->surfaces);
 	if (isfinite(surfaces) && !is_right_count(j->c->p, surfaces))
-		lie(j, "surfaces", "%.0f told, there are %" PRIu32, surfaces, j->c->p->surfaces);
+		lie(j, "surfaces", "%.0f reported, there are %" PRIu32, surfaces, j->c->p->surfaces);
 	if (text && !is_right_layout(j->c->p, text, wild_has_notice(j->c->doc, "heads-alternate-unseen")))
-		lie(j, "layout", "%s told; bands of %" PRIu32 "%s%s", text, z->band_tracks,
+		lie(j, "layout", "%s reported; bands of %" PRIu32 "%s%s", text, z->band_tracks,
 		    z->tracks_alternate ? ", serpentine" : "", z->heads_alternate ? ", heads alternate" : "");
 }
 
@@ -506,7 +506,7 @@ static void shingling(struct judge *j)
 
 	j->planted++;
 	if (told && strcmp(told, shingles ? "no" : "yes") == 0)
-		lie(j, "shingled", "%s told, and its tracks %s", told, shingles ? "shingle" : "do not");
+		lie(j, "shingled", "%s reported, and its tracks %s", told, shingles ? "shingle" : "do not");
 	else if (!told || strcmp(told, "undecided") == 0)
 		wild_say(j->missed, "verdict", "whether its tracks shingle");
 }
@@ -520,7 +520,7 @@ static void policy(struct judge *j, const char *name, const char *truth)
 
 	j->planted += truth != NULL;
 	if (told && !(truth && strcmp(told, truth) == 0))
-		lie(j, name, "%s told, in truth %s", told, truth ? truth : "there is no such thing");
+		lie(j, name, "%s reported, in truth %s", told, truth ? truth : "there is no such thing");
 	else if (!told && truth)
 		wild_say(j->missed, name, "%s", truth);
 }

@@ -472,10 +472,10 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 		(void)fputs("\nNothing was said that is false.\n", out);
 	print_texts(out, b, "lies", "Said and false");
 	if (total(b, "planted"))
-		(void)fprintf(out, "\nBad places where it measured: %zu, of which it did not tell %zu\n",
+		(void)fprintf(out, "\nBad places where it measured: %zu, of which it did not report %zu\n",
 		              total(b, "planted"), total(b, "missed"));
 	print_faults(out, b);
-	print_texts(out, b, "missed", "Not told");
+	print_texts(out, b, "missed", "Not reported");
 }
 
 /* ---- a row of the table in tests/BOARDS.md ---- */

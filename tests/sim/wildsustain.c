@@ -196,6 +196,6 @@ size_t wild_sustain(const struct wild_case *c, json_t *figures, json_t *lies, js
 	if (!told)
 		wild_say(missed, "limited_by", "%s", cause);
 	else if (strcmp(told, cause) != 0)
-		wild_say(lies, "limited_by", "%s told, in truth %s", told, cause);
+		wild_say(lies, "limited_by", "%s reported, in truth %s", told, cause);
 	return 1;
 }

@@ -128,7 +128,7 @@ static void check_zero(const struct measure *m, const char *answer)
 			continue;
 		/* A disk of which nothing was seen is no good one; what there is to look at is another question. */
 		if (!c->is_open && strcmp(m->name, "info") != 0 && strcmp(m->name, "passes") != 0)
-			fail_msg("%s: \"%s\" is no answer, and does not leave it open", m->name, c->text);
+			fail_msg("%s: \"%s\" is not an answer, and does not leave it open", m->name, c->text);
 		has = true;
 		is_said |= strcasestr(answer, begin) != NULL;
 	}
@@ -403,7 +403,7 @@ static void check_run(const char *words, double part, enum way way, const struct
 	    (res->status != STATUS_ENDED_EARLY || !strcasestr(res->answer, "time ran out")))
 		fail_msg("%s, %g of it: cut by --time without a word: %s", words, part, res->answer);
 	if (way == BY_ERRORS && res->status != STATUS_WITH_ERRORS)
-		fail_msg("%s, %g of it: nothing but errors, and that is no error", words, part);
+		fail_msg("%s, %g of it: nothing but errors, and that is not an error", words, part);
 	if (way == BY_ERRORS && part == FROM_THE_START)
 		check_failing(words, res);
 	if (way == BY_REFUSALS && (res->status != STATUS_FAILED || result_fault_count(res) || res->verdict_is_no))
@@ -413,7 +413,7 @@ static void check_run(const char *words, double part, enum way way, const struct
 	if (way == BY_REMOVAL && (res->status != STATUS_DEVICE_GONE || !strstr(res->answer, "disappeared")))
 		fail_msg("%s, %g of it: the disk went without a word: %s", words, part, res->answer);
 	if (unreadable && figure_number(unreadable) > 0)
-		fail_msg("%s, %g of it: what went is no unreadable place: %s", words, part, res->answer);
+		fail_msg("%s, %g of it: what went is not an unreadable place: %s", words, part, res->answer);
 }
 
 /*

@@ -95,7 +95,7 @@ TEST(two_runs_of_the_same_are_called_different_in_about_5_percent)
 		result_free(a);
 		(void)snprintf(what, sizeof(what), "%s %s %s", of->m->name, of->words, of->profile);
 		assert_about_5_percent(what, wrong, pairs);
-		print_message("%s: of %zu it cannot be told\n", what, open);
+		print_message("%s: %zu cannot be known\n", what, open);
 	}
 }
 

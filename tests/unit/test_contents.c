@@ -128,7 +128,7 @@ static const struct content *at(const struct contents *c, uint64_t byte)
 	for (size_t i = 0; i < c->n; i++)
 		if (byte >= c->v[i].first_bytes && byte < c->v[i].end_bytes)
 			return &c->v[i];
-	fail_msg("nobody tells of byte %llu", (unsigned long long)byte);
+	fail_msg("nobody holds byte %llu", (unsigned long long)byte);
 	return NULL;
 }
 

@@ -292,7 +292,7 @@ static void check_key(const char *table, const struct field *f)
 		size_t n = strlen(derived[i]), len = strlen(f->key);
 
 		if (len > n && !strcmp(f->key + len - n, derived[i]))
-			fail_msg("%s.%s: %s is no base unit", table, f->key, derived[i]);
+			fail_msg("%s.%s: %s is not a base unit", table, f->key, derived[i]);
 	}
 	if (is_plain ? by_key != UNIT_NONE : by_key != f->unit)
 		fail_msg("%s.%s says another unit than its column, which holds %s", table, f->key, unit_name(f->unit));

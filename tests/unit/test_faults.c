@@ -185,7 +185,7 @@ static void loop(const struct measure *m, const char *words)
 	print_message("%s %s: %" PRIu64 " requests, %u with errors, %u gone, %u failed, %u harmless\n", m->name, words,
 	              b.requests, b.with_errors, b.gone, b.failed, b.harmless);
 	print_message(
-		"fault-count: faults-%s %u a valid document each time, which tells; no rate above the interface\n",
+		"fault-count: faults-%s %u a valid document each time, which reports it; no rate above the interface\n",
 		m->name, b.runs);
 }
 

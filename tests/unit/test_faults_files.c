@@ -222,7 +222,7 @@ static void loop(const struct measure *m, const char *words, unsigned kept)
 	print_message("%s %s: %u runs, %u with errors, %u failed, %u harmless\n", m->name, words, t.runs, t.with_errors,
 	              t.failed, t.harmless);
 	assert_true(t.with_errors > 0);
-	print_message("fault-count: faults-%s %u told each time, a valid document, no file left\n",
+	print_message("fault-count: faults-%s %u reported each time, a valid document, no file left\n",
 	              m == &measure_stream ? "stream-files" : m->name, t.calls);
 }
 

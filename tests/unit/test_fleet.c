@@ -116,7 +116,7 @@ TEST(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else)
 		fleet_free(f);
 		free_fleet(&run);
 	}
-	print_message("%zu of %zu fleets are told exactly\n", exact, n);
+	print_message("%zu of %zu fleets are reported exactly\n", exact, n);
 	assert_true((double)exact >= 0.97 * (double)n - 1.0);
 }
 

@@ -264,7 +264,7 @@ static void whole_random(uint64_t seed, const struct profile_limits *limits, str
 static void say_whole(const char *what, const struct whole *w)
 {
 	print_message(
-		"%s: %zu disks, %zu zones of %zu told exactly (%zu told); surfaces told %zu, wrong %zu, layout wrong %zu; %" PRIu64
+		"%s: %zu disks, %zu zones of %zu reported exactly (%zu reported); surfaces reported %zu, wrong %zu, layout wrong %zu; %" PRIu64
 		" reads, at most %.0f s\n",
 		what, w->disks, w->zones_found, w->zones_true, w->zones, w->surfaces_told, w->surfaces_wrong,
 		w->layouts_wrong, w->reads, w->longest_s);
@@ -584,7 +584,7 @@ TEST(pieces_are_no_tracks)
 		sim_run_done(&run);
 		sim_free(sim);
 	}
-	print_message("pieces: %zu told, %zu wrong\n", told, wrong);
+	print_message("pieces: %zu reported, %zu wrong\n", told, wrong);
 	assert_int_equal(wrong, 0);
 	assert_true(told >= 100);
 }
@@ -831,7 +831,7 @@ TEST(an_overloaded_host_is_not_taken_for_a_device_without_rotation)
 
 		for (unsigned seed = 1; seed <= 8; seed++)
 			told += rotation_when_late(late[i].p, late[i].ms, seed);
-		print_message("%.0f %% of the answers late by %.0f ms: told %d of 8 times\n", late[i].p * 100,
+		print_message("%.0f %% of the answers late by %.0f ms: reported %d of 8 times\n", late[i].p * 100,
 		              late[i].ms, told);
 		assert_true(told >= late[i].told);
 	}

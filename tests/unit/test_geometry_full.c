@@ -120,7 +120,7 @@ static void check_edges(const struct geometry *g, const struct sim_run *run, str
 	r->disks_unclear += result_has_notice(run->res, "unclear-zones");
 	if (is_any_sure_zone_false(g, run, edge, is_visible, n) ||
 	    (told > found && !result_has_notice(run->res, "unclear-zones"))) {
-		print_message("%s: a zone that is none is told as sure\n", geometry_profile(g)->name);
+		print_message("%s: a zone that is none is reported as sure\n", geometry_profile(g)->name);
 		r->silent++;
 	}
 }
@@ -196,8 +196,8 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 	}
 	r->told++;
 	if (surfaces != p->surfaces || !is_right_layout(p, layout->value.str)) {
-		print_message("%s: %" PRIu32 " surfaces, bands of %" PRIu32 ", told %.0f, %s\n", p->name, p->surfaces,
-		              p->zones[0].band_tracks, surfaces, layout->value.str);
+		print_message("%s: %" PRIu32 " surfaces, bands of %" PRIu32 ", reported %.0f, %s\n", p->name,
+		              p->surfaces, p->zones[0].band_tracks, surfaces, layout->value.str);
 		r->wrong++;
 	}
 	check_skew(run, "cylinder_skew_ratio", p->zones[0].cyl_skew, r);
@@ -317,7 +317,7 @@ static void one(uint64_t seed, const struct profile_limits *limits, struct rates
 static void say(const char *what, const struct rates *r)
 {
 	print_message(
-		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu told, all exact on %zu disks, some unclear on %zu, false though sure on %zu; layout told of %zu, wrong %zu; "
+		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu reported, all exact on %zu disks, some unclear on %zu, false though sure on %zu; layout reported of %zu, wrong %zu; "
 		"skews %zu, wrong %zu; jumps %zu, wrong %zu; defects %zu, rows %zu, wrong %zu; rpm within %.2g ppm; %.1f revolutions per visited track, at most %.0f s\n",
 		what, r->disks, r->tracks_right, r->tracks, r->edges_found, r->edges, r->edges_told, r->zones_exact,
 		r->disks_unclear, r->silent, r->told, r->wrong, r->skews, r->skews_wrong, r->turns, r->turns_wrong,

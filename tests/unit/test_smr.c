@@ -101,7 +101,7 @@ TEST(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are)
 
 		assert_int_equal(sim_run(&run), 0);
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "yes" : "no") != 0)
-			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
+			fail_msg("seed %d: %s reported\n%s", (int)seed, verdict(&run), d.text);
 		assert_int_equal(run.res->verdict_is_no, d.kind != SHINGLED);
 		assert_true(sim_elapsed_ns(run.sim) < 300 * NS_PER_S);
 		if (d.kind != PLAIN) {
@@ -151,10 +151,10 @@ TEST(a_host_that_stalls_makes_no_verdict_wrong)
 		run = run_on(&p, "--time=120s " WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "no" : "yes") == 0)
-			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
+			fail_msg("seed %d: %s reported\n%s", (int)seed, verdict(&run), d.text);
 		told += strcmp(verdict(&run), "undecided") != 0;
 	}
-	print_message("%zu of %d told\n", told, (int)n);
+	print_message("%zu of %d reported\n", told, (int)n);
 	assert_true(told * 4 >= n);
 }
 

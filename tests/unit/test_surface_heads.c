@@ -119,7 +119,7 @@ TEST(geometry_tells_which_surface_each_sector_is_on)
 
 		assert_true(learn(&p, "sda"));
 		check_heads(&p, &told, &wrong);
-		print_message("%s: %zu of 20000 told, %zu wrong\n", p.name, told, wrong);
+		print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, told, wrong);
 		assert_true(told > 19900);
 		assert_int_equal(wrong, 0);
 	}
@@ -164,7 +164,7 @@ TEST(a_head_that_loses_revolutions_is_named)
 			if (h != 2)
 				assert_true(number(t, h, "low") <= runs[i].retry_per_gb &&
 				            number(t, h, "revolutions_lost") < number(t, 2, "revolutions_lost") / 3);
-		print_message("%s: %.2f of what was read told by head; %.1f revolutions per GB, beside it %.1f\n",
+		print_message("%s: %.2f of what was read reported by head; %.1f revolutions per GB, beside it %.1f\n",
 		              p.name, sim_figure(&run, "by_head_ratio"), number(t, 2, "revolutions_lost"),
 		              number(t, 1, "revolutions_lost"));
 	}
@@ -406,13 +406,13 @@ TEST(heads_of_wild_disks_are_true)
 		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
 		if (p.kind == DISK_ROTATING && learn(&p, "sda")) {
 			check_heads(&p, &told, &wrong);
-			print_message("%s: %zu of 20000 told, %zu wrong\n", p.name, told, wrong);
+			print_message("%s: %zu of 20000 reported, %zu wrong\n", p.name, told, wrong);
 			disks++;
 			all += told;
 			bad += wrong;
 		}
 	}
-	print_message("%zu disks: %zu places told, %zu wrong\n", disks, all, bad);
+	print_message("%zu disks: %zu places reported, %zu wrong\n", disks, all, bad);
 	assert_true(disks > 0 && bad * 1000 <= all);
 }
 

@@ -99,7 +99,7 @@ TEST(headings_are_those_of_the_door)
 		for (size_t k = 0; k < ARRAY_LEN(groups); k++)
 			is_known |= strcmp(measures[i]->group, groups[k]) == 0;
 		if (!is_known)
-			fail_msg("%s: \"%s\" is no GROUP_ of measure.h", measures[i]->name, measures[i]->group);
+			fail_msg("%s: \"%s\" is not a GROUP_ of measure.h", measures[i]->name, measures[i]->group);
 	}
 }
 

@@ -175,7 +175,7 @@ TEST(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts)
 		mean_held += ci.low <= 10.0 && ci.high >= 10.0;
 		zone_levels_done(&lv);
 	}
-	print_message("drift held %zu, told %zu, mean %zu of %d\n", held, told, mean_held, LASTING);
+	print_message("drift held %zu, reported %zu, mean %zu of %d\n", held, told, mean_held, LASTING);
 	assert_true(held >= LASTING * 85 / 100);
 	assert_true(told <= LASTING / 300);
 	assert_true(mean_held >= LASTING * 85 / 100);

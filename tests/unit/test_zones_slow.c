@@ -206,7 +206,7 @@ TEST(a_region_of_exactly_one_sample_is_told)
 		false_ones += count_false(&run, &region, 1, k + 1);
 		sim_run_end(&run);
 	}
-	print_message("%zu of %zu regions of one sample told, %zu false\n", found, n, false_ones);
+	print_message("%zu of %zu regions of one sample reported, %zu false\n", found, n, false_ones);
 	assert_true(found + 1 >= n); /* one in twenty loses less in its sample than the run promises, by chance */
 	assert_int_equal(false_ones, 0);
 }
@@ -229,7 +229,7 @@ TEST(what_wild_disks_have_is_true)
 
 			for (size_t r = 0; r < slow->nrows; r++)
 				if (!is_slow_in_truth(geometry_of(&run), slow, r))
-					fail_msg("disk %" PRIu64 " (%s): %.0f to %.0f is not as slow as told",
+					fail_msg("disk %" PRIu64 " (%s): %.0f to %.0f is not as slow as reported",
 					         drawn[i].first + k, drawn[i].class ? drawn[i].class : "any",
 					         number(slow, r, "first_byte"), number(slow, r, "last_byte"));
 			for (size_t r = 1; r < bands->nrows; r++)

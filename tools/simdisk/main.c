@@ -345,9 +345,8 @@ static void help(FILE *out)
 	for (size_t i = 0; i < ARRAY_LEN(sim_commands); i++)
 		(void)fprintf(out, "  %-8s %-38s %s\n", sim_commands[i].name, sim_commands[i].operands,
 		              sim_commands[i].help);
-	(void)fputs(
-		"\n`platter-simdisk COMMAND --help` lists a command's options; platter-simdisk(8) tells the rest.\n",
-		out);
+	(void)fputs("\n`platter-simdisk COMMAND --help` lists a command's options; platter-simdisk(8) has the rest.\n",
+	            out);
 }
 
 static void help_command(const struct sim_command *cmd)

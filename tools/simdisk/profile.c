@@ -327,7 +327,7 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	    *cylinders * p->surfaces > PROFILE_TRACKS_MAX)
 		return err_set(
 			err, -EINVAL,
-			"disk profile %s: more than 2^44 sectors, 2^24 cylinders or 2^26 tracks; no drive has so many",
+			"disk profile %s: more than 2^44 sectors, 2^24 cylinders or 2^26 tracks; no drive has that many",
 			p->name);
 	return 0;
 }

@@ -25,7 +25,7 @@ int skeleton_plan(const struct session *ses, const void *params, struct plan *re
 		               "%s has %" PRIu64 " bytes, less than one block of %" PRIu64 "; use a smaller --block.",
 		               dev->path, dev->size_bytes, p->block_bytes);
 	if (p->block_bytes % dev->logical_block_bytes)
-		return err_set(err, -EINVAL, "--block=%" PRIu64 " is no multiple of the %u bytes of a sector of %s.",
+		return err_set(err, -EINVAL, "--block=%" PRIu64 " is not a multiple of the %u bytes of a sector of %s.",
 		               p->block_bytes, dev->logical_block_bytes, dev->path);
 	plan_phase(ret_plan, "reads", p->count * READ_NS);
 	ret_plan->read_bytes = p->count * p->block_bytes;
