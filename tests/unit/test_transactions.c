@@ -471,6 +471,22 @@ TEST(the_number_of_users_that_fit_is_found)
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.0);
 }
 
+/* Too few transactions for the limit are a result, not a failure of the run. */
+TEST(a_search_for_users_in_too_little_time_cannot_tell)
+{
+	cleanup_run struct sim_run some = run_on("tiny", "--find --limit=p95<8ms --ios=1 --time=1s sda"),
+				   none = run_on("tiny", "--find --limit=p95<1s --ios=1000 --time=1s sda");
+
+	for (int is_none = 0; is_none < 2; is_none++) {
+		const struct result *res = (is_none ? &none : &some)->res;
+
+		assert_true(result_has_notice(res, "few-for-limit"));
+		assert_false(res->verdict_is_no);
+		assert_int_equal(res->status, STATUS_COMPLETE);
+	}
+	assert_true(isnan(sim_figure(&none, "max_users")));
+}
+
 /*
  * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t
  * at least, so of 5000 the 50 slowest (99 %) began within the first 0.1 s of it: 1.9 s.

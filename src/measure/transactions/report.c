@@ -452,7 +452,8 @@ void tx_report_try(const struct tx_run *r, uint64_t users, uint64_t response_ns,
 
 void tx_report_users(struct result *res, uint64_t good, uint64_t bad)
 {
-	result_figure_u64(res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
+	if (good || bad)
+		result_figure_u64(res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
 	if (bad)
 		result_figure_u64(res, "users_too_many", "fewest users found too many", UNIT_COUNT, bad);
 }

@@ -14,8 +14,9 @@
 
 /* ---- how many users ---- */
 
-/* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say
- * (-ENODATA). */
+#define CANNOT_TELL 2
+
+/* One try. Returns whether the limit was kept, or CANNOT_TELL: the sample does not carry the quantile. */
 static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *limit, struct err *err)
 {
 	int ret = tx_once(r, users, err);
@@ -24,20 +25,19 @@ static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *li
 
 	if (ret < 0 || session_is_over(r->ses))
 		return ret;
-	if (!r->all.done)
-		return err_set(err, -ENODATA, "No transaction ended%s; give a longer --time.",
-		               r->all.faults ? " without a disk error" : "");
 	can_tell =
 		limit->quantile < 0.0 || limit->quantile >= 1.0 || hist_can_quantile(r->all.response, limit->quantile);
 	/* When there are few, the worst of them says enough if it is within the limit. */
-	response = limit->quantile < 0.0 ? (uint64_t)r->steady.mean.value
-	                                 : hist_quantile(r->all.response, can_tell ? limit->quantile : 1.0);
+	response = !r->all.done            ? UINT64_MAX
+	           : limit->quantile < 0.0 ? (uint64_t)r->steady.mean.value
+	                                   : hist_quantile(r->all.response, can_tell ? limit->quantile : 1.0);
 	fits = response < limit->limit_ns;
-	if (!can_tell && !fits)
-		return err_set(err, -ENODATA,
-		               "%" PRIu64 " transactions of %" PRIu64
-		               " users cannot tell whether the limit is kept; give a longer --time.",
-		               r->all.done, users);
+	if (!r->all.done || (!can_tell && !fits)) {
+		result_notice(r->ses->res, "few-for-limit",
+		              "%" PRIu64 " transactions of %" PRIu64 " users are too few for --limit=%s.", r->all.done,
+		              users, r->p->limit);
+		return CANNOT_TELL;
+	}
 	tx_report_try(r, users, response, fits);
 	if (fits)
 		tx_report(r); /* the last that fits is the most that fit: the figures are of it */
@@ -57,7 +57,7 @@ static int find_users(struct tx_run *r, struct err *err)
 
 		if (fits < 0)
 			return fits;
-		if (session_is_over(r->ses))
+		if (fits == CANNOT_TELL || session_is_over(r->ses))
 			break;
 		*(fits ? &good : &bad) = users;
 		if (bad && bad - good <= 1 + good / 50)
@@ -175,6 +175,8 @@ static const struct screen_decl transactions_screen = {
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
 			{ "{max_users:user} stay within the limit", .instead_of = 1 },
+			{ "whether more users stay within the limit this run cannot tell; give a longer --time",
+	                  .because = "few-for-limit", .is_open = true },
 			{ "no transaction arrived in {measured_s} at {arrivals_per_s}; give a longer --time",
 	                  .because = "none-arrived", .is_open = true },
 			{ "no transaction ended without errors in {measured_s}, {transactions_failed} failed",

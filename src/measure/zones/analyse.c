@@ -52,7 +52,8 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 {
 	if (t->layout.rev_ns == 0.0)
 		a->has_no_zones = true;
-	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
+	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n && a->levels.v[0].n &&
+	         a->levels.v[a->levels.n - 1].n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
 	/* Where another device begins rates rise again, so that they need not fall from start to end. */
 	a->hides_zones =
