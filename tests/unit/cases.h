@@ -8,6 +8,8 @@
 
 #include "test.h"
 
+#include "base/desc.h"
+
 struct cases {
 	FILE *f;
 	char title[512], line[1024], *save;
@@ -52,6 +54,29 @@ static inline char *cases_field(struct cases *c)
 	if (end)
 		*end = '\0';
 	return field;
+}
+
+/* "key=value, key=value" into the members of these fields; its texts are in what was given. */
+static inline void cases_fill(char *text, const struct field *fields, void *row)
+{
+	for (char *word = text, *next; word; word = next) {
+		char *value = strchr(word, '='), *end = strstr(word, ", ");
+		const struct field *f = fields;
+
+		next = end ? end + 2 : NULL;
+		if (end)
+			*end = '\0';
+		assert_non_null(value);
+		*value++ = '\0';
+		while (f->type != FIELD_TYPE_END && strcmp(f->key, word) != 0)
+			f++;
+		if (f->type == FIELD_TYPE_STR)
+			*(const char **)(void *)((char *)row + f->offset) = value;
+		else if (f->type == FIELD_TYPE_U64)
+			*(uint64_t *)(void *)((char *)row + f->offset) = strtoull(value, NULL, 10);
+		else
+			fail_msg("no such member: %s", word);
+	}
 }
 
 #endif

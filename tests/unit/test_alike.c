@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "cases.h"
 #include "cli/cli.h"
 #include "measure/measures.h"
 #include "report/alike.h"
@@ -17,7 +18,9 @@ struct spot {
 	const char *machine, *serial_of, *shared_names, *fs_type, *transport, *alias;
 };
 
-static const struct field spot_fields[] = {
+/* The first is no column of a target. */
+static const struct field spot_keys[] = {
+	FIELD_STR(struct spot, machine, "host"),
 	FIELD_STR(struct spot, path, "path"),
 	FIELD_STR(struct spot, kind, "kind"),
 	FIELD_STR(struct spot, disk, "disk"),
@@ -34,6 +37,7 @@ static const struct field spot_fields[] = {
 	FIELD_STR(struct spot, alias, "alias"),
 	FIELD_END,
 };
+static const struct field *const spot_fields = spot_keys + 1;
 
 static const struct spot sda = { "/dev/sda", "disk", "sda", "S1", "0x5000", "M", "1.0", 1000000, 0 };
 
@@ -49,60 +53,6 @@ static struct result *zones_at(const struct spot *at, const char *started, doubl
 	res->status = STATUS_COMPLETE;
 	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, rate, &ci, 64);
 	return res;
-}
-
-#define OF(m, p, k, ...)                                        \
-	{                                                       \
-		.machine = m, .path = p, .kind = k, __VA_ARGS__ \
-	}
-#define DISK(m, p, ...) OF(m, p, "disk", __VA_ARGS__)
-#define DATA(m, fs)     OF(m, "/data", "directory", .fs_type = fs)
-
-/* By fleets, trends, comparisons alike: they ask alike_same_disk(), as alike() does. */
-TEST(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so)
-{
-	static const struct {
-		struct spot a, b;
-		bool is_one;
-	} cases[] = {
-		{ DISK("h1", "/dev/vda"), DISK("h2", "/dev/vda"), false },
-		{ DISK("h1", "/dev/vda"), DISK("h1", "/dev/vda"), true },
-		{ DISK("h1", "/dev/vda"), DISK("h1", "/dev/vdb"), false },
-		{ DATA("h1", "ext4"), DATA("h2", "ext4"), false },
-		{ DATA("h1", "ext4"), DATA("h1", "ext4"), true },
-		{ DATA("h1", "ext4"), DATA("h1", "xfs"), false },
-		{ OF("h1", "/data/f", "file"), OF("h2", "/data/f", "file"), false },
-		{ DISK("h1", "/dev/sda", .serial = "WD-WCC7K5"), DISK("h2", "/dev/sdq", .serial = "WD-WCC7K5"), true },
-		{ DISK("h1", "/dev/sda", .serial = "WD-WCC7K5", .serial_of = "bridge"),
-		  DISK("h2", "/dev/sdq", .serial = "WD-WCC7K5", .serial_of = "bridge"), true },
-		{ DISK("h1", "/dev/sda", .serial = "WD-WCC7K5", .shared_names = "serial"),
-		  DISK("h2", "/dev/sda", .serial = "WD-WCC7K5", .shared_names = "serial"), false },
-		{ DISK("h1", "/dev/sda", .serial = "0123456789ABCDEF"),
-		  DISK("h2", "/dev/sda", .serial = "0123456789ABCDEF"), false },
-		{ DISK("h1", "/dev/sda", .serial = "0123456789ABCDEF"),
-		  DISK("h1", "/dev/sda", .serial = "0123456789ABCDEF"), true },
-		{ DISK("h1", "/dev/sda", .serial = "0123456789ABCDEF"),
-		  DISK("h1", "/dev/sdb", .serial = "0123456789ABCDEF"), false },
-		{ DISK("h1", "/dev/dm-0", .transport = "dm", .alias = "vg-a"),
-		  DISK("h1", "/dev/dm-4", .transport = "dm", .alias = "vg-a"), true },
-		{ DISK("h1", "/dev/dm-0", .transport = "dm", .alias = "vg-a"),
-		  DISK("h1", "/dev/dm-0", .transport = "dm", .alias = "vg-b"), false },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_result struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
-		cleanup_result struct result *b = zones_at(&cases[i].b, "2025-02-01T00:00:00.000000Z", 1e8);
-		const struct result *both[] = { a, b };
-
-		if (alike_same_disk(a, b) != cases[i].is_one || alike_same_disk(b, a) != cases[i].is_one)
-			fail_msg("case %zu", i);
-		/* and each line of a fleet says whose it is */
-		if (!cases[i].is_one && strcmp(cases[i].a.kind, "disk") == 0) {
-			assert_int_equal(report_fleet_disks(both, 2), 2);
-			if (!cases[i].a.shared_names)
-				assert_string_not_equal(alike_disk(a), alike_disk(b));
-		}
-	}
 }
 
 /* As in folders, where not all is of one kind: how many pairs are found; -1: they are not alike at all. *ret_no:
@@ -127,52 +77,43 @@ static int pairs_in_folders(const struct result *a, const struct result *b, bool
 	return n;
 }
 
-TEST(only_documents_of_the_same_place_belong_together)
+/* The two of a case, later one another; whether they belong together. */
+static bool two_of(struct cases *c, struct result *both[2])
 {
-	const struct {
-		struct spot a, b;
-		int pairs;
-	} cases[] = {
-		{ sda, sda, 1 },
-		{ sda, { "/dev/sdb", "disk", "sdb", "S1", "0x5000", "M", "1.0", 1000000, 0 }, 1 }, /* another socket */
-		{ sda, { "/dev/sda", "disk", "sda", "S1", "0x5000", "M", "1.1", 1000000, 0 }, 1 }, /* new firmware */
-		{ sda, { "/dev/sda", "disk", "sda", "S2", "0x5001", "M", "1.0", 1000000, 0 }, 0 },
-		{ sda, { "/dev/sda1", "partition", "sda", "S1", "0x5000", "M", "1.0", 500000, 1000 }, 0 },
-		{ { "/dev/sda1", "partition", "sda", "S1", "0x5000", "M", "1.0", 400, 0 },
-		  { "/dev/sda2", "partition", "sda", "S1", "0x5000", "M", "1.0", 400, 400 },
-		  0 },
-		{ { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
-		  { "/mnt/b", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
-		  0 },
-		{ { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 500, UINT64_MAX },
-		  { "/mnt/a", "file", "sda", "S1", "0x5000", "M", "1.0", 600, UINT64_MAX },
-		  1 }, /* files grow */
-		/* equal disks without a serial number are told apart by their names */
-		{ { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
-		  { "/dev/sdb", "disk", "sdb", NULL, NULL, "M", NULL, 1000, 0 },
-		  0 },
-		{ { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
-		  { "/dev/sda", "disk", "sda", NULL, NULL, "M", NULL, 1000, 0 },
-		  1 },
-		/* namespaces of one drive; a drive that has another number after a restart */
-		{ { "/dev/nvme0n1", "disk", "nvme0n1", "N", NULL, "M", "1", 1000, 0 },
-		  { "/dev/nvme0n2", "disk", "nvme0n2", "N", NULL, "M", "1", 1000, 0 },
-		  0 },
-		{ { "/dev/nvme0n1", "disk", "nvme0n1", "N", NULL, "M", "1", 1000, 0 },
-		  { "/dev/nvme1n1", "disk", "nvme1n1", "N", NULL, "M", "1", 1000, 0 },
-		  1 },
-	};
+	for (size_t i = 0; i < 2; i++) {
+		struct spot at = { 0 };
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cleanup_result struct result *a = zones_at(&cases[i].a, "2025-01-01T00:00:00.000000Z", 1e8);
-		cleanup_result struct result *b = zones_at(&cases[i].b, "2026-01-01T00:00:00.000000Z", 1e8);
-		bool no;
-		int pairs = pairs_in_folders(a, b, &no, cases[i].pairs ? NULL : "no-like");
-
-		if (pairs != cases[i].pairs)
-			fail_msg("case %zu: %d pairs", i, pairs);
-		assert_false(no);
+		cases_fill(cases_field(c), spot_keys, &at);
+		both[i] = zones_at(&at, i ? "2026-01-01T00:00:00.000000Z" : "2025-01-01T00:00:00.000000Z", 1e8);
 	}
+	return strcmp(cases_field(c), "yes") == 0;
+}
+
+/* By fleets, trends, comparisons alike: they ask alike_same_disk(), as alike() does. */
+TEST(documents_belong_together_where_host_name_and_place_say_so)
+{
+	struct cases c = cases_open(TEST_DATA "/cases/targets");
+
+	while (cases_next(&c)) {
+		struct result *v[2];
+		bool is_one = two_of(&c, v), no = false;
+		const struct result *both[] = { v[0], v[1] };
+
+		if (strstr(c.title, "folders")) {
+			if (pairs_in_folders(v[0], v[1], &no, is_one ? NULL : "no-like") != is_one || no)
+				fail_msg("case %zu, %s", c.n, c.title);
+		} else if (alike_same_disk(v[0], v[1]) != is_one || alike_same_disk(v[1], v[0]) != is_one) {
+			fail_msg("case %zu, %s", c.n, c.title);
+		} else if (!is_one && strcmp(alike_text(v[0], "kind"), "disk") == 0) {
+			/* and each line of a fleet says whose it is */
+			assert_int_equal(report_fleet_disks(both, 2), 2);
+			if (!alike_text(v[0], "shared_names"))
+				assert_string_not_equal(alike_disk(v[0]), alike_disk(v[1]));
+		}
+		result_free(v[0]);
+		result_free(v[1]);
+	}
+	assert_true(c.n > 25);
 }
 
 /* Everything but when it was, as metrics; heap. */
@@ -392,7 +333,7 @@ static bool differs(const struct result *a, const struct result *b, double thres
 
 TEST(files_have_an_answer_as_well_and_no_slope_where_runs_of_one_day_show_none)
 {
-	static const struct spot folder = DATA("m1", "ext4");
+	static const struct spot folder = { .machine = "m1", .path = "/data", .kind = "directory", .fs_type = "ext4" };
 	struct compare_options opt = { 0 };
 	struct result *v[3], *res = NULL;
 	const struct table *t;

@@ -395,30 +395,6 @@ TEST(what_waits_when_the_disk_goes_ends_at_that_moment)
 	}
 }
 
-/* ---- noise ---- */
-
-TEST(noise_delays_answers_and_the_same_seed_makes_the_same)
-{
-	struct run a, b, c;
-
-	run_new(&a, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 3\n" RUN_ZONE);
-	run_new(&b, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 3\n" RUN_ZONE);
-	run_new(&c, RUN_BASE "jitter_us 100\noutlier 0.01 50\nretry_per_gb 1000\nseed 4\n" RUN_ZONE);
-	for (uint64_t i = 0; i < 2000; i++) {
-		uint64_t at = i * 7919 % 100000 * 512;
-
-		(void)run_one(&a, DISK_READ, at, 4096, NULL);
-		(void)run_one(&b, DISK_READ, at, 4096, NULL);
-		(void)run_one(&c, DISK_READ, at, 4096, NULL);
-		assert_true(a.done.done_ns >= a.done.ideal_ns);
-		assert_int_equal(a.done.done_ns, b.done.done_ns);
-	}
-	assert_true(a.now != c.now);
-	run_free(&a);
-	run_free(&b);
-	run_free(&c);
-}
-
 /* ---- SSD ---- */
 
 TEST(an_ssd_has_no_rotation_and_works_in_parallel)

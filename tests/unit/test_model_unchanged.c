@@ -132,37 +132,3 @@ TEST(old_random_disks_give_the_same_bytes_at_the_same_times)
 	if (sum != want)
 		fail_msg("%#" PRIx64, sum);
 }
-
-/* What truth.c said, to the last digit but three. */
-TEST(old_profiles_have_the_same_truth)
-{
-	const uint64_t want = 0x8ca2bb73f45959f2;
-	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "seagate-cheetah-15k7", "ssd-sata" };
-	uint64_t sum = 1;
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		struct truth_random random;
-		cleanup_model struct run r = { 0 };
-		const struct geometry *g;
-		double figures[6];
-
-		run_load(&r, names[i]);
-		g = disk_geometry(r.d);
-		truth_random(g, 0, geometry_bytes(g), 4096, &random);
-		figures[0] = truth_rate(g, 0, 100000000);
-		figures[1] = truth_harmonic_mean(g);
-		figures[2] = random.service_ns;
-		figures[3] = r.p.kind == DISK_SSD ? 0 : truth_seek_average_ns(g);
-		figures[4] = r.p.kind == DISK_SSD ? 0 : truth_seek_full_ns(g);
-		figures[5] = truth_rate_at(g, geometry_bytes(g) / 2);
-		for (size_t k = 0; k < 6; k++) {
-			char text[32];
-
-			(void)snprintf(text, sizeof(text), "%.12g", figures[k]);
-			for (const char *c = text; *c; c++)
-				sum = fnv(sum, (unsigned char)*c);
-		}
-	}
-	if (sum != want)
-		fail_msg("%#" PRIx64, sum);
-}

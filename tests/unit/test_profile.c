@@ -324,25 +324,3 @@ TEST(every_key_is_in_the_manual)
 	}
 	free(text);
 }
-
-TEST(the_same_seed_makes_the_same_disk_and_another_one_another)
-{
-	struct profile a, b, c;
-	size_t na, nb, nc;
-	char *ta, *tb, *tc;
-
-	assert_int_equal(profile_random(&a, 5, NULL, NULL), 0);
-	assert_int_equal(profile_random(&b, 5, NULL, NULL), 0);
-	assert_int_equal(profile_random(&c, 6, NULL, NULL), 0);
-	ta = saved(&a, &na);
-	tb = saved(&b, &nb);
-	tc = saved(&c, &nc);
-	assert_string_equal(ta, tb);
-	assert_string_not_equal(ta, tc);
-	free(ta);
-	free(tb);
-	free(tc);
-	profile_done(&a);
-	profile_done(&b);
-	profile_done(&c);
-}

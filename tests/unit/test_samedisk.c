@@ -5,48 +5,41 @@
 
 #include "cases.h"
 
-/* "serial=WD-1, size_bytes=5"; its texts are in what was given. */
+struct typed {
+	const char *serial, *wwn, *model, *uuid, *kernel, *host, *place;
+	uint64_t size_bytes, serial_is_shared, serial_is_bridges;
+};
+
+static const struct field typed_fields[] = {
+	FIELD_STR(struct typed, serial, ""),
+	FIELD_STR(struct typed, wwn, ""),
+	FIELD_STR(struct typed, model, ""),
+	FIELD_STR(struct typed, uuid, ""),
+	FIELD_STR(struct typed, kernel, ""),
+	FIELD_STR(struct typed, host, ""),
+	FIELD_STR(struct typed, place, ""),
+	FIELD_U64(struct typed, size_bytes, UNIT_BYTES, ""),
+	FIELD_U64(struct typed, serial_is_shared, UNIT_NONE, ""),
+	FIELD_U64(struct typed, serial_is_bridges, UNIT_NONE, ""),
+	FIELD_END,
+};
+
 static struct disk_names names_of(char *text)
 {
-	struct disk_names d = { 0 };
-	const struct {
-		const char *key, **text;
-		bool *flag;
-		uint64_t *number;
-	} members[] = {
-		{ "serial", &d.serial },
-		{ "wwn", &d.wwn },
-		{ "model", &d.model },
-		{ "uuid", &d.uuid },
-		{ "kernel", &d.kernel },
-		{ "host", &d.host },
-		{ "place", &d.place },
-		{ "serial_is_shared", .flag = &d.serial_is_shared },
-		{ "serial_is_bridges", .flag = &d.serial_is_bridges },
-		{ "size_bytes", .number = &d.size_bytes },
-	};
+	struct typed t = { 0 };
 
-	for (char *word = strcmp(text, "nothing") ? text : NULL, *next; word; word = next) {
-		char *value = strchr(word, '='), *end = strstr(word, ", ");
-		bool is_known = false;
-
-		next = end ? end + 2 : NULL;
-		if (end)
-			*end = '\0';
-		*value++ = '\0';
-		for (size_t i = 0; i < ARRAY_LEN(members); i++)
-			if (strcmp(members[i].key, word) == 0) {
-				is_known = true;
-				if (members[i].text)
-					*members[i].text = value;
-				else if (members[i].flag)
-					*members[i].flag = true;
-				else
-					*members[i].number = strtoull(value, NULL, 10);
-			}
-		assert_true(is_known);
-	}
-	return d;
+	if (strcmp(text, "nothing") != 0)
+		cases_fill(text, typed_fields, &t);
+	return (struct disk_names){ .serial = t.serial,
+		                    .wwn = t.wwn,
+		                    .model = t.model,
+		                    .uuid = t.uuid,
+		                    .kernel = t.kernel,
+		                    .host = t.host,
+		                    .place = t.place,
+		                    .size_bytes = t.size_bytes,
+		                    .serial_is_shared = t.serial_is_shared,
+		                    .serial_is_bridges = t.serial_is_bridges };
 }
 
 TEST(two_disks_are_one_where_a_lasting_name_says_so)
