@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Second readings. What failed is read again in halves down to its sectors. What was slow is read alone beside another
- * place, as often as it takes to know whether it is slower (a sequential test of Wald): all of the request at first,
- * then halves, down to a sector. A request that is slow without a sector that is so by itself is passed slowly: the
- * drive goes elsewhere there (a sector moved away, a track skipped). Slow ones are asked in rounds, one reading of each
- * in a round, and reads elsewhere between the rounds put the drive's cache out of the way.
+ * Second readings. Of what failed pieces are read from its end, down to its sectors. What was slow is read in a row of
+ * pieces, then the piece that was slow, down to a sector, or where none stands out in halves; and that alone beside
+ * another place, as often as it takes to know whether it is slower (a sequential test of Wald). A request that is slow
+ * without a sector that is so by itself is passed slowly: the drive goes elsewhere there (a sector moved away, a track
+ * skipped). Slow ones are asked in rounds, one reading of each in a round, and reads elsewhere between the rounds put
+ * the drive's cache out of the way.
  */
 #include <errno.h>
 #include <inttypes.h>

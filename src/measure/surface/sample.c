@@ -21,6 +21,7 @@
 #define LEAST_PLACES 8                /* fewer are not a pass */
 #define READINGS     3                /* what a busy moment does to all three is rare (as in again.c) */
 #define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had that many */
+#define DEAF_LEAST   16   /* where a lost revolution is usual: of 95 sound ones none had more than 10 in a place */
 #define FALSE_WEAK   1e-3 /* of a whole sample of a disk with strewn ones only */
 
 static uint64_t length_of(const struct surface_run *run)
@@ -209,17 +210,16 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 
 /*
  * More than this many are not explained by ones that are strewn, of which that many places have any (Poisson). Where
- * most of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where a
- * lost revolution does not stand out from the rest, or no rotation was found, nothing does.
+ * most of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where no
+ * rotation was found, nothing does. Where a lost revolution does not stand out it takes half of the requests.
  */
 static unsigned most_strewn(const struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
+	unsigned k = 0, least = 2 * run->blind.deaf_bytes > run->scan_bytes ? DEAF_LEAST : STREWN_LEAST;
 	double any = 0.0, mean, p, left = 1.0;
-	unsigned k = 0;
 
-	if (!run->rot.is_rotating || 2 * run->blind.bound_batches > run->blind.batches ||
-	    2 * run->blind.deaf_bytes > run->scan_bytes)
+	if (!run->rot.is_rotating || 2 * run->blind.bound_batches > run->blind.batches)
 		return SURFACE_BATCH;
 	for (size_t i = 0; i < s->n; i++)
 		any += s->v[i].slow > 0;
@@ -229,7 +229,7 @@ static unsigned most_strewn(const struct surface_run *run)
 		left -= p;
 		p *= mean / ++k;
 	}
-	return k > STREWN_LEAST ? k : STREWN_LEAST;
+	return k > least ? k : least;
 }
 
 void surface_sample_report(struct surface_run *run)
