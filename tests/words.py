@@ -78,6 +78,8 @@ def offences(path, words):
         for word in words:
             if re.search(r'(?<![\w-])%s(?![\w-])' % re.escape(word), text, re.I):
                 found.append('%s:%d: "%s" in "%s"' % (path.relative_to(TOP), line, word, text))
+        if most == MOST_WORDS and re.search(r'(?<!of )%(?:zu|d|u)? (?!bytes)[a-z]+s (?:are|were|have|do|differ)\b', text):
+            found.append('%s:%d: of one it would be wrong: %s' % (path.relative_to(TOP), line, text))
         for sentence in sentences(text):
             if len(sentence.split()) > most:
                 found.append('%s:%d: %d words: %s' % (path.relative_to(TOP), line, len(sentence.split()), sentence))

@@ -29,7 +29,7 @@ static int open_input(const char *path, struct err *err)
 		return fd >= 0 ? fd : err_set(err, -errno, "there is no standard input; give a file.");
 	}
 	if (stat(path, &st) < 0) /* before it is opened: some devices act on that alone */
-		return err_set(err, -errno, "it cannot be looked at (%s).", strerror(errno));
+		return err_set(err, -errno, "it cannot be opened (%s).", strerror(errno));
 	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (S_ISREG(st.st_mode) && (fd < 0 || fstat(fd, &st) < 0)) {
 		int code = -errno;

@@ -230,7 +230,7 @@ static int parse_text(const struct opt *o, const char *text, void *member, struc
 	if (!*text)
 		return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
 	if (starts_with(text, "--"))
-		return err_set(err, -EINVAL, "'%.60s' is an option, and no %s; write --%s=%s.", text, o->arg, o->name,
+		return err_set(err, -EINVAL, "'%.60s' is an option, not a %s; write --%s=%s.", text, o->arg, o->name,
 		               o->arg);
 	if (o->choices && parse_list(o, text, err) < 0)
 		return -EINVAL;

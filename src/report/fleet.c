@@ -468,7 +468,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 	if (f->without_row)
 		result_notice(
 			out, "no-row",
-			"%zu documents are of files or of several disks at once: they have no row; show them by themselves.",
+			"Documents of files, or of several disks at once, have no row: %zu. Show them by themselves.",
 			f->without_row);
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = bad > 0;

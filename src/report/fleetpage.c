@@ -352,7 +352,7 @@ static void fleet_section(FILE *out, const struct fleet *f, const char *sentence
 	if (f->without_row)
 		(void)fprintf(
 			out,
-			"<p class=\"dim\">%zu documents are of files, or of several disks at once, and have no row.</p>\n",
+			"<p class=\"dim\">Documents of files, or of several disks at once, have no row: %zu.</p>\n",
 			f->without_row);
 	changes(out, f->sorted, f->nsorted);
 	(void)fputs("</section>\n", out);

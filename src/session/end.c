@@ -87,7 +87,7 @@ int session_end(struct session *ses, int r, struct err *err)
 		r = refused(ses->res, err);
 	if (ses->state->lost == LOST_ERRORS)
 		result_notice(ses->res, "too-many-errors",
-		              "The run ended after %" PRIu64 " errors; --max-errors allows more.", faults);
+		              "Too many errors ended the run: %" PRIu64 "; --max-errors allows more.", faults);
 	else if (r == 0 && faults && is_early(ses)) /* its status says only the former */
 		result_notice(ses->res, "time-over", "The run ended early: %s.",
 		              said && !said->value.is_null ? said->value.str : "--time ran out");

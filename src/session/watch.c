@@ -303,8 +303,8 @@ static void check_stops(const struct watch *w, const struct session *ses)
 		result_notice(
 			ses->res, "stopped",
 			"This program did not run %" PRIu64
-			" %s, for %s together, first %.3f s after the start: it was stopped, frozen or suspended, or had no CPU. %" PRIu64
-			" requests were under way then and are left out.",
+			" %s, for %s together, first %.3f s after the start: it was stopped, frozen or suspended, or had no CPU. Requests "
+			"under way then are left out: %" PRIu64 ".",
 			stops->n, stops->n == 1 ? "time" : "times",
 			units_time(t, sizeof(t), stops->by_clock_ns + stops->suspended_ns),
 			(double)less(stops->first_ns, ses->start_ns) * 1e-9, stops->late_requests);
@@ -335,7 +335,7 @@ static void check_host(const struct watch *w, const struct session *ses)
 			100.0 * steal);
 	if (now.throttles > w->host.throttles)
 		result_notice(ses->res, "thermal",
-		              "The CPU throttled itself for heat %" PRIu64 " times during the run.",
+		              "The CPU throttled itself for heat during the run; times: %" PRIu64 ".",
 		              now.throttles - w->host.throttles);
 }
 

@@ -53,7 +53,7 @@ said 2 "a larger --file-size" stream --size=10G --file-size=1M --json="$dir/old.
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "lies behind the end" stream --read --rate=1MB --range=1GB- file
 said 2 "give its directory" stream file
-said 2 "is an option, and no FILE" zones --json --csv file
+said 2 "is an option, not a FILE" zones --json --csv file
 said 2 "has no unit; write 256Mbit" stream --read --rate=256 file
 said 2 "did you mean start?" zones --zones=begin file
 said 2 "13GB or 13GiB" zones --range=13G- file

@@ -227,7 +227,7 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 	if (unclear)
 		result_notice(
 			w->g->ses->res, "unclear-zones",
-			"%zu zones are unclear: they rest on very few tracks, or sizes change there in no order that came again. Where they begin and end is not certain, and they may belong to a neighbour.",
+			"Unclear zones: %zu. They rest on very few tracks, or sizes change there in no order that came again. Where they begin and end is not certain, and they may belong to a neighbour.",
 			unclear);
 }
 

@@ -435,8 +435,8 @@ int rewrite_lost(const struct rewrite_journal *j, const struct rewrite_recovery 
 	if (found->differing && (!j->began.n || dev->way.reach != REACH_LOCAL))
 		return err_set(
 			err, -EIO,
-			"%" PRIu64
-			" sectors of %s were written back but read differently now. Either the disk loses data, or another program wrote there. The bytes as they were are in %s; `platter recover "
+			"Of the sectors that were written back, %" PRIu64
+			" of %s read differently now. Either the disk loses data, or another program wrote there. The bytes as they were are in %s; `platter recover "
 			"%s` compares them.",
 			found->sectors - found->same, dev->path, j->path, dev->path);
 	return err_set(

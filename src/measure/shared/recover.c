@@ -106,8 +106,9 @@ static int recover(struct session *ses, size_t target, struct rewrite_journal *j
 		return r;
 	if (j->is_pending && wish == REWRITE_LOOK)
 		return err_set(err, -EUCLEAN,
-		               "%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64 "; %" PRIu64
-		               " sectors there differ from what it was to put back, %" PRIu64 " cannot be read. "
+		               "%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64
+		               ". Sectors there that differ from what it was to put back: %" PRIu64
+		               "; that cannot be read: %" PRIu64 ". "
 		               "`platter recover %s` puts back what it can, and shows the rest. The bytes are in %s.",
 		               dev->path, j->h.when, j->list[0].place.offset_bytes, found.differing, found.unreadable,
 		               dev->path, rewrite_path(j));

@@ -174,10 +174,11 @@ int smr_back_end(struct smr_io *io, int r, struct err *err)
 
 		result_figure_u64(ses->res, "compared_bytes", "written, read back and the same", UNIT_BYTES, bytes);
 		if (!found.is_all)
-			result_notice(ses->res, "not-all-compared",
-			              "What was written to %s was what it held before, and flushed; only %" PRIu64
-			              " bytes of it were read again in the time that there was, all as they were.",
-			              ses->devs[0].path, bytes);
+			result_notice(
+				ses->res, "not-all-compared",
+				"Each block of %s was written with the bytes that it held, and flushed. In the time left "
+				"%" PRIu64 " bytes were read again, all unchanged.",
+				ses->devs[0].path, bytes);
 	}
 	rewrite_close(io->l.journal);
 	return r;

@@ -34,8 +34,9 @@ static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *li
 	fits = response < limit->limit_ns;
 	if (!r->all.done || (!can_tell && !fits)) {
 		result_notice(r->ses->res, "few-for-limit",
-		              "%" PRIu64 " transactions of %" PRIu64 " users are too few for --limit=%s.", r->all.done,
-		              users, r->p->limit);
+		              "--limit=%s needs more transactions than %" PRIu64 " with users: %" PRIu64
+		              "; give a longer --time.",
+		              r->p->limit, r->all.done, users);
 		return CANNOT_TELL;
 	}
 	tx_report_try(r, users, response, fits);
@@ -85,7 +86,7 @@ static void each_close(struct tx_run *r)
 		              r->p->each);
 	if (cost.waits)
 		result_notice(r->ses->res, "each-waits",
-		              "Writing %s held the transactions up %" PRIu64 " times; the responses are too long.",
+		              "Writing %s held transactions up, so responses are too long; times: %" PRIu64 ".",
 		              r->p->each, cost.waits);
 	if (cost.rows && !r->is_virtual)
 		result_figure(r->ses->res, "each_cost_ns", "processor time of a row of --each", UNIT_NS,
