@@ -245,9 +245,7 @@ static uint64_t written(const struct smr_sample *v, size_t n)
 
 static void add(struct smr_sample *v, size_t *n, uint64_t writes, double s)
 {
-	v[*n] = (struct smr_sample){
-		.first = written(v, *n), .writes = writes, .write_ns = (uint64_t)(s * 1e9), .block_bytes = SMR_BLOCK
-	};
+	v[*n] = (struct smr_sample){ .first = written(v, *n), .writes = writes, .write_ns = (uint64_t)(s * 1e9) };
 	++*n;
 }
 

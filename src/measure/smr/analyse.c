@@ -116,24 +116,20 @@ static double each_ns(const struct smr_sample *s)
 	return total_ns(s) / (double)s->writes;
 }
 
-static double flush_ns(const struct smr_sample *s)
-{
-	return (double)s->flush_ns;
-}
-
-static double fast_per_s(const struct smr_sample *s)
-{
-	return (double)s->writes * 1e9 / (double)(s->write_ns + 1);
-}
-
 /* Of batches before the cliff, all over. */
-static size_t batches(const struct view *v, double (*of)(const struct smr_sample *), double x[BATCHES_MAX])
+enum of { OF_WRITE, OF_WRITE_UNFLUSHED, OF_FLUSH };
+static size_t batches(const struct view *v, enum of of, double x[BATCHES_MAX])
 {
 	size_t n = 0, end = v->tail > v->first_bulk && v->tail < v->in->n ? v->tail - 1 : v->tail;
 
-	for (size_t i = v->first_bulk; i < end; i += (end - v->first_bulk) / BATCHES_MAX + 1)
-		if (!smr_is_single(&v->in->v[i]))
-			x[n++] = of(&v->in->v[i]);
+	for (size_t i = v->first_bulk; i < end; i += (end - v->first_bulk) / BATCHES_MAX + 1) {
+		const struct smr_sample *s = &v->in->v[i];
+
+		if (!smr_is_single(s))
+			x[n++] = of == OF_WRITE             ? each_ns(s)
+			         : of == OF_WRITE_UNFLUSHED ? (double)(s->write_ns + 1) / (double)s->writes
+			                                    : (double)s->flush_ns;
+	}
 	return n;
 }
 
@@ -229,7 +225,7 @@ static bool has_changed(const struct view *v)
 static bool are_flushes_short(const struct view *v)
 {
 	double x[BATCHES_MAX];
-	size_t n = batches(v, flush_ns, x);
+	size_t n = batches(v, OF_FLUSH, x);
 
 	return n && stats_median(x, n) < SHORT * fmin(v->access_ns, ACCESS_NS);
 }
@@ -443,12 +439,10 @@ static struct stats_estimate per_s(struct stats_estimate ns)
 static void rates(const struct view *v, struct smr_found *f)
 {
 	double x[BATCHES_MAX];
-	size_t n = batches(v, f->is_slow_from_start ? each_ns : fast_per_s, x);
+	size_t n = batches(v, f->is_slow_from_start ? OF_WRITE : OF_WRITE_UNFLUSHED, x);
 
-	if (n >= 6 && !f->is_slow_from_start)
-		f->fast = median_of(x, n);
-	else if (n >= 6 && isnan(f->slow.value))
-		f->slow = per_s(median_of(x, n));
+	if (n >= 6 && (!f->is_slow_from_start || isnan(f->slow.value)))
+		*(f->is_slow_from_start ? &f->slow : &f->fast) = per_s(median_of(x, n));
 }
 
 /*
@@ -569,13 +563,7 @@ void smr_analyse(const struct smr_input *in, struct smr_found *f)
 	view_done(&v);
 }
 
-bool smr_has_others(const struct smr_layout *l, const struct smr_found *f)
-{
-	return f->has_others && !f->has_singles && f->is_full &&
-	       f->behind >= (f->is_slow_from_start ? ALONE : 2 * l->part[SMR_CUSHION].n);
-}
-
-enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *f)
+enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *f, bool may_sweep)
 {
 	uint64_t parts = smr_layout_writes(l) - l->part[SMR_BULK].n; /* that all go before the bulk */
 	/* was that the cliff? */
@@ -585,7 +573,10 @@ enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *f)
 	    (f->is_slow_from_start && !f->has_others && f->behind >= ALONE_MOST) ||
 	    (f->verdict == SMR_YES && (f->gaps >= GAPS_MOST || f->behind >= f->at + parts)))
 		return SMR_STOP;
-	if (f->behind < enough ? f->behind > 0 || f->has_changed : f->is_full || f->is_likely)
-		return SMR_SINGLE;
-	return SMR_BATCH;
+	if (f->behind < enough ? f->behind == 0 && !f->has_changed : !f->is_full && !f->is_likely)
+		return SMR_BATCH;
+	return may_sweep && f->has_others && !f->has_singles && f->is_full &&
+	                       f->behind >= (f->is_slow_from_start ? ALONE : 2 * l->part[SMR_CUSHION].n)
+	               ? SMR_SWEEP
+	               : SMR_SINGLE;
 }

@@ -18,7 +18,6 @@ const struct field smr_sample_fields[] = {
 	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "writes in it"),
 	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
-	FIELD_U64(struct smr_sample, block_bytes, UNIT_BYTES, "each"),
 	FIELD_U64(struct smr_sample, flushes, UNIT_COUNT, "flushes", .detail = true),
 	FIELD_END,
 };
@@ -28,16 +27,13 @@ const struct measure_table smr_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-void smr_report_samples(struct result *res, const struct smr_samples *samples)
+void smr_report_samples(struct result *res, const struct smr_input *in)
 {
 	struct table *t = result_table(res, smr_tables[0].name, smr_tables[0].title, smr_sample_fields);
 
-	for (size_t i = 0; i < samples->n; i++)
-		result_row(t, &samples->v[i]);
-}
-
-void smr_report_plots(struct result *res)
-{
+	t->rows_max = SIZE_MAX; /* figures are had again from all of them */
+	for (size_t i = 0; i < in->n; i++)
+		result_row(t, &in->v[i]);
 	result_plot(res, &(struct plot_decl){
 				 .name = "rate",
 				 .see = "A rate above the actuator's is a cache; where it falls, the cache is full.",
@@ -60,12 +56,13 @@ void smr_report_plots(struct result *res)
 
 static const char *const verdicts[] = { [SMR_UNDECIDED] = "undecided", [SMR_NO] = "no", [SMR_YES] = "yes" };
 
-void smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
+int smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
 {
 	result_figure_text(res, "shingled", "shingled", verdicts[verdict]);
 	result_figure_text(res, "reason", "reason", reason);
 	res->verdict_is_no = verdict == SMR_NO;
 	res->verdict_is_open = verdict == SMR_UNDECIDED;
+	return 0;
 }
 
 static const char *reason_of(const struct smr_input *in, const struct smr_found *f, char *buf, size_t len)
@@ -111,7 +108,7 @@ void smr_report_found(struct result *res, const struct smr_input *in, const stru
 	struct stats_estimate held = stats_times(f->entries, SMR_BLOCK);
 	char reason[200];
 
-	smr_report_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
+	(void)smr_report_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
 	result_figure(res, "evidence_log10_ratio", "evidence from writes (log10 odds)", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	result_estimate(res, "cache_entries", "writes that the cache held", UNIT_COUNT, &f->entries);
@@ -168,12 +165,8 @@ int smr_again(const struct result *saved, struct result *ret, struct err *err)
 
 	if (!t || !t->nrows || !(span > 0) || !smr_layout_init(&layout, 0, (uint64_t)span))
 		return err_set(err, -ENODATA, "The document has no writes.");
-	for (; in.n < t->nrows; in.n++) {
+	for (; in.n < t->nrows; in.n++)
 		table_row(t, in.n, smr_sample_fields, &v[in.n]);
-		if (v[in.n].block_bytes != SMR_BLOCK ||
-		    table_number_of(t, in.n, "rest_ns") > 0) /* of an old document */
-			break;
-	}
 	in.v = v;
 	smr_analyse(&in, &found);
 	smr_report_found(ret, &in, &found);

@@ -268,7 +268,6 @@ int smr_write(struct smr_io *io, uint64_t from, uint64_t n, struct smr_samples *
 		                     .writes_per_s = (double)o.requests * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1),
 		                     .first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0,
 		                     .writes = o.requests,
-		                     .block_bytes = SMR_BLOCK,
 		                     .flushes = 1,
 		                     .write_ns = b.written_ns - b.begin_ns,
 		                     .flush_ns = b.flushed_ns - b.written_ns };

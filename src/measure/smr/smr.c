@@ -20,12 +20,6 @@
 
 /* ---- what is known without writing ---- */
 
-/* Neither the kernel nor the reads say that it turns: what of it could shingle? */
-static bool does_not_turn(const struct device *dev, int turns)
-{
-	return dev->rotational == 0 && turns == 0;
-}
-
 /* Drives that shingle take TRIM, to know what need not be kept; but volumes do, too, and say that they turn. */
 static void report_sign(const struct session *ses)
 {
@@ -81,7 +75,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	uint64_t all = smr_layout_writes(io->layout), look_at = 0, done = 0;
 	struct smr_found found;
 	enum smr_step step = SMR_BATCH;
-	bool is_swept = io->l.file || io->l.journal;
+	bool may_sweep = !io->l.file && !io->l.journal;
 	int r = 0;
 
 	smr_analyse(in, &found);
@@ -104,12 +98,12 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 			continue;
 		look_at = done + (found.behind / LOOK_PART > LOOK_EACH ? found.behind / LOOK_PART : LOOK_EACH);
 		smr_analyse(in, &found);
-		step = smr_next(io->layout, &found);
-		if (step != SMR_SINGLE || is_swept || !smr_has_others(io->layout, &found))
+		step = smr_next(io->layout, &found, may_sweep);
+		if (step != SMR_SWEEP)
 			continue;
-		/* what they wrote here leaves the cache, and all begins again */
+		/* all begins again */
 		r = smr_stream(io, io->layout->first_bytes, io->layout->first_bytes + io->layout->size_bytes, err);
-		is_swept = true;
+		may_sweep = false;
 		samples.n = done = look_at = 0;
 		step = SMR_BATCH;
 	}
@@ -120,32 +114,27 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		smr_analyse(in, &found);
 	}
 	if (samples.n) {
-		smr_report_samples(io->l.ses->res, &samples);
 		smr_report_found(io->l.ses->res, in, &found);
-		smr_report_plots(io->l.ses->res);
+		smr_report_samples(io->l.ses->res, in);
 	}
 	in->v = NULL;
 	free(samples.v);
 	return r;
 }
 
-/* What a device holds anywhere, or a file up to the comb, which was written for that. */
-static int look_whether_it_turns(struct smr_io *io, bool *ret_turns, struct err *err)
+/*
+ * What a device holds anywhere, or a file up to the comb, which was written for that: what was written a moment ago no
+ * disk reads without turning, unless it still has it in memory. Virtual disks say that they turn.
+ */
+static int look_whether_it_turns(struct smr_io *io, uint64_t end, bool *ret_turns, struct err *err)
 {
-	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
-	const struct device *dev = &io->l.ses->devs[0];
-	uint64_t first = comb->first_bytes, end = first + comb->n * comb->step_bytes;
 	int turns = -1, r = 0;
 
 	if (io->l.file)
 		r = smr_stream(io, io->layout->first_bytes, end, err);
 	if (r == 0 && !session_is_over(io->l.ses))
 		r = smr_turns(io, io->l.file ? end : io->l.target->size_bytes, &turns, err);
-	*ret_turns = !does_not_turn(dev, turns);
-	/* What was written a moment ago no disk reads without turning, unless it still has it in memory; virtual disks
-	 * say that they turn. */
-	if (io->l.file && turns == 0 && end > MEMORY)
-		*ret_turns = false;
+	*ret_turns = turns != 0 || (io->l.ses->devs[0].rotational != 0 && !(io->l.file && end > MEMORY));
 	return r;
 }
 
@@ -155,39 +144,29 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
 	struct result *res = io->l.ses->res;
 	bool turns = true;
-	int r = look_whether_it_turns(io, &turns, err);
+	int r = look_whether_it_turns(io, end, &turns, err);
 
 	if (r < 0 || session_is_over(io->l.ses))
 		return r;
-	if (!turns) {
-		smr_report_verdict(res, SMR_NO, "it does not rotate");
-		return 0;
-	}
+	if (!turns)
+		return smr_report_verdict(res, SMR_NO, "it does not rotate");
 	report_sign(io->l.ses);
-	if (!writes) {
-		smr_report_verdict(res, SMR_UNDECIDED, "nothing was written");
-		return 0;
-	}
-	if (p->rewrite) {
+	if (!writes)
+		return smr_report_verdict(res, SMR_UNDECIDED, "nothing was written");
+	if (p->rewrite)
 		r = smr_back_begin(io, p->journal, err);
-		if (r < 0 || session_is_over(io->l.ses))
-			return r;
-	}
-	if (io->l.file)
-		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, err);
-	else
-		r = smr_stream(io, comb->first_bytes, end, err);
+	if (r == 0 && !session_is_over(io->l.ses))
+		r = smr_stream(io, io->l.file ? end : comb->first_bytes,
+		               io->l.file ? io->layout->first_bytes + io->layout->size_bytes : end, err);
 	if (r == 0 && !session_is_over(io->l.ses))
 		r = smr_access(io, in, err);
 	if (r < 0 || session_is_over(io->l.ses))
 		return r;
-	if (isnan(in->access_ns) && !is_over(io)) {
-		smr_report_verdict(res, SMR_UNDECIDED,
-		                   result_fault_count(res)
-		                           ? "random reads failed, so how long they take is not known"
-		                           : "random reads need no actuator there, so writes would show none");
-		return 0;
-	}
+	if (isnan(in->access_ns) && !is_over(io))
+		return smr_report_verdict(res, SMR_UNDECIDED,
+		                          result_fault_count(res)
+		                                  ? "random reads failed, so how long they take is not known"
+		                                  : "random reads need no actuator there, so writes would show none");
 	return write_until_known(io, in, err);
 }
 
@@ -195,7 +174,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct smr_params *p = params;
 	const struct device *dev = &ses->devs[0];
-	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite;
+	bool writes = dev->kind == DEVICE_DIRECTORY || p->write || p->rewrite;
 	struct smr_layout layout;
 	struct smr_input in = { .layout = &layout,
 		                .access_ns = NAN,
@@ -204,19 +183,17 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		                .path_ns = NAN,
 		                .rpm = dev->id.reported_rpm,
 		                .is_through = strcmp(dev->queue.write_cache, "write through") == 0 };
-	const struct figure *f;
 	uint64_t first, size;
 	struct smr_io io = { .layout = &layout };
 	int r;
 
-	if (device_is_zoned(dev)) {
-		smr_report_verdict(ses->res, SMR_YES, "it says so itself");
-		return 0;
-	}
+	if (device_is_zoned(dev))
+		return smr_report_verdict(ses->res, SMR_YES, "it says so itself");
 	r = smr_span(dev, p, &first, &size, err);
 	if (r < 0)
 		return r;
 	(void)smr_layout_init(&layout, first, size);
+	(void)smr_report_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
 	io.time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
 	io.end_ns = ses->start_ns + io.time_ns;
 	r = lasting_open(&io.l, ses, &(struct engine_config){ .depth = 2, .buf_bytes = SMR_PIECE },
@@ -225,11 +202,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		r = measure(&io, &in, p, writes, err);
 	r = smr_back_end(&io, r, err);
 	lasting_close(&io.l);
-	f = result_find_figure(ses->res, "shingled");
-	if (r == 0 && (!f || f->value.is_null))
-		smr_report_verdict(ses->res, SMR_UNDECIDED, "the run ended before it had written enough");
-	f = result_find_figure(ses->res, "shingled");
-	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
+	if (ses->res->verdict_is_open)
 		smr_report_undecided(ses->res, dev->path, writes);
 	session_checkpoint(ses);
 	return r;

@@ -74,8 +74,7 @@ struct smr_sample {
 	double time_s, writes_per_s; /* when it ended, since the start; with the flush */
 	uint64_t first, writes;      /* number of the first of them; how many */
 	uint64_t write_ns, flush_ns;
-	uint64_t block_bytes; /* of each */
-	uint64_t flushes;     /* 0: one, of an old document */
+	uint64_t flushes;
 };
 /* A flush behind each. */
 static inline bool smr_is_single(const struct smr_sample *s)
@@ -144,20 +143,22 @@ struct smr_found {
 	struct stats_estimate fast, slow, entries, band, band_ns;
 };
 void smr_analyse(const struct smr_input *in, struct smr_found *ret);
-/* The cache is being cleaned of what others wrote. */
-bool smr_has_others(const struct smr_layout *l, const struct smr_found *found);
-enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
-/* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
-enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *found);
+enum smr_step {
+	SMR_STOP, /* more writes would make neither the verdict surer nor a figure */
+	SMR_BATCH,
+	SMR_SINGLE,
+	SMR_SWEEP /* the cache is cleaned of what others wrote, which a write in sequence frees */
+};
+enum smr_step smr_next(const struct smr_layout *l, const struct smr_found *found, bool may_sweep);
 
 /* ---- report.c: samples and estimates to rows, figures, notices, plots ---- */
 
 extern const struct field smr_sample_fields[];
 extern const struct measure_table smr_tables[];
-void smr_report_samples(struct result *res, const struct smr_samples *samples);
-void smr_report_plots(struct result *res);
-/* reason: a clause, as what follows "because". */
-void smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
+/* And the pictures of them. */
+void smr_report_samples(struct result *res, const struct smr_input *in);
+/* reason: a clause, as what follows "because". 0. */
+int smr_report_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
 /* The figures of a saved document from its rows. */
 int smr_again(const struct result *saved, struct result *ret, struct err *err);
 void smr_report_undecided(struct result *res, const char *device, bool has_written);
