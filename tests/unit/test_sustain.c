@@ -51,6 +51,10 @@ static const struct device_case {
 	double fast, amount, slow, minute;
 } cases[] = {
 	{ DEVICE "fast_cells 1000000 60 20 4 500\n", WRITE, "bytes", 60, 1024, 20, 240 },
+	/* a stall of a third of a second for each 20 MB of either state */
+	{ DEVICE "fast_cells 1000000 60 20 4 500\ncollection 20000 300\n", WRITE, "bytes", NAN, 1024, NAN, NAN },
+	/* forty requests, of which sixteen are under way when it is spent */
+	{ DEVICE "interface_mbs 60\nlimit_mbs 8\ncredit_kb 32000\n", WRITE, "bytes", NAN, 32.8 * 60 / 52.0, 8, NAN },
 	{ DEVICE "interface_mbs 60\nlimit_mbs 15\ncredit_kb 500000\n", WRITE, "bytes", 60, 512 * 60 / 45.0, 15,
 	  15 * 60 * 60 / 45.0 },
 	{ DEVICE "interface_mbs 60\nlimit_iops 200 30000\nchannels 1\nread_latency_us 1000\nstripe_bytes 65536\n",
@@ -77,7 +81,7 @@ TEST(burst_rates_amount_and_cause_are_those_of_the_device)
 		cleanup_run struct sim_run run = run_on(c->text, c->words);
 
 		if (strcmp(limited_by(&run), c->cause) != 0)
-			fail_msg("limited by %s, in truth %s", limited_by(&run), c->cause);
+			fail_msg("limited by %s, in truth %s: %s", limited_by(&run), c->cause, c->text);
 		assert_false(run.res->verdict_is_open);
 		if (!isnan(c->fast) || strcmp(c->cause, "nothing") == 0)
 			near(&run, c->cause, "burst_bytes_per_s", c->fast * 1e6, 0.01);

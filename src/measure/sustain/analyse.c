@@ -182,33 +182,27 @@ static bool are_alike(double x, double y)
 	return fmin(x, y) >= ALIKE * fmax(x, y);
 }
 
-static bool are_one(const struct sustain_series *s, const struct sustain_state *a, const struct sustain_state *b,
-                    bool are_neighbours)
-{
-	if (a->end < a->first + STATES_LEAST || b->end < b->first + STATES_LEAST)
-		return are_neighbours;
-	return are_alike(rate_of(s, a->first, a->end), rate_of(s, b->first, b->end));
-}
-
 static void drop(struct sustain_states *f, size_t first, size_t end)
 {
 	memmove(&f->v[first], &f->v[end], (f->n - end) * sizeof(f->v[0]));
 	f->n -= end - first;
 }
 
-/* States that are alike, with all between them, are one; an edge may have passed another. */
+/* Neighbours that are alike, or of too few bins to know, are one. */
 static void join_alike(const struct sustain_series *s, struct sustain_states *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = f->n - 1; k > i; k--) {
-			if (!are_one(s, &f->v[i], &f->v[k], k == i + 1))
-				continue;
-			for (size_t j = i + 1; j <= k; j++)
-				f->v[i].end = f->v[j].end > f->v[i].end ? f->v[j].end : f->v[i].end;
-			drop(f, i + 1, k + 1);
-			i = (size_t)-1; /* from the beginning */
-			break;
+	for (size_t i = 0; i + 1 < f->n;) {
+		struct sustain_state *a = &f->v[i], *b = a + 1;
+
+		if (a->end >= a->first + STATES_LEAST && b->end >= b->first + STATES_LEAST &&
+		    !are_alike(rate_of(s, a->first, a->end), rate_of(s, b->first, b->end))) {
+			i++;
+			continue;
 		}
+		a->end = a->end > b->end ? a->end : b->end; /* an edge may have passed another */
+		drop(f, i + 1, i + 2);
+		i = 0;
+	}
 }
 
 /* Stalls hide where a rate changes: what is as fast as the burst before it, and then as the one behind it, is none. */
@@ -228,17 +222,18 @@ static void drop_mixed(const struct sustain_series *s, struct sustain_states *f,
 	}
 }
 
-/* Does it come as fast again for as long, when it is over? */
-static bool comes_again(const struct sustain_series *s, const struct sustain_states *f, size_t burst)
+/* Does it come as fast again for half as long, when it is over? */
+static bool comes_again(const struct sustain_series *s, const struct sustain_states *f)
 {
-	double slow = sustain_last(f)->rate.value, enough = slow + AGAIN * (f->v[burst].rate.value - slow);
-	double as_long = f->v[burst].to_s - f->v[burst].from_s;
-	size_t i = sustain_last(f)->first, k = i;
+	const struct sustain_state *burst = &f->v[f->burst];
+	double slow = sustain_last(f)->rate.value, enough = slow + AGAIN * (burst->rate.value - slow);
+	double half_s = (burst->to_s - burst->from_s) / 2;
+	size_t i = sustain_bin_at(s, burst->to_s + half_s), k = i; /* it may end a little later */
 
-	for (; i < s->n; i += (k - i) / 2 + 1) {
-		while (k < s->n && (k <= i || span_s(s, i, k) < as_long))
+	for (; i < s->n; i += (k - i) / 4 + 1) {
+		while (k < s->n && (k <= i || span_s(s, i, k) < half_s))
 			k++;
-		if (span_s(s, i, k) < as_long)
+		if (span_s(s, i, k) < half_s)
 			break;
 		if (rate_of(s, i, k) >= enough)
 			return true;
@@ -412,7 +407,7 @@ bool sustain_states(const struct sustain_series *s, struct sustain_states *f)
 		segment(s, least_s, f);
 		f->block_bytes = (uint64_t)(sustain_last(f)->bytes / sustain_last(f)->requests + 0.5);
 		find_burst(s, f);
-		if (f->burst == f->n || !comes_again(s, f, f->burst))
+		if (f->burst == f->n || !comes_again(s, f))
 			break;
 		burst_s = f->v[f->burst].to_s - f->v[f->burst].from_s;
 	}

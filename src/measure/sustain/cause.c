@@ -15,6 +15,7 @@
 #define REST_MOST_NS  (600 * NS_PER_S)
 #define ALL_BACK      0.97 /* of the burst */
 #define SLOW_S        2.0  /* and as long as it was fast */
+#define AS_LONG       1.5  /* times as long as it was fast before */
 #define GIVE_UP       3    /* times the burst: it will not be slow again */
 #define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same with requests of another size */
 #define PACED_SD      0.03 /* and of the same requests at another rate */
@@ -81,7 +82,7 @@ bool sustain_rest_found(const struct sustain_series *s, const struct sustain_sta
 	at = at_s > 0 ? sustain_bin_at(s, at_s) : s->n - 1;
 	ret->begin_celsius = s->v[0].celsius;
 	ret->celsius = s->v[at < s->n ? at : s->n - 1].celsius;
-	return (at_s > 0 && s->time_s - at_s >= fmax(SLOW_S, at_s)) ||
+	return (at_s > 0 && s->time_s - at_s >= fmax(SLOW_S, at_s) && s->time_s >= AS_LONG * ret->as_long_s) ||
 	       (at_s <= 0 && ret->block_bytes == f->block_bytes && !is_paced(ret)) ||
 	       s->time_s >= GIVE_UP * pace * (b->to_s - b->from_s) + SLOW_S;
 }
@@ -134,6 +135,7 @@ bool sustain_next_rest(const struct sustain_states *f, const struct sustain_rest
 	ret->rest_ns = again->rest_ns;
 	if (is_first) {
 		ret->block_bytes = other_block;
+		ret->as_long_s = again->fast_bytes / again->fast_bytes_per_s;
 		return true;
 	}
 	if (last->block_bytes < f->block_bytes &&

@@ -9,8 +9,10 @@
 #define FILE_BYTES (16ull << 30)
 #define FILE_MOST  (1ull << 42)
 #define LEAST      64 /* requests that have to fit */
-#define SMALLER    4  /* times smaller is the other size of large requests */
-#define LARGER     2  /* and larger that of small ones: with more the link may be the limit */
+#define SMALLER    4  /* times smaller is the other size of large requests; and ... */
+#define SMALLEST   16 /* of bursts that few requests use up */
+#define FEW        128
+#define LARGER     2 /* and larger that of small ones: with more the link may be the limit */
 #define LARGE      (256u << 10)
 
 const struct opt sustain_opts[] = {
@@ -31,11 +33,11 @@ uint32_t sustain_block(const struct sustain_params *p)
 	return p->block_bytes ? (uint32_t)p->block_bytes : p->random ? 4096 : 1 << 20;
 }
 
-uint32_t sustain_other_block(const struct sustain_params *p)
+uint32_t sustain_other_block(const struct sustain_params *p, double requests)
 {
 	uint32_t block = sustain_block(p);
 
-	return block >= LARGE ? block / SMALLER : block * LARGER;
+	return block < LARGE ? block * LARGER : block / (requests < FEW ? SMALLEST : SMALLER);
 }
 
 int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
@@ -63,7 +65,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 	const struct sustain_params *p = params;
 	const struct device *dev = &ses->devs[0];
 	bool is_folder = dev->kind == DEVICE_DIRECTORY;
-	uint32_t block = sustain_block(p), least = block < LARGE ? block : block / SMALLER;
+	uint32_t block = sustain_block(p), least = block < LARGE ? block : block / SMALLEST;
 	uint64_t first, end;
 	int r;
 
@@ -83,7 +85,7 @@ int sustain_plan(const struct session *ses, const void *params, struct plan *ret
 		               dev->path, LEAST, block);
 	if (dev->logical_block_bytes && least % dev->logical_block_bytes)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu32 " has to be four times a multiple of %" PRIu32
+		               "--block=%" PRIu32 " has to be 16 times a multiple of %" PRIu32
 		               " bytes, the sector of %s; give another one.",
 		               block, dev->logical_block_bytes, dev->path);
 	ret_plan->is_direct = ret_plan->lasts = true;

@@ -135,7 +135,8 @@ static int rest_and_see(struct run *run, struct err *err)
 	int r = again(run, err);
 
 	while (r == 0 && !lies_in_the_place(run) && !is_over(run) &&
-	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p), &next))
+	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p, run->f.v[run->f.burst].requests),
+	                         &next))
 		r = rest(run, &next, err);
 	return r;
 }
@@ -144,7 +145,7 @@ static int sustain_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct sustain_params *p = params;
 	struct run run = { .io = { .p = p, .saves = report, .arg = &run }, .rests.again_bytes_per_s = NAN };
-	uint32_t block = sustain_block(p), other = sustain_other_block(p);
+	uint32_t block = sustain_block(p), other = sustain_other_block(p, INFINITY);
 	const struct engine_config cfg = { .depth = (uint32_t)p->depth, .buf_bytes = block > other ? block : other };
 	int r = sustain_span(&ses->devs[0], p, &run.io.first_bytes, &run.io.end_bytes, err);
 

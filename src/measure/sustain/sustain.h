@@ -26,8 +26,8 @@ struct sustain_params { /* what the options fill */
 extern const struct opt sustain_opts[];
 int sustain_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 uint32_t sustain_block(const struct sustain_params *p);
-/* A size of requests that distinguishes bytes from requests. */
-uint32_t sustain_other_block(const struct sustain_params *p);
+/* A size of requests that distinguishes bytes from requests, by how many the burst was. */
+uint32_t sustain_other_block(const struct sustain_params *p, double requests);
 /* What may be touched: of a target, or of the file that is made in a directory. */
 int sustain_span(const struct device *dev, const struct sustain_params *p, uint64_t *ret_first, uint64_t *ret_end,
                  struct err *err);
@@ -124,6 +124,7 @@ struct sustain_rest { /* a row: a rest, and what was fast again behind it */
 	double asked_bytes_per_s;                                          /* NaN: as fast as it goes */
 	double fast_bytes, fast_requests, uncertain_bytes;                 /* before it was slow again */
 	double fast_bytes_per_s, slow_bytes_per_s, begin_celsius, celsius; /* celsius: when it was slow again */
+	double as_long_s; /* as what it repeats was fast: sooner a stall is taken for the end of it; 0: repeats none */
 };
 #define SUSTAIN_RESTS 12
 struct sustain_rests {
