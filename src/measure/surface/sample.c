@@ -78,31 +78,40 @@ static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 	return n;
 }
 
-/* Fewer than that are strewn, whatever more readings show. */
-static bool is_doubtful(const struct surface_run *run, const struct stretch *v)
+/* With more than that many slow requests, and less than three readings. */
+static bool is_doubtful(const struct surface_run *run, const struct stretch *v, unsigned least)
 {
-	return v->readings < READINGS && slow_of(run, v) > STREWN_LEAST;
+	return v->readings < READINGS && slow_of(run, v) > least;
 }
 
 /* How long it takes to read the doubtful ones as often as it takes. */
-static uint64_t doubtful_ns(const struct surface_run *run)
+static uint64_t doubtful_ns(const struct surface_run *run, unsigned least)
 {
 	const struct surface_sample *s = run->later.sample;
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_doubtful(run, &s->v[i]))
+		if (is_doubtful(run, &s->v[i], least))
 			ns += (READINGS - s->v[i].readings) * s->v[i].took_ns;
 	return ns;
+}
+
+/* Few slow requests are strewn, whatever more readings show: which last is asked where there is time for all. */
+static unsigned least_of(const struct surface_run *run)
+{
+	uint64_t now = surface_now(run), end = run->later.sample->end_ns;
+
+	return now < end && doubtful_ns(run, 0) < (end - now) / 3 ? 0 : STREWN_LEAST;
 }
 
 /* Those that are to be read again go behind the others. */
 static void take_back_doubtful(const struct surface_run *run, struct surface_sample *s)
 {
+	unsigned least = least_of(run);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!is_doubtful(run, &s->v[i])) {
+		if (!is_doubtful(run, &s->v[i], least)) {
 			struct stretch v = s->v[kept];
 
 			s->v[kept++] = s->v[i];
@@ -141,7 +150,7 @@ static size_t places_left(const struct surface_run *run)
 	const struct surface_sample *s = run->later.sample;
 	uint64_t span = run->range.end_bytes - run->range.first_bytes, now = surface_now(run),
 		 left = now < s->end_ns ? s->end_ns - now : 0;
-	double free_ns = PASS_SHARE * (double)left - (double)doubtful_ns(run);
+	double free_ns = PASS_SHARE * (double)left - (double)doubtful_ns(run, least_of(run));
 
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
@@ -159,7 +168,7 @@ bool surface_sample_goes_on(const struct surface_run *run)
 		return true;
 	if (surface_now(run) >= s->end_ns)
 		return false;
-	return s->next < s->n || doubtful_ns(run) || (s->unread.n && places_left(run) >= LEAST_PLACES);
+	return s->next < s->n || doubtful_ns(run, least_of(run)) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
 static bool begin(struct surface_run *run, struct surface_sample *s)
