@@ -238,55 +238,6 @@ TEST(what_cleans_otherwise_is_not_told_wrong)
 	}
 }
 
-static uint64_t written(const struct smr_sample *v, size_t n)
-{
-	return n ? v[n - 1].first + v[n - 1].writes : 0;
-}
-
-static void add(struct smr_sample *v, size_t *n, uint64_t writes, double s)
-{
-	v[*n] = (struct smr_sample){ .first = written(v, *n), .writes = writes, .write_ns = (uint64_t)(s * 1e9) };
-	++*n;
-}
-
-/* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that
- * need not wait: bands are another thing. */
-TEST(what_takes_long_here_and_there_is_not_called_a_band)
-{
-	struct smr_layout l;
-
-	assert_true(smr_layout_init(&l, 0, 4ull << 30));
-	for (int is_each = 0; is_each < 2; is_each++) {
-		struct smr_sample *v = calloc(smr_layout_writes(&l), sizeof(*v));
-		struct smr_input in = { .v = v,
-			                .layout = &l,
-			                .access_ns = 8e6,
-			                .stream_bytes_per_s = 150e6,
-			                .interface_bytes_per_s = 500e6,
-			                .path_ns = 1e5 };
-		struct smr_found found;
-
-		assert_non_null(v);
-		while (smr_part_of(&l, written(v, in.n)) != SMR_BULK)
-			add(v, &in.n, 16, 0.002);
-		for (int i = 0; i < 40; i++)
-			add(v, &in.n, l.batch, 0.02);
-		add(v, &in.n, l.batch, 4);
-		for (uint64_t i = 0; i < l.part[SMR_CUSHION].n; i++)
-			add(v, &in.n, 1, 0.001);
-		for (uint64_t i = 0; i < 40; i++)
-			add(v, &in.n, 1, is_each || i % 12 < 8 ? 1.5 + 0.001 * (double)i : 0.001);
-		smr_analyse(&in, &found);
-		assert_true(found.log10_ratio > 4);
-		assert_int_equal(found.verdict, is_each ? SMR_YES : SMR_UNDECIDED);
-		assert_true(is_each || isnan(found.band.value));
-		in.access_ns = NAN; /* no actuator was seen */
-		smr_analyse(&in, &found);
-		assert_int_equal(found.verdict, SMR_UNDECIDED);
-		free(v);
-	}
-}
-
 TEST(a_disk_that_turns_and_takes_trim_may_be_shingled_and_nothing_else_shows)
 {
 	for (int i = 0; i < 2; i++) {

@@ -137,28 +137,6 @@ TEST(a_stall_before_the_first_answer_is_of_the_burst)
 	sustain_series_done(&s);
 }
 
-/* Garbage collection makes a tenth less of it for a while; the slow rate of as many bytes or requests is far below. */
-TEST(a_stall_with_requests_of_another_size_does_not_end_a_burst)
-{
-	struct sustain_series s, other;
-	struct sustain_states f;
-	struct sustain_rest rest = { .block_bytes = 256 << 10, .asked_bytes_per_s = NAN };
-
-	sustain_series_init(&s, false);
-	sustain_series_init(&other, false);
-	go_on(&s, 400, 16, 1 << 20);
-	go_on(&s, 1600, 3, 1 << 20);
-	assert_true(sustain_states(&s, &f) && f.burst == 0);
-	go_on(&other, 200, 64, 256 << 10);
-	go_on(&other, 500, 54, 256 << 10);
-	assert_false(sustain_rest_found(&other, &f, &rest));
-	go_on(&other, 1000, 12, 256 << 10);
-	assert_true(sustain_rest_found(&other, &f, &rest));
-	assert_true(fabs(rest.fast_bytes / (double)(200 * 64 + 500 * 54) / (256 << 10) - 1) < 0.05);
-	sustain_series_done(&s);
-	sustain_series_done(&other);
-}
-
 /* With requests of another size it does not become as warm; behind each rest it was slow at one temperature. */
 TEST(one_temperature_behind_every_rest_is_heat_whatever_other_requests_show)
 {

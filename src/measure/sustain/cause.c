@@ -254,6 +254,11 @@ static void judge_repeats(const struct sustain_states *f, const struct sustain_r
 		ret->cause = causes[best];
 }
 
+bool sustain_lies_in_place(const struct sustain_states *f, const struct sustain_rests *r)
+{
+	return r->again_bytes_per_s > sqrt(f->v[f->burst].rate.value * sustain_last(f)->rate.value);
+}
+
 void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret)
 {
 	*ret = (struct sustain_found){ .cause_log10_ratio = NAN, .minute_bytes = STATS_UNKNOWN };
@@ -265,7 +270,7 @@ void sustain_find_cause(const struct sustain_states *f, const struct sustain_res
 		return;
 	}
 	ret->minute_bytes = per_minute(f, r);
-	if (r->again_bytes_per_s > sqrt(f->v[f->burst].rate.value * sustain_last(f)->rate.value)) {
+	if (sustain_lies_in_place(f, r)) {
 		ret->is_settled = true;
 		ret->cause = SUSTAIN_PLACE;
 	} else if (r->n && !to_repeat(f, r) && r->v[r->n - 1].rest_ns * REST_GROWS > REST_MOST_NS) {

@@ -17,6 +17,8 @@
 #define AGAIN_S      5.0
 #define STEP_S       1.0 /* behind a rest */
 #define STEP_GROWS   0.5
+#define RESTS_S      900.0
+#define RESTS_MORE   1.25 /* times as long as so far, where they take longer */
 
 struct run {
 	struct sustain_io io;
@@ -42,13 +44,18 @@ static void report(void *arg)
 	sustain_report_figures(run->io.l.ses->res, &run->f, &found, true);
 }
 
-/* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
-static bool lies_in_the_place(const struct run *run)
+/* Of the run, in which rests take a quarter of an hour mostly. */
+static double done(const struct run *run, double settles_s)
 {
-	return run->rests.again_bytes_per_s >
-	       sqrt(run->f.v[run->f.burst].rate.value * sustain_last(&run->f)->rate.value);
+	const struct session *ses = run->io.l.ses;
+	double now_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	bool has_burst = run->f.n == 0 || run->f.burst < run->f.n;
+
+	return fmin(0.98, now_s / (fmax(settles_s, run->s.time_s) +
+	                           (has_burst ? fmax(RESTS_S, RESTS_MORE * (now_s - run->s.time_s)) : 0)));
 }
 
+/* Where it began, at once: is it the place that is fast? Reads in sequence are asked. */
 static int again(struct run *run, struct err *err)
 {
 	const struct sustain_state *b = &run->f.v[run->f.burst];
@@ -56,7 +63,7 @@ static int again(struct run *run, struct err *err)
 		                         (uint64_t)(fmin(AGAIN_S, (b->to_s - b->from_s) / 2) * 1e9),
 		                         sustain_block(run->io.p),
 		                         0,
-		                         0.9,
+		                         done(run, 0),
 		                         0 };
 	struct sustain_series s;
 	uint64_t at = run->io.at;
@@ -84,19 +91,20 @@ static int until_settled(struct run *run, struct err *err)
 
 	while (r == 0 && !is_over(run) && run->s.time_s < SUSTAIN_MOST_S && !sustain_is_settled(&run->f)) {
 		const double until_s = sustain_settles_s(&run->f);
-		const struct sustain_order o = { "until it has settled",
-			                         (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
-			                         sustain_block(run->io.p),
-			                         0,
-			                         fmin(0.9, 0.9 * run->s.time_s / until_s),
-			                         until_s };
+		const struct sustain_order o = {
+			.phase = "until it has settled",
+			.ns = (uint64_t)(fmax(LOOK_FIRST_S, LOOK_GROWS * run->s.time_s) * 1e9),
+			.block_bytes = sustain_block(run->io.p),
+			.done = done(run, until_s),
+			.until_s = until_s,
+		};
 
 		r = sustain_load(&run->io, &o, &run->s, err);
 		(void)sustain_states(&run->s, &run->f);
 		/* a second pass would show once more what lies in the place */
 		if (r == 0 && run->io.at == span && run->f.burst < run->f.n && !is_over(run))
 			r = again(run, err);
-		if (run->io.at == span && run->f.burst < run->f.n && lies_in_the_place(run))
+		if (run->io.at == span && run->f.burst < run->f.n && sustain_lies_in_place(&run->f, &run->rests))
 			break;
 	}
 	return r;
@@ -118,7 +126,7 @@ static int rest(struct run *run, const struct sustain_rest *next, struct err *er
 			                         (uint64_t)(fmax(STEP_S, STEP_GROWS * s.time_s) * 1e9),
 			                         (uint32_t)next->block_bytes,
 			                         fmax(next->asked_bytes_per_s, 0),
-			                         0.95,
+			                         done(run, 0),
 			                         0 };
 
 		r = sustain_load(&run->io, &o, &s, err);
@@ -134,7 +142,7 @@ static int rest_and_see(struct run *run, struct err *err)
 	struct sustain_rest next = { .block_bytes = sustain_block(run->io.p) };
 	int r = again(run, err);
 
-	while (r == 0 && !lies_in_the_place(run) && !is_over(run) &&
+	while (r == 0 && !sustain_lies_in_place(&run->f, &run->rests) && !is_over(run) &&
 	       sustain_next_rest(&run->f, &run->rests, sustain_other_block(run->io.p, run->f.v[run->f.burst].requests),
 	                         &next))
 		r = rest(run, &next, err);

@@ -158,6 +158,8 @@ struct sustain_found {
 	double cause_log10_ratio;           /* to the next likely; NaN: not asked */
 	struct stats_estimate minute_bytes; /* that a minute of rest brings back */
 };
+/* It is fast again where it began, without a rest. */
+bool sustain_lies_in_place(const struct sustain_states *f, const struct sustain_rests *r);
 void sustain_find_cause(const struct sustain_states *f, const struct sustain_rests *r, struct sustain_found *ret);
 
 /* ---- report.c ---- */
