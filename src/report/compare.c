@@ -37,7 +37,7 @@ static const struct field difference_fields[] = {
 	FIELD_STR(struct difference, was, "A"),
 	FIELD_STR(struct difference, is, "B"),
 	FIELD_F64(struct difference, change_percent, UNIT_PERCENT, "change"),
-	FIELD_F64(struct difference, needed_percent, UNIT_PERCENT, "sure from"),
+	FIELD_F64(struct difference, needed_percent, UNIT_PERCENT, "detectable from"),
 	FIELD_STR(struct difference, verdict, "verdict"),
 	FIELD_STR(struct difference, figure, "name", .detail = true),
 	FIELD_F64(struct difference, a, UNIT_NONE, "A, a number", .detail = true),
@@ -521,7 +521,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 		return err_set(
 			err, -ENOENT,
 			"No document of A has its like in B: the same measurement of the same disk, done the same way, to "
-			"its end%s%s; give two single documents of one measurement to compare others.",
+			"its end%s%s. Give two documents of one measurement to compare other disks.",
 			p.why[0] ? "; " : "", p.why);
 	}
 	j.is_two = p.is_forced;

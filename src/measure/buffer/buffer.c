@@ -36,10 +36,8 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			"Parts of %s answer at once when they are read for the first time, as unwritten parts do: hits of the buffer cannot be distinguished.",
 			path);
 	} else if (!isfinite(rot->hit_ns)) {
-		result_notice(
-			ses->res, "nothing-kept",
-			"%s keeps nothing of what it has read: reading the same again is as slow as the first time.",
-			path);
+		result_notice(ses->res, "nothing-kept",
+		              "%s took as long for a sector read again as for one read the first time.", path);
 	} else if (!(io->cond.media_bytes_per_s > 0.0)) {
 		result_notice(
 			ses->res, "unclear",
@@ -105,6 +103,8 @@ static const struct screen_decl buffer_screen = {
 		(const struct clause[]){
 			{ "an SSD's cache cannot be distinguished from its flash by timing; try platter seek",
 	                  .because = "not-rotating" },
+			{ "reads again are as slow as the first ones: it has no buffer, or keeps no data in it",
+	                  .because = "nothing-kept" },
 			{ "{segments:segment} of {segment_bytes}" },
 			{ "{segments:segment}", .instead_of = 1 },
 			{ "segments of {segment_bytes}", .instead_of = 2 },

@@ -176,7 +176,7 @@ static const struct screen_decl transactions_screen = {
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
 			{ "{max_users:user} stay within the limit", .instead_of = 1 },
-			{ "whether more users stay within the limit this run cannot tell; give a longer --time",
+			{ "cannot tell whether more users stay within the limit; give a longer --time",
 	                  .because = "few-for-limit", .is_open = true },
 			{ "no transaction arrived in {measured_s} at {arrivals_per_s}; give a longer --time",
 	                  .because = "none-arrived", .is_open = true },
