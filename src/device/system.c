@@ -88,7 +88,7 @@ static int system_open(void *ctx, const struct device *dev, const struct write_p
 		return open_failed(dev, errno, flags, err);
 	if (!is_same(dev, fd) || (permit && !permit_covers(permit, fd))) {
 		(void)close(fd);
-		return err_set(err, -ENODEV, "%s is not the device any more that it was at the start.", dev->path);
+		return err_set(err, -ENODEV, "%s is no longer the device that it was at the start.", dev->path);
 	}
 	return fd;
 }
@@ -186,7 +186,7 @@ static int system_claim(void *ctx, const struct device *dev, struct err *err)
 		return open_failed(dev, errno, 0, err);
 	if (!is_same(dev, fd)) {
 		(void)close(fd);
-		return err_set(err, -ENODEV, "%s is not the device any more that it was at the start.", dev->path);
+		return err_set(err, -ENODEV, "%s is no longer the device that it was at the start.", dev->path);
 	}
 	return fd;
 }

@@ -300,7 +300,7 @@ for try in 1 2 3 4 5; do
 done
 at_end "loop_end $loop '$(loop_of "$loop")'"
 case "$status $said" in
-"1 "*"is not the device any more"*) ok ;;
+"1 "*"is no longer the device"*) ok ;;
 *) bad "exchanged after the look: status $status: $said" ;;
 esac
 [ "$(tr -d '\0' <"$old" | wc -c)$(tr -d '\0' <"$image" | wc -c)" = 00 ] && ok || bad "exchanged after the look: bytes have changed"

@@ -103,7 +103,7 @@ static const struct screen_decl buffer_screen = {
 		(const struct clause[]){
 			{ "an SSD's cache cannot be distinguished from its flash by timing; try platter seek",
 	                  .because = "not-rotating" },
-			{ "reads again are as slow as the first ones: it has no buffer, or keeps no data in it",
+			{ "cannot tell what its buffer does: a sector read again took as long as at first",
 	                  .because = "nothing-kept" },
 			{ "{segments:segment} of {segment_bytes}" },
 			{ "{segments:segment}", .instead_of = 1 },

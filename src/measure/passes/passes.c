@@ -97,7 +97,7 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 	bool has_written = false;
 
 	if (!t || !t->nrows || saved->status != STATUS_COMPLETE || result_fault_count(saved))
-		return err_set(err, -ENODATA, "The document does not say which passes were whole.");
+		return err_set(err, -ENODATA, "The document does not show which passes were whole.");
 	v = xcalloc(t->nrows, sizeof(*v));
 	for (size_t i = 0; v && i < t->nrows; i++) {
 		struct passes_row row;

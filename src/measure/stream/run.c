@@ -160,7 +160,7 @@ static void lane_fault(struct stream_run *s, struct lane *l, int res)
 		/* Where nothing comes at all, and not even an error, there is no disk any more. */
 		result_notice(s->ses->res, "left-out", "%s was left out after %d errors in a row%s", l->name,
 		              DEAD_STREAK,
-		              is_last(s, l) ? ": it answers with nothing." : "; the others took its part.");
+		              is_last(s, l) ? ": no other is left." : "; the others took its part.");
 		l->is_dead = true;
 	}
 }
