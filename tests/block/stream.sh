@@ -70,7 +70,11 @@ nothing_left || fail "a run that failed left something"
 
 # More than there is room for is refused before anything is written; what fits keeps the reserve.
 stream 1 --rate=40MB --time=60s "$big/a"
-says "free for it"
+says "There is room for"
+nothing_left || fail "$last left something"
+# At full speed nobody knows how much will come, and it ends when all is full.
+stream 0 --time=10m "$big/a"
+is '.status == "ended-early" and (.figures.ended_by | test("were full"))'
 nothing_left || fail "$last left something"
 during_stream() # signal, status
 {

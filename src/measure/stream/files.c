@@ -91,16 +91,16 @@ static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 	uint64_t share = total / s->nlanes, each = s->p->file_bytes - s->p->file_bytes % s->p->block_bytes, sum = 0,
 		 made, more;
 	bool is_short[STREAM_LANES_MAX] = { false };
-	char text[32];
+	char text[32], need[32];
 	int r;
 
 	for (size_t i = 0; i < s->nlanes; i++) {
 		r = make_lane_files(s, i, share + s->p->block_bytes, each, &made, err);
-		if (r < 0 && (r != -ENOSPC || s->nlanes == 1))
+		if (r < 0 && r != -ENOSPC)
 			return r;
 		is_short[i] = r < 0;
 		sum += made;
-		if (is_short[i])
+		if (is_short[i] && s->nlanes > 1)
 			result_notice(s->ses->res, "room",
 			              "%s has room for %s only; then it is full and the others take all.",
 			              s->ses->devs[i].path, units_bytes_dec(text, sizeof(text), made));
@@ -116,12 +116,12 @@ static int make_files(struct stream_run *s, uint64_t total, struct err *err)
 			return r;
 		sum += made;
 	}
-	return sum < total
-	               ? err_set(err, -ENOSPC,
-	                         "The directories have room for %s together (a reserve stays free), less than what will come; "
-	                         "give less --time or --size.",
-	                         units_bytes_dec(text, sizeof(text), sum))
-	               : 0;
+	if (sum >= total ||
+	    (sum && s->p->rate == RATE_MAX && !s->p->bytes)) /* at full speed it ends when all is full */
+		return 0;
+	return err_set(err, -ENOSPC,
+	               "There is room for %s (a reserve stays free), and %s will come; give less --time or --size.",
+	               units_bytes_dec(text, sizeof(text), sum), units_bytes_dec(need, sizeof(need), total));
 }
 
 /* ---- opening and closing ---- */
