@@ -38,7 +38,7 @@ away
 
 begin "a device that only fails gives faults and no figure"
 mk "0 $S error"
-for command in "zones $QUICK" "seek $QUICK" "stream --read --size=8M"; do
+for command in "zones $QUICK" "seek $QUICK" "stream --read --size=8M" "passes --mode=direct --repeat=1" "transactions --time=1s"; do
 	platter "4 5" $command --max-errors=50 $D
 	status with-errors
 	fault EIO
@@ -78,6 +78,34 @@ status with-errors
 fault EIO $((65536 * 512)) $((131072 * 512))
 counted "failing sectors (dm-error)" "EIO at these sectors and nowhere else"
 away
+
+begin "writes that fail are counted, and are no data that came back wrong"
+mk "0 $S flakey $DISK 0 0 60 1 error_writes"
+platter 4 stream --write --verify --size=8M $(destroy $D) $D
+status with-errors
+fault_of write EIO
+no_rate_above 0
+[ "$(fact figure verify_errors)" = 0 ] || bad "$(fact figure verify_errors) blocks came back wrong that were never written"
+platter 4 surface --write --range=0-8MiB $(destroy $D) $D
+fault_of write EIO
+grep -q 'could not be written' $O || bad "the verdict does not say that writes failed"
+! grep -q 'data came back' $O || bad "data came back that were never written"
+counted "failing writes (dm-flakey)" "EIO listed; nothing came back wrong"
+away
+
+begin "one sector that fails, first or last: all else is read and counts"
+for at in 0 $((S - 8)); do
+	{ [ $at = 0 ] || echo "0 $at linear $DISK 0"; echo "$at 8 error"; [ $at != 0 ] || echo "8 $((S - 8)) linear $DISK 8"; } >/tmp/table
+	mk "$(cat /tmp/table)"
+	platter 4 passes --mode=direct --repeat=1 $D
+	fault EIO $((at * 512)) $(((at + 8) * 512))
+	is "$(fact figure read_bytes_per_s)" ">" 0 && is "$(fact figure unread_bytes)" "<=" 65536 || bad "a pass of which one block failed has no rate"
+	platter 4 stream --read --size=64M $D
+	is "$(fact figure rate_bytes_per_s)" ">" 0 && fact figure full_speed | grep -q '; 1 of 64 blocks could not be read' ||
+		bad "one of 64 blocks failed, and that is not said: $(fact figure full_speed)"
+	away
+done
+counted "failing sectors (dm-error)" "EIO at these sectors and nowhere else"
 
 begin "flakey: EIO while it is down, measured while it is up"
 mk "0 $S flakey $DISK 0 1 1"
