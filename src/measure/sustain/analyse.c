@@ -279,7 +279,7 @@ static struct stats_estimate amount_of(const struct sustain_series *s, size_t fi
 	sum /= (double)n;
 	half = hypot(2 * sqrt(fmax(0, squares / (double)n - sum * sum)), half_of(slow) * span_s(s, edge + 1, last) / 2);
 	half = hypot(half / part, sum / part * (1 / part - 1) * half_of(fast) / fast->value);
-	return stats_about(sum / part, half + bytes / requests * (1 + s->depth));
+	return stats_about(sum / part, half + bytes / requests * (1 + 2 * s->depth));
 }
 
 /* Without its first bin, in which no request was answered yet, and the last one. */

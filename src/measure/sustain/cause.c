@@ -20,6 +20,7 @@
 #define AMOUNT_SD     0.15 /* of the logarithm of an amount that is the same with requests of another size */
 #define PACED_SD      0.03 /* and of the same requests at another rate */
 #define PACE_NEAR     2.0  /* rates that differ by less: it is asked for little more than what it is slow at */
+#define SIGMAS        1.96 /* to each side: amounts have 95 % intervals */
 #define TIME_LESS     1.0  /* decades less likely beforehand: no provider describes a credit of seconds */
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
@@ -203,7 +204,7 @@ static void weigh_repeat(const struct sustain_rest *a, const struct sustain_rest
 {
 	double rate = b->fast_bytes_per_s / a->fast_bytes_per_s, bytes = log(b->fast_bytes / a->fast_bytes), same;
 	double sd = hypot(is_paced(b) ? PACED_SD : AMOUNT_SD,
-	                  hypot(b->uncertain_bytes / b->fast_bytes, a->uncertain_bytes / a->fast_bytes));
+	                  hypot(b->uncertain_bytes / b->fast_bytes, a->uncertain_bytes / a->fast_bytes) / SIGMAS);
 	/* of a credit that comes back at the slow rate all the time */
 	double refilled = log(b->fast_bytes_per_s / (b->fast_bytes_per_s - a->slow_bytes_per_s)) -
 	                  log(a->fast_bytes_per_s / (a->fast_bytes_per_s - a->slow_bytes_per_s));
