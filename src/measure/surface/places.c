@@ -29,22 +29,18 @@ void surface_no_memory(struct surface_run *run)
 /* A kind is listed up to its bound, whatever there is of others: what is slow once by chance pushes nothing out. */
 void surface_list_place(struct surface_run *run, const struct surface_suspect *s)
 {
+	struct surface_suspect *v;
+
 	/* Something else was the reason, or the drive goes elsewhere there: no bad places. */
 	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->nlisted[s->kind] == SURFACE_LISTED)
 		return;
-	if (run->nplaces == run->places_room) {
-		size_t room = run->places_room ? 2 * run->places_room : SURFACE_ACTIVE;
-		struct surface_suspect *v = realloc(run->places, room * sizeof(*v));
-
-		if (!v) {
-			surface_no_memory(run);
-			return;
-		}
-		run->places = v;
-		run->places_room = room;
+	v = surface_insert(run->places, &run->nplaces, &run->places_room, sizeof(*v), run->nplaces, s);
+	if (!v) {
+		surface_no_memory(run);
+		return;
 	}
+	run->places = v;
 	run->nlisted[s->kind]++;
-	run->places[run->nplaces++] = *s;
 }
 
 bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t len)

@@ -35,20 +35,15 @@ static bool add(struct surface_run *run, double first, bool is_random)
 	const struct surface_range *g = &run->range;
 	double end = (double)(g->end_bytes > length_of(run) ? g->end_bytes - length_of(run) : 0);
 	uint64_t at = (uint64_t)fmax(fmin(first, end), (double)g->first_bytes);
-	struct stretch *v = s->v;
+	struct stretch v, *all;
 
-	if (s->n == s->room) {
-		v = realloc(v, (s->room + 256) * sizeof(*v));
-		if (!v)
-			return false;
-		s->v = v;
-		s->room += 256;
-	}
 	at += (g->unit_bytes - at % g->unit_bytes) % g->unit_bytes; /* up: the last one ends with the range */
-	v[s->n++] = (struct stretch){ .first_bytes = at,
-		                      .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
-		                      .is_random = is_random };
-	return true;
+	v = (struct stretch){ .first_bytes = at,
+		              .end_bytes = (uint64_t)fmin((double)(at + length_of(run)), (double)g->end_bytes),
+		              .is_random = is_random };
+	all = surface_insert(s->v, &s->n, &s->room, sizeof(v), s->n, &v);
+	s->v = all ? all : s->v;
+	return all != NULL;
 }
 
 /* What the drive itself has trouble with, and where heads land and rest. */
