@@ -48,7 +48,7 @@ static void put_away(struct surface_run *run, struct surface_suspect *s, enum su
 	s->kind = kind;
 	if ((s->is_silent && (kind == SURFACE_ONCE || kind == SURFACE_HEALED)) || kind == SURFACE_UNREADABLE)
 		return;
-	run->nkinds[kind]++;
+	run->lists.nkinds[kind]++;
 	surface_list_place(run, s);
 }
 
@@ -65,21 +65,21 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 
 	s.good_end = s.first_bytes;
 	s.bad_end = s.end_bytes;
-	run->slow += !s.is_silent;
-	if (run->nactive == SURFACE_ACTIVE || surface_again_left(run, AGAIN_OF_SLOW) < 0.0)
+	run->done.slow += !s.is_silent;
+	if (run->lists.nactive == SURFACE_ACTIVE || surface_again_left(run, AGAIN_OF_SLOW) < 0.0)
 		put_away(run, &s, SURFACE_UNCHECKED);
 	else
-		run->active[run->nactive++] = s;
+		run->lists.active[run->lists.nactive++] = s;
 }
 
 /* Rounds for many cost little more than for one: where they take long, they are kept apart. */
 bool surface_wants_again(const struct surface_run *run)
 {
-	uint64_t apart_ns = (uint64_t)((double)run->again_last_ns / SURFACE_AGAIN_SHARE);
+	uint64_t apart_ns = (uint64_t)((double)run->again.last_ns / SURFACE_AGAIN_SHARE);
 
-	return run->nactive >= AGAIN_FULL ||
-	       ((run->nactive || surface_wants_errors(run)) &&
-	        surface_now(run) - run->again_end_ns >= (apart_ns > AGAIN_AFTER_NS ? apart_ns : AGAIN_AFTER_NS));
+	return run->lists.nactive >= AGAIN_FULL ||
+	       ((run->lists.nactive || surface_wants_errors(run)) &&
+	        surface_now(run) - run->again.end_ns >= (apart_ns > AGAIN_AFTER_NS ? apart_ns : AGAIN_AFTER_NS));
 }
 
 /* ---- what was slow ---- */
@@ -191,7 +191,7 @@ static int ask_row(struct surface_run *run, struct surface_suspect *s, struct er
 	int r = surface_read_row(run, s, &row, err);
 	bool is_sector;
 
-	run->has_hits |= row.is_hit;
+	run->again.has_hits |= row.is_hit;
 	if (row.is_hit && s->hits++ < ROW_HITS)
 		return r;
 	s->hits = 0;
@@ -235,7 +235,7 @@ static int ask(struct surface_run *run, struct surface_suspect *s, bool *ret_is_
 	} else if (alone.is_hit && s->hits++ == HITS_MOST) {
 		narrow(run, s, SURFACE_UNCHECKED);
 	} else {
-		run->has_hits |= alone.is_hit;
+		run->again.has_hits |= alone.is_hit;
 		*ret_is_end = false;
 	}
 	return 0;
@@ -249,20 +249,21 @@ static int by_place_down(const void *a, const void *b)
 
 static int round_of_all(struct surface_run *run, struct err *err)
 {
-	size_t n = run->nactive, kept = 0, i; /* rests that are added lie behind them */
+	size_t n = run->lists.nactive, kept = 0, i; /* rests that are added lie behind them */
 	int r = 0;
 
 	for (i = 0; r == 0 && i < n && !surface_is_over(run); i++) {
-		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
+		struct surface_suspect s = run->lists.active[i]; /* the list may grow meanwhile */
 		bool is_end = false;
 
 		surface_give_way(run);
 		r = ask(run, &s, &is_end, err);
 		if (r < 0 || !is_end)
-			run->active[kept++] = s;
+			run->lists.active[kept++] = s;
 	}
-	memmove(&run->active[kept], &run->active[i], (run->nactive - i) * sizeof(run->active[0]));
-	run->nactive -= i - kept;
+	memmove(&run->lists.active[kept], &run->lists.active[i],
+	        (run->lists.nactive - i) * sizeof(run->lists.active[0]));
+	run->lists.nactive -= i - kept;
 	return r;
 }
 
@@ -270,16 +271,18 @@ static int ask_all(struct surface_run *run, struct err *err)
 {
 	int r = 0;
 
-	while (r == 0 && run->nactive && !surface_is_over(run)) {
-		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
-		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
+	while (r == 0 && run->lists.nactive && !surface_is_over(run)) {
+		session_progress(run->ses, "second readings", -1.0, "%zu places", run->lists.nactive);
+		qsort(run->lists.active, run->lists.nactive, sizeof(run->lists.active[0]), by_place_down);
 		/* in a cache that keeps pieces, reading the others twice has pushed out as many */
-		r = surface_forget(run, run->rot.flush_bytes > run->range.unit_bytes ? 0 : 2 * (run->nactive - 1), err);
-		run->has_hits = false;
+		r = surface_forget(run, run->rot.flush_bytes > run->range.unit_bytes ? 0 : 2 * (run->lists.nactive - 1),
+		                   err);
+		run->again.has_hits = false;
 		if (r == 0)
 			r = round_of_all(run, err);
-		if (run->has_hits && run->flush_reads < FLUSH_TIMES * (run->rot.flush_reads + SURFACE_FLUSH_LEAST))
-			run->flush_reads *= 2;
+		if (run->again.has_hits &&
+		    run->again.flush_reads < FLUSH_TIMES * (run->rot.flush_reads + SURFACE_FLUSH_LEAST))
+			run->again.flush_reads *= 2;
 	}
 	return r;
 }
@@ -373,7 +376,7 @@ static int narrow_errors(struct surface_run *run, struct err *err)
 		hits = is_known ? 0 : hits;
 		good_ns += is_bad ? 0.0 : (double)(surface_now(run) - start_ns);
 		ngood += is_known && !is_bad;
-		run->again_spent_ns[AGAIN_OF_ERRORS] += surface_now(run) - start_ns;
+		run->again.spent_ns[AGAIN_OF_ERRORS] += surface_now(run) - start_ns;
 	}
 	return r;
 }
@@ -386,8 +389,8 @@ int surface_again(struct surface_run *run, struct err *err)
 	slow_ns = surface_now(run);
 	if (r == 0)
 		r = ask_all(run, err);
-	run->again_end_ns = surface_now(run);
-	run->again_last_ns = run->again_end_ns - start_ns;
-	run->again_spent_ns[AGAIN_OF_SLOW] += run->again_end_ns - slow_ns;
+	run->again.end_ns = surface_now(run);
+	run->again.last_ns = run->again.end_ns - start_ns;
+	run->again.spent_ns[AGAIN_OF_SLOW] += run->again.end_ns - slow_ns;
 	return r;
 }

@@ -81,7 +81,7 @@ static enum feed write_next(struct feeder *f, uint64_t now_ns, struct io_req *re
 	uint64_t left = run->range.end_bytes - w->at;
 
 	*ret_until_ns = surface_wait_until(run, now_ns, true, w->in_flight);
-	if (!left || now_ns >= w->until_ns || w->is_gone || run->error || surface_is_over(run))
+	if (!left || now_ns >= w->until_ns || w->is_gone || run->leg.error || surface_is_over(run))
 		return FEED_END;
 	if (*ret_until_ns)
 		return FEED_WAIT;
@@ -131,7 +131,7 @@ static void write_take(struct sink *sink, const struct io_req *req, bool is_faul
 
 	w->in_flight--;
 	w->last_done_ns = req->done_ns;
-	run->own_bytes += req->len_bytes;
+	run->done.own_bytes += req->len_bytes;
 	surface_moved(run, req);
 	run->gentle.has_base &= !is_fault;
 	if (load_is_lost(req->res)) {
@@ -205,7 +205,7 @@ int surface_burn_leg(struct surface_run *run, struct err *err)
 	if (r == 0 && is_flushed && !w.is_gone && !w.in_flight)
 		run->burn->written_to = w.at;
 	run->burn->write_ns += surface_now(run) - start_ns - (session_stopped_ns(run->ses) - stopped_ns);
-	if (r == 0 && run->error)
-		r = err_set(err, run->error, "%s", run->why.text);
+	if (r == 0 && run->leg.error)
+		r = err_set(err, run->leg.error, "%s", run->leg.why.text);
 	return r;
 }

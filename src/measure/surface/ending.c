@@ -116,7 +116,7 @@ static void report_why(struct surface_run *run)
 	(void)snprintf(text, sizeof(text), "%s%s", why ? why : "--portion was over", waited_for(run));
 	result_figure_text(run->ses->res, "ended_by", "why it ended early", text);
 	/* A portion ends as it was asked, the others leave open what the rest is like. */
-	if (why || !run->scan_bytes)
+	if (why || !run->done.scan_bytes)
 		run->ses->res->verdict_is_open = true;
 	session_ended_early(run->ses);
 }
@@ -137,8 +137,8 @@ static void say_what_hides(const struct surface_run *run)
 		  "no rotation was found, though it calls itself rotating. Delays below 2.2 ms do not stand out: weak places "
 		  "may be missing." },
 	};
-	bool is_still = run->ses->devs[0].rotational == 1 && run->is_known && !run->rot.is_rotating;
-	const double shares[] = { (double)run->blind.deaf_bytes / (double)run->scan_bytes,
+	bool is_still = run->ses->devs[0].rotational == 1 && run->begun.is_known && !run->rot.is_rotating;
+	const double shares[] = { (double)run->blind.deaf_bytes / (double)run->done.scan_bytes,
 		                  (double)run->blind.bound_batches / (double)run->blind.batches, is_still };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -161,11 +161,11 @@ static void say_what_is_left_out(struct surface_run *run)
 		report_next(run, &next);
 	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++)
-		if (run->unlisted[k])
+		if (run->lists.unlisted[k])
 			result_notice(res, "places-cut",
 			              "The table lists %d places of the kind \"%s\"; %" PRIu64
 			              " more were counted and are not in it.",
-			              SURFACE_LISTED, surface_kind_names[k], run->unlisted[k]);
+			              SURFACE_LISTED, surface_kind_names[k], run->lists.unlisted[k]);
 }
 
 void surface_report_ending(struct surface_run *run)

@@ -19,7 +19,7 @@ static bool is_used(struct surface_run *run)
 {
 	const struct env *env = run->ses->env;
 	struct device_io io;
-	uint64_t bytes, own = run->own_bytes;
+	uint64_t bytes, own = run->done.own_bytes;
 	bool is_first = !run->gentle.has_base, is_foreign;
 
 	if (!env->devices->io || env->devices->io(env->devices_ctx, &run->ses->devs[0], &io) < 0)
@@ -142,8 +142,8 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 	surface_moved(run, req);
 	if (!is_fault)
 		surface_burn_check(run, req);
-	run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
-	run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
+	run->done.own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
+	run->gentle.has_base &= !is_fault;                              /* what the kernel counts of it is its secret */
 }
 
 struct timed_manners surface_manners(struct surface_run *run)

@@ -327,8 +327,8 @@ static void count_places(const struct surface_run *run)
 {
 	struct head_row *row = run->heads->row;
 
-	for (size_t i = 0; i < run->nplaces; i++) {
-		const struct surface_suspect *s = &run->places[i];
+	for (size_t i = 0; i < run->lists.nplaces; i++) {
+		const struct surface_suspect *s = &run->lists.places[i];
 		int head = heads_at(&run->heads->map, s->first_bytes, s->end_bytes);
 
 		if (head < 0)

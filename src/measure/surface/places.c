@@ -20,9 +20,9 @@
 
 void surface_no_memory(struct surface_run *run)
 {
-	if (!run->error)
-		run->error = err_set(
-			&run->why, -ENOMEM,
+	if (!run->leg.error)
+		run->leg.error = err_set(
+			&run->leg.why, -ENOMEM,
 			"No memory is left for the list of bad places; the scan ends, as the list would lack some.");
 }
 
@@ -32,15 +32,15 @@ void surface_list_place(struct surface_run *run, const struct surface_suspect *s
 	struct surface_suspect *v;
 
 	/* Something else was the reason, or the drive goes elsewhere there: no bad places. */
-	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->nlisted[s->kind] == SURFACE_LISTED)
+	if (s->kind == SURFACE_ONCE || s->kind == SURFACE_PASSING || run->lists.nlisted[s->kind] == SURFACE_LISTED)
 		return;
-	v = surface_insert(run->places, &run->nplaces, &run->places_room, sizeof(*v), run->nplaces, s);
+	v = surface_insert(run->lists.places, &run->lists.nplaces, &run->lists.room, sizeof(*v), run->lists.nplaces, s);
 	if (!v) {
 		surface_no_memory(run);
 		return;
 	}
-	run->places = v;
-	run->nlisted[s->kind]++;
+	run->lists.places = v;
+	run->lists.nlisted[s->kind]++;
 }
 
 bool surface_is_cached(const struct surface_run *run, double took_ns, uint64_t len)
@@ -89,15 +89,15 @@ static struct surface_suspect suspect_of(const struct surface_failed *f, enum su
 
 struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n)
 {
-	size_t n = run->nplaces + run->nactive;
+	size_t n = run->lists.nplaces + run->lists.nactive;
 	struct surface_suspect *v = calloc(n + run->failures.n + run->later.skipped.n + 1, sizeof(*v));
 	enum surface_kind unproven = surface_is_unfinished(run) ? SURFACE_PENDING : SURFACE_UNCHECKED;
 
 	if (!v)
 		return NULL;
-	if (run->nplaces)
-		memcpy(v, run->places, run->nplaces * sizeof(*v));
-	memcpy(v + run->nplaces, run->active, run->nactive * sizeof(*v));
+	if (run->lists.nplaces)
+		memcpy(v, run->lists.places, run->lists.nplaces * sizeof(*v));
+	memcpy(v + run->lists.nplaces, run->lists.active, run->lists.nactive * sizeof(*v));
 	for (size_t i = 0; i < run->failures.n && run->failures.v[i].first_bytes < run->position; i++)
 		v[n++] = suspect_of(&run->failures.v[i], unproven);
 	for (size_t i = 0; i < run->later.skipped.n; i++)
@@ -114,8 +114,8 @@ double surface_again_left(const struct surface_run *run, enum surface_budget of)
 	double least_ns = (double)(of == AGAIN_OF_SLOW ? SLOW_LEAST_NS : ERROR_LEAST_NS);
 
 	return run->p->recheck_all ? 1.0
-	                           : 1.0 - (double)run->again_spent_ns[of] /
-	                                             (SURFACE_AGAIN_SHARE * (double)run->scan_ns + least_ns);
+	                           : 1.0 - (double)run->again.spent_ns[of] /
+	                                             (SURFACE_AGAIN_SHARE * (double)run->done.scan_ns + least_ns);
 }
 
 bool surface_wants_errors(const struct surface_run *run)
@@ -130,6 +130,6 @@ bool surface_wants_skipped(const struct surface_run *run)
 
 bool surface_is_unfinished(const struct surface_run *run)
 {
-	return run->position < run->range.end_bytes || run->nactive || surface_wants_errors(run) ||
+	return run->position < run->range.end_bytes || run->lists.nactive || surface_wants_errors(run) ||
 	       surface_wants_skipped(run);
 }

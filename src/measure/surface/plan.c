@@ -182,13 +182,13 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 
 bool surface_is_out_of_time(const struct surface_run *run)
 {
-	uint64_t took_ns = surface_now(run) - run->start_ns;
+	uint64_t took_ns = surface_now(run) - run->begun.start_ns;
 
 	/* The search of the rotation comes to its end, and second readings that are all that is left, or no portion
 	 * that is shorter would ever get past them. */
 	return session_time_left_ns(run->ses) == 0 ||
-	       (run->p->portion_ns && !run->is_scanned && took_ns >= run->p->portion_ns &&
-	        (run->is_known || took_ns >= SEARCH_NS));
+	       (run->p->portion_ns && !run->begun.is_scanned && took_ns >= run->p->portion_ns &&
+	        (run->begun.is_known || took_ns >= SEARCH_NS));
 }
 
 bool surface_is_over(const struct surface_run *run)

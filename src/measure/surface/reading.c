@@ -159,8 +159,9 @@ int surface_forget(struct surface_run *run, size_t others, struct err *err)
 {
 	struct rotation some = run->rot;
 
-	some.flush_reads = run->flush_reads > others + SURFACE_FLUSH_LEAST ? run->flush_reads - (uint32_t)others
-	                                                                   : SURFACE_FLUSH_LEAST;
+	some.flush_reads = run->again.flush_reads > others + SURFACE_FLUSH_LEAST
+	                           ? run->again.flush_reads - (uint32_t)others
+	                           : SURFACE_FLUSH_LEAST;
 	return timed_forget(&run->timed, &some, 0, 0, err);
 }
 
@@ -216,8 +217,8 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
 	if (run->ses->devs[0].rotational != 0)
 		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
-	run->is_known = r == 0 && !surface_is_over(run);
-	run->flush_reads = run->rot.flush_reads + SURFACE_FLUSH_LEAST;
-	run->start_ns = run->again_end_ns = surface_now(run); /* a portion is of the scan */
+	run->begun.is_known = r == 0 && !surface_is_over(run);
+	run->again.flush_reads = run->rot.flush_reads + SURFACE_FLUSH_LEAST;
+	run->begun.start_ns = run->again.end_ns = surface_now(run); /* a portion is of the scan */
 	return r;
 }

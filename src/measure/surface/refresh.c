@@ -49,8 +49,8 @@ static size_t gather(const struct surface_run *run, struct refresh *ret, size_t 
 	size_t n = 0;
 
 	*ret_others = 0;
-	for (size_t i = 0; i < run->nplaces; i++) {
-		const struct surface_suspect *s = &run->places[i];
+	for (size_t i = 0; i < run->lists.nplaces; i++) {
+		const struct surface_suspect *s = &run->lists.places[i];
 
 		if ((s->kind != SURFACE_ALWAYS && s->kind != SURFACE_HEALED) ||
 		    s->end_bytes - s->first_bytes > run->eng->cfg.buf_bytes / 2)

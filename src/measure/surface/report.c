@@ -207,7 +207,7 @@ static void report_kinds(struct surface_run *run, const struct surface_suspect *
 {
 	uint64_t count[SURFACE_KINDS] = { 0 }, listed[SURFACE_KINDS] = { 0 };
 
-	memcpy(count, run->nkinds, sizeof(count));
+	memcpy(count, run->lists.nkinds, sizeof(count));
 	for (size_t i = 0; i < n; i++) {
 		listed[v[i].kind]++;
 		count[v[i].kind] += v[i].kind == SURFACE_UNREADABLE || v[i].kind == SURFACE_PENDING ||
@@ -218,7 +218,7 @@ static void report_kinds(struct surface_run *run, const struct surface_suspect *
 
 		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), kind_labels[k], UNIT_COUNT,
 		                  count[k]);
-		run->unlisted[k] = k == SURFACE_ONCE || k == SURFACE_PASSING ? 0 : count[k] - listed[k];
+		run->lists.unlisted[k] = k == SURFACE_ONCE || k == SURFACE_PASSING ? 0 : count[k] - listed[k];
 	}
 }
 
@@ -294,14 +294,14 @@ static const struct {
 	{                                                           \
 		name, label, unit, offsetof(struct surface_run, of) \
 	}
-	COUNT(portions, "portions", "runs so far", UNIT_COUNT),
-	COUNT(scan_ns, "scan_s", "scanning took", UNIT_S),
+	COUNT(done.portions, "portions", "runs so far", UNIT_COUNT),
+	COUNT(done.scan_ns, "scan_s", "scanning took", UNIT_S),
 	COUNT(position, "scanned_to_bytes", "scanned up to", UNIT_BYTES),
-	COUNT(slow, "slow_requests", "requests slower than expected", UNIT_COUNT),
-	COUNT(failed, "unreadable_requests", "requests that failed", UNIT_COUNT),
-	COUNT(again_spent_ns[AGAIN_OF_ERRORS], "again_failed_s", "second readings of what failed took", UNIT_S),
-	COUNT(again_spent_ns[AGAIN_OF_SLOW], "again_slow_s", "second readings of what was slow took", UNIT_S),
-	COUNT(again_spent_ns[AGAIN_OF_SKIPPED], "again_skipped_s", "failed reads in ranges skipped at first took",
+	COUNT(done.slow, "slow_requests", "requests slower than expected", UNIT_COUNT),
+	COUNT(done.failed, "unreadable_requests", "requests that failed", UNIT_COUNT),
+	COUNT(again.spent_ns[AGAIN_OF_ERRORS], "again_failed_s", "second readings of what failed took", UNIT_S),
+	COUNT(again.spent_ns[AGAIN_OF_SLOW], "again_slow_s", "second readings of what was slow took", UNIT_S),
+	COUNT(again.spent_ns[AGAIN_OF_SKIPPED], "again_skipped_s", "failed reads in ranges skipped at first took",
 	      UNIT_S),
 	COUNT(later.failed_ns, "failed_s", "failed reads of the scan took", UNIT_S),
 };
@@ -357,7 +357,9 @@ void surface_report(struct surface_run *run)
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
 	report_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure(res, "rate_bytes_per_s", "scan rate", UNIT_BYTES_PER_S,
-	              run->scan_bytes ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
+	              run->done.scan_bytes ? (double)run->done.scan_bytes * 1e9 / (double)run->done.scan_ns
+	                                   : (double)NAN,
+	              NULL, 0);
 	report_counts(run);
 	report_kinds(run, places, n);
 	report_unreadable(run, places, n);
@@ -367,7 +369,7 @@ void surface_report(struct surface_run *run)
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
 	result_figure(res, "again_s", "second readings took", UNIT_S,
-	              (double)(run->again_spent_ns[AGAIN_OF_SLOW] + run->again_spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
+	              (double)(run->again.spent_ns[AGAIN_OF_SLOW] + run->again.spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
 	              0);
 	surface_heads_report(run);
 	surface_burn_report(run, &surface_tables[SURFACE_TABLE_WRONG]);
@@ -410,14 +412,14 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 
 		if (!surface_failures_add(s.kind == SURFACE_SKIPPED ? &run->later.skipped : &run->failures, &f, true))
 			surface_no_memory(run);
-	} else if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE &&
+	} else if (s.kind == SURFACE_PENDING && run->lists.nactive < SURFACE_ACTIVE &&
 	           row->length_bytes <= run->range.block_bytes) {
 		s.again = s.again_bad = 0;
 		s.good_end = s.first_bytes;
 		s.bad_end = s.end_bytes;
-		run->active[run->nactive++] = s;
+		run->lists.active[run->lists.nactive++] = s;
 	} else { /* one of larger requests than those of now is not read again */
-		run->nkinds[SURFACE_UNCHECKED] += s.kind == SURFACE_PENDING;
+		run->lists.nkinds[SURFACE_UNCHECKED] += s.kind == SURFACE_PENDING;
 		s.kind = s.kind == SURFACE_PENDING ? SURFACE_UNCHECKED : s.kind;
 		surface_list_place(run, &s);
 	}
@@ -513,6 +515,6 @@ void surface_take_tables(struct surface_run *run, const struct result *state)
 		double n = figure_number(result_find_figure(state, kind_figure(name, sizeof(name), k)));
 
 		if (k != SURFACE_PENDING && k != SURFACE_UNREADABLE && k != SURFACE_SKIPPED && n >= 0.0 && n < 0x1p53)
-			run->nkinds[k] += (uint64_t)n;
+			run->lists.nkinds[k] += (uint64_t)n;
 	}
 }

@@ -62,7 +62,7 @@ static bool add_known(struct surface_run *run)
 static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
 {
 	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
-	       bytes = turn_ns * (double)run->scan_bytes / (double)(run->scan_ns + 1);
+	       bytes = turn_ns * (double)run->done.scan_bytes / (double)(run->done.scan_ns + 1);
 	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
 
 	for (unsigned i = 0; i < SURFACE_BATCH; i++)
@@ -150,7 +150,7 @@ static size_t places_left(const struct surface_run *run)
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
 	return (size_t)fmin(ceil((double)span / (double)length_of(run)),
-	                    fmax(free_ns, 0.0) * (double)s->seen / (double)(run->scan_ns + 1));
+	                    fmax(free_ns, 0.0) * (double)s->seen / (double)(run->done.scan_ns + 1));
 }
 
 bool surface_sample_goes_on(const struct surface_run *run)
@@ -220,7 +220,7 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 static unsigned most_strewn(const struct surface_run *run)
 {
 	const struct surface_sample *s = run->later.sample;
-	unsigned k = 0, least = 2 * run->blind.deaf_bytes > run->scan_bytes ? DEAF_LEAST : STREWN_LEAST;
+	unsigned k = 0, least = 2 * run->blind.deaf_bytes > run->done.scan_bytes ? DEAF_LEAST : STREWN_LEAST;
 	double any = 0.0, mean, p, left = 1.0;
 
 	if (!run->rot.is_rotating || 2 * run->blind.bound_batches > run->blind.batches)

@@ -77,7 +77,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 			*ret_until_ns = CLOCK_NEVER;
 			return FEED_WAIT;
 		}
-		s->is_ending |= (!s->run->is_tuned && index) || surface_is_out_of_time(s->run) || s->run->error ||
+		s->is_ending |= (!s->run->is_tuned && index) || surface_is_out_of_time(s->run) || s->run->leg.error ||
 		                surface_wants_again(s->run);
 		if (!left || s->is_ending)
 			return FEED_END;
@@ -120,8 +120,8 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	if (q->error) {
 		c->errors++;
 		c->failed_bytes += fresh;
-		run->failed++;
-		*(is_later ? &run->again_spent_ns[AGAIN_OF_SKIPPED] : &run->later.failed_ns) += q->time_ns;
+		run->done.failed++;
+		*(is_later ? &run->again.spent_ns[AGAIN_OF_SKIPPED] : &run->later.failed_ns) += q->time_ns;
 		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
@@ -133,7 +133,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 		return;
 	surface_heads_count(run, offset, q->len_bytes, q->time_ns, expected_ns, false);
 	c->worst_ns = q->time_ns > c->worst_ns ? q->time_ns : c->worst_ns;
-	run->worst_ns = q->time_ns > run->worst_ns ? q->time_ns : run->worst_ns;
+	run->done.worst_ns = q->time_ns > run->done.worst_ns ? q->time_ns : run->done.worst_ns;
 	if (is_slow)
 		c->excess_ns += (uint64_t)((double)q->time_ns - expected_ns);
 }
@@ -159,9 +159,9 @@ static void passed(struct scan *s, uint64_t offset, uint64_t bytes, uint64_t now
 	else if (!surface_failures_read(&run->later.skipped, run->later.at, offset, true))
 		surface_no_memory(run);
 	run->later.at = s->is_later ? offset : 0;
-	run->scan_bytes += bytes;
+	run->done.scan_bytes += bytes;
 	if (now_ns > s->last_batch_ns)
-		run->bytes_per_s = (double)bytes * 1e9 / (double)(now_ns - s->last_batch_ns);
+		run->done.bytes_per_s = (double)bytes * 1e9 / (double)(now_ns - s->last_batch_ns);
 	s->last_batch_ns = now_ns;
 }
 
@@ -249,7 +249,7 @@ static double done_of(const struct surface_run *run)
 	double done = (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes);
 
 	if (s)
-		return (double)(surface_now(run) - run->start_ns) / (double)(s->end_ns - run->start_ns);
+		return (double)(surface_now(run) - run->begun.start_ns) / (double)(s->end_ns - run->begun.start_ns);
 	return run->burn ? 0.5 + done / 2 : done;
 }
 
@@ -264,7 +264,8 @@ static void show(const struct surface_run *run)
 		session_map(run->ses, cells, SURFACE_CELLS);
 	}
 	session_progress(run->ses, "scan", done_of(run), "%s, worst %.0f ms, %" PRIu64 " failed",
-	                 units_rate(rate, sizeof(rate), run->bytes_per_s), (double)run->worst_ns * 1e-6, run->failed);
+	                 units_rate(rate, sizeof(rate), run->done.bytes_per_s), (double)run->done.worst_ns * 1e-6,
+	                 run->done.failed);
 }
 
 static bool is_complete(const struct scan *s, const struct batch *b)
@@ -275,11 +276,11 @@ static bool is_complete(const struct scan *s, const struct batch *b)
 /* What completed meanwhile is seen late: its time is the file's. */
 static void save(struct scan *s)
 {
-	uint64_t before_ns = s->run->saved_ns;
+	uint64_t before_ns = s->run->leg.saved_ns;
 
-	if (!s->run->error)
-		s->run->error = surface_state_save(s->run, false, &s->run->why);
-	if (s->run->saved_ns != before_ns)
+	if (!s->run->leg.error)
+		s->run->leg.error = surface_state_save(s->run, false, &s->run->leg.why);
+	if (s->run->leg.saved_ns != before_ns)
 		s->late = s->in_flight;
 }
 
@@ -329,7 +330,8 @@ static bool has_few_places(const struct surface_run *run, double block)
 {
 	const struct surface_sample *s = run->later.sample;
 
-	return s && (double)(s->end_ns - surface_now(run)) * 1e-9 * run->bytes_per_s < 4 * 59 * SURFACE_BATCH * block;
+	return s &&
+	       (double)(s->end_ns - surface_now(run)) * 1e-9 * run->done.bytes_per_s < 4 * 59 * SURFACE_BATCH * block;
 }
 
 /* A request of at most a revolution passes few tracks: what it loses stands out. */
@@ -341,7 +343,7 @@ static void tune(struct surface_run *run)
 	run->is_tuned = true;
 	while (block / 2 >= (run->heads || has_few_places(run, block) ? BLOCK_SHORT : BLOCK_LEAST) &&
 	       block / 2 % run->range.unit_bytes == 0 &&
-	       (double)block > fmin(run->bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
+	       (double)block > fmin(run->done.bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
 		block /= 2;
 	if (block != run->range.block_bytes)
 		memset(&run->base, 0, sizeof(run->base));
@@ -378,15 +380,15 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	}
 	s.last_batch_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
-	run->scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
+	run->done.scan_ns += surface_now(run) - s.start_ns - (session_stopped_ns(run->ses) - stopped_ns);
 	if (s.is_later && s.skip_to)
 		run->later.at = s.skip_to - s.skip_to % run->range.unit_bytes;
 	else if (s.skip_to > run->position && !session_is_over(run->ses))
 		surface_skip(run, s.skip_to);
-	if (!run->is_tuned && run->bytes_per_s > 0.0 && !session_is_over(run->ses))
+	if (!run->is_tuned && run->done.bytes_per_s > 0.0 && !session_is_over(run->ses))
 		tune(run);
 	run->is_tuned |= run->later.sample != NULL; /* where the start cannot be read, other places can */
-	if (r == 0 && run->error)
-		r = err_set(err, run->error, "%s", run->why.text);
+	if (r == 0 && run->leg.error)
+		r = err_set(err, run->leg.error, "%s", run->leg.why.text);
 	return r;
 }

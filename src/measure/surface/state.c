@@ -20,9 +20,9 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 {
 	uint64_t now_ns = surface_now(run);
 
-	if (!run->p->state || (!is_due && now_ns - run->saved_ns < SAVE_NS))
+	if (!run->p->state || (!is_due && now_ns - run->leg.saved_ns < SAVE_NS))
 		return 0;
-	run->saved_ns = now_ns;
+	run->leg.saved_ns = now_ns;
 	if (!is_due) /* else it was reported just now */
 		surface_report(run);
 	return session_save(run->ses, run->p->state, OUTFILE_STATE, result_write, run->ses->res, err);
@@ -122,7 +122,7 @@ static int check_scan(const struct surface_run *run, const struct result *state,
 static bool take(struct surface_run *run, const struct result *state)
 {
 	surface_take_counts(run, state);
-	run->scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
+	run->done.scan_bytes = count_of(state, "scanned_bytes") - count_of(state, "failed_bytes");
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
 	return !run->burn || surface_burn_take(run, state, &surface_tables[SURFACE_TABLE_WRONG]);
@@ -136,7 +136,7 @@ int surface_state_load(struct surface_run *run, struct err *err)
 	bool is_done, is_anew;
 	int r;
 
-	run->saved_ns = surface_now(run);
+	run->leg.saved_ns = surface_now(run);
 	if (!path)
 		return 0;
 	if (stat(path, &st) < 0) {

@@ -96,7 +96,7 @@ static int run_init(struct surface_run *run, struct err *err)
 	run->manners = surface_manners(run);
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
-	run->start_ns = surface_now(run);
+	run->begun.start_ns = surface_now(run);
 	run->blind.buffer_ns = -1.0;
 	r = surface_heads_open(run, err);
 	if (r == 0 && run->p->rewrite)
@@ -105,10 +105,10 @@ static int run_init(struct surface_run *run, struct err *err)
 		r = surface_burn_open(run, err);
 	if (r == 0)
 		r = surface_state_load(run, err);
-	run->is_scanned = run->position == run->range.end_bytes;
+	run->begun.is_scanned = run->position == run->range.end_bytes;
 	if (r < 0 || !surface_is_unfinished(run))
 		return r;
-	run->portions++;
+	run->done.portions++;
 	r = surface_learn_rotation(run, err);
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
@@ -153,8 +153,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		surface_report(run);
 		r = surface_state_save(run, true, err);
 	}
-	if (r == 0 && run->error)
-		r = err_set(err, run->error, "%s", run->why.text);
+	if (r == 0 && run->leg.error)
+		r = err_set(err, run->leg.error, "%s", run->leg.why.text);
 	if (run->eng)
 		surface_report_ending(run);
 	surface_burn_judge(run);
@@ -172,7 +172,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	surface_burn_close(run);
 	surface_failures_done(&run->failures);
 	surface_failures_done(&run->later.skipped);
-	free(run->places);
+	free(run->lists.places);
 	surface_sample_free(run->later.sample);
 	free(run);
 	return r;

@@ -45,29 +45,24 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 
 /* ---- the run ---- */
 
-#define SURFACE_CELLS 1024 /* a picture's worth */
-#define SURFACE_ACTIVE \
-	256 /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
+#define SURFACE_CELLS        1024 /* a picture's worth */
 #define SURFACE_LISTED       4096 /* places of each kind that are listed; the others are counted, and reported so */
 #define SURFACE_AGAIN_SHARE  0.15 /* of the time of the scan: for second readings of what failed or was slow */
 #define SURFACE_SAMPLE_BLOCK (256u << 10) /* a batch of these is a place of 16 MiB; larger ones cost places */
 #define SURFACE_REWRITE_MOST 256          /* places in one run: the others are reported */
 
-enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_OF_SKIPPED, AGAIN_KINDS };
-
 struct surface_run {
 	struct session *ses;
 	const struct surface_params *p;
 	struct surface_range range;
-	struct engine *eng,
-		*verifier; /* verifier: --verify-command, for all but what clears the drive's cache; else NULL */
+	/* verifier: --verify-command, for all but what clears the drive's cache; else NULL */
+	struct engine *eng, *verifier;
 	struct rewrite_journal *journal; /* --rewrite, else NULL */
 	struct timed timed;
 	struct timed_manners manners;
 	struct rotation rot;
-	bool is_tuned;     /* the block is what it will be */
-	bool is_known;     /* the rotation, by a search that came to its end */
-	bool is_scanned;   /* when this run began: second readings are left */
+	bool is_tuned; /* the block is what it will be */
+	struct surface_begun begun;
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
 	struct surface_blind blind;
@@ -76,26 +71,11 @@ struct surface_run {
 	struct surface_burn *burn;   /* --write, else NULL */
 	struct surface_failures failures;
 	struct surface_later later;
-	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
-	size_t nactive, nplaces, places_room;
-	struct surface_suspect *places;
-	uint64_t nkinds[SURFACE_KINDS]; /* of all suspects that came to an end, also of those that are not listed */
-	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when reported last */
-	uint64_t slow, failed;                                    /* requests, when scanned */
-	uint64_t again_spent_ns[AGAIN_KINDS];                     /* in second readings */
-	uint64_t again_last_ns, again_end_ns;                     /* of the last rounds */
-	uint32_t flush_reads; /* elsewhere, until what was read has left the drive's cache */
-	bool has_hits;        /* in this round: they were not enough */
-	uint64_t scan_ns;     /* in legs */
-	uint64_t scan_bytes;  /* read in them */
-	double bytes_per_s;   /* now */
-	uint64_t worst_ns;    /* so far, of this run */
+	struct surface_lists lists;
+	struct surface_rounds again;
+	struct surface_done done;
 	struct surface_gentle gentle;
-	uint64_t own_bytes; /* read */
-	uint64_t portions;  /* runs that it took so far */
-	uint64_t start_ns, saved_ns;
-	int error; /* of saving, or no memory, within a leg */
-	struct err why;
+	struct surface_leg leg;
 };
 
 /* plan.c, of the run: --time and --portion. */

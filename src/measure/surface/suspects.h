@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 /* ---- judge.c ---- */
 
 #define SURFACE_BATCH           64    /* requests: a few tracks of neighbours; one slow one does not move the median */
@@ -177,6 +179,49 @@ struct surface_gentle {
 	uint64_t looked_ns, hold_ns, held_since_ns,
 		held_for_ns; /* the last look, until when to hold; since when, and in all */
 	bool is_hot, has_base;
+};
+
+/* ---- what a run has, beside that ---- */
+
+#define SURFACE_ACTIVE \
+	256 /* slow suspects that are looked at together; more are counted as unchecked, which is reported */
+enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_OF_SKIPPED, AGAIN_KINDS };
+
+struct surface_begun {
+	uint64_t start_ns;
+	bool is_known;   /* the rotation, by a search that came to its end */
+	bool is_scanned; /* when this run began: second readings are left */
+};
+
+struct surface_lists {
+	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
+	size_t nactive, nplaces, room;
+	struct surface_suspect *places;
+	uint64_t nkinds[SURFACE_KINDS]; /* of all that came to an end, also of those that are not listed */
+	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when reported last */
+};
+
+struct surface_rounds {
+	uint64_t spent_ns[AGAIN_KINDS]; /* in second readings */
+	uint64_t last_ns, end_ns;       /* of the last rounds */
+	uint32_t flush_reads;           /* elsewhere, until what was read has left the drive's cache */
+	bool has_hits;                  /* in this round: they were not enough */
+};
+
+struct surface_done {
+	uint64_t slow, failed; /* requests, when scanned */
+	uint64_t scan_ns;      /* in legs */
+	uint64_t scan_bytes;   /* read in them */
+	double bytes_per_s;    /* now */
+	uint64_t worst_ns;     /* so far, of this run */
+	uint64_t own_bytes;    /* read */
+	uint64_t portions;     /* runs that it took so far */
+};
+
+struct surface_leg {
+	uint64_t saved_ns;
+	int error; /* of saving, or no memory, within a leg */
+	struct err why;
 };
 
 #endif
