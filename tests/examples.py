@@ -82,7 +82,8 @@ class Place:
         self.env = dict(os.environ, LC_ALL='C.UTF-8', PATH='%s:/usr/bin:/bin' % (self.folder / 'bin'), DISK='/dev/sdb', DIR=str(self.folder / 'var/tmp'),
                         EXAMPLES='\n'.join([str(self.folder), platter, sim]), PLATTER_SIM_DISKS='', PYTHONPATH=str(TOP / 'tests'), PYTHONDONTWRITEBYTECODE='1')
         self.write('bin/platter', '#!/bin/sh\nexec /usr/bin/python3 -c "import sys, examples; sys.exit(examples.call(sys.argv[1:]))" "$@"\n')
-        self.write('bin/systemctl', '#!/bin/sh\nexit 0\n')
+        for name in ('systemctl', 'hdparm'):
+            self.write('bin/' + name, '#!/bin/sh\nexit 0\n')
         self.write('bin/mail', '#!/bin/sh\ncat >/dev/null\n')
         (self.folder / 'bin' / 'platter-simdisk').symlink_to(simdisk)
         self.documents()

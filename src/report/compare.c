@@ -521,7 +521,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 		return err_set(
 			err, -ENOENT,
 			"No document of A has its like in B: the same measurement of the same disk, done the same way, to "
-			"its end%s%s. Give two documents of one measurement to compare other disks.",
+			"its end%s%s; give two documents of one measurement to compare other disks.",
 			p.why[0] ? "; " : "", p.why);
 	}
 	j.is_two = p.is_forced;

@@ -107,7 +107,7 @@ said 2 "give a multiple of" transactions --block=1000 file
 said 2 "leave it out" seek --write file
 said 2 "write it like 0-1GB" smr --range=1MB-1GB other
 said 2 "write it like 0-1GB" sustain --range=1MB-1GB other
-said 2 "four times a multiple" sustain --block=3000 other
+said 2 "times a multiple" sustain --block=3000 other
 said 2 "leave --write out" sustain --write other
 said 2 "leave --write out" smr --write other
 said 2 "--sweep: 'x' is not a size" mark --sweep=x other
@@ -146,7 +146,7 @@ said 1 "check the name" zones /dev/no-such-disk
 said 1 "the file that --json wrote" report cut.json
 said 1 "save results there with --json" report folder
 said 1 "check the name" report no-such.json
-said 1 "two single documents" compare a.json b.json
+said 1 "two documents of one measurement" compare a.json b.json
 said 1 "easure again later" compare a.json
 said 2 "try \`platter compare" compare
 said 1 "make it first" passes file --json=no-folder/x.json

@@ -277,6 +277,8 @@ static const struct screen_decl seek_screen = {
 	                  .unless = "overhead-wide" },
 			{ "Seek times with the drive's overhead: {track_to_track_with_overhead_ns} track to track, {average_seek_with_overhead_ns} average, {full_stroke_with_overhead_ns} full stroke",
 	                  .instead_of = 1 },
+			{ "Seek times: {average_seek_ns} average, {full_stroke_ns} full stroke",
+	                  .unless = "overhead-wide", .instead_of = 2 },
 			{ "a random read takes {random_access_mean_ns~}" },
 			{ "{random_access_mean_ns#random read} took {random_access_mean_ns} on average",
 	                  .instead_of = 1 },
