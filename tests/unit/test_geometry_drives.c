@@ -138,17 +138,20 @@ TEST_LARGE(where_no_end_of_a_track_is_found_the_last_zone_is_unclear)
 
 TEST(a_sector_is_looked_at_as_often_as_its_noise_wants)
 {
-	assert_int_equal(geo_looks(0.001, false), 1);
-	assert_int_equal(geo_looks(0.039, false), 1); /* ends of tracks stand out */
-	assert_int_equal(geo_looks(1.0, false), 9);
+	const double cheap = 0.0, dear = GEO_DEAR + 1.0, very_dear = GEO_VERY_DEAR + 1.0;
+
+	assert_int_equal(geo_looks(0.019, cheap), 1);
+	assert_int_equal(geo_looks(0.021, cheap), 3);
+	assert_int_equal(geo_looks(0.039, dear), 1); /* ends of tracks stand out */
+	assert_int_equal(geo_looks(1.0, cheap), 9);
 	for (double near = 0.041; near < 0.07; near += 0.001) {
-		unsigned looks = geo_looks(near, false);
+		unsigned looks = geo_looks(near, dear);
 
 		assert_true(looks >= 3 && looks % 2 == 1 && near * geo_noise_left(looks) < 0.031);
 		/* Fewer where each takes as long as a thousand other reads. */
-		assert_true(geo_looks(near, true) <= 3);
+		assert_true(geo_looks(near, very_dear) <= 3);
 	}
-	assert_int_equal(geo_looks(0.059, true), 1);
+	assert_int_equal(geo_looks(0.059, very_dear), 1);
 }
 
 /*

@@ -391,6 +391,11 @@ static int walk(struct geo *g, struct err *err)
 		free(w);
 		return 0;
 	}
+	if (g->looks == 1) {
+		geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g)));
+		if (g->looks > 1)
+			geo_forget(g);
+	}
 	r = timed_walk(w, g->ses->common->time_ns ? WALK_PART : SOON_PART, err);
 	if (r == 0 && !g->ses->common->time_ns && !has_come_again(w))
 		r = timed_walk(w, WALK_PART, err);
@@ -406,7 +411,7 @@ static int look_at_tracks(struct geo *g, struct err *err)
 {
 	int r;
 
-	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR));
+	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g)));
 	g->spindle.period_ns = g->rot.period_ns;
 	r = rotation_find_ahead(&g->t, &g->rot, &g->is_fua_ahead, err);
 	if (r == 0)

@@ -169,9 +169,9 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
                     struct err *err);
 /*
  * How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number.
- * are_dear: making the cache forget before each look takes long.
+ * flush: what making the cache forget before each look costs, as geo_flush_cost() says.
  */
-unsigned geo_looks(double near, bool are_dear);
+unsigned geo_looks(double near, double flush);
 double geo_noise_left(unsigned looks); /* that part of it */
 void geo_set_looks(struct geo *g, unsigned looks);
 bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */

@@ -32,7 +32,10 @@
 #define LOOKS_FROM   0.04
 #define LOOKS_WANTED 0.03 /* so far they may */
 /* The same where all looks but the first take very many reads elsewhere before: most skews stand out. */
-#define LOOKS_DEAR  0.06
+#define LOOKS_DEAR 0.06
+/* Of a revolution: where looking again is cheap as well, that outvotes an answer that came late, and skews stand out
+ * from each other. */
+#define LOOKS_CHEAP 0.02
 #define TOL_LEAST   4e-6 /* of a revolution: what the clock resolves */
 #define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
 
@@ -320,12 +323,14 @@ double geo_noise_left(unsigned looks)
 	return looks > 1 ? MEDIAN_LOSS / sqrt(looks) : 1.0;
 }
 
-unsigned geo_looks(double near, bool are_dear)
+unsigned geo_looks(double near, double flush)
 {
-	double wanted = are_dear ? LOOKS_DEAR : LOOKS_WANTED;
+	double wanted = flush > GEO_VERY_DEAR ? LOOKS_DEAR : LOOKS_WANTED;
 	unsigned looks = 1;
 
-	while (near > LOOKS_FROM && looks < LOOKS_MOST && near * geo_noise_left(looks) > wanted)
+	if (near <= (flush > GEO_DEAR ? LOOKS_FROM : LOOKS_CHEAP))
+		return looks;
+	while (looks < LOOKS_MOST && (near * geo_noise_left(looks) > wanted || (looks == 1 && flush <= GEO_DEAR)))
 		looks += 2;
 	return looks;
 }
