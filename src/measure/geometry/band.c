@@ -295,6 +295,11 @@ static bool take_slot(struct geo_parser *p, struct geo_band *b, struct geo_state
 {
 	bool is_single = geo_is_single_slot(p, b);
 
+	if (b->extra && c->at == b->extra && c->at + 1 < p->o->tracks) {
+		st->cost += COST_LATE;
+		label(p, b, c->at++, c->head, c->cylinder);
+		c->jump = NAN;
+	}
 	c->is_rest = isfinite(c->jump) && is_left_out(p, b, st, c->head, c->cylinder, &c->jump);
 	if (st->cost > b->most)
 		return false;
@@ -463,4 +468,18 @@ double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const u
 		cost += before[k] == after[k] ? 0.0 : COST_ODD;
 	}
 	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;
+}
+
+/*
+ * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of
+ * their zones are? A track that is not may belong to either; and where some surfaces hold more the bands of one zone
+ * may have been cut up wrongly. Within a row of tracks just like each other nothing begins that is seen: where the next
+ * zone's first surface goes on as the last one ended, and the skew between them was lost, that may lack some tracks.
+ */
+bool geo_is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
+{
+	const struct geo_seg *before = geo_order_at(p->o, z->track - 1), *seg = geo_order_at(p->o, z->track);
+
+	return seg != before && geo_odd_sizes(p, z[-1].size, z->size) == 0.0 && !seg->is_odd && !before->is_odd &&
+	       geo_has_size(z, seg->size) && geo_has_size(z - 1, before->size);
 }

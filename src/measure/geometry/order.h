@@ -133,6 +133,7 @@ struct geo_band {
 	bool is_back;
 	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
 	bool is_full;         /* no other has none, whatever a skew looks like */
+	uint64_t extra;       /* that track is none, but a piece of the one before it; 0: there is no such */
 	bool is_doubtful;     /* ret: the skew of one does look like that */
 	double most;          /* of cost: more, and it does not fit */
 };
@@ -185,6 +186,8 @@ size_t geo_partial_lengths(struct geo_parser *p, uint64_t t, double step, uint64
 double geo_odd_first_sizes(const struct geo_parser *p, const uint64_t *size);
 /* What makes sizes unlikely behind those of the zone before. */
 double geo_odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after);
+/* Is where this zone begins clear from sizes, if one does there? It is not the first. */
+bool geo_is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z);
 
 /* ---- reading.c ---- */
 

@@ -43,13 +43,14 @@ struct node {
 	struct geo_fit_zone zone;
 };
 
-/* A band of which some slots were taken for ones without data. */
+/* A band of which some slots were taken for ones without data, or a track for a piece of one. */
 struct odd_band {
 	size_t parent;
 	uint64_t t;
 	struct geo_state st; /* in front of it */
 	size_t skip, skip_to;
 	bool is_full; /* but for those */
+	uint64_t extra;
 };
 
 /* Somebody has come so far for that. */
@@ -101,7 +102,7 @@ static void keep_zone(struct reading *q, struct way *w)
 static void keep_odd(struct reading *q, struct way *w, const struct way *from, const struct geo_band *b)
 {
 	q->odd = more_room(q->odd, q->nodd, &q->odd_room, sizeof(*q->odd));
-	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to, b->is_full };
+	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to, b->is_full, b->extra };
 	w->odd = q->nodd++;
 }
 
@@ -185,7 +186,7 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	if (b->cylinders != q->p.shape->band ||
 	    ((b->cylinders > 1 || b->skip < b->skip_to) && b->skip_to + 1 == b->cylinders * q->p.shape->heads))
 		begin_zone(ret);
-	if (ret->st.left_out > from->st.left_out)
+	if (ret->st.left_out > from->st.left_out || b->extra)
 		keep_odd(q, ret, from, b);
 	return true;
 }
@@ -261,6 +262,26 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	}
 }
 
+/* The same band, with one track less: of two odd ones side by side one may be a piece, which a false end cut off. */
+static void go_with_extra(struct reading *q, const struct way *from)
+{
+	const struct geo_order *o = q->p.o;
+	uint64_t band = q->p.shape->band, end = from->t + q->p.shape->heads * band;
+	size_t i = (size_t)(geo_order_at(q->p.o, from->t) - o->seg), seen = 0;
+
+	for (; i + 1 < o->n && o->seg[i].track <= end && seen < GEO_ENDS; i++) {
+		struct geo_band b = next_band(q, from, band);
+		struct way w;
+
+		if (!i || o->seg[i].tracks > 1 || !o->seg[i].is_odd || !(o->seg[i - 1].is_odd || o->seg[i + 1].is_odd))
+			continue;
+		seen++;
+		b.extra = o->seg[i].track;
+		if (b.extra >= from->t && take_band(q, from, &b, &w))
+			add_way(q, &w);
+	}
+}
+
 static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
@@ -298,6 +319,8 @@ static void go_on(struct reading *q, const struct way *w)
 		return;
 	/* Nothing fits, or at a price: there may be something cheaper. */
 	q->most = most_behind(q, w);
+	if (band)
+		go_with_extra(q, w);
 	if (band == 1) {
 		for (size_t skip = 0; skip < q->p.shape->heads && !w->is_new; skip++)
 			(void)go(q, w, 1, skip, skip, &ignore);
@@ -448,6 +471,7 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 				b.skip = q->odd[k].skip;
 				b.skip_to = q->odd[k].skip_to;
 				b.is_full = q->odd[k].is_full;
+				b.extra = q->odd[k].extra;
 				st = q->odd[k].st;
 			}
 			b.cylinders = band && band < left ? band : left;
@@ -537,20 +561,6 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 }
 
 /*
- * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of
- * their zones are? A track that is not may belong to either; and where some surfaces hold more the bands of one zone
- * may have been cut up wrongly. Within a row of tracks just like each other nothing begins that is seen: where the next
- * zone's first surface goes on as the last one ended, and the skew between them was lost, that may lack some tracks.
- */
-static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
-{
-	const struct geo_seg *before = geo_order_at(p->o, z->track - 1), *seg = geo_order_at(p->o, z->track);
-
-	return seg != before && geo_odd_sizes(p, z[-1].size, z->size) == 0.0 && !seg->is_odd && !before->is_odd &&
-	       geo_has_size(z, seg->size) && geo_has_size(z - 1, before->size);
-}
-
-/*
  * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before. Behind
  * it, a way is dropped once it is too far behind those that may begin a zone there: by more than a way ever makes good
  * and an edge needs to be certain.
@@ -564,7 +574,7 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 	q->rival = trail;
 	for (size_t i = 1; i < fit->n && !q->is_cut; i++) {
 		read_to(q, fit->zone[i].track);
-		if (!q->is_cut && is_clear_begin(&q->p, &fit->zone[i]))
+		if (!q->is_cut && geo_is_clear_begin(&q->p, &fit->zone[i]))
 			fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
 	}
 	reading_free(q);
