@@ -563,6 +563,19 @@ TEST_LARGE(one_surface_is_told_of_a_disturbed_sequence)
 	assert_true(told_of(220027, "surfaces") == 1.0);
 }
 
+/* Seven surfaces that hold as much, with one skew for all changes, look like one up to where they do not; a layout that
+ * nothing shows is not reported. */
+TEST_LARGE(tracks_side_by_side_may_be_of_long_bands)
+{
+	assert_false(told_of(920000279, "surfaces") == 1.0);
+}
+
+/* A late answer cut a track in two, and all behind it seemed to be one track further on. */
+TEST(an_end_that_is_none_shifts_no_layout)
+{
+	assert_true(told_of(920000036, "surfaces") == 8.0);
+}
+
 /* The drive's cache had half of what is read again and again for the shortest accesses, and answered it at once. */
 TEST(accesses_pass_the_cache_by_where_fua_does)
 {

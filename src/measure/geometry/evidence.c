@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is said for and against each layout: by accesses, by sizes and skews, by how long zones are. The logarithms of
+ * What is said for and against each layout: by accesses, by sizes and skews. The logarithms of
  * all likelihoods add up, over all looks, and what is left in the end follows from their sum.
  * Where its bands begin is part of a hypothesis: the sequence may have been read from the wrong track on.
  */
@@ -25,7 +25,6 @@
 #define COLD_LOOKS   2     /* behind which a law is near the one that was found before */
 #define THOUGHT      40000 /* steps that a law takes as long as, 1 ms, */
 #define THOUGHT_EACH 200   /* and for each access */
-#define HIDDEN       0.05  /* of zones may lack a track where it is not seen */
 
 bool geo_fits(const struct geo_search *s, const struct geo_hypothesis *h)
 {
@@ -258,66 +257,6 @@ static void add_look(struct geo_search *s)
 	s->n = n;
 }
 
-/* ---- sizes and lengths ---- */
-
-/* Does a zone begin and end for certain? */
-static bool is_whole(const struct geo_fit_zone *z)
-{
-	return z[0].margin >= GEO_SURE && z[1].margin >= GEO_SURE && z[1].cylinder - z[0].cylinder == z[0].tracks;
-}
-
-/* Is a whole zone before it as long? */
-static bool came_before(const struct geo_fit *one, size_t zone)
-{
-	for (size_t i = 1; i < zone; i++)
-		if (is_whole(&one->zone[i]) && one->zone[i].tracks == one->zone[zone].tracks)
-			return true;
-	return false;
-}
-
-/*
- * With several surfaces a zone has as many tracks on each, so whole cylinders; where surfaces are alike, and a change
- * of heads takes as long as a step of the arm, only that shows them. How much less likely the lengths of zones
- * that begin and end for certain are with that many surfaces than with one; as many spare tracks in each may be hidden.
- * Each length counts once: what comes again may be the length of a band.
- */
-static double lengths_speak_against(const struct geo_fit *one, uint32_t heads)
-{
-	double least = INFINITY;
-
-	for (uint32_t spare = 0; spare < heads; spare++) {
-		double sum = log(heads);
-
-		for (size_t i = 1; i + 1 < one->n; i++)
-			if (is_whole(&one->zone[i]) && !came_before(one, i))
-				sum -= log(heads * (one->zone[i].tracks % heads == spare ? 1.0 - HIDDEN
-				                                                         : HIDDEN / (heads - 1)));
-		least = fmin(least, sum);
-	}
-	return least;
-}
-
-static void weigh_lengths(struct geo_search *s)
-{
-	static const struct geo_shape one = { .heads = 1, .band = 1 };
-	bool is_one = false, are_others = false;
-
-	for (size_t i = 0; i < s->left; i++) {
-		is_one = is_one || s->h[i].shape.heads == 1;
-		are_others = are_others || s->h[i].shape.heads > 1;
-	}
-	if (!is_one || !are_others || s->has_lengths)
-		return;
-	s->has_lengths = true;
-	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->dear, NULL, s->fit);
-	if (isfinite(s->fit->cost))
-		geo_order_fit_whole(s->o, &one, s->fit);
-	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
-		s->lengths[heads] = lengths_speak_against(s->fit, heads);
-	for (size_t i = 1; isfinite(s->fit->cost) && i + 1 < s->fit->n; i++)
-		s->lengths[1] += is_whole(&s->fit->zone[i]) && came_before(s->fit, i) ? log(2.0) : 0.0;
-}
-
 /* ---- all together ---- */
 
 static size_t count_off(const struct geo_search *s, const struct geo_hypothesis *h)
@@ -377,15 +316,7 @@ void geo_weigh(struct geo_search *s)
 		s->nmade += isfinite(s->pair[i].access);
 	find_laws(s);
 	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
-	if (s->looks++)
-		weigh_lengths(s);
-	for (size_t i = 0; i < s->n; i++) {
-		struct geo_hypothesis *h = &s->h[i];
-
-		h->cost += s->lengths[h->shape.heads] +
-		           (h->shape.heads > 1 && h->shape.band == 1 && h->read.heads <= 1 ? s->lengths[1] : 0.0);
-	}
-	qsort(s->h, s->n, sizeof(s->h[0]), by_cost);
+	s->looks++;
 	for (s->left = 0; s->left < s->n && s->h[s->left].cost <= s->h[0].cost + most;)
 		s->left++;
 	if (s->n > s->left + RIVALS)

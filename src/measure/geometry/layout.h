@@ -126,9 +126,6 @@ struct geo_search {
 	double scatter;          /* of single accesses */
 	struct geo_access *made; /* for each hypothesis those of all looks */
 	size_t nmade;
-	/* How much the lengths of zones speak against each number of surfaces. */
-	double lengths[GEO_HEADS + 1];
-	bool has_lengths;
 };
 
 static inline bool geo_is_counted(const struct geo_hypothesis *h)
@@ -180,6 +177,8 @@ void geo_place_of(const struct geo_shape *shape, uint64_t slot, struct geo_place
  * hold different things. */
 double geo_chance(const struct geo_order *o, const struct geo_fit *fit, const struct geo_shape *read,
                   const struct geo_shape *shape);
+#define GEO_BAND_MOST     8192 /* tracks: no drive is known to us whose bands are longer, */
+#define GEO_BAND_LEAST    4    /* or shorter, but head by head */
 #define GEO_MISREAD_SHARE 0.05 /* of places in which bands were read from the wrong track on (a choice) */
 /* That many slots behind the begin of a turn a zone begins, that is read otherwise, by what its tracks hold. */
 uint64_t geo_begin_of(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_hypothesis *h);

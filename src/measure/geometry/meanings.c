@@ -8,8 +8,6 @@
 
 #include "measure/geometry/layout.h"
 
-#define BAND_MOST  8192 /* tracks: no drive is known to us whose bands are longer */
-#define BAND_LEAST 4    /* and none whose are shorter, but head by head */
 /* Of the log evidence, for each surface that holds just as much as another one where not all do: 10 times less likely,
  * as they differ by some 5 % of a few hundred sectors. */
 #define COINCIDENCE 2.3
@@ -76,9 +74,10 @@ static enum geo_change change_before(const struct geo_shape *shape, uint64_t slo
 	return slot % shape->band ? GEO_TO_CYLINDER : slot % (shape->heads * shape->band) ? GEO_TO_HEAD : GEO_TO_BAND;
 }
 
+/* One that noise may have made of the other does not speak against it. */
 static bool learn_skew(const struct geo_order *o, double *known, double skew)
 {
-	if (isfinite(*known) && isfinite(skew) && !geo_order_same(o, *known, skew))
+	if (isfinite(*known) && isfinite(skew) && geo_apart(*known, skew) >= 2.0 * o->tol)
 		return false;
 	*known = isfinite(skew) ? skew : *known;
 	return true;
@@ -201,7 +200,7 @@ void geo_add_reading(struct geo_search *s, const struct geo_shape *read, const s
 	if (band == 0)
 		band = fit->n && geo_band_behind(fit) == 0 ? geo_longest_zone(fit)->cylinders : UINT64_MAX;
 	h.prior = dear + geo_chance(s->o, fit, read, read);
-	if (band > BAND_MOST || !isfinite(h.prior))
+	if (band > GEO_BAND_MOST || !isfinite(h.prior))
 		return;
 	add_both(s, &h);
 	if (read->band == 0)
@@ -216,8 +215,8 @@ static void add_meaning(struct geo_search *s, const struct geo_shape *read, cons
 {
 	struct geo_hypothesis h = { .shape = *shape, .read = *read };
 
-	if (shape->heads < 2 || shape->heads > GEO_HEADS || (shape->band != 1 && shape->band < BAND_LEAST) ||
-	    shape->band > BAND_MOST || geo_is_same_layout(shape, read))
+	if (shape->heads < 2 || shape->heads > GEO_HEADS || (shape->band != 1 && shape->band < GEO_BAND_LEAST) ||
+	    shape->band > GEO_BAND_MOST || geo_is_same_layout(shape, read))
 		return;
 	h.prior = dear + geo_chance(s->o, fit, read, shape);
 	if (h.prior < 2.0 * GEO_SPEAKS)

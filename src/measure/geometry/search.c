@@ -24,8 +24,8 @@
 #define TELL_THOUGHTS 0.9  /* and the layout read once more; the rest is for all that was walked */
 #define SURE          8.0  /* of the log evidence: 1 in 3000 */
 #define LIKELY        6.0  /* 1 in 400 */
-/* By accesses alone, where the sequence is in no order, so that tracks may be elsewhere: the square of the first. */
-#define SURE_ALONE (2.0 * SURE)
+/* By accesses alone, where the sequence is in no order, so that what is true may be none of the hypotheses. */
+#define SURE_ALONE (4.0 * SURE)
 /* That there is one surface: 1 in 50, as others would need a coincidence in each zone. */
 #define LIKELY_ONE 4.0
 #define GROWS      3.0 /* 1 in 20: so often a run of equal tracks has a size that was mistaken (a choice) */
@@ -84,10 +84,15 @@ static void say_unknown(struct geo_search *s, const char *what, const char *why)
 
 /* Does a zone go on with a second band, at least half of the first surface's part of it that says something? Where
  * heads alternate the surface comes first again that was last, which says nothing with all beside it that hold as
- * much. */
+ * much. Where a zone is one band: is there another one that is about as long? */
 static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape)
 {
-	for (size_t i = 0; i < fit->n; i++) {
+	const struct geo_fit_zone *longest = geo_longest_zone(fit);
+	size_t as_long = 0;
+
+	for (size_t i = 0; i < fit->n; i++)
+		as_long += 2 * fit->zone[i].tracks >= longest->tracks;
+	for (size_t i = 0; shape->band && i < fit->n; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
 		uint32_t heads = shape->heads, first = 0, last = 0;
 
@@ -99,7 +104,7 @@ static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape
 		if (z->tracks >= (heads + (shape->is_alternate ? last : 0)) * shape->band + shape->band / 2)
 			return true;
 	}
-	return false;
+	return !shape->band && as_long > 1;
 }
 
 /* Does one surface explain sizes and skews about as well, so that they do not show where bands end? Which lengths were
@@ -114,6 +119,38 @@ static bool are_bands_unseen(struct geo_search *s)
 	geo_read_first(s, &s->h[0]);
 	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, s->fit->cost + UNSEEN, NULL, s->fit);
 	return isfinite(s->fit->cost) || geo_has_thought_enough(s->g);
+}
+
+/* How unlikely it is that the first band is longer than that, if each length is as likely as twice as much. */
+static double longer_than(uint64_t tracks)
+{
+	double share = log((double)GEO_BAND_MOST / (double)tracks) / log((double)GEO_BAND_MOST / GEO_BAND_LEAST);
+
+	return share > 0.0 ? -log(fmin(1.0, share)) : (double)INFINITY;
+}
+
+/*
+ * One after the other, may tracks be those of several surfaces, with bands longer than what was seen? Zones of one hold
+ * less and less inwards, those of several as often more: which of the two do sizes of runs of equal tracks support?
+ */
+static bool may_be_long_bands(const struct geo_order *o)
+{
+	uint64_t last = 0;
+	double changes = 0.0, more = 0.0, bands;
+
+	for (size_t i = 0; i < o->n; i++) {
+		const struct geo_seg *seg = &o->seg[i];
+
+		if (seg->is_odd || seg->has_gap || seg->tracks < GEO_LONG_RUN)
+			continue;
+		changes += last && seg->size != last;
+		more += last && seg->size > last;
+		last = seg->size;
+	}
+	bands = M_LN2 * changes + (more > 0.0 ? 0.0 : longer_than(o->tracks));
+	if (o->end == o->g->sectors && more == 0.0) /* all surfaces were seen, and none begins as the first did */
+		return false;
+	return GROWS * more + LIKELY_ONE > bands;
 }
 
 /* The same but for whether every second band goes through the heads backwards. */
@@ -182,7 +219,7 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 
 	if (!geo_fits(s, best)) {
 		say_unknown(s, both, "no known layout fits the access times");
-	} else if (shape->heads > 1 && shape->band > 1 && !comes_again(s->fit, shape)) {
+	} else if (is_one ? may_be_long_bands(s->o) : shape->band != 1 && !comes_again(s->fit, shape)) {
 		say_unknown(s, both, "no band of tracks was seen to come again");
 	} else if (unordered && shape->heads > 1 && shape->band == 0) {
 		say_unknown(s, both, "sizes and skews are irregular, and any order looks like zones of one band");
@@ -207,24 +244,6 @@ static void decide(struct geo_search *s, bool are_several_arms, struct geo_layou
 
 /* ---- the search ---- */
 
-/* How much less likely one surface is as runs of equal tracks hold more than those before: its zones hold less and less
- * inwards. */
-static double grows(const struct geo_order *o)
-{
-	uint64_t last = UINT64_MAX;
-	double sum = 0.0;
-
-	for (size_t i = 0; i < o->n && o->seg[i].track < GEO_RANK_TRACKS; i++) {
-		const struct geo_seg *seg = &o->seg[i];
-
-		if (seg->is_odd || seg->has_gap || seg->tracks < GEO_LONG_RUN)
-			continue;
-		sum += seg->size > last ? GROWS : 0.0;
-		last = seg->size;
-	}
-	return sum;
-}
-
 /* One surface, or several over each other, whatever is between: by the order that one surface has, if it explains the
  * sequence, or else as tracks are counted. */
 static void add_plain(struct geo_search *s, double least, double odd)
@@ -241,9 +260,9 @@ static void add_plain(struct geo_search *s, double least, double odd)
 	least = fmin(least, s->fit->cost);
 	dear = geo_has_thought_enough(s->g) ? 0.0 : fmin(GEO_SPEAKS + likeliest, (s->fit->cost - least) / odd);
 	for (h.shape.heads = 1; h.shape.heads <= GEO_HEADS; h.shape.heads++) {
-		h.prior = dear + (h.shape.heads == 1       ? grows(s->o)
-		                  : isfinite(s->fit->cost) ? geo_chance(s->o, s->fit, &one, &h.shape)
-		                                           : 0.0);
+		h.prior = dear;
+		if (h.shape.heads > 1 && isfinite(s->fit->cost))
+			h.prior += geo_chance(s->o, s->fit, &one, &h.shape);
 		for (int way = 0; way < (h.shape.heads > 1 && h.read.heads ? 2 : 1); way++) {
 			h.shape.is_alternate = way;
 			geo_add(s, &h);
