@@ -10,7 +10,6 @@
 #include "model/chain.h"
 #include "stats/stats.h"
 
-#define EDGE_SURE 0.98 /* probability of an edge that is listed (a decision) */
 #define DRAWS     200
 #define ROUGH                                                                                                     \
 	-5.0 /* log of the odds of rates that rise as well as fall, from which on surfaces may last from place to \
@@ -140,14 +139,14 @@ static double gap_end(const struct chain *c, size_t k)
 	return c->v[c->g[k].first].from;
 }
 
-/* The narrowest stretch of gaps, in bytes, in which EDGE_SURE of the draws have an edge. */
+/* The narrowest stretch of gaps, in bytes, in which ALONG_SURE of the draws have an edge. */
 static bool narrowest(const struct chain *c, const double *edges, double ndraws, size_t *ret_first, size_t *ret_last)
 {
 	double best = INFINITY, sum = 0.0;
 
 	for (size_t a = 1, b = 1; b < c->ngroups; b++) {
 		sum += edges[b];
-		for (; sum >= EDGE_SURE * ndraws; sum -= edges[a++]) {
+		for (; sum >= ALONG_SURE * ndraws; sum -= edges[a++]) {
 			double wide = gap_end(c, b) - gap_first(c, a);
 
 			if (edges[a] > 0.0 && wide < best) {
@@ -187,7 +186,7 @@ static bool take_edge(const struct chain *c, struct draws *d, size_t first, size
 		                    .first = gap_first(c, low),
 		                    .end = gap_end(c, high),
 		                    .p = (double)n / (double)d->n };
-	return ret->p >= EDGE_SURE;
+	return ret->p >= ALONG_SURE;
 }
 
 static int by_at(const void *a, const void *b)
@@ -248,7 +247,7 @@ static void edges_find(const struct chain *c, struct draws *d, double end, struc
 /* The smallest step between two places that one place's noise cannot hide (two deviations more than sure). */
 static double least_step(const struct chain *c, double apart, double zones)
 {
-	double odds = EDGE_SURE / (1.0 - EDGE_SURE) * (double)c->ngroups / zones;
+	double odds = ALONG_SURE / (1.0 - ALONG_SURE) * (double)c->ngroups / zones;
 	cleanup_free double *work = xcalloc(c->ngroups, sizeof(*work));
 
 	for (size_t k = 0; k < c->ngroups; k++) {

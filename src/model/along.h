@@ -13,6 +13,8 @@
 
 #include "model/reading.h"
 
+#define ALONG_SURE 0.98 /* probability of what is reported, an edge or a number of zones (a decision) */
+
 struct along_edge {
 	double at, first, end; /* bytes: where it lies, and 95 % of where it may */
 	double y, half;        /* the level behind it, 95 % */

@@ -11,14 +11,10 @@
 #define RATE_LEAST 1e-3 /* of the first: healthy media lose less */
 #define ROUNDS     3    /* of leaving sure parts out of the law (a choice: the third changes nothing) */
 #define STEPS      100  /* towards the likeliest law (a choice: more change no answer) */
-#define UNSEEN \
-	(1.0 / 3.0) /* readings, as if that many more had been: what was not seen is not impossible (Kerman 2011) */
 #define INSIDE                                                                                                        \
 	0.9         /* readings of a part that lose at its rate: a place that is slow may be so in a part (ignorance) \
 	             */
-#define WAY     0.5 /* readings that lost there in other requests, before any was read: as likely as not */
 #define MORE    0.2 /* readings that lose some times as much as others: ignorance */
-#define ALIKE   2   /* rates of a part in requests of a half: each may lose one, or what is asked for of it */
 #define SUSPECT (-3.0 * LOSSY_SURE) /* log of the odds of what is worth a second look (a choice) */
 #define DISKS   10.0 /* of which one has such a part: 1 to 10 % are replaced in a year (Schroeder and Gibson 2007) */
 
@@ -50,16 +46,16 @@ static double by_law(const struct law *law, const double *by_rate)
 	return sum;
 }
 
-/* A reading more, or a part of one. */
-static void learn(struct law *law, const struct lossy_at *v, double part)
+/* A reading more. */
+static void learn(struct law *law, const struct lossy_at *v)
 {
 	double by_rate[RATES], all;
 
 	likely(v, by_rate);
 	all = by_law(law, by_rate);
 	for (size_t k = 0; k < RATES; k++)
-		law->weight[k] *= (law->n + part * by_rate[k] / all) / (law->n + part);
-	law->n += part;
+		law->weight[k] *= (law->n + by_rate[k] / all) / (law->n + 1.0);
+	law->n += 1.0;
 }
 
 /* The likeliest by readings that are not left out (Laird 1978). Some may lose two or four times as much as any of them,
@@ -67,7 +63,7 @@ static void learn(struct law *law, const struct lossy_at *v, double part)
 static struct law law_of(const struct lossy_at *v, size_t n, const bool *is_left_out)
 {
 	cleanup_free double *by_rate = xcalloc(n + 1, RATES * sizeof(*by_rate));
-	struct law law = { .n = UNSEEN };
+	struct law law = { .n = LOSSY_UNSEEN };
 	size_t m = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -80,7 +76,7 @@ static struct law law_of(const struct lossy_at *v, size_t n, const bool *is_left
 		struct law next = law;
 
 		for (size_t k = 0; k < RATES; k++)
-			next.weight[k] = UNSEEN / RATES / law.n;
+			next.weight[k] = LOSSY_UNSEEN / RATES / law.n;
 		for (size_t i = 0; i < m; i++) {
 			const double *at = &by_rate[RATES * i];
 			double all = by_law(&law, at) * law.n;
@@ -128,7 +124,7 @@ static void evidence(const struct law *law, const struct lossy_at *v, bool is_in
 	for (size_t k = 0; k < RATES; k++) {
 		double own = is_in_law ? law->weight[k] * by_rate[k] / all : 0.0;
 
-		left += fmax(law->weight[k] * law->n - own, UNSEEN / RATES) * by_rate[k];
+		left += fmax(law->weight[k] * law->n - own, LOSSY_UNSEEN / RATES) * by_rate[k];
 	}
 	left /= law->n - is_in_law;
 	for (size_t k = 0; k < RATES; k++)
@@ -286,90 +282,47 @@ size_t lossy_find(const struct lossy_at *v, size_t n, double least, double usual
 	return parts;
 }
 
-/* By a look, from which the law learns: were it not of the place, the next would be as likely. */
-static void add_evidence(struct law *law, const struct lossy_at *look, double *sum)
-{
-	double by_rate[RATES];
-
-	evidence(law, look, false, by_rate);
-	for (size_t k = 0; k < RATES; k++)
-		sum[k] += by_rate[k];
-	learn(law, look, 1.0);
-}
-
-/* What looks say, in each way of asking (struct lossy_look, otherwise), of which each has its law. */
-struct asked {
-	struct law law[1 + LOSSY_OTHERWISE];
-	double all[RATES], otherwise[RATES]; /* evidence by each rate */
-};
-
-/* Laws by what lies outside; inside: all of it. */
-static void laws_of(const struct lossy_look *v, size_t n, const struct lossy_at *inside, struct asked *ret)
+struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least)
 {
 	cleanup_free bool *is_left_out = xcalloc(n + 1, sizeof(*is_left_out));
 	cleanup_free struct lossy_at *at = xcalloc(n + 1, sizeof(*at));
+	double by_rate[RATES], all[RATES] = { 0.0 }, most = -INFINITY;
+	struct lossy_at look = { 0 };
+	size_t inside = 0, first;
+	struct law law;
 
 	for (size_t i = 0; i < n; i++) {
 		at[i] = v[i].at;
-		is_left_out[i] = v[i].is_inside || v[i].is_another || v[i].otherwise;
-	}
-	*ret = (struct asked){ .law = { law_of(at, n, is_left_out) } };
-	for (size_t k = 1; k <= LOSSY_OTHERWISE; k++) { /* in other requests the way may lose there as well */
-		ret->law[k] = ret->law[0];
-		ret->law[k].n = 1.0;
-		learn(&ret->law[k], inside, WAY);
-	}
-	for (size_t i = 0; i + 1 < n; i++)
-		if (v[i].otherwise && !v[i].is_inside && !v[i].is_another && v[i + 1].is_inside &&
-		    v[i + 1].otherwise == v[i].otherwise)
-			learn(&ret->law[v[i].otherwise], &at[i], 1.0);
-}
-
-/* Of the likeliest rate. */
-static struct lossy_odds odds_by(const struct asked *q, size_t first)
-{
-	struct lossy_odds ret = { -INFINITY, -INFINITY, 0.0 };
-
-	for (size_t k = first; k < RATES; k++) {
-		if (q->all[k] <= ret.evidence)
-			continue;
-		ret.evidence = q->all[k];
-		ret.otherwise = q->otherwise[k];
-		for (size_t j = k > first + ALIKE ? k - ALIKE : first; j < RATES && j <= k + ALIKE; j++)
-			ret.otherwise = fmax(ret.otherwise, q->otherwise[j]);
-	}
-	return ret;
-}
-
-struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least)
-{
-	struct lossy_at look = { 0 }, all = { 0 };
-	struct lossy_odds ret;
-	struct asked q;
-	size_t inside = 0, first;
-
-	for (size_t i = 0; i < n; i++) {
+		is_left_out[i] = v[i].is_inside || v[i].is_another;
 		inside += v[i].is_inside;
-		all.lost += v[i].is_inside ? v[i].at.lost : 0.0;
-		all.revs += v[i].is_inside ? v[i].at.revs : 0.0;
 	}
-	if (!(all.revs > 0.0))
-		return (struct lossy_odds){ -INFINITY, -INFINITY, -INFINITY };
-	laws_of(v, n, &all, &q);
-	first = first_rate(&q.law[0], least);
+	law = law_of(at, n, is_left_out);
+	first = first_rate(&law, least);
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].is_inside)
 			continue;
 		look.lost += v[i].at.lost;
 		look.revs += v[i].at.revs;
-		if ((i + 1 < n && v[i + 1].is_inside && v[i + 1].otherwise == v[i].otherwise) || !(look.revs > 0.0))
+		if ((i + 1 < n && v[i + 1].is_inside) || !(look.revs > 0.0))
 			continue;
-		add_evidence(&q.law[0], &look, q.all);
-		if (v[i].otherwise)
-			add_evidence(&q.law[v[i].otherwise], &look, q.otherwise);
+		evidence(&law, &look, false, by_rate);
+		for (size_t k = 0; k < RATES; k++)
+			all[k] += by_rate[k];
+		learn(&law, &look); /* were it not of the place, the next would be as likely */
 		look = (struct lossy_at){ 0 };
 	}
-	ret = odds_by(&q, first);
-	ret.place = ret.evidence - choices((double)n, inside, first);
-	return ret;
+	for (size_t k = first; inside && k < RATES; k++)
+		most = fmax(most, all[k]);
+	return (struct lossy_odds){ most, most - choices((double)n, inside ? inside : 1, first) };
+}
+
+/* The largest log likelihood, but for what hangs on no rate. */
+static double log_best(double lost, double revs)
+{
+	return lost > 0.0 ? lost * log(lost / revs) : 0.0;
+}
+
+double lossy_differ(const struct lossy_at *a, const struct lossy_at *b)
+{
+	return log_best(a->lost, a->revs) + log_best(b->lost, b->revs) - log_best(a->lost + b->lost, a->revs + b->revs);
 }

@@ -11,7 +11,7 @@
  *
  * What was read at one time hangs together: readings inside a part one after the other in time are one look, so that
  * only other times decide whether it is the place that loses. A way may lose a revolution where requests of one
- * size end, and none where others do. So only the same bytes in other requests decide whether it is the media.
+ * size end, and none where others do: the same bytes in other requests differ then (lossy_differ).
  */
 #ifndef PLATTER_MODEL_LOSSY_H
 #define PLATTER_MODEL_LOSSY_H
@@ -19,8 +19,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOSSY_OTHERWISE 2   /* other sizes of requests: what the way loses with one says nothing of the others */
-#define LOSSY_SURE      3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
+#define LOSSY_UNSEEN                                                                                       \
+	(1.0 / 3.0)    /* as if that much more had been seen: what was not is not impossible (Kerman 2011) \
+	                */
+#define LOSSY_SURE 3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
 
 struct lossy_at {          /* a reading */
 	double lost, revs; /* revolutions lost, and those that it took besides; 0: it says nothing */
@@ -42,18 +44,17 @@ size_t lossy_find(const struct lossy_at *v, size_t n, double least, double usual
 
 struct lossy_look { /* a reading, in order of time */
 	struct lossy_at at;
-	bool is_inside;     /* of the part that is asked about */
-	bool is_another;    /* of another part, which says nothing of what is usual */
-	unsigned otherwise; /* bytes that were read before, in requests of the first or the second other size; outside,
-	                     * right before one that is inside: of bytes beside it. 0: not so */
+	bool is_inside;  /* of the part that is asked about */
+	bool is_another; /* of another part, which says nothing of what is usual */
 };
 
-struct lossy_odds {       /* logs */
-	double evidence;  /* that the place loses, by all looks at it; ... */
-	double otherwise; /* ... by those in other requests alone */
-	double place;     /* the first, with all the places where it might have been as likely before */
+struct lossy_odds {      /* logs */
+	double evidence; /* that the place loses, by all looks at it; ... */
+	double place;    /* ... with all the places where it might have been as likely before */
 };
 
-struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
+struct lossy_odds lossy_place(const struct lossy_look *v, size_t n,
+                              double least); /* Log of how much likelier two readings are by a rate each than by one. */
+double lossy_differ(const struct lossy_at *a, const struct lossy_at *b);
 
 #endif

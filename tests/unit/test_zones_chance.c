@@ -44,8 +44,8 @@ static struct zone_sample sample_of(size_t p, size_t i, bool is_slow, struct rng
 		                     .elapsed_ns = 5e6 * ns,
 		                     .ns_per_byte = ns,
 		                     .se_ratio = 0.01,
-		                     .waits = is_slow ? 5 : 0,
-		                     .wait_revs = is_slow ? 5 : 0,
+		                     .lost.waits = is_slow ? 5 : 0,
+		                     .lost.revs = is_slow ? 5 : 0,
 		                     .at_s = 0.1 * (double)i,
 		                     .is_good = true };
 }
@@ -88,7 +88,7 @@ static void add_found(const struct made *m, struct found *to)
 	struct zone_levels lv;
 
 	zone_levels_fit(&samples, &l, &lv);
-	zone_slows_find(&samples, &l, &lv, &none, &slows);
+	zone_slows_find(&samples, &l, &none, &slows);
 	for (size_t i = 0; i < slows.n; i++) {
 		bool is_there = slows.v[i].first <= 20 && slows.v[i].last >= 20;
 
@@ -218,7 +218,7 @@ TEST(what_comes_out_of_the_buffer_loses_no_revolutions)
 			continue;
 		m.v[i].ns_per_byte = 2.0;
 		m.v[i].elapsed_ns = 1e7;
-		m.v[i].waits = m.v[i].wait_revs = 0;
+		m.v[i].lost.waits = m.v[i].lost.revs = 0;
 	}
 	l.interface_bytes_per_s = 5.2e8;
 	zone_losses_find(&m.samples, &l, &all);

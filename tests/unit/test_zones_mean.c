@@ -65,8 +65,8 @@ TEST(a_stall_counts_once_in_the_mean)
 	rng_init(&rng, 1, 3);
 	make(&m, &rng);
 	for (size_t i = 5; i < m.samples.n; i += 31) {
-		m.v[i].waits = 1;
-		m.v[i].wait_revs = 20;
+		m.v[i].lost.waits = 1;
+		m.v[i].lost.revs = 20;
 		m.v[i].elapsed_ns += 20.0 * REV_NS;
 		m.v[i].ns_per_byte = m.v[i].elapsed_ns / m.v[i].moved_bytes;
 	}

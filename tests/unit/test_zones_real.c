@@ -44,7 +44,6 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 	struct zone_layout l = { .end_bytes = (uint64_t)PIECES * BYTES,
 		                 .align_bytes = 512,
 		                 .block_bytes = BYTES / 16,
-		                 .request_bytes = BYTES / 16,
 		                 .cell_bytes = (uint64_t)PIECES / places * BYTES,
 		                 .slots = (uint32_t)(2 * PIECES / places),
 		                 .npositions = places,
@@ -82,9 +81,9 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 			                      .part_ns_per_byte = { part, part, part, part },
 			                      .se_ratio = 0.005,
 			                      .at_s = at_s,
-			                      .flush_ns = NAN,
-			                      .waits = (uint32_t)fmax(lost, 0.0), /* all that it may have been */
-			                      .wait_revs = (uint32_t)fmax(lost, 0.0),
+			                      .written.flush_ns = NAN,
+			                      .lost.waits = (uint32_t)fmax(lost, 0.0), /* all that it may have been */
+			                      .lost.revs = (uint32_t)fmax(lost, 0.0),
 			                      .is_good = true };
 	}
 	/* Pieces before it and of it once more, in other requests. */

@@ -51,7 +51,6 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .end_bytes = (uint64_t)SIZE,
 		                 .align_bytes = 512,
 		                 .block_bytes = REQUEST,
-		                 .request_bytes = REQUEST,
 		                 .slots = 8,
 		                 .cell_bytes = 1u << 30,
 		                 .positions = positions,
@@ -90,15 +89,15 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.se_ratio = d->noise,
 			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
 			.at_s = (double)i * 0.2,
-			.flush_ns = NAN,
+			.written.flush_ns = NAN,
 			.request_bytes = d->request_bytes,
-			.whole_bytes = moved,
-			.whole_ns = d->wait_ns > 0.0
+			.whole.bytes = moved,
+			.whole.ns = d->wait_ns > 0.0
 			                    ? moved / rate * 1e9 +
 			                              (rate > 0.5e6 * d->interface ? d->fast_wait_ns : d->wait_ns)
 			                    : 0.0,
-			.waits = p < lossy ? lost : 0,
-			.wait_revs = p < lossy ? lost : 0,
+			.lost.waits = p < lossy ? lost : 0,
+			.lost.revs = p < lossy ? lost : 0,
 			.is_good = true,
 			.y = NAN,
 		};
@@ -106,7 +105,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 	if (d->check_position) {
 		struct zone_sample *s = &samples[d->check_position], *check = &samples[t.samples.n++];
 
-		s->waits = s->wait_revs = 2;
+		s->lost.waits = s->lost.revs = 2;
 		*check = *s;
 		check->kind = SAMPLE_CHECK;
 		check->check_of = d->check_position;

@@ -64,14 +64,6 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_density = false;
 }
 
-static void find_lowest(struct zone_analysis *a)
-{
-	a->lowest = ZONE_NONE;
-	for (size_t p = 0; p < a->levels.n; p++)
-		if (a->levels.v[p].n && (a->lowest == ZONE_NONE || a->levels.v[p].y > a->levels.v[a->lowest].y))
-			a->lowest = p;
-}
-
 void zone_analyse(struct zone_target *t)
 {
 	struct zone_analysis *a = xcalloc(1, sizeof(*a));
@@ -80,7 +72,7 @@ void zone_analyse(struct zone_target *t)
 	t->layout.has_members = device_has_members(t->dev);
 	zone_levels_fit(&t->samples, &t->layout, &a->levels);
 	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
-	zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
+	zone_slows_find(&t->samples, &t->layout, &fast, &a->slows);
 	free(fast.v);
 	zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
 	zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
@@ -90,7 +82,6 @@ void zone_analyse(struct zone_target *t)
 	a->has_mean = a->has_mean && !a->is_by_length;
 	fit_curve(t, a);
 	doubt_zones(t, a);
-	find_lowest(a);
 	zone_analysis_free(t->analysis);
 	t->analysis = a;
 }

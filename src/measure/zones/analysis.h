@@ -31,7 +31,12 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 /* What a sample of writing writes at most before it counts; write caches of 8 to 64 MiB are usual. */
 #define ZONE_LEAD_MAX (128ull << 20)
 
-#define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
+#define ZONE_WAIT_MIN \
+	0.9 /* revolutions that are lost in a wait: nearly one, for the pace beside it is known to some tenths */
+#define ZONE_SIGMAS \
+	6.0 /* deviations, by which nothing is off by chance in a run; tails are heavier than the normal law's */
+#define ZONE_LOST_MAX 0.95 /* of a sample's time, that it lost: more cannot be, for some was spent on reading */
+#define ZONE_DONE_MIN 6    /* completions that an estimate needs after the lead-in */
 
 /*
  * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time.
@@ -200,8 +205,8 @@ struct zone_slows {
  * reasons (stretches.c). free(ret->v). st: places that answer as fast as the interface have neither waits
  * nor a level that others are measured by.
  */
-void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                     const struct zone_stretches *st, struct zone_slows *ret);
+void zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     struct zone_slows *ret);
 /* Is the place in a slow region? */
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, bool is_confirmed);
 /* Are bytes of the sample in it? */
@@ -241,7 +246,13 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
 /* Where rates begin anew, as of another device; INFINITY: nowhere. */
-double zone_begins_anew(const struct zone_stretches *st);
+static inline double zone_begins_anew(const struct zone_stretches *st)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].kind == STRETCH_DEVICE)
+			return (double)st->v[i].first_bytes;
+	return (double)INFINITY;
+}
 /* Is it in one that no media take part in? */
 static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
 {
@@ -273,7 +284,6 @@ struct zone_analysis {
 	double mean_ns_per_byte;
 	struct interval mean_ci; /* ns per byte */
 	struct density_fit density;
-	size_t lowest; /* position of the lowest rate; ZONE_NONE */
 };
 
 #endif

@@ -15,9 +15,8 @@
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
-#define UNSURE_PLACES 2    /* places of the curve, between which another device begins */
-#define ROUNDS        5    /* t is 2.8 for that many (a choice) */
-#define SPAN_REVS     30.0 /* of a reading: a sample of the curve has 24 */
+#define UNSURE_PLACES 2 /* places of the curve, between which another device begins */
+#define ROUNDS        5 /* t is 2.8 for that many (a choice) */
 #define PLACE_PART                                                                                                 \
 	128 /* of a range, from its begin to the first reading: behind the cell of the curve, and within the first \
 	       zone */
@@ -267,7 +266,7 @@ int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *
 {
 	double rev_ns = t->layout.rev_ns > 0.0 ? t->layout.rev_ns : ZONE_REV_NS;
 	uint64_t block = t->layout.coarse_bytes;
-	size_t blocks = (size_t)(t->bytes_per_s * SPAN_REVS * rev_ns * 1e-9 / (double)block) + run->p->depth + 1;
+	size_t blocks = (size_t)(t->bytes_per_s * ZONE_SHORT_REVS * rev_ns * 1e-9 / (double)block) + run->p->depth + 1;
 	struct stream streams[DEVICE_RANGES_MAX] = { 0 };
 	cleanup_free struct rounds *m = xcalloc(1, sizeof(*m));
 	cleanup_free struct zone_done *done = NULL;

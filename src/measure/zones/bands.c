@@ -11,9 +11,8 @@
 #include "measure/zones/analysis.h"
 #include "model/along.h"
 
-#define COUNT_SURE 0.98 /* probability of a number that is reported as exact */
-#define FRONT_WIDE 3.0  /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
-#define FRONT_MOST 0.9  /* ... of two zones one is so much of the disk as seldom */
+#define FRONT_WIDE 3.0 /* times the mean width: a zone is so wide once in 400 (Erlang's law of chain.h) ... */
+#define FRONT_MOST 0.9 /* ... of two zones one is so much of the disk as seldom */
 
 /* Readings for the model; one that straddles where rates begin anew is none. Returns how many. */
 static size_t readings_of(const struct zone_at *v, size_t n, double anew, struct along_at *ret)
@@ -101,6 +100,6 @@ void zone_bands_find(const struct zone_samples *samples, const struct zone_layou
 		fill_band(&a, k, l, lv, &ret->v[k]);
 	if (a.n)
 		read_part(l, lv, &ret->v[0].first_bytes, &ret->v[a.n - 1].end_bytes);
-	ret->is_least = a.n && (a.p_count < COUNT_SURE || has_gap(lv) || may_hide(ret, l));
+	ret->is_least = a.n && (a.p_count < ALONG_SURE || has_gap(lv) || may_hide(ret, l));
 	free(a.v);
 }

@@ -25,22 +25,12 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define LATE_LOOK 8   /* completions ahead that may prove one late: twice the usual depth */
-#define LATE_MAD  6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
-#define WAIT_REVS_MIN                                                                                               \
-	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some \
-	       tenths */
 #define QUICK_RATIO                                                                                                \
 	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones \
 	       change it by less than a fifth */
+#define END_PART     3    /* 1 / this of a sample is the lead-in at most, and a lag */
 #define SKEW_MOST    0.5  /* of a revolution, that a track's end takes at most */
-#define PER_REV_FINE 4.0  /* completions in a revolution that show its track (trial: fewer gain nothing) */
-#define LAGS_PART    3.0  /* a lag is this part of a sample at most */
-#define LEAD_IN_PART 3    /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 #define AT_ONCE_REVS 0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
-#define REQUEST_REVS                                                                                                \
-	0.5 /* that a request may take, so that none of them hides a revolution that each loses; what is as fast as \
-	       the interface loses none */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -50,7 +40,7 @@ static double group_ns(const struct zone_done *d, size_t end, size_t group)
 /* Index of the completion from which on the disk streams. */
 static size_t lead_in_end(const struct zone_done *d, size_t n, uint32_t depth)
 {
-	size_t group = depth < 4 ? 4 : depth, first = depth, end = n / LEAD_IN_PART;
+	size_t group = depth < 4 ? 4 : depth, first = depth, end = n / END_PART;
 	cleanup_free double *g = NULL;
 	double usual;
 
@@ -76,7 +66,7 @@ static double weight_of(const struct zone_done *d, size_t n, size_t i, double pe
 	double half = 0.5 * (d[n - 1].bytes - d[0].bytes) * (1.0 + 1.0 / (double)n);
 	double u = (d[i].bytes - 0.5 * (d[n - 1].bytes + d[0].bytes)) / half;
 
-	return per_rev >= PER_REV_FINE ? u * sqrt(fmax(1.0 - u * u, 0.0)) : u;
+	return per_rev >= ZONE_TRACK_PARTS ? u * sqrt(fmax(1.0 - u * u, 0.0)) : u;
 }
 
 /* Fit of time on bytes over d[0..n): slope, and what each completion is off (residual, ns). */
@@ -118,7 +108,7 @@ static size_t unlate(struct zone_done *d, size_t n, double slope, double toleran
 	for (size_t i = 0; i + 1 < n; i++) {
 		double limit = INFINITY;
 
-		for (size_t j = i + 1; j < n && j <= i + LATE_LOOK; j++)
+		for (size_t j = i + 1; j < n && j <= i + ZONE_TWICE_DEPTH; j++)
 			limit = fmin(limit, d[j].t_ns - (d[j].bytes - d[i].bytes) * slope);
 		if (d[i].t_ns > limit + tolerance) {
 			d[i].t_ns = limit;
@@ -147,7 +137,7 @@ static double variance_of_neighbours(const double *x, size_t n)
  */
 static double variance_of_tracks(const double *x, size_t n, double per_rev)
 {
-	size_t lags = (size_t)fmin(round(per_rev), (double)n / LAGS_PART);
+	size_t lags = (size_t)fmin(round(per_rev), (double)n / END_PART);
 	double var = 0.0, white = 0.0;
 
 	for (size_t lag = 0; lag <= lags; lag++) {
@@ -172,7 +162,7 @@ static double slope_se_ratio(const struct zone_done *d, double *residual, size_t
 		sxw += w * (d[i].bytes - mb);
 		sww += w * w;
 	}
-	if (!(per_rev >= PER_REV_FINE))
+	if (!(per_rev >= ZONE_TRACK_PARTS))
 		return sqrt(variance_of_neighbours(residual, n) / (double)n * sww) / sxw / slope;
 	for (size_t i = 0; i < n; i++)
 		residual[i] *= weight_of(d, n, i, per_rev);
@@ -214,7 +204,7 @@ static double lasting_wait(const struct zone_done *d, size_t n, size_t i, const 
 {
 	double more = d[i].t_ns - d[i - 1].t_ns - pace->usual * (d[i].bytes - d[i - 1].bytes), least = more;
 
-	for (size_t j = i + 1; j < n && j <= i + LATE_LOOK; j++) {
+	for (size_t j = i + 1; j < n && j <= i + ZONE_TWICE_DEPTH; j++) {
 		more += d[j].t_ns - d[j - 1].t_ns - pace->least * (d[j].bytes - d[j - 1].bytes);
 		least = fmin(least, more);
 	}
@@ -240,7 +230,7 @@ void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t 
 		double more = lasting_wait(d, n, i, &pace) / rev_ns;
 
 		d[i - 1].t_ns -= taken;
-		if (more < WAIT_REVS_MIN)
+		if (more < ZONE_WAIT_MIN)
 			continue;
 		(*ret_waits)++;
 		*ret_revs += (uint32_t)fmax(round(more), 1.0);
@@ -282,7 +272,7 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 	if (!fit_time(d + first, m, per_rev, &slope, residual))
 		return false;
 	for (int round = 0; round < 3; round++) {
-		size_t moved = unlate(d + first, m, slope, LATE_MAD * deviation(residual, work, m));
+		size_t moved = unlate(d + first, m, slope, ZONE_SIGMAS * deviation(residual, work, m));
 
 		if (!moved || !fit_time(d + first, m, per_rev, &slope, residual))
 			break;
@@ -308,14 +298,14 @@ bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t 
 	memcpy(d, done, n * sizeof(*d));
 	if (!zone_estimate(d, n, l->lead_in, rev_ns, &e))
 		return false;
-	z->waits = z->wait_revs = 0;
+	z->lost.waits = z->lost.revs = 0;
 	if (has_waits)
-		zone_estimate_waits(done + e.first, n - e.first, rev_ns, &z->waits, &z->wait_revs);
+		zone_estimate_waits(done + e.first, n - e.first, rev_ns, &z->lost.waits, &z->lost.revs);
 	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the
 	 * same. */
-	lost = z->wait_revs * rev_ns / e.moved_bytes;
+	lost = z->lost.revs * rev_ns / e.moved_bytes;
 	memcpy(d, done, n * sizeof(*d));
-	if (z->wait_revs && zone_estimate(d + e.first, n - e.first, 0, rev_ns, &clean)) {
+	if (z->lost.revs && zone_estimate(d + e.first, n - e.first, 0, rev_ns, &clean)) {
 		e.ns_per_byte = clean.ns_per_byte + lost;
 		e.se_ratio = clean.se_ratio * clean.ns_per_byte / e.ns_per_byte;
 	}
@@ -330,12 +320,12 @@ bool zone_sample_estimate(struct zone_sample *z, struct zone_done *done, size_t 
 
 double zone_wait_ns(const struct zone_sample *s)
 {
-	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
+	return fmax(s->whole.ns - s->whole.bytes * s->ns_per_byte, 0.0);
 }
 
 bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l)
 {
-	return s->whole_ns > 0.0 && zone_wait_ns(s) < AT_ONCE_REVS * zone_rev_ns(l) &&
-	       (s->request_bytes * s->ns_per_byte < REQUEST_REVS * zone_rev_ns(l) ||
+	return s->whole.ns > 0.0 && zone_wait_ns(s) < AT_ONCE_REVS * zone_rev_ns(l) &&
+	       (s->request_bytes * s->ns_per_byte < ZONE_REQUEST_REVS * zone_rev_ns(l) ||
 	        1e9 / s->ns_per_byte >= INTERFACE_REACHED * l->interface_bytes_per_s);
 }

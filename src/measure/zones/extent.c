@@ -96,7 +96,6 @@ void zone_extent_report(const struct zones_run *run, bool is_final)
  * themselves: all of a sample's time, less its bytes at its rate. Those are the ones that were counted, less what
  * Student's t wanted for the variance was not known: of a mean's width that is its square.
  */
-#define NORMAL_975 1.959964 /* of the normal distribution: t where the variance is known */
 
 static double usual_wait(const struct zone_samples *samples)
 {
@@ -106,7 +105,7 @@ static double usual_wait(const struct zone_samples *samples)
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (s->kind == SAMPLE_CURVE && s->pass == 0 && s->is_good && s->whole_ns > 0.0)
+		if (s->kind == SAMPLE_CURVE && s->pass == 0 && s->is_good && s->whole.ns > 0.0)
 			wait[n++] = zone_wait_ns(s);
 	}
 	return n ? stats_median(wait, n) : (double)NAN;
@@ -119,7 +118,7 @@ double zone_least_ns(const struct zone_target *t)
 
 	for (size_t p = 0; p < lv->n; p++) {
 		const struct zone_level *v = &lv->v[p];
-		double part = v->n && v->df > 0.0 ? NORMAL_975 / stats_t_975(v->df) : 1.0;
+		double part = v->n && v->df > 0.0 ? 1.96 / stats_t_975(v->df) : 1.0;
 
 		sum += v->n ? wait + v->elapsed_ns * part * part : 0.0;
 	}
@@ -132,7 +131,7 @@ double zone_used_ns(const struct zone_target *t)
 
 	for (size_t i = 0; i < t->samples.n; i++) {
 		const struct zone_sample *s = &t->samples.v[i];
-		double half = 0.5e-9 * fmax(s->whole_ns, s->elapsed_ns);
+		double half = 0.5e-9 * fmax(s->whole.ns, s->elapsed_ns);
 
 		first_s = fmin(first_s, s->at_s - half);
 		last_s = fmax(last_s, s->at_s + half);

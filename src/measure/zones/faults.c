@@ -11,7 +11,6 @@
 #include "measure/zones/zones.h"
 
 #define PIECE_BYTES   65536u           /* small beside a request, large beside a sector: 16 and 128 tries (a choice) */
-#define LOCATE_MAX    64               /* failed requests that are narrowed down (a choice) */
 #define LOCATE_MAX_NS (120 * NS_PER_S) /* each may take the drive seconds (a choice) */
 
 void zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
@@ -138,7 +137,7 @@ int zones_faults_locate(struct zones_run *run, struct zone_target *t, struct err
 	if (t->nunreadable)
 		tidy(t);
 	before = t->nunreadable;
-	for (size_t i = 0; i < t->nunreadable && i < LOCATE_MAX && !session_is_over(run->ses); i++) {
+	for (size_t i = 0; i < t->nunreadable && !session_is_over(run->ses); i++) {
 		int r;
 
 		if (clock_now_ns(run->ses->env->clk) - start_ns > LOCATE_MAX_NS)

@@ -14,17 +14,11 @@
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
-#define PLACE_MIN_BYTES  (16 * 1024u) /* a quarter of the tracks of 1995 */
-#define PLACE_PARTS      4            /* requests per revolution, of few places */
-#define PLACE_LONG_REVS  0.5          /* of a request: two of them leave the host time enough to send the next */
-#define PLACE_LONG_DEPTH 2
-#define FINE_MIN_BYTES   (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
-#define REREAD_BYTES     (64 * 1024u) /* fits into a segment of any drive with such tracks */
-#define TRACK_PARTS      8            /* requests per revolution (trial on four drives: five leave twice as much) */
-#define TRACK_PARTS_MIN  5            /* fewer show nothing (the same trial) */
-#define COARSE_EVERY     3            /* places of the first pass, that show whether small ones are slower (a choice) */
-#define LOST_FEW         1.0          /* revolutions: more in the first pass are not accident (a choice) */
-#define BUSY_PART        0.75         /* of the media's time that they may take one after the other (a choice) */
+#define PLACE_MIN_BYTES (16 * 1024u) /* a quarter of the tracks of 1995 */
+#define FINE_MIN_BYTES  (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
+#define TRACK_PARTS     8            /* requests per revolution (trial on four drives: five leave twice as much) */
+#define COARSE_EVERY    3            /* places of the first pass, that show whether small ones are slower (a choice) */
+#define BUSY_PART       0.75         /* of the media's time that they may take one after the other (a choice) */
 #define LOSSY_PART \
 	0.5 /* of the precision asked for, that the interval of what is lost may take after a pass (a choice) */
 #define SLOWER_MIN    0.001 /* relative; as much as intervals are wide at best */
@@ -50,17 +44,17 @@ static void shorten_lead_in(struct zone_target *t)
 
 	if (l->is_one_at_a_time || l->rev_ns == 0.0)
 		return;
-	while (!isnan(least_request(t)) && l->request_bytes > rev_bytes / PLACE_PARTS) {
-		uint32_t half = l->request_bytes / 2;
+	while (!isnan(least_request(t)) && l->block_bytes > rev_bytes * ZONE_PLACE_REQUEST_REVS) {
+		uint32_t half = l->block_bytes / 2;
 
 		half -= half % l->align_bytes;
 		if (half < least)
 			break;
-		l->request_bytes = half;
+		l->block_bytes = half;
 	}
-	l->block_bytes = l->coarse_bytes = l->request_bytes;
-	if (l->request_bytes >= PLACE_LONG_REVS * rev_bytes && l->depth > PLACE_LONG_DEPTH)
-		l->lead_in = l->depth = PLACE_LONG_DEPTH;
+	l->coarse_bytes = l->block_bytes;
+	if (l->block_bytes >= ZONE_REQUEST_REVS * rev_bytes && l->depth > 2)
+		l->lead_in = l->depth = 2;
 }
 
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
@@ -68,30 +62,26 @@ int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_byt
 	const struct zones_params *p = run->p;
 	struct zone_layout *l = &t->layout;
 	double rev_bytes = t->bytes_per_s * 1e-9 * l->rev_ns, least;
-	uint32_t fine = l->request_bytes;
+	uint32_t fine = l->block_bytes;
 	int r = 0;
 
 	if (p->places && !p->block_bytes)
 		shorten_lead_in(t);
 	if (p->block_bytes || zone_is_cut(l) || p->sample_bytes || p->places || p->quick ||
-	    !(rev_bytes >= FINE_MIN_BYTES * TRACK_PARTS_MIN))
+	    !(rev_bytes >= FINE_MIN_BYTES * (ZONE_TRACK_PARTS + 1)))
 		return 0;
 	if (isnan(t->byte_ns)) /* a segment of its buffer may hold less */
-		r = zone_interface_reread(run, t, at_bytes, REREAD_BYTES, err);
+		r = zone_interface_reread(run, t, at_bytes, ZONE_BLOCK_MIN, err);
 	least = least_request(t);
 	if (r < 0 || !(least >= 0.0))
 		return r;
 	while (fine / 2 >= FINE_MIN_BYTES && fine / 2 >= least && fine % (2 * l->align_bytes) == 0 &&
 	       fine > rev_bytes / TRACK_PARTS)
 		fine /= 2;
-	if (fine < l->request_bytes && fine <= rev_bytes / TRACK_PARTS_MIN)
+	/* One more than shows tracks, as the start of a disk gives fewer. */
+	if (fine < l->block_bytes && fine <= rev_bytes / (ZONE_TRACK_PARTS + 1))
 		l->fine_bytes = fine;
 	return 0;
-}
-
-static void set_requests(struct zone_layout *l, uint32_t bytes)
-{
-	l->request_bytes = l->block_bytes = bytes;
 }
 
 /* Have revolutions been lost so far, in the first pass? How many is to be known then, which takes longer samples. */
@@ -100,9 +90,9 @@ static bool has_lost(const struct zone_target *t)
 	double revs = 0.0;
 
 	for (size_t i = 0; i < t->samples.n; i++)
-		revs += t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].is_good ? t->samples.v[i].wait_revs
+		revs += t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].is_good ? t->samples.v[i].lost.revs
 		                                                                        : 0.0;
-	return revs > LOST_FEW;
+	return revs > 1.0;
 }
 
 void zone_fine_begin(struct zone_target *t, size_t position)
@@ -111,7 +101,7 @@ void zone_fine_begin(struct zone_target *t, size_t position)
 	bool is_coarse = l->positions[position].class == ZONE_LONG || position % COARSE_EVERY == 0 || has_lost(t);
 
 	if (l->fine_bytes)
-		set_requests(l, is_coarse ? l->coarse_bytes : l->fine_bytes);
+		l->block_bytes = is_coarse ? l->coarse_bytes : l->fine_bytes;
 }
 
 static bool is_fine(const struct zone_target *t, const struct zone_sample *s)
@@ -166,7 +156,7 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 	is_worse = pass == 1 && ((l->fine_bytes && is_lossy) || slower_by(t) >= SLOWER_MIN);
 	if (is_worse || is_lossy)
 		l->fine_bytes = 0;
-	set_requests(l, l->fine_bytes ? l->fine_bytes : l->coarse_bytes);
+	l->block_bytes = l->fine_bytes ? l->fine_bytes : l->coarse_bytes;
 	t->is_taken_back |= is_worse;
 	for (size_t i = 0; is_worse && i < t->samples.n; i++)
 		if (t->samples.v[i].kind == SAMPLE_CURVE && is_fine(t, &t->samples.v[i]))

@@ -13,8 +13,6 @@
 #include "measure/zones/zones.h"
 
 #define BINS_MAX      4096            /* rows of a curve that a page can show (a choice) */
-#define BIN_BLOCKS    32              /* at least: the slope of fewer has no interval worth reporting */
-#define AGAIN_BYTES   (64ull << 20)   /* of a second look: about half a second of a modern disk */
 #define CHECKPOINT_NS (60 * NS_PER_S) /* what a power failure may cost (a choice) */
 
 struct sweeper {
@@ -66,7 +64,7 @@ static void close_bin(struct sweeper *s, double now_ns)
 	struct zones_run *run = s->run;
 	struct zone_target *t = s->t;
 	struct zone_estimate e = { .se_ratio = NAN, .part_ns_per_byte = { NAN, NAN, NAN, NAN } };
-	struct zone_sample z = { .position = s->bin, .kind = SAMPLE_CURVE, .flush_ns = NAN, .y = NAN };
+	struct zone_sample z = { .position = s->bin, .kind = SAMPLE_CURVE, .written.flush_ns = NAN, .y = NAN };
 	double first_ns = s->bin_start_ns;
 
 	z.first_bytes = t->layout.first_bytes + s->bin * s->bin_bytes;
@@ -77,7 +75,7 @@ static void close_bin(struct sweeper *s, double now_ns)
 	z.is_disturbed = s->is_stopped;
 	z.moved_bytes = (double)(z.end_bytes - z.first_bytes);
 	(void)zone_estimate(run->done, run->ndone, s->bin ? 0 : (uint32_t)run->p->depth, zone_rev_ns(&t->layout), &e);
-	zone_estimate_waits(run->done, run->ndone, zone_rev_ns(&t->layout), &z.waits, &z.wait_revs);
+	zone_estimate_waits(run->done, run->ndone, zone_rev_ns(&t->layout), &z.lost.waits, &z.lost.revs);
 	if (isnan(first_ns) && e.elapsed_ns > 0.0) { /* the lead-in of the first bin */
 		z.from_bytes = z.end_bytes - (uint64_t)e.moved_bytes;
 		z.moved_bytes = e.moved_bytes;
@@ -142,8 +140,8 @@ static void make_bins(struct zones_run *run, struct zone_target *t, uint64_t *re
 		 per_bin = (blocks + BINS_MAX - 1) / BINS_MAX;
 	size_t n;
 
-	if (per_bin < BIN_BLOCKS)
-		per_bin = BIN_BLOCKS;
+	if (per_bin < ZONE_WINDOW_BLOCKS)
+		per_bin = ZONE_WINDOW_BLOCKS;
 	n = (size_t)((l->end_bytes - l->first_bytes + per_bin * l->block_bytes - 1) / (per_bin * l->block_bytes));
 	free(l->positions);
 	l->positions = xcalloc(n, sizeof(*l->positions));
@@ -155,8 +153,9 @@ static void make_bins(struct zones_run *run, struct zone_target *t, uint64_t *re
 	l->cell_bytes = *ret_bin_bytes;
 	l->slots = 1;
 	l->is_whole = true;
-	l->window_bytes = l->stride_bytes =
-		*ret_bin_bytes < AGAIN_BYTES ? *ret_bin_bytes : AGAIN_BYTES - AGAIN_BYTES % l->block_bytes;
+	l->window_bytes = l->stride_bytes = *ret_bin_bytes < ZONE_SAMPLE_BYTES
+	                                            ? *ret_bin_bytes
+	                                            : ZONE_SAMPLE_BYTES - ZONE_SAMPLE_BYTES % l->block_bytes;
 	for (size_t i = 0; i < n; i++)
 		l->positions[i].cell_bytes = l->first_bytes + i * *ret_bin_bytes;
 	if (l->positions[n - 1].cell_bytes + l->window_bytes > l->end_bytes)

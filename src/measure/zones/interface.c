@@ -21,7 +21,6 @@
 	       comes by at once */
 #define HIT_PART   0.3 /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
 #define AGAIN_PART 0.9 /* the same of bytes that were just read, which the media bring by a whole one later */
-#define HIT_NS     2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
 
 /* The best time of all tries but the first; INFINITY: none. is_ahead: each time further on, for nothing may come from
  * an earlier one: *at moves. */
@@ -61,7 +60,7 @@ static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at
 {
 	uint32_t small = large / SMALL_PART - large / SMALL_PART % t->layout.align_bytes;
 	double part = is_ahead ? HIT_PART : AGAIN_PART, small_ns, large_ns = INFINITY;
-	double limit_ns = t->layout.rev_ns > 0.0 ? part * t->layout.rev_ns : HIT_NS;
+	double limit_ns = (t->layout.rev_ns > 0.0 ? part : HIT_PART) * fmax(zone_rev_ns(&t->layout), 0.0);
 	uint64_t all_bytes = is_ahead ? 2ull * TRIES * (LEADS * t->layout.align_bytes + large) : large;
 	int r;
 

@@ -13,7 +13,7 @@
 struct layout_row {
 	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
 	double rev_ns, interface_bytes_per_s;
-	uint64_t disk_offset_bytes, disk_bytes, queue_depth, piece_bytes, lead_in;
+	uint64_t disk_offset_bytes, disk_bytes, queue_depth, piece_bytes, lead_in, looks;
 	const char *disk, *members, *target;
 };
 
@@ -33,6 +33,7 @@ const struct field zone_layout_fields[] = {
 	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true),   /* 0: not known */
 	FIELD_U64(struct layout_row, piece_bytes, UNIT_BYTES, "its pieces", .detail = true), /* 0: not known */
 	FIELD_U64(struct layout_row, lead_in, UNIT_COUNT, "requests of a lead-in", .detail = true),
+	FIELD_U64(struct layout_row, looks, UNIT_COUNT, "looks at a suspect", .detail = true),
 	FIELD_STR(struct layout_row, disk, "disk"),
 	FIELD_STR(struct layout_row, members, "made of"), /* of several; else none */
 	FIELD_STR(struct layout_row, target, "target"),
@@ -120,7 +121,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.cell_bytes = l->cell_bytes,
 		.align_bytes = l->align_bytes,
 		.block_bytes = l->block_bytes,
-		.request_bytes = l->request_bytes,
+		.request_bytes = l->block_bytes,
 		.sector_bytes = t->dev->logical_block_bytes,
 		.rev_ns = l->rev_ns,
 		.interface_bytes_per_s = t->layout.interface_bytes_per_s,
@@ -129,6 +130,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.queue_depth = t->dev->queue.queue_depth,
 		.piece_bytes = l->piece_bytes,
 		.lead_in = l->lead_in,
+		.looks = l->looks,
 		.disk = t->dev->disk,
 		.members = device_has_members(t->dev) ? t->dev->id.below : NULL,
 		.target = name,
@@ -163,17 +165,17 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .rate_bytes_per_s = s->is_good ? 1e9 / s->ns_per_byte : (double)NAN,
 		                  .moved_bytes = s->is_good ? (uint64_t)s->moved_bytes : 0,
 		                  .elapsed_ns = s->is_good ? (uint64_t)s->elapsed_ns : UINT64_MAX,
-		                  .flush_ns = isnan(s->flush_ns) ? UINT64_MAX : (uint64_t)s->flush_ns,
+		                  .flush_ns = isnan(s->written.flush_ns) ? UINT64_MAX : (uint64_t)s->written.flush_ns,
 		                  .pass = s->pass,
 		                  .kind = kind_names[s->kind],
 		                  .target = name,
 		                  .position = s->position,
 		                  .check_of = s->kind == SAMPLE_CHECK ? s->check_of : UINT64_MAX,
-		                  .waits = s->waits,
-		                  .lost_revolutions = s->wait_revs,
+		                  .waits = s->lost.waits,
+		                  .lost_revolutions = s->lost.revs,
 		                  .disturbed = s->is_disturbed,
-		                  .whole_bytes = (uint64_t)s->whole_bytes,
-		                  .whole_ns = (uint64_t)s->whole_ns,
+		                  .whole_bytes = (uint64_t)s->whole.bytes,
+		                  .whole_ns = (uint64_t)s->whole.ns,
 		                  .request_bytes = s->request_bytes,
 		                  .first_request = s->first_request ? s->first_request - 1 : UINT64_MAX,
 		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN,
@@ -213,11 +215,13 @@ static void load_cells(const struct table *cells, const struct layout_row *layou
 	*l = (struct zone_layout){ .first_bytes = layout->first_byte,
 		                   .end_bytes = layout->last_byte + 1,
 		                   .align_bytes = (uint32_t)layout->align_bytes,
-		                   .block_bytes = (uint32_t)layout->block_bytes,
-		                   .request_bytes = (uint32_t)layout->request_bytes,
+		                   .block_bytes = (uint32_t)layout->request_bytes,
 		                   .coarse_bytes = (uint32_t)layout->block_bytes,
 		                   .piece_bytes = layout->piece_bytes == UINT64_MAX ? 0 : (uint32_t)layout->piece_bytes,
 		                   .lead_in = (uint32_t)layout->lead_in,
+		                   .looks = layout->looks == UINT64_MAX
+		                                    ? 0
+		                                    : (uint32_t)layout->looks, /* old: none in other requests */
 		                   .cell_bytes = layout->cell_bytes,
 		                   .rev_ns = layout->rev_ns,
 		                   .interface_bytes_per_s = layout->interface_bytes_per_s,
@@ -265,14 +269,12 @@ static bool load_sample(const struct sample_row *row, size_t kind, const struct 
 		.moved_bytes = (double)row->moved_bytes,
 		.ns_per_byte = 1e9 / row->rate_bytes_per_s,
 		.se_ratio = row->error_ratio,
-		.whole_bytes = (double)row->whole_bytes,
-		.whole_ns = (double)row->whole_ns,
+		.whole = { (double)row->whole_bytes, (double)row->whole_ns },
 		.part_ns_per_byte = { 1e9 / row->quarter1_bytes_per_s, 1e9 / row->quarter2_bytes_per_s,
 		                      1e9 / row->quarter3_bytes_per_s, 1e9 / row->quarter4_bytes_per_s },
 		.at_s = row->at_s,
-		.flush_ns = row->flush_ns == UINT64_MAX ? (double)NAN : (double)row->flush_ns,
-		.waits = (uint32_t)row->waits,
-		.wait_revs = (uint32_t)row->lost_revolutions,
+		.written.flush_ns = row->flush_ns == UINT64_MAX ? (double)NAN : (double)row->flush_ns,
+		.lost = { (uint32_t)row->waits, (uint32_t)row->lost_revolutions },
 		.request_bytes = row->request_bytes == UINT64_MAX ? 0 : (uint32_t)row->request_bytes,
 		.is_good = row->counted_from_bytes != UINT64_MAX,
 		.has_fault = row->state && strcmp(row->state, "error") == 0,

@@ -18,17 +18,12 @@
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
 
-#define OUTLIER_SIGMAS 6.0                   /* of a robust deviation from few pairs, which is off by half itself */
-#define MIXED_LEAST    0.01                  /* relative: less is not an edge in a place (a choice) */
-#define DRIFT_SURE     (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
+#define MIXED_LEAST 0.01                  /* relative: less is not an edge in a place (a choice) */
+#define DRIFT_SURE  (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX                                                                                               \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for \
 	        places are not drawn like balls */
-#define PAIRS_MIN    6   /* for a median of differences */
 #define NOISE_DF_MIN 6.0 /* degrees of freedom that a common noise needs: t is 2.4 there */
-#define SAID_DF                                                                                               \
-	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: \
-	       coverage) */
 #define NOISE_F                                                                                               \
 	2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others \
 	     */
@@ -92,7 +87,7 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
 			d[n++] = fabs(g->s[i]->clean_y - g->s[i - 1]->clean_y) / sqrt(2.0);
 	}
-	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
+	return (double)n < NOISE_DF_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
 }
 
 static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
@@ -101,7 +96,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 	for (size_t p = 0; p < l->npositions; p++) {
 		size_t n = g->first[p + 1] - g->first[p], far = 0;
 		double m = group_median(g, p), s = sigma[l->positions[p].class],
-		       noise = isnan(s) ? 0.0 : OUTLIER_SIGMAS * s;
+		       noise = isnan(s) ? 0.0 : ZONE_SIGMAS * s;
 		double most = fmax(noise, ZONE_DENSITY_MAX) / (n == 2 ? 2.0 : 1.0);
 
 		if (n < 2 || lv->v[p].loses_itself)
@@ -277,13 +272,13 @@ static void scatter_add(struct scatter *to, const struct scatter *more)
 /*
  * Variance of a sample that says `said` of itself, by the scatter of others. Noise is larger where a sample has fewer
  * tracks, and what samples say goes with it; what they scatter beyond that is of places that differ, everywhere alike.
- * Less scatter than said is partly chance: what was said counts as SAID_DF degrees of freedom there.
+ * Less scatter than said is partly chance: what was said counts as one degree of freedom there.
  */
 static double variance_by(const struct scatter *sc, double said)
 {
 	if (sc->ss > sc->said)
 		return said + (sc->ss - sc->said) / sc->df;
-	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + SAID_DF) / (sc->df + SAID_DF) : 0.0;
+	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + 1.0) / (sc->df + 1.0) : 0.0;
 }
 
 /* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different

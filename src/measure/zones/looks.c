@@ -24,8 +24,6 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       (!v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)));
 }
 
-#define LOOKS_LEAST 2 /* fewer decide nothing (lossy.h) */
-
 /* The bytes of sample i once more, in requests of that size. */
 static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, uint32_t bytes, struct err *err)
 {
@@ -63,7 +61,7 @@ static size_t pick_inside(const struct zone_samples *samples, const struct zone_
 		if (!zone_is_usable(s) || s->is_disturbed || !zone_slow_has(slow, s))
 			continue;
 		*ret_checks += checks;
-		if (checks > least || (checks == least && (!s->waits || samples->v[best].waits)))
+		if (checks > least || (checks == least && (!s->lost.waits || samples->v[best].lost.waits)))
 			continue;
 		least = checks;
 		best = k;
@@ -90,9 +88,8 @@ static size_t pick_beside(const struct zone_samples *samples, const struct zone_
 	return best;
 }
 
-/*
- * A suspect, and before it what lies beside it, in smaller requests: a half and three quarters by turns. What the way
- * to the disk loses where requests of one size end is not lost there, and what such requests cost anyway both show.
+/* A suspect, and before it what lies beside it, which shows the time: in smaller requests, a half and three quarters by
+ * turns. What the way to the disk loses where requests of one size end is not lost there, and the media lose as much.
  */
 static int check_slow(struct zones_run *run, struct zone_target *t, size_t inside, size_t checks, struct err *err)
 {
@@ -122,7 +119,7 @@ static int check_suspects(struct zones_run *run, struct zone_target *t, size_t r
 		/* Some checks of each, whatever the time. */
 		if (s->is_confirmed || inside == ZONE_NONE || checks >= LOOKS_MAX ||
 		    count_checks(&t->samples, inside) > round || session_is_over(run->ses) ||
-		    !zones_has_time(run, t, checks >= LOOKS_LEAST))
+		    !zones_has_time(run, t, checks >= t->layout.looks))
 			continue;
 		r = check_slow(run, t, inside, checks, err);
 		(*ret_taken)++;

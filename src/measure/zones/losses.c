@@ -17,11 +17,8 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
+#include "model/lossy.h"
 
-#define LOST_MAX 0.95 /* of a sample's time: more cannot be, for some was spent on reading */
-#define UNSEEN_REVS                                                                                                    \
-	(1.0 / 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are \
-	               none */
 #define STALL_REVS 3.0  /* per wait: more are a stall; a second try takes one, a third two */
 #define RARE       0.05 /* revolutions lost in a place, expected: so few that 19 of 20 have none (Poisson) */
 #define ODD_LOG \
@@ -30,7 +27,7 @@
 
 static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
 {
-	return fmin(s->wait_revs * zone_rev_ns(l), LOST_MAX * s->elapsed_ns);
+	return fmin(s->lost.revs * zone_rev_ns(l), ZONE_LOST_MAX * s->elapsed_ns);
 }
 
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
@@ -55,13 +52,13 @@ static void add(struct place *p, const struct zone_layout *l, const struct zone_
 	p->moved += s->moved_bytes;
 	p->first = fmin(p->first, (double)s->from_bytes);
 	p->end = fmax(p->end, (double)s->end_bytes);
-	p->waits += s->waits;
-	if (s->wait_revs > STALL_REVS * s->waits) {
+	p->waits += s->lost.waits;
+	if (s->lost.revs > STALL_REVS * s->lost.waits) {
 		p->stalled += lost;
-		p->stalled2 += lost * lost / s->waits;
-	} else if (s->waits) {
+		p->stalled2 += lost * lost / s->lost.waits;
+	} else if (s->lost.waits) {
 		p->lost += lost;
-		p->lost2 += lost * lost / s->waits;
+		p->lost2 += lost * lost / s->lost.waits;
 	}
 }
 
@@ -120,7 +117,7 @@ static bool is_rare(const struct place *v, const struct place *all)
 {
 	double cell_ns = v->clean / v->moved * (v->end - v->first);
 
-	return (all->waits + UNSEEN_REVS) * cell_ns < RARE * all->clean;
+	return (all->waits + LOSSY_UNSEEN) * cell_ns < RARE * all->clean;
 }
 
 static void fill(const struct place *v, const struct place *all, bool is_whole, double tau2, struct zone_level *ret)
@@ -174,7 +171,7 @@ static void find(struct place *v, bool is_from_buffer, const struct zone_layout 
 	if (!(all.clean > 0.0))
 		return;
 	tau2 = between(v, n, &all);
-	all.lost2 += UNSEEN_REVS * zone_rev_ns(l) * zone_rev_ns(l);
+	all.lost2 += LOSSY_UNSEEN * zone_rev_ns(l) * zone_rev_ns(l);
 	lv->loss = (all.lost + all.stalled) / all.clean;
 	lv->loss_var = (all.lost2 + all.stalled2) / all.clean / all.clean;
 	for (size_t p = 0; p < l->npositions; p++)

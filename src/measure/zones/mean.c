@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
+#include "model/lossy.h"
 
 #define LOST_PART \
 	0.5 /* of a sample's time, lost in revolutions: more is its level (losses.c), and says nothing of density */
@@ -42,7 +43,7 @@ static bool is_left_out(const struct zone_slows *slows, const struct zone_stretc
 static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l)
 {
 	return s->kind == SAMPLE_EDGE &&
-	       (s->position != ZONE_NONE || s->wait_revs * zone_rev_ns(l) >= LOST_PART * s->elapsed_ns);
+	       (s->position != ZONE_NONE || s->lost.revs * zone_rev_ns(l) >= LOST_PART * s->elapsed_ns);
 }
 
 struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
@@ -80,8 +81,6 @@ static double mean_y(const struct zone_at *v, size_t first, size_t end)
 		sum += v[i].y;
 	return sum / (double)(end - first);
 }
-
-#define UNSEEN (1.0 / 3.0) /* region */
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
 static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layout *l)
@@ -167,8 +166,8 @@ static double variance_of_unmet(const struct zone_samples *samples, const struct
 		n++;
 	}
 	/* Where none is known, a request that is tried again takes a revolution more. */
-	excess = (n > 0.0 ? excess / n : is_sick ? zone_rev_ns(l) / l->request_bytes : 0.0) * spacing / region;
-	*ret_more = UNSEEN * excess * excess;
+	excess = (n > 0.0 ? excess / n : is_sick ? zone_rev_ns(l) / l->block_bytes : 0.0) * spacing / region;
+	*ret_more = LOSSY_UNSEEN * excess * excess;
 	return var;
 }
 

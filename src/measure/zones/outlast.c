@@ -34,21 +34,22 @@
 /* Does the pace at the sample's end last? */
 static bool is_lasting(const struct zone_target *t, const struct zone_sample *s)
 {
-	double all_ns = s->elapsed_ns + s->cached_bytes * s->ns_per_byte;
+	double all_ns = s->elapsed_ns + s->written.cached.bytes * s->ns_per_byte;
 
 	if (!s->is_good || 1e9 / s->ns_per_byte > FASTER * t->read_bytes_per_s)
 		return false;
-	return s->cached_bytes > 0.0 ? s->cached_bytes < s->moved_bytes
-	                             : s->flush_ns < fmax(EARLY_REVS * zone_rev_ns(&t->layout), FLUSH_PART * all_ns);
+	return s->written.cached.bytes > 0.0
+	               ? s->written.cached.bytes < s->moved_bytes
+	               : s->written.flush_ns < fmax(EARLY_REVS * zone_rev_ns(&t->layout), FLUSH_PART * all_ns);
 }
 
 /* The cache was full when the flush came: cached_bytes less what the media took meanwhile, which is at most what they
  * can. */
 static bool is_early(const struct zone_target *t, const struct zone_sample *s)
 {
-	double emptying_ns = (s->cached_bytes - s->cached_ns / s->ns_per_byte) * s->ns_per_byte;
+	double emptying_ns = (s->written.cached.bytes - s->written.cached.ns / s->ns_per_byte) * s->ns_per_byte;
 
-	return emptying_ns > EARLY_REVS * zone_rev_ns(&t->layout) && s->flush_ns < EARLY_PART * emptying_ns;
+	return emptying_ns > EARLY_REVS * zone_rev_ns(&t->layout) && s->written.flush_ns < EARLY_PART * emptying_ns;
 }
 
 /*
@@ -63,14 +64,14 @@ static bool is_early_again(struct zones_run *run, struct zone_target *t, const s
 	double least = INFINITY, most = 0.0;
 
 	for (int i = 0; i < EARLY_TRIES; i++) {
-		double empty_ns = fmin(EMPTY_MARGIN * s->cached_bytes * s->ns_per_byte, EMPTY_MAX_NS);
+		double empty_ns = fmin(EMPTY_MARGIN * s->written.cached.bytes * s->ns_per_byte, EMPTY_MAX_NS);
 
 		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)empty_ns);
 		*ret_r = zone_sample_take(run, t, how, &s, err);
 		if (*ret_r < 0 || session_is_over(run->ses) || !is_lasting(t, s) || !is_early(t, s))
 			return false;
-		least = fmin(least, s->cached_bytes);
-		most = fmax(most, s->cached_bytes);
+		least = fmin(least, s->written.cached.bytes);
+		most = fmax(most, s->written.cached.bytes);
 	}
 	return most < SAME_RATIO * least;
 }
@@ -86,8 +87,8 @@ static int report(const struct zones_run *run, const struct zone_target *t, cons
 		"%s said after %s that it had flushed, when %s had gone into its cache faster than the media take them: a "
 		"cache that outlasts a power failure (a controller's, with a battery), or one that loses what it said is "
 		"safe. Rates are of what outlasts the cache.",
-		t->dev->path, units_time(took, sizeof(took), (uint64_t)s->flush_ns),
-		units_bytes_dec(bytes, sizeof(bytes), (uint64_t)s->cached_bytes));
+		t->dev->path, units_time(took, sizeof(took), (uint64_t)s->written.flush_ns),
+		units_bytes_dec(bytes, sizeof(bytes), (uint64_t)s->written.cached.bytes));
 	if (!run->p->rewrite)
 		return 0;
 	return err_set(
@@ -101,6 +102,23 @@ static void place(struct zone_sample *how, const struct zone_layout *l, uint64_t
 {
 	how->first_bytes = at_bytes + bytes > l->end_bytes ? l->end_bytes - bytes : at_bytes;
 	how->end_bytes = how->first_bytes + bytes;
+}
+
+/* Samples begin with what outlasts the cache, as this one found; and does the drive flush? most: bytes of a probe. */
+static int leave_out(struct zones_run *run, struct zone_target *t, struct zone_sample *how, struct zone_sample found,
+                     uint64_t most, struct err *err)
+{
+	uint64_t twice = 2 * (how->end_bytes - how->first_bytes);
+	bool is_flush_early = is_early(t, &found);
+	int r = 0;
+
+	t->lead_bytes = (uint64_t)(found.written.cached.bytes * LEAD_MARGIN * (is_flush_early ? 2.0 : 1.0));
+	t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
+	t->lead_bytes -= t->lead_bytes % t->layout.block_bytes;
+	place(how, &t->layout, how->first_bytes, twice < most ? twice : most);
+	if (!is_flush_early || !is_early_again(run, t, how, &found, &r, err))
+		return r;
+	return report(run, t, &found, err);
 }
 
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
@@ -126,18 +144,8 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 		r = zone_sample_take(run, t, &how, &s, err);
 		if (r < 0 || s->has_fault)
 			break;
-		if (is_lasting(t, s)) {
-			struct zone_sample found = *s; /* the next one takes its place */
-			bool is_flush_early = is_early(t, &found);
-
-			t->lead_bytes = (uint64_t)(found.cached_bytes * LEAD_MARGIN * (is_flush_early ? 2.0 : 1.0));
-			t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
-			t->lead_bytes -= t->lead_bytes % l->block_bytes;
-			place(&how, l, at_bytes, 2 * bytes < most ? 2 * bytes : most);
-			if (!is_flush_early || !is_early_again(run, t, &how, &found, &r, err))
-				return r;
-			return report(run, t, &found, err);
-		}
+		if (is_lasting(t, s))
+			return leave_out(run, t, &how, *s, most, err);
 		if (bytes == most)
 			break;
 	}

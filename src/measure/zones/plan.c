@@ -20,28 +20,15 @@
 #include "base/xalloc.h"
 #include "measure/shared/rewrite.h"
 
-#define MIB (1ull << 20)
-#define SAMPLE_BYTES                                                                                                  \
-	(64 * MIB) /* of a place of the figures; the others: a third in each of three passes (a choice: half a second \
-	                   of a modern disk) */
-#define GAP_BYTES           (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
-#define WINDOW_MIN_BYTES    (1900 * 1024ull) /* ten revolutions of a small disk */
-#define BLOCK_BYTES         MIB              /* large beside what a request costs, small beside a sample */
-#define REQUEST_REVOLUTIONS 0.5
-#define PLACE_REQUEST_REVOLUTIONS                                                                             \
-	0.25 /* the same with --zones: samples are short, the lead-in is counted in requests; and tracks show \
-	        (estimate.c) */
-#define CUT_REVOLUTIONS    4.0           /* with waits for the host a twentieth of the time and less (a choice) */
-#define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks, and a short sample has not many */
-#define FULL_BYTES_MIN     (64 * MIB)    /* less is read in smaller blocks */
-#define BLOCK_MIN_BYTES    (64 * 1024u)  /* smaller ones cost more than they carry */
-#define WINDOW_BLOCKS      32            /* at least, in a window: lead-in and a slope */
-#define COUNTED_BLOCKS_MIN 12            /* a slope with an interval needs that many */
+#define MIB               (1ull << 20)
+#define GAP_BYTES         (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
+#define WINDOW_MIN_BYTES  (1900 * 1024ull) /* ten revolutions of a small disk */
+#define BLOCK_BYTES       MIB              /* large beside what a request costs, small beside a sample */
+#define CUT_REVOLUTIONS   4.0              /* with waits for the host a twentieth of the time and less (a choice) */
+#define QUICK_BLOCK_BYTES (256 * 1024u)    /* the lead-in is counted in blocks, and a short sample has not many */
 #define REVOLUTIONS                                                                                                    \
 	10.0 /* of a sample, at least: that many tracks, or the skews at its ends decide (statistics: stats of slopes) \
 	      */
-#define SHORT_REVOLUTIONS \
-	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
 #define LONG_REVOLUTIONS 60.0 /* of the places of the figures: surfaces that differ come by turns */
 #define PLACE_REVOLUTIONS                                                                                            \
 	13.0 /* the same with --zones: where surfaces differ many short samples say more than few long ones, and the \
@@ -51,12 +38,9 @@
 	      */
 #define REQUESTS \
 	50.0 /* of a short sample in the pass before that, in large ones: less show no tracks (trial, the same) */
-#define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
-#define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
-#define LONG_MAX_NS       800e6  /* the same of the places of the figures */
-#define QUICK_LONG_NS     200e6  /* of --quick: three places, two passes, and a minute is not over */
-#define RANDOM_BLOCKS_MIN 24     /* a sample of more blocks is shortened by chance ... */
-#define RANDOM_PART       3      /* ... by up to 1 / this */
+#define RANDOM_BLOCKS_MIN 24 /* a sample of more blocks is shortened by chance ... */
+#define LOOKS             2  /* at a suspect, in requests of other sizes: one of each of two */
+#define RANDOM_PART       3  /* ... by up to 1 / this */
 
 uint32_t zone_passes(const struct zones_params *p)
 {
@@ -132,23 +116,24 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 {
 	uint64_t region = l->end_bytes - l->first_bytes, room, want;
 	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
-	bool is_fixed = p->block_bytes || (p->full && region >= FULL_BYTES_MIN); /* --full has no windows to fit into */
+	bool is_fixed =
+		p->block_bytes || (p->full && region >= ZONE_SAMPLE_BYTES); /* --full has no windows to fit into */
 
 	l->slots = 2 * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
 		(*npositions)--;
 	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
 	if (!is_fixed)
-		while (block > BLOCK_MIN_BYTES && block > room / WINDOW_BLOCKS)
+		while (block > ZONE_BLOCK_MIN && block > room / ZONE_WINDOW_BLOCKS)
 			block /= 2;
-	if (!is_fixed && block > room / WINDOW_BLOCKS)
-		block = (uint32_t)round_down(room / WINDOW_BLOCKS, l->align_bytes);
+	if (!is_fixed && block > room / ZONE_WINDOW_BLOCKS)
+		block = (uint32_t)round_down(room / ZONE_WINDOW_BLOCKS, l->align_bytes);
 	if (block < l->align_bytes)
 		block = l->align_bytes;
 	if (!p->block_bytes)
 		block = uncut(block, l);
-	want = (p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
-	l->block_bytes = l->request_bytes = l->coarse_bytes = block;
+	want = (p->sample_bytes ? p->sample_bytes : ZONE_SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
+	l->block_bytes = l->coarse_bytes = block;
 	l->window_bytes = round_down(want < room ? want : room, block);
 	if (l->window_bytes < block)
 		l->window_bytes = block;
@@ -289,6 +274,7 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 		                   .middle = ZONE_NONE,
 		                   .end = ZONE_NONE,
 		                   .depth = (uint32_t)p->depth,
+		                   .looks = LOOKS,
 		                   .piece_bytes = dev->queue.max_sectors_bytes,
 		                   .is_one_at_a_time = dev->queue.queue_depth == 1 };
 	/*
@@ -326,40 +312,40 @@ void zone_layout_done(struct zone_layout *l)
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
                            double bytes_per_s)
 {
-	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
-	       bytes, part = 1.0;
-	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : REV_NS_UNKNOWN;
+	double want = (double)(p->sample_bytes ? p->sample_bytes : ZONE_SAMPLE_BYTES), block = l->block_bytes, least,
+	       most, bytes, revs, part = 1.0;
+	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : ZONE_REV_NS;
 	double rev_bytes = bytes_per_s * 1e-9 * rev_ns;
 	uint64_t window_blocks = l->window_bytes / l->block_bytes;
 
 	if (l->fine_bytes)
-		part = fmax(FINE_PART, l->request_bytes == l->fine_bytes
+		part = fmax(FINE_PART, l->block_bytes == l->fine_bytes
 		                               ? 0.0
-		                               : fmin(REQUESTS * block / rev_bytes / SHORT_REVOLUTIONS, 1.0));
+		                               : fmin(REQUESTS * block / rev_bytes / ZONE_SHORT_REVS, 1.0));
 	least = fmin(rev_bytes * REVOLUTIONS * part, want);
-	most = rev_ns * (class == ZONE_SHORT ? SHORT_REVOLUTIONS : p->places ? PLACE_REVOLUTIONS : LONG_REVOLUTIONS);
-	most = bytes_per_s * 1e-9 * fmin(most, class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS) * part;
-	if (p->quick)
-		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);
+	revs = class == ZONE_SHORT     ? p->quick ? REVOLUTIONS : ZONE_SHORT_REVS
+	       : p->quick || p->places ? PLACE_REVOLUTIONS
+	                               : LONG_REVOLUTIONS;
+	most = rev_bytes * revs * part;
 	if (class == ZONE_SHORT && !p->sample_bytes)
 		want /= 3;
 	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);
-	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->lead_in + 1) * block;
+	bytes = fmax(bytes, 2.0 * ZONE_DONE_MIN * block) + (l->lead_in + 1) * block;
 	return (uint64_t)(fmin(ceil(bytes / block), (double)window_blocks) * block);
 }
 
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
 {
 	double rev_ns = zone_rev_ns(l), most = zone_is_cut(l)                      ? CUT_REVOLUTIONS
-	                                       : p->places && !l->is_one_at_a_time ? PLACE_REQUEST_REVOLUTIONS
-	                                                                           : REQUEST_REVOLUTIONS;
+	                                       : p->places && !l->is_one_at_a_time ? ZONE_PLACE_REQUEST_REVS
+	                                                                           : ZONE_REQUEST_REVS;
 
 	if (p->block_bytes || !(rev_ns > 0.0))
 		return;
-	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
-	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns * most)
-		l->request_bytes /= 2;
-	l->block_bytes = l->coarse_bytes = l->request_bytes; /* windows and strides stay multiples */
+	while (l->block_bytes / 2 >= ZONE_BLOCK_MIN && l->block_bytes % (2 * l->align_bytes) == 0 &&
+	       l->block_bytes > bytes_per_s * 1e-9 * rev_ns * most)
+		l->block_bytes /= 2;
+	l->coarse_bytes = l->block_bytes; /* windows and strides stay multiples */
 }
 
 /* Which window the position's next sample takes. */

@@ -174,7 +174,7 @@ static bool has_pause(const struct zone_sample *s)
 
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		quickest = fmin(quickest, s->part_ns_per_byte[i]); /* of NaN the other */
-	return s->whole_ns - s->whole_bytes * quickest > PAUSE_NS; /* false of INFINITY */
+	return s->whole.ns - s->whole.bytes * quickest > PAUSE_NS; /* false of INFINITY */
 }
 
 bool zone_is_in_bursts(const struct zone_samples *samples, size_t npositions, double *ret_burst, double *ret_lasting,
@@ -182,25 +182,27 @@ bool zone_is_in_bursts(const struct zone_samples *samples, size_t npositions, do
 {
 	cleanup_free double *rate = xcalloc(samples->n + 1, sizeof(*rate));
 	cleanup_free bool *is_paused = xcalloc(npositions + 1, sizeof(*is_paused));
-	double bytes = 0.0, ns = 0.0;
+	double bytes = 0.0, ns = 0.0, median, lasting;
 	size_t n = 0, paused = 0;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (!s->is_good || !(s->whole_ns > 0.0))
+		if (!s->is_good || !(s->whole.ns > 0.0))
 			continue;
 		rate[n++] = 1e9 / s->ns_per_byte;
-		bytes += s->whole_bytes;
-		ns += s->whole_ns;
+		bytes += s->whole.bytes;
+		ns += s->whole.ns;
 		if (s->position < npositions && !is_paused[s->position] && has_pause(s))
 			paused += is_paused[s->position] = true;
 	}
-	if (n < 8)
+	median = stats_median(rate, n); /* NaN of none */
+	lasting = bytes / ns * 1e9;
+	if (n < 8 || (double)paused < PAUSED_PLACES * (double)npositions || !(median > BURST_TIMES * lasting) ||
+	    !(median > BURST_LEAST))
 		return false;
-	*ret_burst = stats_median(rate, n);
-	*ret_lasting = bytes / ns * 1e9;
+	*ret_burst = median;
+	*ret_lasting = lasting;
 	*ret_n = n;
-	return (double)paused >= PAUSED_PLACES * (double)npositions && *ret_burst > BURST_TIMES * *ret_lasting &&
-	       *ret_burst > BURST_LEAST;
+	return true;
 }

@@ -12,38 +12,13 @@
 #include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 
-struct curve_row {
-	uint64_t offset_bytes;
-	double rate_bytes_per_s, low, high;
-	uint64_t moved_bytes, elapsed_ns;
-	uint64_t first_byte, last_byte, disk_offset_bytes, samples;
-	double fit_residual_ratio;
-	const char *state, *target;
-};
-
-static const struct field curve_fields[] = {
-	FIELD_U64(struct curve_row, offset_bytes, UNIT_BYTES, "offset"),
-	FIELD_F64(struct curve_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_F64(struct curve_row, low, UNIT_BYTES_PER_S, "low"),
-	FIELD_F64(struct curve_row, high, UNIT_BYTES_PER_S, "high"),
-	FIELD_U64(struct curve_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
-	FIELD_U64(struct curve_row, elapsed_ns, UNIT_NS, "time", .detail = true),
-	FIELD_U64(struct curve_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
-	FIELD_U64(struct curve_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
-	FIELD_U64(struct curve_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
-	FIELD_U64(struct curve_row, samples, UNIT_COUNT, "samples", .detail = true),
-	FIELD_F64(struct curve_row, fit_residual_ratio, UNIT_RATIO, "off the smooth fit", .detail = true),
-	FIELD_STR(struct curve_row, state, "state"),
-	FIELD_STR(struct curve_row, target, "target"),
-	FIELD_END,
-};
-
 /* A row of each table whose rows are bytes, and what was found of them. */
 struct bytes_row {
-	const char *figure, *kind, *errno_name, *target;
-	uint64_t first_byte, last_byte, edge_half_bytes, samples, readings;
+	const char *figure, *kind, *errno_name, *state, *target;
+	uint64_t first_byte, last_byte, offset_bytes, disk_offset_bytes, edge_half_bytes, moved_bytes, elapsed_ns,
+		samples, readings;
 	double rate_bytes_per_s, low, high, expected_bytes_per_s, rate_to_expected_ratio, beside_bytes_per_s,
-		rate_to_beside_ratio;
+		rate_to_beside_ratio, fit_residual_ratio;
 };
 
 #define R            struct bytes_row
@@ -51,6 +26,20 @@ struct bytes_row {
 #define ITS_RATE     FIELD_F64(R, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate")
 #define ITS_INTERVAL ITS_RATE, FIELD_F64(R, low, UNIT_BYTES_PER_S, "low"), FIELD_F64(R, high, UNIT_BYTES_PER_S, "high")
 #define ITS_TARGET   FIELD_STR(R, target, "target"), FIELD_END
+
+static const struct field curve_fields[] = {
+	FIELD_U64(R, offset_bytes, UNIT_BYTES, "offset"),
+	ITS_INTERVAL,
+	FIELD_U64(R, moved_bytes, UNIT_BYTES, "moved", .detail = true),
+	FIELD_U64(R, elapsed_ns, UNIT_NS, "time", .detail = true),
+	FIELD_U64(R, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(R, last_byte, UNIT_BYTES, "last byte", .detail = true),
+	FIELD_U64(R, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
+	FIELD_U64(R, samples, UNIT_COUNT, "samples", .detail = true),
+	FIELD_F64(R, fit_residual_ratio, UNIT_RATIO, "off the smooth fit", .detail = true),
+	FIELD_STR(R, state, "state"),
+	ITS_TARGET,
+};
 
 static const struct field band_fields[] = {
 	ITS_BYTES,
@@ -162,37 +151,6 @@ static const char *position_state(const struct zone_target *t, size_t position)
 	return t->analysis->levels.v[position].is_mixed ? "edge" : NULL;
 }
 
-static void fill_curve(const struct zones_run *run, const struct zone_target *t, struct table *table)
-{
-	for (size_t p = 0; p < t->layout.npositions; p++) {
-		const struct zone_level *v = &t->analysis->levels.v[p];
-		const struct zone_sample *s = first_sample(t, p);
-		struct interval ci = zone_rate_ci(v->y, v->half);
-		struct curve_row row = { .target = zone_target_name(run, t) };
-
-		if (t->layout.positions[p].is_extra || !s)
-			continue;
-		row.offset_bytes = s->first_bytes;
-		row.disk_offset_bytes = t->dev->partition_offset_bytes + s->first_bytes;
-		row.rate_bytes_per_s = v->n ? zone_rate(v->y) : (double)NAN;
-		row.low = v->n ? ci.low : (double)NAN;
-		row.high = v->n ? ci.high : (double)NAN;
-		row.first_byte = v->n ? v->first_bytes : UINT64_MAX;
-		row.last_byte = v->n ? v->end_bytes - 1 : UINT64_MAX;
-		row.moved_bytes = (uint64_t)v->moved_bytes;
-		row.elapsed_ns = (uint64_t)v->elapsed_ns;
-		row.samples = v->n;
-		row.fit_residual_ratio =
-			t->analysis->has_density
-				? row.rate_bytes_per_s / density_rate(&t->analysis->density,
-		                                                      zone_place(t, (double)s->first_bytes)) -
-					  1.0
-				: (double)NAN;
-		row.state = position_state(t, p);
-		result_row(table, &row);
-	}
-}
-
 /* half: NaN: not known. */
 static struct bytes_row row_of(const struct zones_run *run, const struct zone_target *t, uint64_t first_bytes,
                                uint64_t end_bytes, double y, double half)
@@ -205,6 +163,36 @@ static struct bytes_row row_of(const struct zones_run *run, const struct zone_ta
 		                   .low = ci.low,
 		                   .high = ci.high,
 		                   .target = zone_target_name(run, t) };
+}
+
+static void fill_curve(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	const struct zone_analysis *a = t->analysis;
+
+	for (size_t p = 0; p < t->layout.npositions; p++) {
+		const struct zone_level *v = &a->levels.v[p];
+		const struct zone_sample *s = first_sample(t, p);
+		struct bytes_row row;
+
+		if (t->layout.positions[p].is_extra || !s)
+			continue;
+		row = row_of(run, t, v->first_bytes, v->end_bytes, v->n ? v->y : (double)NAN, v->half);
+		if (!v->n)
+			row.first_byte = row.last_byte = UINT64_MAX;
+		row.offset_bytes = s->first_bytes;
+		row.disk_offset_bytes = t->dev->partition_offset_bytes + s->first_bytes;
+		row.moved_bytes = (uint64_t)v->moved_bytes;
+		row.elapsed_ns = (uint64_t)v->elapsed_ns;
+		row.samples = v->n;
+		row.fit_residual_ratio = (double)NAN;
+		if (a->has_density)
+			row.fit_residual_ratio =
+				row.rate_bytes_per_s /
+					density_rate(&a->density, zone_place(t, (double)s->first_bytes)) -
+				1.0;
+		row.state = position_state(t, p);
+		result_row(table, &row);
+	}
 }
 
 static void fill_bands(const struct zones_run *run, const struct zone_target *t, const struct zone_band *bands,
@@ -263,27 +251,6 @@ static void fill_unreadable(const struct zones_run *run, const struct zone_targe
 	}
 }
 
-static double position_rate(const struct zone_target *t, size_t position)
-{
-	return position == ZONE_NONE || !t->analysis->levels.v[position].n
-	               ? (double)NAN
-	               : zone_rate(t->analysis->levels.v[position].y);
-}
-
-static void fill_places(const struct zone_target *t, struct table *table)
-{
-	struct place_row row = { .target = t->dev->path,
-		                 .disk_offset_bytes = t->dev->partition_offset_bytes,
-		                 .size_bytes = t->dev->size_bytes,
-		                 .start_bytes_per_s = position_rate(t, t->layout.start),
-		                 .middle_bytes_per_s = position_rate(t, t->layout.middle),
-		                 .end_bytes_per_s = position_rate(t, t->layout.end),
-		                 .mean_bytes_per_s =
-		                         t->analysis->has_mean ? 1e9 / t->analysis->mean_ns_per_byte : (double)NAN };
-
-	result_row(table, &row);
-}
-
 /* ---- figures ---- */
 
 struct spot { /* a position of a target */
@@ -301,35 +268,47 @@ static const struct zone_level *spot_level(const struct spot *s)
 	return v->n && !isnan(v->y) ? v : NULL;
 }
 
+static double spot_rate(const struct spot *s)
+{
+	return spot_level(s) ? zone_rate(spot_level(s)->y) : (double)NAN;
+}
+
+static void fill_places(const struct zone_target *t, struct table *table)
+{
+	const struct zone_layout *l = &t->layout;
+	struct place_row row = { .target = t->dev->path,
+		                 .disk_offset_bytes = t->dev->partition_offset_bytes,
+		                 .size_bytes = t->dev->size_bytes,
+		                 .start_bytes_per_s = spot_rate(&(struct spot){ t, l->start }),
+		                 .middle_bytes_per_s = spot_rate(&(struct spot){ t, l->middle }),
+		                 .end_bytes_per_s = spot_rate(&(struct spot){ t, l->end }),
+		                 .mean_bytes_per_s =
+		                         t->analysis->has_mean ? 1e9 / t->analysis->mean_ns_per_byte : (double)NAN };
+
+	result_row(table, &row);
+}
+
 static void rate_figure(struct result *res, const char *name, const char *label, const struct spot *s)
 {
 	const struct zone_level *v = spot_level(s);
 	struct interval ci = v ? zone_rate_ci(v->y, v->half) : (struct interval){ NAN, NAN };
 
-	result_figure(res, name, label, UNIT_BYTES_PER_S, v ? zone_rate(v->y) : (double)NAN, isnan(ci.low) ? NULL : &ci,
-	              v ? v->n : 0);
+	result_figure(res, name, label, UNIT_BYTES_PER_S, spot_rate(s), isnan(ci.low) ? NULL : &ci, v ? v->n : 0);
 }
 
-static void spot_row(const struct zones_run *run, struct table *table, const char *name, const struct spot *s)
+static void spot_figure(const struct zones_run *run, struct table *table, const char *name, const char *figure,
+                        const struct spot *s)
 {
 	const struct zone_level *v = spot_level(s);
 	struct bytes_row row;
 
+	rate_figure(run->res, figure, name, s);
 	if (!v)
 		return;
 	row = row_of(run, s->t, v->first_bytes, v->end_bytes, v->y, v->half);
 	row.figure = name;
 	row.samples = v->n;
 	result_row(table, &row);
-}
-
-static bool is_one_disk(const struct zones_run *run)
-{
-	for (size_t i = 1; i < run->ntargets; i++)
-		if (run->targets[i].dev->disk_rdev != run->targets[0].dev->disk_rdev ||
-		    strcmp(run->targets[i].dev->disk, run->targets[0].dev->disk) != 0)
-			return false;
-	return true;
 }
 
 /* Start, middle and end of the disk as far as the targets reach: the outermost of all, and the one nearest to the
@@ -379,20 +358,17 @@ static void ratio_figure(struct result *res)
 static void lowest_figure(const struct zones_run *run)
 {
 	struct spot low = { NULL, ZONE_NONE };
-	double slowest = -INFINITY; /* y is of the time that a byte takes */
 	bool is_whole = true;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
-		double y;
 
 		is_whole = is_whole && t->analysis && t->analysis->has_mean;
-		if (!t->analysis || t->analysis->lowest == ZONE_NONE)
-			continue;
-		y = t->analysis->levels.v[t->analysis->lowest].y;
-		if (y > slowest) {
-			slowest = y;
-			low = (struct spot){ t, t->analysis->lowest };
+		for (size_t p = 0; t->analysis && p < t->layout.npositions; p++) {
+			struct spot one = { t, p };
+
+			if (spot_level(&one) && !(spot_rate(&one) >= spot_rate(&low))) /* NaN: there is none yet */
+				low = one;
 		}
 	}
 	if (!is_whole)
@@ -404,22 +380,19 @@ static void lowest_figure(const struct zones_run *run)
 static void mean_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
+	bool is_read = !run->p->write && !run->p->rewrite, is_known = true;
 	struct stats_estimate ns = { 0.0, { 0.0, 0.0 } };
 	double bytes = 0.0, disk;
 	struct interval ci;
 	uint64_t n = 0;
-	const char *verb = run->p->write || run->p->rewrite ? "write_all_s" : "read_all_s";
-	const char *label = run->p->write || run->p->rewrite ? "time to fill it" : "time to read all";
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
 		double size = (double)(t->layout.end_bytes - t->layout.first_bytes);
 
-		if (!t->analysis || !t->analysis->has_mean) {
-			result_figure(res, "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S, NAN, NULL, 0);
-			result_figure(res, verb, label, UNIT_S, NAN, NULL, 0);
-			return;
-		}
+		is_known = t->analysis && t->analysis->has_mean;
+		if (!is_known)
+			break;
 		bytes += size;
 		ns = stats_sum(
 			ns, stats_times((struct stats_estimate){ t->analysis->mean_ns_per_byte, t->analysis->mean_ci },
@@ -428,63 +401,59 @@ static void mean_figures(const struct zones_run *run)
 	}
 	ci = (struct interval){ 1e9 * bytes / ns.ci.high, 1e9 * bytes / ns.ci.low };
 	/* Samples that differ by as much as they are say nothing of how fast it may be. */
-	result_figure(res, "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S, 1e9 * bytes / ns.value,
-	              ns.ci.low > 0.0 ? &ci : NULL, n);
+	result_figure(res, "mean_bytes_per_s", "mean rate", UNIT_BYTES_PER_S,
+	              is_known ? 1e9 * bytes / ns.value : (double)NAN, is_known && ns.ci.low > 0.0 ? &ci : NULL, n);
 	/* Of the whole disk when nearly all of it was covered, else of what was given. */
 	disk = (double)(run->targets[0].dev->disk_size_bytes ? run->targets[0].dev->disk_size_bytes
 	                                                     : run->targets[0].dev->size_bytes);
-	if (bytes < 0.95 * disk || !is_one_disk(run))
+	if (bytes < 0.95 * disk)
 		disk = bytes;
 	ns = stats_times(ns, disk / bytes * 1e-9);
-	result_figure(res, verb, label, UNIT_S, ns.value, &ns.ci, n);
+	result_figure(res, is_read ? "read_all_s" : "write_all_s", is_read ? "time to read all" : "time to fill it",
+	              UNIT_S, is_known ? ns.value : (double)NAN, is_known ? &ns.ci : NULL, n);
 }
 
-static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
-{
-	struct result *res = run->res;
-	double burst, lasting;
-	char a[32], b[32];
-	size_t n;
-
-	if (!zone_is_in_bursts(&t->samples, t->layout.npositions, &burst, &lasting, &n))
-		return false;
-	result_figure(res, "burst_bytes_per_s", "rate in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
-	result_figure(res, "sustained_bytes_per_s", "rate all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
-	if (!is_final) /* its numbers change */
-		return true;
-	result_notice(
-		res, "bursts",
-		"%s gave data in bursts, of %s in the median, with pauses between, and %s all in all: storage behind a limit (a cgroup's, "
-		"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and say nothing of places.",
-		t->dev->path, units_rate(a, sizeof(a), burst), units_rate(b, sizeof(b), lasting));
-	return true;
-}
-
+/* A change in time, or bursts: how fast it was, and how fast it lasts. */
 static void regime_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	const struct zone_regime *g = &t->analysis->levels.regime;
 	struct result *res = run->res;
+	double burst = g->before_bytes_per_s, lasting = g->after_bytes_per_s;
+	size_t before_n = g->before_n, after_n = g->after_n;
+	bool is_in_bursts = zone_is_in_bursts(&t->samples, t->layout.npositions, &burst, &lasting, &before_n);
 	char a[32], b[32], c[32];
 
-	if (burst_figures(run, t, is_final) || !g->is_found)
+	if (!is_in_bursts && !g->is_found)
 		return;
-	result_figure(res, "burst_bytes_per_s", g->step > 0.0 ? "at first (credit)" : "at first", UNIT_BYTES_PER_S,
-	              g->before_bytes_per_s, &g->before_ci, g->before_n);
-	result_figure(res, "sustained_bytes_per_s", "rate later", UNIT_BYTES_PER_S, g->after_bytes_per_s, &g->after_ci,
-	              g->after_n);
-	result_figure(res, "burst_bytes", "bytes moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
-	if (!is_final)
+	result_figure(res, "burst_bytes_per_s",
+	              is_in_bursts    ? "rate in bursts"
+	              : g->step > 0.0 ? "at first (credit)"
+	                              : "at first",
+	              UNIT_BYTES_PER_S, burst, is_in_bursts ? NULL : &g->before_ci, before_n);
+	result_figure(res, "sustained_bytes_per_s", is_in_bursts ? "rate all in all" : "rate later", UNIT_BYTES_PER_S,
+	              lasting, is_in_bursts ? NULL : &g->after_ci, is_in_bursts ? before_n : after_n);
+	if (!is_in_bursts)
+		result_figure(res, "burst_bytes", "bytes moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
+	if (!is_final) /* its numbers change */
 		return;
-	result_notice(
-		res, g->step > 0.0 ? "token-bucket" : "speed-up",
-		g->step > 0.0
-			? "%s ran at %s for the first %s and at %s from then on, wherever it was read: storage behind a limit with "
-			  "a credit. The curve shows what it does without credit."
-			: "%s ran at %s for the first %s and at %s from then on, wherever it was read: it was not idle at first. "
-			  "The curve shows the later.",
-		t->dev->path, units_rate(a, sizeof(a), g->before_bytes_per_s),
-		units_bytes_dec(b, sizeof(b), (uint64_t)g->before_bytes),
-		units_rate(c, sizeof(c), g->after_bytes_per_s));
+	units_rate(a, sizeof(a), burst);
+	units_bytes_dec(b, sizeof(b), (uint64_t)g->before_bytes);
+	units_rate(c, sizeof(c), lasting);
+	if (is_in_bursts)
+		result_notice(
+			res, "bursts",
+			"%s gave data in bursts, of %s in the median, with pauses between, and %s all in all: storage behind a limit (a cgroup's, "
+			"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and say nothing of places.",
+			t->dev->path, a, c);
+	else
+		result_notice(
+			res, g->step > 0.0 ? "token-bucket" : "speed-up",
+			g->step > 0.0
+				? "%s ran at %s for the first %s and at %s from then on, wherever it was read: storage behind a limit with "
+				  "a credit. The curve shows what it does without credit."
+				: "%s ran at %s for the first %s and at %s from then on, wherever it was read: it was not idle at first. "
+				  "The curve shows the later.",
+			t->dev->path, a, b, c);
 }
 
 /* The time that it took, beside the least that physics allow for intervals of these widths. */
@@ -544,7 +513,7 @@ static void count_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
 	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
-	bool has_zones = false, is_counted = false, may_hide = false;
+	bool has_zones = false, may_hide = false;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
@@ -553,7 +522,6 @@ static void count_figures(const struct zones_run *run)
 		if (!t->analysis)
 			continue;
 		has_zones |= !t->analysis->has_no_zones;
-		is_counted |= t->analysis->bands.n > 0;
 		bands += t->analysis->bands.n;
 		may_hide |= t->analysis->hides_zones || t->analysis->bands.is_least;
 		stretches += t->analysis->stretches.n;
@@ -563,7 +531,7 @@ static void count_figures(const struct zones_run *run)
 	/* Taken back where the last samples made an end of them. */
 	if (!run->p->places && (has_zones || result_find_figure(res, "bands")))
 		result_figure_u64(res, "bands", may_hide ? "recording zones, at least" : "recording zones", UNIT_COUNT,
-		                  is_counted ? bands : UINT64_MAX);
+		                  bands ? bands : UINT64_MAX);
 	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
 	if (stretches)
 		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,
@@ -577,11 +545,11 @@ static void count_figures(const struct zones_run *run)
 static void note_link(const struct zones_run *run, double start_bytes_per_s)
 {
 	const struct zone_target *t = &run->targets[0];
-	const struct zone_sample *s = t->samples.n ? &t->samples.v[0] : NULL;
+	const struct zone_sample *s = &t->samples.v[0]; /* with a rate at the start there is one */
 
-	link_say(run->res, t->dev, t->layout.interface_bytes_per_s, start_bytes_per_s, t->layout.request_bytes);
-	if (s && s->kind == SAMPLE_PROBE && s->is_good && s->request_bytes > t->layout.request_bytes)
-		link_say_by_size(run->res, t->dev, 1e9 / s->ns_per_byte, start_bytes_per_s, t->layout.request_bytes);
+	link_say(run->res, t->dev, t->layout.interface_bytes_per_s, start_bytes_per_s, t->layout.block_bytes);
+	if (s->kind == SAMPLE_PROBE && s->is_good && s->request_bytes > t->layout.block_bytes)
+		link_say_by_size(run->res, t->dev, 1e9 / s->ns_per_byte, start_bytes_per_s, t->layout.block_bytes);
 }
 
 static void fill_figures(struct zones_run *run, bool is_final)
@@ -590,42 +558,29 @@ static void fill_figures(struct zones_run *run, bool is_final)
 	struct table *spots = fresh_table(res, "spots");
 	struct spot start, middle, end;
 
-	if (is_one_disk(run)) {
-		find_spots(run, &start, &middle, &end);
-		spot_row(run, spots, "start", &start);
-		spot_row(run, spots, "middle", &middle);
-		spot_row(run, spots, "end", &end);
-		rate_figure(res, "start_bytes_per_s", "start", &start);
-		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
-		rate_figure(res, "end_bytes_per_s", "end", &end);
-		ratio_figure(res);
-		if (is_final && spot_level(&start) && run->ses) /* NULL: a document is analysed again */
-			note_link(run, zone_rate(spot_level(&start)->y));
-		mean_figures(run);
-	} else {
-		result_notice(
-			res, "several-disks",
-			"The targets lie on different disks: their start, middle, end and mean are in the table of targets.");
-	}
+	find_spots(run, &start, &middle, &end);
+	spot_figure(run, spots, "start", "start_bytes_per_s", &start);
+	spot_figure(run, spots, "middle", "middle_bytes_per_s", &middle);
+	spot_figure(run, spots, "end", "end_bytes_per_s", &end);
+	ratio_figure(res);
+	if (is_final && spot_level(&start) && run->ses) /* NULL: a document is analysed again */
+		note_link(run, spot_rate(&start));
+	mean_figures(run);
 	lowest_figure(run);
 	if (run->ntargets == 1 && run->targets[0].analysis)
 		single_figures(run, &run->targets[0], is_final);
 	count_figures(run);
-	zone_extent_report(run, is_final);
 }
 
 void zones_report(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
-	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
-	struct table *stretches = fresh_table(res, "stretches"), *bad = fresh_table(res, "unreadable"), *places = NULL;
-	struct table *samples = fresh_table(res, "samples");
+	struct table *curve = fresh_table(res, "curve"), *slow = fresh_table(res, "slow_regions");
+	struct table *bands = run->p->places ? NULL : fresh_table(res, "bands"), *bad = fresh_table(res, "unreadable");
+	struct table *places = run->ntargets > 1 ? fresh_table(res, "places") : NULL;
+	struct table *stretches = fresh_table(res, "stretches"), *samples = fresh_table(res, "samples");
 	struct table *layouts = fresh_table(res, "layouts"), *cells = fresh_table(res, "cells");
 
-	if (!run->p->places)
-		bands = fresh_table(res, "bands");
-	if (run->ntargets > 1)
-		places = fresh_table(res, "places");
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
 
@@ -641,4 +596,5 @@ void zones_report(struct zones_run *run, bool is_final)
 			fill_places(t, places);
 	}
 	fill_figures(run, is_final);
+	zone_extent_report(run, is_final);
 }

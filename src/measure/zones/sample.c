@@ -25,10 +25,15 @@
 #define SAMPLE_LONG_NS  3e9  /* but never before this: a drive tries for seconds */
 #define PROBE_REVS \
 	6.0 /* the first sample of few places: seek and settle, and some tracks for a rate to begin with (a choice) */
-#define SHORT_BLOCKS   4 /* of the short piece of writing: as many as are in flight */
 #define PUT_BACK_TRIES 3 /* a choice; what fails stays in the journal */
 
 enum piece { PIECE_SHORT, PIECE_SHORT_FLUSH, PIECE_REST, PIECE_REST_FLUSH, PIECE_END };
+
+struct pieces { /* of writing; bytes and time of the short one, and of both */
+	enum piece at;
+	uint64_t end, start_ns, last_done_ns;
+	double ns[2], bytes[2], flush_ns;
+};
 
 /* Feeder and sink of a sample are two sides of one object. */
 struct sampler {
@@ -41,11 +46,8 @@ struct sampler {
 	uint64_t first;
 	uint64_t start_ns, limit_ns;           /* limit: how long this may take, where completions suffice */
 	bool has_fault, is_enough, is_stopped; /* this program did not run meanwhile */
-	/* writing */
-	enum piece piece;
-	uint64_t piece_end, piece_start_ns, last_done_ns;
+	struct pieces piece;
 	uint32_t in_flight;
-	double piece_ns[2], piece_bytes[2], flush_ns;
 	/* rewriting */
 	uint8_t *chunk;             /* byte `first` of the window is its first; NULL: buffers of the engine */
 	bool is_filling, is_verify; /* reading: into the chunk; into the engine's buffers, to compare with the chunk */
@@ -69,7 +71,7 @@ static struct sampler *of_sink(struct sink *s)
 
 static enum feed feed_block(struct sampler *s, struct io_req *req)
 {
-	uint64_t left = s->piece_end - s->at;
+	uint64_t left = s->piece.end - s->at;
 	uint32_t len = s->block_bytes;
 
 	req->op = s->op;
@@ -114,18 +116,18 @@ static enum feed next_write(struct feeder *f, uint64_t now_ns, struct io_req *re
 {
 	struct sampler *s = of_feeder(f);
 
-	if (s->has_fault || s->piece == PIECE_END)
+	if (s->has_fault || s->piece.at == PIECE_END)
 		return FEED_END;
-	if (s->at < s->piece_end) {
-		if (!s->piece_start_ns)
-			s->piece_start_ns = now_ns;
+	if (s->at < s->piece.end) {
+		if (!s->piece.start_ns)
+			s->piece.start_ns = now_ns;
 		return feed_block(s, req);
 	}
 	if (s->in_flight) {
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;
 	}
-	s->piece++;
+	s->piece.at++;
 	req->op = IO_FLUSH;
 	req->target = s->target;
 	s->in_flight++;
@@ -175,18 +177,18 @@ static void take_read(struct sink *sink, const struct io_req *req, bool is_fault
 
 static void take_flush(struct sampler *s, const struct io_req *req)
 {
-	bool is_short = s->piece == PIECE_SHORT_FLUSH;
+	bool is_short = s->piece.at == PIECE_SHORT_FLUSH;
 
-	s->piece_ns[!is_short] = (double)(req->done_ns - s->piece_start_ns);
+	s->piece.ns[!is_short] = (double)(req->done_ns - s->piece.start_ns);
 	if (is_short) {
-		s->piece = PIECE_REST;
-		s->piece_bytes[0] = (double)(s->piece_end - s->first);
-		s->piece_end = s->end;
-		s->piece_start_ns = 0;
+		s->piece.at = PIECE_REST;
+		s->piece.bytes[0] = (double)(s->piece.end - s->first);
+		s->piece.end = s->end;
+		s->piece.start_ns = 0;
 	} else {
-		s->piece = PIECE_END;
-		s->piece_bytes[1] = (double)(s->end - s->first) - s->piece_bytes[0];
-		s->flush_ns = (double)(req->done_ns - s->last_done_ns);
+		s->piece.at = PIECE_END;
+		s->piece.bytes[1] = (double)(s->end - s->first) - s->piece.bytes[0];
+		s->piece.flush_ns = (double)(req->done_ns - s->piece.last_done_ns);
 	}
 }
 
@@ -205,10 +207,10 @@ static void take_write(struct sink *sink, const struct io_req *req, bool is_faul
 		take_flush(s, req);
 		return;
 	}
-	s->last_done_ns = req->done_ns;
-	if (s->piece == PIECE_REST) {
+	s->piece.last_done_ns = req->done_ns;
+	if (s->piece.at == PIECE_REST) {
 		if (!s->run->ndone)
-			s->start_ns = s->piece_start_ns;
+			s->start_ns = s->piece.start_ns;
 		keep_done(s, req);
 	}
 }
@@ -243,23 +245,22 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.sink = { op == IO_WRITE ? take_write : take_read },
 		.run = run,
 		.target = (uint32_t)t->index,
-		.block_bytes = how->request_bytes ? how->request_bytes : t->layout.request_bytes,
+		.block_bytes = how->request_bytes ? how->request_bytes : t->layout.block_bytes,
 		.op = op,
 		.first = how->first_bytes,
 		.end = how->end_bytes,
-		.piece_end = how->end_bytes,
+		.piece = { .end = how->end_bytes, .flush_ns = NAN },
 		.limit_ns = (uint64_t)(is_short ? PROBE_REVS * zone_rev_ns(&t->layout)
 		                                : fmax(SAMPLE_LONG_NS, SAMPLE_TOO_LONG * expect_ns)),
-		.flush_ns = NAN,
 		.chunk = run->p->rewrite ? run->chunk : NULL,
 		.journal = t->journal,
 		.sequence = t->samples.n << 32,
 	};
 
 	if (op == IO_WRITE && t->is_outlasted)
-		s.piece = PIECE_REST;
-	else if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * SHORT_BLOCKS * s.block_bytes)
-		s.piece_end = s.first + (uint64_t)SHORT_BLOCKS * s.block_bytes;
+		s.piece.at = PIECE_REST;
+	else if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * run->p->depth * s.block_bytes)
+		s.piece.end = s.first + (uint64_t)run->p->depth * s.block_bytes;
 	return s;
 }
 
@@ -268,9 +269,9 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 /* Does what is written go through to the media? Then the flush afterwards finds nothing to do. */
 static bool is_through(const struct zones_run *run, const struct sampler *s)
 {
-	double block_ns = s->piece_ns[1] / s->piece_bytes[1] * s->block_bytes;
+	double block_ns = s->piece.ns[1] / s->piece.bytes[1] * s->block_bytes;
 
-	return s->flush_ns < block_ns / 2 && !run->targets[s->target].lead_bytes;
+	return s->piece.flush_ns < block_ns / 2 && !run->targets[s->target].lead_bytes;
 }
 
 static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
@@ -281,7 +282,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	if (!s->has_fault && !s->is_stopped && run->ndone &&
 	    zone_sample_estimate(z, run->done, run->ndone, &run->targets[s->target].layout,
 	                         s->op != IO_WRITE || is_through(run, s))) {
-		z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + run->done[run->ndone - 1].bytes);
+		z->end_bytes = s->first + (uint64_t)(s->piece.bytes[0] + run->done[run->ndone - 1].bytes);
 		z->from_bytes = z->end_bytes - (uint64_t)z->moved_bytes;
 	}
 }
@@ -293,7 +294,7 @@ static void estimate_lasting(struct zones_run *run, const struct sampler *s, str
 	size_t first = 0;
 
 	if (z->kind == SAMPLE_PROBE)
-		lead = z->cached_bytes = zone_cached_bytes(run->done, run->ndone, &z->cached_ns);
+		lead = z->written.cached.bytes = zone_cached_bytes(run->done, run->ndone, &z->written.cached.ns);
 	while (first < run->ndone && run->done[first].bytes <= lead)
 		first++;
 	run->ndone -= first;
@@ -303,12 +304,12 @@ static void estimate_lasting(struct zones_run *run, const struct sampler *s, str
 
 static void estimate_write(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
 {
-	double db = s->piece_bytes[1] - s->piece_bytes[0], dt = s->piece_ns[1] - s->piece_ns[0];
+	double db = s->piece.bytes[1] - s->piece.bytes[0], dt = s->piece.ns[1] - s->piece.ns[0];
 
 	z->has_fault = s->has_fault;
-	z->flush_ns = s->flush_ns;
+	z->written.flush_ns = s->piece.flush_ns;
 	z->is_disturbed |= s->is_stopped;
-	if (s->has_fault || s->is_stopped || s->piece != PIECE_END)
+	if (s->has_fault || s->is_stopped || s->piece.at != PIECE_END)
 		return;
 	if (run->targets[s->target].is_outlasted) {
 		estimate_lasting(run, s, z);
@@ -321,8 +322,8 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 	}
 	if (!(db > 0.0) || !(dt > 0.0)) {
 		/* So fast that the difference drowns: all bytes over all the time, flushes included; a lower bound. */
-		db = s->piece_bytes[0] + s->piece_bytes[1];
-		dt = s->piece_ns[0] + s->piece_ns[1];
+		db = s->piece.bytes[0] + s->piece.bytes[1];
+		dt = s->piece.ns[0] + s->piece.ns[1];
 	}
 	if (!(db > 0.0) || !(dt > 0.0))
 		return;
@@ -350,8 +351,8 @@ static int take_reading(struct zones_run *run, struct zone_target *t, struct zon
 		estimate(run, &s, z);
 	z->first_request = session_requests_kept(run->ses) > before ? before + 1 : 0;
 	if (r == 0 && z->is_good) {
-		z->whole_bytes = whole.bytes;
-		z->whole_ns = whole.t_ns;
+		z->whole.bytes = whole.bytes;
+		z->whole.ns = whole.t_ns;
 	}
 	return r;
 }
@@ -398,7 +399,7 @@ static int put_back(struct zones_run *run, struct zone_target *t, struct zone_sa
 		struct sampler s = make_sampler(run, t, z, IO_WRITE);
 		int r = run_sampler(run, &s, err);
 
-		*ret_done = r == 0 && !s.has_fault && s.piece == PIECE_END;
+		*ret_done = r == 0 && !s.has_fault && s.piece.at == PIECE_END;
 		if (r < 0 || *ret_done)
 			return r;
 	}
@@ -419,7 +420,7 @@ static int write_back(struct zones_run *run, struct zone_target *t, struct zone_
 	estimate_write(run, &s, z);
 	if (s.has_fault)
 		return put_back(run, t, z, ret_done, err);
-	*ret_done = s.piece == PIECE_END;
+	*ret_done = s.piece.at == PIECE_END;
 	if (*ret_done)
 		return 0;
 	/* Stopped: what was written is what was there before; it only has to be out of the drive's cache. */
@@ -499,8 +500,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 		 foreign = session_foreign_bytes(run->ses, t->index);
 	int r;
 
-	z.flush_ns = NAN;
-	z.request_bytes = how->request_bytes ? how->request_bytes : t->layout.request_bytes;
+	z.written.flush_ns = NAN;
+	z.request_bytes = how->request_bytes ? how->request_bytes : t->layout.block_bytes;
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		z.part_ns_per_byte[i] = NAN;
 	z.y = NAN;

@@ -33,8 +33,18 @@ enum zone_class {
 	ZONE_CLASSES,
 };
 
-#define ZONE_NONE   SIZE_MAX /* no position */
-#define ZONE_BESIDE 8 /* places, from which on one shows what to expect at the next: of fewer each lies zones apart */
+#define ZONE_NONE          SIZE_MAX      /* no position */
+#define ZONE_BLOCK_MIN     (64 * 1024u)  /* smaller requests cost more than they carry; any drive's buffer holds one */
+#define ZONE_WINDOW_BLOCKS 32            /* at least, in a window or a bin: lead-in and a slope */
+#define ZONE_SAMPLE_BYTES  (64ull << 20) /* of a place of the figures: half a second of a modern disk (a choice) */
+#define ZONE_REQUEST_REVS  0.5 /* that a request takes at most, so that none hides a revolution that each loses */
+/* The same with --zones: samples are short, the lead-in is counted in requests; and tracks show (estimate.c). */
+#define ZONE_PLACE_REQUEST_REVS 0.25
+#define ZONE_TRACK_PARTS        4    /* requests in a revolution that show its track (trial: fewer gain nothing) */
+#define ZONE_SHORT_REVS         24.0 /* of a sample of the curve, at most (trial on eleven drives: more gain little) */
+#define ZONE_TWICE_DEPTH        8    /* requests: twice as many as usually are in flight */
+/* Places, from which on one shows what to expect at the next: of fewer each lies zones apart. */
+#define ZONE_BESIDE 8
 #define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
 #define ZONE_DENSITY_MAX \
 	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
@@ -66,8 +76,8 @@ struct zone_position {
 struct zone_layout {
 	uint64_t first_bytes, end_bytes; /* what is measured of the target */
 	uint32_t align_bytes, block_bytes, depth;
-	uint32_t lead_in;       /* requests that a sample begins with and that do not count */
-	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
+	uint32_t lead_in;     /* requests that a sample begins with and that do not count */
+	uint32_t looks;       /* that a slow region needs, of its bytes in requests of other sizes */
 	uint32_t piece_bytes; /* the largest that the device takes in one piece, by what the host knows; 0: not known */
 	uint32_t slots;
 	bool is_one_at_a_time;               /* the device's queue holds one request */
@@ -134,6 +144,19 @@ enum sample_kind {
 
 #define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */
 
+struct zone_span { /* bytes that passed in a time */
+	double bytes, ns;
+};
+
+struct zone_lost { /* waits of a revolution or more inside a sample, and the revolutions lost in them */
+	uint32_t waits, revs;
+};
+
+struct zone_written {
+	struct zone_span cached; /* what a cache took in before the pace became the media's */
+	double flush_ns;         /* the flush after it; NaN: none */
+};
+
 struct zone_sample {
 	size_t position; /* ZONE_NONE: none */
 	enum sample_kind kind;
@@ -142,15 +165,14 @@ struct zone_sample {
 	uint64_t from_bytes;             /* what was counted: [from, end) */
 	double moved_bytes, elapsed_ns;  /* counted */
 	double ns_per_byte, se_ratio;
-	double whole_bytes, whole_ns; /* reading: all of it, from first to last, lead-in and waits too; 0: not known */
+	struct zone_span whole; /* reading: all of it, from first to last, lead-in and waits too; 0: not known */
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
 	double at_s;                         /* middle of the sample, since the start of the run */
-	double flush_ns;                     /* writing: the flush after it; NaN: none */
-	double cached_bytes, cached_ns;      /* writing: what a cache took in before the pace became the media's */
-	uint32_t request_bytes;              /* of each; 0: not known */
-	uint64_t first_request;              /* --keep-requests: its first row of that table, from 1 on; 0: none */
-	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
-	bool is_good;                        /* there is an estimate: no fault, enough completions */
+	struct zone_written written;
+	uint32_t request_bytes; /* of each; 0: not known */
+	uint64_t first_request; /* --keep-requests: its first row of that table, from 1 on; 0: none */
+	struct zone_lost lost;
+	bool is_good; /* there is an estimate: no fault, enough completions */
 	bool has_fault;
 	bool is_disturbed; /* others used the disk, or the hypervisor the processor: slow does not show anything of the
 	                      disk */

@@ -16,17 +16,15 @@
 #include "measure/zones/analysis.h"
 #include "model/lossy.h"
 
-#define BY_LENGTH_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
-#define BY_LENGTH_MIN  2   /* of start, middle and end: no zone ends at two of them (a choice) */
+#define BY_LENGTH_MIN 2 /* of start, middle and end: no zone ends at two of them (a choice) */
 #define STEP_UP \
 	0.20 /* log: more than surfaces of one disk differ by (0.17, physics of heads; published drives up to 0.15) */
 #define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
 #define STEP_UNEVEN                                                                                            \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud \
 	        volumes) */
-#define STEP_SIGMAS   6.0 /* of a step between two places: none by chance in a thousand runs */
-#define SAMPLES_MIN   2   /* one may be an accident */
-#define DEVICE_PLACES 3   /* on either side of another device's begin (a choice) */
+#define SAMPLES_MIN   2 /* one may be an accident */
+#define DEVICE_PLACES 3 /* on either side of another device's begin (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	const struct zone_levels *lv;
@@ -193,7 +191,7 @@ static void find_device(const struct zone_samples *samples, const struct places 
 		double near = s->y[i] - s->y[i + 1], step = middle_from(s, i, -1) - middle_from(s, i + 1, 1);
 
 		down = fmax(down, -step);
-		if (near > up && step > 0.5 * least && near > STEP_SIGMAS * hypot(s->se[i], s->se[i + 1])) {
+		if (near > up && step > 0.5 * least && near > ZONE_SIGMAS * hypot(s->se[i], s->se[i + 1])) {
 			up = near;
 			at = i + 1;
 		}
@@ -205,7 +203,7 @@ static void find_device(const struct zone_samples *samples, const struct places 
 /* Level of most places: of the runs between steps those that agree with each other over the most places. */
 static void find_uneven(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
 {
-	double least = fmax(STEP_UNEVEN, STEP_SIGMAS * M_SQRT2 * s->noise), usual;
+	double least = fmax(STEP_UNEVEN, ZONE_SIGMAS * M_SQRT2 * s->noise), usual;
 	cleanup_free double *sorted = xcalloc(s->n + 1, sizeof(*sorted));
 	size_t most = 0, at = 0;
 
@@ -246,7 +244,7 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
 
 	places_make(samples, l, lv, slows, &s);
 	*ret = (struct zone_stretches){ .v = xcalloc(lv->n + 1, sizeof(*ret->v)) };
-	least = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s.noise);
+	least = fmax(STEP_UP, ZONE_SIGMAS * M_SQRT2 * s.noise);
 	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike.
 	 */
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0) {
@@ -256,14 +254,6 @@ void zone_stretches_find(const struct zone_samples *samples, const struct zone_l
 		find_device(samples, &s, least, ret);
 	}
 	places_done(&s);
-}
-
-double zone_begins_anew(const struct zone_stretches *st)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].kind == STRETCH_DEVICE)
-			return (double)st->v[i].first_bytes;
-	return (double)INFINITY;
 }
 
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
@@ -314,7 +304,7 @@ bool zone_is_by_length(const struct zone_samples *samples, const struct zone_lay
 			continue;
 		y = lv->v[figures[i]].y;
 		beside = beside_of(l, lv, figures[i]);
-		n += beside - y > BY_LENGTH_STEP && is_fast_in_part(samples, figures[i], 0.5 * (y + beside));
+		n += beside - y > STEP_UP && is_fast_in_part(samples, figures[i], 0.5 * (y + beside));
 	}
 	return n >= BY_LENGTH_MIN && l->rev_ns != 0.0;
 }

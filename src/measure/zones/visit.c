@@ -126,8 +126,6 @@ void zones_renew(struct zones_run *run, struct zone_target *t)
 	session_checkpoint(run->ses);
 }
 
-#define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
-
 /*
  * How fast the disk is nobody knows yet. As many bytes as a quick one gives in some revolutions take an old one a
  * second, of the three that few places have: there requests are those of the guess, and as much is read as that time
@@ -137,7 +135,7 @@ static int first_sample(struct zones_run *run, struct zone_target *t, const stru
 {
 	struct zone_sample how = { .position = t->layout.npositions / 4, .kind = SAMPLE_PROBE };
 	uint32_t block = t->layout.block_bytes;
-	uint64_t most = (uint64_t)PROBE_BLOCKS * block;
+	uint64_t most = (uint64_t)ZONE_TWICE_DEPTH * block;
 	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, t->layout.positions[how.position].class, t->bytes_per_s);
 	int r = 0;
 
@@ -147,7 +145,7 @@ static int first_sample(struct zones_run *run, struct zone_target *t, const stru
 	if (zone_take_window(&t->layout, how.position, bytes < most ? bytes : most, &t->rng, &how.first_bytes,
 	                     &how.end_bytes))
 		r = zone_sample_take(run, t, &how, ret, err);
-	t->layout.request_bytes = t->layout.block_bytes = t->layout.coarse_bytes = block;
+	t->layout.block_bytes = t->layout.coarse_bytes = block;
 	return r;
 }
 
@@ -164,7 +162,7 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	took_ns = clock_now_ns(run->ses->env->clk) - before_ns;
 	/* More than all that it read takes at its rate, which may be low. */
 	if (r == 0 && s && s->is_good &&
-	    (double)took_ns > fmax(s->whole_bytes, s->moved_bytes) * s->ns_per_byte + 2e9) {
+	    (double)took_ns > fmax(s->whole.bytes, s->moved_bytes) * s->ns_per_byte + 2e9) {
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
 		              t->dev->path, units_time(took, sizeof(took), took_ns));
 		if (!run->ses->common->time_ns)
