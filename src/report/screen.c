@@ -312,7 +312,7 @@ static size_t picture_needs(const struct screen *s)
 /* picture: the lines that are kept for it; 0: none. */
 static void lay_out(struct screen *s, size_t picture)
 {
-	const bool is_failing = s->res->nfault_totals > 0;
+	const bool is_failing = s->res->nfault_totals > 0 || s->ntables > 0; /* bad places come before a figure more */
 	size_t kept;
 
 	for (size_t i = 0; i < PARTS; i++)
