@@ -25,6 +25,7 @@
 #define CELSIUS_SD    1.0  /* drives say whole degrees */
 #define CELSIUS_LEAST 5.0  /* warmer than before: less shows nothing */
 #define SURE          2.0  /* decades */
+#define UNEXPLAINED   3.0  /* of what has any other reason */
 #define VAGUE         0.03 /* of what came back: a longer rest shows more */
 #define AS_FAST       0.9  /* of the burst, for GIVE_UP times as long: only requests are counted */
 
@@ -209,14 +210,16 @@ static void weigh_repeat(const struct sustain_rest *a, const struct sustain_rest
 	double refilled = log(b->fast_bytes_per_s / (b->fast_bytes_per_s - a->slow_bytes_per_s)) -
 	                  log(a->fast_bytes_per_s / (a->fast_bytes_per_s - a->slow_bytes_per_s));
 
-	log10_l[TIME] += log10_normal(bytes - log(rate), sd);
 	if (!is_paced(b)) {
+		log10_l[TIME] += log10_normal(bytes - log(rate), sd);
 		log10_l[BYTES] += log10_normal(bytes, sd);
 		log10_l[HEAT] += log10_normal(bytes, sd);
 		log10_l[REQUESTS] += log10_normal(log(b->fast_requests / a->fast_requests), sd);
 		return;
 	}
-	same = fmax(log10_normal(bytes, sd), log10_normal(bytes - refilled, sd));
+	/* a stall between explains anything */
+	same = fmax(-UNEXPLAINED, fmax(log10_normal(bytes, sd), log10_normal(bytes - refilled, sd)));
+	log10_l[TIME] += fmax(-UNEXPLAINED, log10_normal(bytes - log(rate), sd));
 	log10_l[BYTES] += same;
 	log10_l[REQUESTS] += same;
 	log10_l[HEAT] += bytes > sd ? -log10(M_LN10) : -SURE; /* more, as it is cooled for longer */
