@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/shell.h"
-#include "base/units.h"
 #include "base/xalloc.h"
 #include "measure/zones/zones.h"
 
@@ -21,24 +20,19 @@ static int by_place(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-static size_t add_good(const struct zone_samples *samples, struct piece *pieces)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && !samples->v[i].has_fault)
-			pieces[n++] = (struct piece){ samples->v[i].first_bytes, samples->v[i].end_bytes };
-	return n;
-}
-
-/* Bytes that at least one good sample moved, each once; NaN: out of memory. */
+/* Bytes that at least one good sample moved, each once. */
 static double moved_once(const struct zone_target *t)
 {
 	cleanup_free struct piece *v = xcalloc(t->samples.n + 1, sizeof(*v));
 	uint64_t bytes = 0, at = 0;
-	size_t n;
+	size_t n = 0;
 
-	n = add_good(&t->samples, v);
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct zone_sample *z = &t->samples.v[i];
+
+		if (z->is_good && !z->has_fault)
+			v[n++] = (struct piece){ z->first_bytes, z->end_bytes };
+	}
 	qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = v[i].first > at ? v[i].first : at;

@@ -29,11 +29,6 @@ struct failed { /* the hull of what failed; first >= end: nothing */
 	bool is_all; /* to the end, whatever fails; else the first is enough */
 };
 
-static bool has_failed(const struct failed *bad)
-{
-	return bad->first < bad->end;
-}
-
 static void note(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct failed *bad = (struct failed *)sink;
@@ -52,7 +47,7 @@ static int read_steps(struct zones_run *run, const struct zone_target *t, uint64
 	int r = 0;
 
 	*bad = (struct failed){ .sink = { note }, .first = UINT64_MAX, .is_all = bad->is_all };
-	while (r == 0 && first < end && (bad->is_all || !has_failed(bad)) && !session_is_over(run->ses)) {
+	while (r == 0 && first < end && (bad->is_all || bad->first >= bad->end) && !session_is_over(run->ses)) {
 		uint32_t len = end - first < step ? (uint32_t)(end - first) : step;
 		struct list_item item = { .offset_bytes = is_down ? end - len : first, .len_bytes = len };
 		struct list_feeder feeder;
@@ -83,7 +78,7 @@ static int narrow(struct zones_run *run, const struct zone_target *t, struct zon
 	if (r < 0 || session_is_over(run->ses))
 		return r;
 	u->is_located = true;
-	if (!has_failed(&bad)) {
+	if (bad.first >= bad.end) {
 		u->end_bytes = u->first_bytes; /* read well this time */
 		return 0;
 	}
@@ -92,11 +87,11 @@ static int narrow(struct zones_run *run, const struct zone_target *t, struct zon
 	u->error = bad.error;
 	bad.is_all = false;
 	r = read_steps(run, t, first, first + piece < end ? first + piece : end, sector, false, &bad, err);
-	if (r < 0 || session_is_over(run->ses) || !has_failed(&bad))
+	if (r < 0 || session_is_over(run->ses) || bad.first >= bad.end)
 		return r;
 	u->first_bytes = bad.first;
 	r = read_steps(run, t, end - bad.first > piece ? end - piece : bad.first, end, sector, true, &bad, err);
-	if (r == 0 && has_failed(&bad))
+	if (r == 0 && bad.first < bad.end)
 		u->end_bytes = bad.end;
 	return r;
 }

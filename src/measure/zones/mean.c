@@ -73,15 +73,6 @@ struct zone_at *zone_in_order(const struct zone_samples *samples, const struct z
 	return v;
 }
 
-static double mean_y(const struct zone_at *v, size_t first, size_t end)
-{
-	double sum = 0.0;
-
-	for (size_t i = first; i < end; i++)
-		sum += v[i].y;
-	return sum / (double)(end - first);
-}
-
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
 static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layout *l)
 {
@@ -120,15 +111,14 @@ static double lasting_noise(const struct zone_at *v, size_t n)
 		last = fmax(last, w[i].at_s);
 	}
 	for (size_t a = 0, b; a < n && last > first; a = b) {
-		double mean;
+		double sum = w[a].y;
 
 		for (b = a + 1; b < n && w[b].position == w[a].position; b++)
-			;
+			sum += w[b].y;
 		if (b - a < 2 || w[a].position == ZONE_NONE)
 			continue;
-		mean = mean_y(w, a, b);
 		for (size_t i = a; i < b; i++) {
-			double off = (w[i].y - mean) * sqrt((double)(b - a) / (double)(b - a - 1));
+			double off = (w[i].y - sum / (double)(b - a)) * sqrt((double)(b - a) / (double)(b - a - 1));
 
 			squares += off * off;
 			block[zone_time_block(w[i].at_s, first, last)] += off;

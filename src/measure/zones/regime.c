@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "measure/zones/analysis.h"
-#include "stats/stats.h"
 
 #define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
 #define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */

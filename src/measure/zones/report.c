@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables, figures and plots of `platter zones`. Whatever is written here is a place in the samples or comes out of the
  * analysis. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
-#include "base/xalloc.h"
 #include "measure/shared/link.h"
 #include "measure/zones/zones.h"
 

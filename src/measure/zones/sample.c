@@ -13,10 +13,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "measure/shared/rewrite.h"

@@ -18,12 +18,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "measure/shared/rewrite.h"
 
 #define BAND_STEPS 2 /* readings for an edge between zones: to a quarter of that distance */
 
