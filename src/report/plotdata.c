@@ -248,7 +248,7 @@ static void add_mark(struct plot_data *d, const char *name, double first, double
 	m->v[m->n++][1] = isfinite(last) && last > first ? last : first;
 }
 
-/* One element of plot->marks: "table:first", "table:first:last" or "figures:name". */
+/* One element of plot->marks, as result.h has it. */
 static void take_mark(struct plot_data *d, const struct result *res, char *text)
 {
 	char *save = NULL, *table = strtok_r(text, ":", &save), *first = strtok_r(NULL, ":", &save);
@@ -266,9 +266,10 @@ static void take_mark(struct plot_data *d, const struct result *res, char *text)
 	}
 	t = result_find_table(res, table);
 	from = t ? table_column(t, first) : -1;
-	to = t && last ? table_column(t, last) : -1;
+	to = t && last ? table_column(t, last + (*last == '+')) : -1;
 	for (size_t row = 0; from >= 0 && row < t->nrows; row++)
-		add_mark(d, label_or_name(t->title, t->name), number(t, row, from), number(t, row, to));
+		add_mark(d, label_or_name(t->title, t->name), number(t, row, from),
+		         number(t, row, to) + (last && *last == '+' ? number(t, row, from) : 0));
 }
 
 static void take_marks(struct plot_data *d, const struct result *res, const struct plot *plot)
@@ -381,7 +382,8 @@ bool plot_is_marked(const struct plot_data *d, const struct point *p)
 {
 	for (size_t i = 0; isfinite(d->cell) && i < d->nmarks; i++)
 		for (size_t k = 0; k < d->marks[i].n; k++)
-			if (d->marks[i].v[k][1] >= p->x + p->y && d->marks[i].v[k][0] < p->x + p->y + d->cell)
+			if (fmax(d->marks[i].v[k][1], d->marks[i].v[k][0] + 1) > p->x + p->y &&
+			    d->marks[i].v[k][0] < p->x + p->y + d->cell)
 				return true;
 	return false;
 }

@@ -95,8 +95,8 @@ struct plot {
 	char *low, *high; /* keys of the interval of y, or NULL */
 	char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
 	/*
-	 * What is marked along x, or NULL: "table:first" or "table:first:last" for places or stretches, "figures:name"
-	 * for one place; several with commas between them.
+	 * What is marked along x, or NULL: "table:first" for places, "table:first:last" or "table:first:+length" for
+	 * stretches, "figures:name" for one place; several with commas between them.
 	 */
 	char *marks;
 };

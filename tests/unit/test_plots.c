@@ -501,16 +501,17 @@ static const struct field place_fields[] = {
 };
 
 struct bad_row {
-	uint64_t offset_bytes;
+	uint64_t offset_bytes, length_bytes;
 };
 
 static const struct field bad_fields[] = {
 	FIELD_U64(struct bad_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct bad_row, length_bytes, UNIT_BYTES, "length"),
 	FIELD_END,
 };
 
-/* A disk of 32 rows of 32 cells of 1000 bytes, with a mark in one. */
-static struct result *sample_map(uint64_t bad)
+/* A disk of 32 rows of 32 cells of 1000 bytes, with a mark in so many of them. */
+static struct result *sample_map(uint64_t bad, uint64_t cells)
 {
 	struct result *res = sample_part(0, 100, "");
 	struct table *map = result_table(res, "map", "The surface in cells", place_fields);
@@ -518,13 +519,13 @@ static struct result *sample_map(uint64_t bad)
 
 	for (uint64_t i = 0; i < 1024; i++)
 		result_row(map, &(struct place_row){ i / 32 * 32000, i % 32 * 1000, 1e6 });
-	result_row(slow, &(struct bad_row){ 1000 * bad });
+	result_row(slow, &(struct bad_row){ 1000 * bad, 1000 * cells });
 	result_plot(res, &(struct plot_decl){ .kind = "heatmap",
 	                                      .title = "The surface",
 	                                      .table = "map",
 	                                      .x = "column_bytes",
 	                                      .y = "row_bytes,shown_ns",
-	                                      .marks = "slow:offset_bytes" });
+	                                      .marks = "slow:offset_bytes:+length_bytes" });
 	return res;
 }
 
@@ -532,7 +533,7 @@ TEST(a_map_of_fewer_rows_shows_a_bad_place_where_it_lies)
 {
 	for (unsigned lines = 0; lines <= 48; lines += 12)
 		for (uint64_t bad = 0; bad < 1024; bad += 31) {
-			cleanup_result struct result *res = sample_map(bad);
+			cleanup_result struct result *res = sample_map(bad, 1);
 			const struct result *one[] = { res };
 			struct text_style style = { .width = 80, .lines = lines };
 			cleanup_free char *text = drawn(one, 1, res->nplots - 1, res->nplots, style);
@@ -549,4 +550,20 @@ TEST(a_map_of_fewer_rows_shows_a_bad_place_where_it_lies)
 			per = (32 + all / 64 - 1) / (all / 64); /* rows in one of 64 characters */
 			assert_true(2 * bad + 1 >= first * per && 2 * bad + 1 <= (first + at) * per);
 		}
+}
+
+TEST(every_cell_of_a_bad_stretch_is_marked)
+{
+	for (uint64_t cells = 0; cells <= 1024; cells += 64) {
+		cleanup_result struct result *res = sample_map(0, cells);
+		const struct result *one[] = { res };
+		struct plot_data *d = plot_data_new(one, 1, &res->plots[res->nplots - 1], true);
+		size_t marked = 0;
+
+		assert_non_null(d);
+		for (size_t i = 0; i < d->series[0].n; i++)
+			marked += plot_is_marked(d, &d->series[0].v[i]);
+		assert_int_equal(marked, cells > 0 ? cells : 1);
+		plot_data_free(d);
+	}
 }
