@@ -67,7 +67,7 @@ TEST(each_command_fits_its_terminal_and_bad_places_are_seen)
 		const struct measure *m;
 		const char *words, *profile, *bad, *mark; /* of a disk that fails: in words, and in the picture */
 	} cases[] = {
-		{ &measure_zones, "--quick", "failing", "unreadable", "Unreadable regions" },
+		{ &measure_zones, "", "failing", "unreadable", "Unreadable regions" },
 		{ &measure_surface, "--sample", "failing", "unreadable", "\xe2\x96\x88" },
 		{ &measure_zones, "--quick", "nvme-hot-1tb", NULL, NULL },
 		{ &measure_seek, "--quick", "tiny", NULL, NULL },
