@@ -58,55 +58,26 @@ static bool add_known(struct surface_run *run)
 	return is_added;
 }
 
-/* What is strewn are sectors that lie elsewhere, the way there and back in two requests, and weak tracks: one each. */
-static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
+static bool is_doubtful(const struct stretch *v)
 {
-	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
-	       bytes = turn_ns * (double)run->done.scan_bytes / (double)(run->done.scan_ns + 1);
-	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
-
-	for (unsigned i = 0; i < SURFACE_BATCH; i++)
-		if (v->slow >> i & 1) {
-			n++;
-			i += each - 1;
-		}
-	return n;
+	return v->slow && v->readings < READINGS;
 }
 
-/* With more than that many slow requests, and less than three readings. */
-static bool is_doubtful(const struct surface_run *run, const struct stretch *v, unsigned least)
+static bool has_doubtful(const struct surface_sample *s)
 {
-	return v->readings < READINGS && slow_of(run, v) > least;
-}
-
-/* How long it takes to read the doubtful ones as often as it takes. */
-static uint64_t doubtful_ns(const struct surface_run *run, unsigned least)
-{
-	const struct surface_sample *s = run->later.sample;
-	uint64_t ns = 0;
-
 	for (size_t i = 0; i < s->n; i++)
-		if (is_doubtful(run, &s->v[i], least))
-			ns += (READINGS - s->v[i].readings) * s->v[i].took_ns;
-	return ns;
-}
-
-/* Few slow requests are strewn, whatever more readings show: which last is asked where there is time for all. */
-static unsigned least_of(const struct surface_run *run)
-{
-	uint64_t now = surface_now(run), end = run->later.sample->end_ns;
-
-	return now < end && doubtful_ns(run, 0) < (end - now) / 3 ? 0 : STREWN_LEAST;
+		if (is_doubtful(&s->v[i]))
+			return true;
+	return false;
 }
 
 /* Those that are to be read again go behind the others. */
-static void take_back_doubtful(const struct surface_run *run, struct surface_sample *s)
+static void take_back_doubtful(struct surface_sample *s)
 {
-	unsigned least = least_of(run);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!is_doubtful(run, &s->v[i], least)) {
+		if (!is_doubtful(&s->v[i])) {
 			struct stretch v = s->v[kept];
 
 			s->v[kept++] = s->v[i];
@@ -126,7 +97,8 @@ static bool plan_pass(struct surface_run *run, size_t places)
 		return add(run, (double)run->range.first_bytes, false);
 	if (s->passes == 1)
 		s->own_ns = OWN_MARGIN * stats_median(s->worsts_ns, s->nworsts);
-	take_back_doubtful(run, s);
+	take_back_doubtful(s);
+	places = places > 2 * (s->n - s->next) ? places - 2 * (s->n - s->next) : 0;
 	is_planned = s->passes++ || add_known(run);
 	places = is_all ? (size_t)all : places;
 	for (size_t i = 0; is_planned && i < places; i++) {
@@ -145,12 +117,11 @@ static size_t places_left(const struct surface_run *run)
 	const struct surface_sample *s = run->later.sample;
 	uint64_t span = run->range.end_bytes - run->range.first_bytes, now = surface_now(run),
 		 left = now < s->end_ns ? s->end_ns - now : 0;
-	double free_ns = PASS_SHARE * (double)left - (double)doubtful_ns(run, least_of(run));
 
 	if (!s->passes)
 		return left ? SURFACE_FIRST_PLACES : 0;
 	return (size_t)fmin(ceil((double)span / (double)length_of(run)),
-	                    fmax(free_ns, 0.0) * (double)s->seen / (double)(run->done.scan_ns + 1));
+	                    PASS_SHARE * (double)left * (double)s->seen / (double)(run->done.scan_ns + 1));
 }
 
 bool surface_sample_goes_on(const struct surface_run *run)
@@ -163,7 +134,7 @@ bool surface_sample_goes_on(const struct surface_run *run)
 		return true;
 	if (surface_now(run) >= s->end_ns)
 		return false;
-	return s->next < s->n || doubtful_ns(run, least_of(run)) || (s->unread.n && places_left(run) >= LEAST_PLACES);
+	return s->next < s->n || has_doubtful(s) || (s->unread.n && places_left(run) >= LEAST_PLACES);
 }
 
 static bool begin(struct surface_run *run, struct surface_sample *s)
@@ -188,14 +159,12 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 	while (r == 0 && s->next < s->n && surface_sample_goes_on(run) && !surface_wants_again(run)) {
 		struct stretch *v = &s->v[s->next];
 		bool is_tuning = !run->is_tuned;
-		uint64_t start_ns = surface_now(run);
 
 		run->position = v->first_bytes;
 		s->leg_end_bytes = v->end_bytes;
 		s->leg_slow = 0;
 		s->worst_ns = 0.0;
 		r = surface_scan_leg(run, err);
-		v->took_ns = surface_now(run) - start_ns;
 		v->slow = v->readings++ ? v->slow & s->leg_slow : s->leg_slow;
 		if (is_tuning) { /* in blocks that are not yet the others' */
 			s->n = 0;
@@ -212,6 +181,21 @@ int surface_sample_leg(struct surface_run *run, struct err *err)
 
 /* ---- what it says of the disk ---- */
 
+/* What is strewn are sectors that lie elsewhere, the way there and back in two requests, and weak tracks: one each. */
+static unsigned slow_of(const struct surface_run *run, const struct stretch *v)
+{
+	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : 0.0,
+	       bytes = turn_ns * (double)run->done.scan_bytes / (double)(run->done.scan_ns + 1);
+	unsigned each = (unsigned)fmax(2.0, ceil(bytes / run->range.block_bytes)), n = 0;
+
+	for (unsigned i = 0; v->readings == READINGS && i < SURFACE_BATCH; i++)
+		if (v->slow >> i & 1) {
+			n++;
+			i += each - 1;
+		}
+	return n;
+}
+
 /*
  * More than this many are not explained by ones that are strewn, of which that many places have any (Poisson). Where
  * most of the medium is as fast as the connection, buffers that run empty explain any number in the rest; and where no
@@ -226,7 +210,7 @@ static unsigned most_strewn(const struct surface_run *run)
 	if (!run->rot.is_rotating || 2 * run->blind.bound_batches > run->blind.batches)
 		return SURFACE_BATCH;
 	for (size_t i = 0; i < s->n; i++)
-		any += s->v[i].slow > 0;
+		any += slow_of(run, &s->v[i]) > 0;
 	mean = -log1p(-fmin((any + 1.0) / ((double)s->n + 2.0), 0.99));
 	p = exp(-mean);
 	while (left - p > FALSE_WEAK / ((double)s->n + 1.0) && k < SURFACE_BATCH) {
@@ -248,7 +232,7 @@ void surface_sample_report(struct surface_run *run)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stretch *v = &s->v[i];
-		bool is_weak = v->readings == READINGS && slow_of(run, v) > most, is_one = v->is_random && v->readings;
+		bool is_weak = slow_of(run, v) > most, is_one = v->is_random && v->readings;
 
 		weak += is_weak;
 		n += is_one;
@@ -264,7 +248,7 @@ void surface_sample_report(struct surface_run *run)
 		result_figure(res, "bad_places_ratio", "share of places that are weak or unreadable", UNIT_RATIO,
 		              (double)bad / (double)n, &ci, n);
 	if (n) /* of all of it nothing is left to be guessed */
-		result_figure(res, "bad_places_most_ratio", "share of bad places, at most (95 %)", UNIT_RATIO,
+		result_figure(res, "bad_places_most_ratio", "at most (95 %)", UNIT_RATIO,
 		              !bad && s->unread.n ? ci.high : (double)NAN, NULL, 0);
 }
 

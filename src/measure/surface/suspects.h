@@ -120,8 +120,7 @@ struct surface_sample {
 		uint64_t first_bytes, end_bytes;
 		bool is_random; /* else the start, the end, or where the disk itself reports trouble */
 		unsigned readings;
-		uint64_t slow;    /* a bit for each request of the first reading: in all readings */
-		uint64_t took_ns; /* the last of them */
+		uint64_t slow; /* a bit for each request of the first reading: in all readings */
 	} * v;
 	size_t n, next, room; /* next: all before it were scanned; those from there on are this pass's, by place */
 	size_t seen;          /* readings of places */
