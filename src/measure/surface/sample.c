@@ -20,9 +20,10 @@
 #define OWN_MARGIN   1.15             /* as in judge.c */
 #define LEAST_PLACES 8                /* fewer are not a pass */
 #define READINGS     3                /* what a busy moment does to all three is rare (as in again.c) */
-#define STREWN_LEAST 3    /* moved sectors lie near each other: a place of a sound model disk had that many */
-#define DEAF_LEAST   16   /* where a lost revolution is usual: of 95 sound ones none had more than 10 in a place */
-#define FALSE_WEAK   1e-3 /* of a whole sample of a disk with strewn ones only */
+#define STREWN_LEAST 3 /* moved sectors lie near each other: a place of a sound model disk had that many */
+/* Where a lost revolution is usual: half of what slow_of() can count, two requests each; a choice, judged by boards. */
+#define DEAF_LEAST (SURFACE_BATCH / 4)
+#define FALSE_WEAK 1e-3 /* of a whole sample of a disk with strewn ones only */
 
 static uint64_t length_of(const struct surface_run *run)
 {
