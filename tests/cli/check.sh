@@ -71,7 +71,8 @@ run 0 check --seed=1 --time=60s --json="$dir/earlier/1.json" --history="$dir/ear
 run 0 check --seed=2 --time=60s --json="$dir/earlier/2.json" --history="$dir/earlier" sim:modern-4tb
 holds "$dir/earlier/2.json" '.figures.earlier_runs == 1 and .figures.worse_figures == 0'
 run 6 check --seed=3 --time=60s --json="$dir/worse.json" --history="$dir/earlier" "sim:$dir/slower.disk"
-grep -qE '^  1  worse than in earlier runs: start -8 % +95 %$' "$dir/out" || fail "$last: not what is worse"
+# The slower one turns by 8.3 % less.
+grep -qE '^  1  worse than in earlier runs: start -[89] % +95 %$' "$dir/out" || fail "$last: not what is worse"
 holds "$dir/worse.json" '.figures.earlier_runs == 2'
 run 6 report "$dir/worse.json"
 run 0 check --seed=3 --time=60s --history="$dir/none" "sim:$dir/slower.disk"
