@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ready-made feeders. Random places come from a keyed permutation, so that no block is given twice before all were
- * given, without a bitmap: It works over the next power of two. A round multiplies by a keyed odd number, which carries
+ * given, without a bitmap. It works over the next power of two. A round multiplies by a keyed odd number, which carries
  * low bits up, then takes an exclusive or with the upper half shifted down, which carries high bits down. Both are
  * permutations, as in the finishers of hash functions; test_pattern judges how many rounds are needed. What falls
  * beyond n is permuted again until it does not (cycle walking, Black and Rogaway 2002, keeps it a permutation): less

@@ -19,9 +19,9 @@ void cell_done(enum field_type type, struct cell *cell);
 void columns_done(struct column *columns, size_t n);
 size_t fields_count(const struct field *fields);
 struct column *columns_new(const struct field *fields, size_t n);
-/* What can be reported of it; NaN: nothing. */
 /* A rate of transfer that is not known to a power of ten: it is not reported. */
 bool interval_is_vague(enum unit unit, double value, const struct interval *ci);
+/* What can be reported of it; NaN: nothing. */
 struct interval interval_defended(enum unit unit, double value, const struct interval *ci, uint64_t samples);
 
 /* Sets or replaces a figure; takes over the text of f.value, copies name and label. */
