@@ -88,10 +88,10 @@ uint64_t health_count(const struct device_health *h, const struct health_count *
 	return *(const uint64_t *)((const char *)h + c->offset);
 }
 
-void device_health_clear(struct device_health *ret, const char *untold)
+void device_health_clear(struct device_health *ret, const char *why_not)
 {
 	*ret = (struct device_health){ .passed = -1, .celsius = (double)NAN };
-	(void)snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
+	(void)snprintf(ret->why_not, sizeof(ret->why_not), "%s", why_not);
 	ret->power_on_hours = ret->reallocated = ret->pending = UINT64_MAX;
 	ret->uncorrectable = ret->crc_errors = ret->media_errors = ret->timeouts = UINT64_MAX;
 	ret->selftests_failed = ret->used_percent = ret->spare_below = ret->warnings = UINT64_MAX;

@@ -319,7 +319,7 @@ static void take_answer(const char *text, uint32_t block_bytes, struct device_he
 {
 	json_t *all = text ? json_loads(text, 0, NULL) : NULL;
 	const char *said = json_string_value(at(json_array_get(at(all, "smartctl/messages"), 0), "string"));
-	char why[sizeof(h->untold)] = "";
+	char why[sizeof(h->why_not)] = "";
 
 	if (!text)
 		(void)snprintf(why, sizeof(why), "smartctl gave no answer in %d s", SMARTCTL_MS / 1000);
@@ -333,7 +333,7 @@ static void take_answer(const char *text, uint32_t block_bytes, struct device_he
 	if (!why[0] && is_nothing_reported(h))
 		(void)snprintf(why, sizeof(why), "smartctl learns nothing from this disk%s%.100s", said ? ": " : "",
 		               said ? said : "");
-	text_clean(h->untold, sizeof(h->untold), why, strlen(why));
+	text_clean(h->why_not, sizeof(h->why_not), why, strlen(why));
 	json_decref(all);
 }
 
@@ -364,7 +364,7 @@ bool health_read(const char *root, const char *dir, const struct device *dev, bo
 		return false;
 	device_health_clear(ret, "");
 	if (!find_smartctl(root, program, sizeof(program))) {
-		text_copy(ret->untold, sizeof(ret->untold), "smartctl (smartmontools) is not installed");
+		text_copy(ret->why_not, sizeof(ret->why_not), "smartctl (smartmontools) is not installed");
 		return true;
 	}
 	find_node(root, dir, dev, node, sizeof(node));

@@ -47,7 +47,7 @@ void identity_ata(struct device *dev, const uint8_t *id, size_t len)
 		return;
 	for (size_t i = 0; i < 512; i++)
 		sum = (uint8_t)(sum + id[i]);
-	if (id[510] == 0xa5 && sum != 0) /* it says that it has a check sum (ACS-4 7.13.6.97), and that is wrong */
+	if (id[510] == 0xa5 && sum != 0) /* it says that it has a checksum (ACS-4 7.13.6.97), and that is wrong */
 		return;
 	ata_string(dev->id.serial, sizeof(dev->id.serial), id, 10, 10);
 	ata_string(dev->id.firmware, sizeof(dev->id.firmware), id, 23, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of ours that a crashed run left behind. Its name, its lock and its header, with a check sum and the mark that
+ * Files of ours that a crashed run left behind. Its name, its lock and its header, with a checksum and the mark that
  * it was to go, prove that one may go. A living run takes the lock before it writes the header and holds it until it
  * closes the file. We look at the opened file, never at its name.
  */

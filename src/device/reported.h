@@ -11,7 +11,7 @@
 
 /* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not reported. */
 struct device_health {
-	char untold[160]; /* a half sentence why nothing is reported; "": it is */
+	char why_not[160]; /* a half sentence why nothing is reported; "": it is */
 	int passed;       /* the disk's own verdict; -1: none */
 	bool is_standby;  /* so it was not asked, as that would have woken it */
 	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
@@ -24,7 +24,7 @@ struct device_health {
 	char model[64], serial[64]; /* of the drive itself, whatever a bridge before it shows; "": not reported */
 	uint64_t size_bytes, native_bytes; /* of the drive itself; what it could show (ATA); 0: not reported */
 };
-void device_health_clear(struct device_health *ret, const char *untold);
+void device_health_clear(struct device_health *ret, const char *why_not);
 struct device;
 /*
  * The drive behind a bridge by its own name, and of any drive how much of it is hidden; "": nothing of that is known.

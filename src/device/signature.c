@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is on it: every signature that libblkid knows, ambivalent ones too (blkid_do_probe() in a loop, as wipefs(8)
- * does), with and without valid check sums, and backups of partition tables. Then, for what has no signature (raw
+ * does), with and without valid checksums, and backups of partition tables. Then, for what has no signature (raw
  * databases, plain encryption), a sample of blocks that are not zero.
  */
 #include <blkid/blkid.h>

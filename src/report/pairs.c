@@ -75,7 +75,7 @@ void pairs_find(struct pairs *p, struct result *res, const struct result *const 
 			continue;
 		other = other ? other : latest_match(b, nb, a[i], why);
 		if (!other) {
-			result_notice(res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
+			result_notice(res, "no-like", "%s of %s has no counterpart in B%s%s, so it is not compared.",
 			              measurement, alike_disk(a[i]), why[0] ? ": " : "", why);
 			(void)snprintf(p->why, WHY_TEXT, "%s", why);
 			continue;

@@ -55,7 +55,7 @@ static void look(const struct session *ses, size_t i, struct device_health *ret)
 static void look_again(const struct session *ses, struct device_health *ret)
 {
 	for (size_t i = 0; i < ses->ndevs; i++)
-		if (session_is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
+		if (session_is_first_of_disk(ses, i) && !ses->state->health[i].why_not[0])
 			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &ret[i]);
 }
 
@@ -130,9 +130,9 @@ int health_before(struct session *ses)
 		else if (session_is_first_of_disk(ses, i) && env->devices->health &&
 		         (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
 		         env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
-			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
+			result_option(ses->res, "health", h[i].why_not[0] ? h[i].why_not : "smartctl");
 		look(ses, i, &h[i]);
-		is_reported = is_reported || !h[i].untold[0];
+		is_reported = is_reported || !h[i].why_not[0];
 	}
 	return is_reported && ses->env->drops_privileges ? start_keeper(ses) : -1;
 }
@@ -224,7 +224,7 @@ void health_after(struct session *ses, int fd)
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device_health *was = &ses->state->health[i];
 
-		if (!is_known || was->untold[0]) /* of what is not known nothing moves */
+		if (!is_known || was->why_not[0]) /* of what is not known nothing moves */
 			device_health_clear(&now[i], "not asked");
 		if (!session_is_first_of_disk(ses, i))
 			continue;
@@ -234,10 +234,9 @@ void health_after(struct session *ses, int fd)
 		of_one = report_counts(ses, i, &now[i]);
 		if (of_one != UINT64_MAX)
 			moved = (moved == UINT64_MAX ? 0 : moved) + of_one;
-		if (was->passed == 0 || (is_known && !was->untold[0] && now[i].passed == 0))
+		if (was->passed == 0 || (is_known && !was->why_not[0] && now[i].passed == 0))
 			result_notice(ses->res, "health-failing",
-			              "%s says itself that it is failing (SMART): save what is on it.",
-			              ses->devs[i].path);
+			              "%s reports that it is failing (SMART): save what is on it.", ses->devs[i].path);
 	}
 	if (moved != UINT64_MAX)
 		result_figure_u64(ses->res, "health_moved", "counts of damage that rose", UNIT_COUNT, moved);

@@ -310,12 +310,12 @@ static void check_stops(const struct watch *w, const struct session *ses)
 			(double)less(stops->first_ns, ses->start_ns) * 1e-9, stops->late_requests);
 	else if (suspended_ns >= STOP_LEAST_NS)
 		result_notice(ses->res, "stopped",
-		              "The machine was suspended for %s: the disk's own start may stand in the times; repeat.",
+		              "The machine was suspended for %s: times may include the disk's spin-up; repeat.",
 		              units_time(t, sizeof(t), suspended_ns));
 	else if (is_continued_now)
 		result_notice(
 			ses->res, "stopped",
-			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: the wait stands in the times as if it were the disk's; repeat.");
+			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: times include the wait as if it were the disk's; repeat.");
 }
 
 static void check_host(const struct watch *w, const struct session *ses)

@@ -250,15 +250,15 @@ undisturbed()
 	return 1
 }
 
-# told FUNCTION NAME: `undisturbed FUNCTION`, and once more when it sets $untold: all was well, but too little was reported. Then NAME is inconclusive;
+# told FUNCTION NAME: `undisturbed FUNCTION`, and once more when it sets $why_not: all was well, but too little was reported. Then NAME is inconclusive;
 # on a quiet machine twice in a row it fails.
 told()
 {
 	silent=0
 	for _ in 1 2; do
-		untold=
+		why_not=
 		undisturbed "$1"
-		[ -n "$untold" ] || return 0
+		[ -n "$why_not" ] || return 0
 		disturbance
 		! is_quiet || silent=$((silent + 1))
 		[ $silent -lt 2 ] || fail "$2: too little was reported, twice on a quiet machine"
@@ -272,7 +272,7 @@ or_untold()
 {
 	[ "$1" = 3 ] || return "$1"
 	echo "$2"
-	untold=1
+	why_not=1
 }
 
 # The end of a test that calls `undisturbed`: exit 77 when a part had no quiet machine.

@@ -11,11 +11,11 @@ cat >"$work/judge.py" <<'PY'
 import json, sys
 
 document, truth = (json.load(open(path)) for path in sys.argv[1:3])
-figures, bad, untold = document['figures'], 0, 0
+figures, bad, why_not = document['figures'], 0, 0
 for name, key, bound in (('third_stroke_ns', 'seek_third_ns', 0.3e6), ('average_seek_ns', 'seek_average_ns', 0.3e6),
                          ('full_stroke_ns', 'seek_full_ns', 0.3e6), ('track_to_track_ns', 'seek_track_ns', 0.3e6)):
     if figures.get(name) is None: # without an overhead: what is told with it may be right, but here it is to be told apart
-        untold += 1
+        why_not += 1
         print('%-20s not told; with overhead %s ms' % (name, (figures.get(name.replace('_ns', '_with_overhead_ns')) or float('nan')) / 1e6))
         continue
     off = figures[name] - truth[key]
@@ -43,7 +43,7 @@ worst = 0
 for row in (dict(zip(keys, r)) for r in table['rows']):
     cylinders = row['stroke_ratio'] * (truth['cylinders'] - 1)
     if row['seek_ns'] is None:
-        untold += 1
+        why_not += 1
         continue
     off = row['seek_ns'] - 1e6 * (profile['settle_ms'][0] + (a + b * cylinders ** 0.5 if cylinders < knee else c + e * cylinders))
     worst = off if abs(off) > abs(worst) else worst
@@ -51,7 +51,7 @@ for row in (dict(zip(keys, r)) for r in table['rows']):
 print('curve: %d distances, off by %+.3f ms at most' % (len(table['rows']), worst / 1e6))
 for name in ('curve', 'spans', 'near', 'queue'):
     if not document['tables'].get(name, {}).get('rows'):
-        untold += 1
+        why_not += 1
         print('table %s has no rows' % name)
 # Of writes: within 0.3 ms or 2 % beyond their own interval; what the head rests longer for one, where a short run reports it, within 0.15 ms beyond its own.
 settle, intervals = profile['write_settle_ms'][0] * 1e6, document['intervals']
@@ -70,7 +70,7 @@ accesses = document['tables']['accesses']
 of = [row[[c['key'] for c in accesses['columns']].index('of')] for row in accesses['rows']]
 bad += 'write curve' not in of
 # What chance kept from being reported is no error: how often a short run reports it, boards in virtual time show.
-sys.exit(1 if bad else 3 if untold else 0)
+sys.exit(1 if bad else 3 if why_not else 0)
 PY
 
 profile=seagate-medalist-st39140a # it has no write cache

@@ -91,7 +91,7 @@ TEST(each_protocol_has_its_words_for_the_same_counts)
 	char text[4096], calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", ata_text(text, "12", "7", 38), true, calls);
 
-	assert_string_equal(h.untold, "");
+	assert_string_equal(h.why_not, "");
 	assert_int_equal(h.passed, 1);
 	assert_int_equal(h.reallocated, 12);
 	assert_int_equal(h.pending, 8);
@@ -145,7 +145,7 @@ TEST(a_disk_in_standby_is_not_woken)
 	struct device_health h = told("sata-512e", "/dev/sda", standby, false, calls);
 
 	assert_true(h.is_standby);
-	assert_non_null(strstr(h.untold, "standby"));
+	assert_non_null(strstr(h.why_not, "standby"));
 	assert_non_null(strstr(calls, "-n standby"));
 	(void)told("sata-512e", "/dev/sda", standby, true, calls);
 	assert_non_null(strstr(calls, "-n never"));
@@ -163,10 +163,10 @@ TEST(what_is_not_told_is_said_so)
 	char calls[1024];
 	struct device_health h = told("sata-512e", "/dev/sda", refused, true, calls);
 
-	assert_non_null(strstr(h.untold, "Permission denied"));
+	assert_non_null(strstr(h.why_not, "Permission denied"));
 	for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
 		h = told("sata-512e", "/dev/sda", hostile[i], true, calls);
-		assert_string_not_equal(h.untold, "");
+		assert_string_not_equal(h.why_not, "");
 		assert_true(h.reallocated == UINT64_MAX && h.passed == -1 && isnan(h.celsius));
 	}
 }
@@ -180,7 +180,7 @@ TEST(without_smartctl_nothing_is_told_but_that)
 
 	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, &err), 0);
 	assert_true(device_system.health(CTX(&d), &dev, true, &h));
-	assert_non_null(strstr(h.untold, "not installed"));
+	assert_non_null(strstr(h.why_not, "not installed"));
 	dump_close(&d);
 	dump_open(&d, "emulated"); /* a loop device has no health, whatever is installed */
 	assert_int_equal(device_system.probe(CTX(&d), "/dev/loop0", &dev, &err), 0);
@@ -302,7 +302,7 @@ TEST(a_program_that_hangs_is_ended)
 	dump_set(&d, "usr/sbin/hangs", "");
 	assert_int_equal(device_system.probe(CTX(&d), "/dev/sda", &dev, &err), 0);
 	assert_true(device_system.health(CTX(&d), &dev, true, &h));
-	assert_non_null(strstr(h.untold, "no answer in 10 s"));
+	assert_non_null(strstr(h.why_not, "no answer in 10 s"));
 }
 
 /* The last one: this process has no privileges any more after it. */

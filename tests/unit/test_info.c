@@ -172,7 +172,7 @@ TEST(a_disk_says_how_it_is)
 	                  "{\"current\":41},\"ata_smart_attributes\":{\"table\":[{\"id\":197,\"raw\":{\"value\":3}}]}}",
 	                  (const char *[]){ "/dev/sda" }, 1);
 
-	assert_property(res, "state", "health", "failing, as the disk says itself");
+	assert_property(res, "state", "health", "failing, by its own report");
 	assert_property(res, "state", "power-on hours", "7");
 	assert_property(res, "state", "temperature", "41 degrees Celsius");
 	assert_property(res, "state", "sectors that wait to be reallocated", "3");

@@ -3,7 +3,7 @@
 from memory.
 
 A record of 64 bytes takes less time in the kernel than fio needs between two, so fio's mean completion latency is taken, less the same on its
-null engine (one reading of the clock). What platter has in between, making a record and its check sum as the program of 1999 did, is in its
+null engine (one reading of the clock). What platter has in between, making a record and its checksum as the program of 1999 did, is in its
 speeds: up to 15 % below is as it should be. One record a call may be faster: what fio does between its two readings of the clock beside the call is
 not all on the null engine. Writing is without fsync on both sides. The file is as large on both: platter is stopped by --size.
 What fio reads was written in the same pieces, and read before where it was here: pages written singly are half as fast to read as those that came

@@ -144,7 +144,7 @@ static void report_speed(struct geo *g)
 	if (d.change != 0.0)
 		result_notice(
 			g->ses->res, "spindle-drifts",
-			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and the figure is the speed then. A disk that was switched on a while ago turns evenly.",
+			"In the last quarter of the run the spindle turned %.1f ppm %s than at the start; angles follow that, and the figure is the speed then. A disk that was switched on a while ago turns evenly.",
 			fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
 }
 

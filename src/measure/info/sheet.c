@@ -262,7 +262,7 @@ static void say_caches(struct sheet *s)
 
 const char *info_health_word(const struct device_health *h)
 {
-	bool is_known = !h->untold[0] && h->passed >= 0;
+	bool is_known = !h->why_not[0] && h->passed >= 0;
 
 	return h->is_standby ? "asleep" : !is_known ? "unknown" : h->passed ? "good" : "failing";
 }
@@ -277,7 +277,7 @@ static void say_state(struct sheet *s, const struct device_health *h)
 	if (celsius > -273.0)
 		say(s, "temperature", "%.0f degrees Celsius", celsius);
 	say(s, "the drive itself", "%s", (device_itself(s->dev, h, itself), itself));
-	say(s, "health", "%s%s%s", info_health_word(h), h->untold[0] ? ": " : ", as the disk says itself", h->untold);
+	say(s, "health", "%s%s%s", info_health_word(h), h->why_not[0] ? ": " : ", by its own report", h->why_not);
 	for (const struct health_count *c = health_counts; c->label; c++)
 		if (health_count(h, c) != UINT64_MAX)
 			say(s, c->label, "%" PRIu64, health_count(h, c));

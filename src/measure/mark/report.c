@@ -16,8 +16,8 @@ const struct field mark_run_fields[] = {
 	FIELD_F64(struct mark_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
 	FIELD_F64(struct mark_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
 	FIELD_F64(struct mark_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
-	FIELD_U64(struct mark_row, checksum_read, UNIT_COUNT, "check sum"),
-	FIELD_U64(struct mark_row, checksum_written, UNIT_COUNT, "check sum written", .detail = true),
+	FIELD_U64(struct mark_row, checksum_read, UNIT_COUNT, "checksum"),
+	FIELD_U64(struct mark_row, checksum_written, UNIT_COUNT, "checksum written", .detail = true),
 	FIELD_F64(struct mark_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
 	FIELD_F64(struct mark_row, cached_ratio, UNIT_RATIO, "in memory", .detail = true),
 	FIELD_F64(struct mark_row, from_device_ratio, UNIT_RATIO, "from device", .detail = true),
@@ -103,7 +103,7 @@ void mark_report_way(struct result *res, const struct mark_row *rows, size_t n, 
 	if (is_the_mark && draws)
 		report_draws(res, draws);
 	if (is_the_mark) {
-		result_figure_u64(res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
+		result_figure_u64(res, "checksum", "checksum, equal in write and read", UNIT_COUNT,
 		                  rows[n - 1].checksum_read);
 	} else {
 		(void)snprintf(name, sizeof(name), "diskmark_%s_mib_per_s", way.way);

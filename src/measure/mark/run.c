@@ -267,7 +267,7 @@ static int bench_run(struct bench *b, struct mark_row *ret)
 	ret->diskmark_mib_per_s = mark_mean(ret->write_mib_per_s, ret->read_mib_per_s, ret->random_mib_per_s);
 	if (b->sum_read != b->sum_written || b->sum_bad) {
 		result_notice(b->ses->res, "checksum",
-		              "%s: the check sum was %" PRIu64 " when written and is %" PRIu64
+		              "%s: the checksum was %" PRIu64 " when written and is %" PRIu64
 		              " when read; records that differ: %" PRIu64 ".",
 		              b->path, b->sum_written, b->sum_read, b->sum_bad);
 		b->ses->res->verdict_is_no = true;

@@ -182,18 +182,18 @@ static void report_who_sorts(const struct seek_run *s, uint64_t deepest, double 
 	if (d->queue.queue_depth == 1 && is_sorted && low > 1.0)
 		result_notice(
 			s->res, "queue-order",
-			"%s takes one request at a time: what more of them bring is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's. With none instead (/sys/block/%s/queue/scheduler) nothing would be gained.",
+			"%s takes one request at a time: any gain from more comes from the kernel's scheduler, %s, which sorts those that wait, not from the drive. With none instead (/sys/block/%s/queue/scheduler) nothing would be gained.",
 			d->disk, d->queue.scheduler, d->disk);
 	else if (d->queue.queue_depth == 1 && !is_sorted && !(low > CHANCE))
 		result_notice(
 			s->res, "queue-order",
-			"%s takes one request at a time, and no scheduler of the kernel sorts those that wait: no gain is to be expected of a queue.",
+			"%s takes one request at a time, and no scheduler of the kernel sorts those that wait: expect no gain from a queue.",
 			d->disk);
 	else if (is_sorted && low > 1.0)
 		result_notice(
 			s->res, "queue-order",
 			"%s takes %" PRIu32
-			" requests at a time: what more of them bring beyond that depth is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's.",
+			" requests at a time: any gain beyond that depth comes from the kernel's scheduler, %s, which sorts those that wait, not from the drive.",
 			d->disk, d->queue.queue_depth, d->queue.scheduler);
 }
 

@@ -452,11 +452,11 @@ static void span_notices(struct seek_run *s, const struct notes *notes)
 	if (notes->is_unexplained || notes->shared_percent > 50.0)
 		result_notice(
 			s->res, "shared",
-			"Service times are not the disk's own: the way of the head and the wait for the sector do not explain what most random reads took. Another program may use the disk, or the machine was late; repeat when both are idle.");
+			"Service times are not the disk's own: seek and rotational latency do not explain what most random reads took. Another program may use the disk, or the machine was late; repeat when both are idle.");
 	else if (notes->shared_percent > 0.0)
 		result_notice(
 			s->res, "shared",
-			"Up to %.0f %% of the random reads of a span came in spells, and were left out. Neither the way of the head nor the wait for the sector explains what they took: another program may use the disk, or the machine was late.",
+			"Up to %.0f %% of the random reads of a span came in spells, and were left out. Neither seek nor rotational latency explains what they took: another program may use the disk, or the machine was late.",
 			notes->shared_percent);
 	if (s->known.is_patchy)
 		result_notice(

@@ -130,7 +130,7 @@ int seek_writes(struct seek_run *s, struct err *err)
 	if (!c->is_known || s->known.is_patchy || !isfinite(c->average.value)) {
 		result_notice(
 			s->res, "no-write-curve",
-			"Writes were left out: without a seek curve of reads over all of the device there is nothing to aim them by.");
+			"Writes were left out: they are aimed by the seek curve of reads, which does not span the whole device.");
 		return 0;
 	}
 	w = begin(s, samples);

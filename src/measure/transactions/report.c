@@ -344,9 +344,10 @@ static void notice_few(const struct tx_run *r)
 static void report_growing(struct result *res)
 {
 	res->verdict_is_no = true;
-	result_notice(res, "no-steady-state",
-	              "More transactions come than end: the longer the run, the longer the response. So mean and "
-	              "percentiles are not reported; give fewer --arrivals.");
+	result_notice(
+		res, "no-steady-state",
+		"Transactions arrive faster than they complete: the longer the run, the longer the response. So mean and "
+		"percentiles are not reported; give fewer --arrivals.");
 }
 
 static uint64_t arrived(const struct tx_run *r)

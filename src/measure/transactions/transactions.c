@@ -86,7 +86,7 @@ static void each_close(struct tx_run *r)
 		              r->p->each);
 	if (cost.waits)
 		result_notice(r->ses->res, "each-waits",
-		              "Writing %s held transactions up, so responses are too long; times: %" PRIu64 ".",
+		              "Writing %s delayed transactions, so responses are too long; times: %" PRIu64 ".",
 		              r->p->each, cost.waits);
 	if (cost.rows && !r->is_virtual)
 		result_figure(r->ses->res, "each_cost_ns", "processor time of a row of --each", UNIT_NS,

@@ -84,9 +84,9 @@ static int report(const struct zones_run *run, const struct zone_target *t, cons
 
 	result_notice(
 		run->res, "flush-returns-at-once",
-		"%s said after %s that it had flushed, when %s had gone into its cache faster than the media take them: a "
-		"cache that outlasts a power failure (a controller's, with a battery), or one that loses what it said is "
-		"safe. Rates are of what outlasts the cache.",
+		"%s reported a flush complete after %s, when its cache had taken %s faster than the media write. The cache "
+		"outlasts a power failure (a controller's, with a battery), or loses what it reported safe. Rates are of "
+		"what outlasts the cache.",
 		t->dev->path, units_time(took, sizeof(took), (uint64_t)s->written.flush_ns),
 		units_bytes_dec(bytes, sizeof(bytes), (uint64_t)s->written.cached.bytes));
 	if (!run->p->rewrite)

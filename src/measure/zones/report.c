@@ -439,7 +439,7 @@ static void regime_figures(const struct zones_run *run, const struct zone_target
 		result_notice(
 			res, "bursts",
 			"%s gave data in bursts, of %s in the median, with pauses between, and %s all in all: storage behind a limit (a cgroup's, "
-			"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and say nothing of places.",
+			"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and show nothing about places.",
 			t->dev->path, a, c);
 	else
 		result_notice(

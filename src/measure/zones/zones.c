@@ -292,7 +292,7 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 			result_notice(
 				run->res, "not-stored",
 				"%s answers at %s from %s to %s, beside it at %s: faster than one disk's media change. Probably nothing is "
-				"stored there (never written, or trimmed), or a cache answers; it says nothing of the media.",
+				"stored there (never written, or trimmed), or a cache answers: this shows nothing of the media.",
 				t->dev->path, rate, from, to, beside);
 		else if (s->kind == STRETCH_DEVICE)
 			result_notice(
