@@ -144,6 +144,17 @@ TEST(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance)
 	assert_true(sim_figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
 }
 
+TEST(the_slowest_disk_is_named_where_the_rate_was_too_high_and_not_where_a_block_failed)
+{
+	static const char *const one_fails[] = { "failing", "modern-4tb" };
+	cleanup_run struct sim_run fails = stream_on("--read --rate=150MB --time=200s sda sdb", one_fails, 2);
+	cleanup_run struct sim_run slow = stream_on("--read --rate=500MB --time=20s sda sdb", one_fails, 2);
+
+	assert_true(sim_figure(&fails, "sustained") == 0.0 && sim_figure(&slow, "sustained") == 0.0);
+	assert_null(result_find_figure(fails.res, "slowest"));
+	assert_non_null(strstr(result_find_figure(slow.res, "slowest")->value.str, "sda is the slowest"));
+}
+
 TEST(the_tradeoff_predicts_what_the_search_finds)
 {
 	cleanup_run struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);

@@ -217,13 +217,13 @@ static void say_no(const struct stream_run *s, const char *rate, char *buf, size
 			seconds_text(j->full_s.ci.high, high, sizeof(high)));
 }
 
-/* Which of several disks it is. */
+/* Which of several disks it is, where all of them carry less than was asked; else it was not the rate. */
 static void report_slowest(const struct stream_run *s)
 {
 	const struct balance_judgement *j = &s->judgement;
 	char text[VERDICT_BYTES] = "", can[32], part[32];
 
-	if (s->nlanes > 1 && j->slowest_bytes_per_s > 0.0) {
+	if (s->nlanes > 1 && j->slowest_bytes_per_s > 0.0 && j->all_bytes_per_s < (double)s->ring.rate_bytes_per_s) {
 		bool in_turn = s->p->layout == LAYOUT_ROUNDROBIN;
 
 		(void)units_rate(can, sizeof(can), j->slowest_bytes_per_s);
