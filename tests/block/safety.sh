@@ -328,7 +328,7 @@ fresh theirs
 before=$(sum "$image")
 said=$("$tool" -c "$mine_n" -x "$loop" "$mine" 2>&1); status=$?
 case "$status $said" in
-"1 "*"is not the device"*) ok ;;
+"1 "*"is no longer the device"*) ok ;;
 *) bad "the permit of another device: status $status: $said" ;;
 esac
 [ "$before" = "$(sum "$image")" ] && ok || bad "the permit of another device: bytes have changed"
