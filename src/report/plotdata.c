@@ -328,18 +328,16 @@ static double cell_bytes(const struct plot_data *d)
 	return least == 0 && row >= most + cell - 2 ? cell : (double)NAN; /* each was rounded to a byte */
 }
 
-/* Colours of a map of places are for what stands out by far: a cell as most of them is pale. */
+/* Colours of a map of places are for what stands out by far: a cell as most of those without a mark is pale. */
 static void show_standing_out(struct plot_data *d)
 {
 	cleanup_free double *z = xcalloc(d->series[0].n, sizeof(*z));
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->series[0].n; i++)
-		if (isfinite(d->series[0].v[i].z))
+		if (isfinite(d->series[0].v[i].z) && !plot_is_marked(d, &d->series[0].v[i]))
 			z[n++] = d->series[0].v[i].z;
-	if (n == 0)
-		return;
-	d->z.low = fmax(stats_median(z, n), d->z.low);
+	d->z.low = n ? fmax(stats_median(z, n), d->z.low) : d->z.high / STANDS_OUT;
 	d->z.high = fmax(d->z.high, STANDS_OUT * d->z.low);
 }
 

@@ -174,11 +174,11 @@ static void report_map(struct surface_run *run, struct surface_cell *ret_all)
 		c.write_rate_bytes_per_s =
 			c.write_ns ? (double)c.written_bytes * 1e9 / (double)c.write_ns : (double)NAN;
 		c.most_celsius = c.most_celsius > 0.0 ? c.most_celsius : (double)NAN;
-		c.revolutions_lost = c.scanned_bytes ? (double)c.excess_ns / turn_ns : (double)NAN;
+		c.revolutions_lost = read_bytes ? (double)c.excess_ns / turn_ns : (double)NAN;
 		c.row_bytes = first + (uint64_t)(span / SURFACE_CELLS * (double)(i - column));
 		c.column_bytes = (uint64_t)(span / SURFACE_CELLS * (double)column);
 		add_cell(ret_all, &c);
-		if (!c.scanned_bytes && !c.errors) /* nothing was read there */
+		if (c.scanned_bytes == c.failed_bytes) /* nothing was read there */
 			c.worst_ns = UINT64_MAX;
 		if (c.scanned_bytes || c.errors || over < 1.0)
 			shown_ns = c.errors ? FAILED_SHOWN_NS : c.worst_ns;

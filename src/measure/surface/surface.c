@@ -199,7 +199,7 @@ static const struct screen_decl surface_screen = {
 	                  .instead_of = 2 },
 			{ "{unreadable_places:unreadable place}, at LBA {unreadable_lbas}",
 	                  .if_any = "unreadable_places" },
-			{ "{unnarrowed_places:range} failed and not narrowed down to sectors",
+			{ "{unnarrowed_places:range} failed, not narrowed down to sectors",
 	                  .if_any = "unnarrowed_places", .unless = "unchecked" },
 			{ "{healed_places:place} failed, then read well", .if_any = "healed_places" },
 			{ "{always_places:place} always slow", .if_any = "always_places" },
