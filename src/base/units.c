@@ -453,7 +453,7 @@ char *units_bytes(char *buf, size_t len, uint64_t bytes)
 	char text[32];
 	size_t digits = strspn(units_bytes_exact(text, sizeof(text), bytes), "0123456789");
 
-	(void)snprintf(buf, len, "%.*s %s", (int)digits, text, text[digits] ? text + digits : "bytes");
+	(void)snprintf(buf, len, "%.*s %s", (int)digits, text, text[digits] ? text + digits : "B");
 	return buf;
 }
 
