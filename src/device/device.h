@@ -78,6 +78,8 @@ void device_names(const struct device *dev, struct disk_names *ret);
 int device_check_capacity(const struct device *dev, struct err *err);
 bool device_has_members(const struct device *dev);                       /* a mapping or an array over several */
 bool device_shares_link(const struct device *a, const struct device *b); /* a controller, port or hub */
+/* What direct requests have to be multiples of; where they are not supported, a sector. */
+uint32_t device_direct_align(const struct device *dev);
 bool device_is_zoned(const struct device *dev); /* as it says, or the kernel's: shingled, most often */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */

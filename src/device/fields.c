@@ -158,6 +158,13 @@ bool device_has_members(const struct device *dev)
 	return is_volume && strchr(dev->id.below, ',');
 }
 
+uint32_t device_direct_align(const struct device *dev)
+{
+	return dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes
+	       : dev->logical_block_bytes        ? dev->logical_block_bytes
+	                                         : 512;
+}
+
 bool device_is_zoned(const struct device *dev)
 {
 	return dev->queue.zoned[0] && strcmp(dev->queue.zoned, "none") != 0;

@@ -174,10 +174,7 @@ static int open_targets(struct session *ses, struct err *err)
 			.name = dev->path,
 			.fd = fd,
 			.size_bytes = dev->size_bytes,
-			.align_bytes = plan->is_direct
-			                       ? (dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes
-			                                                            : dev->logical_block_bytes)
-			                       : 1,
+			.align_bytes = plan->is_direct ? device_direct_align(dev) : 1,
 			.permit = ses->permits[i],
 			.touch_first = plan->touch_first,
 			.touch_end = plan->touch_end,

@@ -309,8 +309,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		               .cached_fd = -1,
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
-		               .direct_align =
-		                       d->queue.dio_offset_align_bytes ? d->queue.dio_offset_align_bytes : 512 };
+		               .direct_align = device_direct_align(d) };
 	size_t largest = p->block.max_bytes > CACHE_PRIME_BYTES ? p->block.max_bytes : CACHE_PRIME_BYTES;
 	void *buf = NULL;
 	int r = cache_wanted_operations(p, d->kind == DEVICE_FILE, &c.operations, err);

@@ -79,8 +79,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 {
 	const struct seek_params *p = params;
 	const struct device *d = &ses->devs[0];
-	uint32_t block = block_of(d, p),
-		 align = d->queue.dio_offset_align_bytes ? d->queue.dio_offset_align_bytes : d->logical_block_bytes;
+	uint32_t block = block_of(d, p), align = device_direct_align(d);
 
 	if (plan_block(d, block, align, err) < 0)
 		return -EINVAL;

@@ -21,7 +21,7 @@ static int make_file(struct lasting *l, uint64_t end_bytes, struct err *err)
 		return l->own.fd;
 	l->own.name = dev->path;
 	l->own.size_bytes = end_bytes;
-	l->own.align_bytes = dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes : 512;
+	l->own.align_bytes = device_direct_align(dev);
 	l->own.permit = datafile_permit(l->file);
 	session_medium_of_writes(l->ses);
 	return 0;
@@ -93,8 +93,8 @@ static enum feed flow_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	req->len_bytes = o->block_bytes;
 	if (o->end_bytes && o->end_bytes - req->offset_bytes < req->len_bytes)
 		req->len_bytes = (uint32_t)(o->end_bytes - req->offset_bytes);
-	if (o->rate_bytes_per_s >
-	    0) /* what was not asked for while this program did not run is not asked for at once */
+	/* What was not asked for while this program did not run is not asked for at once. */
+	if (o->rate_bytes_per_s > 0)
 		req->due_ns = w->begin_ns + session_stopped_ns(w->l->ses) - w->stopped_ns +
 		              (uint64_t)((double)w->sent * o->block_bytes * 1e9 / o->rate_bytes_per_s);
 	w->sent++;
@@ -111,14 +111,12 @@ static void flow_take(struct sink *sink, const struct io_req *req, bool is_fault
 
 int lasting_load(struct lasting *l, const struct lasting_order *o, struct err *err)
 {
-	struct flow w = { { flow_next, NULL },
-		          { flow_take },
-		          l,
-		          o,
-		          clock_now_ns(l->ses->env->clk),
-		          session_stopped_ns(l->ses),
-		          0,
-		          { 0 } };
+	struct flow w = { .f.next = flow_next,
+		          .sink.take = flow_take,
+		          .l = l,
+		          .o = o,
+		          .begin_ns = clock_now_ns(l->ses->env->clk),
+		          .stopped_ns = session_stopped_ns(l->ses) };
 	struct load load = { .targets = l->target,
 		             .ntargets = 1,
 		             .feeder = &w.f,

@@ -48,9 +48,7 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 		.name = d->path,
 		.fd = fd,
 		.size_bytes = DATAFILE_DATA_OFFSET + bytes,
-		.align_bytes = s->p->mode == STREAM_CACHED       ? 1
-		               : d->queue.dio_offset_align_bytes ? d->queue.dio_offset_align_bytes
-		                                                 : 512,
+		.align_bytes = s->p->mode == STREAM_CACHED ? 1 : device_direct_align(d),
 		.permit = datafile_permit(*df),
 	};
 	s->lane_of[s->ntargets] = (uint32_t)lane;

@@ -238,9 +238,7 @@ int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_par
 		.name = d->path,
 		.fd = r,
 		.size_bytes = DATAFILE_DATA_OFFSET + data,
-		.align_bytes = p->mode == TX_CACHED              ? 1
-		               : d->queue.dio_offset_align_bytes ? d->queue.dio_offset_align_bytes
-		                                                 : 512,
+		.align_bytes = p->mode == TX_CACHED ? 1 : device_direct_align(d),
 		.permit = datafile_permit(f),
 		.touch_first = DATAFILE_DATA_OFFSET,
 		.touch_end = DATAFILE_DATA_OFFSET + data,

@@ -265,8 +265,7 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
 {
-	uint32_t direct =
-		dev->queue.dio_offset_align_bytes ? dev->queue.dio_offset_align_bytes : dev->logical_block_bytes;
+	uint32_t direct = device_direct_align(dev);
 	double rpm = (double)dev->id.reported_rpm;
 	int r;
 
