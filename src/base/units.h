@@ -32,8 +32,8 @@ int units_parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first
 
 /* All print into buf (32 bytes are enough) and return it; numbers that are not finite print as "-". */
 char *units_bytes_exact(char *buf, size_t len, uint64_t bytes); /* the shortest that an option takes: "1MiB", "40961" */
-char *units_bytes(char *buf, size_t len,
-                  uint64_t bytes); /* the same for people, which reads back too: "1 MiB", "40961 B" */
+/* The same for people, which reads back too: "1 MiB", "40961 B". */
+char *units_bytes(char *buf, size_t len, uint64_t bytes);
 char *units_time_exact(char *buf, size_t len, uint64_t ns);       /* exact, the shortest: "1500ms", "30m" */
 char *units_bytes_dec(char *buf, size_t len, uint64_t bytes);     /* decimal, three digits: "4.00 TB" */
 char *units_time(char *buf, size_t len, uint64_t ns);             /* "8.33 ms", "1 m 02 s" */

@@ -19,10 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOSSY_UNSEEN                                                                                       \
-	(1.0 / 3.0)    /* as if that much more had been seen: what was not is not impossible (Kerman 2011) \
-	                */
-#define LOSSY_SURE 3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
+/* As if that much more had been seen: what was not seen is not impossible (Kerman 2011). */
+#define LOSSY_UNSEEN (1.0 / 3.0)
+#define LOSSY_SURE   3.0 /* log of the odds, 20 to 1: a sentence may say it (a decision) */
 
 struct lossy_at {          /* a reading */
 	double lost, revs; /* revolutions lost, and those that it took besides; 0: it says nothing */
@@ -53,8 +52,8 @@ struct lossy_odds {      /* logs */
 	double place;    /* ... with all the places where it might have been as likely before */
 };
 
-struct lossy_odds lossy_place(const struct lossy_look *v, size_t n,
-                              double least); /* Log of how much likelier two readings are by a rate each than by one. */
+struct lossy_odds lossy_place(const struct lossy_look *v, size_t n, double least);
+/* Log of how much likelier two readings are by a rate each than by one. */
 double lossy_differ(const struct lossy_at *a, const struct lossy_at *b);
 
 #endif

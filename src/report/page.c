@@ -12,7 +12,6 @@
 static void print_figures(struct printer *p, const struct result *res)
 {
 	cleanup_free const struct figure **all = xcalloc(res->nfigures + 1, sizeof(*all));
-
 	size_t n = 0;
 
 	for (size_t i = 0; i < res->nfigures; i++)

@@ -17,7 +17,6 @@ void text_circumstances(struct printer *p, const struct result *res);
 void text_status(struct printer *p, const struct result *res);
 /* A command on lines of its own, which can be typed as they stand: the shell joins what ends in a backslash. */
 void text_command(struct printer *p, const char *command, unsigned indent);
-/* The one that goes on from here, if there is one. */
 void text_figures(struct printer *p, const struct figure *const *v, size_t n);
 void text_table_of(struct printer *p, const struct result *res, const struct table *t);
 bool text_is_for_files(const struct table *t); /* nothing but details: for files and pictures */

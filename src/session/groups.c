@@ -194,8 +194,10 @@ static void look_at_latencies(const struct session *ses, const struct device *de
 	char own[sizeof(h.folder) + 16], each[sizeof(h.folder) + 16];
 	glob_t found;
 
-	(void)snprintf(own, sizeof(own), "%s/io.latency", h.folder);
-	while (groups_up(&h)) {
+	for (;;) {
+		(void)snprintf(own, sizeof(own), "%s/io.latency", h.folder);
+		if (!groups_up(&h))
+			return;
 		(void)snprintf(each, sizeof(each), "%s/*/io.latency", h.folder);
 		if (glob(each, GLOB_NOESCAPE, NULL, &found) != 0)
 			found.gl_pathc = 0;
@@ -212,7 +214,6 @@ static void look_at_latencies(const struct session *ses, const struct device *de
 		}
 		if (found.gl_pathc)
 			globfree(&found);
-		(void)snprintf(own, sizeof(own), "%s/io.latency", h.folder);
 	}
 }
 

@@ -47,14 +47,11 @@ static void say(struct sheet *s, const char *property, const char *fmt, ...)
 	           &row);
 }
 
-/* "4 KiB", "512 bytes", "4.29 GB": as short as it is exact enough. */
+/* "4 KiB", "512 B", "4.29 GB": as short as it is exact enough. */
 static const char *amount(char *buf, size_t len, uint64_t bytes)
 {
-	char t[32];
-
-	if (bytes < 1 << 20 || strpbrk(units_bytes(t, sizeof(t), bytes), "KMGTP"))
-		return units_bytes(buf, len, bytes);
-	return units_bytes_dec(buf, len, bytes);
+	(void)units_bytes(buf, len, bytes);
+	return bytes < 1 << 20 || strpbrk(buf, "KMGTP") ? buf : units_bytes_dec(buf, len, bytes);
 }
 
 static void say_bytes(struct sheet *s, const char *property, uint64_t bytes)

@@ -252,32 +252,30 @@ void zone_slows_find(const struct zone_samples *samples, const struct zone_layou
 	struct series v = {
 		.samples = samples, .l = l, .s = s, .at = at, .each = each, .part = part, .rev_ns = zone_rev_ns(l)
 	};
-	cleanup_free double *pace = xcalloc(samples->n + 1, sizeof(*pace));
-	double usual, single;
-	size_t n = 0;
+	cleanup_free double *revs = xcalloc(samples->n + 1, sizeof(*revs));
+	double usual, single, quickest = INFINITY;
 
 	*ret = (struct zone_slows){ .v = xcalloc(samples->n + 1, sizeof(*ret->v)), .least_loss = NAN };
 	if (!(v.rev_ns > 0.0))
 		return;
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]))
-			pace[n++] = samples->v[i].ns_per_byte;
-	stats_sort(pace, n);
+			quickest = fmin(quickest, samples->v[i].ns_per_byte);
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
-		if (!is_of_media(z, position_of(samples, z), st, pace[0]))
+		if (!is_of_media(z, position_of(samples, z), st, quickest))
 			continue;
 		each[i] = lost_in(z, fastest_behind(samples, st, z->from_bytes), l);
 		if (z->kind != SAMPLE_CHECK) /* the same bytes lose the same again: no more of them do */
 			s[v.n++] = z;
 	}
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
-	for (size_t i = 0; i < v.n; i++)
+	for (size_t i = 0; i < v.n; i++) {
 		at[i] = each[s[i] - samples->v];
-	for (size_t i = 0; i < v.n; i++)
-		pace[i] = at[i].revs;
-	usual = v.n ? stats_median(pace, v.n) : 0.0;
+		revs[i] = at[i].revs;
+	}
+	usual = v.n ? stats_median(revs, v.n) : 0.0;
 	v.nparts = lossy_find(at, v.n, WAITS_SLOW, usual, part, &single);
 	ret->least_loss = least_loss(&v, usual, single);
 	if (l->has_members)
