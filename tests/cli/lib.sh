@@ -63,7 +63,7 @@ run()
 	last="platter $*"
 	"$PLATTER" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	got=$?
-	[ "$got" = "$wanted" ] || fail "$last: exit status $got, not $wanted"
+	case ,$wanted, in *,$got,*) ;; *) fail "$last: exit status $got, not $wanted" ;; esac
 }
 
 out_has() # fixed string

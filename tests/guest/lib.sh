@@ -94,7 +94,7 @@ platter()
 {
 	want=$1
 	shift
-	[ "$want $1" = "0 zones" ] && want="0 6" # in a slow guest samples may scatter too far for a rate
+	case "$want $1" in "0 zones" | "0 seek") want="0 6" ;; esac # in a slow guest samples may scatter too far for a rate or a time
 	last="platter $*"
 	rm -f $J $R $O $E
 	timeout -k 3 $LIMIT /usr/local/bin/platter "$@" --json=$J --requests=$R --seed=7 >$O 2>$E </dev/null

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rate that a device keeps up for some seconds, in sequence and at random, 16 requests at a time: fio's, and that of platter's last state."""
+"""The rate that a device keeps up for some seconds, in sequence and at random, 16 requests at a time: fio's, and that of platter's last state.
+
+At random in 64 KiB: in 4 KiB a simulated SSD is limited by the processor that it shares with the program, and what costs less is faster."""
 from versus import Comparison
 
 ORDER = 4
@@ -23,4 +25,4 @@ def keeping(place, label, words, *options):
 
 def comparisons(place):
     yield keeping(place, 'kept up in sequence', [], '--rw=read', '--bs=1m')
-    yield keeping(place, 'kept up at random', ['--random'], '--rw=randread', '--bs=4k')
+    yield keeping(place, 'kept up at random, 64 KiB', ['--random', '--block=64KiB'], '--rw=randread', '--bs=64k')
