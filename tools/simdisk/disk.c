@@ -4,7 +4,7 @@
  * for the next piece of work (decide), a piece of the write cache has reached the media (destaged). disk_advance()
  * takes them in order of time.
  */
-#include "disk.h"
+#include "front.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -446,80 +446,6 @@ static bool room_for_one_more(struct disk *d)
 	return true;
 }
 
-static void check_request(struct disk *d, struct node *n)
-{
-	const struct disk_req *q = &n->req;
-	uint64_t size = d->g->lbas * d->p.logical_sector_bytes, end;
-	uint32_t sector = d->p.logical_sector_bytes;
-
-	if (q->op == DISK_FLUSH)
-		return;
-	if (q->op > DISK_FLUSH || q->offset_bytes % sector || q->len_bytes % sector || q->len_bytes > INT32_MAX) {
-		n->res = -EINVAL;
-		return;
-	}
-	if (q->offset_bytes >= size) {
-		n->res = q->op == DISK_WRITE && q->len_bytes ? -ENOSPC : 0;
-		return;
-	}
-	if (q->fua && q->op == DISK_READ && d->p.fua_reads == FUA_READS_REFUSED) {
-		n->res = -EOPNOTSUPP;
-		return;
-	}
-	end = q->len_bytes < size - q->offset_bytes ? q->offset_bytes + q->len_bytes : size;
-	n->res = (int32_t)(end - q->offset_bytes);
-}
-
-static void check_fails(struct disk *d, struct node *n, uint64_t op_number)
-{
-	size_t i;
-
-	for (i = 0; i < d->p.nfails; i++) {
-		const struct profile_fail *f = &d->p.fails[i];
-		uint64_t number = f->op == DISK_ANY ? n->done.number : op_number;
-
-		if (f->op != DISK_ANY && f->op != n->req.op)
-			continue;
-		if (number < f->nth || (number > f->nth && (f->every == 0 || (number - f->nth) % f->every)))
-			continue;
-		n->extra_ns += f->delay_s * 1e9;
-		if (f->err)
-			n->res = f->err;
-		else if (n->res > 0 && f->short_bytes < (uint64_t)n->res)
-			n->res = (int32_t)(f->short_bytes / d->p.logical_sector_bytes * d->p.logical_sector_bytes);
-	}
-}
-
-static void place_request(struct disk *d, struct node *n)
-{
-	uint64_t ratio = d->g->ratio;
-
-	if (n->req.op == DISK_FLUSH || n->res <= 0)
-		return;
-	n->lba = n->req.offset_bytes / d->p.logical_sector_bytes;
-	n->lbas = (uint64_t)n->res / d->p.logical_sector_bytes;
-	n->first = n->lba / ratio;
-	n->end = (n->lba + n->lbas + ratio - 1) / ratio;
-	n->is_partial = n->req.op == DISK_WRITE &&
-	                (n->lba % ratio || ((n->lba + n->lbas) % ratio && n->lba + n->lbas != d->g->lbas));
-}
-
-static void log_write(struct disk *d, const struct disk_req *q)
-{
-	if (d->nlog >= DISK_LOG_MAX)
-		return;
-	if (d->nlog == d->log_room) {
-		size_t room = d->log_room ? d->log_room * 2 : 64;
-		struct disk_write_log *bigger = realloc(d->log, room * sizeof(*bigger));
-
-		if (!bigger)
-			return; /* the log is short then; the counters are not */
-		d->log = bigger;
-		d->log_room = room;
-	}
-	d->log[d->nlog++] = (struct disk_write_log){ q->offset_bytes, q->len_bytes };
-}
-
 /* What is known already to end after the device went ends then. */
 static void go(struct disk *d, double t)
 {
@@ -538,26 +464,6 @@ static void go(struct disk *d, double t)
 		heap_up(d, i);
 }
 
-static void count_request(struct disk *d, const struct disk_req *q, uint64_t now_ns)
-{
-	if (d->in_flight == 0)
-		d->busy_since_ns = now_ns;
-	d->count.requests++;
-	switch (q->op) {
-	case DISK_READ:
-		d->count.reads++;
-		break;
-	case DISK_WRITE:
-		d->count.writes++;
-		log_write(d, q);
-		break;
-	case DISK_FLUSH:
-	case DISK_ANY:
-		d->count.flushes++;
-		break;
-	}
-}
-
 int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 {
 	double t = now_ns > d->start_ns ? (double)(now_ns - d->start_ns) : 0;
@@ -565,7 +471,7 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	struct event e;
 
 	if (d->front) {
-		count_request(d, req, now_ns);
+		request_count(d, req, now_ns);
 		return front_submit(d, now_ns, req);
 	}
 	if (!room_for_one_more(d))
@@ -582,10 +488,8 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	*n = (struct node){ .req = *req, .arrival = path_request(d, t) };
 	n->done.number = ++d->number;
 	n->done.arrival_ns = now_ns;
-	check_request(d, n);
-	check_fails(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
-	place_request(d, n);
-	count_request(d, req, now_ns);
+	request_check(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
+	request_count(d, req, now_ns);
 	if (d->p.power_loss_at_request && n->done.number == d->p.power_loss_at_request)
 		disk_power_loss(d);
 	if (d->p.gone_at_request && n->done.number == d->p.gone_at_request)
@@ -625,18 +529,6 @@ uint64_t disk_next_done_ns(const struct disk *d)
 	return d->nheap ? d->heap[0]->done.done_ns : DISK_NEVER;
 }
 
-static void count_done(struct disk *d, const struct disk_done *done)
-{
-	uint64_t took = done->done_ns > done->arrival_ns ? done->done_ns - done->arrival_ns : 0;
-
-	if (done->req.op == DISK_READ)
-		d->count.read_ns += took;
-	else
-		d->count.write_ns += took;
-	if (d->in_flight == 0 && done->done_ns > d->busy_since_ns)
-		d->count.busy_ns += done->done_ns - d->busy_since_ns;
-}
-
 bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 {
 	struct node *n;
@@ -644,7 +536,7 @@ bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 	if (d->front) {
 		if (!front_pop_done(d, until_ns, ret))
 			return false;
-		count_done(d, ret);
+		request_count_done(d, ret);
 		return true;
 	}
 	if (d->nheap == 0 || d->heap[0]->done.done_ns > until_ns)
@@ -652,7 +544,7 @@ bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 	n = heap_take(d);
 	*ret = n->done;
 	d->in_flight--;
-	count_done(d, ret);
+	request_count_done(d, ret);
 	n->next = d->pool;
 	d->pool = n;
 	return true;

@@ -157,17 +157,12 @@ void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum d
 /* Takes the interface for bytes from t on; returns when they are over. */
 double disk_bus(struct disk *d, double t, uint64_t bytes);
 
-/* ---- front.c: what disk.c's door does for a disk that is made of others ---- */
+/* ---- requests.c ---- */
 
-bool front_is_wanted(const struct profile *p);
-struct front *front_new(const struct disk *d); /* NULL: out of memory */
-void front_free(struct front *f);
-size_t front_parts(const struct front *f, struct disk *const **ret);
-int front_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req);
-void front_advance(struct disk *d, uint64_t now_ns);
-uint64_t front_next_event_ns(const struct disk *d);
-uint64_t front_next_done_ns(const struct disk *d);
-bool front_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret);
+/* Its answer so far and its place; op_number: how many of its kind came before, from 1. */
+void request_check(struct disk *d, struct node *n, uint64_t op_number);
+void request_count(struct disk *d, const struct disk_req *q, uint64_t now_ns);
+void request_count_done(struct disk *d, const struct disk_done *done);
 
 /* ---- flat.c ---- */
 

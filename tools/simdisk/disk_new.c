@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Making and unmaking a disk, and what can be asked of one without time. */
-#include "disk.h"
+#include "front.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -33,4 +33,19 @@ struct profile;
 /* profile_burst.c: a device that is faster at first than it stays, in one way. */
 int draw_burst(struct rng *r, struct profile *p);
 
+/* profile_rotating.c: kinds of rotating disks; 0 or -ENOMEM. */
+int draw_scsi(struct rng *r, struct profile *p);
+int draw_ide(struct rng *r, struct profile *p);
+int draw_desktop(struct rng *r, struct profile *p);
+int draw_nearline(struct rng *r, struct profile *p);
+int draw_enterprise(struct rng *r, struct profile *p);
+int draw_laptop(struct rng *r, struct profile *p);
+int draw_bridge(struct rng *r, struct profile *p);
+int draw_two_arms(struct rng *r, struct profile *p);
+int draw_concatenation(struct rng *r, struct profile *p);
+int draw_stripe(struct rng *r, struct profile *p);
+int draw_dying(struct rng *r, struct profile *p);
+/* To a disk whose size is known: slow and unreadable places. */
+int draw_trouble(struct rng *r, struct profile *p);
+
 #endif

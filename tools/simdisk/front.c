@@ -4,7 +4,7 @@
  * work at once. Each part is a disk of its own, on the same time line; here requests are cut, given to them and put
  * together again.
  */
-#include "disk.h"
+#include "front.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "calibrate.h"
 #include "fusedev.h"
+#include "handover.h"
 #include "reqlog.h"
 #include "rundir.h"
 #include "shared.h"
@@ -56,18 +57,6 @@ static uint64_t now_ns(void)
 	return clock_now_ns(clock_monotonic());
 }
 
-/* true when readable within ms (-1: for ever). */
-static bool wait_readable(int fd, int ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int r;
-
-	do
-		r = poll(&p, 1, ms);
-	while (r < 0 && errno == EINTR);
-	return r > 0;
-}
-
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -75,55 +64,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* ---- passing a descriptor or a sentence from the server's start to the keeper ---- */
-
-static void send_file(int sock, int file_fd, struct err *err)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { .iov_base = err, .iov_len = sizeof(*err) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (file_fd >= 0) {
-		struct cmsghdr *c;
-
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &file_fd, sizeof(int));
-	}
-	(void)sendmsg(sock, &msg, MSG_NOSIGNAL);
-}
-
-static int receive_file(int sock, struct err *err)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct err theirs = { 0 };
-	struct iovec iov = { .iov_base = &theirs, .iov_len = sizeof(theirs) };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	const struct cmsghdr *c;
-	int fd = -1;
-
-	if (!wait_readable(sock, SETUP_MAX_MS) ||
-	    recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_WAITALL) != (ssize_t)sizeof(theirs))
-		return err_set(err, -EIO, "The server of the simulated disk did not start.");
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(c), sizeof(int));
-	if (fd < 0)
-		return err_set(err, theirs.code < 0 ? theirs.code : -EIO, "%s", theirs.text);
-	return fd;
-}
+/* ---- the server's process ---- */
 
 static void go_silent(void)
 {
@@ -135,8 +76,6 @@ static void go_silent(void)
 		(void)dup2(null, fd);
 	(void)close(null);
 }
-
-/* ---- the server's process ---- */
 
 static void server_main(struct life *life, int control_fd)
 {
@@ -164,7 +103,7 @@ static void server_main(struct life *life, int control_fd)
 	fuse_fd = fusedev_open(&err);
 	if (fuse_fd >= 0)
 		file_fd = fusedev_mount_private(fuse_fd, path, params->run_dir, &err);
-	send_file(control_fd, file_fd, &err);
+	handover_send(control_fd, file_fd, &err);
 	if (file_fd < 0)
 		_exit(1);
 	(void)close(file_fd);
@@ -296,7 +235,7 @@ static int make_device(struct life *life, struct err *err)
 {
 	const struct keeper_params *params = life->params;
 	char path[64];
-	cleanup_close int file = receive_file(life->control_fd, err);
+	cleanup_close int file = handover_receive(life->control_fd, SETUP_MAX_MS, err);
 	cleanup_close int fd = -1;
 	struct stat st;
 	pid_t watchdog;

@@ -80,28 +80,12 @@ static int get_errno(const struct parser *ps, const char *word, int *ret)
 
 /* ---- keys with one value ---- */
 
-enum key_type {
-	KEY_TEXT,
-	KEY_U32,
-	KEY_U64,
-	KEY_DOUBLE,
-	KEY_KB /* KiB to bytes */,
-	KEY_MBS /* MB/s to bytes/s */,
-	KEY_BOOL
-};
-
-struct key {
-	const char *name;
-	enum key_type type;
-	size_t offset, size;
-};
-
 #define KEY(t, n, m)                                                                \
 	{                                                                           \
 		n, t, offsetof(struct profile, m), sizeof(((struct profile *)0)->m) \
 	}
 
-static const struct key keys[] = {
+const struct key profile_keys[] = {
 	KEY(KEY_TEXT, "name", name),
 	KEY(KEY_TEXT, "model", model),
 	KEY(KEY_TEXT, "serial", serial),
@@ -143,6 +127,7 @@ static const struct key keys[] = {
 	KEY(KEY_U64, "gone_at_request", gone_at_request),
 	KEY(KEY_U64, "power_loss_at_request", power_loss_at_request),
 	KEY(KEY_U64, "drop_writes_from", miswrites.drop_from),
+	{ .name = NULL },
 };
 
 static int set_key(const struct parser *ps, const struct key *k, char *value)
@@ -531,12 +516,12 @@ static int parse_line(struct parser *ps, char *line)
 		return s->set(ps);
 	}
 	value = trim(key + len);
-	for (i = 0; i < ARRAY_LEN(keys); i++) {
-		if (strlen(keys[i].name) != len || strncmp(keys[i].name, key, len) != 0)
+	for (i = 0; profile_keys[i].name; i++) {
+		if (strlen(profile_keys[i].name) != len || strncmp(profile_keys[i].name, key, len) != 0)
 			continue;
 		if (!*value)
-			return parser_fail(ps, "a value is missing after", keys[i].name);
-		return set_key(ps, &keys[i], value);
+			return parser_fail(ps, "a value is missing after", profile_keys[i].name);
+		return set_key(ps, &profile_keys[i], value);
 	}
 	r = split(ps, key);
 	if (r < 0 || traits_parse(ps, &r))
@@ -611,121 +596,4 @@ int profile_load(struct profile *ret, const char *path, struct err *err)
 	if (ferror(f))
 		return err_set(err, -EIO, "cannot read the disk profile %s", path);
 	return profile_parse(ret, path, text, len, err);
-}
-
-/* ---- saving ---- */
-
-static void save_key(FILE *out, const struct profile *p, const struct key *k)
-{
-	const void *at = (const char *)p + k->offset;
-
-	if (k->type == KEY_TEXT && !*(const char *)at)
-		return;
-	(void)fprintf(out, "%s ", k->name);
-	switch (k->type) {
-	case KEY_TEXT:
-		(void)fprintf(out, "%s", (const char *)at);
-		break;
-	case KEY_U32:
-		(void)fprintf(out, "%" PRIu32, *(const uint32_t *)at);
-		break;
-	case KEY_U64:
-		(void)fprintf(out, "%" PRIu64, *(const uint64_t *)at);
-		break;
-	case KEY_DOUBLE:
-		(void)fprintf(out, "%.17g", *(const double *)at);
-		break;
-	case KEY_KB:
-		(void)fprintf(out, "%" PRIu64, *(const uint64_t *)at >> 10);
-		break;
-	case KEY_MBS:
-		(void)fprintf(out, "%.17g", *(const double *)at / 1e6);
-		break;
-	case KEY_BOOL:
-		(void)fprintf(out, "%s", *(const bool *)at ? "yes" : "no");
-		break;
-	}
-	(void)fputc('\n', out);
-}
-
-static void save_zones(FILE *out, const struct profile *p)
-{
-	size_t i;
-	uint32_t s;
-
-	for (i = 0; i < p->nzones; i++) {
-		const struct profile_zone *z = &p->zones[i];
-
-		if (z->band_tracks == 1)
-			(void)fprintf(out, "layout head-first");
-		else
-			(void)fprintf(out, "layout seek-first %" PRIu32, z->band_tracks);
-		(void)fprintf(out, "%s%s\n", z->tracks_alternate ? " serpentine" : "",
-		              z->heads_alternate ? " alternating" : "");
-		if (z->spare_tracks || (i > 0 && z[-1].spare_tracks))
-			(void)fprintf(out, "spare %" PRIu32 " %" PRIu32 "\n", z->spare_sectors, z->spare_tracks);
-		(void)fprintf(out, "head_skew %.17g\ncyl_skew %.17g\nband_skew %.17g\nzone %" PRIu32, z->head_skew,
-		              z->cyl_skew, z->band_skew, z->cylinders);
-		for (s = 0; s < p->surfaces; s++)
-			(void)fprintf(out, " %" PRIu32, z->spt[s]);
-		(void)fputc('\n', out);
-	}
-}
-
-static void save_trouble(FILE *out, const struct profile *p)
-{
-	static const char *const ops[] = { "read", "write", "flush", "any" };
-	size_t i;
-
-	for (i = 0; i < p->nskips; i++)
-		(void)fprintf(out, "skip %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", p->skips[i].cylinder,
-		              p->skips[i].surface, p->skips[i].first, p->skips[i].count);
-	for (i = 0; i < p->nbads; i++) {
-		const struct profile_bad *b = &p->bads[i];
-
-		(void)fprintf(out, "bad %" PRIu64 " %" PRIu64 " %s %.17g %s\n", b->lba, b->count,
-		              b->kind & BAD_HEALS    ? "heal"
-		              : b->kind == BAD_READ  ? "r"
-		              : b->kind == BAD_WRITE ? "w"
-		                                     : "rw",
-		              b->revolutions, err_name(b->err));
-	}
-	for (i = 0; i < p->nslows; i++)
-		(void)fprintf(out, "slow %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g%s\n", p->slows[i].lba,
-		              p->slows[i].count, p->slows[i].every, p->slows[i].revolutions,
-		              p->slows[i].heals ? " heal" : "");
-	for (i = 0; i < p->nfails; i++) {
-		const struct profile_fail *f = &p->fails[i];
-
-		(void)fprintf(out, "fail %s %" PRIu64, ops[f->op], f->nth);
-		if (f->err)
-			(void)fprintf(out, " errno %s", err_name(f->err));
-		if (f->short_bytes != UINT64_MAX)
-			(void)fprintf(out, " short %" PRIu64, f->short_bytes);
-		(void)fprintf(out, " delay %.17g every %" PRIu64 "\n", f->delay_s, f->every);
-	}
-	for (i = 0; i < p->nstalls; i++)
-		(void)fprintf(out, "stall %.17g %.17g\n", p->stalls[i].at_s, p->stalls[i].length_s);
-}
-
-int profile_save(FILE *out, const struct profile *p)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(keys); i++)
-		save_key(out, p, &keys[i]);
-	(void)fprintf(out, "kind %s\nqueue %s\n", p->kind == DISK_SSD ? "ssd" : "rotating",
-	              p->queue == QUEUE_SATF ? "satf" : "fifo");
-	(void)fprintf(out, "seek %.17g %.17g", p->seek_a_ms, p->seek_b_ms);
-	if (isfinite(p->seek_knee))
-		(void)fprintf(out, " %.17g %.17g %.17g", p->seek_knee, p->seek_c_ms, p->seek_e_ms);
-	(void)fprintf(out, "\nwobble %.17g %.17g\noutlier %.17g %.17g\n", p->wobble, p->wobble_period_s, p->outlier_p,
-	              p->outlier_ms);
-	if (isfinite(p->gone_at_s))
-		(void)fprintf(out, "gone_at_s %.17g\n", p->gone_at_s);
-	(void)fprintf(out, "gone_as %s\n", p->gone == GONE_ZERO ? "zero" : "error");
-	traits_save(out, p);
-	save_zones(out, p);
-	save_trouble(out, p);
-	return ferror(out) ? -EIO : 0;
 }

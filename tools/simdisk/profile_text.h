@@ -27,6 +27,26 @@ int parser_get_u32(const struct parser *ps, const char *word, uint32_t *ret);
 /* -EINVAL with a sentence when x is not within [min, max]. */
 int profile_number(const struct profile *p, const char *what, double x, double min, double max, struct err *err);
 
+/* ---- profile_text.c: keys with one value ---- */
+
+enum key_type {
+	KEY_TEXT,
+	KEY_U32,
+	KEY_U64,
+	KEY_DOUBLE,
+	KEY_KB /* KiB to bytes */,
+	KEY_MBS /* MB/s to bytes/s */,
+	KEY_BOOL
+};
+
+struct key {
+	const char *name;
+	enum key_type type;
+	size_t offset, size;
+};
+
+extern const struct key profile_keys[]; /* ends with name NULL */
+
 /* ---- profile_traits.c ---- */
 
 /* Whether the line's key (word[0]) is one of its own; then *ret is what came of it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What scatter comes to on the average, for truth.c. */
+/* What the parts of the truth share: what scatter comes to on the average, and what truth.c has for truth_random.c. */
 #ifndef SIMDISK_TRUTH_NOISE_H
 #define SIMDISK_TRUTH_NOISE_H
 
@@ -28,5 +28,14 @@ double truth_share_left(const struct profile *p);
 double truth_flat_ns(const struct profile *p, double median_us);
 /* Time from request to request at depth 1, not below what the limit of requests leaves. */
 double truth_paced_ns(const struct profile *p, double service_ns);
+
+/* ---- truth.c ---- */
+
+bool truth_is_same_track(const struct place *a, const struct place *b);
+/* Revolutions of reading the media sectors [first, end) in a stream. */
+double truth_stream_revolutions(const struct geometry *g, uint64_t first, uint64_t end);
+/* The media sectors that hold these bytes. */
+void truth_sectors(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint64_t *ret_first,
+                   uint64_t *ret_end);
 
 #endif
