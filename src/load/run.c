@@ -36,6 +36,13 @@ struct gate {
 	int fd;
 };
 
+struct pool { /* of requests */
+	struct io_req *reqs;
+	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
+	uint32_t nfree, nbatch;
+	struct io_req *held; /* fed, but due later */
+};
+
 struct run {
 	const struct load *load;
 	struct engine *eng;
@@ -45,10 +52,7 @@ struct run {
 	bool is_ending;
 	struct sink *sink; /* the load's, or one that drops all */
 	uint32_t depth;
-	struct io_req *reqs;
-	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
-	uint32_t nfree, nbatch;
-	struct io_req *held; /* fed, but due later */
+	struct pool pool;
 	size_t ntargets;
 	struct gate *gates; /* per target */
 	uint64_t *gone_ns;  /* per target; 0: it is there */
@@ -69,8 +73,8 @@ struct run {
 static void run_abort(struct run *run, uint64_t now_ns)
 {
 	run->is_ending = true;
-	run->nbatch = 0;
-	run->held = NULL;
+	run->pool.nbatch = 0;
+	run->pool.held = NULL;
 	if (run->drain_until_ns == CLOCK_NEVER)
 		run->drain_until_ns = now_ns + DRAIN_LIMIT_NS;
 }
@@ -83,7 +87,7 @@ static void run_end(struct run *run, enum load_end why, uint64_t now_ns)
 		return; /* the first reason stands, but an abort during an orderly drain is news */
 	run->stats.end = why;
 	run->is_ending = true;
-	run->held = NULL;
+	run->pool.held = NULL;
 	if (is_abort)
 		run_abort(run, now_ns);
 }
@@ -193,14 +197,14 @@ static inline void issue(struct run *run, struct io_req *req)
 {
 	run->issued++;
 	run->issued_bytes += req->len_bytes;
-	run->batch[run->nbatch++] = req;
+	run->pool.batch[run->pool.nbatch++] = req;
 }
 
 /* Keeps a request that was fed and is due later. Returns whether it is not due yet. */
 static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 {
-	run->held = req->due_ns > now_ns ? req : NULL;
-	if (run->held) {
+	run->pool.held = req->due_ns > now_ns ? req : NULL;
+	if (run->pool.held) {
 		run->wait_ns = req->due_ns;
 		return true;
 	}
@@ -211,10 +215,10 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 /* Requests in batches, until the feeder has none left or a limit is reached: feed() finds out which. */
 static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 {
-	while (run->nfree && run->issued < run->max_issued) {
+	while (run->pool.nfree && run->issued < run->max_issued) {
 		uint64_t most = run->max_issued - run->issued;
-		uint32_t n = most < run->nfree ? (uint32_t)most : run->nfree;
-		struct io_req **reqs = run->free + run->nfree - n;
+		uint32_t n = most < run->pool.nfree ? (uint32_t)most : run->pool.nfree;
+		struct io_req **reqs = run->pool.free + run->pool.nfree - n;
 
 		n = f->many(f, reqs, n);
 		if (n == 0)
@@ -222,10 +226,10 @@ static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 		for (uint32_t i = 0; i < n; i++)
 			if (__builtin_expect(!may_pass(run, reqs[i]), 0) && look_closer(run, reqs[i], now_ns) < 0)
 				return -EINVAL;
-		memcpy(run->batch + run->nbatch, reqs, n * sizeof(*reqs));
-		memmove(reqs, reqs + n, (size_t)(run->free + run->nfree - reqs - n) * sizeof(*reqs));
-		run->nbatch += n;
-		run->nfree -= n;
+		memcpy(run->pool.batch + run->pool.nbatch, reqs, n * sizeof(*reqs));
+		memmove(reqs, reqs + n, (size_t)(run->pool.free + run->pool.nfree - reqs - n) * sizeof(*reqs));
+		run->pool.nbatch += n;
+		run->pool.nfree -= n;
 		run->issued +=
 			n; /* run->issued_bytes is without meaning here: feed() asks for one by one if it has any */
 	}
@@ -238,12 +242,12 @@ static void feed(struct run *run, uint64_t now_ns)
 	uint64_t until_ns;
 
 	run->wait_ns = CLOCK_NEVER;
-	if (run->held && hold(run, run->held, now_ns))
+	if (run->pool.held && hold(run, run->pool.held, now_ns))
 		return;
 	if (f->many && run->max_issued_bytes == UINT64_MAX && feed_many(run, f, now_ns) < 0)
 		return;
-	while (run->nfree) {
-		struct io_req *req = run->free[run->nfree - 1];
+	while (run->pool.nfree) {
+		struct io_req *req = run->pool.free[run->pool.nfree - 1];
 		enum feed kind;
 
 		if (run->issued >= run->max_issued || run->issued_bytes >= run->max_issued_bytes) {
@@ -252,7 +256,7 @@ static void feed(struct run *run, uint64_t now_ns)
 		}
 		if (__builtin_expect(req->buf != req->owner, 0)) { /* the feeder put in its own */
 			req->buf = req->owner;
-			req->slot = (uint32_t)(req - run->reqs);
+			req->slot = (uint32_t)(req - run->pool.reqs);
 		}
 		req->due_ns = 0;
 		until_ns = CLOCK_NEVER;
@@ -265,7 +269,7 @@ static void feed(struct run *run, uint64_t now_ns)
 		}
 		if (__builtin_expect(!may_pass(run, req), 0) && look_closer(run, req, now_ns) < 0)
 			return;
-		run->nfree--;
+		run->pool.nfree--;
 		if (__builtin_expect(req->due_ns > now_ns, 0)) {
 			(void)hold(run, req, now_ns); /* it is not due */
 			return;
@@ -278,8 +282,8 @@ static void submit(struct run *run, uint64_t now_ns)
 {
 	if (run->eng->in_flight == 0)
 		run->moved_ns = now_ns;
-	while (run->nbatch) {
-		int n = engine_submit(run->eng, run->batch, run->nbatch);
+	while (run->pool.nbatch) {
+		int n = engine_submit(run->eng, run->pool.batch, run->pool.nbatch);
 
 		if (n < 0) {
 			(void)err_set(run->err, n, "The %s engine does not take requests any more (%s).",
@@ -289,9 +293,9 @@ static void submit(struct run *run, uint64_t now_ns)
 		}
 		if (n == 0)
 			return; /* full: after the next completion */
-		run->nbatch -= (uint32_t)n;
-		if (run->nbatch)
-			memmove(run->batch, run->batch + n, run->nbatch * sizeof(struct io_req *));
+		run->pool.nbatch -= (uint32_t)n;
+		if (run->pool.nbatch)
+			memmove(run->pool.batch, run->pool.batch + n, run->pool.nbatch * sizeof(struct io_req *));
 	}
 }
 
@@ -351,8 +355,8 @@ static bool take_bad(struct run *run, struct io_req *req)
 static void find_start(struct run *run)
 {
 	for (uint32_t i = 0; i < run->depth; i++)
-		if (run->reqs[i].submit_ns && run->reqs[i].submit_ns < run->stats.first_submit_ns)
-			run->stats.first_submit_ns = run->reqs[i].submit_ns;
+		if (run->pool.reqs[i].submit_ns && run->pool.reqs[i].submit_ns < run->stats.first_submit_ns)
+			run->stats.first_submit_ns = run->pool.reqs[i].submit_ns;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -389,25 +393,25 @@ static void look_for_stop(struct run *run, uint64_t before_ns, uint64_t until_ns
 static int reap(struct run *run, uint64_t before_ns, uint64_t until_ns)
 {
 	struct sink *sink = run->sink;
-	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
+	int n = engine_reap(run->eng, run->pool.done, run->depth, until_ns);
 
 	if (n >= 0)
-		look_for_stop(run, before_ns, until_ns, n ? run->done[0]->done_ns : clock_now_ns(run->eng->clk));
+		look_for_stop(run, before_ns, until_ns, n ? run->pool.done[0]->done_ns : clock_now_ns(run->eng->clk));
 	if (n <= 0)
 		return n;
 	if (run->stats.ops == 0)
 		find_start(run);
 	/* An engine that waits within submit() (sync) gives no chance to report it earlier. */
-	if (!run->is_stall_reported && run->load->on_stall && run->done[0]->done_ns >= run->moved_ns + STALL_NS)
-		run->load->on_stall(run->load->arg, run->done[0]->done_ns, run->done[0]);
-	run->moved_ns = run->done[n - 1]->done_ns;
+	if (!run->is_stall_reported && run->load->on_stall && run->pool.done[0]->done_ns >= run->moved_ns + STALL_NS)
+		run->load->on_stall(run->load->arg, run->pool.done[0]->done_ns, run->pool.done[0]);
+	run->moved_ns = run->pool.done[n - 1]->done_ns;
 	run->stats.last_done_ns = run->moved_ns;
 	run->is_stall_reported = false;
 	run->stats.ops += (uint32_t)n;
-	memcpy(run->free + run->nfree, run->done, (size_t)n * sizeof(*run->done));
-	run->nfree += (uint32_t)n;
+	memcpy(run->pool.free + run->pool.nfree, run->pool.done, (size_t)n * sizeof(*run->pool.done));
+	run->pool.nfree += (uint32_t)n;
 	for (int i = 0; i < n; i++) {
-		struct io_req *req = run->done[i];
+		struct io_req *req = run->pool.done[i];
 		bool is_fault = false;
 
 		req->is_late = __builtin_expect(req->submit_ns < run->late_ns, 0);
@@ -433,14 +437,14 @@ static void look_for_stall(struct run *run, uint64_t now_ns)
 	if (!run->load->on_stall)
 		return;
 	for (uint32_t i = 0; i < run->depth; i++) {
-		bool is_free = &run->reqs[i] == run->held;
+		bool is_free = &run->pool.reqs[i] == run->pool.held;
 
-		for (uint32_t k = 0; k < run->nfree && !is_free; k++)
-			is_free = run->free[k] == &run->reqs[i];
-		for (uint32_t k = 0; k < run->nbatch && !is_free; k++)
-			is_free = run->batch[k] == &run->reqs[i];
-		if (!is_free && (!oldest || run->reqs[i].submit_ns < oldest->submit_ns))
-			oldest = &run->reqs[i];
+		for (uint32_t k = 0; k < run->pool.nfree && !is_free; k++)
+			is_free = run->pool.free[k] == &run->pool.reqs[i];
+		for (uint32_t k = 0; k < run->pool.nbatch && !is_free; k++)
+			is_free = run->pool.batch[k] == &run->pool.reqs[i];
+		if (!is_free && (!oldest || run->pool.reqs[i].submit_ns < oldest->submit_ns))
+			oldest = &run->pool.reqs[i];
 	}
 	if (oldest)
 		run->load->on_stall(run->load->arg, now_ns, oldest);
@@ -471,7 +475,7 @@ static bool wait(struct run *run, uint64_t now_ns)
 	int n;
 
 	if (run->eng->in_flight == 0) {
-		if (run->nbatch) {
+		if (run->pool.nbatch) {
 			clk->sleep_until_ns(clk, now_ns + RETRY_NS);
 			return true;
 		}
@@ -517,18 +521,18 @@ static void run_open(struct run *run)
 	if (depth == 0 || depth > run->eng->cfg.depth)
 		depth = run->eng->cfg.depth;
 	run->depth = depth;
-	run->reqs = xcalloc(depth, sizeof(*run->reqs));
-	run->free = xcalloc(3 * (size_t)depth, sizeof(struct io_req *));
+	run->pool.reqs = xcalloc(depth, sizeof(*run->pool.reqs));
+	run->pool.free = xcalloc(3 * (size_t)depth, sizeof(struct io_req *));
 	run->gone_ns = xcalloc(run->load->ntargets + 1, sizeof(*run->gone_ns));
 	run->gates = xcalloc(run->load->ntargets + 1, sizeof(*run->gates)); /* never empty */
-	run->batch = run->free + depth;
-	run->done = run->batch + depth;
+	run->pool.batch = run->pool.free + depth;
+	run->pool.done = run->pool.batch + depth;
 	for (uint32_t i = depth; i-- > 0;) {
-		struct io_req *req = &run->reqs[i];
+		struct io_req *req = &run->pool.reqs[i];
 
 		req->slot = i;
 		req->owner = req->buf = run->eng->bufs ? engine_buf(run->eng, i) : NULL;
-		run->free[run->nfree++] = req;
+		run->pool.free[run->pool.nfree++] = req;
 	}
 	run->ntargets = run->load->ntargets;
 	for (size_t i = 0; i < run->ntargets; i++)
@@ -540,8 +544,8 @@ static void run_open(struct run *run)
 static void run_close(struct run *run)
 {
 	if (!run->eng->is_leaky)
-		free(run->reqs); /* else the engine still knows them */
-	free(run->free);
+		free(run->pool.reqs); /* else the engine still knows them */
+	free(run->pool.free);
 	free(run->gates);
 	free(run->gone_ns);
 }

@@ -185,19 +185,35 @@ static double groups_at(struct fit *f, double scale)
 	return sum;
 }
 
+/* A normal law on the grid: its weights up to a distance in steps, and their sum on both sides. */
+struct kernel {
+	double weight[GRID], norm;
+	size_t reach;
+};
+
+static void kernel_of(const struct fit *f, double spread, struct kernel *ret)
+{
+	double step = 2.0 * f->half / (GRID - 1);
+
+	ret->reach = 0;
+	ret->norm = 0.0;
+	for (size_t j = 0; j < GRID; j++) {
+		double w = spread > 0.0 ? exp(-0.5 * pow((double)j * step / spread, 2.0)) : j == 0 ? 1.0 : 0.0;
+
+		ret->weight[j] = w;
+		if (w > 1e-4) {
+			ret->reach = j;
+			ret->norm += j ? 2.0 * w : w;
+		}
+	}
+}
+
 /* Each group's likelihood, widened by the spread of groups, all multiplied. */
 static void smear(const struct fit *f, double spread, double *ret_log)
 {
-	double step = 2.0 * f->half / (GRID - 1), kernel[GRID], norm = 0.0;
-	size_t reach = 0;
+	struct kernel kernel;
 
-	for (size_t j = 0; j < GRID; j++) {
-		kernel[j] = spread > 0.0 ? exp(-0.5 * pow((double)j * step / spread, 2.0)) : j == 0 ? 1.0 : 0.0;
-		if (kernel[j] > 1e-4) {
-			reach = j;
-			norm += j ? 2.0 * kernel[j] : kernel[j];
-		}
-	}
+	kernel_of(f, spread, &kernel);
 	for (size_t k = 0; k < GRID; k++)
 		ret_log[k] = 0.0;
 	for (size_t g = 0; g < f->groups; g++) {
@@ -207,11 +223,11 @@ static void smear(const struct fit *f, double spread, double *ret_log)
 		for (size_t k = 0; k < GRID; k++)
 			mean += l[k] / GRID;
 		for (size_t k = 0; k < GRID; k++) {
-			double sum = kernel[0] * l[k];
+			double sum = kernel.weight[0] * l[k];
 
-			for (size_t j = 1; j <= reach; j++)
-				sum += kernel[j] * (l[k >= j ? k - j : 0] + l[k + j < GRID ? k + j : GRID - 1]);
-			ret_log[k] += log((1.0 - ODD_GROUPS) * sum / norm + ODD_GROUPS * mean + 1e-12);
+			for (size_t j = 1; j <= kernel.reach; j++)
+				sum += kernel.weight[j] * (l[k >= j ? k - j : 0] + l[k + j < GRID ? k + j : GRID - 1]);
+			ret_log[k] += log((1.0 - ODD_GROUPS) * sum / kernel.norm + ODD_GROUPS * mean + 1e-12);
 		}
 	}
 }

@@ -12,85 +12,8 @@
 #include <stdint.h>
 
 #include "base/rng.h"
-
-/* ---- hist.c: latency histogram, a value type ---- */
-
-/*
- * Log-linear: values below 2^HIST_BITS exact, above it 2^HIST_BITS buckets per octave; a bucket is reported by its
- * middle, so the error is at most 1 / 2^(HIST_BITS + 1) = 0.39 %. Covers 0 .. 2^63 ns. About 58 KiB.
- */
-#define HIST_BITS    7
-#define HIST_BUCKETS ((64 - HIST_BITS + 1) << HIST_BITS)
-
-struct hist {
-	uint64_t count, min, max;
-	double sum; /* exact, beside the buckets */
-	uint64_t bucket[HIST_BUCKETS];
-};
-
-struct interval {
-	double low, high; /* NaN, NaN: not known */
-};
-static inline double interval_half(struct interval ci)
-{
-	return (ci.high - ci.low) / 2.0;
-}
-struct stats_estimate {
-	double value; /* NaN: not known */
-	struct interval ci;
-};
-#define STATS_UNKNOWN ((struct stats_estimate){ NAN, { NAN, NAN } })
-static inline struct stats_estimate stats_about(double value, double half)
-{
-	return (struct stats_estimate){ value, { value - half, value + half } };
-}
-
-struct hist *hist_new(void); /* free() it */
-void hist_clear(struct hist *h);
-void hist_merge(struct hist *into, const struct hist *from);
-uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
-struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
-double hist_mean(const struct hist *h);                           /* NaN when empty */
-double hist_variance(const struct hist *h);                       /* of the buckets' middles; NaN when empty */
-/*
- * Where the share p lies, between the edges of its bucket; of a bucket that stands out from both neighbours the edge
- * itself. NaN when empty.
- */
-double hist_place(const struct hist *h, double p, bool is_upper);
-/* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
-bool hist_can_quantile(const struct hist *h, double q);
-
-/* Bars of a picture: values in [from, to). */
-struct hist_bar {
-	uint64_t from, to, count;
-};
-#define HIST_BARS_MAX 64
-/*
- * The whole distribution as at most HIST_BARS_MAX bars with round edges: of one width, or of one ratio where the
- * largest value is beyond 8 times the median. Returns how many; their counts add up to h->count.
- */
-size_t hist_bars(const struct hist *h, struct hist_bar *ret);
-
-static inline uint32_t hist_index(uint64_t v)
-{
-	uint32_t shift;
-
-	if (v < (1ull << (HIST_BITS + 1)))
-		return (uint32_t)v;
-	shift = 63u - HIST_BITS - (uint32_t)__builtin_clzll(v);
-	return (shift << HIST_BITS) + (uint32_t)(v >> shift);
-}
-
-static inline void hist_add(struct hist *h, uint64_t v)
-{
-	h->count++;
-	h->sum += (double)v;
-	if (v < h->min)
-		h->min = v;
-	if (v > h->max)
-		h->max = v;
-	h->bucket[hist_index(v)]++;
-}
+#include "hist.h"
+#include "interval.h"
 
 /* ---- summary.c ---- */
 
@@ -126,40 +49,6 @@ double stats_beta_cdf(double x, double a, double b); /* regularised incomplete b
 double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
 double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
-
-/* ---- interval.c ---- */
-
-/* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
-struct interval stats_batch_means_ci(const double *x, size_t n);
-/*
- * Sum, difference, multiple and ratio of independent estimates, each with its own two sides: what lies below the sum is
- * from what lies below its terms, and below the difference from what lies above the one that is taken off. No interval
- * is combined in another way.
- */
-struct stats_estimate stats_sum(struct stats_estimate a, struct stats_estimate b);
-struct stats_estimate stats_times(struct stats_estimate a, double factor);
-struct stats_estimate stats_difference(struct stats_estimate a, struct stats_estimate b);
-struct stats_estimate stats_ratio(struct stats_estimate a,
-                                  struct stats_estimate b); /* of positive ones, in logarithms */
-/* 95 % interval of the share k of n (E. B. Wilson, 1927): holds it near 0 and 1, too. NaNs: n is 0. */
-struct interval stats_share_ci(uint64_t k, uint64_t n);
-/* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
-struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
-/* The 1-based ranks of that interval's ends: never less than 95 %. */
-bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
-/*
- * Sequential stopping: is the relative half-width of the mean reached? Looking after every value and stopping at the
- * first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from min_n on,
- * and wants two narrow looks in a row. That costs about a quarter more values; the interval is narrower than asked.
- */
-struct stop {
-	double precision;
-	size_t next_n;
-	bool was_narrow, is_reached;
-};
-void stop_init(struct stop *s, double precision, size_t min_n); /* min_n 0: 40 */
-/* x is the whole series so far; cheap between looks. Stays true once reached. */
-bool stop_check(struct stop *s, const double *x, size_t n);
 
 /* ---- slots.c: for batch means of a series that is too long to keep ---- */
 
